@@ -1,0 +1,48 @@
+//! What a pretend GPU machine does at time `t`: its cards, processes and faults,
+//! read from a TOML file.
+//!
+//! Nothing here touches a clock or a driver. [`Scenario::state_at`] is a pure
+//! function of the file and a [`Moment`], so the same scenario can be played in
+//! real time behind an NVML library, or weeks of it in a few milliseconds.
+//!
+//! # Layout
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`moment`] | a point on the scenario's time line |
+//! | [`clock`] | from the wall clock to a [`Moment`], at the scenario's speed |
+//! | [`load`] | a percentage over time: constant, duty cycle, ramp, points |
+//! | [`model`] | what a scenario means: driver, cards, instances, processes |
+//! | [`fault`] | what goes wrong, where and when |
+//! | [`state`] | the machine at one moment |
+//! | [`typed`] | what a scenario file says, as it was typed |
+//! | [`parse`] | from typed to meant, or a refusal with file, line and reason |
+//!
+//! ```
+//! let lab = scenario::parse::from_str("lab.toml", r#"
+//!     [[card]]
+//!     name = "NVIDIA A100-SXM4-80GB"
+//!     memory = "80GiB"
+//!     utilization = { duty = 50, period = "10s", high = 90, low = 2 }
+//! "#)?;
+//! let state = lab.state_at(scenario::Moment::from_secs(3));
+//! assert_eq!(state.cards[0].utilization.round(), 90.0);
+//! # Ok::<(), scenario::parse::Refused>(())
+//! ```
+
+pub mod clock;
+pub mod fault;
+pub mod load;
+pub mod model;
+pub mod moment;
+mod noise;
+pub mod parse;
+pub mod state;
+pub mod typed;
+
+pub use clock::Clock;
+pub use fault::{Effect, Fault, NvmlCode};
+pub use load::Load;
+pub use model::{Card, Instance, Kind, Process, Scenario};
+pub use moment::Moment;
+pub use state::{CardState, ProcessState, State};

@@ -1,0 +1,291 @@
+//! A percentage over time: constant, duty cycle, ramp or points, with optional noise.
+
+use std::time::Duration;
+
+use crate::moment::{Moment, micros};
+use crate::noise;
+
+/// What a card or a process does over time, in percent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Load {
+    pub shape: Shape,
+    /// Half the width of the noise added to each driver sample, in percent points.
+    pub noise: f64,
+}
+
+/// The course without its noise.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape {
+    Constant(f64),
+    /// `high` for the first `duty` of each period, `low` for the rest.
+    Duty {
+        duty: f64,
+        period: Duration,
+        high: f64,
+        low: f64,
+        phase: Duration,
+    },
+    /// A straight line from one value at `begin` to another at `end`, held outside.
+    Ramp {
+        from: f64,
+        to: f64,
+        begin: Moment,
+        end: Moment,
+    },
+    /// Steps: each value holds until the next one. Sorted by time, never empty.
+    Points {
+        points: Vec<(Moment, f64)>,
+        repeat: Option<Duration>,
+    },
+}
+
+impl Load {
+    #[must_use]
+    pub const fn constant(percent: f64) -> Self {
+        Self {
+            shape: Shape::Constant(percent),
+            noise: 0.0,
+        }
+    }
+
+    /// The value at one moment, without noise.
+    #[must_use]
+    pub fn at(&self, t: Moment) -> f64 {
+        self.shape.at(t)
+    }
+
+    /// The mean between two moments, without noise; the value itself when they are the same.
+    #[must_use]
+    pub fn mean(&self, from: Moment, to: Moment) -> f64 {
+        let seconds = to.as_secs_f64() - from.as_secs_f64();
+        if seconds <= 0.0 {
+            self.at(to)
+        } else {
+            self.integral(from, to) / seconds
+        }
+    }
+
+    /// Percent-seconds between two moments, without noise.
+    #[must_use]
+    pub fn integral(&self, from: Moment, to: Moment) -> f64 {
+        self.shape.antiderivative(to) - self.shape.antiderivative(from)
+    }
+
+    /// What a driver that averages over `from..to` would report, noise included.
+    #[must_use]
+    pub fn sampled(&self, from: Moment, to: Moment, seed: u64, place: u64) -> f64 {
+        let noise = self.noise * noise::at(seed, place, to.as_micros());
+        (self.mean(from, to) + noise).clamp(0.0, 100.0)
+    }
+}
+
+impl Shape {
+    fn at(&self, t: Moment) -> f64 {
+        match self {
+            Self::Constant(value) => *value,
+            Self::Duty {
+                duty,
+                period,
+                high,
+                low,
+                phase,
+            } => {
+                let (_, into) = cycle(t + *phase, *period);
+                if into < duty / 100.0 * period.as_secs_f64() {
+                    *high
+                } else {
+                    *low
+                }
+            }
+            Self::Ramp {
+                from,
+                to,
+                begin,
+                end,
+            } => {
+                let (begin, end) = (begin.as_secs_f64(), end.as_secs_f64());
+                let share = ((t.as_secs_f64() - begin) / (end - begin)).clamp(0.0, 1.0);
+                from + (to - from) * share
+            }
+            Self::Points { points, repeat } => {
+                let t = match repeat {
+                    Some(repeat) => Moment::from_micros(t.as_micros().rem_euclid(micros(*repeat))),
+                    None => t,
+                };
+                let after = points.partition_point(|(at, _)| *at <= t);
+                points[after.saturating_sub(1)].1
+            }
+        }
+    }
+
+    /// A function whose differences are the integral; its own zero does not matter.
+    fn antiderivative(&self, t: Moment) -> f64 {
+        match self {
+            Self::Constant(value) => value * t.as_secs_f64(),
+            Self::Duty {
+                duty,
+                period,
+                high,
+                low,
+                phase,
+            } => {
+                let on = duty / 100.0 * period.as_secs_f64();
+                let (cycles, into) = cycle(t + *phase, *period);
+                let whole = on * high + (period.as_secs_f64() - on) * low;
+                cycles * whole + into.min(on) * high + (into - on).max(0.0) * low
+            }
+            Self::Ramp {
+                from,
+                to,
+                begin,
+                end,
+            } => {
+                let (x, begin, end) = (t.as_secs_f64(), begin.as_secs_f64(), end.as_secs_f64());
+                let sloped = x.clamp(begin, end) - begin;
+                let slope = (to - from) / (end - begin);
+                from * x.min(begin)
+                    + (from + slope * sloped / 2.0) * sloped
+                    + to * (x - end).max(0.0)
+            }
+            Self::Points {
+                points,
+                repeat: None,
+            } => steps(points, t.as_secs_f64()),
+            Self::Points {
+                points,
+                repeat: Some(repeat),
+            } => {
+                let (cycles, into) = cycle(t, *repeat);
+                let whole = steps(points, repeat.as_secs_f64()) - steps(points, 0.0);
+                cycles * whole + steps(points, into) - steps(points, 0.0)
+            }
+        }
+    }
+}
+
+/// How many whole periods lie before `t`, and how many seconds into the current one it is.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "cycle counts are far below 2^53"
+)]
+fn cycle(t: Moment, period: Duration) -> (f64, f64) {
+    let period = micros(period);
+    let cycles = t.as_micros().div_euclid(period);
+    let into = Moment::from_micros(t.as_micros().rem_euclid(period));
+    (cycles as f64, into.as_secs_f64())
+}
+
+/// The antiderivative of a step function at `x` seconds; the first value holds before it.
+fn steps(points: &[(Moment, f64)], x: f64) -> f64 {
+    let begin = points[0].0.as_secs_f64();
+    let mut sum = points[0].1 * x.min(begin);
+    for (i, (at, value)) in points.iter().enumerate() {
+        let at = at.as_secs_f64();
+        let until = points
+            .get(i + 1)
+            .map_or(x, |next| next.0.as_secs_f64().min(x));
+        sum += value * (until - at).max(0.0);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const fn s(secs: i64) -> Moment {
+        Moment::from_secs(secs)
+    }
+
+    fn duty() -> Load {
+        let shape = Shape::Duty {
+            duty: 40.0,
+            period: Duration::from_secs(10),
+            high: 90.0,
+            low: 2.0,
+            phase: Duration::ZERO,
+        };
+        Load { shape, noise: 0.0 }
+    }
+
+    fn any_load() -> impl Strategy<Value = Load> {
+        let percent = 0.0..100.0_f64;
+        let shape = prop_oneof![
+            percent.clone().prop_map(Shape::Constant),
+            (
+                percent.clone(),
+                1_u64..100,
+                percent.clone(),
+                percent.clone(),
+                0_u64..50
+            )
+                .prop_map(|(duty, period, high, low, phase)| Shape::Duty {
+                    duty,
+                    period: Duration::from_secs(period),
+                    high,
+                    low,
+                    phase: Duration::from_secs(phase),
+                }),
+            (percent.clone(), percent.clone(), -50_i64..50, 1_i64..50).prop_map(
+                |(from, to, begin, length)| Shape::Ramp {
+                    from,
+                    to,
+                    begin: s(begin),
+                    end: s(begin + length)
+                }
+            ),
+            (
+                prop::collection::vec(percent, 1..6),
+                prop::option::of(10_u64..60)
+            )
+                .prop_map(|(values, repeat)| Shape::Points {
+                    points: values
+                        .iter()
+                        .zip(0..)
+                        .map(|(v, i)| (s(i * 3), *v))
+                        .collect(),
+                    repeat: repeat.map(|r| Duration::from_secs(r + 20)),
+                }),
+        ];
+        shape.prop_map(|shape| Load { shape, noise: 0.0 })
+    }
+
+    #[test]
+    fn a_duty_cycle_is_high_first() {
+        assert_eq!(
+            [0, 3, 4, 9, 10, -1].map(|t| duty().at(s(t))),
+            [90.0, 90.0, 2.0, 2.0, 90.0, 2.0]
+        );
+        assert!((duty().mean(s(-20), s(30)) - (0.4 * 90.0 + 0.6 * 2.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn noise_is_bounded_and_repeats_with_the_seed() {
+        let load = Load {
+            noise: 5.0,
+            ..Load::constant(50.0)
+        };
+        let run = |seed| {
+            (0..50)
+                .map(|t| load.sampled(s(t), s(t + 1), seed, 3))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(run(7), run(7));
+        assert_ne!(run(7), run(8));
+        assert!(run(7).iter().all(|v| (45.0..=55.0).contains(v)));
+    }
+
+    proptest! {
+        /// The closed form of the integral agrees with a straight sum over small steps.
+        #[test]
+        fn the_integral_is_the_sum_of_the_values(load in any_load(), from in -100_i64..100, length in 1_i64..50) {
+            let step = 1_000;
+            let sum: f64 = (0..length * 1_000)
+                .map(|i| load.at(Moment::from_micros(from * 1_000_000 + i * step + step / 2)) * 1e-3)
+                .sum();
+            let exact = load.integral(s(from), s(from + length));
+            prop_assert!((sum - exact).abs() < 0.3, "{sum} {exact}");
+        }
+    }
+}

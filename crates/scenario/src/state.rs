@@ -1,0 +1,359 @@
+//! The machine at one moment: a pure function of the scenario and `t`.
+
+use std::iter::once;
+
+use crate::load::Load;
+use crate::model::{Card, Instance, Process, Scenario};
+use crate::moment::{Moment, micros};
+
+/// All cards at one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    pub at: Moment,
+    pub cards: Vec<CardState>,
+}
+
+/// One card, or one MIG instance, at one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CardState {
+    pub uuid: String,
+    /// Percent.
+    pub utilization: f64,
+    /// Bytes used by processes, seen or unseen; the driver's reserve is not among them.
+    pub memory_used: u64,
+    pub memory_total: u64,
+    pub processes: Vec<ProcessState>,
+    pub instances: Vec<CardState>,
+}
+
+/// One process on a card at one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProcessState {
+    pub pid: u32,
+    pub memory: Option<u64>,
+    /// Percent.
+    pub sm: f64,
+}
+
+/// One entry of the driver's ring buffer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sample {
+    pub at: Moment,
+    pub value: f64,
+}
+
+/// A place that load can be on: a whole card, or one instance of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    pub card: &'a Card,
+    pub instance: Option<&'a Instance>,
+}
+
+impl<'a> Place<'a> {
+    #[must_use]
+    pub const fn card(card: &'a Card) -> Self {
+        Self {
+            card,
+            instance: None,
+        }
+    }
+
+    /// The UUID of the instance, else of the card.
+    #[must_use]
+    pub fn uuid(&self) -> &'a str {
+        self.instance
+            .map_or(&self.card.uuid, |instance| &instance.uuid)
+    }
+
+    fn load(&self) -> Option<&'a Load> {
+        match self.instance {
+            Some(instance) => instance.utilization.as_ref(),
+            None => self.card.utilization.as_ref(),
+        }
+    }
+
+    fn holds(&self, process: &Process) -> bool {
+        process.card == self.card.index
+            && self
+                .instance
+                .is_none_or(|instance| process.slot == Some(instance.slot))
+    }
+
+    fn memory_total(&self) -> u64 {
+        self.instance
+            .map_or(self.card.memory.total, |instance| instance.memory)
+    }
+
+    fn unattributed(&self) -> u64 {
+        if self.instance.is_some() {
+            0
+        } else {
+            self.card.memory.unattributed
+        }
+    }
+
+    /// A number that tells places apart, for their noise.
+    fn salt(&self) -> u64 {
+        u64::from(self.card.index) << 8
+            | self
+                .instance
+                .map_or(0, |instance| u64::from(instance.slot) + 1)
+    }
+}
+
+impl Card {
+    /// The instance in a slot, when there is one.
+    #[must_use]
+    pub fn instance(&self, slot: u32) -> Option<&Instance> {
+        self.mig
+            .as_ref()?
+            .instances
+            .iter()
+            .find(|instance| instance.slot == slot)
+    }
+}
+
+impl Scenario {
+    /// Everything at once. The finer questions below cost less when only one thing is wanted.
+    #[must_use]
+    pub fn state_at(&self, t: Moment) -> State {
+        State {
+            at: t,
+            cards: self
+                .cards
+                .iter()
+                .map(|card| self.card_state(card, t))
+                .collect(),
+        }
+    }
+
+    fn card_state(&self, card: &Card, t: Moment) -> CardState {
+        let instances = card.mig.iter().flat_map(|mig| &mig.instances);
+        CardState {
+            instances: instances
+                .map(|instance| {
+                    self.place_state(
+                        Place {
+                            card,
+                            instance: Some(instance),
+                        },
+                        t,
+                    )
+                })
+                .collect(),
+            ..self.place_state(Place::card(card), t)
+        }
+    }
+
+    fn place_state(&self, place: Place<'_>, t: Moment) -> CardState {
+        CardState {
+            uuid: place.uuid().to_owned(),
+            utilization: self.utilization_at(place, t),
+            memory_used: self.memory_used_at(place, t),
+            memory_total: place.memory_total(),
+            processes: self
+                .processes_at(place, t)
+                .map(|process| ProcessState {
+                    pid: process.pid,
+                    memory: process.memory,
+                    sm: process.sm.at(t),
+                })
+                .collect(),
+            instances: Vec::new(),
+        }
+    }
+
+    /// The processes on a place, in the order of the file.
+    pub fn processes_at<'a>(
+        &'a self,
+        place: Place<'a>,
+        t: Moment,
+    ) -> impl Iterator<Item = &'a Process> {
+        self.processes
+            .iter()
+            .filter(move |process| place.holds(process) && process.runs_at(t))
+    }
+
+    /// Utilization in percent at one moment, without noise.
+    #[must_use]
+    pub fn utilization_at(&self, place: Place<'_>, t: Moment) -> f64 {
+        self.mean_utilization(place, t, t)
+    }
+
+    /// Mean utilization in percent between two moments, without noise. This is the truth
+    /// that a recorder's figures can be held against.
+    #[must_use]
+    pub fn mean_utilization(&self, place: Place<'_>, from: Moment, to: Moment) -> f64 {
+        let mean = match place.load() {
+            Some(load) => load.mean(from, to),
+            None => self
+                .processes
+                .iter()
+                .filter(|process| place.holds(process))
+                .map(|process| mean_while_running(process, from, to))
+                .sum(),
+        };
+        mean.clamp(0.0, 100.0)
+    }
+
+    /// What the driver reports for the period that ends at `at`, noise included.
+    #[must_use]
+    pub fn sampled_utilization(&self, place: Place<'_>, at: Moment) -> f64 {
+        let from = at - self.samples.period;
+        match place.load() {
+            Some(load) => load.sampled(from, at, self.seed, place.salt()),
+            None => self.mean_utilization(place, from, at),
+        }
+    }
+
+    /// The driver's ring buffer at a moment, oldest first.
+    pub fn samples_at(&self, now: Moment, value: impl Fn(Moment) -> f64) -> Vec<Sample> {
+        let period = micros(self.samples.period);
+        let newest = now.as_micros().div_euclid(period);
+        (newest - i64::from(self.samples.capacity) + 1..=newest)
+            .map(|slot| Moment::from_micros(slot * period))
+            .map(|at| Sample {
+                at,
+                value: value(at),
+            })
+            .collect()
+    }
+
+    /// The newest slot of the ring buffer at a moment.
+    #[must_use]
+    pub fn newest_sample(&self, now: Moment) -> Moment {
+        let period = micros(self.samples.period);
+        Moment::from_micros(now.as_micros().div_euclid(period) * period)
+    }
+
+    /// Bytes used by processes, seen or unseen, without the driver's reserve.
+    #[must_use]
+    pub fn memory_used_at(&self, place: Place<'_>, t: Moment) -> u64 {
+        let held = self
+            .processes_at(place, t)
+            .filter_map(|process| process.memory);
+        held.chain(once(place.unattributed()))
+            .sum::<u64>()
+            .min(place.memory_total())
+    }
+
+    /// Watts at one moment.
+    #[must_use]
+    pub fn watts_at(&self, card: &Card, t: Moment) -> f64 {
+        let Card { power, .. } = card;
+        let share = self.utilization_at(Place::card(card), t) / 100.0;
+        power.idle_watts + (power.full_watts - power.idle_watts) * share
+    }
+
+    /// Joules used since the driver was loaded, a day before the origin.
+    #[must_use]
+    pub fn joules_at(&self, card: &Card, t: Moment) -> f64 {
+        let loaded = Moment::from_secs(-86_400);
+        if t <= loaded {
+            return 0.0;
+        }
+        let seconds = t.as_secs_f64() - loaded.as_secs_f64();
+        let share = self.mean_utilization(Place::card(card), loaded, t) / 100.0;
+        let Card { power, .. } = card;
+        seconds * (power.idle_watts + (power.full_watts - power.idle_watts) * share)
+    }
+
+    /// The card or instance with this UUID.
+    #[must_use]
+    pub fn place(&self, uuid: &str) -> Option<Place<'_>> {
+        self.cards.iter().find_map(|card| {
+            if card.uuid == uuid {
+                return Some(Place::card(card));
+            }
+            let mut instances = card.mig.iter().flat_map(|mig| &mig.instances);
+            let instance = instances.find(|instance| instance.uuid == uuid)?;
+            Some(Place {
+                card,
+                instance: Some(instance),
+            })
+        })
+    }
+}
+
+/// A process's mean load over a span, counting the time in which it does not run as zero.
+fn mean_while_running(process: &Process, from: Moment, to: Moment) -> f64 {
+    if from == to {
+        return if process.runs_at(to) {
+            process.sm.at(to)
+        } else {
+            0.0
+        };
+    }
+    let begin = from.max(process.begin);
+    let end = process.end.map_or(to, |end| to.min(end));
+    if begin >= end {
+        return 0.0;
+    }
+    process.sm.integral(begin, end) / (to.as_secs_f64() - from.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse;
+
+    fn shared_card() -> Scenario {
+        parse::from_str(
+            "shared.toml",
+            r#"
+            [[card]]
+            memory = "80GiB"
+            unattributed = "1GiB"
+            power = { idle = 100, full = 300 }
+
+            [[process]]
+            pid = 10
+            card = 0
+            memory = "8GiB"
+            sm = 50
+            begin = "10s"
+            end = "20s"
+
+            [[process]]
+            pid = 11
+            card = 0
+            memory = "unknown"
+            sm = 0
+            "#,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_card_without_a_load_of_its_own_adds_up_its_processes() {
+        let machine = shared_card();
+        let at = |secs| machine.state_at(Moment::from_secs(secs)).cards[0].utilization;
+        assert_eq!([at(0), at(10), at(19), at(20)], [0.0, 50.0, 50.0, 0.0]);
+        let place = Place::card(&machine.cards[0]);
+        let mean = machine.mean_utilization(place, Moment::from_secs(0), Moment::from_secs(20));
+        assert!((mean - 25.0).abs() < 1e-9, "{mean}");
+    }
+
+    #[test]
+    fn memory_is_what_processes_and_the_unseen_take() {
+        let machine = shared_card();
+        let used = |secs| machine.state_at(Moment::from_secs(secs)).cards[0].memory_used >> 30;
+        assert_eq!([used(0), used(15), used(25)], [1, 9, 1]);
+    }
+
+    #[test]
+    fn energy_is_the_integral_of_power() {
+        let machine = shared_card();
+        let joules = |secs| machine.joules_at(&machine.cards[0], Moment::from_secs(secs));
+        assert!((joules(20) - joules(10) - 10.0 * 200.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn the_ring_holds_as_many_samples_as_it_can_and_no_more() {
+        let machine = shared_card();
+        let samples = machine.samples_at(Moment::from_secs(100), |_| 1.0);
+        assert_eq!(samples.len(), machine.samples.capacity as usize);
+        assert!(samples.windows(2).all(|pair| pair[0].at < pair[1].at));
+        assert!(samples.last().unwrap().at <= Moment::from_secs(100));
+    }
+}
