@@ -1,1 +1,42 @@
+//! `gua` tells the people who share GPUs which cards work, which are held without
+//! being used, which are free, and by whom.
+//!
+//! # Layout
+//!
+//! What was typed becomes what is meant once, in [`cli`] and [`config`]; then the data
+//! flows in one direction, and a module imports only from those above it:
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`sampler`] | reads all cards and holders once: a [`sampler::Tick`] |
+//! | [`classify`] | judges what a card was doing (pure) |
+//! | [`store`] | the database; the only SQL |
+//! | [`report`] | one file a question, plain structs as answers (pure) |
+//! | [`render`] | answers as text or JSON (pure) |
+//! | [`checkup`] | gathers what `gua doctor` reports |
+//! | [`commands`] | one file a command, wiring only |
 
+pub mod checkup;
+pub mod classify;
+pub mod cli;
+pub mod commands;
+pub mod config;
+pub mod failure;
+pub mod render;
+pub mod report;
+pub mod sampler;
+pub mod store;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Runs the program on the arguments of this process.
+#[must_use]
+pub fn run() -> ExitCode {
+    let typed = cli::Gua::parse();
+    match commands::run(typed) {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}

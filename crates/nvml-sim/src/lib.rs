@@ -1,1 +1,42 @@
+//! `libnvidia-ml.so.1` that answers from a scenario file, for machines without a GPU.
+//!
+//! Built as a shared library it has NVML's C interface, so that any program that reads
+//! GPUs through NVML reads the pretend machine that `NVML_SIM_SCENARIO` describes,
+//! faults included. As a Rust library it offers [`install`], which lays that library, a
+//! matching `nvidia-smi` and a matching `/proc` into a directory.
+//!
+//! # Environment
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `NVML_SIM_SCENARIO` | the scenario file; read again whenever it changes |
+//! | `NVML_SIM_START` | the scenario's `t = 0` in µs of the Unix epoch; else the first `nvmlInit` |
+//! | `NVML_SIM_CALLS` | a file for the number of calls of each function, written at the end |
+//!
+//! # Layout
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`abi`] | NVML's codes, structures and constants |
+//! | [`machine`] | a scenario as it is being played: its clock and its faults |
+//! | `watch` | whether the scenario file has changed |
+//! | `library` | what one process shares: the machine, and how often it was initialised |
+//! | `gate` | the one way into every call: counted, faulty when it should be |
+//! | `tally` | how often each function was called |
+//! | `handle` | device handles |
+//! | `pointer` | the caller's memory; the only unsafe code of the library |
+//! | `calls` | the functions themselves |
+//! | [`reported`] | how the driver puts what it reports |
+//! | [`install`] | the library, `nvidia-smi` and a pretend root in a directory |
 
+pub mod abi;
+mod calls;
+mod gate;
+mod handle;
+pub mod install;
+mod library;
+pub mod machine;
+mod pointer;
+pub mod reported;
+mod tally;
+mod watch;

@@ -1,1 +1,37 @@
+//! Facts about GPUs and the processes that hold them, from the driver and from
+//! `/proc`. Facts only: what they mean is judged elsewhere.
+//!
+//! A value that could not be read is never a number here. It is a
+//! [`Reading::Unknown`] with the reason, so that nobody can mistake it for zero.
+//!
+//! # Layout
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`reading`] | a value, or why there is none |
+//! | [`units`] | bytes, percent, watts … as types |
+//! | [`card`] | what is known of one card, and what it does now |
+//! | [`process`] | a holder of a card, and the process behind it |
+//! | [`nvml`] | cards and holders through the driver's library |
+//! | [`proc`] | who a pid is, from the host's `/proc` |
+//!
+//! ```no_run
+//! use probe::nvml::{Options, Prober};
+//!
+//! let mut prober = Prober::open(Options::default())?;
+//! for card in prober.look().cards {
+//!     println!("{:?} {:?}", card.facts.name, card.vitals.utilization);
+//! }
+//! # Ok::<(), probe::nvml::OpenError>(())
+//! ```
 
+pub mod card;
+pub mod nvml;
+pub mod proc;
+pub mod process;
+pub mod reading;
+pub mod units;
+
+pub use card::{Basis, CardFacts, CardLook, MemoryUse, Utilization, Vitals};
+pub use process::{Holder, Holders, Kinds};
+pub use reading::{Reading, Why};

@@ -52,15 +52,13 @@ impl FromStr for NvmlCode {
 
     fn from_str(typed: &str) -> Result<Self, String> {
         let name = typed.strip_prefix("NVML_ERROR_").unwrap_or(typed);
-        CODES
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, code)| Self(*code))
-            .ok_or_else(|| {
+        CODES.iter().find(|(known, _)| *known == name).map(|(_, code)| Self(*code)).ok_or_else(
+            || {
                 format!(
                     "`{typed}` is not an NVML code; expected a name like GPU_IS_LOST or a number"
                 )
-            })
+            },
+        )
     }
 }
 
@@ -108,10 +106,7 @@ impl Fault {
     pub fn strikes(&self, call: &str, card: Option<&str>, t: Moment) -> bool {
         self.from.is_none_or(|from| from <= t)
             && self.to.is_none_or(|to| t < to)
-            && self
-                .card
-                .as_deref()
-                .is_none_or(|wanted| Some(wanted) == card)
+            && self.card.as_deref().is_none_or(|wanted| Some(wanted) == card)
             && self.call.matches(call)
     }
 }

@@ -25,11 +25,7 @@ pub enum Refused {
     #[error("{file}: cannot be read: {reason}")]
     Unreadable { file: String, reason: String },
     #[error("{file}:{line}: {reason}")]
-    Wrong {
-        file: String,
-        line: usize,
-        reason: String,
-    },
+    Wrong { file: String, line: usize, reason: String },
 }
 
 /// Reads and checks a scenario file.
@@ -40,10 +36,7 @@ pub fn from_file(path: &Path) -> Result<Scenario, Refused> {
     let file = path.display().to_string();
     match fs::read_to_string(path) {
         Ok(text) => from_str(&file, &text),
-        Err(error) => Err(Refused::Unreadable {
-            file,
-            reason: error.to_string(),
-        }),
+        Err(error) => Err(Refused::Unreadable { file, reason: error.to_string() }),
     }
 }
 
@@ -58,10 +51,7 @@ pub fn from_str(file: &str, text: &str) -> Result<Scenario, Refused> {
         reason,
     };
     let typed: typed::File = toml::from_str(text).map_err(|error| {
-        wrong(
-            error.span().map_or(0, |span| span.start),
-            one_line(error.message()),
-        )
+        wrong(error.span().map_or(0, |span| span.start), one_line(error.message()))
     })?;
     meant(typed).map_err(|Wrong { span, reason }| wrong(span.start, reason))
 }
@@ -77,19 +67,13 @@ struct Wrong {
 }
 
 fn wrong<T>(span: Bytes<usize>, reason: impl Into<String>) -> Result<T, Wrong> {
-    Err(Wrong {
-        span,
-        reason: reason.into(),
-    })
+    Err(Wrong { span, reason: reason.into() })
 }
 
 fn meant(file: typed::File) -> Result<Scenario, Wrong> {
     let cards = cards(file.card, file.seed)?;
     let processes = processes(file.process, &cards)?;
-    let faults = file
-        .fault
-        .into_iter()
-        .map(|fault| self::fault(fault, &cards));
+    let faults = file.fault.into_iter().map(|fault| self::fault(fault, &cards));
     let stray = file.stray_sample.into_iter().map(|sample| {
         let card = find_card(&cards, sample.card.get_ref(), sample.card.span())?;
         Ok(StraySample {
@@ -121,11 +105,7 @@ fn driver(typed: typed::Driver) -> Result<Driver, Wrong> {
         version: typed.version,
         nvml_version: typed.nvml_version,
         cuda_version: major * 1000 + minor * 10,
-        lacks: typed
-            .lacks
-            .iter()
-            .map(|pattern| WildMatch::new(pattern))
-            .collect(),
+        lacks: typed.lacks.iter().map(|pattern| WildMatch::new(pattern)).collect(),
     })
 }
 
@@ -150,10 +130,7 @@ fn time(typed: &typed::Time) -> Result<Time, Wrong> {
         Some(speed) if *speed.get_ref() > 0.0 && speed.get_ref().is_finite() => *speed.get_ref(),
         Some(speed) => return wrong(speed.span(), "`speed` must be more than 0"),
     };
-    Ok(Time {
-        origin_unix_micros,
-        speed,
-    })
+    Ok(Time { origin_unix_micros, speed })
 }
 
 fn samples(typed: &typed::Samples) -> Result<SampleBuffer, Wrong> {
@@ -161,10 +138,7 @@ fn samples(typed: &typed::Samples) -> Result<SampleBuffer, Wrong> {
     if period.as_micros() == 0 {
         return wrong(typed.period.span(), "`period` must be longer than zero");
     }
-    Ok(SampleBuffer {
-        period,
-        capacity: typed.capacity,
-    })
+    Ok(SampleBuffer { period, capacity: typed.capacity })
 }
 
 fn cards(typed: Vec<Spanned<typed::Card>>, seed: u64) -> Result<Vec<Card>, Wrong> {
@@ -173,11 +147,7 @@ fn cards(typed: Vec<Spanned<typed::Card>>, seed: u64) -> Result<Vec<Card>, Wrong
     for (index, spanned) in (0_u32..).zip(typed) {
         let span = spanned.span();
         let card = card(spanned.into_inner(), index, seed)?;
-        let instances = card
-            .mig
-            .iter()
-            .flat_map(|mig| &mig.instances)
-            .map(|i| &i.uuid);
+        let instances = card.mig.iter().flat_map(|mig| &mig.instances).map(|i| &i.uuid);
         for uuid in std::iter::once(&card.uuid).chain(instances) {
             if !uuids.insert(uuid.clone()) {
                 return wrong(span, format!("two cards have the UUID {uuid}"));
@@ -192,33 +162,19 @@ fn card(typed: typed::Card, index: u32, seed: u64) -> Result<Card, Wrong> {
     let total = typed.memory.get_ref().0;
     let reserved = typed.reserved.map_or(total / 128, |size| size.0);
     if reserved >= total {
-        return wrong(
-            typed.memory.span(),
-            "`memory` must be more than what is `reserved`",
-        );
+        return wrong(typed.memory.span(), "`memory` must be more than what is `reserved`");
     }
-    let power = typed.power.unwrap_or(typed::Power {
-        idle: 58.0,
-        full: 400.0,
-        limit: None,
-    });
+    let power = typed.power.unwrap_or(typed::Power { idle: 58.0, full: 400.0, limit: None });
     let range = |ends: Option<typed::Ends>, idle, full| {
-        ends.map_or(Range { idle, full }, |ends| Range {
-            idle: ends.idle,
-            full: ends.full,
-        })
+        ends.map_or(Range { idle, full }, |ends| Range { idle: ends.idle, full: ends.full })
     };
     let load = |load: Option<Load>| load.unwrap_or(Load::constant(0.0));
     Ok(Card {
         index,
         minor: typed.minor.unwrap_or(index),
-        uuid: typed
-            .uuid
-            .unwrap_or_else(|| made_up_uuid("GPU", seed, u64::from(index))),
+        uuid: typed.uuid.unwrap_or_else(|| made_up_uuid("GPU", seed, u64::from(index))),
         name: typed.name,
-        serial: typed
-            .serial
-            .unwrap_or_else(|| format!("13200210{index:05}")),
+        serial: typed.serial.unwrap_or_else(|| format!("13200210{index:05}")),
         pci: pci(typed.bus_id.as_ref(), index)?,
         memory: Memory {
             total,
@@ -249,25 +205,12 @@ fn card(typed: typed::Card, index: u32, seed: u64) -> Result<Card, Wrong> {
 /// `DOMAIN:BUS:DEVICE.0` in hexadecimal, as nvidia-smi prints it.
 fn pci(typed: Option<&Spanned<String>>, index: u32) -> Result<Pci, Wrong> {
     let Some(typed) = typed else {
-        return Ok(Pci {
-            domain: 0,
-            bus: 0x10 + index,
-            device: 0,
-        });
+        return Ok(Pci { domain: 0, bus: 0x10 + index, device: 0 });
     };
     let hex = |part: Option<&str>| part.and_then(|part| u32::from_str_radix(part, 16).ok());
     let mut parts = typed.get_ref().trim_end_matches(".0").split(':');
-    match (
-        hex(parts.next()),
-        hex(parts.next()),
-        hex(parts.next()),
-        parts.next(),
-    ) {
-        (Some(domain), Some(bus), Some(device), None) => Ok(Pci {
-            domain,
-            bus,
-            device,
-        }),
+    match (hex(parts.next()), hex(parts.next()), hex(parts.next()), parts.next()) {
+        (Some(domain), Some(bus), Some(device), None) => Ok(Pci { domain, bus, device }),
         _ => wrong(typed.span(), "`bus_id` must look like 00000000:3B:00.0"),
     }
 }
@@ -297,10 +240,7 @@ fn mig(
         let span = spanned.span();
         let typed = spanned.into_inner();
         if typed.slot >= slots {
-            return wrong(
-                span,
-                format!("slot {} is beyond the card's {slots}", typed.slot),
-            );
+            return wrong(span, format!("slot {} is beyond the card's {slots}", typed.slot));
         }
         if instances.iter().any(|other| other.slot == typed.slot) {
             return wrong(span, format!("slot {} is taken twice", typed.slot));
@@ -308,9 +248,7 @@ fn mig(
         let place = u64::from(card) << 8 | u64::from(typed.slot) | 1 << 40;
         instances.push(Instance {
             slot: typed.slot,
-            uuid: typed
-                .uuid
-                .unwrap_or_else(|| made_up_uuid("MIG", seed, place)),
+            uuid: typed.uuid.unwrap_or_else(|| made_up_uuid("MIG", seed, place)),
             profile: typed.profile,
             memory: typed.memory.0,
             gpu_instance: typed.gpu_instance.unwrap_or(typed.slot + 1),
@@ -358,9 +296,7 @@ fn process_cards(
         (None, Some(refs)) if !refs.is_empty() => refs.clone(),
         _ => return wrong(span.clone(), "a process needs either `card` or `cards`"),
     };
-    refs.iter()
-        .map(|card| find_card(cards, card, span.clone()))
-        .collect()
+    refs.iter().map(|card| find_card(cards, card, span.clone())).collect()
 }
 
 fn process(
@@ -372,10 +308,7 @@ fn process(
     if let Some(slot) = typed.slot
         && card.instance(slot).is_none()
     {
-        return wrong(
-            span.clone(),
-            format!("card {} has no instance in slot {slot}", card.index),
-        );
+        return wrong(span.clone(), format!("card {} has no instance in slot {slot}", card.index));
     }
     let begin = typed.begin.map_or(Moment::ORIGIN, |begin| begin.0);
     if typed.end.is_some_and(|end| end.0 <= begin) {
@@ -385,10 +318,7 @@ fn process(
         pid: typed.pid,
         card: card.index,
         slot: typed.slot,
-        kinds: typed
-            .kind
-            .as_ref()
-            .map_or_else(|| vec![Kind::Compute], |kinds| kinds.0.clone()),
+        kinds: typed.kind.as_ref().map_or_else(|| vec![Kind::Compute], |kinds| kinds.0.clone()),
         memory: typed.memory.0,
         sm: typed.sm.clone().unwrap_or(Load::constant(0.0)),
         begin,
@@ -403,23 +333,17 @@ fn owner(typed: &typed::Process, users: &mut Vec<String>) -> Owner {
         let Some(name) = typed.user.as_ref().filter(|name| *name != "root") else {
             return 0;
         };
-        let place = users
-            .iter()
-            .position(|known| known == name)
-            .unwrap_or_else(|| {
-                users.push(name.clone());
-                users.len() - 1
-            });
+        let place = users.iter().position(|known| known == name).unwrap_or_else(|| {
+            users.push(name.clone());
+            users.len() - 1
+        });
         1000 + u32::try_from(place).unwrap_or(0)
     });
     let program = typed.program.clone().unwrap_or_else(|| "python".into());
     Owner {
         user: typed.user.clone(),
         uid,
-        command: typed
-            .command
-            .clone()
-            .unwrap_or_else(|| vec![program.clone()]),
+        command: typed.command.clone().unwrap_or_else(|| vec![program.clone()]),
         program,
         parent: typed.parent.unwrap_or(1),
         gone: typed.gone,
@@ -433,13 +357,7 @@ fn find_card(cards: &[Card], wanted: &CardRef, span: Bytes<usize>) -> Result<u32
     });
     match found {
         Some(card) => Ok(card.index),
-        None => wrong(
-            span,
-            format!(
-                "there is no card {wanted}; the scenario has {}",
-                cards.len()
-            ),
-        ),
+        None => wrong(span, format!("there is no card {wanted}; the scenario has {}", cards.len())),
     }
 }
 
@@ -481,10 +399,7 @@ fn struck_card(
     };
     match card.instance(slot) {
         Some(instance) => Ok(Some(instance.uuid.clone())),
-        None => wrong(
-            span.clone(),
-            format!("card {} has no instance in slot {slot}", card.index),
-        ),
+        None => wrong(span.clone(), format!("card {} has no instance in slot {slot}", card.index)),
     }
 }
 
@@ -515,26 +430,14 @@ mod tests {
     #[test]
     fn refusals_name_file_line_and_reason() {
         let cases = [
-            (
-                "[[card]]\nmemory = \"lots\"\n",
-                "bad.toml:2: `lots` is not a size",
-            ),
-            (
-                "[[card]]\n\nutilisation = 3\n",
-                "bad.toml:3: unknown field `utilisation`",
-            ),
-            (
-                "[[card]]\nutilization = 120\n",
-                "bad.toml:2: 120 is not a percentage",
-            ),
+            ("[[card]]\nmemory = \"lots\"\n", "bad.toml:2: `lots` is not a size"),
+            ("[[card]]\n\nutilisation = 3\n", "bad.toml:3: unknown field `utilisation`"),
+            ("[[card]]\nutilization = 120\n", "bad.toml:2: 120 is not a percentage"),
             (
                 "[[card]]\nutilization = { duty = 50 }\n",
                 "bad.toml:2: a duty cycle needs a `period`",
             ),
-            (
-                "[[card]]\nutilization = { noise = 5 }\n",
-                "bad.toml:2: a load needs `constant`",
-            ),
+            ("[[card]]\nutilization = { noise = 5 }\n", "bad.toml:2: a load needs `constant`"),
             (
                 "[[card]]\nutilization = { points = [[\"9s\", 1], [\"3s\", 2]] }\n",
                 "bad.toml:2: `points` must be in the order of time",
@@ -564,23 +467,14 @@ mod tests {
                 "[[fault]]\ncall = \"nvml*\"\ncode = \"GPU_LOST\"\n",
                 "bad.toml:3: `GPU_LOST` is not an NVML code",
             ),
-            (
-                "[[fault]]\ncall = \"nvml*\"\n",
-                "bad.toml:1: a fault needs `code`",
-            ),
+            ("[[fault]]\ncall = \"nvml*\"\n", "bad.toml:1: a fault needs `code`"),
             (
                 "[[fault]]\ncall = \"nvml*\"\nhang = true\ngrow = 3\n",
                 "bad.toml:1: a fault has one of",
             ),
             ("[time]\nspeed = 0\n", "bad.toml:2: "),
-            (
-                "[time]\norigin = \"today\"\n",
-                "bad.toml:2: `origin` must be a time like",
-            ),
-            (
-                "[samples]\nperiod = \"soon\"\n",
-                "bad.toml:2: `soon` is not a duration",
-            ),
+            ("[time]\norigin = \"today\"\n", "bad.toml:2: `origin` must be a time like"),
+            ("[samples]\nperiod = \"soon\"\n", "bad.toml:2: `soon` is not a duration"),
             (
                 "[[card]]\nuuid = \"GPU-1\"\n[[card]]\nuuid = \"GPU-1\"\n",
                 "bad.toml:3: two cards have the UUID GPU-1",
@@ -599,24 +493,15 @@ mod tests {
 
     #[test]
     fn a_missing_file_is_named() {
-        let refused = from_file(Path::new("/nowhere/lab.toml"))
-            .unwrap_err()
-            .to_string();
-        assert!(
-            refused.starts_with("/nowhere/lab.toml: cannot be read: "),
-            "{refused}"
-        );
+        let refused = from_file(Path::new("/nowhere/lab.toml")).unwrap_err().to_string();
+        assert!(refused.starts_with("/nowhere/lab.toml: cannot be read: "), "{refused}");
     }
 
     #[test]
     fn one_process_on_several_cards_is_several_holders_of_one_owner() {
         let text = "[[card]]\n[[card]]\n[[process]]\npid = 7\ncards = [0, 1]\nmemory = \"1GiB\"\nuser = \"ann\"\n";
         let machine = from_str("two.toml", text).unwrap();
-        let held: Vec<_> = machine
-            .processes
-            .iter()
-            .map(|p| (p.pid, p.card, p.owner.uid))
-            .collect();
+        let held: Vec<_> = machine.processes.iter().map(|p| (p.pid, p.card, p.owner.uid)).collect();
         assert_eq!(held, [(7, 0, 1000), (7, 1, 1000)]);
     }
 }

@@ -52,17 +52,13 @@ pub struct Place<'a> {
 impl<'a> Place<'a> {
     #[must_use]
     pub const fn card(card: &'a Card) -> Self {
-        Self {
-            card,
-            instance: None,
-        }
+        Self { card, instance: None }
     }
 
     /// The UUID of the instance, else of the card.
     #[must_use]
     pub fn uuid(&self) -> &'a str {
-        self.instance
-            .map_or(&self.card.uuid, |instance| &instance.uuid)
+        self.instance.map_or(&self.card.uuid, |instance| &instance.uuid)
     }
 
     fn load(&self) -> Option<&'a Load> {
@@ -74,30 +70,21 @@ impl<'a> Place<'a> {
 
     fn holds(&self, process: &Process) -> bool {
         process.card == self.card.index
-            && self
-                .instance
-                .is_none_or(|instance| process.slot == Some(instance.slot))
+            && self.instance.is_none_or(|instance| process.slot == Some(instance.slot))
     }
 
     fn memory_total(&self) -> u64 {
-        self.instance
-            .map_or(self.card.memory.total, |instance| instance.memory)
+        self.instance.map_or(self.card.memory.total, |instance| instance.memory)
     }
 
     fn unattributed(&self) -> u64 {
-        if self.instance.is_some() {
-            0
-        } else {
-            self.card.memory.unattributed
-        }
+        if self.instance.is_some() { 0 } else { self.card.memory.unattributed }
     }
 
     /// A number that tells places apart, for their noise.
     fn salt(&self) -> u64 {
         u64::from(self.card.index) << 8
-            | self
-                .instance
-                .map_or(0, |instance| u64::from(instance.slot) + 1)
+            | self.instance.map_or(0, |instance| u64::from(instance.slot) + 1)
     }
 }
 
@@ -105,11 +92,7 @@ impl Card {
     /// The instance in a slot, when there is one.
     #[must_use]
     pub fn instance(&self, slot: u32) -> Option<&Instance> {
-        self.mig
-            .as_ref()?
-            .instances
-            .iter()
-            .find(|instance| instance.slot == slot)
+        self.mig.as_ref()?.instances.iter().find(|instance| instance.slot == slot)
     }
 }
 
@@ -117,29 +100,14 @@ impl Scenario {
     /// Everything at once. The finer questions below cost less when only one thing is wanted.
     #[must_use]
     pub fn state_at(&self, t: Moment) -> State {
-        State {
-            at: t,
-            cards: self
-                .cards
-                .iter()
-                .map(|card| self.card_state(card, t))
-                .collect(),
-        }
+        State { at: t, cards: self.cards.iter().map(|card| self.card_state(card, t)).collect() }
     }
 
     fn card_state(&self, card: &Card, t: Moment) -> CardState {
         let instances = card.mig.iter().flat_map(|mig| &mig.instances);
         CardState {
             instances: instances
-                .map(|instance| {
-                    self.place_state(
-                        Place {
-                            card,
-                            instance: Some(instance),
-                        },
-                        t,
-                    )
-                })
+                .map(|instance| self.place_state(Place { card, instance: Some(instance) }, t))
                 .collect(),
             ..self.place_state(Place::card(card), t)
         }
@@ -169,9 +137,7 @@ impl Scenario {
         place: Place<'a>,
         t: Moment,
     ) -> impl Iterator<Item = &'a Process> {
-        self.processes
-            .iter()
-            .filter(move |process| place.holds(process) && process.runs_at(t))
+        self.processes.iter().filter(move |process| place.holds(process) && process.runs_at(t))
     }
 
     /// Utilization in percent at one moment, without noise.
@@ -212,10 +178,7 @@ impl Scenario {
         let newest = now.as_micros().div_euclid(period);
         (newest - i64::from(self.samples.capacity) + 1..=newest)
             .map(|slot| Moment::from_micros(slot * period))
-            .map(|at| Sample {
-                at,
-                value: value(at),
-            })
+            .map(|at| Sample { at, value: value(at) })
             .collect()
     }
 
@@ -229,12 +192,8 @@ impl Scenario {
     /// Bytes used by processes, seen or unseen, without the driver's reserve.
     #[must_use]
     pub fn memory_used_at(&self, place: Place<'_>, t: Moment) -> u64 {
-        let held = self
-            .processes_at(place, t)
-            .filter_map(|process| process.memory);
-        held.chain(once(place.unattributed()))
-            .sum::<u64>()
-            .min(place.memory_total())
+        let held = self.processes_at(place, t).filter_map(|process| process.memory);
+        held.chain(once(place.unattributed())).sum::<u64>().min(place.memory_total())
     }
 
     /// Watts at one moment.
@@ -267,10 +226,7 @@ impl Scenario {
             }
             let mut instances = card.mig.iter().flat_map(|mig| &mig.instances);
             let instance = instances.find(|instance| instance.uuid == uuid)?;
-            Some(Place {
-                card,
-                instance: Some(instance),
-            })
+            Some(Place { card, instance: Some(instance) })
         })
     }
 }
@@ -278,11 +234,7 @@ impl Scenario {
 /// A process's mean load over a span, counting the time in which it does not run as zero.
 fn mean_while_running(process: &Process, from: Moment, to: Moment) -> f64 {
     if from == to {
-        return if process.runs_at(to) {
-            process.sm.at(to)
-        } else {
-            0.0
-        };
+        return if process.runs_at(to) { process.sm.at(to) } else { 0.0 };
     }
     let begin = from.max(process.begin);
     let end = process.end.map_or(to, |end| to.min(end));

@@ -46,9 +46,7 @@ pub struct Host {
 
 impl Default for Host {
     fn default() -> Self {
-        Self {
-            name: "pretend".into(),
-        }
+        Self { name: "pretend".into() }
     }
 }
 
@@ -90,10 +88,7 @@ impl Default for Samples {
     /// A sixth of a second and 100 entries: what data-centre cards have been seen to keep.
     fn default() -> Self {
         let period = Span(Duration::from_micros(166_667));
-        Self {
-            period: Spanned::new(0..0, period),
-            capacity: 100,
-        }
+        Self { period: Spanned::new(0..0, period), capacity: 100 }
     }
 }
 
@@ -293,12 +288,9 @@ impl FromStr for MemoryHeld {
         if typed == "unknown" {
             return Ok(Self(None));
         }
-        typed
-            .parse::<Size>()
-            .map(|size| Self(Some(size.0)))
-            .map_err(|_| {
-                format!("`{typed}` is not a size; expected one like 80GiB or 500MB, or `unknown`")
-            })
+        typed.parse::<Size>().map(|size| Self(Some(size.0))).map_err(|_| {
+            format!("`{typed}` is not a size; expected one like 80GiB or 500MB, or `unknown`")
+        })
     }
 }
 
@@ -342,9 +334,7 @@ impl<'de> Deserialize<'de> for Code {
             }
 
             fn visit_i64<E: de::Error>(self, code: i64) -> Result<Code, E> {
-                u32::try_from(code)
-                    .map(|code| Code(NvmlCode(code)))
-                    .map_err(E::custom)
+                u32::try_from(code).map(|code| Code(NvmlCode(code))).map_err(E::custom)
             }
 
             fn visit_str<E: de::Error>(self, name: &str) -> Result<Code, E> {
@@ -413,36 +403,18 @@ impl LoadTable {
         percentage(self.noise)?;
         let noise = self.noise;
         let shape = match self {
-            Self {
-                constant: Some(percent),
-                ..
-            } => Shape::Constant(percentage(percent)?),
-            Self {
-                duty: Some(duty),
-                period,
-                high,
-                low,
-                phase,
-                ..
-            } => Shape::Duty {
+            Self { constant: Some(percent), .. } => Shape::Constant(percentage(percent)?),
+            Self { duty: Some(duty), period, high, low, phase, .. } => Shape::Duty {
                 duty: percentage(duty)?,
                 period: positive("period", period.ok_or("a duty cycle needs a `period`")?)?,
                 high: percentage(high.unwrap_or(100.0))?,
                 low: percentage(low.unwrap_or(0.0))?,
                 phase: phase.map_or(Duration::ZERO, |phase| phase.0),
             },
-            Self {
-                from: Some(from),
-                to: Some(to),
-                begin,
-                end: Some(end),
-                ..
-            } => ramp(from, to, begin, end)?,
-            Self {
-                points: Some(points),
-                repeat,
-                ..
-            } => steps(&points, repeat)?,
+            Self { from: Some(from), to: Some(to), begin, end: Some(end), .. } => {
+                ramp(from, to, begin, end)?
+            }
+            Self { points: Some(points), repeat, .. } => steps(&points, repeat)?,
             _ => {
                 return Err(
                     "a load needs `constant`, or `duty` and `period`, or `from`, `to` and \
@@ -460,12 +432,7 @@ fn ramp(from: f64, to: f64, begin: Option<Offset>, end: Offset) -> Result<Shape,
     if end.0 <= begin {
         return Err("a ramp must end after it begins".into());
     }
-    Ok(Shape::Ramp {
-        from: percentage(from)?,
-        to: percentage(to)?,
-        begin,
-        end: end.0,
-    })
+    Ok(Shape::Ramp { from: percentage(from)?, to: percentage(to)?, begin, end: end.0 })
 }
 
 fn steps(points: &[(Offset, f64)], repeat: Option<Span>) -> Result<Shape, String> {
@@ -479,9 +446,7 @@ fn steps(points: &[(Offset, f64)], repeat: Option<Span>) -> Result<Shape, String
     if !points.is_sorted_by(|a, b| a.0 < b.0) {
         return Err("`points` must be in the order of time, each later than the one before".into());
     }
-    let repeat = repeat
-        .map(|repeat| positive("repeat", repeat))
-        .transpose()?;
+    let repeat = repeat.map(|repeat| positive("repeat", repeat)).transpose()?;
     Ok(Shape::Points { points, repeat })
 }
 

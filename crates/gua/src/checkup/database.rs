@@ -1,0 +1,237 @@
+//! The place of the history: what lies there, and whether it can be written.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
+
+use crate::render::words::gib;
+use crate::report::checkup::{Check, DatabaseFacts, DatabaseKind, Finding, Verdict};
+use crate::store::{self, Identity};
+
+/// Below this, recording would soon stop.
+const SCARCE_BYTES: u64 = 1 << 30;
+/// Below this, it would not begin.
+const FULL_BYTES: u64 = 50 << 20;
+
+/// What lies at the path.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub identity: Identity,
+    pub facts: DatabaseFacts,
+}
+
+/// Looks without changing anything.
+pub(super) fn gather(path: &Path) -> Found {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let identity = store::identify(&path);
+    let folder = nearest_folder(&path);
+    let facts = DatabaseFacts {
+        kind: kind(&identity),
+        schema_version: match identity {
+            Identity::Ours { schema_version } => Some(schema_version),
+            _ => None,
+        },
+        size_bytes: fs::metadata(&path).ok().filter(fs::Metadata::is_file).map(|file| file.len()),
+        free_bytes: folder.as_deref().and_then(free_bytes),
+        writable: is_writable(&path, &identity, folder.as_deref()),
+        path: path.display().to_string(),
+    };
+    Found { identity, facts }
+}
+
+const fn kind(identity: &Identity) -> DatabaseKind {
+    match identity {
+        Identity::Missing => DatabaseKind::Missing,
+        Identity::Empty => DatabaseKind::Empty,
+        Identity::Ours { .. } => DatabaseKind::Gua,
+        Identity::PythonGua => DatabaseKind::PythonGua,
+        Identity::OtherSqlite => DatabaseKind::OtherSqlite,
+        Identity::Damaged(_) => DatabaseKind::Damaged,
+        Identity::NotSqlite => DatabaseKind::NotSqlite,
+        Identity::Directory => DatabaseKind::Directory,
+        Identity::NotAFile => DatabaseKind::NotAFile,
+        Identity::Unreadable(_) => DatabaseKind::Unreadable,
+    }
+}
+
+/// The folder that the file is in or, where that is still to be made, the one to make it in.
+fn nearest_folder(path: &Path) -> Option<PathBuf> {
+    let nearest = path.ancestors().skip(1).find(|folder| folder.symlink_metadata().is_ok())?;
+    nearest.is_dir().then(|| nearest.to_owned())
+}
+
+/// The database writes files of its own beside it, so the folder counts as much as the file.
+fn is_writable(path: &Path, identity: &Identity, folder: Option<&Path>) -> bool {
+    let may = |path: &Path, access| accessat(CWD, path, access, AtFlags::EACCESS).is_ok();
+    let in_folder = folder.is_some_and(|folder| may(folder, Access::WRITE_OK | Access::EXEC_OK));
+    in_folder && (matches!(identity, Identity::Missing) || may(path, Access::WRITE_OK))
+}
+
+fn free_bytes(folder: &Path) -> Option<u64> {
+    let file_system = statvfs(folder).ok()?;
+    Some(file_system.f_bavail.saturating_mul(file_system.f_frsize))
+}
+
+/// Judges what lies there; `None` is a user without a home.
+pub(super) fn judge(found: Option<&Found>) -> Finding {
+    let Some(found) = found else {
+        return finding(Verdict::Error, "there is no home folder to keep it in")
+            .next("Set HOME or GUA_HOME, or name a database with --db PATH.");
+    };
+    let facts = &found.facts;
+    let path = &facts.path;
+    if let Some(refused) = judge_identity(path, &found.identity) {
+        return refused;
+    }
+    let what = match found.identity {
+        Identity::Ours { .. } => "a database of gua",
+        Identity::PythonGua => "a database of the Python gua, to be imported; the file is kept",
+        _ => "none yet, can be made",
+    };
+    if !facts.writable {
+        return judge_closed(path, &found.identity);
+    }
+    judge_space(path, what, facts.free_bytes)
+}
+
+/// What must not or cannot be used.
+fn judge_identity(path: &str, identity: &Identity) -> Option<Finding> {
+    let newest = store::SCHEMA_VERSION;
+    let what = match identity {
+        Identity::Ours { schema_version } if *schema_version > newest => {
+            let detail = format!(
+                "{path}: written by a newer gua (layout {schema_version}, this one knows {newest})"
+            );
+            let next = "Use that gua, or name another database with --db PATH.";
+            return Some(finding(Verdict::Error, detail).next(next));
+        }
+        Identity::Missing | Identity::Empty | Identity::Ours { .. } | Identity::PythonGua => {
+            return None;
+        }
+        Identity::OtherSqlite => "a database of another program; gua leaves it alone".to_owned(),
+        Identity::NotSqlite => "not a database; gua leaves it alone".to_owned(),
+        Identity::Directory => "a folder, not a database".to_owned(),
+        Identity::NotAFile => "not a file".to_owned(),
+        Identity::Damaged(error) => format!("a database that cannot be read: {error}"),
+        Identity::Unreadable(error) => format!("cannot be read: {error}"),
+    };
+    let refused = finding(Verdict::Error, format!("{path}: {what}"));
+    Some(refused.next("Name another database with --db PATH."))
+}
+
+/// A history that others write can still be read.
+fn judge_closed(path: &str, identity: &Identity) -> Finding {
+    match identity {
+        Identity::Ours { .. } | Identity::PythonGua => {
+            finding(Verdict::Warning, format!("{path}: this user may read it, not write it"))
+                .next("To record as this user, name another database with --db PATH.")
+        }
+        _ => finding(Verdict::Error, format!("{path}: this user may not make it there"))
+            .next("Name a database in a folder of yours with --db PATH, or set GUA_HOME."),
+    }
+}
+
+fn judge_space(path: &str, what: &str, free_bytes: Option<u64>) -> Finding {
+    let Some(free) = free_bytes else {
+        return finding(Verdict::Ok, format!("{path}: {what}"));
+    };
+    let detail = format!("{path}: {what}; {} GiB free", gib(free));
+    match free {
+        ..FULL_BYTES => finding(Verdict::Error, detail).next("Make room, or use --db PATH."),
+        FULL_BYTES..SCARCE_BYTES => {
+            finding(Verdict::Warning, detail).next("Make room before recording for long.")
+        }
+        SCARCE_BYTES.. => finding(Verdict::Ok, detail),
+    }
+}
+
+fn finding(verdict: Verdict, detail: impl Into<String>) -> Finding {
+    Finding::new(Check::Database, verdict, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    fn found(identity: Identity) -> Found {
+        let facts = DatabaseFacts {
+            path: "/x.db".into(),
+            kind: kind(&identity),
+            schema_version: None,
+            size_bytes: None,
+            free_bytes: Some(20 << 30),
+            writable: true,
+        };
+        Found { identity, facts }
+    }
+
+    fn verdict(found: &Found) -> Verdict {
+        judge(Some(found)).verdict
+    }
+
+    #[test]
+    fn what_can_be_used_is_ok_and_what_cannot_is_an_error() {
+        let ours = |schema_version| Identity::Ours { schema_version };
+        let newer = store::SCHEMA_VERSION + 1;
+        for good in [Identity::Missing, Identity::Empty, ours(1), Identity::PythonGua] {
+            let finding = judge(Some(&found(good)));
+            assert_eq!((finding.verdict, finding.next_step), (Verdict::Ok, None));
+            assert!(finding.detail.ends_with("; 20.0 GiB free"), "{}", finding.detail);
+        }
+        let unreadable = Identity::Unreadable(io::ErrorKind::PermissionDenied.into());
+        let bad = [
+            ours(newer),
+            Identity::OtherSqlite,
+            Identity::NotSqlite,
+            Identity::Directory,
+            Identity::NotAFile,
+            Identity::Damaged(rusqlite::Error::InvalidQuery),
+            unreadable,
+        ];
+        for bad in bad {
+            let finding = judge(Some(&found(bad)));
+            assert_eq!(finding.verdict, Verdict::Error, "{}", finding.detail);
+            assert!(finding.next_step.unwrap().contains("--db PATH"));
+        }
+        assert_eq!(judge(None).verdict, Verdict::Error);
+    }
+
+    #[test]
+    fn a_history_that_cannot_be_written_can_still_be_read() {
+        let closed = |identity| {
+            let mut found = found(identity);
+            found.facts.writable = false;
+            found
+        };
+        assert_eq!(verdict(&closed(Identity::Ours { schema_version: 1 })), Verdict::Warning);
+        assert_eq!(verdict(&closed(Identity::PythonGua)), Verdict::Warning);
+        assert_eq!(verdict(&closed(Identity::Missing)), Verdict::Error);
+        assert_eq!(verdict(&closed(Identity::Empty)), Verdict::Error);
+    }
+
+    #[test]
+    fn the_lines_of_free_space_are_where_they_are_said_to_be() {
+        let with = |free_bytes| {
+            let mut found = found(Identity::Missing);
+            found.facts.free_bytes = free_bytes;
+            verdict(&found)
+        };
+        assert_eq!(with(Some(0)), Verdict::Error);
+        assert_eq!(with(Some(FULL_BYTES - 1)), Verdict::Error);
+        assert_eq!(with(Some(FULL_BYTES)), Verdict::Warning);
+        assert_eq!(with(Some(SCARCE_BYTES)), Verdict::Ok);
+        assert_eq!(with(None), Verdict::Ok);
+    }
+
+    #[test]
+    fn the_folder_to_make_it_in_is_the_nearest_that_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = |path: &str| nearest_folder(&dir.path().join(path));
+        assert_eq!(folder("a/b/c.db").as_deref(), Some(dir.path()));
+        assert_eq!(folder("c.db").as_deref(), Some(dir.path()));
+        fs::write(dir.path().join("file"), "").unwrap();
+        assert_eq!(folder("file/c.db"), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! Gathers what `gua doctor` reports, one file a check.
+//!
+//! Each check reads at the edge, in `gather`, and decides in `judge`, which touches
+//! nothing. Nothing here changes anything on the host.
+
+mod brief_run;
+mod cards;
+mod daemon;
+mod database;
+mod devices;
+mod nvml;
+mod processes;
+mod smi;
+mod system;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use probe::nvml::OpenError;
+use probe::proc::Host;
+
+use crate::config::Machine;
+use crate::report::checkup::{
+    CardReport, Check, Checkup, DeviceFacts, DriverVersions, Facts, Finding, SystemFacts, Verdict,
+};
+
+/// Where to look.
+#[derive(Debug, Clone)]
+pub struct Places {
+    pub machine: Machine,
+    /// The folders in which programs are found.
+    pub search_path: OsString,
+    /// The history; `None` for a user without a home.
+    pub database: Option<PathBuf>,
+    /// Where a recorder leaves its number.
+    pub pid_file: Option<PathBuf>,
+}
+
+/// Checks everything. It takes as long as a failing driver is waited for, and no longer.
+#[must_use]
+pub fn examine(places: &Places) -> Checkup {
+    let gathered = Gathered::from(places);
+    Checkup::new(gathered.findings(places), gathered.facts())
+}
+
+/// All that was read, not yet judged.
+struct Gathered {
+    system: SystemFacts,
+    devices: Vec<DeviceFacts>,
+    smi: smi::Smi,
+    answer: Result<nvml::Answer, OpenError>,
+    cards: Vec<CardReport>,
+    processes: Option<processes::Seen>,
+    database: Option<database::Found>,
+    recorder: daemon::Recorder,
+}
+
+impl Gathered {
+    fn from(places: &Places) -> Self {
+        let host = Host::new(places.machine.host_root.clone());
+        let device_root = places.machine.host_root.as_deref().unwrap_or(Path::new("/"));
+        let answer = nvml::gather(&places.machine);
+        Self {
+            system: system::gather(host.root()),
+            devices: devices::gather(device_root),
+            smi: smi::gather(&places.search_path),
+            cards: answer.iter().flat_map(|answer| &answer.cards).map(cards::report).collect(),
+            processes: answer.as_ref().ok().map(|answer| processes::gather(host, &answer.cards)),
+            answer,
+            database: places.database.as_deref().map(database::gather),
+            recorder: daemon::gather(places.pid_file.as_deref()),
+        }
+    }
+
+    fn findings(&self, places: &Places) -> Vec<Finding> {
+        let driver = self.answer.as_ref().map(|answer| &answer.driver);
+        let mut findings = vec![
+            system::judge(&self.system),
+            devices::judge(&self.devices, driver.is_ok()),
+            smi::judge(&self.smi),
+            nvml::judge(driver, places.machine.nvml.as_deref()),
+        ];
+        findings.extend(self.of_cards());
+        findings.push(database::judge(self.database.as_ref()));
+        findings.push(daemon::judge(&self.recorder));
+        findings
+    }
+
+    /// The cards and who is on them, or why there is nothing to say of them.
+    fn of_cards(&self) -> Vec<Finding> {
+        let skipped = |reason: &str| {
+            let skipped = |check| Finding::new(check, Verdict::Skipped, reason);
+            vec![skipped(Check::Card), skipped(Check::Processes)]
+        };
+        match (&self.processes, self.cards.as_slice()) {
+            (None, _) => skipped("the library did not start"),
+            (_, []) => skipped("there is no card"),
+            (Some(processes), cards) => {
+                let mut findings = cards::judge(cards);
+                findings.push(processes::judge(processes));
+                findings
+            }
+        }
+    }
+
+    fn facts(self) -> Facts {
+        let driver = self.answer.as_ref().map(|answer| nvml::versions(&answer.driver));
+        Facts {
+            system: self.system,
+            devices: self.devices,
+            nvidia_smi: smi::facts(&self.smi),
+            driver: driver.unwrap_or_else(|_| DriverVersions::default()),
+            cards: self.cards,
+            processes: self.processes.map(|processes| processes.counts),
+            database: self.database.map(|found| found.facts),
+            daemon: daemon::facts(&self.recorder),
+        }
+    }
+}

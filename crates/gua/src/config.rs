@@ -1,0 +1,84 @@
+//! What is meant: the typed options and the environment, settled once.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use probe::nvml::{Options, Patience, Wants};
+
+use crate::cli;
+
+/// Where the driver and the host are.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    pub nvml: Option<PathBuf>,
+    pub host_root: Option<PathBuf>,
+}
+
+impl From<cli::Machine> for Machine {
+    fn from(typed: cli::Machine) -> Self {
+        // A variable that is set to nothing means nothing.
+        let set = |path: Option<OsString>| path.filter(|path| !path.is_empty()).map(PathBuf::from);
+        Self { nvml: set(typed.nvml), host_root: set(typed.host_root) }
+    }
+}
+
+impl Machine {
+    /// How to open the driver, reading `wants` at each look.
+    #[must_use]
+    pub fn probe_options(&self, wants: Wants) -> Options {
+        Options {
+            library: self.nvml.clone(),
+            host_root: self.host_root.clone().unwrap_or_else(|| PathBuf::from("/")),
+            wants,
+            patience: Patience::default(),
+        }
+    }
+}
+
+/// Where our own files are: `GUA_HOME`, else `~/.gua`; `None` without a home.
+#[must_use]
+pub fn home() -> Option<PathBuf> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("GUA_HOME").or_else(|| Some(set("HOME")?.join(".gua")))
+}
+
+/// What the place that we print to can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Screen {
+    pub color: bool,
+    /// Columns and rows of a terminal; `None` where lines may be as long as they like.
+    pub size: Option<(usize, usize)>,
+}
+
+impl Screen {
+    /// Stdout, as the options, the environment and the terminal have it.
+    #[must_use]
+    pub fn of_stdout(typed: &cli::Color) -> Self {
+        let stdout = std::io::stdout();
+        let is_terminal = stdout.is_terminal();
+        let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let color = match (typed.no_color, typed.color) {
+            (true, _) | (_, cli::When::Never) => false,
+            (_, cli::When::Always) => true,
+            (_, cli::When::Auto) => is_terminal && !set("NO_COLOR") && !dumb,
+        };
+        Self { color, size: terminal_size(&stdout, is_terminal).or_else(columns_from_environment) }
+    }
+}
+
+fn terminal_size(stdout: &std::io::Stdout, is_terminal: bool) -> Option<(usize, usize)> {
+    if !is_terminal {
+        return None;
+    }
+    let size = rustix::termios::tcgetwinsize(stdout).ok()?;
+    let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
+    (columns > 0).then_some((columns, if rows > 0 { rows } else { usize::MAX }))
+}
+
+fn columns_from_environment() -> Option<(usize, usize)> {
+    let columns = env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)?;
+    Some((columns, usize::MAX))
+}

@@ -1,0 +1,40 @@
+//! Why a command could not do its work, in words and as an exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+use probe::nvml::OpenError;
+
+/// A command's failure.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// What was asked makes no sense; nothing was done.
+    #[error("{what}\n     {next}")]
+    Usage { what: String, next: String },
+    #[error(
+        "cannot read the driver: {0}\n     {next}\n     `gua doctor` checks each step.",
+        next = .0.next_step()
+    )]
+    NoDriver(#[from] OpenError),
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl Failure {
+    /// Tells a person on stderr and gives the exit code: 1 failed, 2 wrong usage.
+    /// A reader that went away is not an error of ours, and not worth a word.
+    #[must_use]
+    pub fn report(&self) -> ExitCode {
+        match self {
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+            Self::Usage { .. } => {
+                eprintln!("gua: {self}");
+                ExitCode::from(2)
+            }
+            Self::NoDriver(_) | Self::Output(_) => {
+                eprintln!("gua: {self}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+}

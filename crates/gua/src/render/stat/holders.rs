@@ -1,0 +1,152 @@
+//! Who holds a card: a row a holder, and a remark where something is not known.
+
+use super::View;
+use crate::render::paint::Ink;
+use crate::render::table::{self, Align, Cell, Column, Line};
+use crate::render::words::{duration, gib, safe, width};
+use crate::report::now::{Card, Holder};
+
+/// Memory of no visible process is worth a remark from here on.
+const WORTH_A_REMARK: u64 = 100 << 20;
+
+/// User, pid, program, memory, SM, run time, command.
+const ALIGNS: [Align; 7] =
+    [Align::Left, Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
+
+const PROGRAM: usize = 2;
+const SM: usize = 4;
+
+/// How far holders stand in below their card.
+pub(super) const INDENT: usize = 4;
+
+/// A program's name is not cut shorter than this while there is something else to leave out.
+const SHORTEST_NAME: usize = 8;
+
+/// One row below or beside a card.
+#[derive(Debug)]
+pub(super) enum Row {
+    Holder(Vec<Cell>),
+    Remark(Cell),
+}
+
+/// The rows of all cards, in columns that fit them all.
+pub(super) struct Holders {
+    cards: Vec<Vec<Row>>,
+    columns: Vec<Column>,
+}
+
+impl Holders {
+    pub fn new(cards: &[Card], view: &View) -> Self {
+        let cards: Vec<Vec<Row>> = cards.iter().map(|card| rows(card, view)).collect();
+        let holders = cards.iter().flatten().filter_map(|row| match row {
+            Row::Holder(cells) => Some(cells.as_slice()),
+            Row::Remark(_) => None,
+        });
+        let mut columns = table::fit(&ALIGNS, holders);
+        squeeze(&mut columns, view.most().saturating_sub(INDENT));
+        Self { cards, columns }
+    }
+
+    pub fn of_cards(&self) -> impl Iterator<Item = &Vec<Row>> {
+        self.cards.iter()
+    }
+
+    /// The widest row.
+    pub fn width(&self) -> usize {
+        let remarks = self.cards.iter().flatten().filter_map(|row| match row {
+            Row::Holder(_) => None,
+            Row::Remark(cell) => Some(width(&cell.text)),
+        });
+        remarks.max().unwrap_or(0).max(table::total(&self.columns))
+    }
+
+    pub fn put(&self, line: &mut Line, at: usize, row: &Row, view: &View) {
+        match row {
+            Row::Holder(cells) => {
+                table::put_row(line, at, cells, &self.columns, view.most(), view.paint);
+            }
+            Row::Remark(cell) => line.put(at, cell, view.most(), view.paint),
+        }
+    }
+}
+
+/// Shortens programs, then leaves out the SM share, where the screen is too narrow.
+fn squeeze(columns: &mut [Column], most: usize) {
+    table::shorten(columns, PROGRAM, SHORTEST_NAME, most);
+    if table::total(columns) > most
+        && let Some(column) = columns.get_mut(SM)
+    {
+        column.width = 0;
+    }
+}
+
+fn rows(card: &Card, view: &View) -> Vec<Row> {
+    let holders = card.holders.iter().filter(|_| view.holders).map(|h| Row::Holder(cells(h, view)));
+    let remarks = remarks(card).into_iter().map(|text| Row::Remark(Cell::new(text, Ink::Quiet)));
+    holders.chain(remarks).collect()
+}
+
+fn cells(holder: &Holder, view: &View) -> Vec<Cell> {
+    let is_here = holder.presence == "here";
+    let ink = if is_here { Ink::Plain } else { Ink::Quiet };
+    let text = |text: String| Cell::new(text, ink);
+    let program = program(holder, view);
+    let command = match &holder.command {
+        Some(command) => safe(&command.join(" ")),
+        None => program.clone(),
+    };
+    let (program, command) =
+        if view.full_command { (String::new(), command) } else { (program, String::new()) };
+    vec![
+        text(user(holder)),
+        text(if view.pid { holder.pid.to_string() } else { String::new() }),
+        text(program),
+        text(holder.memory_bytes.map_or_else(|| "? GiB".to_owned(), |b| format!("{} GiB", gib(b)))),
+        text(holder.sm_percent.map_or_else(String::new, |percent| format!("SM {percent:.0} %"))),
+        text(holder.running_seconds.map_or_else(String::new, duration)),
+        text(command),
+    ]
+}
+
+/// A holder without a name is known by its pid.
+fn program(holder: &Holder, view: &View) -> String {
+    match &holder.program {
+        Some(program) => safe(program),
+        None if view.pid => absence(holder.presence).to_owned(),
+        None => format!("pid {} {}", holder.pid, absence(holder.presence)),
+    }
+}
+
+fn user(holder: &Holder) -> String {
+    match (&holder.user, holder.uid) {
+        (Some(user), _) => safe(user),
+        (None, Some(uid)) => format!("uid {uid}"),
+        (None, None) => "?".to_owned(),
+    }
+}
+
+fn absence(presence: &str) -> &'static str {
+    match presence {
+        "gone" => "(gone)",
+        "foreign" => "(outside this container)",
+        _ => "(not readable)",
+    }
+}
+
+fn remarks(card: &Card) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(reason) = &card.state_reason {
+        remarks.push(format!("not judged: {reason}"));
+    }
+    if !card.holders_complete && card.state != "unknown" {
+        let why = card.unknown.get("holders").copied().unwrap_or("unknown").replace('_', " ");
+        remarks.push(format!("holders not readable: {why}"));
+    }
+    if let Some(bytes) = card.memory_unattributed_bytes.filter(|bytes| *bytes > WORTH_A_REMARK) {
+        remarks.push(format!("{} GiB held by no visible process", gib(bytes)));
+    }
+    if card.memory_source == Some("system") {
+        remarks.push("shares the host's memory".to_owned());
+    }
+    remarks
+}

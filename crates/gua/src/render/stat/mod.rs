@@ -1,0 +1,104 @@
+//! One line a card, then who holds it.
+
+mod cards;
+mod header;
+mod holders;
+
+use std::io::{self, Write};
+
+use jiff::tz::TimeZone;
+
+use super::paint::{Ink, Paint};
+use super::table::{Cell, GAP, Line};
+use crate::report::now::Now;
+
+/// What to show, and on what.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a column or a part of its own")]
+pub struct View {
+    pub paint: Paint,
+    /// Columns; `None` where lines may be as long as they like.
+    pub width: Option<usize>,
+    pub zone: TimeZone,
+    pub header: bool,
+    pub holders: bool,
+    pub pid: bool,
+    pub full_command: bool,
+    pub fan: bool,
+    pub codec: bool,
+    pub power: Power,
+}
+
+impl View {
+    fn most(&self) -> usize {
+        self.width.unwrap_or(usize::MAX)
+    }
+}
+
+/// Which figures the power column shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Power {
+    Draw,
+    Limit,
+    Both,
+}
+
+/// Writes the view, a line at a time.
+///
+/// # Errors
+/// When the writer fails.
+pub fn write(out: &mut impl Write, now: &Now, view: &View) -> io::Result<()> {
+    for line in lines(now, view) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// The view as lines, none longer than the screen is wide.
+#[must_use]
+pub fn lines(now: &Now, view: &View) -> Vec<String> {
+    let mut lines = Vec::new();
+    if view.header {
+        lines.push(header::line(now, view));
+    }
+    if let Some(error) = &now.driver_error {
+        lines.push(single(&Cell::new(format!("driver: {error}"), Ink::Bad), view));
+    }
+    lines.extend(body(now, view));
+    if now.cards.iter().any(|card| card.utilization_basis == Some("instant")) {
+        let legend = "~ the last moment only: the driver keeps no samples for this card";
+        lines.push(single(&Cell::new(legend, Ink::Quiet), view));
+    }
+    lines
+}
+
+/// Cards with their holders: beside them where the screen is wide enough, else below.
+fn body(now: &Now, view: &View) -> Vec<String> {
+    let most = view.most();
+    let cards = cards::Cards::new(&now.cards, view);
+    let holders = holders::Holders::new(&now.cards, view);
+    let side = cards.width() + GAP;
+    let is_beside = side.saturating_add(holders.width()) <= most;
+    let indent = if is_beside { side } else { holders::INDENT.min(most / 4) };
+    let mut lines = Vec::new();
+    for (card, rows) in holders.of_cards().enumerate() {
+        let mut line = cards.line(card, view);
+        let mut rows = rows.iter();
+        if is_beside && let Some(first) = rows.next() {
+            holders.put(&mut line, indent, first, view);
+        }
+        lines.push(line.text);
+        for row in rows {
+            let mut line = Line::default();
+            holders.put(&mut line, indent, row, view);
+            lines.push(line.text);
+        }
+    }
+    lines
+}
+
+fn single(cell: &Cell, view: &View) -> String {
+    let mut line = Line::default();
+    line.put(0, cell, view.most(), view.paint);
+    line.text
+}

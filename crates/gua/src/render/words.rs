@@ -1,0 +1,103 @@
+//! Quantities in few characters, and names that cannot break a line.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Bytes as gibibytes with one decimal.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
+pub fn gib(bytes: u64) -> String {
+    let gib = bytes as f64 / f64::from(1 << 30);
+    // A small holder is not nothing.
+    if bytes > 0 && gib < 0.05 { "<0.1".to_owned() } else { format!("{gib:.1}") }
+}
+
+/// A length of time in at most two units: `5h12m`, `3d02h`, `47m`, `9s`.
+#[must_use]
+pub fn duration(seconds: f64) -> String {
+    let units = [(86_400, 'd', 3_600, 'h'), (3_600, 'h', 60, 'm')];
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let seconds = seconds.max(0.0) as u64;
+    for (large, large_sign, small, small_sign) in units {
+        if seconds >= large {
+            let rest = seconds % large / small;
+            return format!("{}{large_sign}{rest:02}{small_sign}", seconds / large);
+        }
+    }
+    if seconds >= 60 { format!("{}m", seconds / 60) } else { format!("{seconds}s") }
+}
+
+/// A name as it may be shown: no control characters, no line breaks, nothing that
+/// turns the direction of the text. A process may call itself anything.
+#[must_use]
+pub fn safe(name: &str) -> String {
+    let is_safe = |c: char| {
+        !c.is_control()
+            && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    name.chars().map(|c| if is_safe(c) { c } else { '?' }).collect()
+}
+
+/// How many columns a text takes.
+#[must_use]
+pub fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// The text in at most so many columns, with a mark where it was cut.
+#[must_use]
+pub fn cut(text: &str, most: usize) -> String {
+    if width(text) <= most {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut taken = 0;
+    for c in text.chars() {
+        let columns = c.width().unwrap_or(0);
+        if taken + columns + 1 > most {
+            break;
+        }
+        taken += columns;
+        kept.push(c);
+    }
+    if most > 0 {
+        kept.push('…');
+    }
+    kept
+}
+
+/// A card's name without what all of them share.
+#[must_use]
+pub fn card_name(name: &str) -> &str {
+    let name = name.strip_prefix("NVIDIA ").unwrap_or(name);
+    name.strip_prefix("GeForce ").unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn durations_take_two_units_at_most() {
+        let shown = [0.4, 59.0, 60.0, 3599.0, 18_720.0, 86_400.0, 266_400.0, -5.0].map(duration);
+        assert_eq!(shown, ["0s", "59s", "1m", "59m", "5h12m", "1d00h", "3d02h", "0s"]);
+    }
+
+    #[test]
+    fn a_little_memory_is_not_none() {
+        assert_eq!([0, 1, 64 << 20, 80 << 30].map(gib), ["0.0", "<0.1", "0.1", "80.0"]);
+    }
+
+    #[test]
+    fn escape_codes_and_line_breaks_do_not_get_through() {
+        assert_eq!(safe("py\x1b[2Jth\non\u{202e}"), "py?[2Jth?on?");
+        assert_eq!(safe("学習.py"), "学習.py");
+    }
+
+    proptest! {
+        #[test]
+        fn a_cut_text_fits(text in "\\PC*", most in 0_usize..40) {
+            prop_assert!(width(&cut(&text, most)) <= most);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Reads all cards and their holders once: a [`Tick`].
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use probe::Reading;
+use probe::card::{CardFacts, CardLook, Vitals};
+use probe::nvml::{DriverFacts, Look, OpenError, Prober, Wants};
+use probe::proc::Host;
+use probe::process::{Holder, Presence};
+use probe::units::{Bytes, UnixMillis};
+
+use crate::config::Machine;
+
+/// One reading of all cards.
+#[derive(Debug, Clone)]
+pub struct Tick {
+    pub at: UnixMillis,
+    pub driver: Result<DriverFacts, OpenError>,
+    pub cards: Vec<CardTick>,
+}
+
+/// One card at one tick.
+#[derive(Debug, Clone)]
+pub struct CardTick {
+    pub facts: Arc<CardFacts>,
+    pub vitals: Vitals,
+    /// Used by no listed holder.
+    pub unattributed: Reading<Bytes>,
+    /// Who holds it, in the order of the vitals' holders.
+    pub holders: Vec<HolderTick>,
+}
+
+/// One holder at one tick.
+#[derive(Debug, Clone)]
+pub struct HolderTick {
+    pub holder: Holder,
+    pub process: Presence,
+    /// Its arguments, when they were asked for and could be read.
+    pub command: Option<Vec<String>>,
+}
+
+/// Reads the driver and the host, again and again.
+#[derive(Debug)]
+pub struct Sampler {
+    prober: Prober,
+    host: Host,
+    with_commands: bool,
+}
+
+impl Sampler {
+    /// Opens the driver.
+    ///
+    /// # Errors
+    /// When there is none that answers.
+    pub fn open(machine: &Machine, wants: Wants) -> Result<Self, OpenError> {
+        let host = Host::new(machine.host_root.clone());
+        let prober = Prober::open(machine.probe_options(wants))?;
+        Ok(Self { prober, host, with_commands: false })
+    }
+
+    /// Reads the arguments of each holder too. They may hold secrets.
+    #[must_use]
+    pub const fn with_commands(mut self, wanted: bool) -> Self {
+        self.with_commands = wanted;
+        self
+    }
+
+    #[must_use]
+    pub const fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Reads everything once.
+    pub fn tick(&mut self) -> Tick {
+        let look = self.prober.look();
+        self.tick_of(look)
+    }
+
+    /// A tick for who looks only once: it can already say how busy each card is.
+    pub fn first_tick(&mut self) -> Tick {
+        let look = self.prober.first_look();
+        self.tick_of(look)
+    }
+
+    fn tick_of(&mut self, look: Look) -> Tick {
+        let at = UnixMillis::from(SystemTime::now());
+        let holders = look.cards.iter().flat_map(|card| &card.vitals.holders.seen);
+        let pids: HashSet<u32> = holders.map(|holder| holder.pid).collect();
+        self.host.keep_only(|pid| pids.contains(&pid));
+        let cards = look.cards.into_iter().map(|card| self.card(card)).collect();
+        Tick { at, driver: look.driver, cards }
+    }
+
+    fn card(&mut self, look: CardLook) -> CardTick {
+        let unattributed = look.unattributed();
+        let CardLook { facts, vitals } = look;
+        let holders = vitals.holders.seen.iter().map(|holder| self.holder(*holder)).collect();
+        CardTick { holders, facts, vitals, unattributed }
+    }
+
+    fn holder(&mut self, holder: Holder) -> HolderTick {
+        let process = self.host.process(holder.pid);
+        let is_here = matches!(process, Presence::Here(_));
+        let command =
+            (self.with_commands && is_here).then(|| self.host.command(holder.pid).known());
+        HolderTick { holder, process, command: command.flatten() }
+    }
+}

@@ -1,0 +1,123 @@
+//! A pretend machine to run the real program on.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use nvidia_ml::install::{self, Installed};
+use tempfile::TempDir;
+
+/// One machine, gone with its files when dropped.
+pub struct Machine {
+    dir: TempDir,
+    installed: Installed,
+}
+
+/// What a run of the program left behind.
+#[derive(Debug)]
+pub struct Run {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Machine {
+    /// A machine that behaves as the scenario says, from now on.
+    pub fn new(scenario: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("scenario.toml");
+        fs::write(&path, scenario).unwrap();
+        let installed = install::install(dir.path(), &path).unwrap();
+        fs::create_dir(dir.path().join("home")).unwrap();
+        Self { dir, installed }
+    }
+
+    /// The machine of a scenario file that comes with the project.
+    pub fn bundled(name: &str) -> Self {
+        Self::new(&fs::read_to_string(project().join("scenarios").join(name)).unwrap())
+    }
+
+    /// Where the machine's files are.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The user's home on it; `gua` keeps its files in `.gua` there.
+    pub fn home(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
+    /// Where the host's `/` is.
+    pub fn root(&self) -> &Path {
+        &self.installed.root
+    }
+
+    /// The folder in front of PATH, where `nvidia-smi` is.
+    pub fn bin(&self) -> &Path {
+        &self.installed.bin
+    }
+
+    /// The library as it is installed.
+    pub fn library(&self) -> &Path {
+        &self.installed.library
+    }
+
+    /// Changes what the machine does from now on.
+    pub fn becomes(&self, scenario: &str) {
+        let next = self.dir.path().join("next.toml");
+        fs::write(&next, scenario).unwrap();
+        fs::rename(next, &self.installed.scenario).unwrap();
+    }
+
+    /// The program with these arguments, not yet started.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = program(args);
+        command.envs(self.installed.envs()).env("HOME", self.home());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub fn gua(&self, args: &[&str]) -> Run {
+        run(self.command(args))
+    }
+}
+
+/// The program on this host as it is, without a pretend machine.
+pub fn program(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gua"));
+    command.args(args).stdin(Stdio::null());
+    for variable in
+        ["GUA_NVML", "GUA_HOST_ROOT", "GUA_HOME", "NO_COLOR", "COLUMNS", "LD_LIBRARY_PATH"]
+    {
+        command.env_remove(variable);
+    }
+    command.env("TZ", "UTC");
+    command
+}
+
+/// Runs a command to its end.
+pub fn run(mut command: Command) -> Run {
+    let output = command.output().unwrap();
+    Run {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// The project's root folder.
+pub fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+/// Says that a test could not run here, so that it is counted and not taken for passed.
+#[allow(dead_code, reason = "not every machine leaves something out")]
+pub fn skipped(what: &str, why: &str) {
+    let line = format!("SKIPPED: {what}: {why}\n");
+    eprint!("{line}");
+    if let Some(file) = std::env::var_os("GUA_TEST_SKIPS") {
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
+        file.write_all(line.as_bytes()).unwrap();
+    }
+}

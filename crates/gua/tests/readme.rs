@@ -1,0 +1,63 @@
+//! The documents are tested too: what the README shows is what the program does.
+
+use std::fs;
+
+use crate::machine::{Machine, project, run};
+
+fn readme() -> String {
+    fs::read_to_string(project().join("README.md")).unwrap()
+}
+
+/// The `sh` blocks of the README, line by line.
+fn commands() -> Vec<String> {
+    let text = readme();
+    let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    blocks.flat_map(str::lines).map(str::to_owned).filter(|line| !line.is_empty()).collect()
+}
+
+/// `./test` runs this test, so it is only looked for; `./try` builds for release, so the
+/// program that it runs is run here as it was built for the tests.
+#[test]
+fn the_commands_shown_run() {
+    let machine = Machine::bundled("lab.toml");
+    let mut ran = 0;
+    for line in commands() {
+        let line = line.split(" #").next().unwrap().trim();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["./test", ..] => assert!(project().join("test").is_file()),
+            ["./try", args @ ..] => {
+                assert!(project().join("try").is_file());
+                let args = if args.is_empty() { &["stat"] } else { args };
+                let run = machine.gua(args);
+                assert!(matches!(run.code, Some(0)), "{line}: {run:?}");
+            }
+            ["gua", args @ ..] => {
+                let run = run(machine.command(args));
+                assert!(matches!(run.code, Some(0)), "{line}: {run:?}");
+            }
+            _ => panic!("the README shows a command that no test knows: {line}"),
+        }
+        ran += 1;
+    }
+    assert!(ran >= 2, "the README shows no commands");
+}
+
+/// Each card's line in the README's picture stands in the real output in the same way.
+#[test]
+fn the_output_shown_is_real() {
+    let text = readme();
+    let shown = text.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
+    let real = Machine::bundled("lab.toml").gua(&["stat"]).stdout;
+    let shape = |text: &str| -> Vec<String> {
+        let without_figures = |line: &str| {
+            let words = line.split_whitespace();
+            words
+                .filter(|word| !word.contains(|c: char| c.is_ascii_digit()))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        text.lines().map(without_figures).collect()
+    };
+    assert_eq!(shape(shown), shape(&real));
+}

@@ -1,0 +1,383 @@
+//! `gua stat` on pretend machines: whole outputs, every option, every kind of doubt.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::machine::{Machine, Run};
+
+const TWO_CARDS: &str = r#"
+[host]
+name = "two"
+
+[[card]]
+memory = "80GiB"
+utilization = 80
+
+[[card]]
+name = "NVIDIA GeForce RTX 4090"
+memory = "24GiB"
+utilization = 1
+fan = 30
+encoder = 7
+
+[[process]]
+pid = 100
+card = 0
+user = "alice"
+program = "python"
+command = ["python", "train.py", "--token", "hunter2"]
+memory = "70000MiB"
+sm = 75
+begin = "-5h12m"
+
+[[process]]
+pid = 200
+card = 1
+user = "bob"
+program = "jupyter-lab"
+memory = "8000MiB"
+begin = "-3d2h"
+"#;
+
+fn json(machine: &Machine) -> Value {
+    let run = machine.gua(&["stat", "--json"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+fn card(scenario: &str) -> Value {
+    json(&Machine::new(scenario))["cards"][0].clone()
+}
+
+/// The output without its first line, which holds the time.
+fn body(run: &Run) -> String {
+    assert_eq!(run.code, Some(0), "{run:?}");
+    run.stdout.split_once('\n').unwrap().1.to_owned()
+}
+
+#[test]
+fn the_lab_reads_at_a_glance() {
+    let machine = Machine::bundled("lab.toml");
+    let run = machine.gua(&["stat"]);
+    insta::with_settings!({filters => vec![
+        (r"\d\d:\d\d:\d\d", "HH:MM:SS"),
+        // The loads of the two working cards are noisy on purpose.
+        (r"active     +\d+ %  \d+ °C  \d+/400 W", "active     NN %  NN °C  NNN/400 W"),
+        (r"idle-held   [012] %  3\d °C   \d\d/400 W", "idle-held   N %  NN °C   NN/400 W"),
+    ]}, {
+        insta::assert_snapshot!(run.stdout, @"
+        lab-a100  driver 560.35.05  6 cards:  2 active  2 idle-held  1 free  1 unknown  HH:MM:SS
+        [0]  A100-SXM4-80GB  active     NN %  NN °C  NNN/400 W  68.4/80.0 GiB  alice  python           68.4 GiB  SM 91 %   5h12m
+        [1]  A100-SXM4-80GB  idle-held   N %  NN °C   NN/400 W   8.0/80.0 GiB  bob    jupyter-lab       7.8 GiB   SM 0 %   3d02h
+                                                                               ?      pid 9999 (gone)   0.2 GiB   SM 0 %
+        [2]  A100-SXM4-80GB  free        0 %  34 °C   58/400 W   0.0/80.0 GiB
+        [3]  A100-SXM4-80GB  active     NN %  NN °C  NNN/400 W  51.0/80.0 GiB  bob    python            9.0 GiB   SM 0 %  20h00m
+                                                                               carol  python3.11       42.0 GiB  SM 60 %     47m
+        [4]  A100-SXM4-80GB  idle-held   N %  NN °C   NN/400 W  12.0/80.0 GiB  dora   python              ? GiB   SM 0 %   2h30m
+        [5]  ?               unknown       –                                   not judged: lost from the bus
+        ");
+    });
+    assert_eq!(run.stderr, "");
+}
+
+#[test]
+fn options_that_people_know_add_what_they_say() {
+    let machine = Machine::new(TWO_CARDS);
+    insta::assert_snapshot!(body(&machine.gua(&["stat"])), @"
+    [0]  A100-SXM4-80GB  active     80 %  60 °C  332/400 W  68.4/80.0 GiB  alice  python       68.4 GiB  SM 75 %  5h12m
+    [1]  RTX 4090        idle-held   1 %  34 °C   61/400 W   7.8/24.0 GiB  bob    jupyter-lab   7.8 GiB   SM 0 %  3d02h
+    ");
+    insta::assert_snapshot!(body(&machine.gua(&["stat", "-cup"])), @"
+    [0]  A100-SXM4-80GB  active     80 %  60 °C  332/400 W  68.4/80.0 GiB  alice  100  python       68.4 GiB  SM 75 %  5h12m
+    [1]  RTX 4090        idle-held   1 %  34 °C   61/400 W   7.8/24.0 GiB  bob    200  jupyter-lab   7.8 GiB   SM 0 %  3d02h
+    ");
+    insta::assert_snapshot!(body(&machine.gua(&["stat", "-F", "-P", "draw"])), @"
+    [0]  A100-SXM4-80GB  active     80 %  60 °C    no fan  332 W  68.4/80.0 GiB  alice  python       68.4 GiB  SM 75 %  5h12m
+    [1]  RTX 4090        idle-held   1 %  34 °C  fan 30 %   61 W   7.8/24.0 GiB  bob    jupyter-lab   7.8 GiB   SM 0 %  3d02h
+    ");
+    insta::assert_snapshot!(body(&machine.gua(&["stat", "-f"])), @"
+    [0]  A100-SXM4-80GB  active     80 %  60 °C  332/400 W  68.4/80.0 GiB  alice  68.4 GiB  SM 75 %  5h12m  python train.py --token hunter2
+    [1]  RTX 4090        idle-held   1 %  34 °C   61/400 W   7.8/24.0 GiB  bob     7.8 GiB   SM 0 %  3d02h  jupyter-lab
+    ");
+    insta::assert_snapshot!(body(&machine.gua(&["stat", "-a", "--no-processes"])), @"
+    [0]  A100-SXM4-80GB  active     80 %  60 °C    no fan  enc/dec 0/0 %  332/400 W  68.4/80.0 GiB
+    [1]  RTX 4090        idle-held   1 %  34 °C  fan 30 %  enc/dec 7/0 %   61/400 W   7.8/24.0 GiB
+    ");
+    insta::assert_snapshot!(machine.gua(&["stat", "--no-header", "--id", "1"]).stdout, @"[1]  RTX 4090  idle-held  1 %  34 °C  61/400 W  7.8/24.0 GiB  bob  jupyter-lab  7.8 GiB  SM 0 %  3d02h");
+}
+
+#[test]
+fn cards_are_chosen_by_index_or_uuid() {
+    let machine = Machine::new(TWO_CARDS);
+    let uuid = json(&machine)["cards"][1]["uuid"].as_str().unwrap().to_owned();
+    let chosen =
+        |id: &str| machine.gua(&["stat", "--no-header", "--id", id]).stdout.lines().count();
+    assert_eq!([chosen("0"), chosen("0,1"), chosen(&uuid)], [1, 2, 1]);
+}
+
+#[test]
+fn sixteen_cards_with_wide_names_fit_eighty_columns() {
+    let mut scenario = String::from("[host]\nname = \"研究室のとても長い名前のサーバー\"\n");
+    for index in 0..16 {
+        scenario += &format!(
+            "[[card]]\nname = \"NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition 試作機\"\n\
+             utilization = 100\nmemory = \"192GiB\"\nfan = 100\n\
+             [[process]]\npid = {}\ncard = {index}\nuser = \"とても長い利用者名とても長い利用者名\"\n\
+             program = \"とても長いプログラム名\"\nmemory = \"180GiB\"\nsm = 100\nbegin = \"-300d\"\n",
+            4_194_000 + index,
+        );
+    }
+    let machine = Machine::new(&scenario);
+    for columns in ["40", "80", "100", "140", "300"] {
+        let mut command = machine.command(&["stat", "-a"]);
+        command.env("COLUMNS", columns);
+        let run = crate::machine::run(command);
+        assert_eq!(run.code, Some(0));
+        let most: usize = columns.parse().unwrap();
+        for line in run.stdout.lines() {
+            let width = unicode_width::UnicodeWidthStr::width(line);
+            assert!(width <= most, "{width} > {most}: {line}");
+        }
+        let beginnings = run.stdout.lines().filter(|line| line.starts_with('[')).count();
+        assert_eq!(beginnings, 16, "{}", run.stdout);
+    }
+    let mut command = machine.command(&["stat"]);
+    command.env("COLUMNS", "80");
+    let run = crate::machine::run(command);
+    let line = run.stdout.lines().find(|line| line.starts_with("[15]")).unwrap();
+    for figure in ["active", "100 %", "66 °C", "400/400 W", "180.0/192.0 GiB"] {
+        assert!(line.contains(figure), "{figure} is missing: {line}");
+    }
+}
+
+#[test]
+fn colour_comes_only_where_it_is_wanted() {
+    let machine = Machine::new(TWO_CARDS);
+    let has_escape = |args: &[&str], variable: Option<&str>| {
+        let mut command = machine.command(args);
+        if let Some(variable) = variable {
+            command.env(variable, "1");
+        }
+        crate::machine::run(command).stdout.contains('\x1b')
+    };
+    assert!(!has_escape(&["stat"], None));
+    assert!(has_escape(&["stat", "--color", "always"], None));
+    assert!(!has_escape(&["stat", "--color", "always", "--no-color"], None));
+    assert!(!has_escape(&["stat"], Some("NO_COLOR")));
+}
+
+#[test]
+fn json_has_numbers_as_numbers_and_the_same_truth() {
+    let cards = json(&Machine::new(TWO_CARDS));
+    assert_eq!(cards["schema"], "gua.stat/1");
+    assert_eq!(cards["host"], "two");
+    assert_eq!(cards["driver_version"], "560.35.05");
+    let (first, second) = (&cards["cards"][0], &cards["cards"][1]);
+    assert_eq!(first["state"], "active");
+    assert_eq!(first["utilization_percent"], 80.0);
+    assert_eq!(first["utilization_basis"], "samples");
+    assert_eq!(first["memory_total_bytes"], 80_u64 << 30);
+    assert_eq!(first["memory_used_bytes"], 70_000_u64 << 20);
+    assert_eq!(second["state"], "idle-held");
+    assert_eq!(second["fan_percent"], 30.0);
+    assert_eq!(second["encoder_percent"], 7.0);
+    let holder = &first["holders"][0];
+    assert_eq!(holder["pid"], 100);
+    assert_eq!(holder["user"], "alice");
+    assert_eq!(holder["uid"], 1000);
+    assert_eq!(holder["sm_percent"], 75.0);
+    assert_eq!(holder["memory_bytes"], 70_000_u64 << 20);
+    let running = holder["running_seconds"].as_f64().unwrap();
+    assert!((18_720.0..18_780.0).contains(&running), "{running}");
+}
+
+/// Arguments carry secrets: they are shown only to who asks for them.
+#[test]
+fn arguments_are_not_told_unless_asked_for() {
+    let machine = Machine::new(TWO_CARDS);
+    for args in [&["stat"][..], &["stat", "-a"], &["stat", "--json"]] {
+        assert!(!machine.gua(args).stdout.contains("hunter2"), "{args:?}");
+    }
+    for args in [&["stat", "-f"][..], &["stat", "-f", "--json"]] {
+        assert!(machine.gua(args).stdout.contains("hunter2"), "{args:?}");
+    }
+}
+
+#[test]
+fn repeating_prints_one_object_a_line() {
+    let machine = Machine::new(TWO_CARDS);
+    let mut command = machine.command(&["stat", "--json", "-i", "0.1"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let looks: Vec<Value> =
+        lines.take(3).map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(looks.len(), 3);
+    assert!(looks.iter().all(|look| look["cards"].as_array().unwrap().len() == 2));
+    assert!(looks[0]["time"].as_str() < looks[2]["time"].as_str());
+}
+
+#[test]
+fn a_machine_without_cards_says_so() {
+    let run = Machine::new("[host]\nname = \"empty\"\n").gua(&["stat"]);
+    assert_eq!(run.code, Some(0));
+    assert!(run.stdout.starts_with("empty  driver 560.35.05  no cards"), "{}", run.stdout);
+}
+
+#[test]
+fn a_lost_card_leaves_the_others_whole() {
+    let cards = json(&Machine::bundled("lab.toml"));
+    let states: Vec<_> =
+        cards["cards"].as_array().unwrap().iter().map(|card| card["state"].clone()).collect();
+    assert_eq!(states, ["active", "idle-held", "free", "active", "idle-held", "unknown"]);
+    let lost = &cards["cards"][5];
+    assert_eq!(lost["state_reason"], "lost from the bus");
+    assert_eq!(lost["utilization_percent"], Value::Null);
+    assert_eq!(lost["unknown"]["uuid"], "lost");
+    assert_eq!(lost["holders_complete"], false);
+}
+
+#[test]
+fn a_denied_process_list_is_not_an_empty_card() {
+    let denied = r#"
+        [[card]]
+        memory = "80GiB"
+        utilization = 0
+        [[process]]
+        pid = 1
+        card = 0
+        memory = "40GiB"
+        [[fault]]
+        call = "nvmlDeviceGet*RunningProcesses*"
+        code = "NO_PERMISSION"
+    "#;
+    let card = card(denied);
+    assert_eq!(card["state"], "idle-held");
+    assert_eq!(card["holders_complete"], false);
+    assert_eq!(card["unknown"]["holders"], "no_permission");
+    let text = Machine::new(denied).gua(&["stat"]).stdout;
+    assert!(text.contains("holders not readable: no permission"), "{text}");
+}
+
+#[test]
+fn a_process_with_a_hostile_name_cannot_break_the_view() {
+    let machine = Machine::new(
+        "[[card]]\nutilization = 0\n[[process]]\npid = 7\ncard = 0\nmemory = \"1GiB\"\n\
+         user = \"eve\"\nprogram = \"x\\u001b[2J\\ny\\u202e\"\n",
+    );
+    let text = machine.gua(&["stat"]).stdout;
+    assert!(!text.contains('\x1b') && !text.contains('\u{202e}'), "{text:?}");
+    assert_eq!(text.lines().count(), 2, "{text}");
+}
+
+#[test]
+fn a_card_without_a_sample_buffer_is_marked() {
+    let text = Machine::new(
+        "[[card]]\nutilization = 30\n[[fault]]\ncall = \"nvmlDeviceGetSamples\"\ncode = \"NOT_SUPPORTED\"\n",
+    )
+    .gua(&["stat"])
+    .stdout;
+    assert!(text.contains("~30 %"), "{text}");
+    assert!(text.contains("~ the last moment only"), "{text}");
+}
+
+#[test]
+fn mig_instances_are_cards_of_their_own() {
+    let machine = Machine::new(
+        r#"
+        [[card]]
+        name = "NVIDIA H100 80GB HBM3"
+        gpm = true
+        [[card.mig]]
+        slot = 0
+        profile = "3g.40gb"
+        memory = "40GiB"
+        utilization = 50
+        [[card.mig]]
+        slot = 4
+        profile = "1g.10gb"
+        memory = "10GiB"
+        utilization = 0
+        [[process]]
+        pid = 9
+        card = 0
+        slot = 4
+        memory = "5GiB"
+        user = "mia"
+        begin = "-2h"
+        "#,
+    );
+    insta::assert_snapshot!(body(&machine.gua(&["stat"])), @"
+    [0:0]  H100 80GB HBM3 MIG 3g.40gb  active     50 %  0.0/40.0 GiB
+    [0:4]  H100 80GB HBM3 MIG 1g.10gb  idle-held   0 %  5.0/10.0 GiB  mia  python  5.0 GiB  2h00m
+    ");
+    assert_eq!(machine.gua(&["stat", "--no-header", "--id", "0:4"]).stdout.lines().count(), 1);
+}
+
+#[test]
+fn a_hung_card_is_unknown_and_the_others_are_shown() {
+    let run = Machine::new(
+        "[[card]]\nutilization = 50\n[[card]]\nutilization = 0\n\
+         [[fault]]\ncall = \"nvmlDeviceGetSamples\"\ncard = 0\nhang = true\n",
+    )
+    .gua(&["stat"]);
+    insta::assert_snapshot!(body(&run), @"
+    [0]  ?               unknown    –                                 not judged: no answer in time
+    [1]  A100-SXM4-80GB  free     0 %  34 °C  58/400 W  0.0/80.0 GiB
+    ");
+}
+
+#[test]
+fn a_driver_that_goes_away_is_told_and_picked_up_again() {
+    let whole = "[[card]]\nutilization = 50\n";
+    let machine = Machine::new(whole);
+    let mut command = machine.command(&["stat", "--json", "-i", "0.1"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut wait_for = |wanted: &dyn Fn(&Value) -> bool| -> Value {
+        let looks =
+            lines.by_ref().take(200).map(|line| serde_json::from_str(&line.unwrap()).unwrap());
+        looks.into_iter().find(|look| wanted(look)).unwrap()
+    };
+    wait_for(&|look| look["cards"][0]["state"] == "active");
+    machine.becomes(&format!("{whole}[[fault]]\ncall = \"nvml*\"\ncode = \"DRIVER_NOT_LOADED\"\n"));
+    let away = wait_for(&|look| look["driver_error"].is_string());
+    assert_eq!(away["driver_error"], "the NVIDIA kernel driver is not loaded");
+    assert_eq!(away["cards"][0]["state"], "unknown");
+    machine.becomes(whole);
+    wait_for(&|look| look["cards"][0]["state"] == "active" && look["driver_error"].is_null());
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn unknown_memory_and_memory_of_nobody_are_said() {
+    let run = Machine::new(
+        r#"
+        [[card]]
+        utilization = 0
+        unattributed = "40GiB"
+        [[card]]
+        utilization = 0
+        unattributed = "40GiB"
+        [[card]]
+        unified_memory = true
+        utilization = 0
+        [[process]]
+        pid = 5
+        card = 1
+        memory = "unknown"
+        user = "ann"
+        begin = "-2h"
+        "#,
+    )
+    .gua(&["stat"]);
+    insta::assert_snapshot!(body(&run), @"
+    [0]  A100-SXM4-80GB  idle-held  0 %  34 °C  58/400 W   40.0/80.0 GiB  40.0 GiB held by no visible process
+    [1]  A100-SXM4-80GB  idle-held  0 %  34 °C  58/400 W   40.0/80.0 GiB  ann  python  ? GiB  SM 0 %  2h00m
+    [2]  A100-SXM4-80GB  free       0 %  34 °C  58/400 W  32.0/128.0 GiB  shares the host's memory
+    ");
+}

@@ -1,0 +1,20 @@
+//! Tests of the real program, as one binary.
+//!
+//! Each runs `gua` in a process of its own on a pretend machine: a scenario behind
+//! `libnvidia-ml.so.1` and a host root to match, the way a real driver is reached.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by falling over")]
+
+/// The builder that the others use: a pretend machine to run the program on.
+mod machine;
+
+/// `gua doctor`: is this host ready?
+mod doctor;
+/// The import edges between crates and modules.
+mod edges;
+/// Wrong usage, no driver, broken pipes: how the program fails.
+mod failing;
+/// The commands shown in the README.
+mod readme;
+/// `gua stat`: one line a card, then who holds it.
+mod stat;

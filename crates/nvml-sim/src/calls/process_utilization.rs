@@ -1,0 +1,123 @@
+//! What each process did in the driver's last sample period.
+
+use std::ffi::{c_uint, c_ulonglong};
+
+use scenario::{Moment, Process, Scenario};
+
+use crate::abi::structs::{
+    ProcessUtilizationInfo, ProcessUtilizationSample, ProcessesUtilizationInfo,
+};
+use crate::abi::{Answer, Code, version_of};
+use crate::calls::processes::hand_out;
+use crate::gate::Device;
+use crate::pointer::Out;
+use crate::reported::whole;
+
+device_calls! {
+    fn nvmlDeviceGetProcessUtilization(
+        device,
+        samples: Out<ProcessUtilizationSample>,
+        count: Out<c_uint>,
+        last_seen: c_ulonglong,
+    ) {
+        let room = count.get()?;
+        let found = newer(device, last_seen)?;
+        // Unlike the lists of processes, this call takes only NULL for a size query.
+        if !samples.is_null() && room == 0 {
+            count.put(c_uint::try_from(found.len()).unwrap_or(c_uint::MAX))?;
+            return Err(Code::INSUFFICIENT_SIZE);
+        }
+        hand_out(device, &found, room, count, samples)
+    }
+
+    fn nvmlDeviceGetProcessesUtilizationInfo(device, info: Out<ProcessesUtilizationInfo>) {
+        let asked = info.get()?;
+        if asked.version != version_of::<ProcessesUtilizationInfo>(1) {
+            return Err(Code::ARGUMENT_VERSION_MISMATCH);
+        }
+        let found = newer(device, asked.last_seen_time_stamp)?;
+        let needed = c_uint::try_from(found.len()).unwrap_or(c_uint::MAX);
+        let is_size_query = asked.proc_util_array.is_null() || asked.process_samples_count == 0;
+        let short_by = if is_size_query { device.call.short_by } else { 0 };
+        info.put(ProcessesUtilizationInfo {
+            process_samples_count: needed.saturating_sub(short_by),
+            ..asked
+        })?;
+        if is_size_query || asked.process_samples_count < needed {
+            return Err(Code::INSUFFICIENT_SIZE);
+        }
+        let infos: Vec<_> = found.into_iter().map(ProcessUtilizationInfo::from).collect();
+        asked.proc_util_array.fill(&infos)
+    }
+}
+
+impl From<ProcessUtilizationSample> for ProcessUtilizationInfo {
+    fn from(sample: ProcessUtilizationSample) -> Self {
+        Self {
+            time_stamp: sample.time_stamp,
+            pid: sample.pid,
+            sm_util: sample.sm_util,
+            mem_util: sample.mem_util,
+            enc_util: sample.enc_util,
+            dec_util: sample.dec_util,
+            jpg_util: 0,
+            ofa_util: 0,
+        }
+    }
+}
+
+/// The samples since `last_seen`, and those that should not be there.
+fn newer(device: &Device<'_>, last_seen: u64) -> Answer<Vec<ProcessUtilizationSample>> {
+    if device.place.instance.is_some() {
+        return Err(Code::NOT_FOUND);
+    }
+    device.undivided_card()?;
+    let mut found = of_processes(device, last_seen);
+    found.extend(stray(device, last_seen));
+    if found.is_empty() {
+        return Err(Code::NOT_FOUND);
+    }
+    Ok(found)
+}
+
+fn of_processes(device: &Device<'_>, last_seen: u64) -> Vec<ProcessUtilizationSample> {
+    let (call, scenario) = (&device.call, device.call.scenario());
+    let newest = scenario.newest_sample(call.at);
+    let time_stamp = call.time_stamp(newest);
+    if time_stamp <= last_seen {
+        return Vec::new();
+    }
+    scenario
+        .processes_at(device.place, call.at)
+        .map(|process| sample(process.pid, time_stamp, whole(sm(scenario, process, newest))))
+        .filter(|sample| sample.sm_util > 0)
+        .collect()
+}
+
+/// Garbage as real drivers give it: an old one comes back whatever was seen already.
+fn stray(device: &Device<'_>, last_seen: u64) -> impl Iterator<Item = ProcessUtilizationSample> {
+    let (call, index) = (&device.call, device.card().index);
+    let strays = call.scenario().stray_samples.iter();
+    strays.filter(move |stray| stray.card == index).filter_map(move |stray| {
+        let time_stamp = call.time_stamp(call.at - stray.age);
+        let is_given = !stray.age.is_zero() || time_stamp > last_seen;
+        is_given.then(|| sample(stray.pid, time_stamp, stray.sm))
+    })
+}
+
+/// A process's share of the period that ends at `newest`, while it ran.
+fn sm(scenario: &Scenario, process: &Process, newest: Moment) -> f64 {
+    let period = scenario.samples.period;
+    let from = newest - period;
+    if process.begin <= from {
+        return process.sm.sampled(from, newest, scenario.seed, u64::from(process.pid));
+    }
+    if process.begin >= newest {
+        return 0.0;
+    }
+    process.sm.integral(process.begin, newest) / period.as_secs_f64()
+}
+
+fn sample(pid: u32, time_stamp: u64, sm_util: u32) -> ProcessUtilizationSample {
+    ProcessUtilizationSample { pid, time_stamp, sm_util, mem_util: 0, enc_util: 0, dec_util: 0 }
+}

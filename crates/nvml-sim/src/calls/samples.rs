@@ -1,0 +1,106 @@
+//! The driver's ring buffers: what a card did over the last samples.
+
+use std::ffi::{c_uint, c_ulonglong};
+
+use scenario::state::Place;
+use scenario::{Card, Moment, Scenario};
+
+use crate::abi::constants as nvml;
+use crate::abi::structs::{Sample, Value};
+use crate::abi::{Answer, Code};
+use crate::calls::clocks::mhz_at;
+use crate::calls::utilization::sampled;
+use crate::gate::Device;
+use crate::pointer::Out;
+use crate::reported::whole;
+
+/// A quantity that the driver keeps samples of.
+#[derive(Debug, Clone, Copy)]
+enum Kept {
+    Power,
+    Gpu,
+    Memory,
+    Encoder,
+    Decoder,
+    SmClock,
+    MemoryClock,
+}
+
+device_calls! {
+    fn nvmlDeviceGetSamples(
+        device,
+        kind: c_uint,
+        last_seen: c_ulonglong,
+        value_type: Out<c_uint>,
+        count: Out<c_uint>,
+        samples: Out<Sample>,
+    ) {
+        let room = count.get()?;
+        if !samples.is_null() && room == 0 {
+            return Err(Code::INVALID_ARGUMENT);
+        }
+        let (kept, card) = kept(device, kind)?;
+        value_type.put(nvml::VALUE_TYPE_UNSIGNED_INT)?;
+        if samples.is_null() {
+            return count.put(device.call.scenario().samples.capacity);
+        }
+        // The oldest first where they do not all fit: the caller comes back for the
+        // rest with the last time stamp it saw, and so misses none.
+        let moments = newer(device, last_seen);
+        let found: Vec<Sample> = moments
+            .into_iter()
+            .take(room as usize)
+            .map(|at| Sample {
+                time_stamp: device.call.time_stamp(at),
+                sample_value: Value(whole(kept.at(device.call.scenario(), card, at)).into()),
+            })
+            .collect();
+        if found.is_empty() {
+            return Err(Code::NOT_FOUND);
+        }
+        count.put(c_uint::try_from(found.len()).unwrap_or(c_uint::MAX))?;
+        samples.fill(&found)
+    }
+}
+
+fn kept<'a>(device: &Device<'a>, kind: c_uint) -> Answer<(Kept, &'a Card)> {
+    let kept = match kind {
+        nvml::TOTAL_POWER_SAMPLES => Kept::Power,
+        nvml::GPU_UTILIZATION_SAMPLES => Kept::Gpu,
+        nvml::MEMORY_UTILIZATION_SAMPLES => Kept::Memory,
+        nvml::ENC_UTILIZATION_SAMPLES => Kept::Encoder,
+        nvml::DEC_UTILIZATION_SAMPLES => Kept::Decoder,
+        nvml::PROCESSOR_CLK_SAMPLES => Kept::SmClock,
+        nvml::MEMORY_CLK_SAMPLES => Kept::MemoryClock,
+        7..=9 => return Err(Code::NOT_SUPPORTED),
+        _ => return Err(Code::INVALID_ARGUMENT),
+    };
+    let card = match kept {
+        Kept::Power | Kept::SmClock | Kept::MemoryClock => device.whole_card(),
+        Kept::Gpu | Kept::Memory | Kept::Encoder | Kept::Decoder => device.undivided_card(),
+    };
+    Ok((kept, card?))
+}
+
+/// The moments of the samples that are newer than what the caller saw, oldest first.
+fn newer(device: &Device<'_>, last_seen: u64) -> Vec<Moment> {
+    let call = &device.call;
+    let ring = call.scenario().samples_at(call.at, |_| 0.0);
+    let moments = ring.into_iter().map(|sample| sample.at);
+    moments.filter(|at| call.time_stamp(*at) > last_seen).collect()
+}
+
+impl Kept {
+    /// In the unit that NVML gives it: percent, milliwatts or MHz.
+    fn at(self, scenario: &Scenario, card: &Card, at: Moment) -> f64 {
+        match self {
+            Self::Power => scenario.watts_at(card, at) * 1000.0,
+            Self::Gpu => scenario.sampled_utilization(Place::card(card), at),
+            Self::Memory => sampled(scenario, card, &card.memory_utilization, at),
+            Self::Encoder => sampled(scenario, card, &card.encoder, at),
+            Self::Decoder => sampled(scenario, card, &card.decoder, at),
+            Self::SmClock => mhz_at(scenario, card, card.sm_clock, at),
+            Self::MemoryClock => mhz_at(scenario, card, card.memory_clock, at),
+        }
+    }
+}

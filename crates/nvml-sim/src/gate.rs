@@ -1,0 +1,115 @@
+//! The one way into every call: counted, refused before `nvmlInit`, faulty when the
+//! scenario says so.
+
+use scenario::state::Place;
+use scenario::{Card, Moment, Scenario};
+
+use crate::abi::{Answer, Code};
+use crate::handle::Handle;
+use crate::library;
+use crate::machine::Machine;
+use crate::pointer::Out;
+use crate::tally;
+
+/// A call that was let in.
+#[derive(Debug)]
+pub struct Call<'a> {
+    pub machine: &'a Machine,
+    pub at: Moment,
+    /// By how many entries a size query is to fall short.
+    pub short_by: u32,
+}
+
+impl<'a> Call<'a> {
+    /// Passes the faults. The moment is taken after them, since they may take long.
+    fn enter(machine: &'a Machine, name: &str, card: Option<&str>) -> Answer<Self> {
+        let short_by = machine.admit(name, card)?;
+        Ok(Self { machine, at: machine.now(), short_by })
+    }
+
+    pub fn scenario(&self) -> &'a Scenario {
+        &self.machine.scenario
+    }
+
+    /// What the pretend clock shows at a moment, as NVML gives times.
+    pub fn time_stamp(&self, at: Moment) -> u64 {
+        u64::try_from(self.machine.clock.unix_micros(at)).unwrap_or(0)
+    }
+}
+
+/// A call on a card or an instance that is there.
+#[derive(Debug)]
+pub struct Device<'a> {
+    pub call: Call<'a>,
+    pub place: Place<'a>,
+}
+
+impl<'a> Device<'a> {
+    /// The card itself, or the one that the instance is on.
+    pub fn card(&self) -> &'a Card {
+        self.place.card
+    }
+
+    /// The card, for what an instance does not have of its own.
+    pub fn whole_card(&self) -> Answer<&'a Card> {
+        match self.place.instance {
+            Some(_) => Err(Code::NOT_SUPPORTED),
+            None => Ok(self.place.card),
+        }
+    }
+
+    /// The card, for what no card in MIG mode tells, nor its instances.
+    pub fn undivided_card(&self) -> Answer<&'a Card> {
+        match self.place.card.mig {
+            Some(_) => Err(Code::NOT_SUPPORTED),
+            None => Ok(self.place.card),
+        }
+    }
+}
+
+/// Runs a call that concerns no card.
+pub fn system(name: &'static str, body: impl FnOnce(&Call<'_>) -> Answer) -> Code {
+    run(name, |machine| body(&Call::enter(machine, name, None)?))
+}
+
+/// Runs a call that looks for a card or an instance. It concerns the one it finds.
+pub fn lookup(
+    name: &'static str,
+    device: Out<Handle>,
+    find: impl FnOnce(&Scenario) -> Answer<Place<'_>>,
+) -> Code {
+    run(name, |machine| {
+        let found = find(&machine.scenario);
+        let uuid = found.as_ref().ok().map(Place::uuid);
+        Call::enter(machine, name, uuid)?;
+        device.put(Handle::of(found?.uuid()))
+    })
+}
+
+/// Runs a call on the device that a handle names.
+pub fn device(
+    name: &'static str,
+    handle: Handle,
+    body: impl FnOnce(&Device<'_>) -> Answer,
+) -> Code {
+    run(name, |machine| {
+        let uuid = handle.uuid()?;
+        let call = Call::enter(machine, name, Some(uuid))?;
+        // The file may have lost the card since the handle was given out.
+        let place = call.scenario().place(uuid).ok_or(Code::GPU_IS_LOST)?;
+        body(&Device { call, place })
+    })
+}
+
+/// Runs `nvmlInit` or one of its kin.
+pub fn init(name: &'static str) -> Code {
+    tally::write_at_exit();
+    tally::count(name);
+    let answer = library::machine_to_use().and_then(|machine| machine.admit(name, None));
+    answer.map(|_| library::begin_use()).into()
+}
+
+fn run(name: &'static str, body: impl FnOnce(&Machine) -> Answer) -> Code {
+    tally::count(name);
+    library::machine().and_then(|machine| body(&machine)).into()
+}

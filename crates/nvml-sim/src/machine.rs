@@ -1,0 +1,162 @@
+//! A scenario as it is being played: its clock, and which faults have struck how often.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use scenario::{Clock, Effect, Moment, Scenario};
+
+use crate::abi::{Answer, Code};
+
+/// A pretend machine with a running clock.
+#[derive(Debug)]
+pub struct Machine {
+    pub scenario: Scenario,
+    pub clock: Clock,
+    /// How often each of the scenario's faults has struck in this process.
+    struck: Vec<AtomicU32>,
+}
+
+impl Machine {
+    /// A machine whose `t = 0` was when the wall clock showed `started`.
+    #[must_use]
+    pub fn new(scenario: Scenario, started_unix_micros: i64) -> Self {
+        Self {
+            clock: Clock::new(&scenario.time, started_unix_micros),
+            struck: scenario.faults.iter().map(|_| AtomicU32::new(0)).collect(),
+            scenario,
+        }
+    }
+
+    /// Takes over the counts of those faults that were there before.
+    #[must_use]
+    pub fn following(mut self, before: &Self) -> Self {
+        let old = || before.scenario.faults.iter().zip(&before.struck);
+        for (fault, count) in self.scenario.faults.iter().zip(&mut self.struck) {
+            if let Some((_, so_far)) = old().find(|(known, _)| *known == fault) {
+                *count.get_mut() = so_far.load(Ordering::Relaxed);
+            }
+        }
+        self
+    }
+
+    #[must_use]
+    pub fn now(&self) -> Moment {
+        self.clock.moment(unix_micros_now())
+    }
+
+    /// Lets a call through, or does to it what the scenario's faults say. Answers by how
+    /// many entries a size query is to fall short. May take long, or forever.
+    ///
+    /// # Errors
+    /// The code that the call is to answer with.
+    pub fn admit(&self, call: &str, card: Option<&str>) -> Answer<u32> {
+        if !self.scenario.driver.has(call) {
+            return Err(Code::FUNCTION_NOT_FOUND);
+        }
+        if self.scenario.faults.is_empty() {
+            return Ok(0);
+        }
+        let at = self.now();
+        let mut short_by: u32 = 0;
+        for (fault, struck) in self.scenario.faults.iter().zip(&self.struck) {
+            if !fault.strikes(call, card, at) || !take(struck, fault.times) {
+                continue;
+            }
+            if let Some(latency) = fault.latency {
+                thread::sleep(latency);
+            }
+            match fault.effect {
+                None => {}
+                Some(Effect::Code(code)) => return Err(Code(code.0)),
+                Some(Effect::Hang) => hang(),
+                Some(Effect::Grow(by)) => short_by = short_by.saturating_add(by),
+            }
+        }
+        Ok(short_by)
+    }
+}
+
+/// Counts one strike, unless there have been as many as there may be.
+fn take(struck: &AtomicU32, times: Option<u32>) -> bool {
+    struck
+        .try_update(Ordering::Relaxed, Ordering::Relaxed, |so_far| match times {
+            Some(times) if so_far >= times => None,
+            _ => Some(so_far.saturating_add(1)),
+        })
+        .is_ok()
+}
+
+fn hang() -> ! {
+    loop {
+        thread::park();
+    }
+}
+
+/// The scenario file that the environment names.
+#[must_use]
+pub fn scenario_path() -> Option<PathBuf> {
+    std::env::var_os("NVML_SIM_SCENARIO").filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// The start that the environment names, in µs since the Unix epoch.
+#[must_use]
+pub fn start_from_env() -> Option<i64> {
+    std::env::var("NVML_SIM_START").ok()?.parse().ok()
+}
+
+/// What the wall clock shows, in µs since the Unix epoch.
+#[must_use]
+pub fn unix_micros_now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(text: &str) -> Machine {
+        let scenario = scenario::parse::from_str("test.toml", text).unwrap();
+        Machine::new(scenario, unix_micros_now())
+    }
+
+    const TWICE: &str = "[[card]]\nuuid = \"GPU-1\"\n[[fault]]\ncall = \"nvmlDeviceGetName\"\n\
+                         card = 0\ncode = \"GPU_IS_LOST\"\ntimes = 2\n";
+
+    #[test]
+    fn a_fault_with_times_strikes_that_often_and_no_more() {
+        let machine = machine(TWICE);
+        let ask = |card| machine.admit("nvmlDeviceGetName", card);
+        assert_eq!(ask(None), Ok(0));
+        assert_eq!(ask(Some("GPU-1")), Err(Code::GPU_IS_LOST));
+        assert_eq!(ask(Some("GPU-1")), Err(Code::GPU_IS_LOST));
+        assert_eq!(ask(Some("GPU-1")), Ok(0));
+    }
+
+    #[test]
+    fn the_count_survives_a_change_of_the_file_that_keeps_the_fault() {
+        let before = machine(TWICE);
+        let name = "nvmlDeviceGetName";
+        assert!(before.admit(name, Some("GPU-1")).is_err());
+        let after = machine(&format!("seed = 1\n{TWICE}")).following(&before);
+        assert!(after.admit(name, Some("GPU-1")).is_err());
+        assert_eq!(after.admit(name, Some("GPU-1")), Ok(0));
+    }
+
+    #[test]
+    fn faults_add_up_in_the_order_of_the_file() {
+        let machine = machine(
+            "[[fault]]\ncall = \"nvmlDeviceGet*\"\ngrow = 2\n\
+             [[fault]]\ncall = \"*Processes*\"\ngrow = 3\n\
+             [driver]\nlacks = [\"*_v3\"]\n",
+        );
+        assert_eq!(machine.admit("nvmlDeviceGetName", None), Ok(2));
+        assert_eq!(machine.admit("nvmlDeviceGetComputeRunningProcesses_v2", None), Ok(5));
+        assert_eq!(
+            machine.admit("nvmlDeviceGetComputeRunningProcesses_v3", None),
+            Err(Code::FUNCTION_NOT_FOUND)
+        );
+    }
+}

@@ -1,0 +1,136 @@
+//! The ring buffers.
+
+use std::mem::zeroed;
+use std::ptr::null_mut;
+
+use nvml_wrapper::enum_wrappers::device::Sampling;
+use nvml_wrapper::enums::device::SampleValue;
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::struct_wrappers::device::Sample;
+use nvml_wrapper_sys::bindings::nvmlSample_t;
+
+use crate::stage::{FROZEN, ORIGIN};
+
+fn ring() -> String {
+    format!(
+        "{FROZEN}
+        [samples]
+        period = \"100ms\"
+        capacity = 8
+        [[card]]
+        utilization = {{ points = [[\"-10s\", 20], [\"-200ms\", 80]] }}
+        memory_utilization = 11
+        encoder = 22
+        decoder = 33
+        power = {{ idle = 100, full = 300 }}
+        sm_clock = {{ idle = 200, full = 1200 }}
+        memory_clock = {{ idle = 1000, full = 1000 }}
+        "
+    )
+}
+
+fn values(samples: &[Sample]) -> Vec<u32> {
+    samples
+        .iter()
+        .map(|sample| match sample.value {
+            SampleValue::U32(value) => value,
+            ref other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+#[test]
+fn a_ring_gives_what_it_holds_oldest_first() {
+    play!(&ring(), |stage| {
+        let nvml = stage.nvml();
+        let card = nvml.device_by_index(0).unwrap();
+        let read = |kind| card.samples(kind, None).unwrap();
+        let gpu = read(Sampling::GpuUtilization);
+        assert_eq!(values(&gpu), [20, 20, 20, 20, 20, 20, 80, 80]);
+        let times: Vec<u64> = gpu.iter().map(|sample| sample.timestamp).collect();
+        let expected: Vec<u64> = (0..8).map(|i| ORIGIN - 700_000 + i * 100_000).collect();
+        assert_eq!(times, expected);
+        assert_eq!(values(&read(Sampling::MemoryUtilization)), [11; 8]);
+        assert_eq!(values(&read(Sampling::EncoderUtilization)), [22; 8]);
+        assert_eq!(values(&read(Sampling::DecoderUtilization)), [33; 8]);
+        assert_eq!(values(&read(Sampling::Power))[4..], [140_000, 260_000, 260_000, 260_000]);
+        assert_eq!(values(&read(Sampling::ProcessorClock))[4..], [400, 1000, 1000, 1000]);
+        assert_eq!(values(&read(Sampling::MemoryClock)), [1000; 8]);
+    });
+}
+
+#[test]
+fn only_what_is_strictly_newer_than_last_seen_comes() {
+    play!(&ring(), |stage| {
+        let nvml = stage.nvml();
+        let card = nvml.device_by_index(0).unwrap();
+        let since = |seen: u64| card.samples(Sampling::GpuUtilization, seen);
+        assert_eq!(since(ORIGIN - 200_000).unwrap().len(), 2);
+        assert_eq!(since(ORIGIN - 200_001).unwrap().len(), 3);
+        assert!(matches!(since(ORIGIN), Err(NvmlError::NotFound)));
+    });
+}
+
+#[test]
+fn a_small_buffer_gets_the_oldest_so_that_none_is_missed() {
+    play!(&ring(), |stage| {
+        let nvml = stage.nvml();
+        let card = nvml.device_by_index(0).unwrap();
+        let mut seen = 0;
+        let mut times = Vec::new();
+        loop {
+            let (mut kind, mut count) = (99, 3);
+            // SAFETY: as the header says: room for three, and a count that says so.
+            let (code, samples) = unsafe {
+                let mut samples = [zeroed::<nvmlSample_t>(); 3];
+                let code = nvml.lib().nvmlDeviceGetSamples(
+                    card.handle(),
+                    1,
+                    seen,
+                    &raw mut kind,
+                    &raw mut count,
+                    samples.as_mut_ptr(),
+                );
+                (code, samples)
+            };
+            if code == 6 {
+                break;
+            }
+            assert_eq!((code, kind), (0, 1));
+            times.extend(samples[..count as usize].iter().map(|sample| sample.timeStamp));
+            seen = *times.last().unwrap();
+        }
+        let expected: Vec<u64> = (0..8).map(|i| ORIGIN - 700_000 + i * 100_000).collect();
+        assert_eq!(times, expected);
+    });
+}
+
+#[test]
+fn a_size_query_tells_the_rings_size() {
+    play!(&ring(), |stage| {
+        let nvml = stage.nvml();
+        let card = nvml.device_by_index(0).unwrap();
+        let (mut kind, mut count) = (99, 0);
+        // SAFETY: as the header says; NULL asks for the size.
+        unsafe {
+            let mut ask = |what, count: *mut u32, samples| {
+                nvml.lib().nvmlDeviceGetSamples(
+                    card.handle(),
+                    what,
+                    0,
+                    &raw mut kind,
+                    count,
+                    samples,
+                )
+            };
+            assert_eq!(ask(1, &raw mut count, null_mut()), 0);
+            assert_eq!(count, 8);
+            let mut sample = zeroed();
+            count = 0;
+            assert_eq!(ask(1, &raw mut count, &raw mut sample), 2);
+            assert_eq!(ask(1, null_mut(), null_mut()), 2);
+            assert_eq!(ask(7, &raw mut count, null_mut()), 3);
+            assert_eq!(ask(77, &raw mut count, null_mut()), 2);
+        }
+    });
+}

@@ -1,0 +1,154 @@
+//! One card: what is fixed about it, and what it does now.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::process::Holders;
+use crate::reading::{Reading, Why};
+use crate::units::{Bytes, Celsius, Megahertz, Millijoules, Milliwatts, Percent};
+
+/// A card as one look saw it.
+#[derive(Debug, Clone)]
+pub struct CardLook {
+    pub facts: Arc<CardFacts>,
+    pub vitals: Vitals,
+}
+
+impl CardLook {
+    /// Used memory that belongs to no listed holder: what managed memory, hidden
+    /// processes and leaks leave over. Unknown while any part of the sum is.
+    #[must_use]
+    pub fn unattributed(&self) -> Reading<Bytes> {
+        let memory = match self.vitals.memory {
+            Reading::Known(memory) => memory,
+            Reading::Unknown(why) => return Reading::Unknown(why),
+        };
+        if memory.source != MemorySource::Card {
+            return Reading::Unknown(Why::NotSupported);
+        }
+        match self.vitals.holders.memory() {
+            Reading::Known(held) => Reading::Known(memory.used.saturating_sub(held)),
+            Reading::Unknown(why) => Reading::Unknown(why),
+        }
+    }
+}
+
+/// What does not change while the driver runs. Read once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardFacts {
+    /// NVML's index; for an instance, that of its card. For showing, not for keeping.
+    pub index: u32,
+    /// What a card is known by.
+    pub uuid: Reading<String>,
+    pub name: Reading<String>,
+    pub minor: Reading<u32>,
+    pub bus_id: Reading<String>,
+    pub power_limit: Reading<u32>,
+    /// Set for a MIG instance.
+    pub instance: Option<InstanceFacts>,
+}
+
+/// What a MIG instance has besides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstanceFacts {
+    pub slot: u32,
+    pub gpu_instance: u32,
+    pub parent_uuid: Reading<String>,
+}
+
+impl CardFacts {
+    /// A card of which nothing but its place is known.
+    #[must_use]
+    pub const fn unread(index: u32, why: Why) -> Self {
+        Self {
+            index,
+            uuid: Reading::Unknown(why),
+            name: Reading::Unknown(why),
+            minor: Reading::Unknown(why),
+            bus_id: Reading::Unknown(why),
+            power_limit: Reading::Unknown(why),
+            instance: None,
+        }
+    }
+
+    /// The enforced power limit.
+    #[must_use]
+    pub fn power_limit(&self) -> Reading<Milliwatts> {
+        self.power_limit.map(Milliwatts)
+    }
+}
+
+/// What one look reads of a card.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Vitals {
+    pub utilization: Reading<Utilization>,
+    pub memory: Reading<MemoryUse>,
+    pub power: Reading<Milliwatts>,
+    /// Since the driver was loaded.
+    pub energy: Reading<Millijoules>,
+    pub temperature: Reading<Celsius>,
+    pub sm_clock: Reading<Megahertz>,
+    pub memory_clock: Reading<Megahertz>,
+    pub encoder: Reading<Percent>,
+    pub decoder: Reading<Percent>,
+    pub fan: Reading<Percent>,
+    pub holders: Holders,
+}
+
+impl Vitals {
+    /// Nothing could be read, for one reason.
+    #[must_use]
+    pub const fn unknown(why: Why) -> Self {
+        Self {
+            utilization: Reading::Unknown(why),
+            memory: Reading::Unknown(why),
+            power: Reading::Unknown(why),
+            energy: Reading::Unknown(why),
+            temperature: Reading::Unknown(why),
+            sm_clock: Reading::Unknown(why),
+            memory_clock: Reading::Unknown(why),
+            encoder: Reading::Unknown(why),
+            decoder: Reading::Unknown(why),
+            fan: Reading::Unknown(why),
+            holders: Holders::unread(why),
+        }
+    }
+}
+
+/// How busy a card was, and what that figure rests on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Utilization {
+    pub percent: Percent,
+    pub basis: Basis,
+}
+
+/// Where a utilization comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// The mean of the driver's buffered samples since the last look.
+    Samples { count: u32, covers: Duration },
+    /// Hardware counters of a MIG instance since the last look.
+    Counters { covers: Duration },
+    /// The driver's last fraction of a second only.
+    Instant,
+}
+
+/// A card's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryUse {
+    pub total: Bytes,
+    /// Without the driver's reserve where that is known apart.
+    pub used: Bytes,
+    pub free: Bytes,
+    /// Kept by the driver for itself. An old driver counts it as used instead.
+    pub reserved: Reading<Bytes>,
+    pub source: MemorySource,
+}
+
+/// Whose memory it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemorySource {
+    Card,
+    /// The card shares the host's memory, so the host's figures stand in.
+    System,
+}

@@ -1,0 +1,171 @@
+//! One card with a live handle: what it remembers between looks, and how it is read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::{Device, Nvml};
+
+use super::counters::CounterReader;
+use super::holders::HolderReader;
+use super::memory::MemoryReader;
+use super::raw::Gpu;
+use super::unit::Wants;
+use super::utilization::SampleReader;
+use crate::card::{CardFacts, CardLook, Utilization, Vitals};
+use crate::proc::meminfo;
+use crate::reading::{Reading, Why};
+use crate::units::{Celsius, Megahertz, Millijoules, Milliwatts, Percent};
+
+/// A card and its memory of earlier looks.
+#[derive(Debug)]
+pub(super) struct Attached {
+    facts: Arc<CardFacts>,
+    gpu: Gpu,
+    work: Work,
+    memory: MemoryReader,
+    holders: HolderReader,
+    lacks: Lacks,
+}
+
+/// Where a card's utilization comes from.
+#[derive(Debug)]
+enum Work {
+    Samples(SampleReader),
+    Counters(CounterReader),
+}
+
+/// The quantities that a card has said it does not support. They are not asked for again.
+#[derive(Debug, Default)]
+struct Lacks(u16);
+
+#[derive(Debug, Clone, Copy)]
+enum Quantity {
+    Power,
+    Energy,
+    Temperature,
+    SmClock,
+    MemoryClock,
+    Encoder,
+    Decoder,
+    Fan,
+}
+
+impl Attached {
+    /// A whole GPU.
+    pub fn gpu(facts: CardFacts, gpu: Gpu) -> Self {
+        Self::new(facts, gpu, Work::Samples(SampleReader::default()), false)
+    }
+
+    /// A MIG instance of `card`.
+    pub fn instance(facts: CardFacts, gpu: Gpu, card: Gpu, id: u32) -> Self {
+        Self::new(facts, gpu, Work::Counters(CounterReader::new(card, id)), true)
+    }
+
+    fn new(facts: CardFacts, gpu: Gpu, work: Work, is_instance: bool) -> Self {
+        Self {
+            facts: Arc::new(facts),
+            gpu,
+            work,
+            memory: MemoryReader::default(),
+            holders: HolderReader::new(is_instance),
+            lacks: Lacks::default(),
+        }
+    }
+
+    pub const fn facts(&self) -> &Arc<CardFacts> {
+        &self.facts
+    }
+
+    /// Everything that is wanted of this card now.
+    pub fn look(&mut self, nvml: &Arc<Nvml>, wants: Wants, host_root: &Path) -> CardLook {
+        let utilization = self.utilization(nvml);
+        let vitals = match utilization.why() {
+            // Nothing else will be told either; do not ask a dozen times.
+            Some(why @ (Why::Lost | Why::DriverGone | Why::Gone)) => Vitals::unknown(why),
+            _ => self.vitals(nvml, wants, host_root, utilization),
+        };
+        CardLook { facts: Arc::clone(&self.facts), vitals }
+    }
+
+    fn utilization(&mut self, nvml: &Arc<Nvml>) -> Reading<Utilization> {
+        match &mut self.work {
+            Work::Samples(samples) => samples.read(nvml, self.gpu),
+            Work::Counters(counters) => counters.read(nvml),
+        }
+    }
+
+    fn vitals(
+        &mut self,
+        nvml: &Arc<Nvml>,
+        wants: Wants,
+        host_root: &Path,
+        utilization: Reading<Utilization>,
+    ) -> Vitals {
+        let newest_sample = match &self.work {
+            Work::Samples(samples) => samples.newest(),
+            Work::Counters(_) => None,
+        };
+        let host_memory = || meminfo::of_host(host_root);
+        let device = self.gpu.on(nvml);
+        let mut ask = Ask { device: &device, lacks: &mut self.lacks };
+        Vitals {
+            utilization,
+            memory: self.memory.read(nvml, self.gpu, host_memory),
+            holders: self.holders.read(nvml, self.gpu, newest_sample),
+            power: ask.when(wants.power, Quantity::Power, Device::power_usage).map(Milliwatts),
+            energy: ask
+                .when(wants.energy, Quantity::Energy, Device::total_energy_consumption)
+                .map(Millijoules),
+            temperature: ask
+                .when(wants.temperature, Quantity::Temperature, |d| {
+                    d.temperature(TemperatureSensor::Gpu)
+                })
+                .map(Celsius),
+            sm_clock: ask
+                .when(wants.clocks, Quantity::SmClock, |d| d.clock_info(Clock::SM))
+                .map(Megahertz),
+            memory_clock: ask
+                .when(wants.clocks, Quantity::MemoryClock, |d| d.clock_info(Clock::Memory))
+                .map(Megahertz),
+            encoder: ask
+                .when(wants.codecs, Quantity::Encoder, Device::encoder_utilization)
+                .map(|encoder| Percent(f64::from(encoder.utilization))),
+            decoder: ask
+                .when(wants.codecs, Quantity::Decoder, Device::decoder_utilization)
+                .map(|decoder| Percent(f64::from(decoder.utilization))),
+            fan: ask
+                .when(wants.fan, Quantity::Fan, |d| d.fan_speed(0))
+                .map(|percent| Percent(f64::from(percent))),
+        }
+    }
+}
+
+/// Asks a card for single quantities, those that it has.
+struct Ask<'a, 'nvml> {
+    device: &'a Device<'nvml>,
+    lacks: &'a mut Lacks,
+}
+
+impl<'nvml> Ask<'_, 'nvml> {
+    fn when<T>(
+        &mut self,
+        wanted: bool,
+        quantity: Quantity,
+        call: impl FnOnce(&Device<'nvml>) -> Result<T, NvmlError>,
+    ) -> Reading<T> {
+        if !wanted {
+            return Reading::Unknown(Why::NotAsked);
+        }
+        let bit = 1 << quantity as u16;
+        if self.lacks.0 & bit != 0 {
+            return Reading::Unknown(Why::NotSupported);
+        }
+        let reading = Reading::from(call(self.device));
+        if reading.why() == Some(Why::NotSupported) {
+            self.lacks.0 |= bit;
+        }
+        reading
+    }
+}

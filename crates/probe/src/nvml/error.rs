@@ -1,0 +1,112 @@
+//! The library's codes in our words.
+
+use nvml_wrapper::error::NvmlError;
+
+use crate::reading::Why;
+
+impl From<NvmlError> for Why {
+    fn from(error: NvmlError) -> Self {
+        match error {
+            NvmlError::NotSupported
+            | NvmlError::FunctionNotFound
+            | NvmlError::FailedToLoadSymbol(_) => Self::NotSupported,
+            NvmlError::NoPermission | NvmlError::OperatingSystem => Self::NoPermission,
+            NvmlError::GpuLost | NvmlError::ResetRequired => Self::Lost,
+            NvmlError::Timeout => Self::TimedOut,
+            NvmlError::LibRmVersionMismatch
+            | NvmlError::DriverNotLoaded
+            | NvmlError::LibraryNotFound
+            | NvmlError::Uninitialized => Self::DriverGone,
+            NvmlError::NotFound | NvmlError::NoData => Self::NotTold,
+            NvmlError::InvalidArg => Self::Gone,
+            NvmlError::Utf8Error(_) | NvmlError::IncorrectBits(_) => Self::Garbled,
+            other => Self::Code(other.into()),
+        }
+    }
+}
+
+/// Why there is no driver to talk to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    #[error("{library} was not found")]
+    LibraryNotFound { library: String },
+    #[error("{library} could not be loaded: {detail}")]
+    NotLoadable { library: String, detail: String },
+    #[error("{library} is not NVIDIA's management library: it has no nvmlInit_v2")]
+    NotNvml { library: String },
+    #[error("the NVIDIA kernel driver is not loaded")]
+    DriverNotLoaded,
+    #[error("the NVIDIA library and the kernel driver are of different versions")]
+    VersionMismatch,
+    #[error("this user may not talk to the NVIDIA driver")]
+    NoPermission,
+    #[error("the NVIDIA driver did not answer within {seconds} s")]
+    TimedOut { seconds: u64 },
+    #[error("the NVIDIA driver refused to start: {detail}")]
+    Refused { detail: String },
+}
+
+impl OpenError {
+    /// What a person can do about it.
+    #[must_use]
+    pub const fn next_step(&self) -> &'static str {
+        match self {
+            Self::LibraryNotFound { .. } => {
+                "Is the NVIDIA driver installed on this host? If it is elsewhere, name it with --nvml PATH."
+            }
+            Self::NotLoadable { .. } | Self::NotNvml { .. } => {
+                "Name the driver's own libnvidia-ml.so.1 with --nvml PATH or GUA_NVML."
+            }
+            Self::DriverNotLoaded => {
+                "Load it with `modprobe nvidia`, or see `dmesg | grep -i nvrm` for why it did not load."
+            }
+            Self::VersionMismatch => {
+                "The driver was updated while it ran: reload the nvidia kernel modules or reboot."
+            }
+            Self::NoPermission => {
+                "Check the permissions of /dev/nvidia* and, in a container, that the GPUs were passed in."
+            }
+            Self::TimedOut { .. } => {
+                "A card may be failing: see `dmesg | grep -i xid`; persistence mode makes the start fast."
+            }
+            Self::Refused { .. } => "See `dmesg | grep -i nvrm` for the driver's own words.",
+        }
+    }
+
+    /// The reason for cards that were known before the driver went away.
+    #[must_use]
+    pub const fn why(&self) -> Why {
+        match self {
+            Self::TimedOut { .. } => Why::TimedOut,
+            Self::NoPermission => Why::NoPermission,
+            _ => Why::DriverGone,
+        }
+    }
+
+    pub(super) fn new(library: &str, error: NvmlError) -> Self {
+        let library = library.to_owned();
+        match error {
+            NvmlError::LibloadingError(error) => Self::from_dlopen(library, &error),
+            NvmlError::FailedToLoadSymbol(_) | NvmlError::FunctionNotFound => {
+                Self::NotNvml { library }
+            }
+            NvmlError::DriverNotLoaded => Self::DriverNotLoaded,
+            NvmlError::LibraryNotFound => Self::LibraryNotFound { library },
+            NvmlError::LibRmVersionMismatch => Self::VersionMismatch,
+            NvmlError::NoPermission => Self::NoPermission,
+            other => Self::Refused { detail: other.to_string() },
+        }
+    }
+
+    /// The dynamic loader tells only in words whether a file is missing or unfit. A file
+    /// that it cannot find is named first; one that a found library needs comes later.
+    fn from_dlopen(library: String, error: &impl std::error::Error) -> Self {
+        let detail = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+        let missing = format!("{library}: cannot open shared object file: No such file");
+        if detail.starts_with(&missing) {
+            return Self::LibraryNotFound { library };
+        }
+        let detail = detail.strip_prefix(&format!("{library}: ")).unwrap_or(&detail).to_owned();
+        Self::NotLoadable { library, detail }
+    }
+}

@@ -1,0 +1,47 @@
+//! Loading and initialising the driver's library.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use nvml_wrapper::Nvml;
+
+use super::error::OpenError;
+use crate::reading::Reading;
+
+/// The name that the dynamic loader resolves when no path was given.
+pub const DEFAULT_LIBRARY: &str = "libnvidia-ml.so.1";
+
+/// What is fixed about the driver while it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DriverFacts {
+    pub version: Reading<String>,
+    pub nvml_version: Reading<String>,
+    pub cuda_version: Reading<(i32, i32)>,
+    /// How many GPUs the driver counts, readable or not.
+    pub gpus: u32,
+}
+
+/// An initialised library.
+#[derive(Debug, Clone)]
+pub(super) struct Opened {
+    pub nvml: Arc<Nvml>,
+    pub facts: DriverFacts,
+}
+
+/// Loads and initialises. It may take as long as the driver likes.
+pub(super) fn open(library: Option<&PathBuf>) -> Result<Opened, OpenError> {
+    let name = library.map_or(OsStr::new(DEFAULT_LIBRARY), |path| path.as_os_str());
+    let shown = name.to_string_lossy();
+    let refused = |error| OpenError::new(&shown, error);
+    let nvml = Nvml::builder().lib_path(name).init().map_err(refused)?;
+    let gpus = nvml.device_count().map_err(refused)?;
+    let facts = DriverFacts {
+        version: nvml.sys_driver_version().into(),
+        nvml_version: nvml.sys_nvml_version().into(),
+        cuda_version: Reading::from(nvml.sys_cuda_driver_version())
+            .map(|version| (version / 1000, version % 1000 / 10)),
+        gpus,
+    };
+    Ok(Opened { nvml: Arc::new(nvml), facts })
+}

@@ -1,0 +1,252 @@
+//! Opens the library, looks, and opens it anew when the driver went away.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use super::bench::{Bench, Outcome};
+use super::error::OpenError;
+use super::library::{self, DriverFacts, Opened};
+use super::unit::{Unit, Wants};
+use crate::card::{CardFacts, CardLook, Vitals};
+use crate::reading::Why;
+
+/// How far apart the first two readings of hardware counters are.
+const BETWEEN_COUNTERS: Duration = Duration::from_millis(200);
+
+/// What to open and how.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The library's path; the loader's own search when `None`.
+    pub library: Option<PathBuf>,
+    /// Where the host's files begin.
+    pub host_root: PathBuf,
+    pub wants: Wants,
+    pub patience: Patience,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            library: None,
+            host_root: PathBuf::from("/"),
+            wants: Wants::ALL,
+            patience: Patience::default(),
+        }
+    }
+}
+
+/// How long to wait for a driver that may be failing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// For loading and initialising. Without persistence mode a large host takes seconds.
+    pub open: Duration,
+    /// For one GPU.
+    pub card: Duration,
+    /// For a whole look.
+    pub look: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            open: Duration::from_secs(30),
+            card: Duration::from_secs(2),
+            look: Duration::from_secs(10),
+        }
+    }
+}
+
+/// All cards as one look saw them.
+#[derive(Debug, Clone)]
+pub struct Look {
+    pub driver: Result<DriverFacts, OpenError>,
+    /// In the order of index and slot. While the driver is away, those it had before.
+    pub cards: Vec<CardLook>,
+}
+
+/// Reads the cards of this host, again and again.
+#[derive(Debug)]
+pub struct Prober {
+    options: Options,
+    bench: Bench,
+    session: Session,
+    /// What each GPU was at the last look, for when it cannot be read.
+    known: BTreeMap<u32, Vec<Arc<CardFacts>>>,
+}
+
+#[derive(Debug)]
+enum Session {
+    Open { driver: DriverFacts, here: Vec<Unit> },
+    Opening(Receiver<Result<Opened, OpenError>>),
+    Closed,
+}
+
+impl Prober {
+    /// Loads the library and waits for the driver.
+    ///
+    /// # Errors
+    /// When there is no driver, or none that answers within the patience.
+    pub fn open(options: Options) -> Result<Self, OpenError> {
+        let mut prober = Self {
+            bench: Bench::default(),
+            session: Session::Closed,
+            known: BTreeMap::new(),
+            options,
+        };
+        prober.ensure_open(prober.options.patience.open)?;
+        Ok(prober)
+    }
+
+    /// The driver, while it is there.
+    #[must_use]
+    pub const fn driver(&self) -> Option<&DriverFacts> {
+        match &self.session {
+            Session::Open { driver, .. } => Some(driver),
+            _ => None,
+        }
+    }
+
+    /// Reads all cards. Returns within the patience, whatever the driver does.
+    pub fn look(&mut self) -> Look {
+        let look = self.look_once();
+        let gone = |card: &CardLook| card.vitals.utilization.why() == Some(Why::DriverGone);
+        if !look.cards.iter().any(gone) || look.driver.is_err() {
+            return look;
+        }
+        // The driver was replaced under us: a fresh handle finds the new one or says why not.
+        self.close();
+        self.look_once()
+    }
+
+    /// A first look that can already say how busy each card is: cards whose counters need
+    /// two readings get the second one a moment later.
+    pub fn first_look(&mut self) -> Look {
+        let look = self.look();
+        let is_first = |card: &CardLook| card.vitals.utilization.why() == Some(Why::FirstLook);
+        if !look.cards.iter().any(is_first) {
+            return look;
+        }
+        thread::sleep(BETWEEN_COUNTERS);
+        self.look()
+    }
+
+    fn look_once(&mut self) -> Look {
+        if let Err(error) = self.ensure_open(self.options.patience.look) {
+            let cards = self.known.values().flatten().cloned();
+            let cards = cards.map(|facts| unread(facts, error.why())).collect();
+            return Look { driver: Err(error), cards };
+        }
+        let Session::Open { driver, here } = &mut self.session else {
+            return Look { driver: Err(OpenError::DriverNotLoaded), cards: Vec::new() };
+        };
+        let driver = driver.clone();
+        let mut units = std::mem::take(here);
+        units.extend(self.bench.returned());
+        units.sort_by_key(Unit::index);
+        let outcome = self.bench.look(units, self.options.wants, self.options.patience);
+        let cards = self.collect(&driver, outcome);
+        Look { driver: Ok(driver), cards }
+    }
+
+    /// Puts the units back in their place and the cards in their order.
+    fn collect(&mut self, driver: &DriverFacts, outcome: Outcome) -> Vec<CardLook> {
+        let mut looks: BTreeMap<u32, Vec<CardLook>> = BTreeMap::new();
+        let mut units = outcome.unread;
+        for (unit, cards) in outcome.done {
+            let facts = cards.iter().map(|card| Arc::clone(&card.facts)).collect();
+            self.known.insert(unit.index(), facts);
+            looks.insert(unit.index(), cards);
+            units.push(unit);
+        }
+        if let Session::Open { here, .. } = &mut self.session {
+            *here = units;
+        }
+        (0..driver.gpus)
+            .flat_map(|index| looks.remove(&index).unwrap_or_else(|| self.timed_out(index)))
+            .collect()
+    }
+
+    fn timed_out(&self, index: u32) -> Vec<CardLook> {
+        match self.known.get(&index) {
+            Some(facts) => facts.iter().map(|f| unread(Arc::clone(f), Why::TimedOut)).collect(),
+            None => {
+                let facts = CardFacts::unread(index, Why::TimedOut);
+                vec![unread(Arc::new(facts), Why::TimedOut)]
+            }
+        }
+    }
+
+    fn ensure_open(&mut self, most: Duration) -> Result<(), OpenError> {
+        if matches!(self.session, Session::Closed) {
+            self.session = Session::Opening(self.start_opening());
+        }
+        let Session::Opening(answer) = &self.session else {
+            return Ok(());
+        };
+        let opened = match answer.recv_timeout(most) {
+            Ok(opened) => opened,
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(OpenError::TimedOut { seconds: most.as_secs() });
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(OpenError::Refused {
+                detail: "no thread could be started to talk to it".into(),
+            }),
+        };
+        self.session = match opened {
+            Ok(opened) => self.session_of(opened),
+            Err(error) => {
+                self.session = Session::Closed;
+                return Err(error);
+            }
+        };
+        Ok(())
+    }
+
+    /// Initialising may hang like any call, so it has a thread of its own.
+    fn start_opening(&self) -> Receiver<Result<Opened, OpenError>> {
+        let (tell, answer) = mpsc::channel();
+        let library = self.options.library.clone();
+        let opener = thread::Builder::new().name("nvml-open".into());
+        // Without a thread the channel closes, which `ensure_open` reports.
+        let _ = opener.spawn(move || tell.send(library::open(library.as_ref())));
+        answer
+    }
+
+    fn session_of(&self, Opened { nvml, facts }: Opened) -> Session {
+        let unit = |index| Unit::new(index, Arc::clone(&nvml), self.options.host_root.clone());
+        Session::Open { here: (0..facts.gpus).map(unit).collect(), driver: facts }
+    }
+
+    /// Lets go of the library. The loader gives back a library that is still loaded, even
+    /// where the file has been replaced, so the old one must be out before the new one is
+    /// opened; but shutting down may hang too, and is waited for only so long.
+    fn close(&mut self) {
+        let session = std::mem::replace(&mut self.session, Session::Closed);
+        let bench = std::mem::take(&mut self.bench);
+        let (tell, closed) = mpsc::channel::<()>();
+        let closer = thread::Builder::new().name("nvml-close".into()).spawn(move || {
+            drop((session, bench));
+            drop(tell);
+        });
+        if closer.is_ok() {
+            // Ends either way: the channel closes, or the time is up.
+            let _ = closed.recv_timeout(self.options.patience.card);
+        }
+    }
+}
+
+impl Drop for Prober {
+    fn drop(&mut self) {
+        if !matches!(self.session, Session::Closed) {
+            self.close();
+        }
+    }
+}
+
+const fn unread(facts: Arc<CardFacts>, why: Why) -> CardLook {
+    CardLook { facts, vitals: Vitals::unknown(why) }
+}

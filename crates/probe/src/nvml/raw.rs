@@ -1,0 +1,285 @@
+//! The calls that nvml-wrapper lacks or makes twice, and handles that outlive a borrow.
+//!
+//! All `unsafe` of this crate is here. It rests on three things: a [`Gpu`] is used only
+//! with the library that gave it; NVML may be called from any thread; and a call writes
+//! at most as many entries as the count that goes in with the buffer.
+
+use std::mem;
+use std::os::raw::c_uint;
+use std::ptr;
+use std::sync::Arc;
+
+use nvml_wrapper::enums::gpm::GpmMetricId;
+use nvml_wrapper::error::{NvmlError, nvml_sym, nvml_try};
+use nvml_wrapper::gpm::gpm_metrics_get;
+use nvml_wrapper::{Device, GpmSample, Nvml};
+use nvml_wrapper_sys::bindings::{
+    nvmlDevice_t, nvmlGpmSample_t, nvmlMemory_t, nvmlProcessInfo_t, nvmlProcessInfo_v1_t,
+    nvmlProcessUtilizationSample_t, nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE, nvmlReturn_t,
+    nvmlSample_t, nvmlSamplingType_enum_NVML_GPU_UTILIZATION_SAMPLES,
+    nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT,
+};
+
+use crate::reading::{Reading, Why};
+use crate::units::Bytes;
+
+/// What the header calls NVML_VALUE_NOT_AVAILABLE, in an unsigned field.
+const NOT_AVAILABLE: u64 = u64::MAX;
+
+/// How often a list may grow under our hands before we give up for this look.
+const ATTEMPTS: usize = 6;
+
+/// A device handle without the borrow, so that it can be kept and sent to a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Gpu(nvmlDevice_t);
+
+// SAFETY: the handle is an opaque token; NVML documents that calls may come from any thread.
+unsafe impl Send for Gpu {}
+
+impl Gpu {
+    pub fn of(device: &Device<'_>) -> Self {
+        // SAFETY: the handle is only copied; it is used with the same library again.
+        Self(unsafe { device.handle() })
+    }
+
+    /// The wrapper's view of this handle.
+    pub fn on(self, nvml: &Nvml) -> Device<'_> {
+        // SAFETY: the handle came from this library, which lives as long as the borrow.
+        unsafe { Device::new(self.0, nvml) }
+    }
+}
+
+/// One entry of a process list.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Listed {
+    pub pid: u32,
+    pub memory: Reading<Bytes>,
+}
+
+/// The three lists that a card keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum List {
+    Compute,
+    Graphics,
+    Mps,
+}
+
+/// The versions of those lists, newest first. Old drivers lack the newer ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    V3,
+    V2,
+    V1,
+}
+
+/// A process list in one call where it fits, in a few where it grows meanwhile.
+pub(super) fn processes(
+    nvml: &Nvml,
+    gpu: Gpu,
+    list: List,
+    version: Version,
+) -> Result<Vec<Listed>, NvmlError> {
+    let lib = nvml.lib();
+    let current = match (version, list) {
+        (Version::V3, List::Compute) => &lib.nvmlDeviceGetComputeRunningProcesses_v3,
+        (Version::V3, List::Graphics) => &lib.nvmlDeviceGetGraphicsRunningProcesses_v3,
+        (Version::V3, List::Mps) => &lib.nvmlDeviceGetMPSComputeRunningProcesses_v3,
+        (Version::V2, List::Compute) => &lib.nvmlDeviceGetComputeRunningProcesses_v2,
+        (Version::V2, List::Graphics) => &lib.nvmlDeviceGetGraphicsRunningProcesses_v2,
+        (Version::V2, List::Mps) => &lib.nvmlDeviceGetMPSComputeRunningProcesses_v2,
+        (Version::V1, _) => return processes_v1(nvml, gpu, list),
+    };
+    let call = nvml_sym(current.as_ref())?;
+    let mut buffer: Vec<nvmlProcessInfo_t> = Vec::new();
+    fill(&mut buffer, |count, infos| {
+        // SAFETY: see the module; `infos` has room for `count` entries.
+        unsafe { call(gpu.0, count, infos) }
+    })?;
+    Ok(buffer.iter().map(|info| listed(info.pid, info.usedGpuMemory)).collect())
+}
+
+fn processes_v1(nvml: &Nvml, gpu: Gpu, list: List) -> Result<Vec<Listed>, NvmlError> {
+    let lib = nvml.lib();
+    let call = nvml_sym(match list {
+        List::Compute => lib.nvmlDeviceGetComputeRunningProcesses.as_ref(),
+        List::Graphics => lib.nvmlDeviceGetGraphicsRunningProcesses.as_ref(),
+        List::Mps => lib.nvmlDeviceGetMPSComputeRunningProcesses.as_ref(),
+    })?;
+    let mut buffer: Vec<nvmlProcessInfo_v1_t> = Vec::new();
+    fill(&mut buffer, |count, infos| {
+        // SAFETY: see the module; `infos` has room for `count` entries of the old layout.
+        unsafe { call(gpu.0, count, infos) }
+    })?;
+    Ok(buffer.iter().map(|info| listed(info.pid, info.usedGpuMemory)).collect())
+}
+
+fn listed(pid: u32, memory: u64) -> Listed {
+    let memory = match memory {
+        NOT_AVAILABLE => Reading::Unknown(Why::NotTold),
+        bytes => Reading::Known(Bytes(bytes)),
+    };
+    Listed { pid, memory }
+}
+
+/// One process's share of a card in one driver period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ProcessSample {
+    pub pid: u32,
+    pub micros: u64,
+    pub sm: u32,
+}
+
+/// The process samples that are newer than `since`, as the driver gives them.
+pub(super) fn process_samples(
+    nvml: &Nvml,
+    gpu: Gpu,
+    since: u64,
+) -> Result<Vec<ProcessSample>, NvmlError> {
+    let call = nvml_sym(nvml.lib().nvmlDeviceGetProcessUtilization.as_ref())?;
+    let mut buffer: Vec<nvmlProcessUtilizationSample_t> = Vec::new();
+    fill(&mut buffer, |count, samples| {
+        // SAFETY: see the module; `samples` has room for `count` entries.
+        unsafe { call(gpu.0, samples, count, since) }
+    })?;
+    let sample = |raw: &nvmlProcessUtilizationSample_t| ProcessSample {
+        pid: raw.pid,
+        micros: raw.timeStamp,
+        sm: raw.smUtil,
+    };
+    Ok(buffer.iter().map(sample).collect())
+}
+
+/// One entry of the driver's utilization buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sample {
+    pub micros: u64,
+    pub percent: u32,
+}
+
+/// How many utilization samples the driver keeps.
+pub(super) fn sample_capacity(nvml: &Nvml, gpu: Gpu) -> Result<usize, NvmlError> {
+    let call = nvml_sym(nvml.lib().nvmlDeviceGetSamples.as_ref())?;
+    let (mut kind, mut count) = (0, 0);
+    let what = nvmlSamplingType_enum_NVML_GPU_UTILIZATION_SAMPLES;
+    // SAFETY: see the module; without a buffer only the count is written.
+    nvml_try(unsafe { call(gpu.0, what, 0, &raw mut kind, &raw mut count, ptr::null_mut()) })?;
+    Ok(count as usize)
+}
+
+/// The utilization samples that are newer than `since`, oldest first.
+pub(super) fn samples(
+    nvml: &Nvml,
+    gpu: Gpu,
+    since: u64,
+    capacity: usize,
+) -> Result<Vec<Sample>, NvmlError> {
+    let call = nvml_sym(nvml.lib().nvmlDeviceGetSamples.as_ref())?;
+    let mut buffer = zeroed::<nvmlSample_t>(capacity);
+    let (mut kind, mut count) = (0, entries(buffer.len()));
+    let what = nvmlSamplingType_enum_NVML_GPU_UTILIZATION_SAMPLES;
+    // SAFETY: see the module; the buffer has room for `count` entries.
+    nvml_try(unsafe {
+        call(gpu.0, what, since, &raw mut kind, &raw mut count, buffer.as_mut_ptr())
+    })?;
+    if kind != nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT {
+        return Err(NvmlError::UnexpectedVariant(kind));
+    }
+    buffer.truncate(count as usize);
+    let sample = |raw: &nvmlSample_t| Sample {
+        micros: raw.timeStamp,
+        // SAFETY: the driver just said that the union holds an unsigned int.
+        percent: unsafe { raw.sampleValue.uiVal },
+    };
+    Ok(buffer.iter().map(sample).collect())
+}
+
+/// Memory as drivers told it before the reserve was counted apart: total, free, used.
+pub(super) fn memory_v1(nvml: &Nvml, gpu: Gpu) -> Result<(u64, u64, u64), NvmlError> {
+    let call = nvml_sym(nvml.lib().nvmlDeviceGetMemoryInfo.as_ref())?;
+    let mut memory = nvmlMemory_t { total: 0, free: 0, used: 0 };
+    // SAFETY: see the module; `memory` is the struct that this call fills.
+    nvml_try(unsafe { call(gpu.0, &raw mut memory) })?;
+    Ok((memory.total, memory.free, memory.used))
+}
+
+/// The id by which counters and process lists name a MIG instance.
+pub(super) fn gpu_instance(nvml: &Nvml, gpu: Gpu) -> Result<u32, NvmlError> {
+    let call = nvml_sym(nvml.lib().nvmlDeviceGetGpuInstanceId.as_ref())?;
+    let mut id = 0;
+    // SAFETY: see the module; `id` is a plain out-parameter.
+    nvml_try(unsafe { call(gpu.0, &raw mut id) })?;
+    Ok(id)
+}
+
+/// A reading of an instance's hardware counters, kept to compare a later one with.
+#[derive(Debug)]
+pub(super) struct CounterSample {
+    nvml: Arc<Nvml>,
+    handle: nvmlGpmSample_t,
+}
+
+// SAFETY: the handle is an opaque token that only its owner uses.
+unsafe impl Send for CounterSample {}
+
+impl CounterSample {
+    pub fn take(nvml: &Arc<Nvml>, card: Gpu, instance: u32) -> Result<Self, NvmlError> {
+        let handle = card.on(nvml).gpm_mig_sample(instance)?.into_handle();
+        Ok(Self { nvml: Arc::clone(nvml), handle })
+    }
+
+    /// SM utilization in percent between an earlier reading and this one.
+    pub fn sm_percent_since(&self, earlier: &Self) -> Result<f64, NvmlError> {
+        let metrics = [GpmMetricId::SmUtil];
+        let before = earlier.borrowed();
+        let after = self.borrowed();
+        let results = gpm_metrics_get(&self.nvml, &before, &after, &metrics);
+        // Both are owned by `self` and `earlier`, which free them.
+        let _ = (before.into_handle(), after.into_handle());
+        match results?.into_iter().next() {
+            Some(metric) => metric.map(|metric| metric.value),
+            None => Err(NvmlError::NoData),
+        }
+    }
+
+    fn borrowed(&self) -> GpmSample<'_> {
+        // SAFETY: the handle is alive; the caller takes it out again before it is freed.
+        unsafe { GpmSample::from_handle(&self.nvml, self.handle) }
+    }
+}
+
+impl Drop for CounterSample {
+    fn drop(&mut self) {
+        drop(self.borrowed());
+    }
+}
+
+/// Calls until the buffer is large enough, then leaves what was written in it.
+fn fill<T: Copy>(
+    buffer: &mut Vec<T>,
+    mut call: impl FnMut(*mut c_uint, *mut T) -> nvmlReturn_t,
+) -> Result<(), NvmlError> {
+    let mut room = 32;
+    for _ in 0..ATTEMPTS {
+        *buffer = zeroed(room);
+        let mut count = entries(room);
+        let code = call(&raw mut count, buffer.as_mut_ptr());
+        if code == nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE {
+            room = room.max(count as usize).saturating_mul(2);
+            continue;
+        }
+        nvml_try(code)?;
+        buffer.truncate(count as usize);
+        return Ok(());
+    }
+    Err(NvmlError::InsufficientSize(None))
+}
+
+fn zeroed<T: Copy>(room: usize) -> Vec<T> {
+    // SAFETY: used only for the library's plain structs of integers, for which all
+    // zeros is a value.
+    vec![unsafe { mem::zeroed() }; room]
+}
+
+fn entries(room: usize) -> c_uint {
+    c_uint::try_from(room).unwrap_or(c_uint::MAX)
+}

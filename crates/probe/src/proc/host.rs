@@ -1,0 +1,283 @@
+//! The host whose processes hold the cards: where its `/proc` is, and what it says.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::{cmdline, passwd, stat, status};
+use crate::process::{Presence, ProcessFacts};
+use crate::reading::{Reading, Why};
+use crate::units::UnixMillis;
+
+/// The inode of the first pid namespace, which the kernel keeps for it.
+const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
+
+/// Where a container usually finds its host's root, when it was given it.
+const USUAL_MOUNTS: [&str; 3] = ["/host", "/rootfs", "/hostfs"];
+
+/// Reads who a pid is. Remembers names, so that one look costs little.
+#[derive(Debug)]
+pub struct Host {
+    root: PathBuf,
+    view: View,
+    boot_seconds: Option<i64>,
+    names: Option<HashMap<u32, String>>,
+    known: HashMap<u32, ProcessFacts>,
+}
+
+/// Whether the pids that the driver speaks of are those of our `/proc`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum View {
+    /// They are.
+    Whole,
+    /// We are in a container and see only our own processes; a pid of the host may
+    /// by chance be that of another process here.
+    Partial,
+}
+
+impl Host {
+    /// The host below `root`, or the one that can be seen from here when `None`.
+    #[must_use]
+    pub fn new(root: Option<PathBuf>) -> Self {
+        let (root, view) = match root {
+            Some(root) => (root, View::Whole),
+            None => seen_from_here(),
+        };
+        Self { root, view, boot_seconds: None, names: None, known: HashMap::new() }
+    }
+
+    /// Where the host's files begin.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether the processes behind the driver's pids can be seen at all.
+    #[must_use]
+    pub fn sees_all_processes(&self) -> bool {
+        self.view == View::Whole
+    }
+
+    /// The host's own name.
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        let name = fs::read_to_string(self.root.join("proc/sys/kernel/hostname")).ok()?;
+        Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+    }
+
+    /// Who a pid is now.
+    pub fn process(&mut self, pid: u32) -> Presence {
+        if self.view == View::Partial && !self.has_a_card_open(pid) {
+            return Presence::Foreign;
+        }
+        let stat = match fs::read(self.of(pid, "stat")) {
+            Ok(bytes) => stat::parse(&bytes),
+            Err(error) => return absent(&error),
+        };
+        let Some(stat) = stat else {
+            return Presence::Hidden(Why::Garbled);
+        };
+        if let Some(known) = self.known.get(&pid)
+            && known.start_ticks == stat.start_ticks
+        {
+            return Presence::Here(ProcessFacts { parent: stat.parent, ..known.clone() });
+        }
+        let facts = self.facts(pid, &stat);
+        self.known.insert(pid, facts.clone());
+        Presence::Here(facts)
+    }
+
+    /// The arguments of a process. They may hold secrets: show them when asked, keep them not.
+    #[must_use]
+    pub fn command(&self, pid: u32) -> Reading<Vec<String>> {
+        let bytes = fs::read(self.of(pid, "cmdline")).map_err(|error| why(&error));
+        Reading::from(bytes).map(|bytes| cmdline::parse(&bytes))
+    }
+
+    /// Forgets the processes that are not among those still of interest.
+    pub fn keep_only(&mut self, is_wanted: impl Fn(u32) -> bool) {
+        self.known.retain(|pid, _| is_wanted(*pid));
+    }
+
+    fn facts(&mut self, pid: u32, stat: &stat::ProcessStat) -> ProcessFacts {
+        let uid = match fs::read(self.of(pid, "status")) {
+            Ok(bytes) => match status::uid(&String::from_utf8_lossy(&bytes)) {
+                Some(uid) => Reading::Known(uid),
+                None => Reading::Unknown(Why::Garbled),
+            },
+            Err(error) => Reading::Unknown(why(&error)),
+        };
+        // Without the arguments the kernel's name stands as it is; nothing is lost but length.
+        let arguments = fs::read(self.of(pid, "cmdline")).unwrap_or_default();
+        ProcessFacts {
+            pid,
+            parent: stat.parent,
+            start_ticks: stat.start_ticks,
+            started: self.started(stat.start_ticks),
+            program: cmdline::program(&stat.comm, &arguments),
+            user: uid.known().and_then(|uid| self.user(uid)),
+            uid,
+        }
+    }
+
+    fn started(&mut self, ticks: u64) -> Reading<UnixMillis> {
+        let Some(boot) = self.boot_seconds() else {
+            return Reading::Unknown(Why::Garbled);
+        };
+        let since_boot = ticks.saturating_mul(1000) / rustix::param::clock_ticks_per_second();
+        let since_boot = i64::try_from(since_boot).unwrap_or(i64::MAX);
+        Reading::Known(UnixMillis(boot.saturating_mul(1000).saturating_add(since_boot)))
+    }
+
+    fn boot_seconds(&mut self) -> Option<i64> {
+        if self.boot_seconds.is_none() {
+            let text = fs::read_to_string(self.root.join("proc/stat")).ok()?;
+            self.boot_seconds = stat::boot_seconds(&text);
+        }
+        self.boot_seconds
+    }
+
+    /// The file first: it needs no network. Accounts of a directory service come from
+    /// the C library, which knows only the machine it runs on.
+    fn user(&mut self, uid: u32) -> Option<String> {
+        let root = &self.root;
+        let names = self.names.get_or_insert_with(|| {
+            fs::read(root.join("etc/passwd"))
+                .map(|bytes| passwd::parse(&String::from_utf8_lossy(&bytes)))
+                .unwrap_or_default()
+        });
+        if let Some(name) = names.get(&uid) {
+            return Some(name.clone());
+        }
+        if self.root != Path::new("/") {
+            return None;
+        }
+        let name = uzers::get_user_by_uid(uid)?.name().to_string_lossy().into_owned();
+        names.insert(uid, name.clone());
+        Some(name)
+    }
+
+    /// Whether one of the process's open files is a card's, which only a real holder has.
+    fn has_a_card_open(&self, pid: u32) -> bool {
+        let Ok(files) = fs::read_dir(self.of(pid, "fd")) else {
+            return false;
+        };
+        files
+            .flatten()
+            .filter_map(|file| fs::read_link(file.path()).ok())
+            .any(|target| target.as_os_str().as_bytes().starts_with(b"/dev/nvidia"))
+    }
+
+    fn of(&self, pid: u32, file: &str) -> PathBuf {
+        self.root.join(format!("proc/{pid}/{file}"))
+    }
+}
+
+fn seen_from_here() -> (PathBuf, View) {
+    let own = PathBuf::from("/");
+    let namespace = fs::read_link("/proc/self/ns/pid");
+    let is_initial = namespace.is_ok_and(|link| link == Path::new(INITIAL_PID_NAMESPACE));
+    if is_initial {
+        return (own, View::Whole);
+    }
+    let mounted = USUAL_MOUNTS.iter().map(Path::new).find(|root| root.join("proc/stat").exists());
+    match mounted {
+        Some(root) => (root.to_owned(), View::Whole),
+        None => (own, View::Partial),
+    }
+}
+
+fn absent(error: &io::Error) -> Presence {
+    match why(error) {
+        Why::Gone => Presence::Gone,
+        why => Presence::Hidden(why),
+    }
+}
+
+fn why(error: &io::Error) -> Why {
+    const ESRCH: i32 = 3;
+    match error.kind() {
+        io::ErrorKind::NotFound => Why::Gone,
+        io::ErrorKind::PermissionDenied => Why::NoPermission,
+        _ if error.raw_os_error() == Some(ESRCH) => Why::Gone,
+        _ => Why::Garbled,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(root: &Path, file: &str, text: &str) {
+        let path = root.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn stat_line(comm: &str, parent: u32, start: u64) -> String {
+        format!(
+            "70 ({comm}) S {parent} 70 70 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 {start} 0 0 \
+             18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+        )
+    }
+
+    fn pretend() -> (tempfile::TempDir, Host) {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "proc/stat", "cpu 1 2 3\nbtime 1000\n");
+        write(dir.path(), "etc/passwd", "ann:x:1001:1001::/home/ann:/bin/sh\n");
+        write(dir.path(), "proc/70/stat", &stat_line("python", 5, 1234));
+        write(dir.path(), "proc/70/status", "Name:\tpython\nUid:\t1001\t1001\t1001\t1001\n");
+        write(dir.path(), "proc/70/cmdline", "python\0a.py\0");
+        let host = Host::new(Some(dir.path().to_owned()));
+        (dir, host)
+    }
+
+    #[test]
+    fn a_process_is_named_with_user_program_parent_and_start() {
+        let (_dir, mut host) = pretend();
+        let Presence::Here(facts) = host.process(70) else { panic!("not here") };
+        assert_eq!(facts.user.as_deref(), Some("ann"));
+        assert_eq!((facts.program.as_str(), facts.parent), ("python", 5));
+        assert_eq!(facts.started, Reading::Known(UnixMillis(1_000_000 + 12_340)));
+        assert_eq!(host.command(70).known().unwrap(), ["python", "a.py"]);
+    }
+
+    #[test]
+    fn a_pid_that_is_used_again_is_another_process() {
+        let (dir, mut host) = pretend();
+        host.process(70);
+        write(dir.path(), "proc/70/stat", &stat_line("bash", 6, 99_999));
+        write(dir.path(), "proc/70/status", "Uid:\t4242\t4242\t4242\t4242\n");
+        let Presence::Here(facts) = host.process(70) else { panic!("not here") };
+        assert_eq!((facts.program.as_str(), facts.start_ticks), ("bash", 99_999));
+        assert_eq!((facts.uid, facts.user), (Reading::Known(4242), None));
+    }
+
+    #[test]
+    fn a_pid_that_is_not_there_is_gone() {
+        let (_dir, mut host) = pretend();
+        assert_eq!(host.process(71), Presence::Gone);
+        assert_eq!(host.command(71), Reading::Unknown(Why::Gone));
+    }
+
+    /// Trap: inside a container the driver reports the host's pids.
+    #[test]
+    fn without_the_hosts_proc_a_pid_without_a_card_is_foreign() {
+        let (_dir, mut host) = pretend();
+        host.view = View::Partial;
+        assert_eq!(host.process(70), Presence::Foreign);
+    }
+
+    #[test]
+    fn we_can_see_ourselves() {
+        let mut host = Host::new(Some(PathBuf::from("/")));
+        let Presence::Here(facts) = host.process(std::process::id()) else { panic!("not here") };
+        assert_eq!(facts.uid, Reading::Known(rustix::process::geteuid().as_raw()));
+        let now = UnixMillis::from(std::time::SystemTime::now());
+        assert!(
+            facts.started.is_known_and(|started| started <= now && now.0 - started.0 < 600_000)
+        );
+    }
+}

@@ -1,0 +1,17 @@
+//! Who a pid is, from the host's `/proc`.
+//!
+//! Reading stands apart from parsing: [`Host`] opens files below a root that is
+//! passed in; [`stat`], [`status`], [`passwd`], [`meminfo`] and [`cmdline`] turn
+//! bytes into facts and touch nothing.
+
+pub mod cmdline;
+mod host;
+pub mod meminfo;
+pub mod passwd;
+pub mod stat;
+pub mod status;
+
+pub use host::Host;
+
+#[cfg(test)]
+mod hostile;

@@ -1,0 +1,107 @@
+//! A holder of a card, and the process behind it.
+
+use crate::reading::{Reading, Why};
+use crate::units::{Bytes, Percent, UnixMillis};
+
+/// One process on one card, as the driver lists it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Holder {
+    pub pid: u32,
+    pub kinds: Kinds,
+    pub memory: Reading<Bytes>,
+    /// Its share of the card's SMs since the last look.
+    pub sm: Reading<Percent>,
+}
+
+/// How a process uses a card; it may do so in several ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Kinds {
+    pub compute: bool,
+    pub graphics: bool,
+    pub mps: bool,
+}
+
+impl Kinds {
+    pub const COMPUTE: Self = Self { compute: true, graphics: false, mps: false };
+    pub const GRAPHICS: Self = Self { compute: false, graphics: true, mps: false };
+    pub const MPS: Self = Self { compute: false, graphics: false, mps: true };
+
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            compute: self.compute || other.compute,
+            graphics: self.graphics || other.graphics,
+            mps: self.mps || other.mps,
+        }
+    }
+
+    /// The kinds by name, in a fixed order.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        [(self.compute, "compute"), (self.graphics, "graphics"), (self.mps, "mps")]
+            .into_iter()
+            .filter_map(|(is, name)| is.then_some(name))
+    }
+}
+
+/// Who holds a card: those that were listed, and whether a list could not be read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Holders {
+    /// By pid, each once.
+    pub seen: Vec<Holder>,
+    /// Why there may be more than those seen; `None` when the list is complete.
+    pub unread: Option<Why>,
+}
+
+impl Holders {
+    /// No list could be read.
+    #[must_use]
+    pub const fn unread(why: Why) -> Self {
+        Self { seen: Vec::new(), unread: Some(why) }
+    }
+
+    /// The memory of all holders together; unknown when one is unknown or unseen.
+    #[must_use]
+    pub fn memory(&self) -> Reading<Bytes> {
+        if let Some(why) = self.unread {
+            return Reading::Unknown(why);
+        }
+        let unknown = self.seen.iter().find_map(|holder| holder.memory.why());
+        match unknown {
+            Some(why) => Reading::Unknown(why),
+            None => Reading::Known(self.known_memory()),
+        }
+    }
+
+    /// The memory of those holders that have a known one: a lower bound.
+    #[must_use]
+    pub fn known_memory(&self) -> Bytes {
+        self.seen.iter().filter_map(|holder| holder.memory.known()).sum()
+    }
+}
+
+/// What the host says of a pid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Presence {
+    Here(ProcessFacts),
+    /// The driver lists it, the host does not have it.
+    Gone,
+    /// It lives outside of our view: the pid is the host's and we are in a container.
+    Foreign,
+    /// It is there but may not be read.
+    Hidden(Why),
+}
+
+/// What `/proc` says of one process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessFacts {
+    pub pid: u32,
+    pub parent: u32,
+    /// In clock ticks since boot. With the pid, what a process is known by.
+    pub start_ticks: u64,
+    pub started: Reading<UnixMillis>,
+    /// The kernel's short name of it.
+    pub program: String,
+    pub uid: Reading<u32>,
+    /// `None` where the uid has no name.
+    pub user: Option<String>,
+}

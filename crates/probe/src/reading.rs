@@ -1,0 +1,119 @@
+//! A value that was read, or the reason why it was not.
+
+use std::fmt;
+
+/// Known, or why not. Unknown is not zero and not empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading<T> {
+    Known(T),
+    Unknown(Why),
+}
+
+/// Why a value is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Why {
+    /// The card or the driver does not offer it.
+    NotSupported,
+    /// The driver offers it, but not to this user.
+    NoPermission,
+    /// The card has fallen off the bus or needs a reset.
+    Lost,
+    /// No answer within the time allowed.
+    TimedOut,
+    /// The driver was unloaded or replaced while it was in use.
+    DriverGone,
+    /// The driver listed it without a value.
+    NotTold,
+    /// It needs an earlier reading to compare with, and this was the first.
+    FirstLook,
+    /// The process, card or file is no longer there.
+    Gone,
+    /// Nobody asked for it.
+    NotAsked,
+    /// It was there but made no sense.
+    Garbled,
+    /// Any other code of the driver.
+    Code(u32),
+}
+
+impl Why {
+    /// A stable word for machine-readable output.
+    #[must_use]
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::NotSupported => "not_supported",
+            Self::NoPermission => "no_permission",
+            Self::Lost => "lost",
+            Self::TimedOut => "timed_out",
+            Self::DriverGone => "driver_gone",
+            Self::NotTold => "not_told",
+            Self::FirstLook => "first_look",
+            Self::Gone => "gone",
+            Self::NotAsked => "not_asked",
+            Self::Garbled => "garbled",
+            Self::Code(_) => "driver_error",
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotSupported => "not supported",
+            Self::NoPermission => "no permission",
+            Self::Lost => "lost from the bus",
+            Self::TimedOut => "no answer in time",
+            Self::DriverGone => "the driver went away",
+            Self::NotTold => "not told by the driver",
+            Self::FirstLook => "needs a second reading",
+            Self::Gone => "gone",
+            Self::NotAsked => "not asked",
+            Self::Garbled => "unreadable",
+            Self::Code(code) => return write!(f, "driver error {code}"),
+        })
+    }
+}
+
+impl<T> Reading<T> {
+    pub fn known(self) -> Option<T> {
+        match self {
+            Self::Known(value) => Some(value),
+            Self::Unknown(_) => None,
+        }
+    }
+
+    pub const fn why(&self) -> Option<Why> {
+        match self {
+            Self::Known(_) => None,
+            Self::Unknown(why) => Some(*why),
+        }
+    }
+
+    pub const fn as_ref(&self) -> Reading<&T> {
+        match self {
+            Self::Known(value) => Reading::Known(value),
+            Self::Unknown(why) => Reading::Unknown(*why),
+        }
+    }
+
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Reading<U> {
+        match self {
+            Self::Known(value) => Reading::Known(change(value)),
+            Self::Unknown(why) => Reading::Unknown(why),
+        }
+    }
+
+    /// Whether the value is known and fits.
+    pub fn is_known_and(self, fits: impl FnOnce(T) -> bool) -> bool {
+        self.known().is_some_and(fits)
+    }
+}
+
+impl<T, E: Into<Why>> From<Result<T, E>> for Reading<T> {
+    fn from(result: Result<T, E>) -> Self {
+        match result {
+            Ok(value) => Self::Known(value),
+            Err(why) => Self::Unknown(why.into()),
+        }
+    }
+}

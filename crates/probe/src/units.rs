@@ -1,0 +1,51 @@
+//! Quantities with their unit in the type.
+
+macro_rules! unit {
+    ($($(#[$doc:meta])* $name:ident($inner:ty);)+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+        pub struct $name(pub $inner);
+    )+};
+}
+
+unit! {
+    /// 0 to 100, or above for what several cores or cards add up to.
+    Percent(f64);
+    Milliwatts(u32);
+    Millijoules(u64);
+    Celsius(u32);
+    Megahertz(u32);
+}
+
+/// A number of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    #[must_use]
+    pub const fn from_mib(mib: u64) -> Self {
+        Self(mib << 20)
+    }
+
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl std::iter::Sum for Bytes {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        Self(parts.map(|bytes| bytes.0).fold(0, u64::saturating_add))
+    }
+}
+
+/// Milliseconds since the Unix epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UnixMillis(pub i64);
+
+impl From<std::time::SystemTime> for UnixMillis {
+    fn from(time: std::time::SystemTime) -> Self {
+        let since = time.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Self(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+}

@@ -1,0 +1,145 @@
+//! Process lists: versions, growth, doubt, and each holder's share of the work.
+
+use probe::units::{Bytes, Percent};
+use probe::{Holder, Reading, Why};
+
+use crate::machine::{on, pids};
+
+fn processes(count: u32) -> String {
+    let process = |pid| format!("[[process]]\npid = {pid}\ncard = 0\nmemory = \"100MiB\"\n");
+    format!("[[card]]\nutilization = 0\n{}", (1..=count).map(process).collect::<String>())
+}
+
+fn holders(scenario: &str, check: impl FnOnce(Vec<Holder>, Option<Why>)) {
+    on(scenario, |machine| {
+        let holders = machine.prober().look().cards.remove(0).vitals.holders;
+        check(holders.seen, holders.unread);
+    });
+}
+
+/// Trap: old drivers lack the newer versions of the lists.
+#[test]
+fn older_lists_are_read_where_the_driver_lacks_the_newer() {
+    for lacks in
+        ["[]", "[\"*RunningProcesses_v3\"]", "[\"*RunningProcesses_v3\", \"*RunningProcesses_v2\"]"]
+    {
+        let scenario = format!("[driver]\nlacks = {lacks}\n{}", processes(3));
+        holders(&scenario, |seen, unread| {
+            assert_eq!(seen.iter().map(|holder| holder.pid).collect::<Vec<_>>(), [1, 2, 3]);
+            assert!(seen.iter().all(|h| h.memory == Reading::Known(Bytes::from_mib(100))));
+            assert_eq!(unread, None);
+        });
+    }
+}
+
+/// The symbol is there, but the kernel side does not know it: the same way down.
+#[test]
+fn a_function_that_the_kernel_side_lacks_is_stepped_over_too() {
+    let fault = "[[fault]]\ncall = \"*RunningProcesses_v3\"\ncode = \"FUNCTION_NOT_FOUND\"\n";
+    holders(&format!("{}{fault}", processes(2)), |seen, unread| {
+        assert_eq!((seen.len(), unread), (2, None));
+    });
+}
+
+/// Trap: the list grows between the size call and the read.
+#[test]
+fn a_list_that_grows_meanwhile_is_read_whole() {
+    let fault = "[[fault]]\ncall = \"*RunningProcesses*\"\ngrow = 5\n";
+    holders(&format!("{}{fault}", processes(40)), |seen, unread| {
+        assert_eq!((seen.len(), unread), (40, None));
+    });
+    let fault = "[[fault]]\ncall = \"*ComputeRunningProcesses*\"\ncode = \"INSUFFICIENT_SIZE\"\ntimes = 2\n";
+    holders(&format!("{}{fault}", processes(7)), |seen, unread| {
+        assert_eq!((seen.len(), unread), (7, None));
+    });
+}
+
+#[test]
+fn five_hundred_holders_are_five_hundred() {
+    holders(&processes(500), |seen, _| assert_eq!(seen.len(), 500));
+}
+
+/// Trap: process memory that is not available is unknown, never 0.
+#[test]
+fn unknown_memory_keeps_the_holder() {
+    let scenario = "[[card]]\n[[process]]\npid = 4\ncard = 0\nmemory = \"unknown\"\n";
+    holders(scenario, |seen, unread| {
+        assert_eq!((seen[0].pid, seen[0].memory), (4, Reading::Unknown(Why::NotTold)));
+        assert_eq!(unread, None);
+    });
+}
+
+/// Trap: one pid in several lists, or on several cards.
+#[test]
+fn one_pid_is_one_holder_on_each_card() {
+    let scenario = "[[card]]\n[[card]]\n[[process]]\npid = 4\ncards = [0, 1]\nmemory = \"1GiB\"\n\
+                    kind = \"compute+graphics+mps\"\n";
+    on(scenario, |machine| {
+        let look = machine.prober().look();
+        for card in &look.cards {
+            assert_eq!(pids(card), [4]);
+            let kinds: Vec<_> = card.vitals.holders.seen[0].kinds.names().collect();
+            assert_eq!(kinds, ["compute", "graphics", "mps"]);
+            assert_eq!(card.vitals.holders.known_memory(), Bytes::from_mib(1024));
+        }
+    });
+}
+
+/// Trap: a process list may need privilege.
+#[test]
+fn a_denied_list_is_unknown_not_empty() {
+    let fault = "[[fault]]\ncall = \"*RunningProcesses*\"\ncode = \"NO_PERMISSION\"\n";
+    holders(&format!("{}{fault}", processes(2)), |seen, unread| {
+        assert_eq!((seen.len(), unread), (0, Some(Why::NoPermission)));
+    });
+    let fault = "[[fault]]\ncall = \"*ComputeRunningProcesses*\"\ncode = \"NO_PERMISSION\"\n\
+                 [[process]]\npid = 77\ncard = 0\nkind = \"graphics\"\nmemory = \"64MiB\"\n";
+    holders(&format!("{}{fault}", processes(2)), |seen, unread| {
+        assert_eq!(seen.iter().map(|holder| holder.pid).collect::<Vec<_>>(), [77]);
+        assert_eq!(unread, Some(Why::NoPermission));
+    });
+}
+
+/// Trap: process utilization answers NOT_FOUND when nothing ran.
+#[test]
+fn no_samples_mean_no_work() {
+    holders(&processes(2), |seen, _| {
+        assert!(seen.iter().all(|holder| holder.sm == Reading::Known(Percent(0.0))), "{seen:?}");
+    });
+}
+
+#[test]
+fn shares_of_the_work_go_to_who_did_it() {
+    let scenario = "[[card]]\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GiB\"\nsm = 70\nbegin = \"-1h\"\n\
+                    [[process]]\npid = 2\ncard = 0\nmemory = \"1GiB\"\n";
+    holders(scenario, |seen, _| {
+        let shares: Vec<_> = seen.iter().map(|holder| holder.sm).collect();
+        assert_eq!(shares, [Reading::Known(Percent(70.0)), Reading::Known(Percent(0.0))]);
+    });
+}
+
+/// Trap: process samples can hold garbage: over 100 %, stale or of dead pids.
+#[test]
+fn garbage_among_the_samples_is_dropped() {
+    let scenario = "[[card]]\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GiB\"\nsm = 30\nbegin = \"-1h\"\n\
+        [[stray_sample]]\ncard = 0\npid = 1\nsm = 4000000\n\
+        [[stray_sample]]\ncard = 0\npid = 1\nsm = 99\nage = \"1h\"\n\
+        [[stray_sample]]\ncard = 0\npid = 31000\nsm = 50\n";
+    on(scenario, |machine| {
+        let mut prober = machine.prober();
+        for _ in 0..3 {
+            let look = prober.look();
+            assert_eq!(pids(&look.cards[0]), [1]);
+            let sm = look.cards[0].vitals.holders.seen[0].sm;
+            assert_eq!(sm, Reading::Known(Percent(30.0)));
+        }
+    });
+}
+
+#[test]
+fn without_process_samples_the_share_is_unknown() {
+    let fault = "[[fault]]\ncall = \"nvmlDeviceGetProcessUtilization\"\ncode = \"NOT_SUPPORTED\"\n";
+    holders(&format!("{}{fault}", processes(1)), |seen, _| {
+        assert_eq!(seen[0].sm, Reading::Unknown(Why::NotSupported));
+    });
+}

@@ -1,0 +1,110 @@
+//! MIG: instances are cards of their own, slots have holes, utilization needs counters.
+
+use probe::card::Basis;
+use probe::{Reading, Why};
+
+use crate::machine::{look_until, on, percent, pids};
+
+fn divided(gpm: bool) -> String {
+    format!(
+        r#"
+        [[card]]
+        name = "NVIDIA H100 80GB HBM3"
+        gpm = {gpm}
+        [[card.mig]]
+        slot = 1
+        profile = "3g.40gb"
+        memory = "40GiB"
+        utilization = 55
+        [[card.mig]]
+        slot = 5
+        profile = "1g.10gb"
+        memory = "10GiB"
+        utilization = 0
+        [[card]]
+        utilization = 20
+        [[process]]
+        pid = 8
+        card = 0
+        slot = 1
+        memory = "30GiB"
+        [[process]]
+        pid = 9
+        card = 0
+        slot = 5
+        memory = "5GiB"
+        "#
+    )
+}
+
+/// Trap: MIG slots may be sparse.
+#[test]
+fn instances_are_found_past_empty_slots() {
+    on(&divided(true), |machine| {
+        let look = machine.prober().look();
+        let places: Vec<_> = look
+            .cards
+            .iter()
+            .map(|card| (card.facts.index, card.facts.instance.as_ref().map(|i| i.slot)))
+            .collect();
+        assert_eq!(places, [(0, Some(1)), (0, Some(5)), (1, None)]);
+        assert_eq!((pids(&look.cards[0]), pids(&look.cards[1])), (vec![8], vec![9]));
+        let used = |card: usize| look.cards[card].vitals.memory.map(|m| m.used.0 >> 30);
+        assert_eq!((used(0), used(1)), (Reading::Known(30), Reading::Known(5)));
+        let total = look.cards[1].vitals.memory.map(|memory| memory.total.0 >> 30);
+        assert_eq!(total, Reading::Known(10));
+    });
+}
+
+/// Trap: utilization is not supported on MIG; counters tell where the card has them.
+#[test]
+fn counters_tell_how_busy_an_instance_was_between_two_looks() {
+    on(&divided(true), |machine| {
+        let mut prober = machine.prober();
+        let first = prober.look();
+        assert_eq!(percent(&first.cards[0]), Reading::Unknown(Why::FirstLook));
+        let second = prober.look();
+        let busy = second.cards[0].vitals.utilization.known().unwrap();
+        assert!((busy.percent.0 - 55.0).abs() < 0.5, "{busy:?}");
+        assert!(matches!(busy.basis, Basis::Counters { .. }));
+        assert_eq!(percent(&second.cards[1]), Reading::Known(0.0));
+        assert_eq!(percent(&second.cards[2]), Reading::Known(20.0));
+    });
+}
+
+#[test]
+fn without_counters_an_instance_is_unknown_not_idle() {
+    on(&divided(false), |machine| {
+        let mut prober = machine.prober();
+        for _ in 0..2 {
+            let look = prober.look();
+            assert_eq!(percent(&look.cards[0]), Reading::Unknown(Why::NotSupported));
+            // No samples say nothing about who works on an instance.
+            let sm = look.cards[0].vitals.holders.seen[0].sm;
+            assert_eq!(sm, Reading::Unknown(Why::NotSupported));
+            assert_eq!(percent(&look.cards[2]), Reading::Known(20.0));
+        }
+    });
+}
+
+#[test]
+fn a_card_with_mig_on_and_no_instances_is_still_there() {
+    on("[[card]]\nmig_slots = 7\n", |machine| {
+        let look = machine.prober().look();
+        assert_eq!(look.cards.len(), 1);
+        assert_eq!(percent(&look.cards[0]), Reading::Unknown(Why::NotSupported));
+    });
+}
+
+#[test]
+fn an_instance_that_was_removed_is_no_longer_listed() {
+    on(&divided(true), |machine| {
+        let mut prober = machine.prober();
+        prober.look();
+        let slots = "[[card]]\nname = \"NVIDIA H100 80GB HBM3\"\ngpm = true\n[[card.mig]]\nslot = 1\n\
+                     profile = \"3g.40gb\"\nmemory = \"40GiB\"\nutilization = 55\n[[card]]\nutilization = 20\n";
+        machine.becomes(slots);
+        let look = look_until(&mut prober, "divided anew", |look| look.cards.len() == 2);
+        assert_eq!(look.cards[0].facts.instance.as_ref().map(|i| i.slot), Some(1));
+    });
+}

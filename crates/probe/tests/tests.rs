@@ -1,0 +1,18 @@
+//! The driver's oddities, each on a machine that shows it, through the real library path:
+//! dlopen, versioned functions, error codes.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by falling over")]
+
+/// The builder that the others use.
+mod machine;
+
+/// What one look costs, and that fixed facts are read once.
+mod calls;
+/// Lost cards, hung calls, a driver that goes away and comes back.
+mod failing;
+/// Process lists: versions, growth, doubt, shares of the work.
+mod holders;
+/// MIG instances.
+mod mig;
+/// Utilization, memory and the rest of one card.
+mod vitals;
