@@ -10,10 +10,11 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use nvidia_ml::skip::skipped;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::machine::{Machine, Run, program, run, skipped};
+use crate::machine::{Machine, Run, program, run};
 
 const TWO_CARDS: &str = r#"
 [[card]]

@@ -28,6 +28,7 @@
 //! | `calls` | the functions themselves |
 //! | [`reported`] | how the driver puts what it reports |
 //! | [`install`] | the library, `nvidia-smi` and a pretend root in a directory |
+//! | [`skip`] | how a test says that it could not run |
 
 pub mod abi;
 mod calls;
@@ -38,5 +39,6 @@ mod library;
 pub mod machine;
 mod pointer;
 pub mod reported;
+pub mod skip;
 mod tally;
 mod watch;

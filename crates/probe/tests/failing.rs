@@ -16,7 +16,8 @@ fn with_fault(fault: &str) -> String {
 
 fn hasty(machine: &Machine) -> Options {
     let patience = Patience {
-        open: Duration::from_millis(300),
+        open: Duration::from_secs(5),
+        attach: Duration::from_millis(150),
         card: Duration::from_millis(150),
         look: Duration::from_secs(5),
     };
@@ -79,6 +80,18 @@ fn a_slow_card_is_read_again_once_it_answers() {
     });
 }
 
+/// Without persistence mode a card that sleeps is woken up by being asked for.
+#[test]
+fn a_card_that_takes_long_to_wake_up_is_waited_for() {
+    let slow = "call = \"nvmlDeviceGetHandleByIndex_v2\"\ncard = 0\nlatency = \"500ms\"\ntimes = 1";
+    on(&with_fault(slow), |machine| {
+        let options = hasty(machine);
+        let patience = Patience { attach: Duration::from_secs(20), ..options.patience };
+        let look = Prober::open(Options { patience, ..options }).unwrap().look();
+        assert_eq!(percent(&look.cards[0]), Reading::Known(40.0));
+    });
+}
+
 #[test]
 fn all_cards_hung_is_still_an_answer() {
     on(&with_fault("call = \"nvmlDeviceGetHandleByIndex_v2\"\nhang = true"), |machine| {
@@ -91,7 +104,9 @@ fn all_cards_hung_is_still_an_answer() {
 #[test]
 fn a_driver_that_hangs_at_the_start_is_given_up() {
     on(&with_fault("call = \"nvmlInit*\"\nhang = true"), |machine| {
-        let error = Prober::open(hasty(machine)).unwrap_err();
+        let options = hasty(machine);
+        let patience = Patience { open: Duration::from_millis(300), ..options.patience };
+        let error = Prober::open(Options { patience, ..options }).unwrap_err();
         assert!(matches!(error, OpenError::TimedOut { .. }), "{error:?}");
     });
 }

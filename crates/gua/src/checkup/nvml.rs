@@ -12,6 +12,7 @@ use crate::report::checkup::{Check, DriverVersions, Finding, Verdict};
 /// A person waits for the answer, so a driver that hangs is given up soon.
 const PATIENCE: Patience = Patience {
     open: Duration::from_secs(10),
+    attach: Duration::from_secs(5),
     card: Duration::from_secs(2),
     look: Duration::from_secs(10),
 };

@@ -10,8 +10,7 @@ use crate::stage::text;
 #[test]
 fn structures_are_laid_out_as_in_nvidias_header() {
     let Some(headers) = std::env::var_os("NVML_HEADER_DIR") else {
-        eprintln!("SKIPPED: abi: NVML_HEADER_DIR is not set");
-        return;
+        return nvidia_ml::skip::skipped("abi", "NVML_HEADER_DIR is not set");
     };
     let header = text(&fs::read(Path::new(&headers).join("nvml.h")).unwrap());
     let output = Command::new(env!("CARGO_BIN_EXE_nvml-sim")).arg("abi").output().unwrap();

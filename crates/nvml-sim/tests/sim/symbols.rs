@@ -34,8 +34,7 @@ fn every_function_of_the_header_is_there() {
 #[test]
 fn the_list_of_names_is_the_headers() {
     let Some(dir) = std::env::var_os("NVML_HEADER_DIR") else {
-        eprintln!("SKIPPED: symbols: NVML_HEADER_DIR is not set");
-        return;
+        return nvidia_ml::skip::skipped("symbols", "NVML_HEADER_DIR is not set");
     };
     let header = std::fs::read(Path::new(&dir).join("nvml.h")).unwrap();
     let header = text(&header);

@@ -41,16 +41,24 @@ struct Table {
     done: Vec<(Unit, Vec<CardLook>)>,
     /// Units that came back after they had been given up.
     returned: Vec<Unit>,
-    wants: Option<Wants>,
+    asked: Option<Asked>,
     /// Goes up when a worker is left behind, so that it knows when it wakes up.
     generation: u64,
     closed: bool,
 }
 
+/// What the caller of a look asked for.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    wants: Wants,
+    patience: Patience,
+}
+
+/// What the worker is at, and when it should be done with it.
 #[derive(Debug, Clone, Copy)]
 struct Busy {
     index: u32,
-    since: Instant,
+    due: Instant,
 }
 
 /// What became of the units that were put on the bench.
@@ -71,19 +79,17 @@ impl Bench {
 
     /// Looks at all units, or at as many as answer within the patience.
     pub fn look(&mut self, units: Vec<Unit>, wants: Wants, patience: Patience) -> Outcome {
-        let give_up = Instant::now() + patience.look;
-        {
-            let mut table = self.shared.lock();
-            table.queue = units.into();
-            table.wants = Some(wants);
-        }
-        let mut outcome = Outcome::default();
+        let all_awake = units.iter().all(Unit::is_attached);
+        let give_up = Instant::now() + if all_awake { patience.look } else { patience.open };
         let shared = Arc::clone(&self.shared);
         let mut table = shared.lock();
+        table.queue = units.into();
+        table.asked = Some(Asked { wants, patience });
+        let mut outcome = Outcome::default();
         while !table.queue.is_empty() || table.busy.is_some() {
             let now = Instant::now();
             if let Some(busy) = table.busy
-                && now >= (busy.since + patience.card).min(give_up)
+                && now >= busy.due.min(give_up)
             {
                 table.leave_behind(busy, &mut outcome);
                 continue;
@@ -93,8 +99,7 @@ impl Bench {
                 break;
             }
             // Nobody tells when a worker takes a unit, so look again by the time that one is due.
-            let begun = table.busy.map_or(now, |busy| busy.since);
-            let mut until = give_up.min(begun + patience.card);
+            let mut until = give_up.min(table.busy.map_or(now + patience.card, |busy| busy.due));
             if !self.has_worker(table.generation) {
                 until = until.min(now + NO_THREAD_PAUSE);
             }
@@ -149,12 +154,18 @@ impl Shared {
     }
 
     fn work(&self, generation: u64) {
-        while let Some((mut unit, wants)) = self.next(generation) {
-            let looks = unit.look(wants);
+        while let Some((mut unit, asked)) = self.next(generation) {
+            if !unit.is_attached() {
+                unit.attach();
+                if !self.goes_on(generation, asked.patience.card) {
+                    return self.bring_back(unit);
+                }
+            }
+            let looks = unit.look(asked.wants);
             let mut table = self.lock();
             if table.generation != generation {
-                table.returned.push(unit);
-                return;
+                drop(table);
+                return self.bring_back(unit);
             }
             table.busy = None;
             table.done.push((unit, looks));
@@ -165,19 +176,35 @@ impl Shared {
     }
 
     /// The next unit, when there is one; `None` when this worker is no longer needed.
-    fn next(&self, generation: u64) -> Option<(Unit, Wants)> {
+    fn next(&self, generation: u64) -> Option<(Unit, Asked)> {
         let mut table = self.lock();
         loop {
             if table.closed || table.generation != generation {
                 return None;
             }
-            if let Some(wants) = table.wants
+            if let Some(asked) = table.asked
                 && let Some(unit) = table.queue.pop_front()
             {
-                table.busy = Some(Busy { index: unit.index(), since: Instant::now() });
-                return Some((unit, wants));
+                let Patience { attach, card, .. } = asked.patience;
+                let most = if unit.is_attached() { card } else { attach };
+                table.busy = Some(Busy { index: unit.index(), due: Instant::now() + most });
+                return Some((unit, asked));
             }
             table = self.work.wait(table).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Gives the worker time for its next step, unless it has been left behind meanwhile.
+    fn goes_on(&self, generation: u64, most: Duration) -> bool {
+        let mut table = self.lock();
+        let is_current = table.generation == generation;
+        if let Some(busy) = table.busy.as_mut().filter(|_| is_current) {
+            busy.due = Instant::now() + most;
+        }
+        is_current
+    }
+
+    fn bring_back(&self, unit: Unit) {
+        self.lock().returned.push(unit);
     }
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 use super::bench::{Bench, Outcome};
 use super::error::OpenError;
 use super::library::{self, DriverFacts, Opened};
-use super::unit::{Unit, Wants};
-use crate::card::{CardFacts, CardLook, Vitals};
+use super::unit::{self, Unit, Wants};
+use crate::card::{CardFacts, CardLook};
 use crate::reading::Why;
 
 /// How far apart the first two readings of hardware counters are.
@@ -42,9 +42,11 @@ impl Default for Options {
 /// How long to wait for a driver that may be failing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// For loading and initialising. Without persistence mode a large host takes seconds.
+    /// For loading and initialising, and for a look that has to wake up cards.
     pub open: Duration,
-    /// For one GPU.
+    /// For waking up one GPU, which takes seconds where persistence mode is off.
+    pub attach: Duration,
+    /// For reading one GPU.
     pub card: Duration,
     /// For a whole look.
     pub look: Duration,
@@ -54,6 +56,7 @@ impl Default for Patience {
     fn default() -> Self {
         Self {
             open: Duration::from_secs(30),
+            attach: Duration::from_secs(8),
             card: Duration::from_secs(2),
             look: Duration::from_secs(10),
         }
@@ -136,8 +139,9 @@ impl Prober {
 
     fn look_once(&mut self) -> Look {
         if let Err(error) = self.ensure_open(self.options.patience.look) {
-            let cards = self.known.values().flatten().cloned();
-            let cards = cards.map(|facts| unread(facts, error.why())).collect();
+            let known = self.known.iter();
+            let cards = known.flat_map(|(index, facts)| unit::unread(facts, *index, error.why()));
+            let cards = cards.collect();
             return Look { driver: Err(error), cards };
         }
         let Session::Open { driver, here } = &mut self.session else {
@@ -171,13 +175,8 @@ impl Prober {
     }
 
     fn timed_out(&self, index: u32) -> Vec<CardLook> {
-        match self.known.get(&index) {
-            Some(facts) => facts.iter().map(|f| unread(Arc::clone(f), Why::TimedOut)).collect(),
-            None => {
-                let facts = CardFacts::unread(index, Why::TimedOut);
-                vec![unread(Arc::new(facts), Why::TimedOut)]
-            }
-        }
+        let known = self.known.get(&index).map_or(&[][..], Vec::as_slice);
+        unit::unread(known, index, Why::TimedOut)
     }
 
     fn ensure_open(&mut self, most: Duration) -> Result<(), OpenError> {
@@ -245,8 +244,4 @@ impl Drop for Prober {
             self.close();
         }
     }
-}
-
-const fn unread(facts: Arc<CardFacts>, why: Why) -> CardLook {
-    CardLook { facts, vitals: Vitals::unknown(why) }
 }

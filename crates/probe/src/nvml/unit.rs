@@ -54,11 +54,21 @@ pub(super) struct Unit {
     index: u32,
     nvml: Arc<Nvml>,
     host_root: PathBuf,
-    cards: Vec<Attached>,
+    contact: Contact,
     /// What it was before it could no longer be attached.
     last_facts: Vec<Arc<CardFacts>>,
     /// Set for a card that can be divided: its layout, and when it was last compared.
     census: Option<(Layout, Instant)>,
+}
+
+/// Whether the driver has handed out a GPU.
+#[derive(Debug)]
+enum Contact {
+    /// Not asked yet, or lost since.
+    None,
+    Refused(Why),
+    /// Never empty.
+    Made(Vec<Attached>),
 }
 
 /// Which slots are taken, by whom; `None` when MIG is off.
@@ -74,60 +84,67 @@ struct Slot {
 
 impl Unit {
     pub fn new(index: u32, nvml: Arc<Nvml>, host_root: PathBuf) -> Self {
-        Self { index, nvml, host_root, cards: Vec::new(), last_facts: Vec::new(), census: None }
+        Self {
+            index,
+            nvml,
+            host_root,
+            contact: Contact::None,
+            last_facts: Vec::new(),
+            census: None,
+        }
     }
 
     pub const fn index(&self) -> u32 {
         self.index
     }
 
+    /// Whether the driver has handed out this GPU.
+    pub const fn is_attached(&self) -> bool {
+        matches!(self.contact, Contact::Made(_))
+    }
+
+    /// Asks the driver for this GPU. One that sleeps is woken up by it, which takes its
+    /// time.
+    pub fn attach(&mut self) {
+        self.contact = match self.find_cards() {
+            Ok(cards) => {
+                self.last_facts = cards.iter().map(|card| Arc::clone(card.facts())).collect();
+                Contact::Made(cards)
+            }
+            Err(error) => Contact::Refused(error.into()),
+        };
+    }
+
     /// Reads all cards of this GPU. Never empty.
     pub fn look(&mut self, wants: Wants) -> Vec<CardLook> {
-        if let Err(why) = self.attach() {
-            return self.unread(why);
+        if matches!(self.contact, Contact::None) || self.was_divided_anew() {
+            self.attach();
         }
         let looks = self.read(wants);
-        let stale = |look: &CardLook| look.vitals.utilization.why() == Some(Why::Gone);
-        if !looks.iter().any(stale) {
-            self.let_go_of_the_lost(&looks);
-            return looks;
+        let is = |looks: &[CardLook], why| {
+            looks.iter().any(|look| look.vitals.utilization.why() == Some(why))
+        };
+        if is(&looks, Why::Gone) {
+            // An instance was removed under its handle: find out what there is now.
+            self.attach();
+            return self.read(wants);
         }
-        // An instance was removed under its handle: find out what there is now.
-        self.cards.clear();
-        match self.attach() {
-            Ok(()) => self.read(wants),
-            Err(why) => self.unread(why),
+        if is(&looks, Why::Lost) {
+            // A lost card needs a new handle when it comes back.
+            self.contact = Contact::None;
         }
+        looks
     }
 
     fn read(&mut self, wants: Wants) -> Vec<CardLook> {
-        let Self { cards, nvml, host_root, .. } = self;
-        cards.iter_mut().map(|card| card.look(nvml, wants, host_root)).collect()
-    }
-
-    /// A lost card needs a new handle when it comes back.
-    fn let_go_of_the_lost(&mut self, looks: &[CardLook]) {
-        if looks.iter().any(|look| look.vitals.utilization.why() == Some(Why::Lost)) {
-            self.cards.clear();
+        let Self { contact, nvml, host_root, .. } = self;
+        match contact {
+            Contact::Made(cards) => {
+                cards.iter_mut().map(|card| card.look(nvml, wants, host_root)).collect()
+            }
+            Contact::Refused(why) => unread(&self.last_facts, self.index, *why),
+            Contact::None => unread(&self.last_facts, self.index, Why::NotAsked),
         }
-    }
-
-    fn unread(&self, why: Why) -> Vec<CardLook> {
-        let unread = |facts| CardLook { facts, vitals: Vitals::unknown(why) };
-        if self.last_facts.is_empty() {
-            return vec![unread(Arc::new(CardFacts::unread(self.index, why)))];
-        }
-        self.last_facts.iter().cloned().map(unread).collect()
-    }
-
-    fn attach(&mut self) -> Result<(), Why> {
-        if !self.cards.is_empty() && !self.was_divided_anew() {
-            return Ok(());
-        }
-        let cards = self.find_cards().map_err(Why::from)?;
-        self.last_facts = cards.iter().map(|card| Arc::clone(card.facts())).collect();
-        self.cards = cards;
-        Ok(())
     }
 
     fn was_divided_anew(&mut self) -> bool {
@@ -161,6 +178,15 @@ impl Unit {
             _ => Ok(vec![Attached::gpu(facts, gpu)]),
         }
     }
+}
+
+/// The cards that were known before, or one without a name.
+pub(super) fn unread(known: &[Arc<CardFacts>], index: u32, why: Why) -> Vec<CardLook> {
+    let unread = |facts| CardLook { facts, vitals: Vitals::unknown(why) };
+    if known.is_empty() {
+        return vec![unread(Arc::new(CardFacts::unread(index, why)))];
+    }
+    known.iter().cloned().map(unread).collect()
 }
 
 /// A card without a UUID cannot be told from another, so that one must be readable.

@@ -21,12 +21,13 @@ pub fn run(scenario: &Path, command: &[OsString]) -> Result<ExitCode, InstallErr
     let Some((program, arguments)) = command.split_first() else {
         return Ok(ExitCode::from(127));
     };
+    // Before there is a directory to leave behind.
+    pass_signals_on();
     let dir = tempfile::Builder::new()
         .prefix("nvml-sim-")
         .tempdir()
         .map_err(|source| InstallError::Io { path: std::env::temp_dir(), source })?;
     let installed = install::install(dir.path(), scenario)?;
-    pass_signals_on();
     let started = Command::new(program).args(arguments).envs(installed.envs()).spawn();
     let ended = started.and_then(|mut child| wait(&mut child));
     Ok(match ended {
