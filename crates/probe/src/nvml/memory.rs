@@ -28,30 +28,26 @@ impl MemoryReader {
         gpu: Gpu,
         host: impl FnOnce() -> Option<MemInfo>,
     ) -> Reading<MemoryUse> {
-        if *self == Self::V2 {
-            match v2(nvml, gpu) {
+        loop {
+            let read = match self {
+                Self::V2 => v2(nvml, gpu),
+                Self::V1 => v1(nvml, gpu),
+                Self::System => return of_host(host()),
+            };
+            *self = match read.map_err(Why::from) {
                 Ok(memory) if memory.total.0 > 0 => return Reading::Known(memory),
-                Ok(_) => *self = Self::System,
-                Err(error) => match Why::from(error) {
-                    Why::NotSupported => *self = Self::V1,
-                    why => return Reading::Unknown(why),
-                },
-            }
+                Err(Why::NotSupported) if *self == Self::V2 => Self::V1,
+                Ok(_) | Err(Why::NotSupported) => Self::System,
+                Err(why) => return Reading::Unknown(why),
+            };
         }
-        if *self == Self::V1 {
-            match v1(nvml, gpu) {
-                Ok(memory) if memory.total.0 > 0 => return Reading::Known(memory),
-                Ok(_) => *self = Self::System,
-                Err(error) => match Why::from(error) {
-                    Why::NotSupported => *self = Self::System,
-                    why => return Reading::Unknown(why),
-                },
-            }
-        }
-        match host() {
-            Some(memory) => Reading::Known(shared(memory)),
-            None => Reading::Unknown(Why::NotSupported),
-        }
+    }
+}
+
+fn of_host(memory: Option<MemInfo>) -> Reading<MemoryUse> {
+    match memory {
+        Some(memory) => Reading::Known(shared(memory)),
+        None => Reading::Unknown(Why::NotSupported),
     }
 }
 
