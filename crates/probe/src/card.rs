@@ -52,7 +52,7 @@ pub struct CardFacts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstanceFacts {
     pub slot: u32,
-    pub gpu_instance: u32,
+    pub gpu_instance: Reading<u32>,
     pub parent_uuid: Reading<String>,
 }
 
@@ -112,6 +112,23 @@ impl Vitals {
             fan: Reading::Unknown(why),
             holders: Holders::unread(why),
         }
+    }
+}
+
+impl Vitals {
+    /// What ails the card as a whole, from the readings that every card has: the worst of
+    /// it. A single quantity that fails for a reason of its own is none.
+    #[must_use]
+    pub fn trouble(&self) -> Option<Why> {
+        const WORST_FIRST: [Why; 6] =
+            [Why::DriverGone, Why::Lost, Why::NeedsReset, Why::TimedOut, Why::NoTurn, Why::Gone];
+        let said = [self.utilization.why(), self.memory.why(), self.holders.unread];
+        WORST_FIRST.into_iter().find(|why| match why {
+            // A handle that no longer holds is refused by the call that all cards have; others
+            // refuse an argument for reasons of their own.
+            Why::Gone => self.memory.why() == Some(Why::Gone),
+            why => said.contains(&Some(*why)),
+        })
     }
 }
 

@@ -9,7 +9,8 @@ pub struct Holder {
     pub pid: u32,
     pub kinds: Kinds,
     pub memory: Reading<Bytes>,
-    /// Its share of the card's SMs since the last look.
+    /// Its share of the card's SMs: the mean of what the driver has sampled since the last
+    /// look. Many drivers tell only their newest period, a fraction of a second.
     pub sm: Reading<Percent>,
 }
 

@@ -16,10 +16,14 @@ pub enum Why {
     NotSupported,
     /// The driver offers it, but not to this user.
     NoPermission,
-    /// The card has fallen off the bus or needs a reset.
+    /// The card has fallen off the bus.
     Lost,
+    /// The card does nothing until it is reset.
+    NeedsReset,
     /// No answer within the time allowed.
     TimedOut,
+    /// The time was up before it was asked, because others took too long.
+    NoTurn,
     /// The driver was unloaded or replaced while it was in use.
     DriverGone,
     /// The driver listed it without a value.
@@ -44,7 +48,9 @@ impl Why {
             Self::NotSupported => "not_supported",
             Self::NoPermission => "no_permission",
             Self::Lost => "lost",
+            Self::NeedsReset => "needs_reset",
             Self::TimedOut => "timed_out",
+            Self::NoTurn => "no_turn",
             Self::DriverGone => "driver_gone",
             Self::NotTold => "not_told",
             Self::FirstLook => "first_look",
@@ -62,13 +68,20 @@ impl fmt::Display for Why {
             Self::NotSupported => "not supported",
             Self::NoPermission => "no permission",
             Self::Lost => "lost from the bus",
+            Self::NeedsReset => "needs a reset",
             Self::TimedOut => "no answer in time",
+            Self::NoTurn => "not asked, as others took too long",
             Self::DriverGone => "the driver went away",
             Self::NotTold => "not told by the driver",
             Self::FirstLook => "needs a second reading",
             Self::Gone => "gone",
             Self::NotAsked => "not asked",
             Self::Garbled => "unreadable",
+            Self::Code(7) => "the driver's list did not stop growing",
+            Self::Code(11) => "the driver has trouble with its interrupts",
+            Self::Code(14) => "the card's own description is corrupted",
+            Self::Code(20) => "the driver is out of memory",
+            Self::Code(999) => "the driver does not say why",
             Self::Code(code) => return write!(f, "driver error {code}"),
         })
     }

@@ -92,6 +92,100 @@ fn a_card_that_takes_long_to_wake_up_is_waited_for() {
     });
 }
 
+/// Cards numbered from 0, with a load of their own, and faults.
+fn many(cards: u32, faults: &str) -> String {
+    let cards: String = (0..cards).map(|i| format!("[[card]]\nutilization = {i}\n")).collect();
+    format!("{cards}{faults}")
+}
+
+#[test]
+fn some_hung_cards_do_not_hide_the_others() {
+    let hang = |card| {
+        format!("[[fault]]\ncall = \"nvmlDeviceGetHandleByIndex_v2\"\ncard = {card}\nhang = true\n")
+    };
+    let faults: String = (0..4).map(hang).collect();
+    on(&many(8, &faults), |machine| {
+        let options = hasty(machine);
+        let patience = Patience { attach: Duration::from_secs(1), ..options.patience };
+        let look = Prober::open(Options { patience, ..options }).unwrap().look();
+        let read: Vec<_> = look.cards.iter().map(percent).collect();
+        assert_eq!(read[..4], [Reading::Unknown(Why::TimedOut); 4]);
+        assert_eq!(read[4..], [4.0, 5.0, 6.0, 7.0].map(Reading::Known));
+    });
+}
+
+#[test]
+fn slow_cards_are_asked_at_the_same_time() {
+    let slow = "[[fault]]\ncall = \"nvmlDeviceGetMemoryInfo_v2\"\nlatency = \"600ms\"\n";
+    on(&many(12, slow), |machine| {
+        let options = hasty(machine);
+        // One after the other they would take 7 s.
+        let patience = Patience {
+            card: Duration::from_secs(3),
+            attach: Duration::from_secs(3),
+            open: Duration::from_secs(5),
+            ..options.patience
+        };
+        let look = Prober::open(Options { patience, ..options }).unwrap().look();
+        assert!(look.cards.iter().all(|card| percent(card).known().is_some()), "{look:?}");
+    });
+}
+
+/// Once the cards have been woken up, one that cannot be had costs no more than any other.
+#[test]
+fn a_lost_card_does_not_make_the_looks_long() {
+    let faults = "[[fault]]\ncall = \"nvmlDevice*\"\ncard = 0\ncode = \"GPU_IS_LOST\"\n\
+                  [[fault]]\ncall = \"nvmlDeviceGetMemoryInfo_v2\"\ncard = 1\nhang = true\n";
+    on(&many(3, faults), |machine| {
+        let options = hasty(machine);
+        let patience = Patience {
+            open: Duration::from_secs(60),
+            attach: Duration::from_secs(60),
+            ..options.patience
+        };
+        let mut prober = Prober::open(Options { patience, ..options }).unwrap();
+        prober.look();
+        let begun = Instant::now();
+        let look = prober.look();
+        assert!(begun.elapsed() < Duration::from_secs(20), "it waited as for a first look");
+        let whys: Vec<_> = look.cards.iter().map(|card| percent(card).why()).collect();
+        assert_eq!(whys, [Some(Why::Lost), Some(Why::TimedOut), None]);
+    });
+}
+
+/// The loader would wait for ever on a pipe.
+#[test]
+fn what_is_no_file_is_not_opened() {
+    on(TWO, |machine| {
+        let folder = machine.root();
+        let error =
+            Prober::open(Options { library: Some(folder), ..machine.options() }).unwrap_err();
+        assert!(matches!(error, OpenError::NotAFile { .. }), "{error:?}");
+        let pipe = machine.root().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let error = Prober::open(Options { library: Some(pipe), ..machine.options() }).unwrap_err();
+        assert!(matches!(error, OpenError::NotAFile { .. }), "{error:?}");
+    });
+}
+
+/// One card that says the driver is gone, alone, does not have the library opened anew.
+#[test]
+fn one_card_that_says_the_driver_is_gone_is_alone_with_it() {
+    on(&with_fault("call = \"nvmlDeviceGet*\"\ncard = 1\ncode = \"UNINITIALIZED\""), |machine| {
+        let mut prober = machine.prober();
+        for _ in 0..3 {
+            let look = prober.look();
+            assert!(look.driver.is_ok());
+            assert_eq!(percent(&look.cards[0]), Reading::Known(40.0));
+            assert_eq!(percent(&look.cards[1]), Reading::Unknown(Why::DriverGone));
+        }
+        drop(prober);
+        let calls = machine.calls();
+        assert!(calls.contains("nvmlInit_v2 1\n"), "{calls}");
+    });
+}
+
 #[test]
 fn all_cards_hung_is_still_an_answer() {
     on(&with_fault("call = \"nvmlDeviceGetHandleByIndex_v2\"\nhang = true"), |machine| {

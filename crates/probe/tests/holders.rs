@@ -32,6 +32,16 @@ fn older_lists_are_read_where_the_driver_lacks_the_newer() {
     }
 }
 
+#[test]
+fn each_list_has_a_version_of_its_own() {
+    let scenario = "[driver]\nlacks = [\"nvmlDeviceGetGraphicsRunningProcesses_v3\"]\n[[card]]\n\
+                    [[process]]\npid = 3\ncard = 0\nkind = \"graphics\"\nmemory = \"1GiB\"\n";
+    holders(scenario, |seen, unread| {
+        assert_eq!((seen.len(), unread), (1, None));
+        assert!(seen[0].kinds.graphics);
+    });
+}
+
 /// The symbol is there, but the kernel side does not know it: the same way down.
 #[test]
 fn a_function_that_the_kernel_side_lacks_is_stepped_over_too() {
@@ -134,6 +144,14 @@ fn garbage_among_the_samples_is_dropped() {
             assert_eq!(sm, Reading::Known(Percent(30.0)));
         }
     });
+}
+
+#[test]
+fn stale_samples_do_not_count_where_the_card_keeps_none_either() {
+    let scenario = "[[card]]\nutilization = 0\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GiB\"\n\
+        begin = \"-1h\"\n[[stray_sample]]\ncard = 0\npid = 1\nsm = 99\nage = \"1h\"\n\
+        [[fault]]\ncall = \"nvmlDeviceGetSamples\"\ncode = \"NOT_SUPPORTED\"\n";
+    holders(scenario, |seen, _| assert_eq!(seen[0].sm, Reading::Known(Percent(0.0))));
 }
 
 #[test]

@@ -108,3 +108,44 @@ fn an_instance_that_was_removed_is_no_longer_listed() {
         assert_eq!(look.cards[0].facts.instance.as_ref().map(|i| i.slot), Some(1));
     });
 }
+
+/// Without counters there is no utilization to tell that the driver is gone; memory does.
+#[test]
+fn a_driver_that_goes_away_shows_on_instances_too() {
+    on(&divided(false), |machine| {
+        let mut prober = machine.prober();
+        prober.look();
+        let gone = "[[fault]]\ncall = \"nvml*\"\ncode = \"DRIVER_NOT_LOADED\"\n";
+        machine.becomes(&format!("{}{gone}", divided(false)));
+        let look = look_until(&mut prober, "away", |look| look.driver.is_err());
+        assert_eq!(look.cards.len(), 3, "the instances are still named");
+        machine.becomes(&divided(false));
+        look_until(&mut prober, "back", |look| look.driver.is_ok());
+    });
+}
+
+#[test]
+fn an_instance_without_a_name_leaves_the_others() {
+    let fault = "[[fault]]\ncall = \"nvmlDeviceGetUUID\"\ncard = 0\nslot = 1\ncode = \"UNKNOWN\"\n";
+    on(&format!("{}{fault}", divided(true)), |machine| {
+        let mut prober = machine.prober();
+        let look = prober.look();
+        assert_eq!(look.cards.len(), 3);
+        assert_eq!(look.cards[0].facts.uuid, Reading::Unknown(Why::Code(999)));
+        assert_eq!(look.cards[0].facts.instance.as_ref().map(|i| i.slot), Some(1));
+        assert_eq!(pids(&look.cards[1]), [9]);
+        machine.becomes(&divided(true));
+        look_until(&mut prober, "named", |look| look.cards[0].facts.uuid.why().is_none());
+    });
+}
+
+#[test]
+fn a_passing_error_does_not_make_a_divided_card_whole_for_good() {
+    let fault =
+        "[[fault]]\ncall = \"nvmlDeviceGetMigMode\"\ncard = 0\ncode = \"UNKNOWN\"\ntimes = 2\n";
+    on(&format!("{}{fault}", divided(true)), |machine| {
+        let mut prober = machine.prober();
+        assert_eq!(prober.look().cards.len(), 2);
+        assert_eq!(prober.look().cards.len(), 3);
+    });
+}

@@ -4,7 +4,7 @@ use probe::card::{Basis, MemorySource};
 use probe::units::{Bytes, Celsius, Megahertz, Milliwatts};
 use probe::{CardLook, Reading, Why};
 
-use crate::machine::{on, percent};
+use crate::machine::{look_until, on, percent};
 
 fn card(scenario: &str, check: impl FnOnce(&CardLook)) {
     on(scenario, |machine| check(&machine.prober().look().cards[0]));
@@ -68,10 +68,11 @@ fn looks_that_follow_closely_take_only_what_is_new() {
     on("[samples]\nperiod = \"20ms\"\n[[card]]\nutilization = 40\n", |machine| {
         let mut prober = machine.prober();
         prober.look();
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        let busy = prober.look().cards[0].vitals.utilization.known().unwrap();
-        let Basis::Samples { covers, .. } = busy.basis else { panic!("{busy:?}") };
-        assert!(covers.as_millis() < 5000, "the samples of the first look count again: {busy:?}");
+        // With samples that are new; not the whole five seconds of the first look again.
+        look_until(&mut prober, "new samples only", |look| {
+            let busy = look.cards[0].vitals.utilization.known().unwrap();
+            matches!(busy.basis, Basis::Samples { covers, .. } if covers.as_millis() < 5000)
+        });
     });
 }
 
@@ -81,6 +82,38 @@ fn without_a_buffer_the_moment_stands_in_and_says_so() {
     card(fault, |card| {
         let busy = card.vitals.utilization.known().unwrap();
         assert_eq!((busy.percent.0, busy.basis), (40.0, Basis::Instant));
+    });
+}
+
+#[test]
+fn a_buffer_that_is_refused_or_empty_is_none() {
+    let refused = "[[card]]\nutilization = 40\n[[fault]]\ncall = \"nvmlDeviceGetSamples\"\ncode = \"INVALID_ARGUMENT\"\n";
+    let empty = "[samples]\ncapacity = 0\n[[card]]\nutilization = 40\n";
+    for scenario in [refused, empty] {
+        card(scenario, |card| {
+            let busy = card.vitals.utilization.known().unwrap();
+            assert_eq!((busy.percent.0, busy.basis), (40.0, Basis::Instant));
+            assert!(card.vitals.memory.known().is_some());
+        });
+    }
+}
+
+/// A library that knows another layout of the newer call's argument.
+#[test]
+fn a_memory_call_of_another_version_is_stepped_over() {
+    let fault = "[[card]]\n[[fault]]\ncall = \"nvmlDeviceGetMemoryInfo_v2\"\ncode = \"ARGUMENT_VERSION_MISMATCH\"\n";
+    card(fault, |card| {
+        let memory = card.vitals.memory.known().unwrap();
+        assert_eq!((memory.source, memory.reserved.known()), (MemorySource::Card, None));
+    });
+}
+
+#[test]
+fn a_card_that_is_lost_to_one_call_is_lost() {
+    let fault = "[[card]]\nutilization = 0\n[[fault]]\ncall = \"nvmlDeviceGetMemoryInfo*\"\ncode = \"GPU_IS_LOST\"\n";
+    card(fault, |card| {
+        assert_eq!(percent(card), Reading::Unknown(Why::Lost));
+        assert_eq!(card.vitals.holders.unread, Some(Why::Lost));
     });
 }
 

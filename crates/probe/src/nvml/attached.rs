@@ -83,8 +83,12 @@ impl Attached {
         let utilization = self.utilization(nvml);
         let vitals = match utilization.why() {
             // Nothing else will be told either; do not ask a dozen times.
-            Some(why @ (Why::Lost | Why::DriverGone | Why::Gone)) => Vitals::unknown(why),
+            Some(why @ (Why::Lost | Why::NeedsReset | Why::DriverGone)) => Vitals::unknown(why),
             _ => self.vitals(nvml, wants, host_root, utilization),
+        };
+        let vitals = match vitals.trouble() {
+            Some(why @ (Why::Lost | Why::NeedsReset | Why::DriverGone)) => Vitals::unknown(why),
+            _ => vitals,
         };
         CardLook { facts: Arc::clone(&self.facts), vitals }
     }

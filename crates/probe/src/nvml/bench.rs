@@ -1,8 +1,9 @@
 //! Does the looking on threads of its own, so that a hung card hangs nobody.
 //!
-//! One worker takes one GPU after the other. When a call does not come back in time,
-//! the worker is left behind with that GPU and another goes on with the rest. A GPU
-//! that comes back later is handed out again; until then nobody waits for it.
+//! One worker takes one GPU after the other. When one is slow, another worker goes on
+//! with the rest meanwhile. A GPU that does not answer in time is left behind with its
+//! worker; when it comes back it is handed out again, and until then nobody waits for it.
+//! A healthy host has one worker.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,34 +17,37 @@ use crate::card::CardLook;
 /// NVML's own frames are small; a hung worker should not cost much either.
 const WORKER_STACK: usize = 512 << 10;
 
-/// How long to wait before asking again for a thread that could not be had.
-const NO_THREAD_PAUSE: Duration = Duration::from_millis(10);
+/// After this time on one GPU another worker takes the next.
+const SLOW: Duration = Duration::from_millis(250);
+
+/// How many GPUs are asked at the same time, at most.
+const MOST_WORKERS: usize = 16;
 
 /// The work place that caller and workers share.
 #[derive(Debug, Default)]
 pub(super) struct Bench {
     shared: Arc<Shared>,
-    /// The generation that a worker was started for.
-    started: Option<u64>,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
     table: Mutex<Table>,
     work: Condvar,
-    idle: Condvar,
+    progress: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Table {
     queue: VecDeque<Unit>,
-    busy: Option<Busy>,
+    busy: Vec<Busy>,
     done: Vec<(Unit, Vec<CardLook>)>,
     /// Units that came back after they had been given up.
     returned: Vec<Unit>,
     asked: Option<Asked>,
-    /// Goes up when a worker is left behind, so that it knows when it wakes up.
-    generation: u64,
+    /// Workers that are waiting for something to do.
+    idle: usize,
+    /// Goes up with each unit that is taken, so that each taking has a number of its own.
+    taken: u64,
     closed: bool,
 }
 
@@ -54,11 +58,20 @@ struct Asked {
     patience: Patience,
 }
 
-/// What the worker is at, and when it should be done with it.
+/// What a worker is at, and when it should be done with it.
 #[derive(Debug, Clone, Copy)]
 struct Busy {
+    taking: u64,
     index: u32,
+    slow_at: Instant,
     due: Instant,
+}
+
+/// A unit that a worker has taken.
+struct Taken {
+    unit: Unit,
+    taking: u64,
+    asked: Asked,
 }
 
 /// What became of the units that were put on the bench.
@@ -77,52 +90,40 @@ impl Bench {
         std::mem::take(&mut self.shared.lock().returned)
     }
 
-    /// Looks at all units, or at as many as answer within the patience.
-    pub fn look(&mut self, units: Vec<Unit>, wants: Wants, patience: Patience) -> Outcome {
-        let all_awake = units.iter().all(Unit::is_attached);
-        let give_up = Instant::now() + if all_awake { patience.look } else { patience.open };
-        let shared = Arc::clone(&self.shared);
-        let mut table = shared.lock();
+    /// Looks at all units, or at as many as answer in time.
+    pub fn look(
+        &mut self,
+        units: Vec<Unit>,
+        wants: Wants,
+        patience: Patience,
+        give_up: Instant,
+    ) -> Outcome {
+        let mut table = self.shared.lock();
         table.queue = units.into();
         table.asked = Some(Asked { wants, patience });
         let mut outcome = Outcome::default();
-        while !table.queue.is_empty() || table.busy.is_some() {
+        while table.is_at_work() {
             let now = Instant::now();
-            if let Some(busy) = table.busy
-                && now >= busy.due.min(give_up)
-            {
-                table.leave_behind(busy, &mut outcome);
-                continue;
-            }
+            table.leave_behind(now, give_up, &mut outcome);
             if now >= give_up {
                 outcome.unread = table.queue.drain(..).collect();
                 break;
             }
-            // Nobody tells when a worker takes a unit, so look again by the time that one is due.
-            let mut until = give_up.min(table.busy.map_or(now + patience.card, |busy| busy.due));
-            if !self.has_worker(table.generation) {
-                until = until.min(now + NO_THREAD_PAUSE);
+            if table.needs_another_worker(now) {
+                self.start_worker();
             }
-            table = shared.wait(table, until - now);
+            let until = table.next_event(now).min(give_up);
+            table = self.shared.wait(table, until.saturating_duration_since(now));
         }
         outcome.done = std::mem::take(&mut table.done);
         outcome
     }
 
-    /// Makes sure that a worker of this generation is there; false when none can be had.
-    fn has_worker(&mut self, generation: u64) -> bool {
-        if self.started == Some(generation) {
-            return true;
-        }
+    /// Where no thread can be had, the next turn of the loop tries again.
+    fn start_worker(&self) {
         let shared = Arc::clone(&self.shared);
-        let worker = thread::Builder::new()
-            .name("nvml".into())
-            .stack_size(WORKER_STACK)
-            .spawn(move || shared.work(generation));
-        if worker.is_ok() {
-            self.started = Some(generation);
-        }
-        worker.is_ok()
+        let builder = thread::Builder::new().name("nvml".into()).stack_size(WORKER_STACK);
+        let _ = builder.spawn(move || shared.work());
     }
 }
 
@@ -134,10 +135,53 @@ impl Drop for Bench {
 }
 
 impl Table {
-    fn leave_behind(&mut self, busy: Busy, outcome: &mut Outcome) {
-        outcome.stuck.push(busy.index);
-        self.generation += 1;
-        self.busy = None;
+    fn is_at_work(&self) -> bool {
+        !self.queue.is_empty() || !self.busy.is_empty()
+    }
+
+    /// Gives up those that are over their time, and at the end all of them.
+    fn leave_behind(&mut self, now: Instant, give_up: Instant, outcome: &mut Outcome) {
+        let is_over = |busy: &Busy| now >= busy.due.min(give_up);
+        outcome.stuck.extend(self.busy.iter().filter(|busy| is_over(busy)).map(|busy| busy.index));
+        self.busy.retain(|busy| !is_over(busy));
+    }
+
+    /// Nobody is free, and everybody has been at the same thing for long.
+    fn needs_another_worker(&self, now: Instant) -> bool {
+        !self.queue.is_empty()
+            && self.idle == 0
+            && self.busy.len() < MOST_WORKERS
+            && self.busy.iter().all(|busy| now >= busy.slow_at)
+    }
+
+    /// When something may have to be done even if no worker makes itself heard.
+    fn next_event(&self, now: Instant) -> Instant {
+        let due = self.busy.iter().map(|busy| busy.due).min();
+        let slow = self.busy.iter().map(|busy| busy.slow_at).filter(|slow| *slow > now).max();
+        let retry = now + SLOW;
+        let waiting = if self.queue.is_empty() { None } else { Some(slow.unwrap_or(retry)) };
+        due.into_iter().chain(waiting).min().unwrap_or(retry)
+    }
+
+    /// Takes the next unit off the queue.
+    fn take(&mut self) -> Option<Taken> {
+        let asked = self.asked?;
+        let unit = self.queue.pop_front()?;
+        self.taken += 1;
+        let Patience { attach, card, .. } = asked.patience;
+        let most = if unit.was_asked() { card } else { attach };
+        let now = Instant::now();
+        self.busy.push(Busy {
+            taking: self.taken,
+            index: unit.index(),
+            slow_at: now + SLOW,
+            due: now + most,
+        });
+        Some(Taken { unit, taking: self.taken, asked })
+    }
+
+    fn position(&self, taking: u64) -> Option<usize> {
+        self.busy.iter().position(|busy| busy.taking == taking)
     }
 }
 
@@ -149,62 +193,58 @@ impl Shared {
 
     fn wait<'a>(&'a self, table: MutexGuard<'a, Table>, most: Duration) -> MutexGuard<'a, Table> {
         self.work.notify_all();
-        let waited = self.idle.wait_timeout(table, most);
+        let waited = self.progress.wait_timeout(table, most);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    fn work(&self, generation: u64) {
-        while let Some((mut unit, asked)) = self.next(generation) {
-            if !unit.is_attached() {
+    fn work(&self) {
+        while let Some(Taken { mut unit, taking, asked }) = self.next() {
+            if !unit.was_asked() {
                 unit.attach();
-                if !self.goes_on(generation, asked.patience.card) {
-                    return self.bring_back(unit);
+                if !self.goes_on(taking, asked.patience.card) {
+                    return self.lock().returned.push(unit);
                 }
             }
             let looks = unit.look(asked.wants);
             let mut table = self.lock();
-            if table.generation != generation {
-                drop(table);
-                return self.bring_back(unit);
-            }
-            table.busy = None;
+            let Some(place) = table.position(taking) else {
+                return table.returned.push(unit);
+            };
+            table.busy.remove(place);
             table.done.push((unit, looks));
-            if table.queue.is_empty() {
-                self.idle.notify_all();
+            if !table.is_at_work() {
+                self.progress.notify_all();
+            }
+            // One worker is enough for next time.
+            if table.queue.is_empty() && (table.idle > 0 || !table.busy.is_empty()) {
+                return;
             }
         }
     }
 
-    /// The next unit, when there is one; `None` when this worker is no longer needed.
-    fn next(&self, generation: u64) -> Option<(Unit, Asked)> {
+    /// The next unit, when there is one; `None` when the bench is closed.
+    fn next(&self) -> Option<Taken> {
         let mut table = self.lock();
         loop {
-            if table.closed || table.generation != generation {
+            if table.closed {
                 return None;
             }
-            if let Some(asked) = table.asked
-                && let Some(unit) = table.queue.pop_front()
-            {
-                let Patience { attach, card, .. } = asked.patience;
-                let most = if unit.is_attached() { card } else { attach };
-                table.busy = Some(Busy { index: unit.index(), due: Instant::now() + most });
-                return Some((unit, asked));
+            if let Some(taken) = table.take() {
+                return Some(taken);
             }
+            table.idle += 1;
             table = self.work.wait(table).unwrap_or_else(PoisonError::into_inner);
+            table.idle -= 1;
         }
     }
 
     /// Gives the worker time for its next step, unless it has been left behind meanwhile.
-    fn goes_on(&self, generation: u64, most: Duration) -> bool {
+    fn goes_on(&self, taking: u64, most: Duration) -> bool {
         let mut table = self.lock();
-        let is_current = table.generation == generation;
-        if let Some(busy) = table.busy.as_mut().filter(|_| is_current) {
+        let place = table.position(taking);
+        if let Some(busy) = place.and_then(|place| table.busy.get_mut(place)) {
             busy.due = Instant::now() + most;
         }
-        is_current
-    }
-
-    fn bring_back(&self, unit: Unit) {
-        self.lock().returned.push(unit);
+        place.is_some()
     }
 }

@@ -4,6 +4,9 @@ use nvml_wrapper::error::NvmlError;
 
 use crate::reading::Why;
 
+/// A code of newer libraries that nvml-wrapper has no name for.
+const ARGUMENT_VERSION_MISMATCH: u32 = 25;
+
 impl From<NvmlError> for Why {
     fn from(error: NvmlError) -> Self {
         match error {
@@ -11,12 +14,14 @@ impl From<NvmlError> for Why {
             | NvmlError::FunctionNotFound
             | NvmlError::FailedToLoadSymbol(_) => Self::NotSupported,
             NvmlError::NoPermission | NvmlError::OperatingSystem => Self::NoPermission,
-            NvmlError::GpuLost | NvmlError::ResetRequired => Self::Lost,
+            NvmlError::GpuLost => Self::Lost,
+            NvmlError::ResetRequired => Self::NeedsReset,
             NvmlError::Timeout => Self::TimedOut,
             NvmlError::LibRmVersionMismatch
             | NvmlError::DriverNotLoaded
-            | NvmlError::LibraryNotFound
             | NvmlError::Uninitialized => Self::DriverGone,
+            // The driver knows the call, but not this version of its argument.
+            NvmlError::UnexpectedVariant(ARGUMENT_VERSION_MISMATCH) => Self::NotSupported,
             NvmlError::NotFound | NvmlError::NoData => Self::NotTold,
             NvmlError::InvalidArg => Self::Gone,
             NvmlError::Utf8Error(_) | NvmlError::IncorrectBits(_) => Self::Garbled,
@@ -30,6 +35,8 @@ impl From<NvmlError> for Why {
 pub enum OpenError {
     #[error("{library} was not found")]
     LibraryNotFound { library: String },
+    #[error("{library} is not a file that could be loaded")]
+    NotAFile { library: String },
     #[error("{library} could not be loaded: {detail}")]
     NotLoadable { library: String, detail: String },
     #[error("{library} is not NVIDIA's management library: it has no nvmlInit_v2")]
@@ -54,7 +61,7 @@ impl OpenError {
             Self::LibraryNotFound { .. } => {
                 "Is the NVIDIA driver installed on this host? If it is elsewhere, name it with --nvml PATH."
             }
-            Self::NotLoadable { .. } | Self::NotNvml { .. } => {
+            Self::NotAFile { .. } | Self::NotLoadable { .. } | Self::NotNvml { .. } => {
                 "Name the driver's own libnvidia-ml.so.1 with --nvml PATH or GUA_NVML."
             }
             Self::DriverNotLoaded => {
@@ -91,7 +98,6 @@ impl OpenError {
                 Self::NotNvml { library }
             }
             NvmlError::DriverNotLoaded => Self::DriverNotLoaded,
-            NvmlError::LibraryNotFound => Self::LibraryNotFound { library },
             NvmlError::LibRmVersionMismatch => Self::VersionMismatch,
             NvmlError::NoPermission => Self::NoPermission,
             other => Self::Refused { detail: other.to_string() },

@@ -1,6 +1,7 @@
 //! Who holds a card: its process lists in one, with each holder's share of the work.
 
 use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
@@ -18,11 +19,11 @@ const AHEAD_MICROS: u64 = 10_000_000;
 /// What a card remembers about its holders.
 #[derive(Debug)]
 pub(super) struct HolderReader {
-    version: Version,
+    compute: ListReader,
+    graphics: ListReader,
+    mps: ListReader,
     /// On a MIG instance "no samples" says nothing about who works.
     is_instance: bool,
-    without_graphics: bool,
-    without_mps: bool,
     without_samples: bool,
     newest_sample: Option<u64>,
     last: Option<LastShares>,
@@ -39,10 +40,10 @@ struct LastShares {
 impl HolderReader {
     pub const fn new(is_instance: bool) -> Self {
         Self {
-            version: Version::V3,
+            compute: ListReader::new(List::Compute, Need::Must),
+            graphics: ListReader::new(List::Graphics, Need::May),
+            mps: ListReader::new(List::Mps, Need::May),
             is_instance,
-            without_graphics: false,
-            without_mps: false,
             without_samples: false,
             newest_sample: None,
             last: None,
@@ -52,12 +53,11 @@ impl HolderReader {
     /// The holders, complete or with the reason why not. `card_sample` is the time of the
     /// card's own newest sample.
     pub fn read(&mut self, nvml: &Nvml, gpu: Gpu, card_sample: Option<u64>) -> Holders {
-        let compute = self.list(nvml, gpu, List::Compute);
-        let graphics =
-            optional(&mut self.without_graphics, self.version, nvml, gpu, List::Graphics);
-        let mps = optional(&mut self.without_mps, self.version, nvml, gpu, List::Mps);
-        let mut holders =
-            merge([(Kinds::COMPUTE, compute), (Kinds::GRAPHICS, graphics), (Kinds::MPS, mps)]);
+        let mut holders = merge([
+            (Kinds::COMPUTE, self.compute.read(nvml, gpu)),
+            (Kinds::GRAPHICS, self.graphics.read(nvml, gpu)),
+            (Kinds::MPS, self.mps.read(nvml, gpu)),
+        ]);
         if !self.repeat_work(card_sample, &mut holders.seen) {
             self.add_work(nvml, gpu, card_sample, &mut holders.seen);
             let shares = holders.seen.iter().map(|holder| (holder.pid, holder.sm)).collect();
@@ -80,10 +80,101 @@ impl HolderReader {
         true
     }
 
-    /// The compute list, stepping down to older versions where the driver lacks the newer.
-    fn list(&mut self, nvml: &Nvml, gpu: Gpu, list: List) -> Result<Vec<Listed>, Why> {
+    fn add_work(&mut self, nvml: &Nvml, gpu: Gpu, card_sample: Option<u64>, seen: &mut [Holder]) {
+        if seen.is_empty() || self.without_samples {
+            return;
+        }
+        let window = Window::new(self.newest_sample, card_sample, wall_clock());
+        let samples = match raw::process_samples(nvml, gpu, window.after) {
+            Ok(samples) => samples,
+            Err(NvmlError::NotFound) if !self.is_instance => Vec::new(),
+            Err(NvmlError::NotFound) => return,
+            Err(error) => {
+                let why = Why::from(error);
+                self.without_samples = why == Why::NotSupported;
+                seen.iter_mut().for_each(|holder| holder.sm = Reading::Unknown(why));
+                return;
+            }
+        };
+        for holder in seen {
+            let own =
+                samples.iter().filter(|sample| sample.pid == holder.pid && window.has(sample));
+            holder.sm = Reading::Known(Percent(mean(own.map(|sample| sample.sm))));
+        }
+        let valid = samples.iter().filter(|sample| window.has(sample));
+        let newest = valid.map(|sample| sample.micros).max();
+        self.newest_sample = newest.or(card_sample).or(self.newest_sample);
+    }
+}
+
+/// The time that process samples may be of, in the driver's clock. Outside of it they are
+/// stale or garbage, and one from the future would hide every sample to come.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    after: u64,
+    until: u64,
+}
+
+impl Window {
+    /// From the last sample taken to a little after the card's own newest sample. A card
+    /// that keeps none is judged by the wall clock, which the driver's times follow.
+    fn new(newest: Option<u64>, card_sample: Option<u64>, wall_clock: u64) -> Self {
+        let first_look = u64::try_from(FIRST_LOOK.as_micros()).unwrap_or(u64::MAX);
+        let now = card_sample.unwrap_or(wall_clock);
+        Self {
+            after: newest.unwrap_or(now.saturating_sub(first_look)),
+            until: now.saturating_add(AHEAD_MICROS),
+        }
+    }
+
+    const fn has(&self, sample: &ProcessSample) -> bool {
+        sample.sm <= 100 && sample.micros > self.after && sample.micros <= self.until
+    }
+}
+
+fn wall_clock() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// One of a card's lists, and which version of it the driver has.
+#[derive(Debug)]
+struct ListReader {
+    list: List,
+    need: Need,
+    version: Version,
+    is_lacking: bool,
+}
+
+/// Whether a card without a list has none on it, or hides them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Need {
+    Must,
+    May,
+}
+
+impl ListReader {
+    const fn new(list: List, need: Need) -> Self {
+        Self { list, need, version: Version::V3, is_lacking: false }
+    }
+
+    fn read(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<Vec<Listed>, Why> {
+        if self.is_lacking {
+            return Ok(Vec::new());
+        }
+        match self.newest(nvml, gpu) {
+            Err(Why::NotSupported) if self.need == Need::May => {
+                self.is_lacking = true;
+                Ok(Vec::new())
+            }
+            read => read,
+        }
+    }
+
+    /// Steps down to older versions where the driver lacks the newer.
+    fn newest(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<Vec<Listed>, Why> {
         loop {
-            let error = match raw::processes(nvml, gpu, list, self.version) {
+            let error = match raw::processes(nvml, gpu, self.list, self.version) {
                 Ok(listed) => return Ok(listed),
                 Err(error) => error,
             };
@@ -95,60 +186,6 @@ impl HolderReader {
                 _ => return Err(error.into()),
             };
         }
-    }
-
-    fn add_work(&mut self, nvml: &Nvml, gpu: Gpu, card_sample: Option<u64>, seen: &mut [Holder]) {
-        if seen.is_empty() || self.without_samples {
-            return;
-        }
-        let first_look = u64::try_from(FIRST_LOOK.as_micros()).unwrap_or(u64::MAX);
-        let since = self
-            .newest_sample
-            .or_else(|| card_sample.map(|newest| newest.saturating_sub(first_look)))
-            .unwrap_or(0);
-        let samples = match raw::process_samples(nvml, gpu, since) {
-            Ok(samples) => samples,
-            Err(NvmlError::NotFound) if !self.is_instance => Vec::new(),
-            Err(NvmlError::NotFound) => return,
-            Err(error) => {
-                let why = Why::from(error);
-                self.without_samples = why == Why::NotSupported;
-                seen.iter_mut().for_each(|holder| holder.sm = Reading::Unknown(why));
-                return;
-            }
-        };
-        let until = card_sample.map(|newest| newest.saturating_add(AHEAD_MICROS));
-        let valid = |sample: &&ProcessSample| {
-            sample.sm <= 100
-                && sample.micros > since
-                && until.is_none_or(|until| sample.micros <= until)
-        };
-        for holder in seen {
-            let own = || samples.iter().filter(valid).filter(|sample| sample.pid == holder.pid);
-            holder.sm = Reading::Known(Percent(mean(own().map(|sample| sample.sm))));
-        }
-        let newest = samples.iter().filter(valid).map(|sample| sample.micros).max();
-        self.newest_sample = newest.or(card_sample).or(self.newest_sample);
-    }
-}
-
-/// A list that not every card has: where it is not supported it is empty, and not asked again.
-fn optional(
-    without: &mut bool,
-    version: Version,
-    nvml: &Nvml,
-    gpu: Gpu,
-    list: List,
-) -> Result<Vec<Listed>, Why> {
-    if *without {
-        return Ok(Vec::new());
-    }
-    match raw::processes(nvml, gpu, list, version).map_err(Why::from) {
-        Err(Why::NotSupported) => {
-            *without = true;
-            Ok(Vec::new())
-        }
-        result => result,
     }
 }
 
@@ -211,6 +248,19 @@ mod tests {
         assert_eq!(seen, [(7, known(5)), (9, known(300))]);
         assert_eq!(holders.seen[1].kinds.names().collect::<Vec<_>>(), ["compute", "graphics"]);
         assert_eq!(holders.unread, None);
+    }
+
+    /// Trap: process samples can be stale, or of a time that has not come yet.
+    #[test]
+    fn only_samples_of_the_time_since_the_last_look_count() {
+        let second = 1_000_000;
+        let sample = |at: u64, sm| ProcessSample { pid: 1, micros: at * second, sm };
+        let with_buffer = Window::new(Some(90 * second), Some(100 * second), 5);
+        let counts = |window: Window| [80, 90, 95, 109, 200].map(|at| window.has(&sample(at, 50)));
+        assert_eq!(counts(with_buffer), [false, false, true, true, false]);
+        let without_buffer = Window::new(None, None, 100 * second);
+        assert_eq!(counts(without_buffer), [false, false, false, true, false]);
+        assert!(!with_buffer.has(&sample(95, 101)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Loading and initialising the driver's library.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nvml_wrapper::Nvml;
@@ -33,6 +33,9 @@ pub(super) struct Opened {
 pub(super) fn open(library: Option<&PathBuf>) -> Result<Opened, OpenError> {
     let name = library.map_or(OsStr::new(DEFAULT_LIBRARY), |path| path.as_os_str());
     let shown = name.to_string_lossy();
+    if library.is_some_and(|path| is_no_file(path)) {
+        return Err(OpenError::NotAFile { library: shown.into_owned() });
+    }
     let refused = |error| OpenError::new(&shown, error);
     let nvml = Nvml::builder().lib_path(name).init().map_err(refused)?;
     let gpus = nvml.device_count().map_err(refused)?;
@@ -44,4 +47,10 @@ pub(super) fn open(library: Option<&PathBuf>) -> Result<Opened, OpenError> {
         gpus,
     };
     Ok(Opened { nvml: Arc::new(nvml), facts })
+}
+
+/// The loader would wait for ever on a pipe, with a lock held that the whole program needs.
+/// What is not there at all is for the loader to tell, which also searches its own folders.
+fn is_no_file(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| !found.is_file())
 }

@@ -36,8 +36,9 @@ impl MemoryReader {
             };
             *self = match read.map_err(Why::from) {
                 Ok(memory) if memory.total.0 > 0 => return Reading::Known(memory),
+                Ok(_) => return of_host(host()),
                 Err(Why::NotSupported) if *self == Self::V2 => Self::V1,
-                Ok(_) | Err(Why::NotSupported) => Self::System,
+                Err(Why::NotSupported) => Self::System,
                 Err(why) => return Reading::Unknown(why),
             };
         }

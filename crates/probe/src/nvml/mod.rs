@@ -29,4 +29,5 @@ mod utilization;
 pub use error::OpenError;
 pub use library::{DEFAULT_LIBRARY, DriverFacts};
 pub use prober::{Look, Options, Patience, Prober};
+pub use raw::exit_at_once;
 pub use unit::Wants;

@@ -1,18 +1,18 @@
 //! Opens the library, looks, and opens it anew when the driver went away.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::bench::{Bench, Outcome};
 use super::error::OpenError;
 use super::library::{self, DriverFacts, Opened};
 use super::unit::{self, Unit, Wants};
 use crate::card::{CardFacts, CardLook};
-use crate::reading::Why;
+use crate::reading::{Reading, Why};
 
 /// How far apart the first two readings of hardware counters are.
 const BETWEEN_COUNTERS: Duration = Duration::from_millis(200);
@@ -79,6 +79,8 @@ pub struct Prober {
     session: Session,
     /// What each GPU was at the last look, for when it cannot be read.
     known: BTreeMap<u32, Vec<Arc<CardFacts>>>,
+    /// The GPUs whose turn did not come at the last look.
+    passed_over: BTreeSet<u32>,
 }
 
 #[derive(Debug)]
@@ -98,6 +100,7 @@ impl Prober {
             bench: Bench::default(),
             session: Session::Closed,
             known: BTreeMap::new(),
+            passed_over: BTreeSet::new(),
             options,
         };
         prober.ensure_open(prober.options.patience.open)?;
@@ -113,16 +116,17 @@ impl Prober {
         }
     }
 
-    /// Reads all cards. Returns within the patience, whatever the driver does.
+    /// Reads all cards. Returns within the patience for a look, or for opening where the
+    /// driver or a card is asked for the first time, whatever the driver does.
     pub fn look(&mut self) -> Look {
-        let look = self.look_once();
-        let gone = |card: &CardLook| card.vitals.utilization.why() == Some(Why::DriverGone);
-        if !look.cards.iter().any(gone) || look.driver.is_err() {
+        let begun = Instant::now();
+        let look = self.look_once(begun);
+        if look.driver.is_err() || !is_driver_gone(&look.cards) {
             return look;
         }
         // The driver was replaced under us: a fresh handle finds the new one or says why not.
-        self.close();
-        self.look_once()
+        self.close(begun + self.options.patience.look);
+        self.look_once(begun)
     }
 
     /// A first look that can already say how busy each card is: cards whose counters need
@@ -137,8 +141,10 @@ impl Prober {
         self.look()
     }
 
-    fn look_once(&mut self) -> Look {
-        if let Err(error) = self.ensure_open(self.options.patience.look) {
+    fn look_once(&mut self, begun: Instant) -> Look {
+        let Patience { open, look, .. } = self.options.patience;
+        let left = (begun + look).saturating_duration_since(Instant::now());
+        if let Err(error) = self.ensure_open(left) {
             let known = self.known.iter();
             let cards = known.flat_map(|(index, facts)| unit::unread(facts, *index, error.why()));
             let cards = cards.collect();
@@ -150,8 +156,12 @@ impl Prober {
         let driver = driver.clone();
         let mut units = std::mem::take(here);
         units.extend(self.bench.returned());
-        units.sort_by_key(Unit::index);
-        let outcome = self.bench.look(units, self.options.wants, self.options.patience);
+        // Those whose turn did not come last time go first.
+        units.sort_by_key(|unit| (!self.passed_over.contains(&unit.index()), unit.index()));
+        let all_asked = units.iter().all(Unit::was_asked);
+        let give_up = begun + if all_asked { look } else { open };
+        let Options { wants, patience, .. } = self.options;
+        let outcome = self.bench.look(units, wants, patience, give_up);
         let cards = self.collect(&driver, outcome);
         Look { driver: Ok(driver), cards }
     }
@@ -160,9 +170,9 @@ impl Prober {
     fn collect(&mut self, driver: &DriverFacts, outcome: Outcome) -> Vec<CardLook> {
         let mut looks: BTreeMap<u32, Vec<CardLook>> = BTreeMap::new();
         let mut units = outcome.unread;
+        self.passed_over = units.iter().map(Unit::index).collect();
         for (unit, cards) in outcome.done {
-            let facts = cards.iter().map(|card| Arc::clone(&card.facts)).collect();
-            self.known.insert(unit.index(), facts);
+            self.remember(unit.index(), &cards);
             looks.insert(unit.index(), cards);
             units.push(unit);
         }
@@ -170,13 +180,26 @@ impl Prober {
             *here = units;
         }
         (0..driver.gpus)
-            .flat_map(|index| looks.remove(&index).unwrap_or_else(|| self.timed_out(index)))
+            .flat_map(|index| looks.remove(&index).unwrap_or_else(|| self.unread(index)))
             .collect()
     }
 
-    fn timed_out(&self, index: u32) -> Vec<CardLook> {
+    /// Keeps what each GPU is. What could not be read does not replace what is known; and
+    /// a card that now has another index, after the driver was loaded anew, has one only.
+    fn remember(&mut self, index: u32, cards: &[CardLook]) {
+        let uuids: Vec<&Reading<String>> = cards.iter().map(|card| &card.facts.uuid).collect();
+        if uuids.iter().any(|uuid| uuid.why().is_some()) {
+            return;
+        }
+        let is_among = |facts: &Arc<CardFacts>| uuids.contains(&&facts.uuid);
+        self.known.retain(|_, known| !known.iter().any(is_among));
+        self.known.insert(index, cards.iter().map(|card| Arc::clone(&card.facts)).collect());
+    }
+
+    fn unread(&self, index: u32) -> Vec<CardLook> {
         let known = self.known.get(&index).map_or(&[][..], Vec::as_slice);
-        unit::unread(known, index, Why::TimedOut)
+        let is_passed_over = self.passed_over.contains(&index);
+        unit::unread(known, index, if is_passed_over { Why::NoTurn } else { Why::TimedOut })
     }
 
     fn ensure_open(&mut self, most: Duration) -> Result<(), OpenError> {
@@ -196,7 +219,7 @@ impl Prober {
             }),
         };
         self.session = match opened {
-            Ok(opened) => self.session_of(opened),
+            Ok(opened) => self.session_of(&opened),
             Err(error) => {
                 self.session = Session::Closed;
                 return Err(error);
@@ -215,15 +238,15 @@ impl Prober {
         answer
     }
 
-    fn session_of(&self, Opened { nvml, facts }: Opened) -> Session {
-        let unit = |index| Unit::new(index, Arc::clone(&nvml), self.options.host_root.clone());
-        Session::Open { here: (0..facts.gpus).map(unit).collect(), driver: facts }
+    fn session_of(&self, Opened { nvml, facts }: &Opened) -> Session {
+        let unit = |index| Unit::new(index, Arc::clone(nvml), self.options.host_root.clone());
+        Session::Open { here: (0..facts.gpus).map(unit).collect(), driver: facts.clone() }
     }
 
     /// Lets go of the library. The loader gives back a library that is still loaded, even
     /// where the file has been replaced, so the old one must be out before the new one is
     /// opened; but shutting down may hang too, and is waited for only so long.
-    fn close(&mut self) {
+    fn close(&mut self, deadline: Instant) {
         let session = std::mem::replace(&mut self.session, Session::Closed);
         let bench = std::mem::take(&mut self.bench);
         let (tell, closed) = mpsc::channel::<()>();
@@ -233,15 +256,28 @@ impl Prober {
         });
         if closer.is_ok() {
             // Ends either way: the channel closes, or the time is up.
-            let _ = closed.recv_timeout(self.options.patience.card);
+            let left = deadline.saturating_duration_since(Instant::now());
+            let _ = closed.recv_timeout(left.min(self.options.patience.card));
         }
     }
 }
 
 impl Drop for Prober {
+    /// An opener that hangs may hang in the loader, which then lets no thread begin.
     fn drop(&mut self) {
-        if !matches!(self.session, Session::Closed) {
-            self.close();
+        if matches!(self.session, Session::Open { .. }) {
+            self.close(Instant::now() + self.options.patience.card);
         }
     }
+}
+
+/// Whether all cards that answer say that the driver is gone. One that says so alone has
+/// a trouble of its own.
+fn is_driver_gone(cards: &[CardLook]) -> bool {
+    let mut troubles = cards.iter().map(|card| card.vitals.trouble());
+    let is_mute = |trouble: &Option<Why>| {
+        matches!(trouble, Some(Why::Lost | Why::NeedsReset | Why::TimedOut | Why::NoTurn))
+    };
+    let mut answering = troubles.by_ref().filter(|trouble| !is_mute(trouble)).peekable();
+    answering.peek().is_some() && answering.all(|trouble| trouble == Some(Why::DriverGone))
 }

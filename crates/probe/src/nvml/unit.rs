@@ -55,10 +55,11 @@ pub(super) struct Unit {
     nvml: Arc<Nvml>,
     host_root: PathBuf,
     contact: Contact,
+    was_asked: bool,
     /// What it was before it could no longer be attached.
     last_facts: Vec<Arc<CardFacts>>,
-    /// Set for a card that can be divided: its layout, and when it was last compared.
-    census: Option<(Layout, Instant)>,
+    /// Set for a card that can be divided: its layout, and when that was last read.
+    census: Option<(Layout, Option<Instant>)>,
 }
 
 /// Whether the driver has handed out a GPU.
@@ -68,7 +69,24 @@ enum Contact {
     None,
     Refused(Why),
     /// Never empty.
-    Made(Vec<Attached>),
+    Made(Vec<Member>),
+}
+
+/// One card of a GPU.
+#[derive(Debug)]
+enum Member {
+    Card(Box<Attached>),
+    /// An instance that is there but would not say what it is.
+    Unread(Arc<CardFacts>, Why),
+}
+
+impl Member {
+    const fn facts(&self) -> &Arc<CardFacts> {
+        match self {
+            Self::Card(card) => card.facts(),
+            Self::Unread(facts, _) => facts,
+        }
+    }
 }
 
 /// Which slots are taken, by whom; `None` when MIG is off.
@@ -79,7 +97,7 @@ struct Layout(Option<Vec<Slot>>);
 struct Slot {
     slot: u32,
     gpu: Gpu,
-    uuid: String,
+    uuid: Reading<String>,
 }
 
 impl Unit {
@@ -89,6 +107,7 @@ impl Unit {
             nvml,
             host_root,
             contact: Contact::None,
+            was_asked: false,
             last_facts: Vec::new(),
             census: None,
         }
@@ -98,14 +117,15 @@ impl Unit {
         self.index
     }
 
-    /// Whether the driver has handed out this GPU.
-    pub const fn is_attached(&self) -> bool {
-        matches!(self.contact, Contact::Made(_))
+    /// Whether the driver has been asked for this GPU before, and so has woken it up.
+    pub const fn was_asked(&self) -> bool {
+        self.was_asked
     }
 
     /// Asks the driver for this GPU. One that sleeps is woken up by it, which takes its
     /// time.
     pub fn attach(&mut self) {
+        self.was_asked = true;
         self.contact = match self.find_cards() {
             Ok(cards) => {
                 self.last_facts = cards.iter().map(|card| Arc::clone(card.facts())).collect();
@@ -120,17 +140,13 @@ impl Unit {
         if matches!(self.contact, Contact::None) || self.was_divided_anew() {
             self.attach();
         }
-        let looks = self.read(wants);
-        let is = |looks: &[CardLook], why| {
-            looks.iter().any(|look| look.vitals.utilization.why() == Some(why))
-        };
-        if is(&looks, Why::Gone) {
+        let mut looks = self.read(wants);
+        if has_trouble(&looks, |why| why == Why::Gone) {
             // An instance was removed under its handle: find out what there is now.
             self.attach();
-            return self.read(wants);
+            looks = self.read(wants);
         }
-        if is(&looks, Why::Lost) {
-            // A lost card needs a new handle when it comes back.
+        if self.needs_a_new_handle(&looks) {
             self.contact = Contact::None;
         }
         looks
@@ -138,46 +154,83 @@ impl Unit {
 
     fn read(&mut self, wants: Wants) -> Vec<CardLook> {
         let Self { contact, nvml, host_root, .. } = self;
-        match contact {
-            Contact::Made(cards) => {
-                cards.iter_mut().map(|card| card.look(nvml, wants, host_root)).collect()
+        let cards = match contact {
+            Contact::Made(cards) => cards,
+            Contact::Refused(why) => return unread(&self.last_facts, self.index, *why),
+            Contact::None => return unread(&self.last_facts, self.index, Why::NotAsked),
+        };
+        let read = cards.iter_mut().map(|card| match card {
+            Member::Card(card) => card.look(nvml, wants, host_root),
+            Member::Unread(facts, why) => {
+                CardLook { facts: Arc::clone(facts), vitals: Vitals::unknown(*why) }
             }
-            Contact::Refused(why) => unread(&self.last_facts, self.index, *why),
-            Contact::None => unread(&self.last_facts, self.index, Why::NotAsked),
-        }
+        });
+        read.collect()
+    }
+
+    /// A card that was refused, lost or unnamed may be there again at the next look.
+    fn needs_a_new_handle(&self, looks: &[CardLook]) -> bool {
+        let is_whole = match &self.contact {
+            Contact::Made(cards) => cards.iter().all(|card| matches!(card, Member::Card(_))),
+            Contact::Refused(_) | Contact::None => false,
+        };
+        !is_whole || has_trouble(looks, |why| matches!(why, Why::Lost | Why::NeedsReset))
     }
 
     fn was_divided_anew(&mut self) -> bool {
-        let Some((layout, at)) = &self.census else {
-            return false;
-        };
-        if at.elapsed() < CENSUS_EVERY {
+        let Some((layout, at)) = &self.census else { return false };
+        if at.is_some_and(|at| at.elapsed() < CENSUS_EVERY) {
             return false;
         }
         let now = self.nvml.device_by_index(self.index).and_then(|device| layout_of(&device));
         match now {
             Ok(Some(now)) if now != *layout => true,
-            _ => {
-                self.census = Some((layout.clone(), Instant::now()));
+            Ok(_) => {
+                self.census = Some((layout.clone(), Some(Instant::now())));
                 false
             }
+            Err(_) => false,
         }
     }
 
-    fn find_cards(&mut self) -> Result<Vec<Attached>, NvmlError> {
+    fn find_cards(&mut self) -> Result<Vec<Member>, NvmlError> {
         let nvml = Arc::clone(&self.nvml);
         let device = nvml.device_by_index(self.index)?;
         let facts = facts(self.index, &device)?;
-        let layout = layout_of(&device)?;
-        self.census = layout.clone().map(|layout| (layout, Instant::now()));
         let gpu = Gpu::of(&device);
+        let layout = match layout_of(&device) {
+            Ok(layout) => layout,
+            Err(error) if is_fatal(&error) => return Err(error),
+            // Taken for whole for now, and asked again at the next look.
+            Err(_) => {
+                self.census = Some((Layout(None), None));
+                return Ok(vec![Member::Card(Box::new(Attached::gpu(facts, gpu)))]);
+            }
+        };
+        self.census = layout.clone().map(|layout| (layout, Some(Instant::now())));
         match layout {
             Some(Layout(Some(slots))) if !slots.is_empty() => {
-                slots.into_iter().map(|slot| instance(&nvml, &facts, gpu, slot)).collect()
+                slots.into_iter().map(|slot| member(&nvml, &facts, gpu, slot)).collect()
             }
-            _ => Ok(vec![Attached::gpu(facts, gpu)]),
+            _ => Ok(vec![Member::Card(Box::new(Attached::gpu(facts, gpu)))]),
         }
     }
+}
+
+/// Errors after which no other question about this GPU makes sense.
+fn is_fatal(error: &NvmlError) -> bool {
+    matches!(
+        error,
+        NvmlError::GpuLost
+            | NvmlError::ResetRequired
+            | NvmlError::Uninitialized
+            | NvmlError::DriverNotLoaded
+            | NvmlError::LibRmVersionMismatch
+    )
+}
+
+fn has_trouble(looks: &[CardLook], is_it: impl Fn(Why) -> bool) -> bool {
+    looks.iter().filter_map(|look| look.vitals.trouble()).any(is_it)
 }
 
 /// The cards that were known before, or one without a name.
@@ -202,22 +255,28 @@ fn facts(index: u32, device: &Device<'_>) -> Result<CardFacts, NvmlError> {
     })
 }
 
-fn instance(
-    nvml: &Nvml,
-    card: &CardFacts,
-    card_gpu: Gpu,
-    slot: Slot,
-) -> Result<Attached, NvmlError> {
-    let Slot { slot, gpu, uuid } = slot;
-    let gpu_instance = raw::gpu_instance(nvml, gpu)?;
+/// A slot as a card, or what is known of it when it would not say what it is.
+fn member(nvml: &Nvml, card: &CardFacts, card_gpu: Gpu, slot: Slot) -> Result<Member, NvmlError> {
+    let id = match raw::gpu_instance(nvml, slot.gpu) {
+        Err(error) if is_fatal(&error) => return Err(error),
+        id => Reading::from(id),
+    };
+    let why = slot.uuid.why().or(id.why());
+    let name = slot.gpu.on(nvml).name().into();
+    let place = InstanceFacts { slot: slot.slot, gpu_instance: id, parent_uuid: card.uuid.clone() };
     let facts = CardFacts {
-        uuid: Reading::Known(uuid),
-        name: gpu.on(nvml).name().into(),
+        uuid: slot.uuid,
+        name,
         power_limit: Reading::Unknown(Why::NotSupported),
-        instance: Some(InstanceFacts { slot, gpu_instance, parent_uuid: card.uuid.clone() }),
+        instance: Some(place),
         ..card.clone()
     };
-    Ok(Attached::instance(facts, gpu, card_gpu, gpu_instance))
+    Ok(match (why, id) {
+        (None, Reading::Known(id)) => {
+            Member::Card(Box::new(Attached::instance(facts, slot.gpu, card_gpu, id)))
+        }
+        (why, _) => Member::Unread(Arc::new(facts), why.unwrap_or(Why::NotTold)),
+    })
 }
 
 /// How a card is divided; `None` for one that cannot be.
@@ -225,13 +284,19 @@ fn layout_of(device: &Device<'_>) -> Result<Option<Layout>, NvmlError> {
     match device.mig_mode() {
         Ok(mode) if mode.current == 1 => Ok(Some(Layout(Some(slots(device)?)))),
         Ok(_) => Ok(Some(Layout(None))),
-        Err(error) => match Why::from(error) {
-            Why::NotSupported | Why::Gone => Ok(None),
-            Why::Lost => Err(NvmlError::GpuLost),
-            Why::DriverGone => Err(NvmlError::DriverNotLoaded),
-            _ => Ok(None),
-        },
+        Err(error) if is_lacking(&error) => Ok(None),
+        Err(error) => Err(error),
     }
+}
+
+fn is_lacking(error: &NvmlError) -> bool {
+    matches!(
+        error,
+        NvmlError::NotSupported
+            | NvmlError::InvalidArg
+            | NvmlError::FunctionNotFound
+            | NvmlError::FailedToLoadSymbol(_)
+    )
 }
 
 fn slots(device: &Device<'_>) -> Result<Vec<Slot>, NvmlError> {
@@ -239,7 +304,7 @@ fn slots(device: &Device<'_>) -> Result<Vec<Slot>, NvmlError> {
     for slot in 0..device.mig_device_count()? {
         match device.mig_device_by_index(slot) {
             Ok(instance) => {
-                found.push(Slot { slot, gpu: Gpu::of(&instance), uuid: instance.uuid()? });
+                found.push(Slot { slot, gpu: Gpu::of(&instance), uuid: instance.uuid().into() });
             }
             // Slots may have holes: go on past an empty one.
             Err(NvmlError::NotFound | NvmlError::InvalidArg) => {}

@@ -42,7 +42,7 @@ impl SampleReader {
                     self.unsupported = true;
                     instant(nvml, gpu)
                 }
-                why @ (Why::Lost | Why::DriverGone | Why::Gone) => Reading::Unknown(why),
+                why @ (Why::Lost | Why::NeedsReset | Why::DriverGone) => Reading::Unknown(why),
                 _ => instant(nvml, gpu),
             },
         }
@@ -53,6 +53,9 @@ impl SampleReader {
             Some(capacity) => capacity,
             None => *self.capacity.insert(raw::sample_capacity(nvml, gpu)?),
         };
+        if capacity == 0 {
+            return Err(NvmlError::NotSupported);
+        }
         let samples = match raw::samples(nvml, gpu, self.newest.unwrap_or(0), capacity) {
             Ok(samples) => samples,
             // Nothing new since the last look: looks follow each other too closely.

@@ -6,6 +6,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+
 use super::{cmdline, passwd, stat, status};
 use crate::process::{Presence, ProcessFacts};
 use crate::reading::{Reading, Why};
@@ -74,7 +77,7 @@ impl Host {
         }
         let stat = match fs::read(self.of(pid, "stat")) {
             Ok(bytes) => stat::parse(&bytes),
-            Err(error) => return absent(&error),
+            Err(error) => return self.absent(pid, &error),
         };
         let Some(stat) = stat else {
             return Presence::Hidden(Why::Garbled);
@@ -170,6 +173,23 @@ impl Host {
             .any(|target| target.as_os_str().as_bytes().starts_with(b"/dev/nvidia"))
     }
 
+    /// A process that its own `/proc` does not show may be hidden from this user
+    /// (`hidepid`). A signal that is not sent tells: it is refused, or nobody is there.
+    fn absent(&self, pid: u32, error: &io::Error) -> Presence {
+        let why = why(error);
+        let is_hidden = || {
+            let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+            pid.is_some_and(|pid| test_kill_process(pid) == Err(Errno::PERM))
+        };
+        match why {
+            Why::Gone if self.root == Path::new("/") && is_hidden() => {
+                Presence::Hidden(Why::NoPermission)
+            }
+            Why::Gone => Presence::Gone,
+            why => Presence::Hidden(why),
+        }
+    }
+
     fn of(&self, pid: u32, file: &str) -> PathBuf {
         self.root.join(format!("proc/{pid}/{file}"))
     }
@@ -186,13 +206,6 @@ fn seen_from_here() -> (PathBuf, View) {
     match mounted {
         Some(root) => (root.to_owned(), View::Whole),
         None => (own, View::Partial),
-    }
-}
-
-fn absent(error: &io::Error) -> Presence {
-    match why(error) {
-        Why::Gone => Presence::Gone,
-        why => Presence::Hidden(why),
     }
 }
 
