@@ -1,8 +1,6 @@
 """Our own `gua stat --json` beside gpustat and nvitop, on the same machines."""
 
 import json
-import os
-import subprocess
 
 import pytest
 
@@ -12,15 +10,6 @@ from servers import divided_server, growing_server, lose, shared_server
 MIB = 1 << 20
 
 GUA = BIN / "gua"
-
-
-def has_stat():
-    if not os.access(GUA, os.X_OK):
-        return False
-    return subprocess.run([GUA, "stat", "--help"], capture_output=True).returncode == 0
-
-
-pytestmark = pytest.mark.skipif(not has_stat(), reason="this gua has no `stat`")
 
 
 def our_cards(lab, machine):

@@ -62,20 +62,29 @@ fn idle_state(vitals: &Vitals, thresholds: &Thresholds) -> State {
     if vitals.holders.known_memory() > thresholds.held || unseen(vitals) > Some(thresholds.held) {
         return State::IdleHeld;
     }
-    match vitals.holders.memory() {
-        Reading::Known(_) => State::TrulyIdle,
-        // Some holder or its memory is hidden. Nothing makes such a card free.
-        Reading::Unknown(hidden) => State::Unknown(hidden),
+    // Some holder, its memory or that of the card is hidden. Nothing makes such a card free.
+    match vitals.holders.memory().why().or(vitals.memory.why()) {
+        Some(hidden) => State::Unknown(hidden),
+        None => State::TrulyIdle,
     }
 }
 
-/// Used memory that no listed holder accounts for: somebody has it, seen or not. It tells
-/// nothing where the driver's reserve is counted in, or where the memory is the host's.
+/// Used memory that no listed holder and no reserve of the driver accounts for: somebody
+/// has it, seen or not. Where the memory is the host's it tells nothing.
 fn unseen(vitals: &Vitals) -> Option<Bytes> {
-    let memory = vitals.memory.known()?;
-    memory.reserved.known()?;
-    let is_cards_own = memory.source == MemorySource::Card;
-    is_cards_own.then(|| memory.used.saturating_sub(vitals.holders.known_memory()))
+    let memory = vitals.memory.known().filter(|memory| memory.source == MemorySource::Card)?;
+    let reserve = match memory.reserved {
+        // It is not counted as used.
+        Reading::Known(_) => Bytes(0),
+        Reading::Unknown(_) => largest_reserve(memory.total),
+    };
+    Some(memory.used.saturating_sub(vitals.holders.known_memory()).saturating_sub(reserve))
+}
+
+/// More than any driver keeps for itself, where it counts that as used: it is some hundred
+/// MiB, and a little more on larger cards.
+fn largest_reserve(total: Bytes) -> Bytes {
+    Bytes::from_mib(2048).max(Bytes(total.0 / 16))
 }
 
 #[cfg(test)]
@@ -158,13 +167,56 @@ mod tests {
         assert_eq!(judge(&vitals(Some(0.0), &[Some(60)], Some(150))), State::TrulyIdle);
     }
 
+    /// Free is what is known to be free: an empty list alone is not enough.
     #[test]
-    fn where_the_reserve_is_counted_in_used_memory_decides_nothing() {
-        let mut old = vitals(Some(0.0), &[None], Some(700));
+    fn a_card_of_unknown_memory_is_never_free() {
+        for why in [Why::NoPermission, Why::Lost, Why::NotSupported, Why::Code(999)] {
+            let with = |held: &[Option<u64>]| Vitals {
+                memory: Reading::Unknown(why),
+                ..vitals(Some(0.0), held, None)
+            };
+            assert_eq!(judge(&with(&[])), State::Unknown(why));
+            assert_eq!(judge(&with(&[Some(60)])), State::Unknown(why));
+            assert_eq!(judge(&with(&[Some(101)])), State::IdleHeld);
+        }
+    }
+
+    /// A card of 80,000 MiB, so that a sixteenth is 5,000.
+    fn with_reserve_counted_in(held: &[Option<u64>], used: u64) -> Vitals {
+        let mut old = vitals(Some(0.0), held, Some(used));
         old.memory = old
             .memory
             .map(|memory| MemoryUse { reserved: Reading::Unknown(Why::NotSupported), ..memory });
-        assert_eq!(judge(&old), State::Unknown(Why::NotTold));
+        old
+    }
+
+    #[test]
+    fn what_may_be_the_reserve_decides_nothing() {
+        assert_eq!(judge(&with_reserve_counted_in(&[], 700)), State::TrulyIdle);
+        assert_eq!(judge(&with_reserve_counted_in(&[], 5_100)), State::TrulyIdle);
+        let hidden = with_reserve_counted_in(&[None], 700);
+        assert_eq!(judge(&hidden), State::Unknown(Why::NotTold));
+        let denied = Vitals { holders: Holders::unread(Why::NoPermission), ..hidden };
+        assert_eq!(judge(&denied), State::Unknown(Why::NoPermission));
+    }
+
+    #[test]
+    fn what_no_reserve_can_be_is_held() {
+        assert_eq!(judge(&with_reserve_counted_in(&[], 5_101)), State::IdleHeld);
+        assert_eq!(judge(&with_reserve_counted_in(&[None], 40_000)), State::IdleHeld);
+        assert_eq!(judge(&with_reserve_counted_in(&[Some(90)], 5_190)), State::TrulyIdle);
+        assert_eq!(largest_reserve(Bytes::from_mib(16_000)), Bytes::from_mib(2048));
+        assert_eq!(largest_reserve(Bytes::from_mib(80_000)), Bytes::from_mib(5_000));
+    }
+
+    #[test]
+    fn where_the_memory_is_the_hosts_the_list_decides() {
+        let mut shared = vitals(Some(0.0), &[], Some(40_000));
+        shared.memory =
+            shared.memory.map(|memory| MemoryUse { source: MemorySource::System, ..memory });
+        assert_eq!(judge(&shared), State::TrulyIdle);
+        shared.holders = Holders::unread(Why::NoPermission);
+        assert_eq!(judge(&shared), State::Unknown(Why::NoPermission));
     }
 
     #[test]

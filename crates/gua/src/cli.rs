@@ -15,7 +15,7 @@ const STYLES: Styles = Styles::styled()
 /// Which GPUs work, which are held without being used, which are free, and by whom.
 #[derive(Debug, Parser)]
 #[command(name = "gua", version, styles = STYLES, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage or input.")]
+#[command(after_help = "Exit codes: 0 done, 1 failed or not ready, 2 wrong usage or input.")]
 pub struct Gua {
     #[command(flatten)]
     pub machine: Machine,
@@ -64,7 +64,7 @@ pub struct Doctor {
     /// Print the findings as JSON
     #[arg(long)]
     pub json: bool,
-    /// The history database to check instead of ~/.gua/gua.db
+    /// The history database to check instead of gua.db in GUA_HOME or ~/.gua
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
     #[command(flatten)]
@@ -75,22 +75,23 @@ pub struct Doctor {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch that was typed or not")]
 pub struct Stat {
-    /// Show the program of each holder (always shown; accepted out of habit)
+    /// Show the program of each holder (shown anyway; accepted out of habit)
     #[arg(short = 'c', long = "show-cmd")]
     pub command: bool,
     /// Show the full command line of each holder instead of the program
     #[arg(short = 'f', long = "show-full-cmd")]
     pub full_command: bool,
-    /// Show the user of each holder (always shown; accepted out of habit)
+    /// Show the user of each holder (shown anyway; accepted out of habit)
     #[arg(short = 'u', long = "show-user")]
     pub user: bool,
     /// Show the pid of each holder
     #[arg(short = 'p', long = "show-pid")]
     pub pid: bool,
-    /// Which power figures to show; without -P, or without a value, both
+    /// Which power figures to show: both, or with -P=draw or -P=limit one of them
+    // A value only after `=`, so that -P may stand anywhere among bundled options.
     #[arg(
         short = 'P', long = "show-power", value_name = "WHICH", num_args = 0..=1,
-        default_missing_value = "draw,limit", require_equals = false
+        default_missing_value = "draw,limit", require_equals = true
     )]
     pub power: Option<PowerColumn>,
     /// Show the fan speed
@@ -99,25 +100,25 @@ pub struct Stat {
     /// Show encoder and decoder utilization
     #[arg(short = 'e', long = "show-codec")]
     pub codec: bool,
-    /// Show everything there is
+    /// Show every column: pid, fan, encoder and decoder, clocks of the SMs and the memory
     #[arg(short = 'a', long = "show-all")]
     pub all: bool,
-    /// Look again every so many seconds until interrupted
+    /// Look again every so many seconds, without a value every second, until interrupted
     #[arg(
         short = 'i', long = "interval", visible_alias = "watch", value_name = "SECONDS",
         num_args = 0..=1, default_missing_value = "1", value_parser = seconds
     )]
     pub interval: Option<f64>,
-    /// Show only these cards: indices or UUIDs, separated by commas
+    /// Show only these cards: indices, INDEX:SLOT or UUIDs, separated by commas
     #[arg(long, value_name = "CARDS", value_delimiter = ',')]
     pub id: Vec<String>,
-    /// Leave out the line about the host
+    /// Leave out the line about the host (JSON has it always)
     #[arg(long)]
     pub no_header: bool,
-    /// Leave out the holders
+    /// Leave out the holders (JSON has them always)
     #[arg(long)]
     pub no_processes: bool,
-    /// Print JSON; with -i one object a line
+    /// Print JSON, with -i one object a line; null is what is not known, and `unknown` says why
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use probe::nvml::{Options, Patience, Wants};
 
 use crate::cli;
+use crate::failure::Failure;
 
 /// Where the driver and the host are.
 #[derive(Debug, Clone)]
@@ -16,12 +17,28 @@ pub struct Machine {
     pub host_root: Option<PathBuf>,
 }
 
-impl From<cli::Machine> for Machine {
-    fn from(typed: cli::Machine) -> Self {
+impl TryFrom<cli::Machine> for Machine {
+    type Error = Failure;
+
+    fn try_from(typed: cli::Machine) -> Result<Self, Failure> {
         // A variable that is set to nothing means nothing.
         let set = |path: Option<OsString>| path.filter(|path| !path.is_empty()).map(PathBuf::from);
-        Self { nvml: set(typed.nvml), host_root: set(typed.host_root) }
+        let host_root = set(typed.host_root).map(a_host_root).transpose()?;
+        Ok(Self { nvml: set(typed.nvml), host_root })
     }
+}
+
+/// Another folder would make every process look gone.
+fn a_host_root(path: PathBuf) -> Result<PathBuf, Failure> {
+    if path.join("proc/stat").exists() {
+        return Ok(path);
+    }
+    Err(Failure::Usage {
+        what: format!("the host root `{}` is no host's /: it has no proc/stat", path.display()),
+        next: "Name the folder that the host's / is mounted on, such as /host, or leave \
+               --host-root and GUA_HOST_ROOT out."
+            .to_owned(),
+    })
 }
 
 impl Machine {

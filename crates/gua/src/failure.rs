@@ -1,7 +1,6 @@
 //! Why a command could not do its work, in words and as an exit code.
 
 use std::io;
-use std::process::ExitCode;
 
 use probe::nvml::OpenError;
 
@@ -11,6 +10,9 @@ pub enum Failure {
     /// What was asked makes no sense; nothing was done.
     #[error("{what}\n     {next}")]
     Usage { what: String, next: String },
+    /// What was asked may make sense, but that cannot be told now.
+    #[error("{what}\n     {next}")]
+    CannotTell { what: String, next: String },
     #[error(
         "cannot read the driver: {0}\n     {next}\n     `gua doctor` checks each step.",
         next = .0.next_step()
@@ -24,17 +26,14 @@ impl Failure {
     /// Tells a person on stderr and gives the exit code: 1 failed, 2 wrong usage.
     /// A reader that went away is not an error of ours, and not worth a word.
     #[must_use]
-    pub fn report(&self) -> ExitCode {
+    pub fn report(&self) -> u8 {
         match self {
-            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-            Self::Usage { .. } => {
-                eprintln!("gua: {self}");
-                ExitCode::from(2)
-            }
-            Self::NoDriver(_) | Self::Output(_) => {
-                eprintln!("gua: {self}");
-                ExitCode::FAILURE
-            }
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return 0,
+            _ => eprintln!("gua: {self}"),
+        }
+        match self {
+            Self::Usage { .. } => 2,
+            Self::CannotTell { .. } | Self::NoDriver(_) | Self::Output(_) => 1,
         }
     }
 }

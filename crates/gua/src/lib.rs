@@ -35,8 +35,10 @@ use clap::Parser;
 #[must_use]
 pub fn run() -> ExitCode {
     let typed = cli::Gua::parse();
-    match commands::run(typed) {
-        Ok(code) => code,
-        Err(failure) => failure.report(),
+    let code = commands::run(typed).unwrap_or_else(|failure| failure.report());
+    if probe::nvml::is_left_in_the_loader() {
+        // The ordinary way out would wait for the loader for ever.
+        probe::nvml::exit_at_once(code);
     }
+    ExitCode::from(code)
 }

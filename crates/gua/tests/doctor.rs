@@ -203,6 +203,20 @@ fn a_denied_process_list_is_a_warning() {
     assert_eq!(card(&checkup, 1)["verdict"], "ok");
 }
 
+/// Trap: lists that could not be read were told as "no process is on a card now".
+#[test]
+fn lists_that_cannot_be_read_are_not_called_empty() {
+    let denied = format!(
+        "{TWO_CARDS}[[fault]]\ncall = \"nvmlDeviceGet*RunningProcesses*\"\n\
+         code = \"NO_PERMISSION\"\n"
+    );
+    let (code, checkup) = json(doctor(&machine(&denied), &[]));
+    let finding = of(&checkup, "processes");
+    assert_eq!((code, &finding["verdict"]), (Some(0), &"warning".into()));
+    assert_eq!(finding["detail"], "no card's list could be read");
+    assert!(finding["next_step"].is_string());
+}
+
 /// Trap: one card lost; the others go on.
 #[test]
 fn a_lost_card_is_a_warning_and_all_lost_is_an_error() {
@@ -374,16 +388,6 @@ fn a_hidden_proc_is_a_warning_for_who_is_not_root() {
 }
 
 #[test]
-fn a_host_root_without_proc_is_a_warning() {
-    let machine = machine(TWO_CARDS);
-    fs::remove_dir_all(machine.root().join("proc")).unwrap();
-    let (code, checkup) = json(doctor(&machine, &[]));
-    let finding = of(&checkup, "processes");
-    assert_eq!((code, &finding["verdict"]), (Some(0), &"warning".into()));
-    assert!(finding["detail"].as_str().unwrap().contains("there is no /proc below"), "{finding}");
-}
-
-#[test]
 fn a_missing_or_empty_database_can_be_made() {
     let machine = machine(TWO_CARDS);
     let (finding, facts, code) = database(&machine, &[]);
@@ -396,6 +400,21 @@ fn a_missing_or_empty_database_can_be_made() {
     let (finding, facts, code) = database(&machine, &["--db", empty.to_str().unwrap()]);
     assert_eq!((code, &finding["verdict"]), (Some(0), &"ok".into()));
     assert_eq!((&facts["kind"], &facts["size_bytes"]), (&"empty".into(), &0.into()));
+}
+
+/// Trap: a link that leads nowhere looks like a file that is still to be made.
+#[test]
+fn a_link_into_a_folder_that_is_not_there_is_an_error() {
+    let machine = machine(TWO_CARDS);
+    let link = machine.dir().join("link.db");
+    std::os::unix::fs::symlink(machine.dir().join("new/gua.db"), &link).unwrap();
+    let (finding, facts, code) = database(&machine, &["--db", link.to_str().unwrap()]);
+    assert_eq!((code, &finding["verdict"]), (Some(1), &"error".into()));
+    assert!(finding["detail"].as_str().unwrap().contains("a link to "), "{finding}");
+    assert_eq!((&facts["kind"], &facts["writable"]), (&"missing".into(), &false.into()));
+    fs::create_dir(machine.dir().join("new")).unwrap();
+    let (finding, _, code) = database(&machine, &["--db", link.to_str().unwrap()]);
+    assert_eq!((code, &finding["verdict"]), (Some(0), &"ok".into()), "{finding}");
 }
 
 fn sqlite(path: &Path, sql: &str) {
@@ -505,6 +524,7 @@ fn without_a_home_the_database_must_be_named() {
     let (code, checkup) = homeless(&[]);
     assert_eq!((code, &of(&checkup, "database")["verdict"]), (Some(1), &"error".into()));
     assert_eq!(of(&checkup, "daemon")["verdict"], "skipped");
+    assert_eq!(checkup["facts"]["daemon"]["running"], Value::Null);
     let path = machine.dir().join("x.db");
     assert_eq!(homeless(&["--db", path.to_str().unwrap()]).0, Some(0));
 }
@@ -529,6 +549,23 @@ fn a_stale_pid_file_is_a_warning() {
         assert!(finding["next_step"].as_str().unwrap().contains("rm "), "{finding}");
         assert_eq!((&facts["running"], &facts["pid"]), (&false.into(), &Value::Null));
     }
+}
+
+/// What is to be typed can be typed as it stands.
+#[test]
+fn a_path_with_blanks_is_quoted_in_advice() {
+    let machine = machine(TWO_CARDS);
+    let home = machine.dir().join("it's my home");
+    fs::create_dir(&home).unwrap();
+    let file = home.join("gua.pid");
+    fs::write(&file, "2147483647\n").unwrap();
+    let mut command = doctor(&machine, &[]);
+    command.env("GUA_HOME", &home);
+    let (_, checkup) = json(command);
+    let step = of(&checkup, "daemon")["next_step"].as_str().unwrap().to_owned();
+    let advice = step.split('`').nth(1).unwrap();
+    assert!(Command::new("/bin/sh").args(["-c", advice]).status().unwrap().success(), "{step}");
+    assert!(!file.exists(), "{step}");
 }
 
 #[test]

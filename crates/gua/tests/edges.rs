@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::iter::once;
 use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
 
 use crate::machine::project;
 
@@ -47,17 +50,46 @@ fn crates_depend_only_on_what_they_may() {
     }
 }
 
-/// The names under `[dependencies]`.
+/// What a crate depends on, for all targets or for one, tests aside.
 fn dependencies(name: &str) -> Vec<String> {
     let manifest = project().join("crates").join(name).join("Cargo.toml");
-    let text = fs::read_to_string(manifest).unwrap();
-    let section = text.split("[dependencies]\n").nth(1).unwrap_or("");
-    let lines = section.lines().take_while(|line| !line.starts_with('['));
-    lines
-        .filter_map(|line| line.split(['.', ' ', '=']).next())
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect()
+    dependencies_of(&toml::from_str(&fs::read_to_string(manifest).unwrap()).unwrap())
+}
+
+fn dependencies_of(manifest: &Table) -> Vec<String> {
+    let targets = manifest.get("target").and_then(Value::as_table);
+    let of_targets = targets.into_iter().flat_map(Table::values).filter_map(Value::as_table);
+    let sections = once(manifest)
+        .chain(of_targets)
+        .flat_map(|table| ["dependencies", "build-dependencies"].map(|section| table.get(section)));
+    let tables = sections.flatten().filter_map(Value::as_table);
+    tables.flatten().map(|(name, how)| package(name, how).to_owned()).collect()
+}
+
+/// A dependency may go by another name than its own.
+fn package<'a>(name: &'a str, how: &'a Value) -> &'a str {
+    how.get("package").and_then(Value::as_str).unwrap_or(name)
+}
+
+#[test]
+fn every_way_to_write_a_dependency_is_seen() {
+    let manifest = r#"
+        [dependencies]
+        plain = "1"
+        dotted.workspace = true
+        renamed = { package = "original", version = "1" }
+        [dependencies.tabled]
+        version = "1"
+        [target.'cfg(unix)'.dependencies]
+        targeted = "1"
+        [build-dependencies]
+        built-with = "1"
+        [dev-dependencies]
+        tested-with = "1"
+    "#;
+    let mut found = dependencies_of(&toml::from_str(manifest).unwrap());
+    found.sort();
+    assert_eq!(found, ["built-with", "dotted", "original", "plain", "tabled", "targeted"]);
 }
 
 #[test]
@@ -86,20 +118,90 @@ fn modules_import_only_from_their_left() {
     }
 }
 
-/// Only the commands and the program itself may end a process or write to the screen.
+/// `unsafe` has one room in `probe` and none in `gua` and `scenario`.
 #[test]
 fn only_probe_and_the_simulator_are_unsafe() {
-    for (name, _) in CRATES.iter().filter(|(name, _)| matches!(*name, "scenario" | "gua")) {
+    for name in ["scenario", "gua", "probe"] {
         for file in rust_files(&project().join("crates").join(name).join("src")) {
-            let text = fs::read_to_string(&file).unwrap();
-            assert!(!text.contains("unsafe {"), "{}", file.display());
+            let is_the_room = name == "probe" && file.ends_with("nvml/raw.rs");
+            let is_safe = !has_word(&code(&fs::read_to_string(&file).unwrap()), "unsafe");
+            assert!(is_the_room || is_safe, "{}", file.display());
         }
     }
-    for file in rust_files(&project().join("crates/probe/src")) {
-        let is_the_room = file.ends_with("nvml/raw.rs");
-        let text = fs::read_to_string(&file).unwrap();
-        assert!(is_the_room || !text.contains("unsafe {"), "{}", file.display());
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.split(|c: char| !is_of_a_name(c)).any(|found| found == word)
+}
+
+fn is_of_a_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+#[test]
+fn unsafe_is_found_as_a_word_of_the_code_only() {
+    for text in
+        ["unsafe{}", "unsafe impl Send", "pub unsafe fn f", "unsafe extern", "x('\"');unsafe"]
+    {
+        assert!(has_word(&code(text), "unsafe"), "{text}");
     }
+    let texts =
+        ["// unsafe {", "/* unsafe */", "\"\\\" unsafe\"", "r#\"\" unsafe\"#", "deny(unsafe_code)"];
+    for text in texts {
+        assert!(!has_word(&code(text), "unsafe"), "{text}");
+    }
+}
+
+/// A text without its comments and its strings.
+fn code(text: &str) -> String {
+    let (mut code, mut rest) = (String::new(), text);
+    while let Some(first) = rest.chars().next() {
+        let skipped = not_code(rest, code.chars().last());
+        if skipped == 0 {
+            code.push(first);
+            rest = &rest[first.len_utf8()..];
+        } else {
+            code.push(' ');
+            rest = &rest[skipped..];
+        }
+    }
+    code
+}
+
+/// How many bytes of a comment, a string or a character stand at the beginning.
+fn not_code(text: &str, before: Option<char>) -> usize {
+    let until = |begin: &str, end: &str| {
+        let body = text.strip_prefix(begin)?;
+        Some(begin.len() + body.find(end).map_or(body.len(), |at| at + end.len()))
+    };
+    let raw = || {
+        let hashes = text.strip_prefix('r').filter(|_| !before.is_some_and(is_of_a_name))?;
+        let hashes = &hashes[..hashes.find('"')?];
+        let is_raw = hashes.chars().all(|c| c == '#');
+        is_raw.then(|| until(&format!("r{hashes}\""), &format!("\"{hashes}")))?
+    };
+    let found = until("//", "\n").or_else(|| until("/*", "*/")).or_else(raw);
+    found.or_else(|| quoted(text, '"')).or_else(|| character(text)).unwrap_or(0)
+}
+
+/// The length of what stands between two of these quotes, in which `\` takes the next along.
+fn quoted(text: &str, quote: char) -> Option<usize> {
+    let mut chars = text.strip_prefix(quote)?.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => drop(chars.next()),
+            c if c == quote => return Some(at + 2),
+            _ => {}
+        }
+    }
+    Some(text.len())
+}
+
+/// A character, which is not to be taken for a lifetime.
+fn character(text: &str) -> Option<usize> {
+    let mut chars = text.strip_prefix('\'')?.chars();
+    let is_one = chars.next()? == '\\' || chars.next()? == '\'';
+    is_one.then(|| quoted(text, '\''))?
 }
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
@@ -123,14 +225,39 @@ fn module_of(source: &Path, file: &Path) -> String {
 
 /// The top modules that a text names through `crate::`, in `use` lines or in full.
 fn imports(text: &str) -> Vec<String> {
-    let named = text.split("crate::").skip(1).flat_map(|rest| {
-        let end = if rest.starts_with('{') { '}' } else { ';' };
-        let list = rest.trim_start_matches('{').split(end).next().unwrap_or("");
-        let names: Vec<&str> =
-            if rest.starts_with('{') { list.split(',').collect() } else { vec![list] };
-        names.into_iter().map(|name| {
-            name.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
-        })
-    });
-    named.filter(|name| !name.is_empty()).collect()
+    let code = code(text);
+    let named =
+        code.match_indices("crate::").filter(|(at, _)| !code[..*at].ends_with(is_of_a_name));
+    named.flat_map(|(at, found)| heads(&code[at + found.len()..])).collect()
+}
+
+/// The first names of a path, of which there are several when it begins with a list.
+fn heads(path: &str) -> Vec<String> {
+    let Some(list) = path.strip_prefix('{') else {
+        return vec![head(path)];
+    };
+    let mut depth = 0;
+    let mut heads = vec![head(list)];
+    for (at, c) in list.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => heads.push(head(&list[at + 1..])),
+            _ => {}
+        }
+    }
+    // After the last comma of a list over several lines stands nothing.
+    heads.into_iter().filter(|head| !head.is_empty()).collect()
+}
+
+fn head(path: &str) -> String {
+    path.trim_start().chars().take_while(|c| is_of_a_name(*c) || *c == '*').collect()
+}
+
+#[test]
+fn every_way_to_write_an_import_is_seen() {
+    let text = "use crate::a::b;\nuse crate::{\n    c::{d, e::{f}},\n    g, // crate::x\n};\n\
+                use crate::h::{i, j};\nfn k(l: crate::m::N) { subcrate::o() }\nuse crate::*;\n";
+    assert_eq!(imports(text), ["a", "c", "g", "h", "m", "*"]);
 }

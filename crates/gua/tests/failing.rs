@@ -4,6 +4,8 @@ use std::fs;
 use std::io::Read;
 use std::process::Stdio;
 
+use serde_json::Value;
+
 use crate::machine::{Machine, Run, program, run};
 
 /// One sentence on stderr that names the trouble, a next step below it, nothing on stdout.
@@ -98,7 +100,8 @@ fn wrong_usage_is_refused_with_two() {
         &["stat", "--frob"][..],
         &["stat", "-i", "0"],
         &["stat", "-i", "soon"],
-        &["stat", "-P", "watts"],
+        &["stat", "-P=watts"],
+        &["stat", "-ip"],
         &["stat", "--color", "blue"],
         &["frobnicate"],
         &[],
@@ -114,6 +117,67 @@ fn wrong_usage_is_refused_with_two() {
         assert_clean_failure(&run, 2, &format!("there is no card `{id}` here\n"));
         assert!(run.stderr.contains("Choose from 0 to 1"), "{}", run.stderr);
     }
+}
+
+/// Trap: an empty view with exit 0 would read as a host without cards.
+#[test]
+fn a_driver_that_dies_before_the_look_is_a_failure() {
+    let machine = Machine::new(DYING);
+    let run = machine.gua(&["stat"]);
+    let error = "the NVIDIA kernel driver is not loaded";
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stdout.contains(&format!("\ndriver: {error}\n")), "{}", run.stdout);
+    assert!(!run.stdout.contains("no cards"), "{}", run.stdout);
+    assert!(run.stderr.starts_with(&format!("gua: cannot read the driver: {error}\n")), "{run:?}");
+    let run = Machine::new(DYING).gua(&["stat", "--json", "--id", "GPU-x"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let look: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(look["driver_error"], error);
+    assert_eq!(look["unknown"]["driver_version"], "driver_gone");
+}
+
+/// It starts, tells its version slowly, and is gone when the cards are asked.
+const DYING: &str = r#"
+[[card]]
+[[fault]]
+call = "nvmlSystemGetNVMLVersion"
+latency = "1500ms"
+[[fault]]
+call = "nvmlDeviceGetH*"
+code = "DRIVER_NOT_LOADED"
+from = "1s"
+[[fault]]
+call = "nvmlInit*"
+code = "DRIVER_NOT_LOADED"
+from = "1s"
+"#;
+
+#[test]
+fn a_host_root_that_is_none_is_refused() {
+    let machine = Machine::new("[[card]]\n");
+    let sentence = "the host root `/nowhere` is no host's /: it has no proc/stat\n";
+    for args in [&["stat", "--host-root", "/nowhere"][..], &["--host-root", "/nowhere", "doctor"]] {
+        assert_clean_failure(&machine.gua(args), 2, sentence);
+    }
+    let mut command = machine.command(&["stat"]);
+    command.env("GUA_HOST_ROOT", "/nowhere");
+    assert_clean_failure(&run(command), 2, sentence);
+    let mut command = program(&["version"]);
+    command.env("GUA_HOST_ROOT", "/nowhere");
+    assert_eq!(run(command).code, Some(0));
+}
+
+/// The id may be that of the card that does not say who it is.
+#[test]
+fn an_unknown_id_beside_an_unreadable_card_is_not_called_wrong() {
+    let machine = Machine::new(
+        "[[card]]\nuuid = \"GPU-a\"\n[[card]]\nuuid = \"GPU-b\"\n\
+         [[fault]]\ncall = \"nvmlDeviceGet*\"\ncard = 1\ncode = \"GPU_IS_LOST\"\n",
+    );
+    let sentence = "there is no card `GPU-b` among those that can be read; card 1 cannot be read\n";
+    assert_clean_failure(&machine.gua(&["stat", "--id", "GPU-b"]), 1, sentence);
+    assert_clean_failure(&machine.gua(&["stat", "--id", "2"]), 2, "there is no card `2` here\n");
+    assert_eq!(machine.gua(&["stat", "--id", "1"]).code, Some(0));
 }
 
 #[test]

@@ -64,9 +64,7 @@ impl Machine {
 
     /// Changes what the machine does from now on.
     pub fn becomes(&self, scenario: &str) {
-        let next = self.dir.path().join("next.toml");
-        fs::write(&next, scenario).unwrap();
-        fs::rename(next, &self.installed.scenario).unwrap();
+        self.installed.becomes(scenario).unwrap();
     }
 
     /// The program with these arguments, not yet started.

@@ -1,5 +1,7 @@
 //! The one way into every call: counted, refused before `nvmlInit`, faulty when the
-//! scenario says so.
+//! scenario says so, and never a panic for the caller.
+
+use std::panic::{self, AssertUnwindSafe};
 
 use scenario::state::Place;
 use scenario::{Card, Moment, Scenario};
@@ -103,13 +105,39 @@ pub fn device(
 
 /// Runs `nvmlInit` or one of its kin.
 pub fn init(name: &'static str) -> Code {
-    tally::write_at_exit();
-    tally::count(name);
-    let answer = library::machine_to_use().and_then(|machine| machine.admit(name, None));
-    answer.map(|_| library::begin_use()).into()
+    library::say_panics();
+    guarded(|| {
+        tally::write_at_exit();
+        tally::count(name);
+        let machine = library::machine_to_use()?;
+        machine.admit(name, None)?;
+        library::begin_use();
+        Ok(())
+    })
 }
 
 fn run(name: &'static str, body: impl FnOnce(&Machine) -> Answer) -> Code {
-    tally::count(name);
-    library::machine().and_then(|machine| body(&machine)).into()
+    guarded(|| {
+        tally::count(name);
+        body(&*library::machine()?)
+    })
+}
+
+/// A bug in here answers `UNKNOWN`: a panic must not cross into C, where it would end the
+/// caller. What the library shares is behind locks that survive it.
+fn guarded(body: impl FnOnce() -> Answer) -> Code {
+    panic::catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Code::UNKNOWN)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_stops_at_the_gate() {
+        let nothing: [Answer; 0] = [];
+        assert_eq!(guarded(|| nothing[nothing.len()]), Code::UNKNOWN);
+        assert_eq!(guarded(|| Err(Code::TIMEOUT)), Code::TIMEOUT);
+        assert_eq!(guarded(|| Ok(())), Code::SUCCESS);
+    }
 }

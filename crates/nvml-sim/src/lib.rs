@@ -24,14 +24,16 @@
 //! | `gate` | the one way into every call: counted, faulty when it should be |
 //! | `tally` | how often each function was called |
 //! | `handle` | device handles |
-//! | `pointer` | the caller's memory; the only unsafe code of the library |
+//! | `pointer` | the caller's memory; unsafe, as is the one `atexit` of `tally`, and nothing else |
 //! | `calls` | the functions themselves |
+//! | [`functions`] | their names, and scenarios that name others |
 //! | [`reported`] | how the driver puts what it reports |
 //! | [`install`] | the library, `nvidia-smi` and a pretend root in a directory |
-//! | [`skip`] | how a test says that it could not run |
+//! | [`skip`] | for the tests of this workspace: how one says that it could not run |
 
 pub mod abi;
 mod calls;
+pub mod functions;
 mod gate;
 mod handle;
 pub mod install;

@@ -1,14 +1,18 @@
 //! What the callers in one process share: the machine, and how often it was initialised.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::panic;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use scenario::parse;
+use scenario::Scenario;
+use scenario::parse::{self, Refused};
 
 use crate::abi::{Answer, Code};
+use crate::functions;
 use crate::machine::{self, Machine};
 use crate::tally;
 use crate::watch::Fingerprint;
@@ -32,8 +36,8 @@ static USES: AtomicU32 = AtomicU32::new(0);
 static PLAYING: RwLock<Option<Playing>> = RwLock::new(None);
 /// When the file was last looked at, in ns since [`epoch`].
 static LOOKED: AtomicU64 = AtomicU64::new(0);
-/// What was last said on standard error, so that it is said once.
-static SAID: Mutex<Option<String>> = Mutex::new(None);
+/// What was said on standard error, so that it is said once.
+static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// The machine to answer from; `UNINITIALIZED` before `nvmlInit`.
 pub fn machine() -> Answer<Arc<Machine>> {
@@ -80,7 +84,7 @@ fn load() -> Answer<Arc<Machine>> {
         return Err(Code::DRIVER_NOT_LOADED);
     };
     let seen = Fingerprint::of(&path).ok();
-    let scenario = parse::from_file(&path).map_err(|refused| {
+    let scenario = read(&path).map_err(|refused| {
         say(&refused.to_string());
         Code::UNKNOWN
     })?;
@@ -88,6 +92,18 @@ fn load() -> Answer<Arc<Machine>> {
     let machine = take_over(Machine::new(scenario, started));
     put(Playing { machine: Arc::clone(&machine), path, seen, started });
     Ok(machine)
+}
+
+/// Reads a scenario, with a warning for what it names that does not exist. That is not
+/// refused here: whoever plays it can no longer be asked.
+fn read(path: &Path) -> Result<Scenario, Refused> {
+    let file = path.display().to_string();
+    let text = parse::read(path)?;
+    let scenario = parse::from_str(&file, &text)?;
+    for unknown in functions::unknown(&file, &text) {
+        say(&format!("warning: {unknown}"));
+    }
+    Ok(scenario)
 }
 
 /// Reads the file again if it has changed. A file that is refused changes nothing.
@@ -103,7 +119,7 @@ fn look_again() {
     if found == seen || found.is_some_and(|found| found.is_empty()) {
         return;
     }
-    let machine = match parse::from_file(&path) {
+    let machine = match read(&path) {
         Ok(scenario) => Some(take_over(Machine::new(scenario, started))),
         Err(refused) => {
             say(&refused.to_string());
@@ -150,9 +166,20 @@ fn first_start() -> i64 {
 
 fn say(message: &str) {
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    if said.as_deref() != Some(message) {
+    if said.insert(message.to_owned()) {
         // Not `eprintln`, which panics when nobody reads standard error any more.
         let _ = writeln!(io::stderr(), "nvml-sim: {message}");
-        *said = Some(message.to_owned());
     }
+}
+
+/// Has a bug in here said once for each place, not with every call. The hook is that of
+/// the shared library's own runtime, which its caller does not share.
+pub fn say_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        panic::set_hook(Box::new(|bug| match bug.location() {
+            Some(place) => say(&format!("a bug at {place}: the call answers UNKNOWN")),
+            None => say("a bug: the call answers UNKNOWN"),
+        }));
+    });
 }

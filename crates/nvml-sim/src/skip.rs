@@ -1,4 +1,5 @@
-//! For tests that cannot run on a machine: they are counted as skipped, not taken for passed.
+//! For the tests of this workspace, and nothing else: one that cannot run is counted as
+//! skipped, not taken for passed.
 
 use std::env;
 use std::fs::OpenOptions;

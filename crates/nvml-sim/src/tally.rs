@@ -5,6 +5,7 @@ use std::env;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
+use std::panic;
 use std::sync::{Mutex, Once, PoisonError};
 
 static CALLS: Mutex<BTreeMap<&'static str, u64>> = Mutex::new(BTreeMap::new());
@@ -18,7 +19,8 @@ pub fn count(call: &'static str) {
 /// Has the counts written when the process ends.
 pub fn write_at_exit() {
     extern "C" fn at_exit() {
-        write();
+        // Nothing could be done about a panic here.
+        let _ = panic::catch_unwind(write);
     }
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -17,8 +17,8 @@ fn with_fault(fault: &str) -> String {
 fn hasty(machine: &Machine) -> Options {
     let patience = Patience {
         open: Duration::from_secs(5),
-        attach: Duration::from_millis(150),
-        card: Duration::from_millis(150),
+        attach: Duration::from_millis(500),
+        card: Duration::from_millis(500),
         look: Duration::from_secs(5),
     };
     Options { patience, ..machine.options() }
@@ -70,7 +70,7 @@ fn a_hung_card_hangs_nobody() {
 
 #[test]
 fn a_slow_card_is_read_again_once_it_answers() {
-    let slow = "call = \"nvmlDeviceGetMemoryInfo_v2\"\ncard = 0\nlatency = \"500ms\"\ntimes = 1";
+    let slow = "call = \"nvmlDeviceGetMemoryInfo_v2\"\ncard = 0\nlatency = \"1500ms\"\ntimes = 1";
     on(&with_fault(slow), |machine| {
         let mut prober = Prober::open(hasty(machine)).unwrap();
         assert_eq!(percent(&prober.look().cards[0]), Reading::Unknown(Why::TimedOut));
@@ -83,7 +83,8 @@ fn a_slow_card_is_read_again_once_it_answers() {
 /// Without persistence mode a card that sleeps is woken up by being asked for.
 #[test]
 fn a_card_that_takes_long_to_wake_up_is_waited_for() {
-    let slow = "call = \"nvmlDeviceGetHandleByIndex_v2\"\ncard = 0\nlatency = \"500ms\"\ntimes = 1";
+    let slow =
+        "call = \"nvmlDeviceGetHandleByIndex_v2\"\ncard = 0\nlatency = \"1500ms\"\ntimes = 1";
     on(&with_fault(slow), |machine| {
         let options = hasty(machine);
         let patience = Patience { attach: Duration::from_secs(20), ..options.patience };

@@ -80,9 +80,7 @@ impl Machine {
 
     /// Changes what the machine does from now on.
     pub fn becomes(&self, scenario: &str) {
-        let next = self.scenario.with_file_name("next.toml");
-        fs::write(&next, scenario).unwrap();
-        fs::rename(next, &self.scenario).unwrap();
+        install::replace_scenario(&self.scenario, scenario).unwrap();
     }
 }
 

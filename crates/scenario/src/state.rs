@@ -177,7 +177,7 @@ impl Scenario {
         let period = micros(self.samples.period);
         let newest = now.as_micros().div_euclid(period);
         (newest - i64::from(self.samples.capacity) + 1..=newest)
-            .map(|slot| Moment::from_micros(slot * period))
+            .map(|slot| Moment::from_micros(slot.saturating_mul(period)))
             .map(|at| Sample { at, value: value(at) })
             .collect()
     }
@@ -186,14 +186,15 @@ impl Scenario {
     #[must_use]
     pub fn newest_sample(&self, now: Moment) -> Moment {
         let period = micros(self.samples.period);
-        Moment::from_micros(now.as_micros().div_euclid(period) * period)
+        Moment::from_micros(now.as_micros().div_euclid(period).saturating_mul(period))
     }
 
     /// Bytes used by processes, seen or unseen, without the driver's reserve.
     #[must_use]
     pub fn memory_used_at(&self, place: Place<'_>, t: Moment) -> u64 {
         let held = self.processes_at(place, t).filter_map(|process| process.memory);
-        held.chain(once(place.unattributed())).sum::<u64>().min(place.memory_total())
+        let used = held.chain(once(place.unattributed())).fold(0, u64::saturating_add);
+        used.min(place.memory_total())
     }
 
     /// Watts at one moment.
@@ -298,6 +299,23 @@ mod tests {
         let machine = shared_card();
         let joules = |secs| machine.joules_at(&machine.cards[0], Moment::from_secs(secs));
         assert!((joules(20) - joules(10) - 10.0 * 200.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn nothing_overflows_at_the_ends_of_the_time_line_or_beyond_all_memory() {
+        let text = "[samples]\nperiod = \"1h\"\ncapacity = 100000\n[[card]]\n\
+                    unattributed = \"15EiB\"\n[[process]]\npid = 1\ncard = 0\n\
+                    memory = \"15EiB\"\n";
+        let machine = parse::from_str("huge.toml", text).unwrap();
+        let card = &machine.cards[0];
+        for t in [i64::MIN, 0, i64::MAX].map(Moment::from_micros) {
+            assert_eq!(machine.samples_at(t, |_| 0.0).len(), 100_000);
+            assert!(machine.newest_sample(t) <= t);
+            assert_eq!(machine.state_at(t).at, t);
+            assert!(machine.joules_at(card, t) >= 0.0);
+        }
+        let used = machine.memory_used_at(Place::card(card), Moment::ORIGIN);
+        assert_eq!(used, card.memory.total);
     }
 
     #[test]

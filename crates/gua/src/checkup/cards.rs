@@ -133,7 +133,7 @@ fn readability(card: &CardReport) -> String {
         text.push_str("; no fan");
     }
     if card.utilization_is_instant {
-        text.push_str("; utilization only of the last moment: the driver keeps no samples");
+        text.push_str("; utilization only of the last moment: the driver gave no samples");
     }
     if card.shares_host_memory {
         text.push_str("; it shares the host's memory");
@@ -175,13 +175,14 @@ const fn word(quantity: Quantity) -> &'static str {
 fn remedy(card: &CardReport, quantity: Quantity, why: Why) -> String {
     let index = card.place.index;
     let step = match (why, quantity) {
-        (Why::Lost, _) => {
+        (Why::Lost | Why::NeedsReset, _) => {
             return format!(
                 "See `dmesg | grep -i xid`; `nvidia-smi --gpu-reset -i {index}` or a reboot may \
                  bring it back."
             );
         }
         (Why::TimedOut, _) => "It hangs or is very slow: see `dmesg | grep -i xid`.",
+        (Why::NoTurn, _) => "Other cards hang or are very slow: mend those first.",
         (Why::NoPermission, _) => "If `sudo gua doctor` can read it, run gua as root.",
         (Why::DriverGone, _) => "The driver was unloaded or replaced: run `gua doctor` again.",
         (Why::NotSupported, Quantity::Utilization) if card.place.mig_slot.is_some() => {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use probe::proc::cmdline;
 use rustix::process::{Pid, test_kill_process};
 
+use crate::render::words::shell_word;
 use crate::report::checkup::{Check, DaemonFacts, Finding, Verdict};
 
 /// What the file leads to.
@@ -91,7 +92,7 @@ fn is_recorder(arguments: &[String]) -> bool {
 
 pub(super) fn facts(recorder: &Recorder) -> DaemonFacts {
     let (path, running, pid) = match recorder {
-        Recorder::Homeless => (None, Some(false), None),
+        Recorder::Homeless => (None, None, None),
         Recorder::None(path) | Recorder::Garbled(path) => (Some(path), Some(false), None),
         Recorder::Unreadable(path, _) => (Some(path), None, None),
         Recorder::Found(path, pid, process) => match process {
@@ -107,7 +108,8 @@ pub(super) fn judge(recorder: &Recorder) -> Finding {
     let finding = |verdict, detail: String| Finding::new(Check::Daemon, verdict, detail);
     let stale = |path: &Path, why: String| {
         let detail = format!("stale pid file {}: {why}; no recorder is running", path.display());
-        finding(Verdict::Warning, detail).next(format!("Remove it: `rm {}`", path.display()))
+        let path = shell_word(&path.display().to_string());
+        finding(Verdict::Warning, detail).next(format!("Remove it: `rm {path}`"))
     };
     match recorder {
         Recorder::Homeless => {
@@ -167,7 +169,7 @@ mod tests {
         let found = |process| Recorder::Found("/p".into(), 7, process);
         let error = || io::Error::from(io::ErrorKind::PermissionDenied);
         let cases = [
-            (Recorder::Homeless, Verdict::Skipped, Some(false)),
+            (Recorder::Homeless, Verdict::Skipped, None),
             (Recorder::None("/p".into()), Verdict::Ok, Some(false)),
             (Recorder::Unreadable("/p".into(), error()), Verdict::Warning, None),
             (Recorder::Garbled("/p".into()), Verdict::Warning, Some(false)),

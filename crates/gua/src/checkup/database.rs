@@ -18,6 +18,8 @@ const FULL_BYTES: u64 = 50 << 20;
 #[derive(Debug)]
 pub(super) struct Found {
     pub identity: Identity,
+    /// Where a link leads whose target is still to be made.
+    pub link_to: Option<PathBuf>,
     pub facts: DatabaseFacts,
 }
 
@@ -25,7 +27,12 @@ pub(super) struct Found {
 pub(super) fn gather(path: &Path) -> Found {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let identity = store::identify(&path);
-    let folder = nearest_folder(&path);
+    let link_to = link_to(&path).filter(|_| matches!(identity, Identity::Missing));
+    let folder = match &link_to {
+        // Folders are made at home, not where somebody's link leads.
+        Some(target) => target.parent().filter(|folder| folder.is_dir()).map(Path::to_owned),
+        None => nearest_folder(&path),
+    };
     let facts = DatabaseFacts {
         kind: kind(&identity),
         schema_version: match identity {
@@ -37,7 +44,15 @@ pub(super) fn gather(path: &Path) -> Found {
         writable: is_writable(&path, &identity, folder.as_deref()),
         path: path.display().to_string(),
     };
-    Found { identity, facts }
+    Found { identity, link_to, facts }
+}
+
+/// Where a link leads, through as many as there are; `None` where the path is no link.
+fn link_to(path: &Path) -> Option<PathBuf> {
+    // As many as the kernel follows.
+    const MOST_LINKS: usize = 40;
+    let follow = |path: &PathBuf| Some(path.parent()?.join(fs::read_link(path).ok()?));
+    std::iter::successors(Some(path.to_owned()), follow).take(MOST_LINKS).skip(1).last()
 }
 
 const fn kind(identity: &Identity) -> DatabaseKind {
@@ -90,7 +105,7 @@ pub(super) fn judge(found: Option<&Found>) -> Finding {
         _ => "none yet, can be made",
     };
     if !facts.writable {
-        return judge_closed(path, &found.identity);
+        return judge_closed(found);
     }
     judge_space(path, what, facts.free_bytes)
 }
@@ -121,13 +136,19 @@ fn judge_identity(path: &str, identity: &Identity) -> Option<Finding> {
 }
 
 /// A history that others write can still be read.
-fn judge_closed(path: &str, identity: &Identity) -> Finding {
-    match identity {
-        Identity::Ours { .. } | Identity::PythonGua => {
+fn judge_closed(found: &Found) -> Finding {
+    let path = &found.facts.path;
+    match (&found.identity, &found.link_to) {
+        (Identity::Ours { .. } | Identity::PythonGua, _) => {
             finding(Verdict::Warning, format!("{path}: this user may read it, not write it"))
                 .next("To record as this user, name another database with --db PATH.")
         }
-        _ => finding(Verdict::Error, format!("{path}: this user may not make it there"))
+        (_, Some(target)) => {
+            let detail = format!("{path}: a link to {}, which cannot be made", target.display());
+            finding(Verdict::Error, detail)
+                .next("Make the folder that it leads to, or name another database with --db PATH.")
+        }
+        (_, None) => finding(Verdict::Error, format!("{path}: this user may not make it there"))
             .next("Name a database in a folder of yours with --db PATH, or set GUA_HOME."),
     }
 }
@@ -164,7 +185,7 @@ mod tests {
             free_bytes: Some(20 << 30),
             writable: true,
         };
-        Found { identity, facts }
+        Found { identity, link_to: None, facts }
     }
 
     fn verdict(found: &Found) -> Verdict {
@@ -233,5 +254,23 @@ mod tests {
         assert_eq!(folder("c.db").as_deref(), Some(dir.path()));
         fs::write(dir.path().join("file"), "").unwrap();
         assert_eq!(folder("file/c.db"), None);
+    }
+
+    /// A link promises nothing of where it leads.
+    #[test]
+    fn a_link_can_be_followed_only_into_a_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::os::unix::fs::symlink("there/x.db", at("second")).unwrap();
+        std::os::unix::fs::symlink(at("second"), at("first")).unwrap();
+        assert_eq!(link_to(&at("first")), Some(at("there/x.db")));
+        assert_eq!(link_to(&at("none")), None);
+        let dangling = gather(&at("first"));
+        assert!(!dangling.facts.writable);
+        let finding = judge(Some(&dangling));
+        assert_eq!(finding.verdict, Verdict::Error);
+        assert!(finding.detail.contains("there/x.db, which cannot be made"), "{}", finding.detail);
+        fs::create_dir(at("there")).unwrap();
+        assert_eq!(verdict(&gather(&at("first"))), Verdict::Ok);
     }
 }

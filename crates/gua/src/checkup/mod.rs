@@ -59,11 +59,13 @@ impl Gathered {
     fn from(places: &Places) -> Self {
         let host = Host::new(places.machine.host_root.clone());
         let device_root = places.machine.host_root.as_deref().unwrap_or(Path::new("/"));
+        // Before the library: a thread that it leaves in the loader lets no other begin.
+        let smi = smi::gather(&places.search_path);
         let answer = nvml::gather(&places.machine);
         Self {
             system: system::gather(host.root()),
             devices: devices::gather(device_root),
-            smi: smi::gather(&places.search_path),
+            smi,
             cards: answer.iter().flat_map(|answer| &answer.cards).map(cards::report).collect(),
             processes: answer.as_ref().ok().map(|answer| processes::gather(host, &answer.cards)),
             answer,

@@ -19,7 +19,15 @@ pub(super) struct Seen {
     pub sees_all: bool,
     /// How `/proc` is hidden from this user, as it was mounted.
     pub hidden_by: Option<String>,
+    pub lists: Lists,
     pub counts: ProcessFacts,
+}
+
+/// Of how many cards the list of processes could be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Lists {
+    pub all: usize,
+    pub unread: usize,
 }
 
 /// Looks up every process that the driver lists.
@@ -32,6 +40,10 @@ pub(super) fn gather(mut host: Host, cards: &[CardLook]) -> Seen {
         has_proc: host.root().join("proc/stat").exists(),
         sees_all: host.sees_all_processes(),
         hidden_by: hidden_by(host.root()),
+        lists: Lists {
+            all: cards.len(),
+            unread: cards.iter().filter(|card| card.vitals.holders.unread.is_some()).count(),
+        },
         counts,
     }
 }
@@ -84,10 +96,10 @@ fn hidepid(mounts: &str, proc: &Path) -> Option<(String, Option<u32>)> {
 pub(super) fn judge(seen: &Seen) -> Finding {
     let warning = |detail| Finding::new(Check::Processes, Verdict::Warning, detail);
     let counts = &seen.counts;
-    let told = told(counts);
+    let told = told(counts, seen.lists);
     if !seen.has_proc {
         return warning(format!("there is no /proc below {}: {told}", seen.root.display()))
-            .next("Mount the host's / there, or leave --host-root and GUA_HOST_ROOT out.");
+            .next("Mount it: `mount -t proc proc /proc`.");
     }
     if !seen.sees_all {
         return warning(format!("in a container without the host's /proc: {told}")).next(
@@ -106,16 +118,19 @@ pub(super) fn judge(seen: &Seen) -> Finding {
         return warning(format!("{told}; the driver may count them by other numbers"))
             .next("In a container, name the host's root with --host-root.");
     }
+    if seen.lists.unread > 0 {
+        return warning(told).next("The lines of the cards say why, and what to do.");
+    }
     Finding::new(Check::Processes, Verdict::Ok, told)
 }
 
 /// How many can be named, and what is with the others.
-fn told(counts: &ProcessFacts) -> String {
+fn told(counts: &ProcessFacts, lists: Lists) -> String {
     let ProcessFacts { listed_count, named_count, .. } = counts;
-    if *listed_count == 0 {
-        return "no process is on a card now".to_owned();
-    }
     let mut told = match (listed_count, named_count) {
+        (0, _) if lists.unread == 0 => "no process is on a card now".to_owned(),
+        (0, _) if lists.unread == lists.all => return "no card's list could be read".to_owned(),
+        (0, _) => "no process is on the other cards".to_owned(),
         (1, 1) => "the one process on the cards can be named".to_owned(),
         (1, 0) => "the one process on the cards cannot be named".to_owned(),
         (2, 2) => "both processes on the cards can be named".to_owned(),
@@ -131,7 +146,11 @@ fn told(counts: &ProcessFacts) -> String {
     for (count, what) in others.into_iter().filter(|(count, _)| *count > 0) {
         told.push_str(&format!(", {count} {what}"));
     }
-    told
+    match lists.unread {
+        0 => told,
+        1 => format!("the list of 1 card could not be read; {told}"),
+        unread => format!("the lists of {unread} cards could not be read; {told}"),
+    }
 }
 
 #[cfg(test)]
@@ -161,7 +180,8 @@ mod tests {
     }
 
     fn seen(counts: ProcessFacts) -> Seen {
-        Seen { root: "/".into(), has_proc: true, sees_all: true, hidden_by: None, counts }
+        let lists = Lists { all: 2, unread: 0 };
+        Seen { root: "/".into(), has_proc: true, sees_all: true, hidden_by: None, lists, counts }
     }
 
     fn some() -> ProcessFacts {
@@ -178,6 +198,29 @@ mod tests {
             (none.verdict, none.detail.as_str()),
             (Verdict::Ok, "no process is on a card now")
         );
+    }
+
+    /// Trap: a denied list is unknown, not empty.
+    #[test]
+    fn a_list_that_could_not_be_read_is_not_an_empty_one() {
+        let with =
+            |unread, counts| judge(&Seen { lists: Lists { all: 2, unread }, ..seen(counts) });
+        let cases = [
+            (with(2, ProcessFacts::default()), "no card's list could be read"),
+            (
+                with(1, ProcessFacts::default()),
+                "the list of 1 card could not be read; no process is on the other cards",
+            ),
+            (
+                with(2, some()),
+                "the lists of 2 cards could not be read; 2 of 3 processes on the cards can be \
+                 named, 1 gone",
+            ),
+        ];
+        for (finding, detail) in cases {
+            assert_eq!((finding.verdict, finding.detail.as_str()), (Verdict::Warning, detail));
+            assert!(finding.next_step.is_some());
+        }
     }
 
     #[test]

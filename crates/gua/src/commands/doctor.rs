@@ -2,7 +2,6 @@
 
 use std::env;
 use std::io::{self, BufWriter, Write};
-use std::process::ExitCode;
 
 use crate::checkup::{self, Places};
 use crate::cli;
@@ -13,10 +12,10 @@ use crate::render::paint::Paint;
 use crate::render::{checkup as render, json};
 use crate::report::checkup::Checkup;
 
-pub(super) fn run(machine: &Machine, typed: &cli::Doctor) -> Result<ExitCode, Failure> {
+pub(super) fn run(machine: &Machine, typed: &cli::Doctor) -> Result<u8, Failure> {
     let checkup = checkup::examine(&places(machine, typed));
     show(&checkup, typed)?;
-    Ok(if checkup.ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if checkup.ready { 0 } else { 1 })
 }
 
 fn places(machine: &Machine, typed: &cli::Doctor) -> Places {

@@ -32,9 +32,21 @@ pub fn duration(seconds: f64) -> String {
 pub fn safe(name: &str) -> String {
     let is_safe = |c: char| {
         !c.is_control()
-            && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+            && !matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+            && !matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}')
     };
     name.chars().map(|c| if is_safe(c) { c } else { '?' }).collect()
+}
+
+/// A path as one word of a shell's command.
+#[must_use]
+pub fn shell_word(path: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
+    let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
+    if !path.is_empty() && path.chars().all(is_plain) {
+        return path;
+    }
+    format!("'{}'", path.replace('\'', r"'\''"))
 }
 
 /// How many columns a text takes.
@@ -91,7 +103,17 @@ mod tests {
     #[test]
     fn escape_codes_and_line_breaks_do_not_get_through() {
         assert_eq!(safe("py\x1b[2Jth\non\u{202e}"), "py?[2Jth?on?");
+        assert_eq!(safe("a\u{61c}b\u{200e}c\u{2066}d\u{feff}"), "a?b?c?d?");
         assert_eq!(safe("学習.py"), "学習.py");
+    }
+
+    #[test]
+    fn a_path_stays_one_word_in_a_shell() {
+        assert_eq!(shell_word("/home/ann/.gua/gua.pid"), "/home/ann/.gua/gua.pid");
+        assert_eq!(shell_word("/home/ann b/$x.pid"), "'/home/ann b/$x.pid'");
+        assert_eq!(shell_word("/it's"), r"'/it'\''s'");
+        assert_eq!(shell_word("-rf"), "./-rf");
+        assert_eq!(shell_word(""), "''");
     }
 
     proptest! {

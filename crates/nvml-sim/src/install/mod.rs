@@ -20,9 +20,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf, absolute};
 
-use scenario::parse::{self, Refused};
+use scenario::parse::Refused;
 
-use crate::machine;
+use crate::{functions, machine};
 
 /// Why nothing was installed.
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +82,7 @@ pub fn install_at(
     scenario: &Path,
     start_unix_micros: i64,
 ) -> Result<Installed, InstallError> {
-    let meant = parse::from_file(scenario)?;
+    let meant = functions::scenario_from_file(scenario)?;
     let dir = absolute(dir).at(dir)?;
     let installed = Installed {
         library: dir.join("lib/libnvidia-ml.so.1"),
@@ -111,6 +111,26 @@ impl Installed {
             ("GUA_HOST_ROOT", self.root.clone().into()),
         ]
     }
+
+    /// Changes what is played, as [`replace_scenario`] does. The pretend root, and which
+    /// functions the library has, stay as they were installed.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn becomes(&self, text: &str) -> io::Result<()> {
+        replace_scenario(&self.scenario, text)
+    }
+}
+
+/// Puts another text in the place of a scenario file in one step, so that nobody who is
+/// playing it reads half of one.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn replace_scenario(path: &Path, text: &str) -> io::Result<()> {
+    let next = path.with_added_extension("next");
+    fs::write(&next, text)?;
+    fs::rename(&next, path)
 }
 
 /// A directory followed by what a search path already has.

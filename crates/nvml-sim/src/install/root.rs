@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use scenario::model::Owner;
-use scenario::{Clock, Moment, Scenario};
+use scenario::{Moment, Scenario};
 
 use crate::install::process::{self, Entry};
 use crate::install::{At, InstallError};
@@ -16,14 +16,15 @@ const UP_BEFORE: i64 = 30 * 86_400;
 const MEMORY_KIB: u64 = 128 << 20;
 const CPUS: u32 = 32;
 
-/// Writes all of it, for a scenario that begins when the wall clock shows `start`.
+/// Writes all of it, for a scenario that begins when the wall clock shows `start`. The
+/// scenario's own origin and speed are the driver's clock: whoever reads `/proc` compares
+/// it with the wall clock.
 pub fn write(root: &Path, scenario: &Scenario, start: i64) -> Result<(), InstallError> {
-    let clock = Clock::new(&scenario.time, start);
-    let boot = boot_seconds(scenario, &clock);
-    for (name, text) in files(scenario, &clock, boot) {
+    let boot = boot_seconds(scenario, start);
+    for (name, text) in files(scenario, start, boot) {
         put(root, &name, &text)?;
     }
-    write_processes(&root.join("proc"), scenario, &clock, boot)
+    write_processes(&root.join("proc"), scenario, start, boot)
 }
 
 fn put(root: &Path, name: &str, text: &str) -> Result<(), InstallError> {
@@ -35,19 +36,20 @@ fn put(root: &Path, name: &str, text: &str) -> Result<(), InstallError> {
 }
 
 /// Earlier than any process of the scenario.
-fn boot_seconds(scenario: &Scenario, clock: &Clock) -> i64 {
+fn boot_seconds(scenario: &Scenario, start: i64) -> i64 {
     let begins = scenario.processes.iter().map(|process| process.begin);
     let earliest = begins.fold(Moment::ORIGIN, Moment::min);
-    clock.unix_micros(earliest).div_euclid(1_000_000) - UP_BEFORE
+    start.saturating_add(earliest.as_micros()).div_euclid(1_000_000) - UP_BEFORE
 }
 
 fn write_processes(
     proc: &Path,
     scenario: &Scenario,
-    clock: &Clock,
+    start: i64,
     boot: i64,
 ) -> Result<(), InstallError> {
-    let ticks = |at| (clock.unix_micros(at) - boot * 1_000_000) / 10_000;
+    let up = start.saturating_sub(boot.saturating_mul(1_000_000));
+    let ticks = |at: Moment| up.saturating_add(at.as_micros()) / 10_000;
     let init = Owner {
         user: Some("root".into()),
         uid: 0,
@@ -64,12 +66,12 @@ fn write_processes(
     Ok(())
 }
 
-fn files(scenario: &Scenario, clock: &Clock, boot: i64) -> Vec<(String, String)> {
-    let up = clock.unix_micros(Moment::ORIGIN) / 1_000_000 - boot;
+fn files(scenario: &Scenario, start: i64, boot: i64) -> Vec<(String, String)> {
+    let up = (start / 1_000_000).saturating_sub(boot);
     let driver = &scenario.driver.version;
     let mut files: Vec<(String, String)> = [
         ("proc/stat", kernel_stat(boot)),
-        ("proc/uptime", format!("{up}.00 {}.00\n", up * i64::from(CPUS))),
+        ("proc/uptime", format!("{up}.00 {}.00\n", up.saturating_mul(i64::from(CPUS)))),
         ("proc/meminfo", meminfo()),
         ("proc/sys/kernel/hostname", format!("{}\n", scenario.host_name)),
         ("proc/sys/kernel/osrelease", "6.8.0-45-generic\n".into()),

@@ -74,6 +74,30 @@ fn a_bad_scenario_is_refused_before_anything_happens() {
 }
 
 #[test]
+fn a_function_that_does_not_exist_is_refused() {
+    for (scenario, says) in [
+        (
+            "[[card]]\n[[fault]]\ncall = \"nvmlDeviceGetUtil\"\nhang = true\n",
+            "nvml-sim: lab.toml:3: `nvmlDeviceGetUtil` matches no NVML function\n",
+        ),
+        (
+            "[driver]\nlacks = [\"*_v3\", \"*_v33\"]\n",
+            "nvml-sim: lab.toml:2: `*_v33` matches no NVML function\n",
+        ),
+    ] {
+        for arguments in [
+            &["run", "lab.toml", "--", "true"][..],
+            &["check", "lab.toml"],
+            &["install", "there", "lab.toml"],
+        ] {
+            let (_dir, mut command) = in_lab(scenario);
+            let output = command.args(arguments).output().unwrap();
+            assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(2), says));
+        }
+    }
+}
+
+#[test]
 fn a_good_scenario_is_summed_up() {
     let (_dir, mut command) =
         in_lab("[[card]]\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GiB\"\n");

@@ -90,6 +90,29 @@ fn boot_time_and_start_time_add_up_to_the_scenarios_begin() {
 }
 
 #[test]
+fn a_drivers_clock_of_its_own_does_not_move_the_hosts() {
+    let begins = |time: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        let scenario = dir.path().join("lab.toml");
+        fs::write(&scenario, format!("{time}{}", lab())).unwrap();
+        let root = install_at(dir.path(), &scenario, START).unwrap().root;
+        ["proc/stat", "proc/uptime", "proc/4242/stat"].map(|name| read(&root, name))
+    };
+    let time = "time = { origin = \"2001-01-01T00:00:00Z\", speed = 60 }\n";
+    assert_eq!(begins(time), begins(""));
+}
+
+#[test]
+fn a_process_may_begin_a_century_ago() {
+    let dir = tempfile::tempdir().unwrap();
+    let scenario = dir.path().join("old.toml");
+    fs::write(&scenario, lab().replace("-1h30m", "-100years")).unwrap();
+    for start in [START, 0] {
+        install_at(dir.path(), &scenario, start).unwrap();
+    }
+}
+
+#[test]
 fn the_driver_lists_what_the_host_no_longer_has() {
     let (_dir, root) = installed();
     let mut pids: Vec<u32> = fs::read_dir(root.join("proc"))

@@ -36,6 +36,20 @@ fn a_card_that_vanished_from_the_file_is_lost_until_it_is_back() {
 }
 
 #[test]
+fn a_function_that_does_not_exist_is_warned_of_once_and_the_rest_is_played() {
+    let played = play!("[[card]]\n", |stage| {
+        let nvml = stage.nvml();
+        let fault = "[[fault]]\ncall = \"nvmlInitt\"\nhang = true\n";
+        stage.replace_scenario(&format!("[[card]]\n[[card]]\n{fault}"));
+        until("the second card", || (nvml.device_count().unwrap() == 2).then_some(()));
+        stage.replace_scenario(&format!("[[card]]\n[[card]]\n{fault}[[card]]\n"));
+        until("the third card", || (nvml.device_count().unwrap() == 3).then_some(()));
+    });
+    let said = "scenario.toml:4: `nvmlInitt` matches no NVML function";
+    assert_eq!(played.stderr.matches(said).count(), 1, "{}", played.stderr);
+}
+
+#[test]
 fn a_refused_change_is_said_once_and_changes_nothing() {
     let played = play!("[[card]]\n", |stage| {
         let nvml = stage.nvml();

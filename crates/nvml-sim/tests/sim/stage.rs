@@ -56,9 +56,7 @@ impl Stage {
 
     /// Puts another scenario in the place of the one that is played, in one step.
     pub fn replace_scenario(&self, text: &str) {
-        let new = self.scenario.with_extension("new");
-        fs::write(&new, text).unwrap();
-        fs::rename(&new, &self.scenario).unwrap();
+        install::replace_scenario(&self.scenario, text).unwrap();
     }
 }
 

@@ -28,6 +28,6 @@ mod utilization;
 
 pub use error::OpenError;
 pub use library::{DEFAULT_LIBRARY, DriverFacts};
-pub use prober::{Look, Options, Patience, Prober};
+pub use prober::{Look, Options, Patience, Prober, is_left_in_the_loader};
 pub use raw::exit_at_once;
 pub use unit::Wants;

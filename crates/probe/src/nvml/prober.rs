@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,6 +17,16 @@ use crate::reading::{Reading, Why};
 
 /// How far apart the first two readings of hardware counters are.
 const BETWEEN_COUNTERS: Duration = Duration::from_millis(200);
+
+/// How many threads are opening a library now.
+static IN_THE_LOADER: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a thread that was given up may still hold the loader's lock. No thread can be
+/// started then, and the process does not end by itself: see [`super::exit_at_once`].
+#[must_use]
+pub fn is_left_in_the_loader() -> bool {
+    IN_THE_LOADER.load(Ordering::SeqCst) > 0
+}
 
 /// What to open and how.
 #[derive(Debug, Clone)]
@@ -234,7 +245,12 @@ impl Prober {
         let library = self.options.library.clone();
         let opener = thread::Builder::new().name("nvml-open".into());
         // Without a thread the channel closes, which `ensure_open` reports.
-        let _ = opener.spawn(move || tell.send(library::open(library.as_ref())));
+        let _ = opener.spawn(move || {
+            IN_THE_LOADER.fetch_add(1, Ordering::SeqCst);
+            let opened = library::open(library.as_ref());
+            IN_THE_LOADER.fetch_sub(1, Ordering::SeqCst);
+            tell.send(opened)
+        });
         answer
     }
 

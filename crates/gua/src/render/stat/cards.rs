@@ -12,10 +12,11 @@ use crate::report::now::Card;
 const SHORTEST_NAME: usize = 12;
 
 /// The columns in their order.
-const ALIGNS: [Align; 9] = [
+const ALIGNS: [Align; 10] = [
     Align::Left,
     Align::Left,
     Align::Left,
+    Align::Right,
     Align::Right,
     Align::Right,
     Align::Right,
@@ -27,10 +28,11 @@ const NAME: usize = 1;
 const TEMPERATURE: usize = 4;
 const FAN: usize = 5;
 const CODEC: usize = 6;
-const POWER: usize = 7;
+const CLOCKS: usize = 7;
+const POWER: usize = 8;
 
 /// What a narrow screen leaves out, first things first.
-const DISPENSABLE: [usize; 4] = [CODEC, FAN, POWER, TEMPERATURE];
+const DISPENSABLE: [usize; 5] = [CLOCKS, CODEC, FAN, POWER, TEMPERATURE];
 
 /// All cards' lines, with columns that fit the screen.
 pub(super) struct Cards {
@@ -74,21 +76,46 @@ fn squeeze(columns: &mut [Column], most: usize) {
 }
 
 fn row(card: &Card, view: &View) -> Vec<Cell> {
-    let index = match card.mig_slot {
-        Some(slot) => format!("[{}:{slot}]", card.index),
-        None => format!("[{}]", card.index),
+    let identity = &card.identity;
+    let index = match identity.mig_slot {
+        Some(slot) => format!("[{}:{slot}]", identity.index),
+        None => format!("[{}]", identity.index),
     };
-    let name = card.name.as_deref().map_or_else(|| "?".to_owned(), |name| safe(card_name(name)));
-    vec![
+    let name = identity.name.as_deref().map_or_else(|| "?".into(), |name| safe(card_name(name)));
+    let mut row = vec![
         Cell::plain(index),
         Cell::plain(name),
         Cell::new(card.state, state_ink(card.state)),
         Cell::plain(work(card)),
-        Cell::plain(card.temperature_celsius.map_or_else(String::new, |t| format!("{t} °C"))),
-        Cell::plain(if view.fan { fan(card) } else { String::new() }),
-        Cell::plain(if view.codec { codec(card) } else { String::new() }),
-        Cell::plain(power(card, view.power)),
-        Cell::plain(memory(card)),
+    ];
+    // Of a card that tells nothing, one remark says so, not a question mark in each column.
+    if !is_dark(card) {
+        row.extend(figures(card, view).map(Cell::plain));
+    }
+    row
+}
+
+/// Whether nothing at all could be read of it.
+pub(super) fn is_dark(card: &Card) -> bool {
+    card.work.utilization_percent.is_none()
+        && card.memory.memory_used_bytes.is_none()
+        && card.sensors.temperature_celsius.is_none()
+        && card.sensors.power_watts.is_none()
+        && !card.holders_complete
+        && card.holders.is_empty()
+}
+
+fn figures(card: &Card, view: &View) -> [String; 6] {
+    let when = |is_wanted, figure: fn(&Card) -> String| {
+        if is_wanted { figure(card) } else { String::new() }
+    };
+    [
+        temperature(card),
+        when(view.fan, fan),
+        when(view.codec, codec),
+        when(view.clocks, clocks),
+        power(card, view.power),
+        memory(card),
     ]
 }
 
@@ -102,48 +129,71 @@ fn state_ink(state: &str) -> Ink {
 }
 
 fn work(card: &Card) -> String {
-    match card.utilization_percent {
+    match card.work.utilization_percent {
         Some(percent) => {
-            let mark = if card.utilization_basis == Some("instant") { "~" } else { "" };
+            let mark = if card.work.utilization_basis == Some("instant") { "~" } else { "" };
             format!("{mark}{percent:.0} %")
         }
         None => "–".to_owned(),
     }
 }
 
+/// A figure, or the mark of one that the card has and that could not be read; `None` for
+/// what it does not have.
+fn figure(card: &Card, field: &str, value: Option<f64>) -> Option<String> {
+    match (value, card.unknown.why(field)) {
+        (Some(value), _) => Some(format!("{value:.0}")),
+        (None, Some(Why::NotSupported | Why::NotAsked)) => None,
+        (None, _) => Some("?".to_owned()),
+    }
+}
+
+/// Two figures that stand together; nothing where the card has neither.
+fn pair(one: Option<String>, other: Option<String>) -> Option<String> {
+    let is_there = one.is_some() || other.is_some();
+    let shown = |figure: Option<String>| figure.unwrap_or_else(|| "?".to_owned());
+    is_there.then(|| format!("{}/{}", shown(one), shown(other)))
+}
+
+fn temperature(card: &Card) -> String {
+    let degrees = card.sensors.temperature_celsius.map(f64::from);
+    let shown = figure(card, "temperature_celsius", degrees);
+    shown.map_or_else(String::new, |degrees| format!("{degrees} °C"))
+}
+
 fn fan(card: &Card) -> String {
-    match card.fan_percent {
-        Some(percent) => format!("fan {percent:.0} %"),
-        None if card.unknown.get("fan_percent") == Some(&Why::NotSupported.slug()) => {
-            "no fan".into()
-        }
-        None => String::new(),
+    match figure(card, "fan_percent", card.sensors.fan_percent) {
+        Some(percent) => format!("fan {percent} %"),
+        None => "no fan".to_owned(),
     }
 }
 
 fn codec(card: &Card) -> String {
-    match (card.encoder_percent, card.decoder_percent) {
-        (Some(encoder), Some(decoder)) => format!("enc/dec {encoder:.0}/{decoder:.0} %"),
-        _ => String::new(),
-    }
+    let encoder = figure(card, "encoder_percent", card.sensors.encoder_percent);
+    let decoder = figure(card, "decoder_percent", card.sensors.decoder_percent);
+    pair(encoder, decoder).map_or_else(String::new, |both| format!("enc/dec {both} %"))
+}
+
+/// Of the SMs and of the memory.
+fn clocks(card: &Card) -> String {
+    let of_sms = figure(card, "sm_clock_mhz", card.sensors.sm_clock_mhz.map(f64::from));
+    let of_memory = figure(card, "memory_clock_mhz", card.sensors.memory_clock_mhz.map(f64::from));
+    pair(of_sms, of_memory).map_or_else(String::new, |both| format!("{both} MHz"))
 }
 
 fn power(card: &Card, which: Power) -> String {
-    let (draw, limit) = (card.power_watts, card.power_limit_watts);
-    if draw.is_none() && limit.is_none() {
-        return String::new();
-    }
-    let shown = |watts: Option<f64>| watts.map_or_else(|| "?".to_owned(), |w| format!("{w:.0}"));
-    match which {
-        Power::Draw => format!("{} W", shown(draw)),
-        Power::Limit => format!("limit {} W", shown(limit)),
-        Power::Both => format!("{}/{} W", shown(draw), shown(limit)),
-    }
+    let draw = || figure(card, "power_watts", card.sensors.power_watts);
+    let limit = || figure(card, "power_limit_watts", card.sensors.power_limit_watts);
+    let shown = match which {
+        Power::Draw => draw(),
+        Power::Limit => limit().map(|watts| format!("limit {watts}")),
+        Power::Both => pair(draw(), limit()),
+    };
+    shown.map_or_else(String::new, |watts| format!("{watts} W"))
 }
 
 fn memory(card: &Card) -> String {
-    match (card.memory_used_bytes, card.memory_total_bytes) {
-        (Some(used), Some(total)) => format!("{}/{} GiB", gib(used), gib(total)),
-        _ => String::new(),
-    }
+    let shown = |bytes: Option<u64>| bytes.map_or_else(|| "?".to_owned(), gib);
+    let memory = &card.memory;
+    format!("{}/{} GiB", shown(memory.memory_used_bytes), shown(memory.memory_total_bytes))
 }

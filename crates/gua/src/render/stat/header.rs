@@ -40,6 +40,7 @@ fn parts(now: &Now, with_driver: bool) -> Vec<Cell> {
         parts.push(Cell::plain(format!("driver {}", safe(version))));
     }
     parts.push(Cell::plain(match now.cards.len() {
+        0 if now.driver_error.is_some() => "cards unknown".to_owned(),
         0 => "no cards".to_owned(),
         1 => "1 card:".to_owned(),
         many => format!("{many} cards:"),

@@ -1,6 +1,7 @@
 //! Who holds a card: a row a holder, and a remark where something is not known.
 
 use super::View;
+use super::cards::is_dark;
 use crate::render::paint::Ink;
 use crate::render::table::{self, Align, Cell, Column, Line};
 use crate::render::words::{duration, gib, safe, width};
@@ -134,19 +135,38 @@ fn absence(presence: &str) -> &'static str {
 }
 
 fn remarks(card: &Card) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if let Some(reason) = &card.state_reason {
-        remarks.push(format!("not judged: {reason}"));
+    let mut remarks = unreadable(card);
+    if let Some(reason) = &card.state_reason
+        && !remarks.iter().any(|remark| remark.ends_with(reason))
+    {
+        remarks.insert(0, format!("not judged: {reason}"));
     }
-    if !card.holders_complete && card.state != "unknown" {
-        let why = card.unknown.get("holders").copied().unwrap_or("unknown").replace('_', " ");
-        remarks.push(format!("holders not readable: {why}"));
-    }
-    if let Some(bytes) = card.memory_unattributed_bytes.filter(|bytes| *bytes > WORTH_A_REMARK) {
-        remarks.push(format!("{} GiB held by no visible process", gib(bytes)));
-    }
-    if card.memory_source == Some("system") {
+    remarks.extend(unattributed(card));
+    if card.memory.memory_source == Some("system") {
         remarks.push("shares the host's memory".to_owned());
     }
     remarks
+}
+
+/// What a card does not tell that it should; of one that tells nothing, the state says it.
+fn unreadable(card: &Card) -> Vec<String> {
+    if is_dark(card) {
+        return Vec::new();
+    }
+    let fields = [("memory_used_bytes", "memory"), ("holders", "holders")];
+    let why = |(field, word)| Some(format!("{word} not readable: {}", card.unknown.why(field)?));
+    fields.into_iter().filter_map(why).collect()
+}
+
+/// Memory of nobody visible, as far as it can be told from the driver's own reserve.
+fn unattributed(card: &Card) -> Option<String> {
+    let bytes = card.memory.memory_unattributed_bytes.filter(|bytes| *bytes > WORTH_A_REMARK)?;
+    match (card.memory.memory_reserved_bytes, card.state) {
+        (Some(_), _) => Some(format!("{} GiB held by no visible process", gib(bytes))),
+        (None, "free") => None,
+        (None, _) => Some(format!(
+            "{} GiB of no visible process, the driver's reserve among them",
+            gib(bytes)
+        )),
+    }
 }

@@ -26,6 +26,7 @@ pub struct View {
     pub full_command: bool,
     pub fan: bool,
     pub codec: bool,
+    pub clocks: bool,
     pub power: Power,
 }
 
@@ -65,11 +66,31 @@ pub fn lines(now: &Now, view: &View) -> Vec<String> {
         lines.push(single(&Cell::new(format!("driver: {error}"), Ink::Bad), view));
     }
     lines.extend(body(now, view));
-    if now.cards.iter().any(|card| card.utilization_basis == Some("instant")) {
-        let legend = "~ the last moment only: the driver keeps no samples for this card";
-        lines.push(single(&Cell::new(legend, Ink::Quiet), view));
+    if now.cards.iter().any(|card| card.work.utilization_basis == Some("instant")) {
+        lines.push(single(&Cell::new("~ the value of the last moment only", Ink::Quiet), view));
     }
     lines
+}
+
+/// The view on a screen of so many rows.
+#[must_use]
+pub fn lines_within(rows: usize, now: &Now, view: &View) -> Vec<String> {
+    let (mut lines, rest) = fold(lines(now, view), rows);
+    if rest > 0 {
+        let more = Cell::new(format!("… {rest} more lines"), Ink::Quiet);
+        lines.push(single(&more, view));
+    }
+    lines
+}
+
+/// As many lines as leave a row for the number of the others, where there are others.
+fn fold(mut lines: Vec<String>, rows: usize) -> (Vec<String>, usize) {
+    let all = lines.len();
+    if all > rows {
+        lines.truncate(rows.saturating_sub(1));
+    }
+    let rest = all - lines.len();
+    (lines, rest)
 }
 
 /// Cards with their holders: beside them where the screen is wide enough, else below.
@@ -101,4 +122,22 @@ fn single(cell: &Cell, view: &View) -> String {
     let mut line = Line::default();
     line.put(0, cell, view.most(), view.paint);
     line.text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_the_screen_is_counted() {
+        let fold = |count, rows| {
+            let (lines, rest) = fold(vec![String::new(); count], rows);
+            (lines.len(), rest)
+        };
+        assert_eq!(fold(5, 5), (5, 0));
+        assert_eq!(fold(6, 5), (4, 2));
+        assert_eq!(fold(40, 5), (4, 36));
+        assert_eq!(fold(3, 0), (0, 3));
+        assert_eq!(fold(0, 0), (0, 0));
+    }
 }

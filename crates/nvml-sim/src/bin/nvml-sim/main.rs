@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use nvidia_ml::abi::layout;
+use nvidia_ml::functions;
 use nvidia_ml::install::{self, InstallError};
 use scenario::Scenario;
 
@@ -77,7 +78,7 @@ fn run(command: &Command) -> Result<ExitCode, InstallError> {
         Command::Run { scenario, command } => return run::run(scenario, command),
         Command::Install { dir, scenario } => install_and_tell(dir, scenario)?,
         Command::Check { scenario } => {
-            let meant = scenario::parse::from_file(scenario)?;
+            let meant = functions::scenario_from_file(scenario)?;
             println!("{}: {}", scenario.display(), summary(&meant));
         }
         Command::Abi => print!("{}", layout::lines()),

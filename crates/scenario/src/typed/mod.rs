@@ -1,17 +1,17 @@
 //! What a scenario file says, as it was typed. [`crate::parse`] turns it into what is meant.
 
+mod load;
+
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use serde::de::{
-    self, Deserialize, Deserializer, MapAccess, Visitor, value::MapAccessDeserializer,
-};
+use serde::de::{self, Deserialize, Deserializer, Visitor};
 use toml::Spanned;
 
 use crate::fault::NvmlCode;
-use crate::load::{Load, Shape};
+use crate::load::Load;
 use crate::model::Kind;
 use crate::moment::Moment;
 
@@ -56,7 +56,7 @@ pub struct Driver {
     pub version: String,
     pub nvml_version: String,
     pub cuda: Spanned<String>,
-    pub lacks: Vec<String>,
+    pub lacks: Vec<Spanned<String>>,
 }
 
 impl Default for Driver {
@@ -81,14 +81,14 @@ pub struct Time {
 #[serde(deny_unknown_fields, default)]
 pub struct Samples {
     pub period: Spanned<Span>,
-    pub capacity: u32,
+    pub capacity: Spanned<u32>,
 }
 
 impl Default for Samples {
     /// A sixth of a second and 100 entries: what data-centre cards have been seen to keep.
     fn default() -> Self {
         let period = Span(Duration::from_micros(166_667));
-        Self { period: Spanned::new(0..0, period), capacity: 100 }
+        Self { period: Spanned::new(0..0, period), capacity: Spanned::new(0..0, 100) }
     }
 }
 
@@ -115,7 +115,7 @@ pub struct Card {
     pub temperature: Option<Ends>,
     pub sm_clock: Option<Ends>,
     pub memory_clock: Option<Ends>,
-    pub fan: Option<u32>,
+    pub fan: Option<Spanned<u32>>,
     #[serde(default = "yes")]
     pub persistence: bool,
     pub compute_capability: Option<Spanned<String>>,
@@ -141,16 +141,16 @@ fn yes() -> bool {
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Power {
-    pub idle: f64,
-    pub full: f64,
-    pub limit: Option<f64>,
+    pub idle: Quantity,
+    pub full: Quantity,
+    pub limit: Option<Quantity>,
 }
 
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ends {
-    pub idle: f64,
-    pub full: f64,
+    pub idle: Quantity,
+    pub full: Quantity,
 }
 
 #[derive(Debug, serde::Deserialize)]
@@ -178,7 +178,7 @@ pub struct Process {
     pub sm: Option<Load>,
     pub begin: Option<Offset>,
     pub end: Option<Offset>,
-    pub user: Option<String>,
+    pub user: Option<Spanned<String>>,
     pub uid: Option<u32>,
     pub program: Option<String>,
     pub command: Option<Vec<String>>,
@@ -190,13 +190,13 @@ pub struct Process {
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    pub call: String,
+    pub call: Spanned<String>,
     pub card: Option<CardRef>,
     pub slot: Option<u32>,
     pub code: Option<Code>,
     pub from: Option<Offset>,
-    pub to: Option<Offset>,
-    pub times: Option<u32>,
+    pub to: Option<Spanned<Offset>>,
+    pub times: Option<Spanned<u32>>,
     pub latency: Option<Span>,
     #[serde(default)]
     pub hang: bool,
@@ -229,6 +229,9 @@ impl fmt::Display for CardRef {
     }
 }
 
+/// The longest time that a scenario can speak of: what a [`Moment`] holds exactly.
+const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
+
 /// A length of time, typed as `167ms` or `1h30m`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span(pub Duration);
@@ -236,6 +239,10 @@ pub struct Span(pub Duration);
 /// A moment relative to the origin, typed as `90s` or `-5h12m`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offset(pub Moment);
+
+/// Watts, degrees or MHz.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quantity(pub f64);
 
 /// A number of bytes, typed as `80GiB` or `500MB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -256,9 +263,13 @@ pub struct Code(pub NvmlCode);
 impl FromStr for Span {
     type Err = String;
     fn from_str(typed: &str) -> Result<Self, String> {
-        humantime::parse_duration(typed)
-            .map(Self)
-            .map_err(|_| format!("`{typed}` is not a duration; expected one like 500ms or 1h30m"))
+        let span = humantime::parse_duration(typed).map_err(|_| {
+            format!("`{typed}` is not a duration; expected one like 500ms or 1h30m")
+        })?;
+        if span > CENTURY {
+            return Err(format!("`{typed}` is too long; expected at most 100 years"));
+        }
+        Ok(Self(span))
     }
 }
 
@@ -322,6 +333,16 @@ macro_rules! deserialize_from_str {
 
 deserialize_from_str!(Span, Offset, Size, MemoryHeld, Kinds);
 
+impl<'de> Deserialize<'de> for Quantity {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = f64::deserialize(from)?;
+        if value.is_finite() && value >= 0.0 {
+            return Ok(Self(value));
+        }
+        Err(de::Error::custom(format!("{value} cannot be; expected a number from 0 up")))
+    }
+}
+
 impl<'de> Deserialize<'de> for Code {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct CodeVisitor;
@@ -334,7 +355,13 @@ impl<'de> Deserialize<'de> for Code {
             }
 
             fn visit_i64<E: de::Error>(self, code: i64) -> Result<Code, E> {
-                u32::try_from(code).map(|code| Code(NvmlCode(code))).map_err(E::custom)
+                u32::try_from(code).map(|code| Code(NvmlCode(code))).map_err(|_| {
+                    E::custom(format!(
+                        "{code} is not an NVML code; expected a name like GPU_IS_LOST or a \
+                         number from 0 to {}",
+                        u32::MAX
+                    ))
+                })
             }
 
             fn visit_str<E: de::Error>(self, name: &str) -> Result<Code, E> {
@@ -344,122 +371,4 @@ impl<'de> Deserialize<'de> for Code {
 
         from.deserialize_any(CodeVisitor)
     }
-}
-
-impl<'de> Deserialize<'de> for Load {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct LoadVisitor;
-
-        impl<'de> Visitor<'de> for LoadVisitor {
-            type Value = Load;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "a percentage, or a table with `constant`, with `duty` and `period`, \
-                     with `from`, `to` and `end`, or with `points`",
-                )
-            }
-
-            #[expect(clippy::cast_precision_loss, reason = "refused above 100 anyway")]
-            fn visit_i64<E: de::Error>(self, percent: i64) -> Result<Load, E> {
-                self.visit_f64(percent as f64)
-            }
-
-            fn visit_f64<E: de::Error>(self, percent: f64) -> Result<Load, E> {
-                percentage(percent).map(Load::constant).map_err(E::custom)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Load, A::Error> {
-                let table = LoadTable::deserialize(MapAccessDeserializer::new(map))?;
-                table.meant().map_err(de::Error::custom)
-            }
-        }
-
-        from.deserialize_any(LoadVisitor)
-    }
-}
-
-/// All keys that a load's table may have; which of them are there tells its shape.
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct LoadTable {
-    noise: f64,
-    constant: Option<f64>,
-    duty: Option<f64>,
-    period: Option<Span>,
-    high: Option<f64>,
-    low: Option<f64>,
-    phase: Option<Span>,
-    from: Option<f64>,
-    to: Option<f64>,
-    begin: Option<Offset>,
-    end: Option<Offset>,
-    points: Option<Vec<(Offset, f64)>>,
-    repeat: Option<Span>,
-}
-
-impl LoadTable {
-    fn meant(self) -> Result<Load, String> {
-        percentage(self.noise)?;
-        let noise = self.noise;
-        let shape = match self {
-            Self { constant: Some(percent), .. } => Shape::Constant(percentage(percent)?),
-            Self { duty: Some(duty), period, high, low, phase, .. } => Shape::Duty {
-                duty: percentage(duty)?,
-                period: positive("period", period.ok_or("a duty cycle needs a `period`")?)?,
-                high: percentage(high.unwrap_or(100.0))?,
-                low: percentage(low.unwrap_or(0.0))?,
-                phase: phase.map_or(Duration::ZERO, |phase| phase.0),
-            },
-            Self { from: Some(from), to: Some(to), begin, end: Some(end), .. } => {
-                ramp(from, to, begin, end)?
-            }
-            Self { points: Some(points), repeat, .. } => steps(&points, repeat)?,
-            _ => {
-                return Err(
-                    "a load needs `constant`, or `duty` and `period`, or `from`, `to` and \
-                            `end`, or `points`"
-                        .into(),
-                );
-            }
-        };
-        Ok(Load { shape, noise })
-    }
-}
-
-fn ramp(from: f64, to: f64, begin: Option<Offset>, end: Offset) -> Result<Shape, String> {
-    let begin = begin.map_or(Moment::ORIGIN, |begin| begin.0);
-    if end.0 <= begin {
-        return Err("a ramp must end after it begins".into());
-    }
-    Ok(Shape::Ramp { from: percentage(from)?, to: percentage(to)?, begin, end: end.0 })
-}
-
-fn steps(points: &[(Offset, f64)], repeat: Option<Span>) -> Result<Shape, String> {
-    let points = points
-        .iter()
-        .map(|(at, value)| Ok((at.0, percentage(*value)?)))
-        .collect::<Result<Vec<_>, String>>()?;
-    if points.is_empty() {
-        return Err("`points` is empty; expected pairs like [\"10s\", 80]".into());
-    }
-    if !points.is_sorted_by(|a, b| a.0 < b.0) {
-        return Err("`points` must be in the order of time, each later than the one before".into());
-    }
-    let repeat = repeat.map(|repeat| positive("repeat", repeat)).transpose()?;
-    Ok(Shape::Points { points, repeat })
-}
-
-fn percentage(value: f64) -> Result<f64, String> {
-    if (0.0..=100.0).contains(&value) {
-        return Ok(value);
-    }
-    Err(format!("{value} is not a percentage; expected 0 to 100"))
-}
-
-fn positive(key: &str, span: Span) -> Result<Duration, String> {
-    if span.0.as_micros() == 0 {
-        return Err(format!("`{key}` must be longer than zero"));
-    }
-    Ok(span.0)
 }

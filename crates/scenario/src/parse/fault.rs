@@ -1,0 +1,76 @@
+//! The faults of a scenario.
+
+use std::ops::Range as Bytes;
+
+use toml::Spanned;
+use wildmatch::WildMatch;
+
+use crate::fault::{Effect, Fault};
+use crate::model::Card;
+use crate::moment::Moment;
+use crate::parse::{Wrong, card, wrong};
+use crate::typed;
+
+pub fn fault(spanned: Spanned<typed::Fault>, cards: &[Card]) -> Result<Fault, Wrong> {
+    let span = spanned.span();
+    let typed = spanned.into_inner();
+    Ok(Fault {
+        call: WildMatch::new(typed.call.get_ref()),
+        card: struck_card(&typed, cards, &span)?,
+        from: typed.from.map(|from| from.0),
+        to: end(&typed)?,
+        times: times(&typed)?,
+        latency: typed.latency.map(|latency| latency.0),
+        effect: effect(&typed, span)?,
+    })
+}
+
+fn effect(typed: &typed::Fault, span: Bytes<usize>) -> Result<Option<Effect>, Wrong> {
+    match (typed.code, typed.hang, typed.grow) {
+        (None, false, None) if typed.latency.is_none() => {
+            wrong(span, "a fault needs `code`, `hang`, `grow` or `latency`")
+        }
+        (None, false, None) => Ok(None),
+        (Some(code), false, None) => Ok(Some(Effect::Code(code.0))),
+        (None, true, None) => Ok(Some(Effect::Hang)),
+        (None, false, Some(by)) => Ok(Some(Effect::Grow(by))),
+        _ => wrong(span, "a fault has one of `code`, `hang` and `grow`"),
+    }
+}
+
+fn end(typed: &typed::Fault) -> Result<Option<Moment>, Wrong> {
+    let Some(to) = &typed.to else {
+        return Ok(None);
+    };
+    if typed.from.is_some_and(|from| from.0 >= to.get_ref().0) {
+        return wrong(to.span(), "a fault's `from` must be before its `to`");
+    }
+    Ok(Some(to.get_ref().0))
+}
+
+fn times(typed: &typed::Fault) -> Result<Option<u32>, Wrong> {
+    match &typed.times {
+        Some(times) if *times.get_ref() == 0 => wrong(times.span(), "`times` must be at least 1"),
+        times => Ok(times.as_ref().map(|times| *times.get_ref())),
+    }
+}
+
+/// The UUID of the card or the instance that it strikes.
+fn struck_card(
+    typed: &typed::Fault,
+    cards: &[Card],
+    span: &Bytes<usize>,
+) -> Result<Option<String>, Wrong> {
+    let (card, slot) = match (&typed.card, typed.slot) {
+        (None, None) => return Ok(None),
+        (None, Some(_)) => return wrong(span.clone(), "a fault with a `slot` needs its `card`"),
+        (Some(wanted), slot) => (card::find(cards, wanted, span.clone())?, slot),
+    };
+    let Some(slot) = slot else {
+        return Ok(Some(card.uuid.clone()));
+    };
+    match card.instance(slot) {
+        Some(instance) => Ok(Some(instance.uuid.clone())),
+        None => wrong(span.clone(), format!("card {} has no instance in slot {slot}", card.index)),
+    }
+}

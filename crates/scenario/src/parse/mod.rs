@@ -1,0 +1,364 @@
+//! From a scenario file to a [`Scenario`], or a refusal with file, line and reason.
+
+mod calls;
+mod card;
+mod fault;
+mod process;
+
+use std::fs;
+use std::ops::Range as Bytes;
+use std::path::Path;
+use std::time::Duration;
+
+use wildmatch::WildMatch;
+
+use crate::model::{Card, Driver, SampleBuffer, Scenario, StraySample, Time};
+use crate::typed;
+
+pub use calls::unknown_calls;
+
+/// Why a scenario was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    #[error("{file}: cannot be read: {reason}")]
+    Unreadable { file: String, reason: String },
+    #[error("{file}:{line}: {reason}")]
+    Wrong { file: String, line: usize, reason: String },
+}
+
+/// Reads and checks a scenario file.
+///
+/// # Errors
+/// When it cannot be read or does not describe a machine.
+pub fn from_file(path: &Path) -> Result<Scenario, Refused> {
+    from_str(&path.display().to_string(), &read(path)?)
+}
+
+/// The text of a scenario file.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read(path: &Path) -> Result<String, Refused> {
+    fs::read_to_string(path).map_err(|error| Refused::Unreadable {
+        file: path.display().to_string(),
+        reason: error.to_string(),
+    })
+}
+
+/// Checks the text of a scenario; `file` is only for the message.
+///
+/// # Errors
+/// When it does not describe a machine.
+pub fn from_str(file: &str, text: &str) -> Result<Scenario, Refused> {
+    typed(text).and_then(meant).map_err(|wrong| wrong.refused(file, text))
+}
+
+fn typed(text: &str) -> Result<typed::File, Wrong> {
+    toml::from_str(text).map_err(|error| Wrong {
+        span: error.span().unwrap_or(0..0),
+        reason: one_line(error.message()),
+    })
+}
+
+fn one_line(message: &str) -> String {
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A refusal that knows its place as bytes of the text.
+struct Wrong {
+    span: Bytes<usize>,
+    reason: String,
+}
+
+impl Wrong {
+    fn refused(self, file: &str, text: &str) -> Refused {
+        let before = text.get(..self.span.start).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        Refused::Wrong { file: file.to_owned(), line, reason: self.reason }
+    }
+}
+
+fn wrong<T>(span: Bytes<usize>, reason: impl Into<String>) -> Result<T, Wrong> {
+    Err(Wrong { span, reason: reason.into() })
+}
+
+fn meant(file: typed::File) -> Result<Scenario, Wrong> {
+    let cards = card::cards(file.card, file.seed)?;
+    let processes = process::processes(file.process, &cards)?;
+    let faults = file.fault.into_iter().map(|fault| fault::fault(fault, &cards));
+    let stray = file.stray_sample.iter().map(|sample| stray_sample(sample, &cards));
+    Ok(Scenario {
+        seed: file.seed,
+        host_name: file.host.name,
+        driver: driver(file.driver)?,
+        time: time(&file.time)?,
+        samples: samples(&file.samples)?,
+        faults: faults.collect::<Result<_, _>>()?,
+        stray_samples: stray.collect::<Result<_, _>>()?,
+        cards,
+        processes,
+    })
+}
+
+fn stray_sample(typed: &typed::StraySample, cards: &[Card]) -> Result<StraySample, Wrong> {
+    Ok(StraySample {
+        card: card::find(cards, typed.card.get_ref(), typed.card.span())?.index,
+        pid: typed.pid,
+        sm: typed.sm,
+        age: typed.age.map_or(Duration::ZERO, |age| age.0),
+    })
+}
+
+fn driver(typed: typed::Driver) -> Result<Driver, Wrong> {
+    let Some(cuda_version) = cuda_version(typed.cuda.get_ref()) else {
+        return wrong(typed.cuda.span(), "`cuda` must be a version like \"12.6\"");
+    };
+    Ok(Driver {
+        version: typed.version,
+        nvml_version: typed.nvml_version,
+        cuda_version,
+        lacks: typed.lacks.iter().map(|pattern| WildMatch::new(pattern.get_ref())).collect(),
+    })
+}
+
+/// As NVML gives it: 12060 is 12.6.
+fn cuda_version(typed: &str) -> Option<i32> {
+    let (major, minor) = version(typed)?;
+    major.checked_mul(1000)?.checked_add(minor.checked_mul(10)?)
+}
+
+/// Two numbers with a point between them, neither below zero.
+fn version(typed: &str) -> Option<(i32, i32)> {
+    let (major, minor) = typed.split_once('.')?;
+    let number = |part: &str| part.parse().ok().filter(|number| *number >= 0);
+    Some((number(major)?, number(minor)?))
+}
+
+fn time(typed: &typed::Time) -> Result<Time, Wrong> {
+    let origin_unix_micros = match &typed.origin {
+        None => None,
+        Some(origin) => match origin.get_ref().parse::<jiff::Timestamp>() {
+            Ok(origin) => Some(origin.as_microsecond()),
+            Err(_) => {
+                let reason = "`origin` must be a time like \"2026-11-15T20:00:00Z\"";
+                return wrong(origin.span(), reason);
+            }
+        },
+    };
+    let speed = match &typed.speed {
+        None => 1.0,
+        Some(speed) if *speed.get_ref() > 0.0 && speed.get_ref().is_finite() => *speed.get_ref(),
+        Some(speed) => return wrong(speed.span(), "`speed` must be more than 0"),
+    };
+    Ok(Time { origin_unix_micros, speed })
+}
+
+const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
+const LONGEST_PERIOD: Duration = Duration::from_secs(3600);
+const LARGEST_CAPACITY: u32 = 100_000;
+
+fn samples(typed: &typed::Samples) -> Result<SampleBuffer, Wrong> {
+    let (period, capacity) = (typed.period.get_ref().0, *typed.capacity.get_ref());
+    if !(SHORTEST_PERIOD..=LONGEST_PERIOD).contains(&period) {
+        return wrong(typed.period.span(), "`period` must be 1ms to 1h");
+    }
+    if capacity > LARGEST_CAPACITY {
+        let reason = format!("`capacity` must be 0 (no samples) to {LARGEST_CAPACITY}");
+        return wrong(typed.capacity.span(), reason);
+    }
+    Ok(SampleBuffer { period, capacity })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        from_str("bad.toml", text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_empty_file_is_a_machine_without_cards() {
+        let machine = from_str("empty.toml", "").unwrap();
+        assert_eq!(machine.cards, []);
+        assert_eq!(machine.driver.version, "560.35.05");
+    }
+
+    #[test]
+    fn what_is_left_out_is_made_up_the_same_way_each_time() {
+        let text = "seed = 3\n[[card]]\n[[card]]\n";
+        let (a, b) = (from_str("a", text).unwrap(), from_str("b", text).unwrap());
+        assert_eq!(a, b);
+        assert_ne!(a.cards[0].uuid, a.cards[1].uuid);
+        assert!(a.cards[0].uuid.starts_with("GPU-") && a.cards[0].uuid.len() == 40);
+    }
+
+    #[test]
+    fn refusals_name_file_line_and_reason() {
+        let cases = [
+            ("[[card]]\nmemory = \"lots\"\n", "bad.toml:2: `lots` is not a size"),
+            ("[[card]]\n\nutilisation = 3\n", "bad.toml:3: unknown field `utilisation`"),
+            ("[[card]]\nutilization = 120\n", "bad.toml:2: 120 is not a percentage"),
+            (
+                "[[card]]\nutilization = { duty = 50 }\n",
+                "bad.toml:2: a duty cycle needs a `period`",
+            ),
+            ("[[card]]\nutilization = { noise = 5 }\n", "bad.toml:2: a load needs `constant`"),
+            (
+                "[[card]]\nutilization = { points = [[\"9s\", 1], [\"3s\", 2]] }\n",
+                "bad.toml:2: `points` must be in the order of time",
+            ),
+            ("seed = \n", "bad.toml:1: "),
+            (
+                "[[card]]\n[[process]]\npid = 1\ncard = 4\nmemory = \"1GB\"\n",
+                "bad.toml:2: there is no card 4; the scenario has 1",
+            ),
+            (
+                "[[card]]\n[[process]]\npid = 1\nmemory = \"1GB\"\n",
+                "bad.toml:2: a process needs either `card` or `cards`",
+            ),
+            (
+                "[[card]]\n[[process]]\npid = 1\ncard = 0\nmemory = \"some\"\n",
+                "bad.toml:5: `some` is not a size; expected one like 80GiB or 500MB, or `unknown`",
+            ),
+            (
+                "[[card]]\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GB\"\nkind = \"cuda\"\n",
+                "bad.toml:6: `cuda` is not a kind of process",
+            ),
+            (
+                "[[card]]\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GB\"\nbegin = \"9s\"\nend = \"3s\"\n",
+                "bad.toml:2: a process must end after it begins",
+            ),
+            (
+                "[[fault]]\ncall = \"nvml*\"\ncode = \"GPU_LOST\"\n",
+                "bad.toml:3: `GPU_LOST` is not an NVML code",
+            ),
+            ("[[fault]]\ncall = \"nvml*\"\n", "bad.toml:1: a fault needs `code`"),
+            (
+                "[[fault]]\ncall = \"nvml*\"\nhang = true\ngrow = 3\n",
+                "bad.toml:1: a fault has one of",
+            ),
+            ("[time]\nspeed = 0\n", "bad.toml:2: "),
+            ("[time]\norigin = \"today\"\n", "bad.toml:2: `origin` must be a time like"),
+            ("[samples]\nperiod = \"soon\"\n", "bad.toml:2: `soon` is not a duration"),
+            (
+                "[[card]]\nuuid = \"GPU-1\"\n[[card]]\nuuid = \"GPU-1\"\n",
+                "bad.toml:3: two cards have the UUID GPU-1",
+            ),
+            ("[driver]\ncuda = \"9999999.9\"\n", "bad.toml:2: `cuda` must be a version like"),
+            ("[driver]\ncuda = \"12.999999999\"\n", "bad.toml:2: `cuda` must be a version like"),
+            ("[driver]\ncuda = \"-12.6\"\n", "bad.toml:2: `cuda` must be a version like"),
+            (
+                "[samples]\nperiod = \"100000000000h\"\n",
+                "bad.toml:2: `100000000000h` is too long; expected at most 100 years",
+            ),
+            ("[samples]\nperiod = \"61m\"\n", "bad.toml:2: `period` must be 1ms to 1h"),
+            ("[samples]\nperiod = \"999us\"\n", "bad.toml:2: `period` must be 1ms to 1h"),
+            (
+                "[samples]\ncapacity = 4294967295\n",
+                "bad.toml:2: `capacity` must be 0 (no samples) to 100000",
+            ),
+            (
+                "[[card]]\nutilization = { constant = 3, duty = 5, period = \"1s\" }\n",
+                "bad.toml:2: `duty` does not go with `constant`",
+            ),
+            (
+                "[[card]]\nutilization = { points = [[\"0s\", 1]], high = 5 }\n",
+                "bad.toml:2: `high` does not go with `points`",
+            ),
+            (
+                "[[card]]\nutilization = { from = 0, to = 9, end = \"9s\", repeat = \"9s\" }\n",
+                "bad.toml:2: `repeat` does not go with `from`",
+            ),
+            ("[[card]]\nfan = 101\n", "bad.toml:2: 101 is not a percentage; expected 0 to 100"),
+            (
+                "[[card]]\npower = { idle = nan, full = 9 }\n",
+                "bad.toml:2: NaN cannot be; expected a number from 0 up",
+            ),
+            (
+                "[[card]]\ntemperature = { idle = 30, full = inf }\n",
+                "bad.toml:2: inf cannot be; expected a number from 0 up",
+            ),
+            (
+                "[[card]]\nsm_clock = { idle = -210, full = 1410 }\n",
+                "bad.toml:2: -210 cannot be; expected a number from 0 up",
+            ),
+            (
+                "[[card]]\ncompute_capability = \"-9.0\"\n",
+                "bad.toml:2: `compute_capability` must look like",
+            ),
+            (
+                "[[card]]\n[[process]]\npid = 1\ncards = [0, 0]\nmemory = \"1GB\"\n",
+                "bad.toml:2: process 1 is on card 0 twice",
+            ),
+            (
+                "[[card]]\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GB\"\n\
+                 [[process]]\npid = 1\ncard = 0\nmemory = \"2GB\"\nbegin = \"9s\"\n",
+                "bad.toml:6: process 1 is on card 0 twice",
+            ),
+            (
+                "[[card]]\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GB\"\nuser = \"a:b\"\n",
+                "bad.toml:6: a user name has no `:`",
+            ),
+            (
+                "[[card]]\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GB\"\nuser = \"a\\n\"\n",
+                "bad.toml:6: a user name has no `:`",
+            ),
+            (
+                "[[card]]\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GB\"\nuser = \"\"\n",
+                "bad.toml:6: a user name is not empty",
+            ),
+            (
+                "[[fault]]\ncall = \"nvml*\"\ncode = -1\n",
+                "bad.toml:3: -1 is not an NVML code; expected a name like GPU_IS_LOST or a number \
+                 from 0 to 4294967295",
+            ),
+            (
+                "[[fault]]\ncall = \"nvml*\"\nhang = true\nfrom = \"9s\"\nto = \"9s\"\n",
+                "bad.toml:5: a fault's `from` must be before its `to`",
+            ),
+            (
+                "[[fault]]\ncall = \"nvml*\"\nhang = true\ntimes = 0\n",
+                "bad.toml:4: `times` must be at least 1",
+            ),
+            (
+                "[[card]]\n[[fault]]\ncall = \"nvml*\"\nhang = true\nslot = 1\n",
+                "bad.toml:2: a fault with a `slot` needs its `card`",
+            ),
+            (
+                "[[card]]\n[[card.mig]]\nslot = 9\nprofile = \"1g.10gb\"\nmemory = \"10GiB\"\n",
+                "bad.toml:2: slot 9 is beyond the card's 7",
+            ),
+        ];
+        for (text, expected) in cases {
+            let message = refusal(text);
+            assert!(message.starts_with(expected), "{text}\n{message}");
+            assert!(!message.contains('\n'), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_ring_without_room_and_a_pid_that_comes_back_are_taken() {
+        let process = |begin| {
+            format!("[[process]]\npid = 1\ncard = 0\nmemory = \"1GB\"\nbegin = \"{begin}\"\n")
+        };
+        let (first, second) = (process("-9s"), process("9s"));
+        let text = format!("[samples]\ncapacity = 0\n[[card]]\n{first}end = \"9s\"\n{second}");
+        let machine = from_str("good.toml", &text).unwrap();
+        assert_eq!((machine.samples.capacity, machine.processes.len()), (0, 2));
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let refused = from_file(Path::new("/nowhere/lab.toml")).unwrap_err().to_string();
+        assert!(refused.starts_with("/nowhere/lab.toml: cannot be read: "), "{refused}");
+    }
+
+    #[test]
+    fn one_process_on_several_cards_is_several_holders_of_one_owner() {
+        let text = "[[card]]\n[[card]]\n[[process]]\npid = 7\ncards = [0, 1]\nmemory = \"1GiB\"\nuser = \"ann\"\n";
+        let machine = from_str("two.toml", text).unwrap();
+        let held: Vec<_> = machine.processes.iter().map(|p| (p.pid, p.card, p.owner.uid)).collect();
+        assert_eq!(held, [(7, 0, 1000), (7, 1, 1000)]);
+    }
+}
