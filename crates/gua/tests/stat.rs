@@ -581,3 +581,31 @@ fn unknown_memory_and_memory_of_nobody_are_said() {
     [2]  A100-SXM4-80GB  free       0 %  34 °C  58/400 W  32.0/128.0 GiB  shares the host's memory
     ");
 }
+
+/// Trap: inside a container the driver reports the host's pids. Pid 1 is there in both
+/// worlds, and is not the same process.
+#[test]
+fn in_a_container_a_pid_of_the_host_is_not_taken_for_one_of_ours() {
+    let machine = Machine::new(
+        "[[card]]\nutilization = 0\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GiB\"\nbegin = \"-1h\"\n",
+    );
+    let inside = machine.command(&["stat", "--json"]);
+    let mut command = Command::new("unshare");
+    command
+        .args(["--pid", "--fork", "--mount-proc"])
+        .arg(inside.get_program())
+        .args(inside.get_args());
+    let changes = inside.get_envs().filter(|(name, _)| *name != "GUA_HOST_ROOT");
+    command
+        .envs(changes.filter_map(|(name, value)| Some((name, value?))))
+        .env_remove("GUA_HOST_ROOT");
+    let output = command.output();
+    let Some(output) = output.ok().filter(|output| output.status.success()) else {
+        return skipped("the host's pids in a container", "no pid namespace can be made here");
+    };
+    let look: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let holder = &look["cards"][0]["holders"][0];
+    assert_eq!(holder["presence"], "foreign", "{look}");
+    assert_eq!(holder["program"], Value::Null);
+    assert_eq!(holder["memory_bytes"], 1_u64 << 30);
+}
