@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
@@ -27,7 +29,37 @@ pub struct Host {
     view: View,
     boot_seconds: Option<i64>,
     names: Option<HashMap<u32, String>>,
-    known: HashMap<u32, ProcessFacts>,
+    known: HashMap<u32, Known>,
+}
+
+/// A process that was read before, held by its folder. The kernel never shows another
+/// process in that folder, even if its pid is used again.
+#[derive(Debug)]
+struct Known {
+    facts: ProcessFacts,
+    folder: OwnedFd,
+    stamp: Stamp,
+}
+
+/// What changes when a file is another one than before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    inode: u64,
+    seconds: i64,
+    nanoseconds: u64,
+}
+
+impl Known {
+    fn is_still_there(&self) -> bool {
+        Stamp::of(&self.folder) == Some(self.stamp)
+    }
+}
+
+impl Stamp {
+    fn of(folder: &OwnedFd) -> Option<Self> {
+        let stat = rustix::fs::statat(folder, "stat", AtFlags::empty()).ok()?;
+        Some(Self { inode: stat.st_ino, seconds: stat.st_mtime, nanoseconds: stat.st_mtime_nsec })
+    }
 }
 
 /// Whether the pids that the driver speaks of are those of our `/proc`.
@@ -70,26 +102,37 @@ impl Host {
         Some(name.trim().to_owned()).filter(|name| !name.is_empty())
     }
 
-    /// Who a pid is now.
+    /// Who a pid is now. A process that was read before costs one question: is it still
+    /// there? What it said then still stands, its parent and its name at that time included.
     pub fn process(&mut self, pid: u32) -> Presence {
+        if let Some(known) = self.known.get(&pid).filter(|known| known.is_still_there()) {
+            return Presence::Here(known.facts.clone());
+        }
+        self.known.remove(&pid);
         if self.view == View::Partial && !self.has_a_card_open(pid) {
             return Presence::Foreign;
         }
+        // Held before it is read, so that what is read is of the process that is held.
+        let held = self.hold(pid);
         let stat = match fs::read(self.of(pid, "stat")) {
             Ok(bytes) => stat::parse(&bytes),
             Err(error) => return self.absent(pid, &error),
         };
-        let Some(stat) = stat else {
-            return Presence::Hidden(Why::Garbled);
-        };
-        if let Some(known) = self.known.get(&pid)
-            && known.start_ticks == stat.start_ticks
-        {
-            return Presence::Here(ProcessFacts { parent: stat.parent, ..known.clone() });
-        }
+        let Some(stat) = stat else { return Presence::Hidden(Why::Garbled) };
         let facts = self.facts(pid, &stat);
-        self.known.insert(pid, facts.clone());
+        if let Some((folder, stamp)) = held {
+            self.known.insert(pid, Known { facts: facts.clone(), folder, stamp });
+        }
         Presence::Here(facts)
+    }
+
+    /// `None` where no more files can be opened: then it is read anew each time.
+    fn hold(&self, pid: u32) -> Option<(OwnedFd, Stamp)> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let path = self.root.join(format!("proc/{pid}"));
+        let folder = rustix::fs::open(path, flags, Mode::empty()).ok()?;
+        let stamp = Stamp::of(&folder)?;
+        Some((folder, stamp))
     }
 
     /// The arguments of a process. They may hold secrets: show them when asked, keep them not.
@@ -266,6 +309,17 @@ mod tests {
         let Presence::Here(facts) = host.process(70) else { panic!("not here") };
         assert_eq!((facts.program.as_str(), facts.start_ticks), ("bash", 99_999));
         assert_eq!((facts.uid, facts.user), (Reading::Known(4242), None));
+    }
+
+    #[test]
+    fn a_process_that_ended_is_gone_though_it_was_known() {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let mut host = Host::new(Some(PathBuf::from("/")));
+        assert!(matches!(host.process(child.id()), Presence::Here(_)));
+        assert!(matches!(host.process(child.id()), Presence::Here(_)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(host.process(child.id()), Presence::Gone);
     }
 
     #[test]
