@@ -41,6 +41,12 @@ pub enum Why {
 }
 
 impl Why {
+    /// Whether nothing else will be told of the card either.
+    #[must_use]
+    pub const fn concerns_the_whole_card(self) -> bool {
+        matches!(self, Self::Lost | Self::NeedsReset | Self::DriverGone)
+    }
+
     /// A stable word for machine-readable output.
     #[must_use]
     pub const fn slug(self) -> &'static str {
@@ -77,7 +83,7 @@ impl fmt::Display for Why {
             Self::Gone => "gone",
             Self::NotAsked => "not asked",
             Self::Garbled => "unreadable",
-            Self::Code(7) => "the driver's list did not stop growing",
+            Self::Code(7) => "the driver wants more room than it says",
             Self::Code(11) => "the driver has trouble with its interrupts",
             Self::Code(14) => "the card's own description is corrupted",
             Self::Code(20) => "the driver is out of memory",

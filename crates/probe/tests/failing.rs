@@ -69,6 +69,15 @@ fn a_hung_card_hangs_nobody() {
 }
 
 #[test]
+fn a_card_that_hangs_has_a_name_all_the_same() {
+    on(&with_fault("call = \"nvmlDeviceGetTemperature\"\ncard = 0\nhang = true"), |machine| {
+        let look = Prober::open(hasty(machine)).unwrap().look();
+        assert_eq!(percent(&look.cards[0]), Reading::Unknown(Why::TimedOut));
+        assert!(look.cards[0].facts.uuid.why().is_none(), "{:?}", look.cards[0].facts);
+    });
+}
+
+#[test]
 fn a_slow_card_is_read_again_once_it_answers() {
     let slow = "call = \"nvmlDeviceGetMemoryInfo_v2\"\ncard = 0\nlatency = \"1500ms\"\ntimes = 1";
     on(&with_fault(slow), |machine| {

@@ -3,7 +3,7 @@
 use probe::units::{Bytes, Percent};
 use probe::{Holder, Reading, Why};
 
-use crate::machine::{on, pids};
+use crate::machine::{look_until, on, pids};
 
 fn processes(count: u32) -> String {
     let process = |pid| format!("[[process]]\npid = {pid}\ncard = 0\nmemory = \"100MiB\"\n");
@@ -159,5 +159,24 @@ fn without_process_samples_the_share_is_unknown() {
     let fault = "[[fault]]\ncall = \"nvmlDeviceGetProcessUtilization\"\ncode = \"NOT_SUPPORTED\"\n";
     holders(&format!("{}{fault}", processes(1)), |seen, _| {
         assert_eq!(seen[0].sm, Reading::Unknown(Why::NotSupported));
+    });
+}
+
+/// A buffer that begins to fail is not one that has nothing new.
+#[test]
+fn a_share_does_not_freeze_when_the_buffer_fails() {
+    let busy = |sm| {
+        format!(
+            "[[card]]\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GiB\"\nbegin = \"-1h\"\nsm = {sm}\n"
+        )
+    };
+    on(&busy(90), |machine| {
+        let mut prober = machine.prober();
+        prober.look();
+        let fault = "[[fault]]\ncall = \"nvmlDeviceGetSamples\"\ncode = \"UNKNOWN\"\n";
+        machine.becomes(&format!("{}{fault}", busy(5)));
+        look_until(&mut prober, "the new share", |look| {
+            look.cards[0].vitals.holders.seen[0].sm == Reading::Known(Percent(5.0))
+        });
     });
 }

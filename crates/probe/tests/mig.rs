@@ -149,3 +149,55 @@ fn a_passing_error_does_not_make_a_divided_card_whole_for_good() {
         assert_eq!(prober.look().cards.len(), 3);
     });
 }
+
+/// The other instance's counters go on being compared, look after look.
+#[test]
+fn one_sick_instance_does_not_blind_the_other() {
+    for (call, code) in [
+        ("nvmlDeviceGetUUID", "UNKNOWN"),
+        ("nvmlDeviceGetUUID", "GPU_IS_LOST"),
+        ("nvmlDeviceGetGpuInstanceId", "GPU_IS_LOST"),
+        ("nvmlDeviceGetMemoryInfo_v2", "RESET_REQUIRED"),
+        ("nvmlDeviceGetMemoryInfo_v2", "INVALID_ARGUMENT"),
+    ] {
+        let fault =
+            format!("[[fault]]\ncall = \"{call}\"\ncard = 0\nslot = 5\ncode = \"{code}\"\n");
+        on(&format!("{}{fault}", divided(true)), |machine| {
+            let mut prober = machine.prober();
+            prober.look();
+            let look = prober.look();
+            assert_eq!(look.cards.len(), 3);
+            let busy = percent(&look.cards[0]).known();
+            assert!(busy.is_some_and(|busy| (busy - 55.0).abs() < 0.5), "{call} {code}: {busy:?}");
+        });
+    }
+}
+
+#[test]
+fn instances_that_are_not_told_have_the_true_reason() {
+    let fault =
+        "[[fault]]\ncall = \"nvmlDeviceGetMigDeviceHandleByIndex\"\ncode = \"NO_PERMISSION\"\n";
+    on(&format!("{}{fault}", divided(true)), |machine| {
+        let mut prober = machine.prober();
+        let look = prober.look();
+        assert_eq!(look.cards.len(), 2);
+        assert_eq!(percent(&look.cards[0]), Reading::Unknown(Why::NoPermission));
+        machine.becomes(&divided(true));
+        look_until(&mut prober, "told", |look| look.cards.len() == 3);
+    });
+}
+
+/// The second reading of counters does not cut short what the other cards' samples cover.
+#[test]
+fn a_first_look_reaches_back_on_whole_cards_beside_instances() {
+    on(&divided(true), |machine| {
+        let look = machine.prober().first_look();
+        assert!(matches!(
+            look.cards[0].vitals.utilization.known().unwrap().basis,
+            Basis::Counters { .. }
+        ));
+        let whole = look.cards[2].vitals.utilization.known().unwrap();
+        let Basis::Samples { covers, .. } = whole.basis else { panic!("{whole:?}") };
+        assert!(covers.as_millis() > 4500, "{whole:?}");
+    });
+}

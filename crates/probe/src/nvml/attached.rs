@@ -74,6 +74,11 @@ impl Attached {
         }
     }
 
+    /// Whether it is the same card under the same handle.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.gpu == other.gpu && self.facts == other.facts
+    }
+
     pub const fn facts(&self) -> &Arc<CardFacts> {
         &self.facts
     }
@@ -82,12 +87,12 @@ impl Attached {
     pub fn look(&mut self, nvml: &Arc<Nvml>, wants: Wants, host_root: &Path) -> CardLook {
         let utilization = self.utilization(nvml);
         let vitals = match utilization.why() {
-            // Nothing else will be told either; do not ask a dozen times.
-            Some(why @ (Why::Lost | Why::NeedsReset | Why::DriverGone)) => Vitals::unknown(why),
+            // Do not ask a dozen times.
+            Some(why) if why.concerns_the_whole_card() => Vitals::unknown(why),
             _ => self.vitals(nvml, wants, host_root, utilization),
         };
         let vitals = match vitals.trouble() {
-            Some(why @ (Why::Lost | Why::NeedsReset | Why::DriverGone)) => Vitals::unknown(why),
+            Some(why) if why.concerns_the_whole_card() => Vitals::unknown(why),
             _ => vitals,
         };
         CardLook { facts: Arc::clone(&self.facts), vitals }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::prober::Patience;
 use super::unit::{Unit, Wants};
-use crate::card::CardLook;
+use crate::card::{CardFacts, CardLook};
 
 /// NVML's own frames are small; a hung worker should not cost much either.
 const WORKER_STACK: usize = 512 << 10;
@@ -41,6 +41,8 @@ struct Table {
     queue: VecDeque<Unit>,
     busy: Vec<Busy>,
     done: Vec<(Unit, Vec<CardLook>)>,
+    /// What units turned out to be, told before they are read.
+    found: Vec<(u32, Vec<Arc<CardFacts>>)>,
     /// Units that came back after they had been given up.
     returned: Vec<Unit>,
     asked: Option<Asked>,
@@ -78,6 +80,8 @@ struct Taken {
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub done: Vec<(Unit, Vec<CardLook>)>,
+    /// What units were found to be, those included that then did not answer.
+    pub found: Vec<(u32, Vec<Arc<CardFacts>>)>,
     /// The time was up before their turn came.
     pub unread: Vec<Unit>,
     /// They did not answer and are away with their worker.
@@ -105,6 +109,9 @@ impl Bench {
         while table.is_at_work() {
             let now = Instant::now();
             table.leave_behind(now, give_up, &mut outcome);
+            if !table.is_at_work() {
+                break;
+            }
             if now >= give_up {
                 outcome.unread = table.queue.drain(..).collect();
                 break;
@@ -116,6 +123,7 @@ impl Bench {
             table = self.shared.wait(table, until.saturating_duration_since(now));
         }
         outcome.done = std::mem::take(&mut table.done);
+        outcome.found = std::mem::take(&mut table.found);
         outcome
     }
 
@@ -201,7 +209,7 @@ impl Shared {
         while let Some(Taken { mut unit, taking, asked }) = self.next() {
             if !unit.was_asked() {
                 unit.attach();
-                if !self.goes_on(taking, asked.patience.card) {
+                if !self.goes_on(taking, &unit, asked.patience.card) {
                     return self.lock().returned.push(unit);
                 }
             }
@@ -239,8 +247,9 @@ impl Shared {
     }
 
     /// Gives the worker time for its next step, unless it has been left behind meanwhile.
-    fn goes_on(&self, taking: u64, most: Duration) -> bool {
+    fn goes_on(&self, taking: u64, unit: &Unit, most: Duration) -> bool {
         let mut table = self.lock();
+        table.found.push((unit.index(), unit.facts().to_vec()));
         let place = table.position(taking);
         if let Some(busy) = place.and_then(|place| table.busy.get_mut(place)) {
             busy.due = Instant::now() + most;

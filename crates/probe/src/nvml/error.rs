@@ -100,7 +100,7 @@ impl OpenError {
             NvmlError::DriverNotLoaded => Self::DriverNotLoaded,
             NvmlError::LibRmVersionMismatch => Self::VersionMismatch,
             NvmlError::NoPermission => Self::NoPermission,
-            other => Self::Refused { detail: other.to_string() },
+            other => Self::Refused { detail: Why::from(other).to_string() },
         }
     }
 

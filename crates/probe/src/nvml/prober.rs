@@ -13,7 +13,7 @@ use super::error::OpenError;
 use super::library::{self, DriverFacts, Opened};
 use super::unit::{self, Unit, Wants};
 use crate::card::{CardFacts, CardLook};
-use crate::reading::{Reading, Why};
+use crate::reading::Why;
 
 /// How far apart the first two readings of hardware counters are.
 const BETWEEN_COUNTERS: Duration = Duration::from_millis(200);
@@ -97,7 +97,7 @@ pub struct Prober {
 #[derive(Debug)]
 enum Session {
     Open { driver: DriverFacts, here: Vec<Unit> },
-    Opening(Receiver<Result<Opened, OpenError>>),
+    Opening { answer: Receiver<Result<Opened, OpenError>>, gave_up_after: Option<Duration> },
     Closed,
 }
 
@@ -114,7 +114,8 @@ impl Prober {
             passed_over: BTreeSet::new(),
             options,
         };
-        prober.ensure_open(prober.options.patience.open)?;
+        let (_, units) = prober.opened(prober.options.patience.open)?;
+        prober.put_back(units);
         Ok(prober)
     }
 
@@ -141,31 +142,36 @@ impl Prober {
     }
 
     /// A first look that can already say how busy each card is: cards whose counters need
-    /// two readings get the second one a moment later.
+    /// two readings get the second one a moment later. The others keep their first, which
+    /// reaches further back.
     pub fn first_look(&mut self) -> Look {
-        let look = self.look();
+        let mut look = self.look();
         let is_first = |card: &CardLook| card.vitals.utilization.why() == Some(Why::FirstLook);
         if !look.cards.iter().any(is_first) {
             return look;
         }
         thread::sleep(BETWEEN_COUNTERS);
-        self.look()
+        let second = self.look();
+        for card in look.cards.iter_mut().filter(|card| is_first(card)) {
+            if let Some(again) = second.cards.iter().find(|again| again.facts == card.facts) {
+                *card = again.clone();
+            }
+        }
+        look
     }
 
     fn look_once(&mut self, begun: Instant) -> Look {
         let Patience { open, look, .. } = self.options.patience;
         let left = (begun + look).saturating_duration_since(Instant::now());
-        if let Err(error) = self.ensure_open(left) {
-            let known = self.known.iter();
-            let cards = known.flat_map(|(index, facts)| unit::unread(facts, *index, error.why()));
-            let cards = cards.collect();
-            return Look { driver: Err(error), cards };
-        }
-        let Session::Open { driver, here } = &mut self.session else {
-            return Look { driver: Err(OpenError::DriverNotLoaded), cards: Vec::new() };
+        let (driver, mut units) = match self.opened(left) {
+            Ok(opened) => opened,
+            Err(error) => {
+                let known = self.known.iter();
+                let cards = known.flat_map(|(at, facts)| unit::unread(facts, *at, error.why()));
+                let cards = cards.collect();
+                return Look { driver: Err(error), cards };
+            }
         };
-        let driver = driver.clone();
-        let mut units = std::mem::take(here);
         units.extend(self.bench.returned());
         // Those whose turn did not come last time go first.
         units.sort_by_key(|unit| (!self.passed_over.contains(&unit.index()), unit.index()));
@@ -182,29 +188,36 @@ impl Prober {
         let mut looks: BTreeMap<u32, Vec<CardLook>> = BTreeMap::new();
         let mut units = outcome.unread;
         self.passed_over = units.iter().map(Unit::index).collect();
+        for (index, facts) in &outcome.found {
+            self.remember(*index, facts);
+        }
         for (unit, cards) in outcome.done {
-            self.remember(unit.index(), &cards);
+            self.remember(unit.index(), unit.facts());
             looks.insert(unit.index(), cards);
             units.push(unit);
         }
-        if let Session::Open { here, .. } = &mut self.session {
-            *here = units;
-        }
+        self.put_back(units);
         (0..driver.gpus)
             .flat_map(|index| looks.remove(&index).unwrap_or_else(|| self.unread(index)))
             .collect()
     }
 
+    fn put_back(&mut self, units: Vec<Unit>) {
+        if let Session::Open { here, .. } = &mut self.session {
+            *here = units;
+        }
+    }
+
     /// Keeps what each GPU is. What could not be read does not replace what is known; and
     /// a card that now has another index, after the driver was loaded anew, has one only.
-    fn remember(&mut self, index: u32, cards: &[CardLook]) {
-        let uuids: Vec<&Reading<String>> = cards.iter().map(|card| &card.facts.uuid).collect();
-        if uuids.iter().any(|uuid| uuid.why().is_some()) {
+    fn remember(&mut self, index: u32, cards: &[Arc<CardFacts>]) {
+        let is_read = |facts: &Arc<CardFacts>| facts.uuid.why().is_none();
+        if cards.is_empty() || !cards.iter().all(is_read) {
             return;
         }
-        let is_among = |facts: &Arc<CardFacts>| uuids.contains(&&facts.uuid);
-        self.known.retain(|_, known| !known.iter().any(is_among));
-        self.known.insert(index, cards.iter().map(|card| Arc::clone(&card.facts)).collect());
+        let is_among = |known: &Arc<CardFacts>| cards.iter().any(|card| card.uuid == known.uuid);
+        self.known.retain(|at, known| *at == index || !known.iter().any(is_among));
+        self.known.insert(index, cards.to_vec());
     }
 
     fn unread(&self, index: u32) -> Vec<CardLook> {
@@ -213,30 +226,48 @@ impl Prober {
         unit::unread(known, index, if is_passed_over { Why::NoTurn } else { Why::TimedOut })
     }
 
-    fn ensure_open(&mut self, most: Duration) -> Result<(), OpenError> {
-        if matches!(self.session, Session::Closed) {
-            self.session = Session::Opening(self.start_opening());
+    /// The driver and the units that are here, once it is open. An opener that has hung
+    /// once is not waited for again, only asked.
+    fn opened(&mut self, most: Duration) -> Result<(DriverFacts, Vec<Unit>), OpenError> {
+        loop {
+            let (answer, most) = match &mut self.session {
+                Session::Open { driver, here } => {
+                    return Ok((driver.clone(), std::mem::take(here)));
+                }
+                Session::Closed => {
+                    let answer = self.start_opening();
+                    self.session = Session::Opening { answer, gave_up_after: None };
+                    continue;
+                }
+                Session::Opening { answer, gave_up_after: Some(_) } => (answer, Duration::ZERO),
+                Session::Opening { answer, gave_up_after: None } => (answer, most),
+            };
+            let answer = answer.recv_timeout(most);
+            self.session = match answer {
+                Ok(Ok(opened)) => self.session_of(&opened),
+                Err(RecvTimeoutError::Timeout) => return Err(self.hung(most)),
+                Ok(Err(error)) => return Err(self.closed(error)),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let detail = "no thread could be started to talk to it".into();
+                    return Err(self.closed(OpenError::Refused { detail }));
+                }
+            };
         }
-        let Session::Opening(answer) = &self.session else {
-            return Ok(());
+    }
+
+    /// Told as long as it was waited for the first time.
+    fn hung(&mut self, most: Duration) -> OpenError {
+        let waited = match &mut self.session {
+            Session::Opening { gave_up_after, .. } => *gave_up_after.get_or_insert(most),
+            Session::Open { .. } | Session::Closed => most,
         };
-        let opened = match answer.recv_timeout(most) {
-            Ok(opened) => opened,
-            Err(RecvTimeoutError::Timeout) => {
-                return Err(OpenError::TimedOut { seconds: most.as_secs() });
-            }
-            Err(RecvTimeoutError::Disconnected) => Err(OpenError::Refused {
-                detail: "no thread could be started to talk to it".into(),
-            }),
-        };
-        self.session = match opened {
-            Ok(opened) => self.session_of(&opened),
-            Err(error) => {
-                self.session = Session::Closed;
-                return Err(error);
-            }
-        };
-        Ok(())
+        let seconds = waited.as_millis().div_ceil(1000);
+        OpenError::TimedOut { seconds: u64::try_from(seconds).unwrap_or(u64::MAX) }
+    }
+
+    fn closed(&mut self, error: OpenError) -> OpenError {
+        self.session = Session::Closed;
+        error
     }
 
     /// Initialising may hang like any call, so it has a thread of its own.
@@ -290,10 +321,10 @@ impl Drop for Prober {
 /// Whether all cards that answer say that the driver is gone. One that says so alone has
 /// a trouble of its own.
 fn is_driver_gone(cards: &[CardLook]) -> bool {
-    let mut troubles = cards.iter().map(|card| card.vitals.trouble());
+    let troubles = cards.iter().map(|card| card.vitals.trouble());
     let is_mute = |trouble: &Option<Why>| {
         matches!(trouble, Some(Why::Lost | Why::NeedsReset | Why::TimedOut | Why::NoTurn))
     };
-    let mut answering = troubles.by_ref().filter(|trouble| !is_mute(trouble)).peekable();
+    let mut answering = troubles.filter(|trouble| !is_mute(trouble)).peekable();
     answering.peek().is_some() && answering.all(|trouble| trouble == Some(Why::DriverGone))
 }

@@ -56,10 +56,13 @@ pub(super) struct Unit {
     host_root: PathBuf,
     contact: Contact,
     was_asked: bool,
+    /// A card was lost or unnamed, and may be there again at the next look.
+    needs_attaching: bool,
     /// What it was before it could no longer be attached.
     last_facts: Vec<Arc<CardFacts>>,
-    /// Set for a card that can be divided: its layout, and when that was last read.
-    census: Option<(Layout, Option<Instant>)>,
+    /// How it was divided when it was attached, and when that was last compared.
+    division: Division,
+    compared: Option<Instant>,
 }
 
 /// Whether the driver has handed out a GPU.
@@ -89,14 +92,32 @@ impl Member {
     }
 }
 
-/// Which slots are taken, by whom; `None` when MIG is off.
+/// How a GPU is divided.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Layout(Option<Vec<Slot>>);
+enum Division {
+    /// It cannot be.
+    Never,
+    /// It is not, or has no instances.
+    Whole,
+    Into(Vec<Slot>),
+    /// It is, but the driver does not tell into what.
+    Hidden(Why),
+    /// The driver does not tell whether it is.
+    Unsure,
+}
 
+impl Division {
+    /// Whether it is worth asking again before long.
+    const fn is_told(&self) -> bool {
+        !matches!(self, Self::Hidden(_) | Self::Unsure)
+    }
+}
+
+/// A slot that is taken, and by whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Slot {
     slot: u32,
-    gpu: Gpu,
+    gpu: Reading<Gpu>,
     uuid: Reading<String>,
 }
 
@@ -108,8 +129,10 @@ impl Unit {
             host_root,
             contact: Contact::None,
             was_asked: false,
+            needs_attaching: true,
             last_facts: Vec::new(),
-            census: None,
+            division: Division::Never,
+            compared: None,
         }
     }
 
@@ -122,22 +145,30 @@ impl Unit {
         self.was_asked
     }
 
+    /// What it is, or was when it could last be asked.
+    pub fn facts(&self) -> &[Arc<CardFacts>] {
+        &self.last_facts
+    }
+
     /// Asks the driver for this GPU. One that sleeps is woken up by it, which takes its
-    /// time.
+    /// time. Cards that are the same as before keep what they remember.
     pub fn attach(&mut self) {
         self.was_asked = true;
-        self.contact = match self.find_cards() {
+        let found = self.find_cards();
+        let before = std::mem::replace(&mut self.contact, Contact::None);
+        self.contact = match found {
             Ok(cards) => {
                 self.last_facts = cards.iter().map(|card| Arc::clone(card.facts())).collect();
-                Contact::Made(cards)
+                Contact::Made(keep_known(cards, before))
             }
-            Err(error) => Contact::Refused(error.into()),
+            Err(why) => Contact::Refused(why),
         };
+        self.needs_attaching = false;
     }
 
     /// Reads all cards of this GPU. Never empty.
     pub fn look(&mut self, wants: Wants) -> Vec<CardLook> {
-        if matches!(self.contact, Contact::None) || self.was_divided_anew() {
+        if self.needs_attaching || self.was_divided_anew() {
             self.attach();
         }
         let mut looks = self.read(wants);
@@ -146,9 +177,7 @@ impl Unit {
             self.attach();
             looks = self.read(wants);
         }
-        if self.needs_a_new_handle(&looks) {
-            self.contact = Contact::None;
-        }
+        self.needs_attaching = self.is_missing_something(&looks);
         looks
     }
 
@@ -168,65 +197,57 @@ impl Unit {
         read.collect()
     }
 
-    /// A card that was refused, lost or unnamed may be there again at the next look.
-    fn needs_a_new_handle(&self, looks: &[CardLook]) -> bool {
+    fn is_missing_something(&self, looks: &[CardLook]) -> bool {
         let is_whole = match &self.contact {
             Contact::Made(cards) => cards.iter().all(|card| matches!(card, Member::Card(_))),
             Contact::Refused(_) | Contact::None => false,
         };
-        !is_whole || has_trouble(looks, |why| matches!(why, Why::Lost | Why::NeedsReset))
+        !is_whole || has_trouble(looks, Why::concerns_the_whole_card)
     }
 
     fn was_divided_anew(&mut self) -> bool {
-        let Some((layout, at)) = &self.census else { return false };
-        if at.is_some_and(|at| at.elapsed() < CENSUS_EVERY) {
+        let is_recent = self.compared.is_some_and(|at| at.elapsed() < CENSUS_EVERY);
+        if self.division == Division::Never || (is_recent && self.division.is_told()) {
             return false;
         }
-        let now = self.nvml.device_by_index(self.index).and_then(|device| layout_of(&device));
-        match now {
-            Ok(Some(now)) if now != *layout => true,
-            Ok(_) => {
-                self.census = Some((layout.clone(), Some(Instant::now())));
-                false
-            }
-            Err(_) => false,
-        }
+        self.compared = Some(Instant::now());
+        let device = self.nvml.device_by_index(self.index);
+        let now = device.map_err(Why::from).and_then(|device| division_of(&device));
+        // What cannot be told now is compared next time.
+        now.is_ok_and(|now| now.is_told() && now != self.division)
     }
 
-    fn find_cards(&mut self) -> Result<Vec<Member>, NvmlError> {
+    fn find_cards(&mut self) -> Result<Vec<Member>, Why> {
         let nvml = Arc::clone(&self.nvml);
         let device = nvml.device_by_index(self.index)?;
         let facts = facts(self.index, &device)?;
         let gpu = Gpu::of(&device);
-        let layout = match layout_of(&device) {
-            Ok(layout) => layout,
-            Err(error) if is_fatal(&error) => return Err(error),
-            // Taken for whole for now, and asked again at the next look.
-            Err(_) => {
-                self.census = Some((Layout(None), None));
-                return Ok(vec![Member::Card(Box::new(Attached::gpu(facts, gpu)))]);
+        self.division = division_of(&device)?;
+        self.compared = Some(Instant::now());
+        Ok(match &self.division {
+            Division::Into(slots) => {
+                slots.iter().map(|slot| member(&nvml, &facts, gpu, slot)).collect()
             }
-        };
-        self.census = layout.clone().map(|layout| (layout, Some(Instant::now())));
-        match layout {
-            Some(Layout(Some(slots))) if !slots.is_empty() => {
-                slots.into_iter().map(|slot| member(&nvml, &facts, gpu, slot)).collect()
+            Division::Hidden(why) => vec![Member::Unread(Arc::new(facts), *why)],
+            Division::Never | Division::Whole | Division::Unsure => {
+                vec![Member::Card(Box::new(Attached::gpu(facts, gpu)))]
             }
-            _ => Ok(vec![Member::Card(Box::new(Attached::gpu(facts, gpu)))]),
-        }
+        })
     }
 }
 
-/// Errors after which no other question about this GPU makes sense.
-fn is_fatal(error: &NvmlError) -> bool {
-    matches!(
-        error,
-        NvmlError::GpuLost
-            | NvmlError::ResetRequired
-            | NvmlError::Uninitialized
-            | NvmlError::DriverNotLoaded
-            | NvmlError::LibRmVersionMismatch
-    )
+/// The cards that were there before under the same handle, in place of their new selves.
+fn keep_known(found: Vec<Member>, before: Contact) -> Vec<Member> {
+    let Contact::Made(mut before) = before else { return found };
+    let known = |member: Member| {
+        let Member::Card(card) = &member else { return member };
+        let is_same = |old: &Member| matches!(old, Member::Card(old) if old.is_same(card));
+        match before.iter().position(is_same) {
+            Some(place) => before.swap_remove(place),
+            None => member,
+        }
+    };
+    found.into_iter().map(known).collect()
 }
 
 fn has_trouble(looks: &[CardLook], is_it: impl Fn(Why) -> bool) -> bool {
@@ -243,7 +264,7 @@ pub(super) fn unread(known: &[Arc<CardFacts>], index: u32, why: Why) -> Vec<Card
 }
 
 /// A card without a UUID cannot be told from another, so that one must be readable.
-fn facts(index: u32, device: &Device<'_>) -> Result<CardFacts, NvmlError> {
+fn facts(index: u32, device: &Device<'_>) -> Result<CardFacts, Why> {
     Ok(CardFacts {
         index,
         uuid: Reading::Known(device.uuid()?),
@@ -256,60 +277,63 @@ fn facts(index: u32, device: &Device<'_>) -> Result<CardFacts, NvmlError> {
 }
 
 /// A slot as a card, or what is known of it when it would not say what it is.
-fn member(nvml: &Nvml, card: &CardFacts, card_gpu: Gpu, slot: Slot) -> Result<Member, NvmlError> {
-    let id = match raw::gpu_instance(nvml, slot.gpu) {
-        Err(error) if is_fatal(&error) => return Err(error),
-        id => Reading::from(id),
+fn member(nvml: &Nvml, card: &CardFacts, card_gpu: Gpu, slot: &Slot) -> Member {
+    let (id, name) = match slot.gpu {
+        Reading::Known(gpu) => (raw::gpu_instance(nvml, gpu).into(), gpu.on(nvml).name().into()),
+        Reading::Unknown(why) => (Reading::Unknown(why), Reading::Unknown(why)),
     };
     let why = slot.uuid.why().or(id.why());
-    let name = slot.gpu.on(nvml).name().into();
     let place = InstanceFacts { slot: slot.slot, gpu_instance: id, parent_uuid: card.uuid.clone() };
     let facts = CardFacts {
-        uuid: slot.uuid,
+        uuid: slot.uuid.clone(),
         name,
         power_limit: Reading::Unknown(Why::NotSupported),
         instance: Some(place),
         ..card.clone()
     };
-    Ok(match (why, id) {
-        (None, Reading::Known(id)) => {
-            Member::Card(Box::new(Attached::instance(facts, slot.gpu, card_gpu, id)))
+    match (why, slot.gpu, id) {
+        (None, Reading::Known(gpu), Reading::Known(id)) => {
+            Member::Card(Box::new(Attached::instance(facts, gpu, card_gpu, id)))
         }
-        (why, _) => Member::Unread(Arc::new(facts), why.unwrap_or(Why::NotTold)),
-    })
-}
-
-/// How a card is divided; `None` for one that cannot be.
-fn layout_of(device: &Device<'_>) -> Result<Option<Layout>, NvmlError> {
-    match device.mig_mode() {
-        Ok(mode) if mode.current == 1 => Ok(Some(Layout(Some(slots(device)?)))),
-        Ok(_) => Ok(Some(Layout(None))),
-        Err(error) if is_lacking(&error) => Ok(None),
-        Err(error) => Err(error),
+        (why, ..) => Member::Unread(Arc::new(facts), why.unwrap_or(Why::NotTold)),
     }
 }
 
-fn is_lacking(error: &NvmlError) -> bool {
-    matches!(
-        error,
-        NvmlError::NotSupported
-            | NvmlError::InvalidArg
-            | NvmlError::FunctionNotFound
-            | NvmlError::FailedToLoadSymbol(_)
-    )
+fn division_of(device: &Device<'_>) -> Result<Division, Why> {
+    match device.mig_mode().map_err(Why::from) {
+        Ok(mode) if mode.current == 1 => slots(device),
+        Ok(_) => Ok(Division::Whole),
+        Err(Why::NotSupported | Why::Gone) => Ok(Division::Never),
+        Err(why) if why.concerns_the_whole_card() => Err(why),
+        Err(_) => Ok(Division::Unsure),
+    }
 }
 
-fn slots(device: &Device<'_>) -> Result<Vec<Slot>, NvmlError> {
+/// The slots that are taken. They may have holes: it goes on past an empty one, and past
+/// one that does not answer.
+fn slots(device: &Device<'_>) -> Result<Division, Why> {
     let mut found = Vec::new();
     for slot in 0..device.mig_device_count()? {
         match device.mig_device_by_index(slot) {
-            Ok(instance) => {
-                found.push(Slot { slot, gpu: Gpu::of(&instance), uuid: instance.uuid().into() });
-            }
-            // Slots may have holes: go on past an empty one.
+            Ok(instance) => found.push(Slot {
+                slot,
+                gpu: Reading::Known(Gpu::of(&instance)),
+                uuid: instance.uuid().into(),
+            }),
             Err(NvmlError::NotFound | NvmlError::InvalidArg) => {}
-            Err(error) => return Err(error),
+            Err(error) => {
+                let why = Why::from(error);
+                found.push(Slot { slot, gpu: Reading::Unknown(why), uuid: Reading::Unknown(why) });
+            }
         }
     }
-    Ok(found)
+    let answers = found.iter().any(|slot| slot.gpu.why().is_none());
+    let silence = found.first().and_then(|slot| slot.gpu.why());
+    Ok(match silence {
+        // None answers: which of them are there at all is not known.
+        Some(why) if !answers && why.concerns_the_whole_card() => return Err(why),
+        Some(why) if !answers => Division::Hidden(why),
+        _ if found.is_empty() => Division::Whole,
+        _ => Division::Into(found),
+    })
 }

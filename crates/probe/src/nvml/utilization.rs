@@ -21,12 +21,14 @@ pub(super) struct SampleReader {
     newest: Option<u64>,
     capacity: Option<usize>,
     unsupported: bool,
+    /// Whether the buffer answered at the last look, be it with nothing new.
+    answered: bool,
 }
 
 impl SampleReader {
-    /// The driver's time of the newest sample seen.
-    pub const fn newest(&self) -> Option<u64> {
-        self.newest
+    /// The driver's time of its newest sample, when it told at the last look.
+    pub fn newest(&self) -> Option<u64> {
+        self.newest.filter(|_| self.answered)
     }
 
     /// The mean since the last look, or the instant value where there is no buffer.
@@ -34,17 +36,16 @@ impl SampleReader {
         if self.unsupported {
             return instant(nvml, gpu);
         }
-        match self.mean(nvml, gpu) {
+        let mean = self.mean(nvml, gpu).map_err(Why::from);
+        self.answered = mean.is_ok();
+        match mean {
             Ok(Some(mean)) => Reading::Known(mean),
+            Err(why) if why.concerns_the_whole_card() => Reading::Unknown(why),
             Ok(None) => instant(nvml, gpu),
-            Err(error) => match Why::from(error) {
-                Why::NotSupported => {
-                    self.unsupported = true;
-                    instant(nvml, gpu)
-                }
-                why @ (Why::Lost | Why::NeedsReset | Why::DriverGone) => Reading::Unknown(why),
-                _ => instant(nvml, gpu),
-            },
+            Err(why) => {
+                self.unsupported = why == Why::NotSupported;
+                instant(nvml, gpu)
+            }
         }
     }
 
