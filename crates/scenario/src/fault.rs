@@ -88,9 +88,9 @@ pub enum Effect {
 pub struct Fault {
     /// The functions it strikes, as a glob.
     pub call: WildMatch,
-    /// The UUID of the card or instance it strikes; all of them, and calls that
-    /// concern no card, when `None`.
-    pub card: Option<String>,
+    /// The UUIDs it strikes: a card with its instances, or one instance. All of them, and
+    /// calls that concern no card, when `None`.
+    pub cards: Option<Vec<String>>,
     pub from: Option<Moment>,
     pub to: Option<Moment>,
     /// How many calls it strikes in one process; without end when `None`.
@@ -106,7 +106,10 @@ impl Fault {
     pub fn strikes(&self, call: &str, card: Option<&str>, t: Moment) -> bool {
         self.from.is_none_or(|from| from <= t)
             && self.to.is_none_or(|to| t < to)
-            && self.card.as_deref().is_none_or(|wanted| Some(wanted) == card)
+            && self
+                .cards
+                .as_ref()
+                .is_none_or(|struck| struck.iter().any(|uuid| Some(&**uuid) == card))
             && self.call.matches(call)
     }
 }
@@ -127,7 +130,7 @@ mod tests {
     fn a_fault_strikes_its_call_its_card_and_its_time_only() {
         let fault = Fault {
             call: WildMatch::new("nvmlDeviceGetUtil*"),
-            card: Some("GPU-1".into()),
+            cards: Some(vec!["GPU-1".into()]),
             from: Some(Moment::from_secs(10)),
             to: Some(Moment::from_secs(20)),
             times: None,

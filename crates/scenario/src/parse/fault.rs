@@ -16,7 +16,7 @@ pub fn fault(spanned: Spanned<typed::Fault>, cards: &[Card]) -> Result<Fault, Wr
     let typed = spanned.into_inner();
     Ok(Fault {
         call: WildMatch::new(typed.call.get_ref()),
-        card: struck_card(&typed, cards, &span)?,
+        cards: struck(&typed, cards, &span)?,
         from: typed.from.map(|from| from.0),
         to: end(&typed)?,
         times: times(&typed)?,
@@ -55,22 +55,23 @@ fn times(typed: &typed::Fault) -> Result<Option<u32>, Wrong> {
     }
 }
 
-/// The UUID of the card or the instance that it strikes.
-fn struck_card(
+/// The UUIDs that it strikes: a card is struck with all that is on it.
+fn struck(
     typed: &typed::Fault,
     cards: &[Card],
     span: &Bytes<usize>,
-) -> Result<Option<String>, Wrong> {
+) -> Result<Option<Vec<String>>, Wrong> {
     let (card, slot) = match (&typed.card, typed.slot) {
         (None, None) => return Ok(None),
         (None, Some(_)) => return wrong(span.clone(), "a fault with a `slot` needs its `card`"),
         (Some(wanted), slot) => (card::find(cards, wanted, span.clone())?, slot),
     };
     let Some(slot) = slot else {
-        return Ok(Some(card.uuid.clone()));
+        let instances = card.mig.iter().flat_map(|mig| &mig.instances).map(|i| i.uuid.clone());
+        return Ok(Some(std::iter::once(card.uuid.clone()).chain(instances).collect()));
     };
     match card.instance(slot) {
-        Some(instance) => Ok(Some(instance.uuid.clone())),
+        Some(instance) => Ok(Some(vec![instance.uuid.clone()])),
         None => wrong(span.clone(), format!("card {} has no instance in slot {slot}", card.index)),
     }
 }

@@ -172,6 +172,7 @@ fn samples(typed: &typed::Samples) -> Result<SampleBuffer, Wrong> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Moment;
 
     fn refusal(text: &str) -> String {
         from_str("bad.toml", text).unwrap_err().to_string()
@@ -346,6 +347,20 @@ mod tests {
         let text = format!("[samples]\ncapacity = 0\n[[card]]\n{first}end = \"9s\"\n{second}");
         let machine = from_str("good.toml", &text).unwrap();
         assert_eq!((machine.samples.capacity, machine.processes.len()), (0, 2));
+    }
+
+    #[test]
+    fn a_fault_on_a_card_strikes_its_instances_and_one_on_a_slot_only_that() {
+        let text = "[[card]]\n[[card.mig]]\nslot = 0\nprofile = \"1g.10gb\"\nmemory = \"10GiB\"\nuuid = \"MIG-0\"\n\
+                    [[card.mig]]\nslot = 1\nprofile = \"1g.10gb\"\nmemory = \"10GiB\"\nuuid = \"MIG-1\"\n\
+                    [[fault]]\ncall = \"nvml*\"\ncard = 0\nhang = true\n\
+                    [[fault]]\ncall = \"nvml*\"\ncard = 0\nslot = 1\nhang = true\n";
+        let machine = from_str("mig.toml", text).unwrap();
+        let strikes = |fault: usize| {
+            let uuids = [machine.cards[0].uuid.as_str(), "MIG-0", "MIG-1"];
+            uuids.map(|uuid| machine.faults[fault].strikes("nvmlX", Some(uuid), Moment::ORIGIN))
+        };
+        assert_eq!((strikes(0), strikes(1)), ([true; 3], [false, false, true]));
     }
 
     #[test]
