@@ -3,6 +3,7 @@
 use probe::card::MemorySource;
 use probe::units::{Bytes, Percent};
 use probe::{Reading, Vitals, Why};
+use serde::{Serialize, Serializer};
 
 /// The lines between the states.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,6 +41,13 @@ impl State {
             Self::TrulyIdle => "free",
             Self::Unknown(_) => "unknown",
         }
+    }
+}
+
+/// The reason is told apart from the state.
+impl Serialize for State {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.word())
     }
 }
 

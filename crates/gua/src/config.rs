@@ -65,8 +65,11 @@ pub fn home() -> Option<PathBuf> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Screen {
     pub color: bool,
-    /// Columns and rows of a terminal; `None` where lines may be as long as they like.
-    pub size: Option<(usize, usize)>,
+    pub is_terminal: bool,
+    /// `None` where lines may be as long as they like.
+    pub columns: Option<usize>,
+    /// Of a terminal that can be drawn on; `None` where one line can only follow another.
+    pub rows: Option<usize>,
 }
 
 impl Screen {
@@ -76,26 +79,34 @@ impl Screen {
         let stdout = std::io::stdout();
         let is_terminal = stdout.is_terminal();
         let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-        let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
+        // A terminal that does not say what it is understands no escape codes either.
+        let dumb = !set("TERM") || env::var_os("TERM").is_some_and(|term| term == "dumb");
         let color = match (typed.no_color, typed.color) {
             (true, _) | (_, cli::When::Never) => false,
             (_, cli::When::Always) => true,
             (_, cli::When::Auto) => is_terminal && !set("NO_COLOR") && !dumb,
         };
-        Self { color, size: terminal_size(&stdout, is_terminal).or_else(columns_from_environment) }
+        let (columns, rows) = if is_terminal { terminal_size(&stdout) } else { (None, None) };
+        Self {
+            color,
+            is_terminal,
+            columns: columns.or_else(columns_from_environment),
+            rows: rows.filter(|_| !dumb),
+        }
     }
 }
 
-fn terminal_size(stdout: &std::io::Stdout, is_terminal: bool) -> Option<(usize, usize)> {
-    if !is_terminal {
-        return None;
+/// Columns and rows. Some terminals say 0 for what they do not know.
+fn terminal_size(stdout: &std::io::Stdout) -> (Option<usize>, Option<usize>) {
+    let known = |count: u16| Some(usize::from(count)).filter(|count| *count > 0);
+    match rustix::termios::tcgetwinsize(stdout) {
+        Ok(size) => (known(size.ws_col), known(size.ws_row)),
+        Err(_) => (None, None),
     }
-    let size = rustix::termios::tcgetwinsize(stdout).ok()?;
-    let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
-    (columns > 0).then_some((columns, if rows > 0 { rows } else { usize::MAX }))
 }
 
-fn columns_from_environment() -> Option<(usize, usize)> {
-    let columns = env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)?;
-    Some((columns, usize::MAX))
+/// No screen is wider than a terminal could say; more than that is a mistake.
+fn columns_from_environment() -> Option<usize> {
+    let columns: u16 = env::var("COLUMNS").ok()?.parse().ok()?;
+    Some(usize::from(columns)).filter(|columns| *columns > 0)
 }

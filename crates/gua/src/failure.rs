@@ -4,21 +4,24 @@ use std::io;
 
 use probe::nvml::OpenError;
 
-/// A command's failure.
+use crate::safe::safe;
+
+/// A command's failure. Paths and ids are part of the words, so each line is made safe.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// What was asked makes no sense; nothing was done.
-    #[error("{what}\n     {next}")]
+    #[error("{}\n     {}", safe(.what), safe(.next))]
     Usage { what: String, next: String },
     /// What was asked may make sense, but that cannot be told now.
-    #[error("{what}\n     {next}")]
+    #[error("{}\n     {}", safe(.what), safe(.next))]
     CannotTell { what: String, next: String },
     #[error(
-        "cannot read the driver: {0}\n     {next}\n     `gua doctor` checks each step.",
-        next = .0.next_step()
+        "cannot read the driver: {}\n     {}\n     `gua doctor` checks each step.",
+        safe(&.0.to_string()),
+        .0.next_step()
     )]
     NoDriver(#[from] OpenError),
-    #[error("cannot write the output: {0}")]
+    #[error("cannot write the output: {}", safe(&.0.to_string()))]
     Output(#[from] io::Error),
 }
 

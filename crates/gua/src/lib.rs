@@ -3,8 +3,9 @@
 //!
 //! # Layout
 //!
-//! What was typed becomes what is meant once, in [`cli`] and [`config`]; then the data
-//! flows in one direction, and a module imports only from those above it:
+//! What was typed becomes what is meant once, in [`cli`] and [`config`]; what comes from
+//! outside is made fit to be shown in [`mod@safe`], which all may use. Then the data flows
+//! in one direction, and a module imports only from those above it:
 //!
 //! | module | what it does |
 //! |---|---|
@@ -24,6 +25,7 @@ pub mod config;
 pub mod failure;
 pub mod render;
 pub mod report;
+pub mod safe;
 pub mod sampler;
 pub mod store;
 

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use probe::Reading;
 use probe::card::{CardFacts, CardLook, Vitals};
 use probe::nvml::{DriverFacts, Look, OpenError, Prober, Wants};
 use probe::proc::Host;
 use probe::process::{Holder, Presence};
 use probe::units::{Bytes, UnixMillis};
+use probe::{Reading, Why};
 
 use crate::config::Machine;
 
@@ -37,8 +37,7 @@ pub struct CardTick {
 pub struct HolderTick {
     pub holder: Holder,
     pub process: Presence,
-    /// Its arguments, when they were asked for and could be read.
-    pub command: Option<Vec<String>>,
+    pub command: Reading<Vec<String>>,
 }
 
 /// Reads the driver and the host, again and again.
@@ -102,9 +101,17 @@ impl Sampler {
 
     fn holder(&mut self, holder: Holder) -> HolderTick {
         let process = self.host.process(holder.pid);
-        let is_here = matches!(process, Presence::Here(_));
-        let command =
-            (self.with_commands && is_here).then(|| self.host.command(holder.pid).known());
-        HolderTick { holder, process, command: command.flatten() }
+        let command = self.command(holder.pid, &process);
+        HolderTick { holder, process, command }
+    }
+
+    fn command(&self, pid: u32, process: &Presence) -> Reading<Vec<String>> {
+        match process {
+            _ if !self.with_commands => Reading::Unknown(Why::NotAsked),
+            Presence::Here(_) => self.host.command(pid),
+            Presence::Hidden(why) => Reading::Unknown(*why),
+            // Whoever has the pid here is another.
+            Presence::Gone | Presence::Foreign => Reading::Unknown(Why::Gone),
+        }
     }
 }

@@ -180,6 +180,22 @@ fn an_unknown_id_beside_an_unreadable_card_is_not_called_wrong() {
     assert_eq!(machine.gua(&["stat", "--id", "1"]).code, Some(0));
 }
 
+/// What is quoted back may have been written to be quoted.
+#[test]
+fn escape_codes_in_what_was_typed_are_not_quoted() {
+    let machine = Machine::new("[[card]]\n");
+    let cases = [
+        (&["stat", "--id", "\x1b[31mX"][..], 2, "there is no card `?[31mX` here\n"),
+        (&["--nvml", "/tmp/\x1b[2Jx\ny", "stat"], 1, "cannot read the driver: /tmp/?[2Jx?y was"),
+        (&["--host-root", "/\x1b[2J", "stat"], 2, "the host root `/?[2J` is no host's /"),
+    ];
+    for (args, code, sentence) in cases {
+        let run = machine.gua(args);
+        assert_clean_failure(&run, code, sentence);
+        assert!(!run.stderr.contains('\x1b'), "{run:?}");
+    }
+}
+
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let machine = Machine::new("[[card]]\n");

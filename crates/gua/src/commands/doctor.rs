@@ -34,8 +34,8 @@ fn show(checkup: &Checkup, typed: &cli::Doctor) -> io::Result<()> {
         json::pretty(&mut out, checkup)?;
     } else {
         let screen = Screen::of_stdout(&typed.color);
-        let width = screen.size.map(|(columns, _)| columns);
-        render::write(&mut out, checkup, View { paint: Paint(screen.color), width })?;
+        let view = View { paint: Paint(screen.color), width: screen.columns };
+        render::write(&mut out, checkup, view)?;
     }
     out.flush()
 }

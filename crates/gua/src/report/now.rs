@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use probe::card::{Basis, CardFacts, MemorySource, MemoryUse, Utilization, Vitals};
+use probe::card::{self, CardFacts, MemoryUse, Utilization, Vitals};
 use probe::nvml::OpenError;
-use probe::process::Presence;
+use probe::process::{self, ProcessFacts};
 use probe::units::{Bytes, Milliwatts};
 use probe::{Reading, Why};
 use serde::{Serialize, Serializer};
@@ -30,15 +30,50 @@ pub struct Now {
     pub unknown: Unknowns,
 }
 
+/// Why a field is null.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// It could not be read.
+    Unread(Why),
+    /// It is that of a process outside of this container.
+    Foreign,
+    /// Nothing on the host gives it a name.
+    NoName,
+    /// The figure is that of a moment and covers no time.
+    Instant,
+}
+
+impl Reason {
+    /// A stable word for machine-readable output.
+    #[must_use]
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::Unread(why) => why.slug(),
+            Self::Foreign => "foreign",
+            Self::NoName => "no_name",
+            Self::Instant => "instant",
+        }
+    }
+}
+
+impl From<Why> for Reason {
+    fn from(why: Why) -> Self {
+        Self::Unread(why)
+    }
+}
+
 /// Reasons by field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Unknowns(BTreeMap<&'static str, Why>);
+pub struct Unknowns(BTreeMap<&'static str, Reason>);
 
 impl Unknowns {
-    /// Why a field is not known.
+    /// Why a field could not be read.
     #[must_use]
     pub fn why(&self, field: &str) -> Option<Why> {
-        self.0.get(field).copied()
+        match self.0.get(field)? {
+            Reason::Unread(why) => Some(*why),
+            Reason::Foreign | Reason::NoName | Reason::Instant => None,
+        }
     }
 
     /// Takes the value out of a reading, and keeps the reason where there is none.
@@ -49,14 +84,14 @@ impl Unknowns {
         reading.known()
     }
 
-    fn note(&mut self, field: &'static str, why: Why) {
-        self.0.insert(field, why);
+    fn note(&mut self, field: &'static str, reason: impl Into<Reason>) {
+        self.0.insert(field, reason.into());
     }
 }
 
 impl Serialize for Unknowns {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(self.0.iter().map(|(field, why)| (field, why.slug())))
+        to.collect_map(self.0.iter().map(|(field, reason)| (field, reason.slug())))
     }
 }
 
@@ -64,7 +99,7 @@ impl Serialize for Unknowns {
 pub struct Card {
     #[serde(flatten)]
     pub identity: Identity,
-    pub state: &'static str,
+    pub state: State,
     /// In words, for a state that is unknown.
     pub state_reason: Option<String>,
     #[serde(flatten)]
@@ -93,13 +128,49 @@ pub struct Identity {
     pub minor: Option<u32>,
 }
 
+/// What a utilization rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    Samples,
+    Counters,
+    Instant,
+}
+
+impl From<card::Basis> for Basis {
+    fn from(basis: card::Basis) -> Self {
+        match basis {
+            card::Basis::Samples { .. } => Self::Samples,
+            card::Basis::Counters { .. } => Self::Counters,
+            card::Basis::Instant => Self::Instant,
+        }
+    }
+}
+
 /// How busy it was, and over what time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Work {
     pub utilization_percent: Option<f64>,
-    pub utilization_basis: Option<&'static str>,
+    pub utilization_basis: Option<Basis>,
     /// Null for an instant.
     pub utilization_covers_seconds: Option<f64>,
+}
+
+/// Whose memory it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemorySource {
+    Card,
+    System,
+}
+
+impl From<card::MemorySource> for MemorySource {
+    fn from(source: card::MemorySource) -> Self {
+        match source {
+            card::MemorySource::Card => Self::Card,
+            card::MemorySource::System => Self::System,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -109,7 +180,7 @@ pub struct Memory {
     pub memory_total_bytes: Option<u64>,
     /// Null where the driver counts its reserve as used.
     pub memory_reserved_bytes: Option<u64>,
-    pub memory_source: Option<&'static str>,
+    pub memory_source: Option<MemorySource>,
     pub memory_unattributed_bytes: Option<u64>,
 }
 
@@ -126,23 +197,50 @@ pub struct Sensors {
     pub fan_percent: Option<f64>,
 }
 
+/// Where the process behind a pid is, seen from here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Presence {
+    Here,
+    Gone,
+    Foreign,
+    Hidden,
+}
+
+impl From<&process::Presence> for Presence {
+    fn from(presence: &process::Presence) -> Self {
+        match presence {
+            process::Presence::Here(_) => Self::Here,
+            process::Presence::Gone => Self::Gone,
+            process::Presence::Foreign => Self::Foreign,
+            process::Presence::Hidden(_) => Self::Hidden,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Holder {
     pub pid: u32,
-    /// here, gone, foreign or hidden.
-    pub presence: &'static str,
-    pub user: Option<String>,
-    pub uid: Option<u32>,
-    pub program: Option<String>,
+    pub presence: Presence,
+    #[serde(flatten)]
+    pub owner: Owner,
     /// Only when asked for: arguments may hold secrets.
     pub command: Option<Vec<String>>,
-    pub parent_pid: Option<u32>,
     pub kinds: Vec<&'static str>,
     pub memory_bytes: Option<u64>,
     pub sm_percent: Option<f64>,
+    pub unknown: Unknowns,
+}
+
+/// What the host knows of a holder.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Owner {
+    pub user: Option<String>,
+    pub uid: Option<u32>,
+    pub program: Option<String>,
+    pub parent_pid: Option<u32>,
     pub started: Option<Timestamp>,
     pub running_seconds: Option<f64>,
-    pub unknown: Unknowns,
 }
 
 /// Answers from one tick of this host.
@@ -154,6 +252,9 @@ pub fn now(tick: &Tick, host: Option<&str>, thresholds: &Thresholds) -> Now {
         Ok(driver) => (driver.version.clone(), driver.cuda_version),
         Err(error) => (Reading::Unknown(error.why()), Reading::Unknown(error.why())),
     };
+    if host.is_none() {
+        unknown.note("host", Reason::NoName);
+    }
     Now {
         schema: "gua.stat/1",
         time,
@@ -177,7 +278,7 @@ fn card(tick: &CardTick, now: Timestamp, thresholds: &Thresholds) -> Card {
     }
     Card {
         identity: identity(facts, &mut unknown),
-        state: state.word(),
+        state,
         state_reason: match state {
             State::Unknown(why) => Some(why.to_string()),
             _ => None,
@@ -206,14 +307,17 @@ fn identity(facts: &CardFacts, unknown: &mut Unknowns) -> Identity {
 }
 
 fn work(reading: Reading<Utilization>, unknown: &mut Unknowns) -> Work {
+    let basis = unknown.take("utilization_basis", reading).map(|work| work.basis);
+    let covers = unknown.take("utilization_covers_seconds", reading).and_then(|w| covers(w.basis));
+    if basis == Some(card::Basis::Instant) {
+        unknown.note("utilization_covers_seconds", Reason::Instant);
+    }
     Work {
         utilization_percent: unknown
             .take("utilization_percent", reading)
             .map(|work| tenths(work.percent.0)),
-        utilization_basis: unknown.take("utilization_basis", reading).map(|work| basis(work.basis)),
-        utilization_covers_seconds: unknown
-            .take("utilization_covers_seconds", reading)
-            .and_then(|work| covers(work.basis)),
+        utilization_basis: basis.map(Basis::from),
+        utilization_covers_seconds: covers,
     }
 }
 
@@ -233,10 +337,9 @@ fn memory(
         memory_total_bytes: bytes("memory_total_bytes", reading.map(|memory| memory.total)),
         memory_reserved_bytes: bytes("memory_reserved_bytes", reserved),
         memory_unattributed_bytes: bytes("memory_unattributed_bytes", unattributed),
-        memory_source: unknown.take("memory_source", reading).map(|memory| match memory.source {
-            MemorySource::Card => "card",
-            MemorySource::System => "system",
-        }),
+        memory_source: unknown
+            .take("memory_source", reading)
+            .map(|memory| MemorySource::from(memory.source)),
     }
 }
 
@@ -257,36 +360,66 @@ fn sensors(vitals: &Vitals, limit: Reading<Milliwatts>, unknown: &mut Unknowns) 
 
 fn holder(tick: &HolderTick, now: Timestamp) -> Holder {
     let mut unknown = Unknowns::default();
-    let process = match &tick.process {
-        Presence::Here(facts) => Some(facts),
-        Presence::Gone | Presence::Foreign | Presence::Hidden(_) => None,
+    let owner = match &tick.process {
+        process::Presence::Here(facts) => owner(facts, now, &mut unknown),
+        process::Presence::Gone => nobody(Why::Gone.into(), &mut unknown),
+        process::Presence::Foreign => nobody(Reason::Foreign, &mut unknown),
+        process::Presence::Hidden(why) => nobody((*why).into(), &mut unknown),
     };
-    let started = process
-        .and_then(|facts| unknown.take("started", facts.started))
-        .and_then(|started| Timestamp::from_millisecond(started.0).ok());
-    let running = started.map(|started| running_seconds(started, now));
+    let command = command(tick, &mut unknown);
     let memory = unknown.take("memory_bytes", tick.holder.memory);
     let sm = unknown.take("sm_percent", tick.holder.sm);
     Holder {
         pid: tick.holder.pid,
-        presence: match &tick.process {
-            Presence::Here(_) => "here",
-            Presence::Gone => "gone",
-            Presence::Foreign => "foreign",
-            Presence::Hidden(_) => "hidden",
-        },
-        user: process.and_then(|facts| facts.user.clone()),
-        uid: process.and_then(|facts| unknown.take("uid", facts.uid)),
-        program: process.map(|facts| facts.program.clone()),
-        command: tick.command.clone(),
-        parent_pid: process.map(|facts| facts.parent),
+        presence: Presence::from(&tick.process),
+        owner,
+        command,
         kinds: tick.holder.kinds.names().collect(),
         memory_bytes: memory.map(|bytes| bytes.0),
         sm_percent: sm.map(|percent| tenths(percent.0)),
-        started,
-        running_seconds: running.and_then(|running| unknown.take("running_seconds", running)),
         unknown,
     }
+}
+
+/// Not asked for is no doubt, and not worth a reason.
+fn command(tick: &HolderTick, unknown: &mut Unknowns) -> Option<Vec<String>> {
+    match (tick.command.why(), &tick.process) {
+        (None | Some(Why::NotAsked), _) => {}
+        (Some(_), process::Presence::Foreign) => unknown.note("command", Reason::Foreign),
+        (Some(why), _) => unknown.note("command", why),
+    }
+    tick.command.clone().known()
+}
+
+fn owner(facts: &ProcessFacts, now: Timestamp, unknown: &mut Unknowns) -> Owner {
+    let started = match facts.started.map(|at| Timestamp::from_millisecond(at.0)) {
+        Reading::Known(Ok(started)) => Reading::Known(started),
+        Reading::Known(Err(_)) => Reading::Unknown(Why::Garbled),
+        Reading::Unknown(why) => Reading::Unknown(why),
+    };
+    let running = match started {
+        Reading::Known(started) => running_seconds(started, now),
+        Reading::Unknown(why) => Reading::Unknown(why),
+    };
+    if facts.user.is_none() {
+        unknown.note("user", facts.uid.why().map_or(Reason::NoName, Reason::from));
+    }
+    Owner {
+        user: facts.user.clone(),
+        uid: unknown.take("uid", facts.uid),
+        program: Some(facts.program.clone()),
+        parent_pid: Some(facts.parent),
+        started: unknown.take("started", started),
+        running_seconds: unknown.take("running_seconds", running),
+    }
+}
+
+/// Of a process that cannot be seen nothing is known, each part for the same reason.
+fn nobody(reason: Reason, unknown: &mut Unknowns) -> Owner {
+    for field in ["user", "uid", "program", "parent_pid", "started", "running_seconds"] {
+        unknown.note(field, reason);
+    }
+    Owner::default()
 }
 
 /// Since boot is counted in ticks and boot is told in whole seconds, so a start may lie a
@@ -298,18 +431,12 @@ fn running_seconds(started: Timestamp, now: Timestamp) -> Reading<f64> {
     }
 }
 
-const fn basis(basis: Basis) -> &'static str {
+fn covers(basis: card::Basis) -> Option<f64> {
     match basis {
-        Basis::Samples { .. } => "samples",
-        Basis::Counters { .. } => "counters",
-        Basis::Instant => "instant",
-    }
-}
-
-fn covers(basis: Basis) -> Option<f64> {
-    match basis {
-        Basis::Samples { covers, .. } | Basis::Counters { covers } => Some(covers.as_secs_f64()),
-        Basis::Instant => None,
+        card::Basis::Samples { covers, .. } | card::Basis::Counters { covers } => {
+            Some(covers.as_secs_f64())
+        }
+        card::Basis::Instant => None,
     }
 }
 
@@ -326,6 +453,80 @@ fn joules(millijoules: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn shown(process: process::Presence, command: Reading<Vec<String>>) -> serde_json::Value {
+        let memory = Reading::Known(Bytes(1));
+        let sm = Reading::Known(probe::units::Percent(0.0));
+        let kinds = process::Kinds::COMPUTE;
+        let holder = process::Holder { pid: 7, kinds, memory, sm };
+        let tick = HolderTick { holder, process, command };
+        serde_json::to_value(super::holder(&tick, Timestamp::UNIX_EPOCH)).unwrap()
+    }
+
+    fn nameless(uid: Reading<u32>) -> process::Presence {
+        process::Presence::Here(ProcessFacts {
+            pid: 7,
+            parent: 1,
+            start_ticks: 0,
+            started: Reading::Unknown(Why::Garbled),
+            program: "x".into(),
+            uid,
+            user: None,
+        })
+    }
+
+    #[test]
+    fn each_null_of_a_holder_has_its_reason() {
+        let cases = [
+            (process::Presence::Gone, "gone"),
+            (process::Presence::Foreign, "foreign"),
+            (process::Presence::Hidden(Why::NoPermission), "no_permission"),
+        ];
+        for (process, slug) in cases {
+            let is_gone = process == process::Presence::Gone;
+            let why = if is_gone { Why::Gone } else { Why::NoPermission };
+            let holder = shown(process, Reading::Unknown(why));
+            let fields = ["user", "uid", "program", "parent_pid", "started", "running_seconds"];
+            for field in fields.into_iter().chain(["command"]) {
+                assert!(holder[field].is_null(), "{field}: {holder}");
+                assert_eq!(holder["unknown"][field], slug, "{field}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_user_without_a_name_is_told_from_one_that_is_not_known() {
+        let holder = shown(nameless(Reading::Known(5)), Reading::Unknown(Why::NotAsked));
+        let unknown = serde_json::json!({
+            "user": "no_name", "started": "garbled", "running_seconds": "garbled",
+        });
+        assert_eq!((&holder["uid"], &holder["unknown"]), (&5.into(), &unknown));
+        let command = Reading::Unknown(Why::NoPermission);
+        let holder = shown(nameless(Reading::Unknown(Why::NoPermission)), command);
+        for field in ["user", "uid", "command"] {
+            assert_eq!(holder["unknown"][field], "no_permission", "{field}");
+        }
+    }
+
+    #[test]
+    fn a_moment_covers_no_time_and_says_so() {
+        let mut unknown = Unknowns::default();
+        let percent = probe::units::Percent(30.0);
+        let instant = Utilization { percent, basis: card::Basis::Instant };
+        let work = work(Reading::Known(instant), &mut unknown);
+        assert_eq!(work.utilization_basis, Some(Basis::Instant));
+        let unknown = serde_json::to_value(unknown).unwrap();
+        assert_eq!(unknown, serde_json::json!({"utilization_covers_seconds": "instant"}));
+    }
+
+    #[test]
+    fn a_host_without_a_name_has_a_reason() {
+        let at = probe::units::UnixMillis(0);
+        let driver = Err(OpenError::DriverNotLoaded);
+        let tick = Tick { at, driver, cards: Vec::new() };
+        let now = serde_json::to_value(now(&tick, None, &Thresholds::default())).unwrap();
+        assert_eq!((&now["host"], &now["unknown"]["host"]), (&().into(), &"no_name".into()));
+    }
 
     #[test]
     fn a_start_in_the_future_is_not_just_now() {

@@ -26,10 +26,10 @@ impl<'a> Live<'a> {
         // Asked anew each time: the window may have been resized.
         let screen = Screen::of_stdout(&self.typed.color);
         let mut out = BufWriter::new(io::stdout().lock());
-        match screen.size {
+        match screen.rows {
             _ if self.typed.json => json::line(&mut out, now)?,
-            Some((_, rows)) if rows < usize::MAX => self.redraw(&mut out, now, screen, rows)?,
-            _ => {
+            Some(rows) => self.redraw(&mut out, now, screen, rows)?,
+            None => {
                 if !self.is_first {
                     writeln!(out)?;
                 }
@@ -59,7 +59,8 @@ impl<'a> Live<'a> {
         // The last row is where the cursor rests.
         let rows = rows.saturating_sub(1);
         for line in stat::lines_within(rows, now, &view(self.typed, screen)) {
-            writeln!(out, "{line}{CLEAR_LINE}")?;
+            // Not after the text: a full line leaves the cursor on its last character.
+            writeln!(out, "{CLEAR_LINE}{line}")?;
         }
         write!(out, "{CLEAR_BELOW}")
     }
@@ -69,19 +70,41 @@ impl<'a> Live<'a> {
 #[derive(Debug)]
 pub(super) struct Beat {
     every: Duration,
-    next: Instant,
+    due: Instant,
 }
 
 impl Beat {
     pub fn new(every: Duration) -> Self {
-        Self { every, next: Instant::now() + every }
+        Self { every, due: Instant::now() }
     }
 
     pub fn wait(&mut self) {
         let now = Instant::now();
-        if self.next > now {
-            thread::sleep(self.next - now);
-        }
-        self.next = (self.next + self.every).max(Instant::now());
+        self.due = next(self.due, now, self.every);
+        thread::sleep(self.due.saturating_duration_since(now));
+    }
+}
+
+/// When the next beat is due: in step with the one before or, where that moment has passed,
+/// a whole beat from now.
+fn next(previous: Instant, now: Instant, every: Duration) -> Instant {
+    let in_step = previous + every;
+    if in_step > now { in_step } else { now + every }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beat_keeps_its_step_and_does_not_catch_up() {
+        let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let next = |previous, now| next(at(previous), at(now), Duration::from_secs(1));
+        assert_eq!(next(0, 0), at(1_000));
+        assert_eq!(next(0, 300), at(1_000), "a look takes nothing from the beat");
+        assert_eq!(next(0, 1_000), at(2_000));
+        assert_eq!(next(0, 5_700), at(6_700), "one beat after a pause, not five");
+        assert_eq!(next(6_700, 6_800), at(7_700));
     }
 }

@@ -57,7 +57,8 @@ fn wants(typed: &cli::Stat) -> Wants {
 fn view(typed: &cli::Stat, screen: Screen) -> View {
     View {
         paint: Paint(screen.color),
-        width: screen.size.map(|(columns, _)| columns),
+        width: screen.columns,
+        is_terminal: screen.is_terminal,
         zone: TimeZone::system(),
         header: !typed.no_header,
         holders: !typed.no_processes,

@@ -3,10 +3,11 @@
 use probe::Why;
 
 use super::{Power, View};
+use crate::classify::State;
 use crate::render::paint::Ink;
 use crate::render::table::{self, Align, Cell, Column, Line};
 use crate::render::words::{card_name, gib, safe};
-use crate::report::now::Card;
+use crate::report::now::{Basis, Card};
 
 /// A name is not cut shorter than this while there is something else to leave out.
 const SHORTEST_NAME: usize = 12;
@@ -85,7 +86,7 @@ fn row(card: &Card, view: &View) -> Vec<Cell> {
     let mut row = vec![
         Cell::plain(index),
         Cell::plain(name),
-        Cell::new(card.state, state_ink(card.state)),
+        Cell::new(card.state.word(), state_ink(card.state)),
         Cell::plain(work(card)),
     ];
     // Of a card that tells nothing, one remark says so, not a question mark in each column.
@@ -119,19 +120,19 @@ fn figures(card: &Card, view: &View) -> [String; 6] {
     ]
 }
 
-fn state_ink(state: &str) -> Ink {
+pub(super) const fn state_ink(state: State) -> Ink {
     match state {
-        "active" => Ink::Good,
-        "idle-held" => Ink::Notice,
-        "unknown" => Ink::Bad,
-        _ => Ink::Plain,
+        State::Active => Ink::Good,
+        State::IdleHeld => Ink::Notice,
+        State::TrulyIdle => Ink::Plain,
+        State::Unknown(_) => Ink::Bad,
     }
 }
 
 fn work(card: &Card) -> String {
     match card.work.utilization_percent {
         Some(percent) => {
-            let mark = if card.work.utilization_basis == Some("instant") { "~" } else { "" };
+            let mark = if card.work.utilization_basis == Some(Basis::Instant) { "~" } else { "" };
             format!("{mark}{percent:.0} %")
         }
         None => "–".to_owned(),

@@ -1,59 +1,111 @@
 //! The first line: which host, which driver, how many cards in which state, and when.
 
 use super::View;
+use super::cards::state_ink;
+use crate::classify::State;
 use crate::render::paint::Ink;
 use crate::render::table::{Cell, GAP, Line};
-use crate::render::words::{safe, width};
-use crate::report::now::Now;
+use crate::render::words::{cut, safe, width};
+use crate::report::now::{Card, Now};
 
-/// The states in the order in which they are counted.
-const STATES: [(&str, Ink); 4] = [
-    ("active", Ink::Good),
-    ("idle-held", Ink::Notice),
-    ("free", Ink::Plain),
-    ("unknown", Ink::Bad),
-];
+/// A host's name that is cut shorter than this says nothing.
+const SHORTEST_NAME: usize = 8;
 
-/// All of it where it fits; a narrow screen does without the driver, then without the time.
+/// All of it where it fits; a narrow screen does without the driver, then without the time,
+/// then without the host, and at last without some of the counts.
 pub(super) fn line(now: &Now, view: &View) -> String {
     let time = now.time.to_zoned(view.zone.clone()).strftime("%H:%M:%S").to_string();
-    let full = parts(now, true);
-    let parts =
-        if length(&full) + GAP + width(&time) <= view.most() { full } else { parts(now, false) };
     let mut line = Line::default();
-    for part in &parts {
+    for part in parts(now, view.most(), width(&time)) {
         let at = if line.width == 0 { 0 } else { line.width + GAP };
-        line.put(at, part, view.most(), view.paint);
+        line.put(at, &part, view.most(), view.paint);
     }
     let after = line.width + GAP;
-    let at = view.width.map_or(after, |columns| columns.saturating_sub(width(&time)).max(after));
+    let edge = view.width.filter(|_| view.is_terminal);
+    let at = edge.map_or(after, |columns| columns.saturating_sub(width(&time)).max(after));
     if at + width(&time) <= view.most() {
         line.put(at, &Cell::new(time, Ink::Quiet), view.most(), view.paint);
     }
     line.text
 }
 
-fn parts(now: &Now, with_driver: bool) -> Vec<Cell> {
-    let host = now.host.as_deref().unwrap_or("this host");
-    let mut parts = vec![Cell::new(safe(host), Ink::Strong)];
-    if let Some(version) = now.driver_version.as_ref().filter(|_| with_driver) {
-        parts.push(Cell::plain(format!("driver {}", safe(version))));
+fn parts(now: &Now, most: usize, time: usize) -> Vec<Cell> {
+    let host = safe(now.host.as_deref().unwrap_or("this host"));
+    let host_cell = |text: &str| Cell::new(text, Ink::Strong);
+    let counts = counts(now);
+    if let Some(version) = &now.driver_version {
+        let driver = Cell::plain(format!("driver {}", safe(version)));
+        let all = [vec![host_cell(&host), driver], counts.clone()].concat();
+        if length(&all) + GAP + time <= most {
+            return all;
+        }
     }
-    parts.push(Cell::plain(match now.cards.len() {
+    let room = most.saturating_sub(length(&counts) + GAP);
+    if room >= width(&host).min(SHORTEST_NAME) {
+        return [vec![host_cell(&cut(&host, room))], counts].concat();
+    }
+    within(counts, most)
+}
+
+/// How many cards there are, then how many are in each state.
+fn counts(now: &Now) -> Vec<Cell> {
+    let cards = match now.cards.len() {
         0 if now.driver_error.is_some() => "cards unknown".to_owned(),
         0 => "no cards".to_owned(),
         1 => "1 card:".to_owned(),
         many => format!("{many} cards:"),
-    }));
-    for (state, ink) in STATES {
-        let count = now.cards.iter().filter(|card| card.state == state).count();
-        if count > 0 {
-            parts.push(Cell::new(format!("{count} {state}"), ink));
-        }
+    };
+    let in_order: [fn(&State) -> bool; 4] = [
+        |state| matches!(state, State::Active),
+        |state| matches!(state, State::IdleHeld),
+        |state| matches!(state, State::TrulyIdle),
+        |state| matches!(state, State::Unknown(_)),
+    ];
+    let of_state = in_order.into_iter().filter_map(|is| count(&now.cards, is));
+    std::iter::once(Cell::plain(cards)).chain(of_state).collect()
+}
+
+fn count(cards: &[Card], is: fn(&State) -> bool) -> Option<Cell> {
+    let states: Vec<_> = cards.iter().map(|card| card.state).filter(is).collect();
+    let first = states.first()?;
+    Some(Cell::new(format!("{} {}", states.len(), first.word()), state_ink(*first)))
+}
+
+/// As many counts as fit, with a mark for the others; without any, no colon promises them.
+fn within(mut counts: Vec<Cell>, most: usize) -> Vec<Cell> {
+    let mark = Cell::new("…", Ink::Quiet);
+    let is_cut = length(&counts) > most;
+    let room = if is_cut { most.saturating_sub(GAP + width(&mark.text)) } else { most };
+    while counts.len() > 1 && length(&counts) > room {
+        counts.pop();
     }
-    parts
+    match counts.as_mut_slice() {
+        [cards] => cards.text = cards.text.trim_end_matches(':').to_owned(),
+        _ if is_cut => counts.push(mark),
+        _ => {}
+    }
+    counts
 }
 
 fn length(parts: &[Cell]) -> usize {
     parts.iter().map(|part| width(&part.text) + GAP).sum::<usize>().saturating_sub(GAP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_left_out_whole() {
+        let shown = |most| {
+            let counts = ["6 cards:", "2 active", "1 free"].map(Cell::plain).to_vec();
+            let texts: Vec<_> = within(counts, most).into_iter().map(|cell| cell.text).collect();
+            texts.join("  ")
+        };
+        assert_eq!(shown(26), "6 cards:  2 active  1 free");
+        assert_eq!(shown(25), "6 cards:  2 active  …");
+        assert_eq!(shown(21), "6 cards:  2 active  …");
+        assert_eq!(shown(20), "6 cards");
+        assert_eq!(shown(3), "6 cards", "what is still too long is cut by the line");
+    }
 }

@@ -1,11 +1,14 @@
 //! Who holds a card: a row a holder, and a remark where something is not known.
 
+use probe::Why;
+
 use super::View;
 use super::cards::is_dark;
+use crate::classify::State;
 use crate::render::paint::Ink;
 use crate::render::table::{self, Align, Cell, Column, Line};
 use crate::render::words::{duration, gib, safe, width};
-use crate::report::now::{Card, Holder};
+use crate::report::now::{Card, Holder, MemorySource, Presence};
 
 /// Memory of no visible process is worth a remark from here on.
 const WORTH_A_REMARK: u64 = 100 << 20;
@@ -88,7 +91,7 @@ fn rows(card: &Card, view: &View) -> Vec<Row> {
 }
 
 fn cells(holder: &Holder, view: &View) -> Vec<Cell> {
-    let is_here = holder.presence == "here";
+    let is_here = holder.presence == Presence::Here;
     let ink = if is_here { Ink::Plain } else { Ink::Quiet };
     let text = |text: String| Cell::new(text, ink);
     let program = program(holder, view);
@@ -104,14 +107,14 @@ fn cells(holder: &Holder, view: &View) -> Vec<Cell> {
         text(program),
         text(holder.memory_bytes.map_or_else(|| "? GiB".to_owned(), |b| format!("{} GiB", gib(b)))),
         text(holder.sm_percent.map_or_else(String::new, |percent| format!("SM {percent:.0} %"))),
-        text(holder.running_seconds.map_or_else(String::new, duration)),
+        text(holder.owner.running_seconds.map_or_else(String::new, duration)),
         text(command),
     ]
 }
 
 /// A holder without a name is known by its pid.
 fn program(holder: &Holder, view: &View) -> String {
-    match &holder.program {
+    match &holder.owner.program {
         Some(program) => safe(program),
         None if view.pid => absence(holder.presence).to_owned(),
         None => format!("pid {} {}", holder.pid, absence(holder.presence)),
@@ -119,42 +122,45 @@ fn program(holder: &Holder, view: &View) -> String {
 }
 
 fn user(holder: &Holder) -> String {
-    match (&holder.user, holder.uid) {
+    match (&holder.owner.user, holder.owner.uid) {
         (Some(user), _) => safe(user),
         (None, Some(uid)) => format!("uid {uid}"),
         (None, None) => "?".to_owned(),
     }
 }
 
-fn absence(presence: &str) -> &'static str {
+const fn absence(presence: Presence) -> &'static str {
     match presence {
-        "gone" => "(gone)",
-        "foreign" => "(outside this container)",
-        _ => "(not readable)",
+        Presence::Gone => "(gone)",
+        Presence::Foreign => "(outside this container)",
+        Presence::Here | Presence::Hidden => "(not readable)",
     }
 }
 
 fn remarks(card: &Card) -> Vec<String> {
-    let mut remarks = unreadable(card);
-    if let Some(reason) = &card.state_reason
-        && !remarks.iter().any(|remark| remark.ends_with(reason))
+    let unreadable = unreadable(card);
+    let mut remarks = Vec::new();
+    // What is said of a part of the card need not be said again of its state.
+    if let State::Unknown(reason) = card.state
+        && !unreadable.iter().any(|(_, why)| *why == reason)
     {
-        remarks.insert(0, format!("not judged: {reason}"));
+        remarks.push(format!("not judged: {reason}"));
     }
+    remarks.extend(unreadable.iter().map(|(what, why)| format!("{what} not readable: {why}")));
     remarks.extend(unattributed(card));
-    if card.memory.memory_source == Some("system") {
+    if card.memory.memory_source == Some(MemorySource::System) {
         remarks.push("shares the host's memory".to_owned());
     }
     remarks
 }
 
 /// What a card does not tell that it should; of one that tells nothing, the state says it.
-fn unreadable(card: &Card) -> Vec<String> {
+fn unreadable(card: &Card) -> Vec<(&'static str, Why)> {
     if is_dark(card) {
         return Vec::new();
     }
     let fields = [("memory_used_bytes", "memory"), ("holders", "holders")];
-    let why = |(field, word)| Some(format!("{word} not readable: {}", card.unknown.why(field)?));
+    let why = |(field, what)| Some((what, card.unknown.why(field)?));
     fields.into_iter().filter_map(why).collect()
 }
 
@@ -163,7 +169,7 @@ fn unattributed(card: &Card) -> Option<String> {
     let bytes = card.memory.memory_unattributed_bytes.filter(|bytes| *bytes > WORTH_A_REMARK)?;
     match (card.memory.memory_reserved_bytes, card.state) {
         (Some(_), _) => Some(format!("{} GiB held by no visible process", gib(bytes))),
-        (None, "free") => None,
+        (None, State::TrulyIdle) => None,
         (None, _) => Some(format!(
             "{} GiB of no visible process, the driver's reserve among them",
             gib(bytes)

@@ -10,7 +10,8 @@ use jiff::tz::TimeZone;
 
 use super::paint::{Ink, Paint};
 use super::table::{Cell, GAP, Line};
-use crate::report::now::Now;
+use super::words::safe;
+use crate::report::now::{Basis, Now};
 
 /// What to show, and on what.
 #[derive(Debug, Clone)]
@@ -19,6 +20,8 @@ pub struct View {
     pub paint: Paint,
     /// Columns; `None` where lines may be as long as they like.
     pub width: Option<usize>,
+    /// Whether the right edge is one that is seen.
+    pub is_terminal: bool,
     pub zone: TimeZone,
     pub header: bool,
     pub holders: bool,
@@ -63,10 +66,10 @@ pub fn lines(now: &Now, view: &View) -> Vec<String> {
         lines.push(header::line(now, view));
     }
     if let Some(error) = &now.driver_error {
-        lines.push(single(&Cell::new(format!("driver: {error}"), Ink::Bad), view));
+        lines.push(single(&Cell::new(format!("driver: {}", safe(error)), Ink::Bad), view));
     }
     lines.extend(body(now, view));
-    if now.cards.iter().any(|card| card.work.utilization_basis == Some("instant")) {
+    if now.cards.iter().any(|card| card.work.utilization_basis == Some(Basis::Instant)) {
         lines.push(single(&Cell::new("~ the value of the last moment only", Ink::Quiet), view));
     }
     lines
