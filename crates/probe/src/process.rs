@@ -104,5 +104,5 @@ pub struct ProcessFacts {
     pub program: String,
     pub uid: Reading<u32>,
     /// `None` where the uid has no name.
-    pub user: Option<String>,
+    pub user: Reading<Option<String>>,
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use probe::CardLook;
+use probe::Reading;
 use probe::proc::Host;
 use probe::process::Presence;
 use rustix::process::{getegid, geteuid, getgroups};
@@ -53,7 +54,9 @@ fn count(presences: impl Iterator<Item = Presence>) -> ProcessFacts {
     for presence in presences {
         counts.listed_count += 1;
         match presence {
-            Presence::Here(facts) if facts.user.is_some() => counts.named_count += 1,
+            Presence::Here(facts) if matches!(facts.user, Reading::Known(Some(_))) => {
+                counts.named_count += 1;
+            }
             Presence::Here(_) => counts.nameless_count += 1,
             Presence::Hidden(_) => counts.hidden_count += 1,
             Presence::Foreign => counts.foreign_count += 1,

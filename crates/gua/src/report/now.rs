@@ -401,11 +401,19 @@ fn owner(facts: &ProcessFacts, now: Timestamp, unknown: &mut Unknowns) -> Owner 
         Reading::Known(started) => running_seconds(started, now),
         Reading::Unknown(why) => Reading::Unknown(why),
     };
-    if facts.user.is_none() {
-        unknown.note("user", facts.uid.why().map_or(Reason::NoName, Reason::from));
-    }
+    let user = match &facts.user {
+        Reading::Known(None) => {
+            unknown.note("user", Reason::NoName);
+            None
+        }
+        Reading::Known(name) => name.clone(),
+        Reading::Unknown(why) => {
+            unknown.note("user", Reason::from(*why));
+            None
+        }
+    };
     Owner {
-        user: facts.user.clone(),
+        user,
         uid: unknown.take("uid", facts.uid),
         program: Some(facts.program.clone()),
         parent_pid: Some(facts.parent),
@@ -471,7 +479,7 @@ mod tests {
             started: Reading::Unknown(Why::Garbled),
             program: "x".into(),
             uid,
-            user: None,
+            user: uid.map(|_| None),
         })
     }
 

@@ -109,8 +109,13 @@ impl Host {
             return Presence::Here(known.facts.clone());
         }
         self.known.remove(&pid);
-        if self.view == View::Partial && !self.has_a_card_open(pid) {
-            return Presence::Foreign;
+        if self.view == View::Partial {
+            match self.has_a_card_open(pid) {
+                Ok(true) => {}
+                Ok(false) | Err(Why::Gone) => return Presence::Foreign,
+                // It may be the holder, or another process that has its pid here.
+                Err(why) => return Presence::Hidden(why),
+            }
         }
         // Held before it is read, so that what is read is of the process that is held.
         let held = self.hold(pid);
@@ -163,7 +168,10 @@ impl Host {
             start_ticks: stat.start_ticks,
             started: self.started(stat.start_ticks),
             program: cmdline::program(&stat.comm, &arguments),
-            user: uid.known().and_then(|uid| self.user(uid)),
+            user: match uid {
+                Reading::Known(uid) => self.user(uid).into(),
+                Reading::Unknown(why) => Reading::Unknown(why),
+            },
             uid,
         }
     }
@@ -187,33 +195,33 @@ impl Host {
 
     /// The file first: it needs no network. Accounts of a directory service come from
     /// the C library, which knows only the machine it runs on.
-    fn user(&mut self, uid: u32) -> Option<String> {
-        let root = &self.root;
-        let names = self.names.get_or_insert_with(|| {
-            fs::read(root.join("etc/passwd"))
-                .map(|bytes| passwd::parse(&String::from_utf8_lossy(&bytes)))
-                .unwrap_or_default()
-        });
+    fn user(&mut self, uid: u32) -> Result<Option<String>, Why> {
+        let is_own = self.root == Path::new("/");
+        let names = match &mut self.names {
+            Some(names) => names,
+            None => match fs::read(self.root.join("etc/passwd")) {
+                Ok(bytes) => self.names.insert(passwd::parse(&String::from_utf8_lossy(&bytes))),
+                // The C library may still know; elsewhere nobody does.
+                Err(_) if is_own => self.names.insert(HashMap::new()),
+                Err(error) => return Err(why(&error)),
+            },
+        };
         if let Some(name) = names.get(&uid) {
-            return Some(name.clone());
+            return Ok(Some(name.clone()));
         }
-        if self.root != Path::new("/") {
-            return None;
+        let account = if is_own { uzers::get_user_by_uid(uid) } else { None };
+        let name = account.map(|account| account.name().to_string_lossy().into_owned());
+        if let Some(name) = &name {
+            names.insert(uid, name.clone());
         }
-        let name = uzers::get_user_by_uid(uid)?.name().to_string_lossy().into_owned();
-        names.insert(uid, name.clone());
-        Some(name)
+        Ok(name)
     }
 
     /// Whether one of the process's open files is a card's, which only a real holder has.
-    fn has_a_card_open(&self, pid: u32) -> bool {
-        let Ok(files) = fs::read_dir(self.of(pid, "fd")) else {
-            return false;
-        };
-        files
-            .flatten()
-            .filter_map(|file| fs::read_link(file.path()).ok())
-            .any(|target| target.as_os_str().as_bytes().starts_with(b"/dev/nvidia"))
+    fn has_a_card_open(&self, pid: u32) -> Result<bool, Why> {
+        let files = fs::read_dir(self.of(pid, "fd")).map_err(|error| why(&error))?;
+        let mut targets = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
+        Ok(targets.any(|target| target.as_os_str().as_bytes().starts_with(b"/dev/nvidia")))
     }
 
     /// A process that its own `/proc` does not show may be hidden from this user
@@ -294,10 +302,18 @@ mod tests {
     fn a_process_is_named_with_user_program_parent_and_start() {
         let (_dir, mut host) = pretend();
         let Presence::Here(facts) = host.process(70) else { panic!("not here") };
-        assert_eq!(facts.user.as_deref(), Some("ann"));
+        assert_eq!(facts.user, Reading::Known(Some("ann".into())));
         assert_eq!((facts.program.as_str(), facts.parent), ("python", 5));
         assert_eq!(facts.started, Reading::Known(UnixMillis(1_000_000 + 12_340)));
         assert_eq!(host.command(70).known().unwrap(), ["python", "a.py"]);
+    }
+
+    #[test]
+    fn names_that_cannot_be_read_are_unknown_not_missing() {
+        let (dir, mut host) = pretend();
+        fs::remove_file(dir.path().join("etc/passwd")).unwrap();
+        let Presence::Here(facts) = host.process(70) else { panic!("not here") };
+        assert_eq!(facts.user, Reading::Unknown(Why::Gone));
     }
 
     #[test]
@@ -308,7 +324,7 @@ mod tests {
         write(dir.path(), "proc/70/status", "Uid:\t4242\t4242\t4242\t4242\n");
         let Presence::Here(facts) = host.process(70) else { panic!("not here") };
         assert_eq!((facts.program.as_str(), facts.start_ticks), ("bash", 99_999));
-        assert_eq!((facts.uid, facts.user), (Reading::Known(4242), None));
+        assert_eq!((facts.uid, facts.user), (Reading::Known(4242), Reading::Known(None)));
     }
 
     #[test]
