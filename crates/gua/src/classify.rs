@@ -51,35 +51,102 @@ impl Serialize for State {
     }
 }
 
-/// Judges one card.
-#[must_use]
-pub fn state(vitals: &Vitals, thresholds: &Thresholds) -> State {
-    match vitals.utilization {
-        Reading::Known(work) if work.percent >= thresholds.active => State::Active,
-        Reading::Known(_) => idle_state(vitals, thresholds),
-        // Without a figure for the work: what nobody holds cannot work, anything else may.
-        Reading::Unknown(why) => match idle_state(vitals, thresholds) {
-            State::TrulyIdle if vitals.holders.seen.is_empty() => State::TrulyIdle,
-            _ => State::Unknown(why),
-        },
+/// What a state is judged from. Small enough to be kept with every tick, so that other
+/// thresholds can judge again later; whole in the units in which it is kept, so that they
+/// judge the same then as now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evidence {
+    pub work: Reading<CentiPercent>,
+    /// Held by the listed holders whose memory is known.
+    pub held: Kib,
+    /// Used by nobody listed; `None` where that cannot be told.
+    pub unseen: Option<Kib>,
+    /// Why a holder, its memory or that of the card is hidden, where one is.
+    pub hidden: Option<Why>,
+    pub has_holders: bool,
+}
+
+/// Hundredths of a percent, rounded down: below a line stays below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CentiPercent(pub u32);
+
+impl From<Percent> for CentiPercent {
+    fn from(percent: Percent) -> Self {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        Self((percent.0 * 100.0) as u32)
     }
 }
 
-/// The state of a card that is known not to work.
-fn idle_state(vitals: &Vitals, thresholds: &Thresholds) -> State {
-    if vitals.holders.known_memory() > thresholds.held || unseen(vitals) > Some(thresholds.held) {
-        return State::IdleHeld;
+/// Kibibytes, rounded up: above a line stays above it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kib(pub u64);
+
+impl From<Bytes> for Kib {
+    fn from(bytes: Bytes) -> Self {
+        Self(bytes.0.div_ceil(1024))
     }
-    // Some holder, its memory or that of the card is hidden. Nothing makes such a card free.
-    match vitals.holders.memory().why().or(vitals.memory.why()) {
-        Some(hidden) => State::Unknown(hidden),
-        None => State::TrulyIdle,
+}
+
+impl Evidence {
+    #[must_use]
+    pub fn of(vitals: &Vitals) -> Self {
+        Self {
+            work: vitals.utilization.map(|work| work.percent.into()),
+            held: vitals.holders.known_memory().into(),
+            unseen: unseen(vitals).map(Kib::from),
+            hidden: vitals.holders.memory().why().or(vitals.memory.why()),
+            has_holders: !vitals.holders.seen.is_empty(),
+        }
     }
+
+    /// Judges one card.
+    #[must_use]
+    pub fn state(&self, thresholds: &Thresholds) -> State {
+        match self.work {
+            Reading::Known(work) if work >= thresholds.active.into() => State::Active,
+            Reading::Known(_) => self.idle_state(thresholds),
+            // Without a figure for the work: what nobody holds cannot work, anything else may.
+            Reading::Unknown(why) => match self.idle_state(thresholds) {
+                State::TrulyIdle if !self.has_holders => State::TrulyIdle,
+                _ => State::Unknown(why),
+            },
+        }
+    }
+
+    /// The state of a card that is known not to work.
+    fn idle_state(&self, thresholds: &Thresholds) -> State {
+        let line = Kib::from(thresholds.held);
+        if self.held > line || self.unseen > Some(line) {
+            return State::IdleHeld;
+        }
+        // What is hidden may hold it. Nothing makes such a card free.
+        self.hidden.map_or(State::TrulyIdle, State::Unknown)
+    }
+
+    /// What those behind a part of the card's memory were doing: working with the card,
+    /// holding it idle, or holding next to nothing.
+    #[must_use]
+    pub fn part_state(&self, memory: Reading<Bytes>, thresholds: &Thresholds) -> State {
+        match (self.work, memory) {
+            (Reading::Unknown(why), _) => State::Unknown(why),
+            (Reading::Known(work), _) if work >= thresholds.active.into() => State::Active,
+            (_, Reading::Known(memory)) if memory > thresholds.held => State::IdleHeld,
+            (_, Reading::Known(_)) => State::TrulyIdle,
+            (_, Reading::Unknown(why)) => State::Unknown(why),
+        }
+    }
+}
+
+/// Judges one card.
+#[must_use]
+pub fn state(vitals: &Vitals, thresholds: &Thresholds) -> State {
+    Evidence::of(vitals).state(thresholds)
 }
 
 /// Used memory that no listed holder and no reserve of the driver accounts for: somebody
 /// has it, seen or not. Where the memory is the host's it tells nothing.
-fn unseen(vitals: &Vitals) -> Option<Bytes> {
+#[must_use]
+pub fn unseen(vitals: &Vitals) -> Option<Bytes> {
     let memory = vitals.memory.known().filter(|memory| memory.source == MemorySource::Card)?;
     let reserve = match memory.reserved {
         // It is not counted as used.

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | [`sampler`] | reads all cards and holders once: a [`sampler::Tick`] |
 //! | [`classify`] | judges what a card was doing (pure) |
+//! | [`ledger`] | from ticks to what is kept of them: entries, spans, events (pure) |
 //! | [`store`] | the database; the only SQL |
 //! | [`report`] | one file a question, plain structs as answers (pure) |
 //! | [`render`] | answers as text or JSON (pure) |
@@ -23,6 +24,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod failure;
+pub mod ledger;
 pub mod render;
 pub mod report;
 pub mod safe;

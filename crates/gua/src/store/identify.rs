@@ -82,7 +82,7 @@ fn inside(path: &Path) -> rusqlite::Result<Identity> {
 /// The address under which SQLite reads the file and writes nothing beside it. What is
 /// still in the log of a database in use is read too, through the index that its writer
 /// keeps; a log without an index would need one made, so such a log is passed over.
-fn uri(path: &Path) -> PathBuf {
+pub(super) fn uri(path: &Path) -> PathBuf {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let has = |suffix: &str| {
         let mut beside = path.clone().into_os_string();

@@ -1,8 +1,36 @@
 //! The database: the only SQL.
+//!
+//! # Layout
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `identify` | what a file is, before anything is done with it |
+//! | `database` | making one and opening one |
+//! | `lock` | one recorder a database |
+//! | `schema.sql`, `codes` | the tables, and what their numbers mean |
+//! | `run` | stretches of recording, how they begin and end |
+//! | `writer`, `names`, `span_rows` | one tick, one transaction |
+//! | `history` | what was recorded, for a window of time |
+//! | `error` | why it could not be used |
 
+mod codes;
+mod database;
+mod error;
+mod history;
 mod identify;
+mod lock;
+mod names;
+mod run;
+mod span_rows;
+mod writer;
 
+pub use database::{create, in_memory, lay_out, open_to_read, open_to_write};
+pub use error::StoreError;
+pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, OwnerKey, RunRow, Span};
 pub use identify::{Identity, identify};
+pub use lock::RecorderLock;
+pub use run::{Ending, Run};
+pub use writer::Writer;
 
 /// Marks a database as ours, in SQLite's field for it: `GUA1`.
 pub const APPLICATION_ID: u32 = 0x4755_4131;

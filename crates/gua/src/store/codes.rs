@@ -1,0 +1,132 @@
+//! The numbers that stand for states and reasons in the database.
+//!
+//! They are part of the layout: a number never changes its meaning.
+
+use probe::Why;
+use probe::card::Basis;
+use probe::process::Kinds;
+
+use crate::classify::State;
+
+const ACTIVE: i64 = 0;
+const IDLE_HELD: i64 = 1;
+const TRULY_IDLE: i64 = 2;
+/// A reason's own number is added to it.
+const UNKNOWN: i64 = 10;
+/// An error code of the driver is added to it.
+const DRIVER_CODE: i64 = 1000;
+
+/// The reasons without a code of the driver, by their numbers.
+const REASONS: [Why; 12] = [
+    Why::NotSupported,
+    Why::NoPermission,
+    Why::Lost,
+    Why::NeedsReset,
+    Why::TimedOut,
+    Why::NoTurn,
+    Why::DriverGone,
+    Why::NotTold,
+    Why::FirstLook,
+    Why::Gone,
+    Why::NotAsked,
+    Why::Garbled,
+];
+
+#[must_use]
+pub(super) const fn of_state(state: State) -> i64 {
+    match state {
+        State::Active => ACTIVE,
+        State::IdleHeld => IDLE_HELD,
+        State::TrulyIdle => TRULY_IDLE,
+        State::Unknown(why) => of_why(why),
+    }
+}
+
+/// A number that no version has given out is as good as unknown.
+#[must_use]
+pub(super) fn state(code: i64) -> State {
+    match code {
+        ACTIVE => State::Active,
+        IDLE_HELD => State::IdleHeld,
+        TRULY_IDLE => State::TrulyIdle,
+        code => State::Unknown(why(code)),
+    }
+}
+
+#[must_use]
+pub(super) const fn of_why(why: Why) -> i64 {
+    let number = match why {
+        Why::NotSupported => 0,
+        Why::NoPermission => 1,
+        Why::Lost => 2,
+        Why::NeedsReset => 3,
+        Why::TimedOut => 4,
+        Why::NoTurn => 5,
+        Why::DriverGone => 6,
+        Why::NotTold => 7,
+        Why::FirstLook => 8,
+        Why::Gone => 9,
+        Why::NotAsked => 10,
+        Why::Garbled => 11,
+        Why::Code(code) => return DRIVER_CODE + code as i64,
+    };
+    UNKNOWN + number
+}
+
+#[must_use]
+pub(super) fn why(code: i64) -> Why {
+    if let Ok(code) = u32::try_from(code - DRIVER_CODE) {
+        return Why::Code(code);
+    }
+    let reason = usize::try_from(code - UNKNOWN).ok().and_then(|place| REASONS.get(place));
+    reason.copied().unwrap_or(Why::Garbled)
+}
+
+#[must_use]
+pub(super) const fn of_basis(basis: Basis) -> i64 {
+    match basis {
+        Basis::Samples { .. } => 0,
+        Basis::Counters { .. } => 1,
+        Basis::Instant => 2,
+    }
+}
+
+#[must_use]
+pub(super) const fn of_kinds(kinds: Kinds) -> i64 {
+    kinds.compute as i64 | (kinds.graphics as i64) << 1 | (kinds.mps as i64) << 2
+}
+
+/// Every state with a number of its own, and a word for whoever reads the file without us.
+pub(super) fn all_states() -> impl Iterator<Item = (i64, String)> {
+    let known = [
+        (ACTIVE, "active".to_owned()),
+        (IDLE_HELD, "idle-held".to_owned()),
+        (TRULY_IDLE, "truly-idle".to_owned()),
+    ];
+    let unknown = REASONS.into_iter().map(|why| (of_why(why), format!("unknown: {why}")));
+    known.into_iter().chain(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_comes_back_as_itself() {
+        let whys = REASONS.into_iter().chain([Why::Code(0), Why::Code(999)]);
+        let states = [State::Active, State::IdleHeld, State::TrulyIdle].into_iter();
+        for known in states.chain(whys.map(State::Unknown)) {
+            assert_eq!(state(of_state(known)), known);
+        }
+    }
+
+    /// Files that are out there depend on them.
+    #[test]
+    fn the_numbers_stay_what_they_are() {
+        let codes: Vec<_> = all_states().map(|(code, _)| code).collect();
+        assert_eq!(codes, [0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21]);
+        assert_eq!(of_why(Why::Code(15)), 1015);
+        assert_eq!(state(5), State::Unknown(Why::Garbled));
+        assert_eq!(state(-7), State::Unknown(Why::Garbled));
+    }
+}

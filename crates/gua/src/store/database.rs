@@ -1,0 +1,148 @@
+//! Making a database and opening one, after a look at what lies there.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::error::StoreError;
+use super::identify::{Identity, identify, uri};
+use super::{APPLICATION_ID, SCHEMA_VERSION, codes};
+
+/// How long a write waits for another program's. Longer, and a recorder that was told to
+/// end would not do so at once.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// Pages that a writer keeps in memory, in KiB. What it needs is at the end of each table.
+const CACHE_KIB: i64 = 512;
+
+/// Makes an empty database that only its owner may read, and the folder for it.
+///
+/// # Errors
+/// When there is something at the path, or nothing can be made there.
+pub fn create(path: &Path) -> Result<(), StoreError> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let made = lay_out(path);
+    if made.is_err() {
+        // Half a database would be taken for somebody else's.
+        let _ = fs::remove_file(path);
+    }
+    made
+}
+
+/// Lays out the tables in an empty file.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn lay_out(path: &Path) -> Result<(), StoreError> {
+    let mut database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    settle_in(&database)?;
+    // Before there is a table: it decides how pages are kept.
+    database.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    database.pragma_update(None, "journal_mode", "WAL")?;
+    make_tables(&mut database)
+}
+
+/// A database that lives in memory only.
+///
+/// # Errors
+/// When SQLite does not start.
+pub fn in_memory() -> Result<Connection, StoreError> {
+    let mut database = Connection::open_in_memory()?;
+    make_tables(&mut database)?;
+    Ok(database)
+}
+
+fn make_tables(database: &mut Connection) -> Result<(), StoreError> {
+    let transaction = database.transaction()?;
+    transaction.execute_batch(include_str!("schema.sql"))?;
+    for (code, word) in codes::all_states() {
+        transaction.execute("INSERT INTO state (code, word) VALUES (?1, ?2)", (code, word))?;
+    }
+    // Last, and in the same transaction: a database is ours when it is whole.
+    transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    Ok(transaction.commit()?)
+}
+
+/// Opens a database of ours for writing.
+///
+/// # Errors
+/// When it is not ours, or newer than we know, or not to be written.
+pub fn open_to_write(path: &Path) -> Result<Connection, StoreError> {
+    check_identity(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let database = Connection::open_with_flags(path, flags)?;
+    settle_in(&database)?;
+    if database.is_readonly(rusqlite::MAIN_DB)? {
+        return Err(StoreError::ReadOnly);
+    }
+    Ok(database)
+}
+
+fn settle_in(database: &Connection) -> Result<(), StoreError> {
+    database.busy_timeout(PATIENCE)?;
+    // A crash of the machine may cost the last ticks, one of the program costs none.
+    database.pragma_update(None, "synchronous", "NORMAL")?;
+    database.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    database.set_prepared_statement_cache_capacity(64);
+    Ok(())
+}
+
+/// Opens a database of ours for reading, also while a recorder writes to it, and where
+/// nothing may be written.
+///
+/// # Errors
+/// When it is not ours, or newer than we know, or not to be read.
+pub fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
+    check_identity(path)?;
+    let database = open_read_only(path)?;
+    // Says at once what cannot be read, and what would only come out at the first question.
+    database.query_row("SELECT count(*) FROM run", [], |_| Ok(()))?;
+    Ok(database)
+}
+
+/// Reads with whatever is in the log of the database. Where SQLite may not lay its own
+/// files beside, it is told to do without.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn open_read_only(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let plain = Connection::open_with_flags(path, flags)?;
+    plain.busy_timeout(PATIENCE)?;
+    if plain.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).is_ok() {
+        return Ok(plain);
+    }
+    drop(plain);
+    let flags = flags | OpenFlags::SQLITE_OPEN_URI;
+    Ok(Connection::open_with_flags(uri(path), flags)?)
+}
+
+/// Refuses what is not ours.
+///
+/// # Errors
+/// With what it is instead.
+pub fn check_identity(path: &Path) -> Result<(), StoreError> {
+    Err(match identify(path) {
+        Identity::Ours { schema_version } if schema_version <= SCHEMA_VERSION => return Ok(()),
+        Identity::Ours { schema_version } => {
+            StoreError::Newer { found: schema_version, known: SCHEMA_VERSION }
+        }
+        Identity::Missing => StoreError::Missing(path.to_owned()),
+        Identity::Empty => StoreError::NotOurs("it is an empty file"),
+        Identity::PythonGua => StoreError::NotOurs("it is a database of the Python gua"),
+        Identity::OtherSqlite => StoreError::NotOurs("it is a database of another program"),
+        Identity::Damaged(error) => StoreError::Damaged(error.to_string()),
+        Identity::NotSqlite => StoreError::NotOurs("it is not a database"),
+        Identity::Directory => StoreError::NotOurs("it is a folder"),
+        Identity::NotAFile => StoreError::NotOurs("it is not a file"),
+        Identity::Unreadable(error) => StoreError::Io(io::Error::new(error.kind(), error)),
+    })
+}

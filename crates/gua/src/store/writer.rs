@@ -1,0 +1,309 @@
+//! Writes what was recorded: one tick, one transaction.
+
+use probe::units::{Bytes, UnixMillis};
+use rusqlite::{Connection, params};
+
+use super::codes;
+use super::error::StoreError;
+use super::names::Names;
+use super::run::{self, Ending, Run};
+use super::span_rows;
+use crate::classify::State;
+use crate::ledger::{CardEntry, Change, Entry, Event, HolderEntry, Spans, is_full_hour};
+
+/// A run being written.
+#[derive(Debug)]
+pub struct Writer {
+    database: Connection,
+    run: i64,
+    boot: String,
+    names: Names,
+    open: Open,
+    last: UnixMillis,
+    /// Whether many ticks share a transaction.
+    batch: bool,
+}
+
+/// The spans that are open.
+#[derive(Debug, Default)]
+struct Open {
+    observed: Spans<(), ()>,
+    cards: Spans<i64, State>,
+    owners: Spans<(i64, i64), State>,
+    holders: Spans<i64, State>,
+}
+
+/// What one tick found, in the numbers of the database.
+#[derive(Debug, Default)]
+struct Found {
+    cards: Vec<(i64, State)>,
+    owners: Vec<((i64, i64), State)>,
+    holders: Vec<(i64, State)>,
+    memory: Vec<(i64, Option<Bytes>)>,
+}
+
+/// What one tick begins and ends.
+#[derive(Debug, Default)]
+struct Changes {
+    observed: Vec<Change<(), ()>>,
+    cards: Vec<Change<i64, State>>,
+    owners: Vec<Change<(i64, i64), State>>,
+    holders: Vec<Change<i64, State>>,
+}
+
+impl Writer {
+    /// Begins a run, after ending what a killed recorder left open.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn begin(mut database: Connection, run: &Run) -> Result<Self, StoreError> {
+        let transaction = immediate(&mut database)?;
+        run::settle(&transaction)?;
+        let id = run::begin(&transaction, run)?;
+        transaction.commit()?;
+        Ok(Self {
+            database,
+            run: id,
+            boot: run.boot.clone(),
+            names: Names::default(),
+            open: Open::default(),
+            last: run.started,
+            batch: false,
+        })
+    }
+
+    /// Writes one tick, whole or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be written. It may be tried again; the time until then is a gap.
+    pub fn record(&mut self, entry: &Entry) -> Result<(), StoreError> {
+        self.begin_transaction()?;
+        let written = self.write(entry).and_then(|changes| {
+            self.commit()?;
+            Ok(changes)
+        });
+        match written {
+            Ok(changes) => {
+                self.open.apply(&changes, entry.covers.to);
+                self.last = entry.at;
+                if is_first_of_hour(entry) {
+                    self.names.forget_the_gone();
+                }
+                Ok(())
+            }
+            Err(error) => {
+                self.undo();
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes down that something happened.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn note(&mut self, event: &Event) -> Result<(), StoreError> {
+        self.database
+            .prepare_cached(
+                "INSERT INTO event (run, at_ms, until_ms, kind, detail)
+                     VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![
+                self.run,
+                event.at.0,
+                event.until.map(|until| until.0),
+                event.kind.slug(),
+                event.detail
+            ])?;
+        Ok(())
+    }
+
+    /// Ends the run and gives the database back.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn end(mut self, ending: Ending) -> Result<Connection, StoreError> {
+        self.commit_batch()?;
+        let mut changes = Changes::default();
+        self.open.end_all(&mut changes);
+        self.begin_transaction()?;
+        self.write_changes(&changes, &Found::default())?;
+        run::end(&self.database, self.run, self.last, ending)?;
+        self.commit()?;
+        Ok(self.database)
+    }
+
+    /// From here on ticks share a transaction, until [`Self::commit_batch`].
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn begin_batch(&mut self) -> Result<(), StoreError> {
+        self.begin_transaction()?;
+        self.batch = true;
+        Ok(())
+    }
+
+    /// Makes what was written since [`Self::begin_batch`] stay.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn commit_batch(&mut self) -> Result<(), StoreError> {
+        if std::mem::take(&mut self.batch) {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    #[must_use]
+    pub const fn database(&mut self) -> &mut Connection {
+        &mut self.database
+    }
+
+    fn begin_transaction(&self) -> Result<(), StoreError> {
+        if !self.batch {
+            self.database.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        }
+        Ok(())
+    }
+
+    fn commit(&self) -> Result<(), StoreError> {
+        if !self.batch {
+            self.database.prepare_cached("COMMIT")?.execute([])?;
+        }
+        Ok(())
+    }
+
+    /// Numbers that were given out in a transaction that failed are no longer theirs.
+    fn undo(&mut self) {
+        self.names.forget();
+        if !self.database.is_autocommit() {
+            // Where even this fails, SQLite has undone it by itself.
+            let _ = self.database.execute_batch("ROLLBACK");
+        }
+    }
+
+    fn write(&mut self, entry: &Entry) -> Result<Changes, StoreError> {
+        let tick = self.write_tick(entry)?;
+        let mut found = Found::default();
+        for card in &entry.cards {
+            self.write_card(tick, card, &mut found)?;
+        }
+        let changes = self.open.changes(entry, &found);
+        self.write_changes(&changes, &found)?;
+        Ok(changes)
+    }
+
+    fn write_tick(&self, entry: &Entry) -> Result<i64, StoreError> {
+        let late = entry.late.map(|late| i64::try_from(late.as_millis()).unwrap_or(i64::MAX));
+        self.database
+            .prepare_cached(
+                "INSERT INTO tick (run, at_ms, covers_ms, late_ms) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![self.run, entry.at.0, entry.covers.millis(), late])?;
+        Ok(self.database.last_insert_rowid())
+    }
+
+    fn write_card(
+        &mut self,
+        tick: i64,
+        entry: &CardEntry,
+        found: &mut Found,
+    ) -> Result<(), StoreError> {
+        let card = self.names.card(&self.database, entry)?;
+        write_sample(&self.database, tick, card, entry)?;
+        found.cards.push((card, entry.state));
+        for owner in &entry.owners {
+            let identity = self.names.identity(&self.database, &owner.identity)?;
+            found.owners.push(((card, identity), owner.state));
+        }
+        for holder in &entry.holders {
+            let HolderEntry { state, memory, .. } = *holder;
+            let id = self.names.holder(&self.database, &self.boot, card, holder)?;
+            found.holders.push((id, state));
+            found.memory.push((id, memory));
+        }
+        Ok(())
+    }
+
+    fn write_changes(&self, changes: &Changes, found: &Found) -> Result<(), StoreError> {
+        let Self { database, run, .. } = self;
+        span_rows::observed(database, *run, &changes.observed)?;
+        span_rows::cards(database, *run, &changes.cards)?;
+        span_rows::owners(database, *run, &changes.owners)?;
+        span_rows::holders(database, *run, &changes.holders, |holder| found.memory_of(holder))
+    }
+}
+
+impl Found {
+    fn memory_of(&self, holder: i64) -> Option<Bytes> {
+        self.memory.iter().find(|(id, _)| *id == holder).and_then(|(_, memory)| *memory)
+    }
+}
+
+impl Open {
+    fn changes(&self, entry: &Entry, found: &Found) -> Changes {
+        let mut changes = Changes::default();
+        let observed = if entry.covers.is_empty() { &[][..] } else { &[((), ())][..] };
+        self.observed.changes(entry.covers, observed, &mut changes.observed);
+        self.cards.changes(entry.covers, &found.cards, &mut changes.cards);
+        self.owners.changes(entry.covers, &found.owners, &mut changes.owners);
+        self.holders.changes(entry.covers, &found.holders, &mut changes.holders);
+        changes
+    }
+
+    fn end_all(&self, changes: &mut Changes) {
+        self.observed.end_all(&mut changes.observed);
+        self.cards.end_all(&mut changes.cards);
+        self.owners.end_all(&mut changes.owners);
+        self.holders.end_all(&mut changes.holders);
+    }
+
+    fn apply(&mut self, changes: &Changes, until: UnixMillis) {
+        self.observed.apply(&changes.observed, until);
+        self.cards.apply(&changes.cards, until);
+        self.owners.apply(&changes.owners, until);
+        self.holders.apply(&changes.holders, until);
+    }
+}
+
+fn is_first_of_hour(entry: &Entry) -> bool {
+    entry.covers.by_hour().any(|part| is_full_hour(part.from))
+}
+
+/// A transaction that takes the right to write at once: one that only finds out later that
+/// it cannot have it would have to begin anew.
+pub(super) fn immediate(
+    database: &mut Connection,
+) -> Result<rusqlite::Transaction<'_>, StoreError> {
+    Ok(database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?)
+}
+
+fn write_sample(
+    database: &Connection,
+    tick: i64,
+    card: i64,
+    entry: &CardEntry,
+) -> Result<(), StoreError> {
+    let CardEntry { evidence, measures, .. } = entry;
+    let mut insert = database.prepare_cached(
+        "INSERT INTO sample (tick, card, state, utilization, utilization_why, basis, held_kib,
+             unseen_kib, hidden_why, holders, used_kib, power_mw, temperature_c)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    )?;
+    insert.execute(params![
+        tick,
+        card,
+        codes::of_state(entry.state),
+        evidence.work.known().map(|work| work.0),
+        evidence.work.why().map(codes::of_why),
+        measures.basis.map(codes::of_basis),
+        i64::try_from(evidence.held.0).unwrap_or(i64::MAX),
+        evidence.unseen.and_then(|kib| i64::try_from(kib.0).ok()),
+        evidence.hidden.map(codes::of_why),
+        i64::try_from(entry.holders.len()).unwrap_or(i64::MAX),
+        measures.used.and_then(span_rows::kib),
+        measures.power_milliwatts,
+        measures.temperature_celsius,
+    ])?;
+    Ok(())
+}
