@@ -5,23 +5,13 @@ use std::time::{Duration, Instant};
 use probe::nvml::{OpenError, Options, Patience, Prober};
 use probe::{Reading, Why};
 
-use crate::machine::{Machine, look_until, on, percent};
+use crate::machine::{look_until, on, percent};
 
 const TWO: &str = "[[card]]\nutilization = 40\n[[card]]\nutilization = 60\n";
 
 /// Two cards with something wrong.
 fn with_fault(fault: &str) -> String {
     format!("{TWO}[[fault]]\n{fault}\n")
-}
-
-fn hasty(machine: &Machine) -> Options {
-    let patience = Patience {
-        open: Duration::from_secs(5),
-        attach: Duration::from_millis(500),
-        card: Duration::from_millis(500),
-        look: Duration::from_secs(5),
-    };
-    Options { patience, ..machine.options() }
 }
 
 /// Trap: one card lost or off the bus.
@@ -57,7 +47,7 @@ fn a_card_that_was_lost_from_the_start_has_a_place_but_no_name() {
 #[test]
 fn a_hung_card_hangs_nobody() {
     on(&with_fault("call = \"nvmlDeviceGetMemoryInfo_v2\"\ncard = 0\nhang = true"), |machine| {
-        let mut prober = Prober::open(hasty(machine)).unwrap();
+        let mut prober = Prober::open(machine.hasty()).unwrap();
         for _ in 0..3 {
             let begun = Instant::now();
             let look = prober.look();
@@ -71,7 +61,7 @@ fn a_hung_card_hangs_nobody() {
 #[test]
 fn a_card_that_hangs_has_a_name_all_the_same() {
     on(&with_fault("call = \"nvmlDeviceGetTemperature\"\ncard = 0\nhang = true"), |machine| {
-        let look = Prober::open(hasty(machine)).unwrap().look();
+        let look = Prober::open(machine.hasty()).unwrap().look();
         assert_eq!(percent(&look.cards[0]), Reading::Unknown(Why::TimedOut));
         assert!(look.cards[0].facts.uuid.why().is_none(), "{:?}", look.cards[0].facts);
     });
@@ -81,7 +71,7 @@ fn a_card_that_hangs_has_a_name_all_the_same() {
 fn a_slow_card_is_read_again_once_it_answers() {
     let slow = "call = \"nvmlDeviceGetMemoryInfo_v2\"\ncard = 0\nlatency = \"1500ms\"\ntimes = 1";
     on(&with_fault(slow), |machine| {
-        let mut prober = Prober::open(hasty(machine)).unwrap();
+        let mut prober = Prober::open(machine.hasty()).unwrap();
         assert_eq!(percent(&prober.look().cards[0]), Reading::Unknown(Why::TimedOut));
         let look =
             look_until(&mut prober, "back", |look| percent(&look.cards[0]).known().is_some());
@@ -95,7 +85,7 @@ fn a_card_that_takes_long_to_wake_up_is_waited_for() {
     let slow =
         "call = \"nvmlDeviceGetHandleByIndex_v2\"\ncard = 0\nlatency = \"1500ms\"\ntimes = 1";
     on(&with_fault(slow), |machine| {
-        let options = hasty(machine);
+        let options = machine.hasty();
         let patience = Patience { attach: Duration::from_secs(20), ..options.patience };
         let look = Prober::open(Options { patience, ..options }).unwrap().look();
         assert_eq!(percent(&look.cards[0]), Reading::Known(40.0));
@@ -115,7 +105,7 @@ fn some_hung_cards_do_not_hide_the_others() {
     };
     let faults: String = (0..4).map(hang).collect();
     on(&many(8, &faults), |machine| {
-        let options = hasty(machine);
+        let options = machine.hasty();
         let patience = Patience { attach: Duration::from_secs(1), ..options.patience };
         let look = Prober::open(Options { patience, ..options }).unwrap().look();
         let read: Vec<_> = look.cards.iter().map(percent).collect();
@@ -128,7 +118,7 @@ fn some_hung_cards_do_not_hide_the_others() {
 fn slow_cards_are_asked_at_the_same_time() {
     let slow = "[[fault]]\ncall = \"nvmlDeviceGetMemoryInfo_v2\"\nlatency = \"600ms\"\n";
     on(&many(12, slow), |machine| {
-        let options = hasty(machine);
+        let options = machine.hasty();
         // One after the other they would take 7 s.
         let patience = Patience {
             card: Duration::from_secs(3),
@@ -147,7 +137,7 @@ fn a_lost_card_does_not_make_the_looks_long() {
     let faults = "[[fault]]\ncall = \"nvmlDevice*\"\ncard = 0\ncode = \"GPU_IS_LOST\"\n\
                   [[fault]]\ncall = \"nvmlDeviceGetMemoryInfo_v2\"\ncard = 1\nhang = true\n";
     on(&many(3, faults), |machine| {
-        let options = hasty(machine);
+        let options = machine.hasty();
         let patience = Patience {
             open: Duration::from_secs(60),
             attach: Duration::from_secs(60),
@@ -199,7 +189,7 @@ fn one_card_that_says_the_driver_is_gone_is_alone_with_it() {
 #[test]
 fn all_cards_hung_is_still_an_answer() {
     on(&with_fault("call = \"nvmlDeviceGetHandleByIndex_v2\"\nhang = true"), |machine| {
-        let look = Prober::open(hasty(machine)).unwrap().look();
+        let look = Prober::open(machine.hasty()).unwrap().look();
         let whys: Vec<_> = look.cards.iter().map(|card| percent(card).why()).collect();
         assert_eq!(whys, [Some(Why::TimedOut); 2]);
     });
@@ -208,7 +198,7 @@ fn all_cards_hung_is_still_an_answer() {
 #[test]
 fn a_driver_that_hangs_at_the_start_is_given_up() {
     on(&with_fault("call = \"nvmlInit*\"\nhang = true"), |machine| {
-        let options = hasty(machine);
+        let options = machine.hasty();
         let patience = Patience { open: Duration::from_millis(300), ..options.patience };
         let error = Prober::open(Options { patience, ..options }).unwrap_err();
         assert!(matches!(error, OpenError::TimedOut { .. }), "{error:?}");

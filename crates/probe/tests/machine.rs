@@ -74,6 +74,30 @@ impl Machine {
         fs::read_to_string(self.scenario.with_file_name("calls")).unwrap()
     }
 
+    /// How often one function was called.
+    pub fn calls_of(&self, name: &str) -> u32 {
+        let calls = self.calls();
+        let line = calls.lines().find(|line| line.split(' ').next() == Some(name));
+        line.map_or(0, |line| line.rsplit(' ').next().unwrap().parse().unwrap())
+    }
+
+    /// What a program wants that does not wait long for a failing card.
+    pub fn hasty(&self) -> Options {
+        let patience = Patience {
+            open: Duration::from_secs(5),
+            attach: Duration::from_millis(500),
+            card: Duration::from_millis(500),
+            look: Duration::from_secs(5),
+        };
+        Options { patience, ..self.options() }
+    }
+
+    /// The machine as the simulated library plays it, to hold figures against.
+    pub fn truth(&self) -> nvidia_ml::machine::Machine {
+        let scenario = scenario::parse::from_file(&self.scenario).unwrap();
+        nvidia_ml::machine::Machine::new(scenario, nvidia_ml::machine::start_from_env().unwrap())
+    }
+
     pub fn root(&self) -> PathBuf {
         self.scenario.with_file_name("root")
     }
@@ -86,8 +110,19 @@ impl Machine {
 
 /// Looks until the look is as wanted; a change of the scenario takes a moment to be seen.
 pub fn look_until(prober: &mut Prober, what: &str, wanted: impl Fn(&Look) -> bool) -> Look {
+    look_until_with(prober, what, wanted, |_| {})
+}
+
+/// Looks until the look is as wanted, and does something else before each.
+pub fn look_until_with(
+    prober: &mut Prober,
+    what: &str,
+    wanted: impl Fn(&Look) -> bool,
+    before: impl Fn(&mut Prober),
+) -> Look {
     let mut last = String::new();
     for _ in 0..500 {
+        before(prober);
         let look = prober.look();
         if wanted(&look) {
             return look;

@@ -8,6 +8,8 @@ mod machine;
 
 /// What one look costs, and that fixed facts are read once.
 mod calls;
+/// Sample buffers that are emptied between looks.
+mod drain;
 /// Lost cards, hung calls, a driver that goes away and comes back.
 mod failing;
 /// Process lists: versions, growth, doubt, shares of the work.

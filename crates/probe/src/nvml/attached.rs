@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
@@ -96,6 +97,26 @@ impl Attached {
             _ => vitals,
         };
         CardLook { facts: Arc::clone(&self.facts), vitals }
+    }
+
+    /// Takes what its sample buffer holds. Hardware counters go on counting by themselves.
+    pub fn drain(&mut self, nvml: &Nvml) {
+        match &mut self.work {
+            Work::Samples(samples) => samples.drain(nvml, self.gpu),
+            Work::Counters(_) => {}
+        }
+    }
+
+    pub const fn keeps_samples(&self) -> bool {
+        matches!(&self.work, Work::Samples(samples) if samples.has_buffer())
+    }
+
+    /// How far back its sample buffer reaches.
+    pub fn buffer_length(&self) -> Option<Duration> {
+        match &self.work {
+            Work::Samples(samples) => samples.buffer_length(),
+            Work::Counters(_) => None,
+        }
     }
 
     fn utilization(&mut self, nvml: &Arc<Nvml>) -> Reading<Utilization> {

@@ -1,4 +1,4 @@
-//! Does the looking on threads of its own, so that a hung card hangs nobody.
+//! Does the asking on threads of its own, so that a hung card hangs nobody.
 //!
 //! One worker takes one GPU after the other. When one is slow, another worker goes on
 //! with the rest meanwhile. A GPU that does not answer in time is left behind with its
@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::prober::Patience;
+use super::options::Patience;
 use super::unit::{Unit, Wants};
 use crate::card::{CardFacts, CardLook};
 
@@ -53,10 +53,18 @@ struct Table {
     closed: bool,
 }
 
-/// What the caller of a look asked for.
+/// What is to be done with each unit.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Task {
+    Look(Wants),
+    /// Only take what the sample buffers hold.
+    Drain,
+}
+
+/// What the caller asked for.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
-    wants: Wants,
+    task: Task,
     patience: Patience,
 }
 
@@ -79,6 +87,7 @@ struct Taken {
 /// What became of the units that were put on the bench.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
+    /// With their cards, which only a look has.
     pub done: Vec<(Unit, Vec<CardLook>)>,
     /// What units were found to be, those included that then did not answer.
     pub found: Vec<(u32, Vec<Arc<CardFacts>>)>,
@@ -94,17 +103,17 @@ impl Bench {
         std::mem::take(&mut self.shared.lock().returned)
     }
 
-    /// Looks at all units, or at as many as answer in time.
-    pub fn look(
+    /// Does the task with all units, or with as many as answer in time.
+    pub fn run(
         &mut self,
         units: Vec<Unit>,
-        wants: Wants,
+        task: Task,
         patience: Patience,
         give_up: Instant,
     ) -> Outcome {
         let mut table = self.shared.lock();
         table.queue = units.into();
-        table.asked = Some(Asked { wants, patience });
+        table.asked = Some(Asked { task, patience });
         let mut outcome = Outcome::default();
         while table.is_at_work() {
             let now = Instant::now();
@@ -213,7 +222,13 @@ impl Shared {
                     return self.lock().returned.push(unit);
                 }
             }
-            let looks = unit.look(asked.wants);
+            let looks = match asked.task {
+                Task::Look(wants) => unit.look(wants),
+                Task::Drain => {
+                    unit.drain();
+                    Vec::new()
+                }
+            };
             let mut table = self.lock();
             let Some(place) = table.position(taking) else {
                 return table.returned.push(unit);

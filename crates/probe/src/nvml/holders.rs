@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
+use super::gathered::FIRST_LOOK;
 use super::raw::{self, Gpu, List, Listed, ProcessSample, Version};
-use super::utilization::FIRST_LOOK;
 use crate::process::{Holder, Holders, Kinds};
 use crate::reading::{Reading, Why};
 use crate::units::{Bytes, Percent};

@@ -6,10 +6,13 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `prober` | [`Prober`]: opens the library, looks, opens it anew when the driver went away |
-//! | `bench` | does the looking on threads of its own, so that a hung card hangs nobody |
+//! | `options` | what to open, what to read, and how long to wait for it |
+//! | `bench` | does the asking on threads of its own, so that a hung card hangs nobody |
 //! | `unit` | one GPU: finds its cards (itself, or its MIG instances) |
+//! | `division` | into which instances a GPU is divided |
 //! | `attached` | one card: what it remembers between looks, and how its vitals are read |
 //! | `utilization`, `counters`, `holders`, `memory` | one question each |
+//! | `gathered` | the samples since the last look as one mean |
 //! | `library` | loading and initialising |
 //! | `error` | the library's codes in our words |
 //! | `raw` | the calls that nvml-wrapper lacks or makes twice; the only `unsafe` |
@@ -17,10 +20,13 @@
 mod attached;
 mod bench;
 mod counters;
+mod division;
 mod error;
+mod gathered;
 mod holders;
 mod library;
 mod memory;
+mod options;
 mod prober;
 mod raw;
 mod unit;
@@ -28,6 +34,7 @@ mod utilization;
 
 pub use error::OpenError;
 pub use library::{DEFAULT_LIBRARY, DriverFacts};
-pub use prober::{Look, Options, Patience, Prober, is_left_in_the_loader};
+pub use options::{Options, Patience};
+pub use prober::{Look, Prober, is_left_in_the_loader};
 pub use raw::exit_at_once;
 pub use unit::Wants;

@@ -1,17 +1,17 @@
 //! Opens the library, looks, and opens it anew when the driver went away.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::bench::{Bench, Outcome};
+use super::bench::{Bench, Outcome, Task};
 use super::error::OpenError;
 use super::library::{self, DriverFacts, Opened};
-use super::unit::{self, Unit, Wants};
+use super::options::{Options, Patience};
+use super::unit::{self, Unit};
 use crate::card::{CardFacts, CardLook};
 use crate::reading::Why;
 
@@ -26,52 +26,6 @@ static IN_THE_LOADER: AtomicUsize = AtomicUsize::new(0);
 #[must_use]
 pub fn is_left_in_the_loader() -> bool {
     IN_THE_LOADER.load(Ordering::SeqCst) > 0
-}
-
-/// What to open and how.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The library's path; the loader's own search when `None`.
-    pub library: Option<PathBuf>,
-    /// Where the host's files begin.
-    pub host_root: PathBuf,
-    pub wants: Wants,
-    pub patience: Patience,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            library: None,
-            host_root: PathBuf::from("/"),
-            wants: Wants::ALL,
-            patience: Patience::default(),
-        }
-    }
-}
-
-/// How long to wait for a driver that may be failing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
-    /// For loading and initialising, and for a look that has to wake up cards.
-    pub open: Duration,
-    /// For waking up one GPU, which takes seconds where persistence mode is off.
-    pub attach: Duration,
-    /// For reading one GPU.
-    pub card: Duration,
-    /// For a whole look.
-    pub look: Duration,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self {
-            open: Duration::from_secs(30),
-            attach: Duration::from_secs(8),
-            card: Duration::from_secs(2),
-            look: Duration::from_secs(10),
-        }
-    }
 }
 
 /// All cards as one look saw them.
@@ -160,6 +114,37 @@ impl Prober {
         look
     }
 
+    /// Takes what the cards' sample buffers hold, so that the next look rests on every sample
+    /// since the last one, also where looks are further apart than the buffers are long. It
+    /// costs one call a card, on cards that have been looked at; whatever goes wrong is left
+    /// for the look to tell. Returns within the patience for a look.
+    pub fn drain(&mut self) {
+        let Session::Open { here, .. } = &mut self.session else { return };
+        let mut units = std::mem::take(here);
+        units.extend(self.bench.returned());
+        let (keeping, others): (Vec<_>, _) = units.into_iter().partition(Unit::keeps_samples);
+        let patience = self.options.patience;
+        let give_up = Instant::now() + patience.look;
+        let outcome = self.bench.run(keeping, Task::Drain, patience, give_up);
+        for (index, facts) in &outcome.found {
+            self.remember(*index, facts);
+        }
+        // Those whose turn did not come go first at the next drain.
+        let done = outcome.done.into_iter().map(|(unit, _)| unit);
+        self.put_back(outcome.unread.into_iter().chain(done).chain(others).collect());
+    }
+
+    /// How far back the shortest of the cards' sample buffers reaches: what is not drained or
+    /// looked at within this time is lost. `None` where no card keeps samples, or none has
+    /// shown yet how far apart they are.
+    #[must_use]
+    pub fn buffer_length(&self) -> Option<Duration> {
+        match &self.session {
+            Session::Open { here, .. } => here.iter().filter_map(Unit::buffer_length).min(),
+            Session::Opening { .. } | Session::Closed => None,
+        }
+    }
+
     fn look_once(&mut self, begun: Instant) -> Look {
         let Patience { open, look, .. } = self.options.patience;
         let left = (begun + look).saturating_duration_since(Instant::now());
@@ -178,7 +163,7 @@ impl Prober {
         let all_asked = units.iter().all(Unit::was_asked);
         let give_up = begun + if all_asked { look } else { open };
         let Options { wants, patience, .. } = self.options;
-        let outcome = self.bench.look(units, wants, patience, give_up);
+        let outcome = self.bench.run(units, Task::Look(wants), patience, give_up);
         let cards = self.collect(&driver, outcome);
         Look { driver: Ok(driver), cards }
     }

@@ -4,6 +4,7 @@
 //! with the library that gave it; NVML may be called from any thread; and a call writes
 //! at most as many entries as the count that goes in with the buffer.
 
+use std::fmt;
 use std::mem;
 use std::os::raw::c_uint;
 use std::ptr;
@@ -160,41 +161,59 @@ pub(super) struct Sample {
     pub percent: u32,
 }
 
-/// How many utilization samples the driver keeps.
-pub(super) fn sample_capacity(nvml: &Nvml, gpu: Gpu) -> Result<usize, NvmlError> {
-    let call = nvml_sym(nvml.lib().nvmlDeviceGetSamples.as_ref())?;
-    let (mut kind, mut count) = (0, 0);
-    let what = nvmlSamplingType_enum_NVML_GPU_UTILIZATION_SAMPLES;
-    // SAFETY: see the module; without a buffer only the count is written.
-    nvml_try(unsafe { call(gpu.0, what, 0, &raw mut kind, &raw mut count, ptr::null_mut()) })?;
-    Ok(count as usize)
+/// Room for all utilization samples that the driver keeps of a card, used at each reading.
+pub(super) struct SampleBuffer(Vec<nvmlSample_t>);
+
+impl SampleBuffer {
+    /// Asks how many the driver keeps.
+    pub fn of(nvml: &Nvml, gpu: Gpu) -> Result<Self, NvmlError> {
+        let call = nvml_sym(nvml.lib().nvmlDeviceGetSamples.as_ref())?;
+        let (mut kind, mut count) = (0, 0);
+        let what = nvmlSamplingType_enum_NVML_GPU_UTILIZATION_SAMPLES;
+        // SAFETY: see the module; without a buffer only the count is written.
+        nvml_try(unsafe { call(gpu.0, what, 0, &raw mut kind, &raw mut count, ptr::null_mut()) })?;
+        match count as usize {
+            0 => Err(NvmlError::NotSupported),
+            room => Ok(Self(zeroed(room.min(MOST_SAMPLES)))),
+        }
+    }
+
+    /// How many samples there is room for.
+    pub const fn room(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The utilization samples that are newer than `since`, oldest first.
+    pub fn read(
+        &mut self,
+        nvml: &Nvml,
+        gpu: Gpu,
+        since: u64,
+    ) -> Result<impl Iterator<Item = Sample> + Clone, NvmlError> {
+        let call = nvml_sym(nvml.lib().nvmlDeviceGetSamples.as_ref())?;
+        let (mut kind, mut count) = (0, entries(self.room()));
+        let what = nvmlSamplingType_enum_NVML_GPU_UTILIZATION_SAMPLES;
+        // SAFETY: see the module; the buffer has room for `count` entries.
+        nvml_try(unsafe {
+            call(gpu.0, what, since, &raw mut kind, &raw mut count, self.0.as_mut_ptr())
+        })?;
+        if kind != nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT {
+            return Err(NvmlError::UnexpectedVariant(kind));
+        }
+        let sample = |raw: &nvmlSample_t| Sample {
+            micros: raw.timeStamp,
+            // SAFETY: the driver just said that the union holds an unsigned int.
+            percent: unsafe { raw.sampleValue.uiVal },
+        };
+        Ok(self.0.iter().take(count as usize).map(sample))
+    }
 }
 
-/// The utilization samples that are newer than `since`, oldest first.
-pub(super) fn samples(
-    nvml: &Nvml,
-    gpu: Gpu,
-    since: u64,
-    capacity: usize,
-) -> Result<Vec<Sample>, NvmlError> {
-    let call = nvml_sym(nvml.lib().nvmlDeviceGetSamples.as_ref())?;
-    let mut buffer = zeroed::<nvmlSample_t>(capacity.min(MOST_SAMPLES));
-    let (mut kind, mut count) = (0, entries(buffer.len()));
-    let what = nvmlSamplingType_enum_NVML_GPU_UTILIZATION_SAMPLES;
-    // SAFETY: see the module; the buffer has room for `count` entries.
-    nvml_try(unsafe {
-        call(gpu.0, what, since, &raw mut kind, &raw mut count, buffer.as_mut_ptr())
-    })?;
-    if kind != nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT {
-        return Err(NvmlError::UnexpectedVariant(kind));
+impl fmt::Debug for SampleBuffer {
+    /// What an entry holds is known only right after a call.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SampleBuffer({})", self.room())
     }
-    buffer.truncate(count as usize);
-    let sample = |raw: &nvmlSample_t| Sample {
-        micros: raw.timeStamp,
-        // SAFETY: the driver just said that the union holds an unsigned int.
-        percent: unsafe { raw.sampleValue.uiVal },
-    };
-    Ok(buffer.iter().map(sample).collect())
 }
 
 /// Memory as drivers told it before the reserve was counted apart: total, free, used.

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 
 use super::attached::Attached;
+use super::division::{Division, Slot, division_of};
 use super::raw::{self, Gpu};
 use crate::card::{CardFacts, CardLook, InstanceFacts, Vitals};
 use crate::reading::{Reading, Why};
@@ -92,35 +92,6 @@ impl Member {
     }
 }
 
-/// How a GPU is divided.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Division {
-    /// It cannot be.
-    Never,
-    /// It is not, or has no instances.
-    Whole,
-    Into(Vec<Slot>),
-    /// It is, but the driver does not tell into what.
-    Hidden(Why),
-    /// The driver does not tell whether it is.
-    Unsure,
-}
-
-impl Division {
-    /// Whether it is worth asking again before long.
-    const fn is_told(&self) -> bool {
-        !matches!(self, Self::Hidden(_) | Self::Unsure)
-    }
-}
-
-/// A slot that is taken, and by whom.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Slot {
-    slot: u32,
-    gpu: Reading<Gpu>,
-    uuid: Reading<String>,
-}
-
 impl Unit {
     pub fn new(index: u32, nvml: Arc<Nvml>, host_root: PathBuf) -> Self {
         Self {
@@ -179,6 +150,38 @@ impl Unit {
         }
         self.needs_attaching = self.is_missing_something(&looks);
         looks
+    }
+
+    /// Takes what the cards' sample buffers hold, and asks for nothing else.
+    pub fn drain(&mut self) {
+        let Contact::Made(members) = &mut self.contact else { return };
+        for member in members {
+            if let Member::Card(card) = member {
+                card.drain(&self.nvml);
+            }
+        }
+    }
+
+    /// Whether there is something to drain: not before it has been looked at.
+    pub fn keeps_samples(&self) -> bool {
+        self.cards().any(Attached::keeps_samples)
+    }
+
+    /// How far back its sample buffers reach, the shortest of them.
+    pub fn buffer_length(&self) -> Option<Duration> {
+        self.cards().filter_map(Attached::buffer_length).min()
+    }
+
+    /// The cards with a live handle.
+    fn cards(&self) -> impl Iterator<Item = &Attached> {
+        let members = match &self.contact {
+            Contact::Made(members) => members.as_slice(),
+            Contact::Refused(_) | Contact::None => &[],
+        };
+        members.iter().filter_map(|member| match member {
+            Member::Card(card) => Some(&**card),
+            Member::Unread(..) => None,
+        })
     }
 
     fn read(&mut self, wants: Wants) -> Vec<CardLook> {
@@ -297,43 +300,4 @@ fn member(nvml: &Nvml, card: &CardFacts, card_gpu: Gpu, slot: &Slot) -> Member {
         }
         (why, ..) => Member::Unread(Arc::new(facts), why.unwrap_or(Why::NotTold)),
     }
-}
-
-fn division_of(device: &Device<'_>) -> Result<Division, Why> {
-    match device.mig_mode().map_err(Why::from) {
-        Ok(mode) if mode.current == 1 => slots(device),
-        Ok(_) => Ok(Division::Whole),
-        Err(Why::NotSupported | Why::Gone) => Ok(Division::Never),
-        Err(why) if why.concerns_the_whole_card() => Err(why),
-        Err(_) => Ok(Division::Unsure),
-    }
-}
-
-/// The slots that are taken. They may have holes: it goes on past an empty one, and past
-/// one that does not answer.
-fn slots(device: &Device<'_>) -> Result<Division, Why> {
-    let mut found = Vec::new();
-    for slot in 0..device.mig_device_count()? {
-        match device.mig_device_by_index(slot) {
-            Ok(instance) => found.push(Slot {
-                slot,
-                gpu: Reading::Known(Gpu::of(&instance)),
-                uuid: instance.uuid().into(),
-            }),
-            Err(NvmlError::NotFound | NvmlError::InvalidArg) => {}
-            Err(error) => {
-                let why = Why::from(error);
-                found.push(Slot { slot, gpu: Reading::Unknown(why), uuid: Reading::Unknown(why) });
-            }
-        }
-    }
-    let answers = found.iter().any(|slot| slot.gpu.why().is_none());
-    let silence = found.first().and_then(|slot| slot.gpu.why());
-    Ok(match silence {
-        // None answers: which of them are there at all is not known.
-        Some(why) if !answers && why.concerns_the_whole_card() => return Err(why),
-        Some(why) if !answers => Division::Hidden(why),
-        _ if found.is_empty() => Division::Whole,
-        _ => Division::Into(found),
-    })
 }
