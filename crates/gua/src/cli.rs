@@ -1,5 +1,10 @@
 //! What was typed.
 
+mod duration;
+mod recorder;
+
+pub use recorder::{Daemon, Status, Stop};
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -52,6 +57,14 @@ pub struct Machine {
 pub enum Command {
     /// Check whether this host is ready: driver, library, cards, database
     Doctor(Doctor),
+    /// Record every card's state over time, in the background
+    #[command(visible_alias = "start")]
+    Daemon(Daemon),
+    /// Tell whether a recorder is running, and how it does
+    #[command(after_help = "Exit codes: 0 running, 3 not running, 1 running but not recording.")]
+    Status(Status),
+    /// End the recorder in the background
+    Stop(Stop),
     /// Show each card's state on one line, and who holds it
     Stat(Stat),
     /// Print the version

@@ -24,8 +24,16 @@ impl TryFrom<cli::Machine> for Machine {
         // A variable that is set to nothing means nothing.
         let set = |path: Option<OsString>| path.filter(|path| !path.is_empty()).map(PathBuf::from);
         let host_root = set(typed.host_root).map(a_host_root).transpose()?;
-        Ok(Self { nvml: set(typed.nvml), host_root })
+        // A name without a slash is for the loader to find.
+        let is_path = |path: &PathBuf| path.as_os_str().as_encoded_bytes().contains(&b'/');
+        let nvml = set(typed.nvml).map(|path| if is_path(&path) { absolute(path) } else { path });
+        Ok(Self { nvml, host_root: host_root.map(absolute) })
     }
+}
+
+/// A recorder in the background works from another folder.
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 /// Another folder would make every process look gone.

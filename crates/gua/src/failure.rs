@@ -15,6 +15,9 @@ pub enum Failure {
     /// What was asked may make sense, but that cannot be told now.
     #[error("{}\n     {}", safe(.what), safe(.next))]
     CannotTell { what: String, next: String },
+    /// What was asked makes sense, but could not be done.
+    #[error("{}\n     {}", safe(.what), safe(.next))]
+    Failed { what: String, next: String },
     #[error(
         "cannot read the driver: {}\n     {}\n     `gua doctor` checks each step.",
         safe(&.0.to_string()),
@@ -36,7 +39,9 @@ impl Failure {
         }
         match self {
             Self::Usage { .. } => 2,
-            Self::CannotTell { .. } | Self::NoDriver(_) | Self::Output(_) => 1,
+            Self::CannotTell { .. } | Self::Failed { .. } | Self::NoDriver(_) | Self::Output(_) => {
+                1
+            }
         }
     }
 }

@@ -13,6 +13,8 @@
 //! | [`classify`] | judges what a card was doing (pure) |
 //! | [`ledger`] | from ticks to what is kept of them: entries, spans, events (pure) |
 //! | [`store`] | the database; the only SQL |
+//! | [`recorder`] | looks at its beat and keeps what it saw, whatever happens |
+//! | [`service`] | the recorder's files, how it is started and stopped |
 //! | [`report`] | one file a question, plain structs as answers (pure) |
 //! | [`render`] | answers as text or JSON (pure) |
 //! | [`checkup`] | gathers what `gua doctor` reports |
@@ -25,10 +27,12 @@ pub mod commands;
 pub mod config;
 pub mod failure;
 pub mod ledger;
+pub mod recorder;
 pub mod render;
 pub mod report;
 pub mod safe;
 pub mod sampler;
+pub mod service;
 pub mod store;
 
 use std::process::ExitCode;

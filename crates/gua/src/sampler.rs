@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use probe::card::{CardFacts, CardLook, Vitals};
 use probe::nvml::{DriverFacts, Look, OpenError, Prober, Wants};
@@ -81,6 +81,18 @@ impl Sampler {
     pub fn first_tick(&mut self) -> Tick {
         let look = self.prober.first_look();
         self.tick_of(look)
+    }
+
+    /// Takes what the driver has sampled since the last tick, for the next one: its buffer
+    /// holds some seconds only.
+    pub fn drain(&mut self) {
+        self.prober.drain();
+    }
+
+    /// How long the driver keeps its samples, where it does.
+    #[must_use]
+    pub fn buffer_length(&self) -> Option<Duration> {
+        self.prober.buffer_length()
     }
 
     fn tick_of(&mut self, look: Look) -> Tick {

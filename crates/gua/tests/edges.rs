@@ -19,7 +19,7 @@ const CRATES: [(&str, &[&str]); 4] = [
 
 /// The modules of `gua` in the order of the data: each may import only those before it.
 /// The ones on one row do not know each other.
-const ORDER: [&[&str]; 11] = [
+const ORDER: [&[&str]; 13] = [
     &["safe"],
     &["cli", "failure"],
     &["config"],
@@ -27,6 +27,8 @@ const ORDER: [&[&str]; 11] = [
     &["classify"],
     &["ledger"],
     &["store"],
+    &["recorder"],
+    &["service"],
     &["report"],
     &["render"],
     &["checkup"],

@@ -1,7 +1,10 @@
 //! One file a command: wiring only.
 
+mod daemon;
 mod doctor;
 mod stat;
+mod status;
+mod stop;
 
 use std::io::{self, Write};
 
@@ -17,6 +20,9 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
     let Gua { machine, command } = typed;
     match command {
         Command::Doctor(typed) => doctor::run(&Machine::try_from(machine)?, &typed),
+        Command::Daemon(typed) => daemon::run(&Machine::try_from(machine)?, &typed),
+        Command::Status(typed) => status::run(&typed),
+        Command::Stop(typed) => stop::run(&typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &typed),
         Command::Version => version(),
     }

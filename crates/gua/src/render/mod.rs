@@ -4,5 +4,6 @@ pub mod checkup;
 pub mod json;
 pub mod paint;
 pub mod stat;
+pub mod status;
 pub mod table;
 pub mod words;

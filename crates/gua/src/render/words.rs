@@ -13,6 +13,18 @@ pub fn gib(bytes: u64) -> String {
     if bytes > 0 && gib < 0.05 { "<0.1".to_owned() } else { format!("{gib:.1}") }
 }
 
+/// A size in the unit that fits it: `812 kB`, `41.3 MB`.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "three figures are shown")]
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.0} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
+
 /// A length of time in at most two units: `5h12m`, `3d02h`, `47m`, `9s`.
 #[must_use]
 pub fn duration(seconds: f64) -> String {
@@ -26,6 +38,21 @@ pub fn duration(seconds: f64) -> String {
         }
     }
     if seconds >= 60 { format!("{}m", seconds / 60) } else { format!("{seconds}s") }
+}
+
+/// An interval as it is typed: `30s`, `1m30s`, `250ms`.
+#[must_use]
+pub fn interval(interval: std::time::Duration) -> String {
+    let units = [("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
+    let mut rest = interval.as_millis();
+    let mut text = String::new();
+    for (unit, millis) in units {
+        if rest >= millis {
+            text.push_str(&format!("{}{unit}", rest / millis));
+            rest %= millis;
+        }
+    }
+    if text.is_empty() { "0s".to_owned() } else { text }
 }
 
 /// A path as one word of a shell's command.

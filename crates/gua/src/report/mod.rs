@@ -2,3 +2,4 @@
 
 pub mod checkup;
 pub mod now;
+pub mod status;

@@ -1,9 +1,11 @@
 //! Why the database could not be used.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
+
+use crate::failure::Failure;
 
 /// What went wrong with the database.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +42,38 @@ impl From<rusqlite::Error> for StoreError {
                 Self::Damaged(error.to_string())
             }
             _ => Self::Sqlite(error),
+        }
+    }
+}
+
+impl StoreError {
+    /// As a failure of a command, with the next step.
+    #[must_use]
+    pub fn failure(&self, path: &Path) -> Failure {
+        Failure::Failed {
+            what: format!("cannot use the database {}: {self}", path.display()),
+            next: self.next_step().to_owned(),
+        }
+    }
+
+    const fn next_step(&self) -> &'static str {
+        match self {
+            Self::Full => "Make room on that disk, or name another database with --db PATH.",
+            Self::Locked => "Try again when that program is done with it.",
+            Self::ReadOnly => "Check who owns it, or name another database with --db PATH.",
+            Self::Damaged(_) => {
+                "It was left as it is. Move it away and start anew, or restore a copy; \
+                 `sqlite3 FILE .recover` may save what is in it."
+            }
+            Self::Newer { .. } => "Use that gua, or name another database with --db PATH.",
+            Self::NotOurs(_) => "It was left as it is. Name another database with --db PATH.",
+            Self::Recorded => "`gua status` tells about it; stop it first, or name another --db.",
+            Self::Missing(_) => {
+                "`gua daemon` starts recording; `gua demo` shows a report without a GPU."
+            }
+            Self::Io(_) | Self::Sqlite(_) => {
+                "Check the path and who owns it, or name another database with --db PATH."
+            }
         }
     }
 }

@@ -241,20 +241,7 @@ impl History {
             "SELECT at_ms, until_ms, kind, detail FROM event
                  WHERE at_ms < ?2 AND ifnull(until_ms, at_ms) >= ?1 ORDER BY at_ms, id",
         )?;
-        let event = |row: &Row<'_>| {
-            let kind: String = row.get(2)?;
-            let event = |kind| {
-                Ok(Event {
-                    at: UnixMillis(row.get(0)?),
-                    until: row.get::<_, Option<i64>>(1)?.map(UnixMillis),
-                    kind,
-                    detail: row.get(3)?,
-                })
-            };
-            Kind::of_slug(&kind).map(event).transpose()
-        };
         let events = events.query_map((window.from.0, window.to.0), event)?;
-        // A kind that a later version made is none of ours to tell.
         Ok(events.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 
@@ -266,6 +253,39 @@ impl History {
         let mut newest =
             self.database.prepare("SELECT at_ms FROM tick ORDER BY id DESC LIMIT 1")?;
         Ok(newest.query_row([], |row| row.get(0)).optional()?.map(UnixMillis))
+    }
+
+    /// How many cards the newest tick saw; `None` where there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn cards_at_newest_tick(&self) -> Result<Option<u64>, StoreError> {
+        let count: Option<i64> = self
+            .database
+            .query_row(
+                "SELECT count(card) FROM sample WHERE tick = (SELECT max(id) FROM tick)",
+                [],
+                |row| row.get(0),
+            )
+            .optional()?;
+        Ok(count.and_then(|count| u64::try_from(count).ok()))
+    }
+
+    /// The last thing that happened of the kinds that are asked for.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn newest_event(&self, is_it: impl Fn(Kind) -> bool) -> Result<Option<Event>, StoreError> {
+        let mut events = self.database.prepare(
+            "SELECT at_ms, until_ms, kind, detail FROM event ORDER BY at_ms DESC, id DESC",
+        )?;
+        let mut rows = events.query([])?;
+        while let Some(row) = rows.next()? {
+            if let Some(event) = event(row)?.filter(|event| is_it(event.kind)) {
+                return Ok(Some(event));
+            }
+        }
+        Ok(None)
     }
 
     fn spans<K>(
@@ -361,6 +381,18 @@ fn share(amount: i64, part: i64, whole: i64) -> i64 {
     }
     let share = i128::from(amount) * i128::from(part) / i128::from(whole);
     i64::try_from(share).unwrap_or(i64::MAX)
+}
+
+/// `None` for a kind that a later version has made: it is none of ours to tell.
+fn event(row: &Row<'_>) -> rusqlite::Result<Option<Event>> {
+    let kind: String = row.get(2)?;
+    let Some(kind) = Kind::of_slug(&kind) else { return Ok(None) };
+    Ok(Some(Event {
+        at: UnixMillis(row.get(0)?),
+        until: row.get::<_, Option<i64>>(1)?.map(UnixMillis),
+        kind,
+        detail: row.get(3)?,
+    }))
 }
 
 fn runs(database: &Connection) -> Result<Vec<RunRow>, StoreError> {

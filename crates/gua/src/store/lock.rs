@@ -1,6 +1,7 @@
 //! One recorder a database: a lock on the file itself.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
@@ -14,7 +15,7 @@ use super::error::StoreError;
 /// outlive the connection, or be given back before there is one.
 #[derive(Debug)]
 pub struct RecorderLock {
-    _file: File,
+    file: File,
 }
 
 impl RecorderLock {
@@ -25,9 +26,18 @@ impl RecorderLock {
     pub fn take(path: &Path) -> Result<Self, StoreError> {
         let file = OpenOptions::new().read(true).open(path)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { _file: file }),
+            Ok(()) => Ok(Self { file }),
             Err(rustix::io::Errno::WOULDBLOCK) => Err(StoreError::Recorded),
             Err(error) => Err(StoreError::Io(error.into())),
+        }
+    }
+
+    /// Whether the locked file is still the one at this path.
+    #[must_use]
+    pub fn is_on(&self, path: &Path) -> bool {
+        match (self.file.metadata(), fs::metadata(path)) {
+            (Ok(locked), Ok(there)) => (locked.dev(), locked.ino()) == (there.dev(), there.ino()),
+            _ => false,
         }
     }
 }

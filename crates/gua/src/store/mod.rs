@@ -24,13 +24,16 @@ mod run;
 mod span_rows;
 mod writer;
 
-pub use database::{create, in_memory, lay_out, open_to_read, open_to_write};
+pub use database::{check_identity, create, in_memory, lay_out, open_to_read, open_to_write};
 pub use error::StoreError;
 pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, OwnerKey, RunRow, Span};
 pub use identify::{Identity, identify};
 pub use lock::RecorderLock;
 pub use run::{Ending, Run};
 pub use writer::Writer;
+
+/// An open database.
+pub type Database = rusqlite::Connection;
 
 /// Marks a database as ours, in SQLite's field for it: `GUA1`.
 pub const APPLICATION_ID: u32 = 0x4755_4131;

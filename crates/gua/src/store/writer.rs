@@ -72,13 +72,13 @@ impl Writer {
         })
     }
 
-    /// Writes one tick, whole or not at all.
+    /// Writes one tick and what happened meanwhile, whole or not at all.
     ///
     /// # Errors
     /// When it cannot be written. It may be tried again; the time until then is a gap.
-    pub fn record(&mut self, entry: &Entry) -> Result<(), StoreError> {
+    pub fn record(&mut self, entry: &Entry, events: &[Event]) -> Result<(), StoreError> {
         self.begin_transaction()?;
-        let written = self.write(entry).and_then(|changes| {
+        let written = self.write(entry, events).and_then(|changes| {
             self.commit()?;
             Ok(changes)
         });
@@ -102,7 +102,7 @@ impl Writer {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn note(&mut self, event: &Event) -> Result<(), StoreError> {
+    pub fn note(&self, event: &Event) -> Result<(), StoreError> {
         self.database
             .prepare_cached(
                 "INSERT INTO event (run, at_ms, until_ms, kind, detail)
@@ -182,7 +182,10 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, entry: &Entry) -> Result<Changes, StoreError> {
+    fn write(&mut self, entry: &Entry, events: &[Event]) -> Result<Changes, StoreError> {
+        for event in events {
+            self.note(event)?;
+        }
         let tick = self.write_tick(entry)?;
         let mut found = Found::default();
         for card in &entry.cards {

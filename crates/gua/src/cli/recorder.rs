@@ -1,0 +1,65 @@
+//! `gua daemon`, `gua status` and `gua stop`, as they are typed.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::duration;
+
+/// What `gua daemon` was asked.
+#[derive(Debug, Args)]
+pub struct Daemon {
+    /// The database to record into instead of gua.db in GUA_HOME or ~/.gua
+    #[arg(long, value_name = "PATH")]
+    pub db: Option<PathBuf>,
+    /// How often to look, from 100ms to 1h
+    #[arg(long, value_name = "D", default_value = "30s", value_parser = duration::interval)]
+    pub interval: Duration,
+    /// The pid file instead of gua.pid in GUA_HOME or ~/.gua
+    #[arg(long, value_name = "PATH")]
+    pub pid_file: Option<PathBuf>,
+    /// The log instead of gua.log in GUA_HOME or ~/.gua
+    #[arg(long, value_name = "PATH")]
+    pub log_file: Option<PathBuf>,
+    /// Stay in the foreground, as a service manager wants it; logs to stderr unless
+    /// --log-file is given
+    #[arg(long)]
+    pub foreground: bool,
+    /// Go on with the database that --db names, if it is one of gua's
+    #[arg(long)]
+    pub append: bool,
+    /// How long to keep samples, the detail of every tick
+    #[arg(long, value_name = "D", default_value = "30d", value_parser = duration::duration)]
+    pub keep_samples: Duration,
+    /// How long to keep spans, from which reports are made
+    #[arg(long, value_name = "D", default_value = "400d", value_parser = duration::duration)]
+    pub keep_spans: Duration,
+    /// Leave the terminal, and say on stdout when the first tick is stored
+    #[arg(long, hide = true, requires = "foreground")]
+    pub detached: bool,
+}
+
+/// What `gua status` was asked.
+#[derive(Debug, Args)]
+pub struct Status {
+    /// The database to look at instead of the one that the recorder writes
+    #[arg(long, value_name = "PATH")]
+    pub db: Option<PathBuf>,
+    /// The pid file instead of gua.pid in GUA_HOME or ~/.gua
+    #[arg(long, value_name = "PATH")]
+    pub pid_file: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub color: super::Color,
+}
+
+/// What `gua stop` was asked.
+#[derive(Debug, Args)]
+pub struct Stop {
+    /// The pid file instead of gua.pid in GUA_HOME or ~/.gua
+    #[arg(long, value_name = "PATH")]
+    pub pid_file: Option<PathBuf>,
+}

@@ -1,0 +1,164 @@
+//! `gua daemon`: record, in the background or in the foreground.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use probe::nvml::Wants;
+
+use crate::classify::Thresholds;
+use crate::cli;
+use crate::config::Machine;
+use crate::failure::Failure;
+use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals};
+use crate::render::words;
+use crate::sampler::Sampler;
+use crate::service::{self, Existing, Found, Held, Places, Started};
+use crate::store::Run;
+
+/// What a history is made of; the rest is for looking at now.
+const WANTS: Wants = Wants { power: true, temperature: true, ..Wants::ESSENTIALS };
+
+pub(super) fn run(machine: &Machine, typed: &cli::Daemon) -> Result<u8, Failure> {
+    let places =
+        Places::new(typed.db.as_deref(), typed.pid_file.as_deref(), typed.log_file.as_deref())?;
+    if let Some(running) = already_running(&places)? {
+        println_or_quiet(&running)?;
+        return Ok(0);
+    }
+    service::check(&places, existing(typed))?;
+    if typed.foreground {
+        in_the_foreground(machine, typed, &places)
+    } else {
+        background(typed, &places)
+    }
+}
+
+const fn existing(typed: &cli::Daemon) -> Existing {
+    if typed.append { Existing::Append } else { Existing::Refuse }
+}
+
+/// What there is to say when there is a recorder already.
+fn already_running(places: &Places) -> Result<Option<String>, Failure> {
+    let Found::Process(file, process) = service::find(&places.pid_file) else { return Ok(None) };
+    if !service::is_ours(&file, process) {
+        return Ok(None);
+    }
+    let pid = file.pid;
+    match &file.database {
+        Some(database) if *database != places.database => Err(Failure::Usage {
+            what: format!("a recorder (pid {pid}) already records into {}", database.display()),
+            next: "Stop it first, or name another --pid-file for a second one.".to_owned(),
+        }),
+        _ => Ok(Some(format!("gua is recording already, pid {pid}"))),
+    }
+}
+
+fn background(typed: &cli::Daemon, places: &Places) -> Result<u8, Failure> {
+    let started = service::start(places, &arguments(typed, places));
+    match started.map_err(|error| cannot_start(&error))? {
+        Started::Recording { pid } => {
+            let every = words::interval(typed.interval);
+            let database = places.database.display();
+            println_or_quiet(&format!(
+                "gua records every {every} into {database}, pid {pid}; `gua report` shows it"
+            ))?;
+            Ok(0)
+        }
+        Started::Failed { code, log } => {
+            eprintln!("gua: the recorder did not start; the end of its log:\n{log}");
+            Ok(code)
+        }
+    }
+}
+
+/// The arguments of this program again, and what makes it a recorder in the foreground.
+fn arguments(typed: &cli::Daemon, places: &Places) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    arguments.extend(["--foreground".into(), "--detached".into()]);
+    if typed.log_file.is_none() {
+        arguments.extend(["--log-file".into(), places.log_file.clone().into_os_string()]);
+    }
+    arguments
+}
+
+fn in_the_foreground(
+    machine: &Machine,
+    typed: &cli::Daemon,
+    places: &Places,
+) -> Result<u8, Failure> {
+    let signals = Signals::catch().map_err(|error| cannot_start(&error))?;
+    let mut log = log(typed, places)?;
+    if typed.detached {
+        // Out of the session of whoever started us: its end must not be ours.
+        leave_the_terminal().map_err(|error| cannot_start(&error))?;
+    }
+    let sampler = Sampler::open(machine, WANTS)?;
+    let place = service::prepare(places, existing(typed))?;
+    let _held = take_pid_file(places)?;
+    let run = Run {
+        host: sampler.host().name().unwrap_or_else(|| "unknown".to_owned()),
+        boot: recorder::boot_id(),
+        driver: None,
+        recorder: recorder::name(),
+        interval_millis: i64::try_from(typed.interval.as_millis()).ok(),
+        started: probe::units::UnixMillis(0),
+    };
+    let every = words::interval(typed.interval);
+    log.say(&format!("gua records every {every} into {}", places.database.display()));
+    let recording = Recording::new(place, run, typed.interval, Thresholds::default());
+    let beat = Beat::new(sampler, recording, signals, typed.interval, log);
+    let beat = beat.map_err(|error| cannot_start(&error))?;
+    let detached = typed.detached;
+    match beat.run(move || {
+        if detached {
+            service::report_ready();
+        }
+    }) {
+        Outcome::Stopped => Ok(0),
+        Outcome::Failed(error) => Err(error.failure(&places.database)),
+    }
+}
+
+fn log(typed: &cli::Daemon, places: &Places) -> Result<Log, Failure> {
+    if typed.log_file.is_none() {
+        return Ok(Log::to_stderr());
+    }
+    let opened = service::make_folder(&places.log_file);
+    opened.and_then(|()| Log::to_file(&places.log_file)).map_err(|error| Failure::Usage {
+        what: format!("cannot open the log {}: {error}", places.log_file.display()),
+        next: "Name another one with --log-file PATH.".to_owned(),
+    })
+}
+
+fn take_pid_file(places: &Places) -> Result<Held, Failure> {
+    let path = &places.pid_file;
+    let cannot = |error: io::Error| Failure::Failed {
+        what: match error.kind() {
+            io::ErrorKind::WouldBlock => {
+                format!("another recorder holds the pid file {}", path.display())
+            }
+            _ => format!("cannot write the pid file {}: {error}", path.display()),
+        },
+        next: "Name another one with --pid-file PATH.".to_owned(),
+    };
+    service::make_folder(path).map_err(cannot)?;
+    Held::take(path, &places.database).map_err(cannot)
+}
+
+fn leave_the_terminal() -> io::Result<()> {
+    rustix::process::setsid()?;
+    env::set_current_dir("/")
+}
+
+fn cannot_start(error: &io::Error) -> Failure {
+    Failure::Failed {
+        what: format!("cannot start the recorder: {error}"),
+        next: "`gua doctor` checks what it needs.".to_owned(),
+    }
+}
+
+/// A reader that went away does not make what was done undone.
+fn println_or_quiet(text: &str) -> io::Result<()> {
+    writeln!(io::stdout(), "{text}")
+}

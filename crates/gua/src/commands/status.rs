@@ -1,0 +1,75 @@
+//! `gua status`: is a recorder running, and how does it do?
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::time::SystemTime;
+
+use probe::units::UnixMillis;
+
+use crate::cli;
+use crate::config::Screen;
+use crate::failure::Failure;
+use crate::render::paint::Paint;
+use crate::render::{json, status as render};
+use crate::report::status::{self, Database, Process, Recorded, Recorder, Status};
+use crate::service::{self, Found, Places};
+use crate::store::{History, StoreError};
+
+pub(super) fn run(typed: &cli::Status) -> Result<u8, Failure> {
+    let places = Places::new(typed.db.as_deref(), typed.pid_file.as_deref(), None)?;
+    let status = look(&places, typed.db.is_some());
+    show(&status, typed)?;
+    Ok(match status.state {
+        Recorder::Recording => 0,
+        Recorder::Stalled | Recorder::Unsure => 1,
+        Recorder::NotRunning => 3,
+    })
+}
+
+fn look(places: &Places, is_named: bool) -> Status {
+    let (process, of_recorder) = process(&places.pid_file);
+    let path = of_recorder.filter(|_| !is_named).unwrap_or_else(|| places.database.clone());
+    let now = UnixMillis::from(SystemTime::now());
+    let recorded = recorded(&path, now).map_err(|error| error.to_string());
+    let size_bytes = size(&path);
+    let database = Database { path: path.display().to_string(), size_bytes };
+    let pid_file = places.pid_file.display().to_string();
+    status::status(process, pid_file, Some(database), recorded, now)
+}
+
+fn process(pid_file: &Path) -> (Process, Option<std::path::PathBuf>) {
+    match service::find(pid_file) {
+        Found::Process(file, service::Process::Recorder) => {
+            (Process::Here(file.pid), file.database)
+        }
+        Found::Process(file, service::Process::Hidden) => {
+            (Process::Unsure(file.pid), file.database)
+        }
+        Found::None | Found::Garbled | Found::Unreadable(_) | Found::Process(..) => {
+            (Process::None, None)
+        }
+    }
+}
+
+fn recorded(path: &Path, now: UnixMillis) -> Result<Recorded, StoreError> {
+    Recorded::read(&History::open(path)?, now)
+}
+
+/// With the log that SQLite keeps beside it.
+fn size(path: &Path) -> Option<u64> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let log = fs::metadata(log).map_or(0, |log| log.len());
+    Some(fs::metadata(path).ok()?.len() + log)
+}
+
+fn show(status: &Status, typed: &cli::Status) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    if typed.json {
+        json::pretty(&mut out, status)?;
+    } else {
+        render::write(&mut out, status, Paint(Screen::of_stdout(&typed.color).color))?;
+    }
+    out.flush()
+}

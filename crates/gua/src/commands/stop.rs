@@ -1,0 +1,96 @@
+//! `gua stop`: end the recorder in the background.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::cli;
+use crate::failure::Failure;
+use crate::render::words;
+use crate::service::{self, Found, PidFile, Places, Process, Stopped};
+use crate::store::{Ending, History};
+
+pub(super) fn run(typed: &cli::Stop) -> Result<u8, Failure> {
+    let pid_file = Places::new(None, typed.pid_file.as_deref(), None)?.pid_file;
+    let (text, code) = match service::find(&pid_file) {
+        Found::None => ("gua is not recording".to_owned(), 0),
+        Found::Unreadable(error) => return Err(unreadable(&pid_file, &error)),
+        Found::Garbled => (cleared(&pid_file, "it held no process number")?, 0),
+        Found::Process(file, process) => stop(&pid_file, &file, process)?,
+    };
+    writeln!(io::stdout(), "{text}")?;
+    Ok(code)
+}
+
+fn stop(pid_file: &Path, file: &PidFile, process: Process) -> Result<(String, u8), Failure> {
+    let pid = file.pid;
+    match process {
+        Process::Recorder if file.start_ticks.is_none() => Err(not_ours(pid)),
+        Process::Recorder => {
+            match service::stop(file).map_err(|error| cannot_signal(pid, &error))? {
+                Stopped::Ended { after } => Ok((ended(file, after.as_secs_f64()), 0)),
+                Stopped::NotThere => Ok((cleared(pid_file, "its process is gone")?, 0)),
+                Stopped::StillThere { after } => Err(Failure::Failed {
+                    what: format!(
+                        "the recorder (pid {pid}) was told to end {:.0} s ago, and still runs",
+                        after.as_secs_f64()
+                    ),
+                    next: "`gua status` shows what it is at; it may wait for a disk.".to_owned(),
+                }),
+            }
+        }
+        Process::Gone => Ok((cleared(pid_file, &format!("process {pid} is gone"))?, 0)),
+        Process::Other => {
+            let why = format!("process {pid} is another program, which was left alone");
+            Ok((cleared(pid_file, &why)?, 0))
+        }
+        Process::Hidden => Err(Failure::Failed {
+            what: format!("process {pid} may be a recorder, but it is another user's"),
+            next: "Stop it as that user.".to_owned(),
+        }),
+    }
+}
+
+/// How it ended, by what it wrote down last.
+fn ended(file: &PidFile, seconds: f64) -> String {
+    let run = file.database.as_deref().and_then(|path| History::open(path).ok());
+    let run = run.and_then(|history| history.runs().last().cloned());
+    match run.map(|run| (run.started, run.ended, run.ending)) {
+        Some((started, Some(ended), Some(Ending::Stopped))) => {
+            let recorded = words::duration(crate::ledger::Period::new(started, ended).seconds());
+            format!(
+                "gua stopped after {recorded} of recording; the last tick is stored ({seconds:.1} s)"
+            )
+        }
+        _ => format!(
+            "gua ended in {seconds:.1} s, but could not write down the end of its run; \
+             `gua db check` looks at the database"
+        ),
+    }
+}
+
+fn cleared(pid_file: &Path, why: &str) -> Result<String, Failure> {
+    fs::remove_file(pid_file).map_err(|error| unreadable(pid_file, &error))?;
+    Ok(format!("gua is not recording; a stale pid file was cleared: {why}"))
+}
+
+fn cannot_signal(pid: u32, error: &io::Error) -> Failure {
+    Failure::Failed {
+        what: format!("cannot stop the recorder (pid {pid}): {error}"),
+        next: "Stop it as the user who started it.".to_owned(),
+    }
+}
+
+fn not_ours(pid: u32) -> Failure {
+    Failure::Failed {
+        what: format!("process {pid} is a recorder of another gua, maybe the Python one"),
+        next: "Stop it with that program; it was left alone.".to_owned(),
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    Failure::Failed {
+        what: format!("cannot use the pid file {}: {error}", path.display()),
+        next: "Check who owns it; a recorder may be running.".to_owned(),
+    }
+}

@@ -1,0 +1,34 @@
+//! The recorder: looks at its beat and keeps what it saw, whatever happens.
+//!
+//! # Layout
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `schedule` | when to look, and when to drain the driver's samples (pure) |
+//! | `clocks` | what the host's clocks show |
+//! | `eyes` | looks on a thread of its own, so that a slow driver blocks nobody |
+//! | `recording` | a look made into an entry, with what is to be told besides |
+//! | `signals` | what the host's signals ask for |
+//! | `log` | what the recorder says about itself |
+//! | `beat` | the loop that brings them together |
+
+mod beat;
+mod clocks;
+mod eyes;
+mod log;
+mod recording;
+mod schedule;
+mod signals;
+
+pub use beat::{Beat, Outcome};
+pub use clocks::boot_id;
+pub use eyes::{Eyes, Seen, Source};
+pub use log::{Log, open as open_log};
+pub use recording::{Place, Recording};
+pub use signals::Signals;
+
+/// How this program calls itself in the histories it writes.
+#[must_use]
+pub fn name() -> String {
+    format!("gua {}", env!("CARGO_PKG_VERSION"))
+}

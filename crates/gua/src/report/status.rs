@@ -1,0 +1,180 @@
+//! Is a recorder running, and how does it do?
+
+use jiff::Timestamp;
+use probe::units::UnixMillis;
+use serde::Serialize;
+
+use crate::ledger::{Event, HOUR, Kind, Period};
+use crate::store::{History, RunRow, StoreError};
+
+/// Ticks that may be missing before a recorder is said to have stopped ticking, and the time
+/// that a driver which does not answer may take on top.
+const MISSING_TICKS: i64 = 3;
+const DRIVER_MILLIS: i64 = 15_000;
+
+/// A recorder and its history.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Status {
+    pub schema: &'static str,
+    pub state: Recorder,
+    pub pid: Option<u32>,
+    pub pid_file: String,
+    /// Why nothing is known of the process or of the history, where that is so.
+    pub doubt: Option<String>,
+    pub since: Option<Timestamp>,
+    pub interval_seconds: Option<f64>,
+    pub last_tick: Option<Timestamp>,
+    pub last_tick_age_seconds: Option<f64>,
+    pub cards: Option<u64>,
+    /// The observed share of the last hour.
+    pub last_hour_coverage: Option<f64>,
+    pub database: Option<Database>,
+    pub last_trouble: Option<Told>,
+}
+
+/// What a recorder does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recorder {
+    Recording,
+    /// Its process lives, but it stores no ticks any more.
+    Stalled,
+    NotRunning,
+    /// There is a process, but whether it is a recorder is not known.
+    Unsure,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Database {
+    pub path: String,
+    pub size_bytes: Option<u64>,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Told {
+    pub time: Timestamp,
+    pub kind: &'static str,
+    pub detail: String,
+}
+
+/// What the process list says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Process {
+    Here(u32),
+    None,
+    Unsure(u32),
+}
+
+/// What the history says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    pub run: Option<RunRow>,
+    pub last_tick: Option<UnixMillis>,
+    pub cards: Option<u64>,
+    pub last_hour_coverage: f64,
+    pub last_trouble: Option<Event>,
+}
+
+impl Recorded {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(history: &History, now: UnixMillis) -> Result<Self, StoreError> {
+        let hour = Period::new(UnixMillis(now.0 - HOUR), now);
+        let observed = history.observed(hour)?;
+        let observed: f64 = observed.iter().map(|span| span.period.seconds()).sum();
+        Ok(Self {
+            run: history.runs().last().cloned(),
+            last_tick: history.newest_tick()?,
+            cards: history.cards_at_newest_tick()?,
+            last_hour_coverage: (observed / hour.seconds()).min(1.0),
+            last_trouble: history.newest_event(is_trouble)?,
+        })
+    }
+}
+
+const fn is_trouble(kind: Kind) -> bool {
+    matches!(kind, Kind::Gap(_) | Kind::Card)
+}
+
+/// Puts both together.
+#[must_use]
+pub fn status(
+    process: Process,
+    pid_file: String,
+    database: Option<Database>,
+    recorded: Result<Recorded, String>,
+    now: UnixMillis,
+) -> Status {
+    let (recorded, doubt) = match recorded {
+        Ok(recorded) => (Some(recorded), None),
+        Err(why) => (None, Some(why)),
+    };
+    let run = recorded.as_ref().and_then(|recorded| recorded.run.clone());
+    let last_tick = recorded.as_ref().and_then(|recorded| recorded.last_tick);
+    let age = last_tick.map(|at| now.0.saturating_sub(at.0));
+    let interval = run.as_ref().and_then(|run| run.interval_millis);
+    let is_running = matches!(process, Process::Here(_));
+    Status {
+        schema: "gua.status/1",
+        state: state(process, age, interval),
+        pid: match process {
+            Process::Here(pid) | Process::Unsure(pid) => Some(pid),
+            Process::None => None,
+        },
+        pid_file,
+        doubt,
+        since: run.as_ref().filter(|_| is_running).and_then(|run| timestamp(run.started)),
+        interval_seconds: interval.map(seconds),
+        last_tick: last_tick.and_then(timestamp),
+        last_tick_age_seconds: age.map(seconds),
+        cards: recorded.as_ref().and_then(|recorded| recorded.cards),
+        last_hour_coverage: recorded.as_ref().map(|recorded| recorded.last_hour_coverage),
+        database,
+        last_trouble: recorded.and_then(|recorded| told(recorded.last_trouble?)),
+    }
+}
+
+fn state(process: Process, age: Option<i64>, interval: Option<i64>) -> Recorder {
+    match process {
+        Process::None => Recorder::NotRunning,
+        Process::Unsure(_) => Recorder::Unsure,
+        Process::Here(_) => match (age, interval) {
+            (Some(age), Some(interval)) if age > MISSING_TICKS * interval + DRIVER_MILLIS => {
+                Recorder::Stalled
+            }
+            _ => Recorder::Recording,
+        },
+    }
+}
+
+fn told(event: Event) -> Option<Told> {
+    Some(Told { time: timestamp(event.at)?, kind: event.kind.slug(), detail: event.detail })
+}
+
+fn timestamp(at: UnixMillis) -> Option<Timestamp> {
+    Timestamp::from_millisecond(at.0).ok()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "centuries in ms fit 53 bits")]
+fn seconds(millis: i64) -> f64 {
+    millis as f64 / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recorder_that_no_longer_ticks_is_noticed() {
+        let of = |age| state(Process::Here(7), Some(age), Some(30_000));
+        assert_eq!(of(31_000), Recorder::Recording);
+        assert_eq!(of(105_000), Recorder::Recording, "a driver may be slow");
+        assert_eq!(of(105_001), Recorder::Stalled);
+        assert_eq!(state(Process::Here(7), None, None), Recorder::Recording);
+        assert_eq!(state(Process::None, Some(0), Some(30_000)), Recorder::NotRunning);
+        assert_eq!(state(Process::Unsure(7), Some(0), Some(1)), Recorder::Unsure);
+    }
+}

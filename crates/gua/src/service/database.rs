@@ -1,0 +1,64 @@
+//! The database to record into: made, gone on with, or refused.
+
+use std::path::Path;
+
+use super::places::Places;
+use crate::failure::Failure;
+use crate::recorder::Place;
+use crate::store::{self, Identity, RecorderLock};
+
+/// Whether a database that was named may be gone on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    Refuse,
+    Append,
+}
+
+/// Refuses what must not be written to, before anything is changed.
+///
+/// # Errors
+/// With what lies there and what to do about it.
+pub fn check(places: &Places, existing: Existing) -> Result<(), Failure> {
+    let path = &places.database;
+    match store::identify(path) {
+        Identity::Missing => Ok(()),
+        Identity::Ours { .. } | Identity::Empty
+            if !places.is_at_home && existing == Existing::Refuse =>
+        {
+            Err(there_already(path))
+        }
+        Identity::Empty => Ok(()),
+        _ => store::check_identity(path).map_err(|error| match error.failure(path) {
+            // What was named is wrong; what is at home is only unfortunate.
+            Failure::Failed { what, next } if !places.is_at_home => Failure::Usage { what, next },
+            failure => failure,
+        }),
+    }
+}
+
+/// Makes sure that there is a database of ours, and takes the right to record into it.
+///
+/// # Errors
+/// When what lies there must not or cannot be written to.
+pub fn prepare(places: &Places, existing: Existing) -> Result<Place, Failure> {
+    check(places, existing)?;
+    let path = &places.database;
+    take(path).map_err(|error| error.failure(path))
+}
+
+fn take(path: &Path) -> Result<Place, store::StoreError> {
+    match store::identify(path) {
+        Identity::Missing => store::create(path)?,
+        Identity::Empty => store::lay_out(path)?,
+        _ => {}
+    }
+    let lock = RecorderLock::take(path)?;
+    Ok(Place { path: path.to_owned(), lock })
+}
+
+fn there_already(path: &Path) -> Failure {
+    Failure::Usage {
+        what: format!("the database {} is there already", path.display()),
+        next: "Add --append to go on with it, or name a new file.".to_owned(),
+    }
+}
