@@ -1,5 +1,7 @@
 //! A holder of a card, and the process behind it.
 
+use std::sync::Arc;
+
 use crate::reading::{Reading, Why};
 use crate::units::{Bytes, Percent, UnixMillis};
 
@@ -101,8 +103,8 @@ pub struct ProcessFacts {
     pub start_ticks: u64,
     pub started: Reading<UnixMillis>,
     /// The kernel's short name of it.
-    pub program: String,
+    pub program: Arc<str>,
     pub uid: Reading<u32>,
     /// `None` where the uid has no name.
-    pub user: Reading<Option<String>>,
+    pub user: Reading<Option<Arc<str>>>,
 }

@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use probe::nvml::Wants;
 
@@ -95,7 +96,7 @@ fn in_the_foreground(
     }
     let sampler = Sampler::open(machine, WANTS)?;
     let place = service::prepare(places, existing(typed))?;
-    let _held = take_pid_file(places)?;
+    let held = Arc::new(take_pid_file(places)?);
     let run = Run {
         host: sampler.host().name().unwrap_or_else(|| "unknown".to_owned()),
         boot: recorder::boot_id(),
@@ -107,14 +108,22 @@ fn in_the_foreground(
     let every = words::interval(typed.interval);
     log.say(&format!("gua records every {every} into {}", places.database.display()));
     let recording = Recording::new(place, run, typed.interval, Thresholds::default());
-    let beat = Beat::new(sampler, recording, signals, typed.interval, log);
+    let left_behind = Arc::clone(&held);
+    let give_up = move || {
+        left_behind.remove();
+        probe::nvml::exit_at_once(0);
+    };
+    let beat = Beat::new(recording, signals, typed.interval, log, give_up);
     let beat = beat.map_err(|error| cannot_start(&error))?;
     let detached = typed.detached;
-    match beat.run(move || {
+    let ready = move || {
         if detached {
             service::report_ready();
         }
-    }) {
+    };
+    let outcome = beat.run(sampler, ready);
+    held.remove();
+    match outcome {
         Outcome::Stopped => Ok(0),
         Outcome::Failed(error) => Err(error.failure(&places.database)),
     }

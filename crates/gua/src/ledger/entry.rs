@@ -51,7 +51,7 @@ pub struct Measures {
 pub struct HolderEntry {
     pub process: ProcessKey,
     pub identity: Identity,
-    pub program: Option<String>,
+    pub program: Option<Arc<str>>,
     pub started: Option<UnixMillis>,
     pub kinds: Kinds,
     pub memory: Option<Bytes>,
@@ -69,7 +69,7 @@ pub struct ProcessKey {
 /// Who is behind a process; nobody known where both are `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Identity {
-    pub user: Option<String>,
+    pub user: Option<Arc<str>>,
     pub uid: Option<u32>,
 }
 
@@ -137,7 +137,7 @@ fn holder_entry(tick: &HolderTick, evidence: &Evidence, thresholds: &Thresholds)
             start_ticks: facts.map(|facts| facts.start_ticks),
         },
         identity,
-        program: facts.map(|facts| facts.program.clone()),
+        program: facts.map(|facts| Arc::clone(&facts.program)),
         started: facts.and_then(|facts| facts.started.known()),
         kinds: tick.holder.kinds,
         memory: tick.holder.memory.known(),

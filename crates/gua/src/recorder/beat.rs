@@ -1,44 +1,46 @@
 //! The loop: looks when it is time, keeps what is seen, ends when it is told to.
+//!
+//! A look may take as long as a failing driver is waited for. So whoever listens to the
+//! signals can end the recording in its place.
 
 use std::io;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sd_notify::NotifyState;
 
-use super::eyes::{Eyes, Seen, Source};
 use super::log::Log;
 use super::recording::Recording;
 use super::schedule::{Schedule, Task};
 use super::signals::{Signal, Signals};
+use super::source::{Seen, Source};
 use crate::store::{Ending, StoreError};
 
-/// How long a last look may take when the recorder is told to end.
-const LAST_LOOK: Duration = Duration::from_millis(300);
-
-/// A look that takes longer than that is not coming back: better to be started anew.
-const STUCK: Duration = Duration::from_secs(120);
-
-/// What the loop is told.
-#[derive(Debug)]
-pub(super) enum Message {
-    Seen(Box<Seen>),
-    Drained,
-    Signal(Signal),
-}
+/// How long a look that is under way may still take when the recorder is told to end.
+const LAST_LOOK: Duration = Duration::from_millis(400);
 
 /// A recorder at work.
 #[derive(Debug)]
 pub struct Beat {
-    recording: Recording,
-    log: Log,
+    shared: Arc<Shared>,
     schedule: Schedule,
     interval: Duration,
-    eyes: Eyes,
-    told: Receiver<Message>,
-    asked: Instant,
     /// How often the service manager wants to hear from us.
     watchdog: Option<Duration>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    /// `None` once it has been ended.
+    recording: Option<Recording>,
+    log: Log,
+    told_to_end: bool,
 }
 
 /// How it ended.
@@ -50,125 +52,129 @@ pub enum Outcome {
 }
 
 impl Beat {
-    /// Gets ready, with threads for looking and listening.
+    /// Gets ready. `give_up` is called when the recorder is told to end during a look that
+    /// does not return, after the recording has been ended; it must end the process.
     ///
     /// # Errors
     /// When no thread can be had.
     pub fn new(
-        source: impl Source,
         recording: Recording,
         signals: Signals,
         interval: Duration,
         log: Log,
+        give_up: impl Fn() + Send + 'static,
     ) -> io::Result<Self> {
-        let (tell, told) = mpsc::channel();
-        signals.listen(tell.clone())?;
-        let now = Instant::now();
+        let state = State { recording: Some(recording), log, told_to_end: false };
+        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
+        let heard = Arc::clone(&shared);
+        signals.listen(move |signal| match signal {
+            Signal::ReopenLog => heard.lock().log.reopen(),
+            Signal::Stop => {
+                if !heard.end_in_time() {
+                    give_up();
+                }
+            }
+        })?;
         Ok(Self {
-            recording,
-            log,
-            schedule: Schedule::new(interval, now),
+            shared,
+            schedule: Schedule::new(interval, Instant::now()),
             interval,
-            eyes: Eyes::open(source, tell)?,
-            told,
-            asked: now,
             watchdog: sd_notify::watchdog_enabled(),
         })
     }
 
     /// Records until it is told to end. `ready` hears of the first tick that is stored; where
     /// that cannot be, there is no recorder.
-    pub fn run(mut self, ready: impl FnOnce()) -> Outcome {
+    pub fn run(mut self, mut source: impl Source, ready: impl FnOnce()) -> Outcome {
         let mut ready = Some(ready);
-        loop {
-            self.tell_the_watchdog();
-            match self.told.recv_timeout(self.until_something_is_due()) {
-                Ok(Message::Seen(seen)) => {
-                    let stored = self.seen(&seen);
-                    match (stored, ready.take()) {
-                        (Ok(()), Some(ready)) => {
-                            let _ = sd_notify::notify(&[NotifyState::Ready]);
-                            ready();
-                        }
-                        (Err(error), Some(_)) => return Outcome::Failed(error),
-                        (Err(error @ StoreError::Damaged(_)), None) => {
-                            return Outcome::Failed(error);
-                        }
-                        (_, None) => {}
-                    }
+        while !self.wait() {
+            if self.schedule.next().0 == Task::Drain {
+                source.drain();
+                self.schedule.drained(Instant::now());
+                continue;
+            }
+            match (self.tick(&mut source), ready.take()) {
+                (Ok(()), Some(ready)) => {
+                    tell_the_manager(NotifyState::Ready);
+                    ready();
                 }
-                Ok(Message::Drained) => {
-                    self.eyes.answered();
-                    self.schedule.drained(Instant::now());
+                (Err(error), Some(_)) | (Err(error @ StoreError::Damaged(_)), None) => {
+                    return Outcome::Failed(error);
                 }
-                Ok(Message::Signal(Signal::ReopenLog)) => self.log.reopen(),
-                Ok(Message::Signal(Signal::Stop)) => return self.stop(),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    self.do_what_is_due();
-                }
+                (_, None) => {}
             }
         }
-    }
-
-    fn until_something_is_due(&self) -> Duration {
-        // While the eyes are busy there is nothing to ask for.
-        let due = if self.eyes.is_busy() { None } else { Some(self.schedule.next().1) };
-        let due = due.map(|due| due.saturating_duration_since(Instant::now()));
-        let often = self.watchdog.map(|watchdog| watchdog / 3);
-        due.into_iter().chain(often).min().unwrap_or(STUCK)
-    }
-
-    fn do_what_is_due(&mut self) {
-        let (task, due) = self.schedule.next();
-        if self.eyes.is_busy() || Instant::now() < due {
-            return;
-        }
-        self.asked = Instant::now();
-        match task {
-            Task::Tick => self.eyes.ask_for_tick(),
-            Task::Drain => self.eyes.ask_for_drain(),
-        }
-    }
-
-    fn seen(&mut self, seen: &Seen) -> Result<(), StoreError> {
-        self.eyes.answered();
-        let late = seen.ended.saturating_duration_since(self.schedule.tick_due());
-        let late = Some(late).filter(|late| *late > self.interval / 2);
-        self.schedule.ticked(seen.ended, seen.buffer);
-        self.recording.record(seen, late, &mut self.log)
-    }
-
-    /// Takes one more look for the time since the last tick, if that goes at once.
-    fn stop(mut self) -> Outcome {
-        let _ = sd_notify::notify(&[NotifyState::Stopping]);
-        let deadline = Instant::now() + LAST_LOOK;
-        if !self.eyes.is_busy() {
-            self.eyes.ask_for_tick();
-        }
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self.told.recv_timeout(left) {
-                Ok(Message::Seen(seen)) => {
-                    // Where it cannot be stored that is logged already.
-                    let _ = self.seen(&seen);
-                    break;
-                }
-                Ok(Message::Drained) => self.eyes.ask_for_tick(),
-                Ok(Message::Signal(_)) => {}
-                Err(_) => break,
-            }
-        }
-        if let Err(error) = self.recording.end(Ending::Stopped) {
-            self.log.say(&format!("the end of the run could not be stored: {error}"));
-        }
-        self.log.say("stopped");
+        tell_the_manager(NotifyState::Stopping);
+        // The time since the last tick is worth a look; where it cannot be stored that is
+        // logged.
+        let _ = self.tick(&mut source);
+        self.shared.lock().end();
+        self.shared.changed.notify_all();
         Outcome::Stopped
     }
 
-    /// Silence lets the service manager start a recorder anew whose looks do not return.
-    fn tell_the_watchdog(&self) {
-        if self.watchdog.is_some() && !(self.eyes.is_busy() && self.asked.elapsed() > STUCK) {
-            let _ = sd_notify::notify(&[NotifyState::Watchdog]);
+    /// Waits for what is next; true when that is the end.
+    fn wait(&self) -> bool {
+        let (_, due) = self.schedule.next();
+        let mut state = self.shared.lock();
+        loop {
+            if self.watchdog.is_some() {
+                tell_the_manager(NotifyState::Watchdog);
+            }
+            let left = due.saturating_duration_since(Instant::now());
+            if state.told_to_end || left.is_zero() {
+                return state.told_to_end;
+            }
+            let most = self.watchdog.map_or(left, |watchdog| left.min(watchdog / 3));
+            let waited = self.shared.changed.wait_timeout(state, most);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
+
+    fn tick(&mut self, source: &mut impl Source) -> Result<(), StoreError> {
+        let seen = Seen::by(source);
+        let late = seen.ended.saturating_duration_since(self.schedule.tick_due());
+        let late = Some(late).filter(|late| *late > self.interval / 2);
+        self.schedule.ticked(seen.ended, source.buffer_length());
+        let State { recording, log, .. } = &mut *self.shared.lock();
+        match recording {
+            Some(recording) => recording.record(&seen, late, log),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Shared {
+    /// A panic while the lock is held leaves what is stored as it is.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the loop to end; ends in its place when it does not, and says so with false.
+    fn end_in_time(&self) -> bool {
+        let mut state = self.lock();
+        state.told_to_end = true;
+        self.changed.notify_all();
+        let is_at_work = |state: &mut State| state.recording.is_some();
+        let waited = self.changed.wait_timeout_while(state, LAST_LOOK, is_at_work);
+        state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let has_ended = state.recording.is_none();
+        state.end();
+        has_ended
+    }
+}
+
+impl State {
+    fn end(&mut self) {
+        let Some(recording) = self.recording.take() else { return };
+        if let Err(error) = recording.end(Ending::Stopped) {
+            self.log.say(&format!("the end of the run could not be stored: {error}"));
+        }
+        self.log.say("stopped");
+    }
+}
+
+/// Where nobody manages us, nobody hears it.
+fn tell_the_manager(state: NotifyState<'_>) {
+    let _ = sd_notify::notify(&[state]);
 }

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `schedule` | when to look, and when to drain the driver's samples (pure) |
 //! | `clocks` | what the host's clocks show |
-//! | `eyes` | looks on a thread of its own, so that a slow driver blocks nobody |
+//! | `source` | where ticks come from |
 //! | `recording` | a look made into an entry, with what is to be told besides |
 //! | `signals` | what the host's signals ask for |
 //! | `log` | what the recorder says about itself |
@@ -14,18 +14,18 @@
 
 mod beat;
 mod clocks;
-mod eyes;
 mod log;
 mod recording;
 mod schedule;
 mod signals;
+mod source;
 
 pub use beat::{Beat, Outcome};
 pub use clocks::boot_id;
-pub use eyes::{Eyes, Seen, Source};
 pub use log::{Log, open as open_log};
 pub use recording::{Place, Recording};
 pub use signals::Signals;
+pub use source::{Seen, Source};
 
 /// How this program calls itself in the histories it writes.
 #[must_use]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use probe::units::UnixMillis;
 use probe::{Reading, Why};
 
-use super::eyes::Seen;
 use super::log::Log;
+use super::source::Seen;
 use crate::classify::Thresholds;
 use crate::ledger::{Entry, Event, Kind, Period, Stretch, Timeline, Trouble};
 use crate::sampler::{CardTick, Tick};

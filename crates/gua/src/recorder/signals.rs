@@ -1,17 +1,14 @@
 //! What the host's signals ask for.
 
 use std::io;
-use std::sync::mpsc::Sender;
 use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals as Iterator;
 
-use super::beat::Message;
-
 /// What a signal means to a recorder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signal {
+pub(super) enum Signal {
     Stop,
     ReopenLog,
 }
@@ -29,13 +26,11 @@ impl Signals {
         Ok(Self(Iterator::new([SIGTERM, SIGINT, SIGHUP])?))
     }
 
-    pub(super) fn listen(mut self, tell: Sender<Message>) -> io::Result<()> {
+    /// Tells of each on a thread of its own.
+    pub(super) fn listen(mut self, tell: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
         thread::Builder::new().name("signals".into()).spawn(move || {
             for signal in self.0.forever() {
-                let meant = if signal == SIGHUP { Signal::ReopenLog } else { Signal::Stop };
-                if tell.send(Message::Signal(meant)).is_err() {
-                    break;
-                }
+                tell(if signal == SIGHUP { Signal::ReopenLog } else { Signal::Stop });
             }
         })?;
         Ok(())

@@ -413,9 +413,9 @@ fn owner(facts: &ProcessFacts, now: Timestamp, unknown: &mut Unknowns) -> Owner 
         }
     };
     Owner {
-        user,
+        user: user.map(|user| user.to_string()),
         uid: unknown.take("uid", facts.uid),
-        program: Some(facts.program.clone()),
+        program: Some(facts.program.to_string()),
         parent_pid: Some(facts.parent),
         started: unknown.take("started", started),
         running_seconds: unknown.take("running_seconds", running),

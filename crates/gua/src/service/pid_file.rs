@@ -118,11 +118,9 @@ impl Held {
         write(&ours, &file)?;
         Ok(Self { path: path.to_owned(), file })
     }
-}
 
-impl Drop for Held {
-    /// Somebody may have put another file in its place.
-    fn drop(&mut self) {
+    /// Takes it away. Somebody may have put another file in its place.
+    pub fn remove(&self) {
         let is_ours = match (self.file.metadata(), fs::metadata(&self.path)) {
             (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
             _ => false,
@@ -131,6 +129,12 @@ impl Drop for Held {
             // Left behind it is stale, which the next start clears.
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.remove();
     }
 }
 

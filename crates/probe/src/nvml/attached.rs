@@ -143,7 +143,10 @@ impl Attached {
         Vitals {
             utilization,
             memory: self.memory.read(nvml, self.gpu, host_memory),
-            holders: self.holders.read(nvml, self.gpu, newest_sample),
+            holders: match wants.shares {
+                true => self.holders.read(nvml, self.gpu, newest_sample),
+                false => self.holders.without_shares(nvml, self.gpu),
+            },
             power: ask.when(wants.power, Quantity::Power, Device::power_usage).map(Milliwatts),
             energy: ask
                 .when(wants.energy, Quantity::Energy, Device::total_energy_consumption)

@@ -53,17 +53,28 @@ impl HolderReader {
     /// The holders, complete or with the reason why not. `card_sample` is the time of the
     /// card's own newest sample.
     pub fn read(&mut self, nvml: &Nvml, gpu: Gpu, card_sample: Option<u64>) -> Holders {
-        let mut holders = merge([
-            (Kinds::COMPUTE, self.compute.read(nvml, gpu)),
-            (Kinds::GRAPHICS, self.graphics.read(nvml, gpu)),
-            (Kinds::MPS, self.mps.read(nvml, gpu)),
-        ]);
+        let mut holders = self.list(nvml, gpu);
         if !self.repeat_work(card_sample, &mut holders.seen) {
             self.add_work(nvml, gpu, card_sample, &mut holders.seen);
             let shares = holders.seen.iter().map(|holder| (holder.pid, holder.sm)).collect();
             self.last = card_sample.map(|card_sample| LastShares { card_sample, shares });
         }
         holders
+    }
+
+    /// The holders, when nobody wants to know their shares of the work.
+    pub fn without_shares(&mut self, nvml: &Nvml, gpu: Gpu) -> Holders {
+        let mut holders = self.list(nvml, gpu);
+        holders.seen.iter_mut().for_each(|holder| holder.sm = Reading::Unknown(Why::NotAsked));
+        holders
+    }
+
+    fn list(&mut self, nvml: &Nvml, gpu: Gpu) -> Holders {
+        merge([
+            (Kinds::COMPUTE, self.compute.read(nvml, gpu)),
+            (Kinds::GRAPHICS, self.graphics.read(nvml, gpu)),
+            (Kinds::MPS, self.mps.read(nvml, gpu)),
+        ])
     }
 
     /// Where the driver has sampled nothing since the last look, what it said then still

@@ -25,6 +25,8 @@ pub struct Wants {
     pub clocks: bool,
     pub codecs: bool,
     pub fan: bool,
+    /// Each holder's own share of the work.
+    pub shares: bool,
 }
 
 impl Wants {
@@ -35,6 +37,7 @@ impl Wants {
         clocks: true,
         codecs: true,
         fan: true,
+        shares: true,
     };
 
     /// Only utilization, memory and holders.
@@ -45,6 +48,7 @@ impl Wants {
         clocks: false,
         codecs: false,
         fan: false,
+        shares: false,
     };
 }
 

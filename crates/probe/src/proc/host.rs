@@ -6,10 +6,12 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
+use rustix::process::{Pid, PidfdFlags, pidfd_open, test_kill_process};
 
 use super::{cmdline, passwd, stat, status};
 use crate::process::{Presence, ProcessFacts};
@@ -28,17 +30,25 @@ pub struct Host {
     root: PathBuf,
     view: View,
     boot_seconds: Option<i64>,
-    names: Option<HashMap<u32, String>>,
+    names: Option<HashMap<u32, Arc<str>>>,
     known: HashMap<u32, Known>,
 }
 
-/// A process that was read before, held by its folder. The kernel never shows another
-/// process in that folder, even if its pid is used again.
+/// A process that was read before, and what tells whether it is still the same.
 #[derive(Debug)]
 struct Known {
     facts: ProcessFacts,
-    folder: OwnedFd,
-    stamp: Stamp,
+    hold: Hold,
+}
+
+/// What a process is held by, so that another one with its pid is not taken for it.
+#[derive(Debug)]
+enum Hold {
+    /// A handle, where the pid is one of our own kernel's. All of them are asked at once, in
+    /// [`Host::keep_only`].
+    Handle(OwnedFd),
+    /// Its folder: the kernel never shows another process in it. Asked one by one.
+    Folder(OwnedFd, Stamp),
 }
 
 /// What changes when a file is another one than before.
@@ -49,9 +59,12 @@ struct Stamp {
     nanoseconds: u64,
 }
 
-impl Known {
+impl Hold {
     fn is_still_there(&self) -> bool {
-        Stamp::of(&self.folder) == Some(self.stamp)
+        match self {
+            Self::Handle(_) => true,
+            Self::Folder(folder, stamp) => Stamp::of(folder) == Some(*stamp),
+        }
     }
 }
 
@@ -102,10 +115,11 @@ impl Host {
         Some(name.trim().to_owned()).filter(|name| !name.is_empty())
     }
 
-    /// Who a pid is now. A process that was read before costs one question: is it still
-    /// there? What it said then still stands, its parent and its name at that time included.
+    /// Who a pid is now. A process that was read before costs one question at most: is it
+    /// still there? What it said then still stands, its parent and its name at that time
+    /// included.
     pub fn process(&mut self, pid: u32) -> Presence {
-        if let Some(known) = self.known.get(&pid).filter(|known| known.is_still_there()) {
+        if let Some(known) = self.known.get(&pid).filter(|known| known.hold.is_still_there()) {
             return Presence::Here(known.facts.clone());
         }
         self.known.remove(&pid);
@@ -125,19 +139,26 @@ impl Host {
         };
         let Some(stat) = stat else { return Presence::Hidden(Why::Garbled) };
         let facts = self.facts(pid, &stat);
-        if let Some((folder, stamp)) = held {
-            self.known.insert(pid, Known { facts: facts.clone(), folder, stamp });
+        if let Some(hold) = held {
+            self.known.insert(pid, Known { facts: facts.clone(), hold });
         }
         Presence::Here(facts)
     }
 
     /// `None` where no more files can be opened: then it is read anew each time.
-    fn hold(&self, pid: u32) -> Option<(OwnedFd, Stamp)> {
+    fn hold(&self, pid: u32) -> Option<Hold> {
+        if self.root == Path::new("/") {
+            let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
+            // An old kernel has no such handles.
+            if let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) {
+                return Some(Hold::Handle(handle));
+            }
+        }
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let path = self.root.join(format!("proc/{pid}"));
         let folder = rustix::fs::open(path, flags, Mode::empty()).ok()?;
         let stamp = Stamp::of(&folder)?;
-        Some((folder, stamp))
+        Some(Hold::Folder(folder, stamp))
     }
 
     /// The arguments of a process. They may hold secrets: show them when asked, keep them not.
@@ -147,9 +168,36 @@ impl Host {
         Reading::from(bytes).map(|bytes| cmdline::parse(&bytes))
     }
 
-    /// Forgets the processes that are not among those still of interest.
+    /// Forgets the processes that are not among those still of interest, and those that have
+    /// ended. To be called before each look at them.
     pub fn keep_only(&mut self, is_wanted: impl Fn(u32) -> bool) {
         self.known.retain(|pid, _| is_wanted(*pid));
+        let ended = self.ended();
+        self.known.retain(|pid, _| !ended.contains(pid));
+    }
+
+    /// Those of the held processes that have ended, in one question to the kernel.
+    fn ended(&self) -> Vec<u32> {
+        let held = || {
+            self.known.iter().filter_map(|(pid, known)| match &known.hold {
+                Hold::Handle(handle) => Some((*pid, handle)),
+                Hold::Folder(..) => None,
+            })
+        };
+        let mut asked: Vec<_> =
+            held().map(|(_, handle)| PollFd::new(handle, PollFlags::IN)).collect();
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        if asked.is_empty() || poll(&mut asked, Some(&now)) == Ok(0) {
+            return Vec::new();
+        }
+        // Where the kernel would not say, none of them is sure to be there.
+        let has_ended = |asked: &PollFd<'_>| !asked.revents().is_empty();
+        let answered = asked.iter().any(has_ended);
+        held()
+            .zip(&asked)
+            .filter(|(_, asked)| !answered || has_ended(asked))
+            .map(|((pid, _), _)| pid)
+            .collect()
     }
 
     fn facts(&mut self, pid: u32, stat: &stat::ProcessStat) -> ProcessFacts {
@@ -167,7 +215,7 @@ impl Host {
             parent: stat.parent,
             start_ticks: stat.start_ticks,
             started: self.started(stat.start_ticks),
-            program: cmdline::program(&stat.comm, &arguments),
+            program: cmdline::program(&stat.comm, &arguments).into(),
             user: match uid {
                 Reading::Known(uid) => self.user(uid).into(),
                 Reading::Unknown(why) => Reading::Unknown(why),
@@ -195,7 +243,7 @@ impl Host {
 
     /// The file first: it needs no network. Accounts of a directory service come from
     /// the C library, which knows only the machine it runs on.
-    fn user(&mut self, uid: u32) -> Result<Option<String>, Why> {
+    fn user(&mut self, uid: u32) -> Result<Option<Arc<str>>, Why> {
         let is_own = self.root == Path::new("/");
         let names = match &mut self.names {
             Some(names) => names,
@@ -207,12 +255,12 @@ impl Host {
             },
         };
         if let Some(name) = names.get(&uid) {
-            return Ok(Some(name.clone()));
+            return Ok(Some(Arc::clone(name)));
         }
         let account = if is_own { uzers::get_user_by_uid(uid) } else { None };
-        let name = account.map(|account| account.name().to_string_lossy().into_owned());
+        let name = account.map(|account| Arc::from(account.name().to_string_lossy()));
         if let Some(name) = &name {
-            names.insert(uid, name.clone());
+            names.insert(uid, Arc::clone(name));
         }
         Ok(name)
     }
@@ -303,7 +351,7 @@ mod tests {
         let (_dir, mut host) = pretend();
         let Presence::Here(facts) = host.process(70) else { panic!("not here") };
         assert_eq!(facts.user, Reading::Known(Some("ann".into())));
-        assert_eq!((facts.program.as_str(), facts.parent), ("python", 5));
+        assert_eq!((&*facts.program, facts.parent), ("python", 5));
         assert_eq!(facts.started, Reading::Known(UnixMillis(1_000_000 + 12_340)));
         assert_eq!(host.command(70).known().unwrap(), ["python", "a.py"]);
     }
@@ -323,7 +371,7 @@ mod tests {
         write(dir.path(), "proc/70/stat", &stat_line("bash", 6, 99_999));
         write(dir.path(), "proc/70/status", "Uid:\t4242\t4242\t4242\t4242\n");
         let Presence::Here(facts) = host.process(70) else { panic!("not here") };
-        assert_eq!((facts.program.as_str(), facts.start_ticks), ("bash", 99_999));
+        assert_eq!((&*facts.program, facts.start_ticks), ("bash", 99_999));
         assert_eq!((facts.uid, facts.user), (Reading::Known(4242), Reading::Known(None)));
     }
 
@@ -335,6 +383,7 @@ mod tests {
         assert!(matches!(host.process(child.id()), Presence::Here(_)));
         child.kill().unwrap();
         child.wait().unwrap();
+        host.keep_only(|_| true);
         assert_eq!(host.process(child.id()), Presence::Gone);
     }
 

@@ -1,11 +1,12 @@
 //! `/etc/passwd`: from uid to name.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The first name of each uid. Lines that make no sense are passed over, as the C
 /// library does.
 #[must_use]
-pub fn parse(text: &str) -> HashMap<u32, String> {
+pub fn parse(text: &str) -> HashMap<u32, Arc<str>> {
     let mut names = HashMap::new();
     for line in text.lines() {
         let mut fields = line.split(':');
@@ -16,7 +17,7 @@ pub fn parse(text: &str) -> HashMap<u32, String> {
             && !name.is_empty()
             && !name.starts_with('#')
         {
-            names.entry(uid).or_insert_with(|| name.to_owned());
+            names.entry(uid).or_insert_with(|| Arc::from(name));
         }
     }
     names
@@ -31,8 +32,8 @@ mod tests {
         let text = "root:x:0:0:root:/root:/bin/bash\n\n#x:y:3:\nalice:x:1000:1000::/home/alice:\n\
                     toor:x:0:0::/root:/bin/sh\n+::::::\nbroken\nbob:x:many:1:\n";
         let names = parse(text);
-        assert_eq!(names.get(&0).map(String::as_str), Some("root"));
-        assert_eq!(names.get(&1000).map(String::as_str), Some("alice"));
+        assert_eq!(names.get(&0).map(|name| &**name), Some("root"));
+        assert_eq!(names.get(&1000).map(|name| &**name), Some("alice"));
         assert_eq!(names.len(), 2);
     }
 }

@@ -51,6 +51,7 @@ fn wants(typed: &cli::Stat) -> Wants {
         clocks: everything,
         codecs: everything || typed.codec,
         fan: everything || typed.fan,
+        shares: true,
     }
 }
 
