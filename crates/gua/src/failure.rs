@@ -1,6 +1,7 @@
 //! Why a command could not do its work, in words and as an exit code.
 
 use std::io;
+use std::path::PathBuf;
 
 use probe::nvml::OpenError;
 
@@ -21,6 +22,9 @@ pub enum Failure {
         .0.next_step()
     )]
     NoDriver(#[from] OpenError),
+    /// The history could not be used.
+    #[error("cannot use the history {}: {}\n     {}", safe(&.path.display().to_string()), safe(.what), safe(.next))]
+    Store { path: PathBuf, what: String, next: String },
     #[error("cannot write the output: {}", safe(&.0.to_string()))]
     Output(#[from] io::Error),
 }
@@ -36,7 +40,7 @@ impl Failure {
         }
         match self {
             Self::Usage { .. } => 2,
-            Self::CannotTell { .. } | Self::NoDriver(_) | Self::Output(_) => 1,
+            Self::CannotTell { .. } | Self::NoDriver(_) | Self::Store { .. } | Self::Output(_) => 1,
         }
     }
 }

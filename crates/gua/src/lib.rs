@@ -13,10 +13,10 @@
 //! | [`classify`] | judges what a card was doing (pure) |
 //! | [`ledger`] | from ticks to what is kept of them: entries, spans, events (pure) |
 //! | [`store`] | the database; the only SQL |
-//! | [`report`] | one file a question, plain structs as answers (pure) |
-//! | [`render`] | answers as text or JSON (pure) |
+//! | [`report`] | one file or folder a question, plain structs as answers (pure) |
+//! | [`render`] | answers as text, JSON, CSV or Markdown (pure) |
 //! | [`checkup`] | gathers what `gua doctor` reports |
-//! | [`commands`] | one file a command, wiring only |
+//! | [`commands`] | one file or folder a command, wiring only |
 
 pub mod checkup;
 pub mod classify;

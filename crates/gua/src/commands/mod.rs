@@ -1,6 +1,8 @@
 //! One file a command: wiring only.
 
 mod doctor;
+mod history;
+mod report;
 mod stat;
 
 use std::io::{self, Write};
@@ -17,6 +19,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
     let Gua { machine, command } = typed;
     match command {
         Command::Doctor(typed) => doctor::run(&Machine::try_from(machine)?, &typed),
+        Command::Report(typed) => report::run(&typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &typed),
         Command::Version => version(),
     }
