@@ -1,6 +1,7 @@
 //! Why a command could not do its work, in words and as an exit code.
 
 use std::io;
+use std::path::PathBuf;
 
 use probe::nvml::OpenError;
 
@@ -24,6 +25,14 @@ pub enum Failure {
         .0.next_step()
     )]
     NoDriver(#[from] OpenError),
+    /// The database could not be used.
+    #[error(
+        "cannot use the database {}: {}\n     {}",
+        safe(&.path.display().to_string()),
+        safe(.what),
+        safe(.next)
+    )]
+    Store { path: PathBuf, what: String, next: String },
     #[error("cannot write the output: {}", safe(&.0.to_string()))]
     Output(#[from] io::Error),
 }
@@ -39,9 +48,11 @@ impl Failure {
         }
         match self {
             Self::Usage { .. } => 2,
-            Self::CannotTell { .. } | Self::Failed { .. } | Self::NoDriver(_) | Self::Output(_) => {
-                1
-            }
+            Self::CannotTell { .. }
+            | Self::Failed { .. }
+            | Self::Store { .. }
+            | Self::NoDriver(_)
+            | Self::Output(_) => 1,
         }
     }
 }

@@ -15,10 +15,10 @@
 //! | [`store`] | the database; the only SQL |
 //! | [`recorder`] | looks at its beat and keeps what it saw, whatever happens |
 //! | [`service`] | the recorder's files, how it is started and stopped |
-//! | [`report`] | one file a question, plain structs as answers (pure) |
-//! | [`render`] | answers as text or JSON (pure) |
+//! | [`report`] | one file or folder a question, plain structs as answers (pure) |
+//! | [`render`] | answers as text, JSON, CSV or Markdown (pure) |
 //! | [`checkup`] | gathers what `gua doctor` reports |
-//! | [`commands`] | one file a command, wiring only |
+//! | [`commands`] | one file or folder a command, wiring only |
 
 pub mod checkup;
 pub mod classify;

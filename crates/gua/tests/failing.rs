@@ -221,9 +221,13 @@ fn a_full_disk_is_an_error() {
 
 #[test]
 fn every_command_explains_itself() {
-    for args in
-        [&["--help"][..], &["stat", "--help"], &["doctor", "--help"], &["version", "--help"]]
-    {
+    for args in [
+        &["--help"][..],
+        &["stat", "--help"],
+        &["doctor", "--help"],
+        &["report", "--help"],
+        &["version", "--help"],
+    ] {
         let run = run(program(args));
         assert_eq!(run.code, Some(0), "{args:?}");
         assert!(run.stdout.contains("Usage: gua"), "{args:?}");

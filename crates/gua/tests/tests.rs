@@ -16,5 +16,7 @@ mod edges;
 mod failing;
 /// The commands shown in the README.
 mod readme;
+/// `gua report`: what the cards did over a time.
+mod report;
 /// `gua stat`: one line a card, then who holds it.
 mod stat;

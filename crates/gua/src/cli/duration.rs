@@ -1,69 +1,105 @@
-//! Lengths of time as they are typed.
+//! A length of time: `30s`, `1.5h`, `1h30m`.
 
 use std::time::Duration;
 
-/// The units, and how many milliseconds each has.
-const UNITS: [(&str, f64); 5] =
-    [("ms", 1.0), ("s", 1e3), ("m", 60e3), ("h", 3600e3), ("d", 86_400e3)];
+const EXPECTED: &str = "expected a number and ms, s, m, h or d, such as 90s, 1.5h, 1h30m or 7d";
 
-/// The longest that is told apart: a thousand years.
-const LONGEST_MILLIS: f64 = 1000.0 * 365.0 * 86_400e3;
-
-/// A number with a unit, or several of them: `30s`, `1.5h`, `1h30m`.
-pub fn duration(typed: &str) -> Result<Duration, String> {
-    let expected = || "expected a number with ms, s, m, h or d, such as 30s or 1h30m".to_owned();
-    let mut millis = 0.0;
+/// Reads one. There is no longest: what is longer than can be counted is as long as can be.
+pub(super) fn duration(typed: &str) -> Result<Duration, String> {
     let mut rest = typed.trim();
     if rest.is_empty() {
-        return Err(expected());
+        return Err(EXPECTED.to_owned());
     }
+    let mut seconds = 0.0;
     while !rest.is_empty() {
-        let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).ok_or_else(expected)?;
-        let number: f64 = rest[..end].parse().map_err(|_| expected())?;
-        rest = &rest[end..];
-        let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
-        let unit = UNITS.iter().find(|(name, _)| *name == &rest[..end]).ok_or_else(expected)?;
-        millis += number * unit.1;
-        rest = &rest[end..];
+        let (part, after) = part(rest).ok_or(EXPECTED)?;
+        seconds += part;
+        rest = after;
     }
+    // Rounded to what is kept of a time, so that 0.0001ms is not taken for some.
+    let millis = (seconds * 1000.0_f64).round();
     if millis < 1.0 {
-        return Err("it must be at least 1ms".to_owned());
+        return Err(format!("expected at least 1ms; {EXPECTED}"));
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "held in range")]
-    Ok(Duration::from_millis(millis.min(LONGEST_MILLIS).round() as u64))
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    Ok(Duration::from_millis(millis as u64))
 }
 
 /// How often a recorder may look.
-pub fn interval(typed: &str) -> Result<Duration, String> {
+pub(super) fn interval(typed: &str) -> Result<Duration, String> {
     let interval = duration(typed)?;
     let may_be = Duration::from_millis(100)..=Duration::from_secs(3600);
     if may_be.contains(&interval) { Ok(interval) } else { Err("expected 100ms to 1h".to_owned()) }
 }
 
+/// The seconds of the first number with its unit, and what follows.
+fn part(text: &str) -> Option<(f64, &str)> {
+    // Digits and a point only: no sign, no exponent, neither NaN nor infinity.
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, rest) = text.split_at(end);
+    let number: f64 = number.parse().ok()?;
+    let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+    let (unit, rest) = rest.split_at(end);
+    let seconds = match unit {
+        "ms" => 0.001,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3_600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    };
+    Some((number * seconds, rest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn numbers_with_units_add_up() {
         let millis = |typed| duration(typed).unwrap().as_millis();
-        assert_eq!(millis("30s"), 30_000);
-        assert_eq!(millis("1.5h"), 5_400_000);
-        assert_eq!(millis("1h30m"), 5_400_000);
-        assert_eq!(millis("250ms"), 250);
-        assert_eq!(millis("99999999999999d"), 31_536_000_000_000);
+        assert_eq!(
+            ["250ms", "30s", "1.5h", "1h30m", "7d", "1d2h3m4.5s", ".5s", " 2m "].map(millis),
+            [250, 30_000, 5_400_000, 5_400_000, 604_800_000, 93_784_500, 500, 120_000]
+        );
     }
 
     #[test]
-    fn what_is_no_length_of_time_is_refused() {
-        for typed in ["", "30", "s", "-5s", "1e3s", "5 s", "1h30", "NaNs", "infs", "5w", "0s", ".s"]
-        {
-            assert!(duration(typed).is_err(), "{typed}");
-        }
+    fn a_recorder_looks_neither_all_the_time_nor_hardly_ever() {
         for typed in ["99ms", "61m", "0.05s", "2h"] {
             assert!(interval(typed).is_err(), "{typed}");
         }
         assert_eq!(interval("100ms"), Ok(Duration::from_millis(100)));
         assert_eq!(interval("1h"), Ok(Duration::from_secs(3600)));
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for typed in [
+            "", " ", "0s", "0", "5", "s", "-5s", "+5s", "NaNs", "infs", "1e3s", "1w", "1h 30m",
+            "1..5h", ".s", "0.0001ms", "5S", "１s",
+        ] {
+            assert!(duration(typed).is_err(), "{typed}");
+        }
+    }
+
+    #[test]
+    fn there_is_no_longest() {
+        let huge = format!("{}d", "9".repeat(400));
+        assert_eq!(duration(&huge).unwrap().as_millis(), u128::from(u64::MAX));
+        assert!(duration("99999999999999999999d").is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_is_typed_makes_it_fall_over(typed in "\\PC*") {
+            let _ = duration(&typed);
+        }
+
+        #[test]
+        fn nothing_like_a_time_makes_it_fall_over(typed in "[0-9.]{0,5}(ms|s|m|h|d|x)?[0-9a-z]*") {
+            let _ = duration(&typed);
+        }
     }
 }

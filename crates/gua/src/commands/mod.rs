@@ -2,6 +2,8 @@
 
 mod daemon;
 mod doctor;
+mod history;
+mod report;
 mod stat;
 mod status;
 mod stop;
@@ -23,6 +25,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Daemon(typed) => daemon::run(&Machine::try_from(machine)?, &typed),
         Command::Status(typed) => status::run(&typed),
         Command::Stop(typed) => stop::run(&typed),
+        Command::Report(typed) => report::run(&typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &typed),
         Command::Version => version(),
     }

@@ -1,9 +1,12 @@
 //! Answers as a person or a program reads them: pure functions from a report to text.
 
 pub mod checkup;
+pub mod csv;
 pub mod json;
 pub mod paint;
 pub mod stat;
 pub mod status;
 pub mod table;
+pub mod usage;
 pub mod words;
+pub mod wrap;

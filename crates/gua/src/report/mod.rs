@@ -1,5 +1,6 @@
-//! One file a question; the answers are plain structs that can be serialized.
+//! One file or folder a question; the answers are plain structs that can be serialized.
 
 pub mod checkup;
 pub mod now;
 pub mod status;
+pub mod usage;

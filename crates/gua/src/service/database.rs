@@ -30,7 +30,10 @@ pub fn check(places: &Places, existing: Existing) -> Result<(), Failure> {
         Identity::Empty => Ok(()),
         _ => store::check_identity(path).map_err(|error| match error.failure(path) {
             // What was named is wrong; what is at home is only unfortunate.
-            Failure::Failed { what, next } if !places.is_at_home => Failure::Usage { what, next },
+            Failure::Store { next, .. } if !places.is_at_home => {
+                let what = format!("cannot use the database {}: {error}", path.display());
+                Failure::Usage { what, next }
+            }
             failure => failure,
         }),
     }

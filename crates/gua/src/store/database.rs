@@ -135,7 +135,7 @@ pub fn check_identity(path: &Path) -> Result<(), StoreError> {
         Identity::Ours { schema_version } => {
             StoreError::Newer { found: schema_version, known: SCHEMA_VERSION }
         }
-        Identity::Missing => StoreError::Missing(path.to_owned()),
+        Identity::Missing => StoreError::Missing,
         Identity::Empty => StoreError::NotOurs("it is an empty file"),
         Identity::PythonGua => StoreError::NotOurs("it is a database of the Python gua"),
         Identity::OtherSqlite => StoreError::NotOurs("it is a database of another program"),

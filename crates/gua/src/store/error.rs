@@ -1,7 +1,7 @@
 //! Why the database could not be used.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::ErrorCode;
 
@@ -24,8 +24,8 @@ pub enum StoreError {
     NotOurs(&'static str),
     #[error("a recorder already writes to it")]
     Recorded,
-    #[error("there is none at {}", .0.display())]
-    Missing(PathBuf),
+    #[error("there is none")]
+    Missing,
     #[error("{0}")]
     Io(#[from] io::Error),
     #[error("{0}")]
@@ -50,8 +50,9 @@ impl StoreError {
     /// As a failure of a command, with the next step.
     #[must_use]
     pub fn failure(&self, path: &Path) -> Failure {
-        Failure::Failed {
-            what: format!("cannot use the database {}: {self}", path.display()),
+        Failure::Store {
+            path: path.to_owned(),
+            what: self.to_string(),
             next: self.next_step().to_owned(),
         }
     }
@@ -62,17 +63,17 @@ impl StoreError {
             Self::Locked => "Try again when that program is done with it.",
             Self::ReadOnly => "Check who owns it, or name another database with --db PATH.",
             Self::Damaged(_) => {
-                "It was left as it is. Move it away and start anew, or restore a copy; \
-                 `sqlite3 FILE .recover` may save what is in it."
+                "It was left as it is. Restore a copy, or move it away: `gua daemon` begins a new \
+                 one. `sqlite3 FILE .recover` may save what is in it."
             }
-            Self::Newer { .. } => "Use that gua, or name another database with --db PATH.",
+            Self::Newer { .. } => "Update this gua, or name another database with --db PATH.",
             Self::NotOurs(_) => "It was left as it is. Name another database with --db PATH.",
             Self::Recorded => "`gua status` tells about it; stop it first, or name another --db.",
-            Self::Missing(_) => {
+            Self::Missing => {
                 "`gua daemon` starts recording; `gua demo` shows a report without a GPU."
             }
             Self::Io(_) | Self::Sqlite(_) => {
-                "Check the path and who owns it, or name another database with --db PATH."
+                "Check the path and who owns it; `gua doctor --db PATH` tells more."
             }
         }
     }

@@ -18,13 +18,13 @@ pub const DEFAULT_INTERVAL_MILLIS: i64 = 30_000;
 /// A database as it is at one moment, however much is recorded meanwhile.
 #[derive(Debug)]
 pub struct History {
-    database: Connection,
+    pub(super) database: Connection,
     /// Where the spans end that are still open.
     open_end: UnixMillis,
     runs: Vec<RunRow>,
     scale: HashMap<i64, Scale>,
     /// Runs that began again before what was recorded, newest last.
-    newer: Vec<Newer>,
+    pub(super) newer: Vec<Newer>,
 }
 
 /// A run as it was written down.
@@ -78,7 +78,7 @@ struct Scale {
 
 /// What a run that went back in time observed anew: earlier runs do not count there.
 #[derive(Debug)]
-struct Newer {
+pub(super) struct Newer {
     run: i64,
     observed: Vec<Period>,
 }
@@ -318,7 +318,7 @@ impl History {
             if self.newer.is_empty() {
                 tell(part);
             } else {
-                self.parts_that_count(run, part).into_iter().for_each(tell);
+                parts_that_count(&self.newer, run, part).into_iter().for_each(tell);
             }
         }
         Ok(())
@@ -329,21 +329,19 @@ impl History {
     }
 
     /// What a part of a span counts for: its share of what the whole counts for.
-    fn counts(&self, run: i64, counted: Option<i64>, whole: Period, part: Period) -> i64 {
+    pub(super) fn counts(
+        &self,
+        run: i64,
+        counted: Option<i64>,
+        whole: Period,
+        part: Period,
+    ) -> i64 {
         let Some(counted) = counted else { return part.millis() };
         let counted = match self.scale.get(&run) {
             Some(scale) => share(counted, scale.interval, scale.instead_of),
             None => counted,
         };
         share(counted, part.millis(), whole.millis())
-    }
-
-    fn parts_that_count(&self, run: i64, period: Period) -> Vec<Period> {
-        let mut parts = vec![period];
-        for newer in self.newer.iter().filter(|newer| newer.run > run) {
-            parts = parts.into_iter().flat_map(|part| part.without(&newer.observed)).collect();
-        }
-        parts
     }
 
     fn runs_that_went_back(&self) -> Result<Vec<Newer>, StoreError> {
@@ -372,6 +370,15 @@ impl RunRow {
     pub fn is_imported(&self) -> bool {
         !self.recorder.starts_with("gua ")
     }
+}
+
+/// What a later run has not observed anew.
+pub(super) fn parts_that_count(newer: &[Newer], run: i64, period: Period) -> Vec<Period> {
+    let mut parts = vec![period];
+    for newer in newer.iter().filter(|newer| newer.run > run) {
+        parts = parts.into_iter().flat_map(|part| part.without(&newer.observed)).collect();
+    }
+    parts
 }
 
 /// `amount` × `part` ÷ `whole`, without running over.

@@ -11,6 +11,7 @@
 //! | `run` | stretches of recording, how they begin and end |
 //! | `writer`, `names`, `span_rows` | one tick, one transaction |
 //! | `history` | what was recorded, for a window of time |
+//! | `samples` | the single ticks, for judging again |
 //! | `error` | why it could not be used |
 
 mod codes;
@@ -21,6 +22,7 @@ mod identify;
 mod lock;
 mod names;
 mod run;
+mod samples;
 mod span_rows;
 mod writer;
 
@@ -30,6 +32,7 @@ pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, OwnerKey, RunRow, S
 pub use identify::{Identity, identify};
 pub use lock::RecorderLock;
 pub use run::{Ending, Run};
+pub use samples::Sample;
 pub use writer::Writer;
 
 /// An open database.

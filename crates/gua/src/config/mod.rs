@@ -1,5 +1,9 @@
 //! What is meant: the typed options and the environment, settled once.
 
+mod window;
+
+pub use window::Window;
+
 use std::env;
 use std::ffi::OsString;
 use std::io::IsTerminal;

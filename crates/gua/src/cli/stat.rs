@@ -1,88 +1,8 @@
-//! What was typed.
+//! `gua stat`, as it was typed.
 
-mod duration;
-mod recorder;
+use clap::{Args, ValueEnum};
 
-pub use recorder::{Daemon, Status, Stop};
-
-use std::ffi::OsString;
-use std::path::PathBuf;
-
-use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, Parser, Subcommand, ValueEnum};
-
-const STYLES: Styles = Styles::styled()
-    .header(AnsiColor::Green.on_default().bold())
-    .usage(AnsiColor::Green.on_default().bold())
-    .literal(AnsiColor::Cyan.on_default().bold())
-    .placeholder(AnsiColor::Cyan.on_default());
-
-/// Which GPUs work, which are held without being used, which are free, and by whom.
-#[derive(Debug, Parser)]
-#[command(name = "gua", version, styles = STYLES, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 done, 1 failed or not ready, 2 wrong usage or input.")]
-pub struct Gua {
-    #[command(flatten)]
-    pub machine: Machine,
-    #[command(subcommand)]
-    pub command: Command,
-}
-
-/// Where to look for the driver and the host.
-#[derive(Debug, Args)]
-pub struct Machine {
-    /// The driver's library to use instead of libnvidia-ml.so.1
-    #[arg(
-        long,
-        global = true,
-        value_name = "PATH",
-        env = "GUA_NVML",
-        hide_env_values = true,
-        help_heading = "Where to look"
-    )]
-    pub nvml: Option<OsString>,
-    /// Where the host's root is mounted, when gua runs in a container
-    #[arg(
-        long,
-        global = true,
-        value_name = "PATH",
-        env = "GUA_HOST_ROOT",
-        hide_env_values = true,
-        help_heading = "Where to look"
-    )]
-    pub host_root: Option<OsString>,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    /// Check whether this host is ready: driver, library, cards, database
-    Doctor(Doctor),
-    /// Record every card's state over time, in the background
-    #[command(visible_alias = "start")]
-    Daemon(Daemon),
-    /// Tell whether a recorder is running, and how it does
-    #[command(after_help = "Exit codes: 0 running, 3 not running, 1 running but not recording.")]
-    Status(Status),
-    /// End the recorder in the background
-    Stop(Stop),
-    /// Show each card's state on one line, and who holds it
-    Stat(Stat),
-    /// Print the version
-    Version,
-}
-
-/// What `gua doctor` was asked.
-#[derive(Debug, Args)]
-pub struct Doctor {
-    /// Print the findings as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// The history database to check instead of gua.db in GUA_HOME or ~/.gua
-    #[arg(long, value_name = "PATH")]
-    pub db: Option<PathBuf>,
-    #[command(flatten)]
-    pub color: Color,
-}
+use super::Color;
 
 /// What `gua stat` was asked.
 #[derive(Debug, Args)]
@@ -145,24 +65,6 @@ pub enum PowerColumn {
     Limit,
     #[value(name = "draw,limit", alias = "limit,draw")]
     Both,
-}
-
-/// Whether to colour.
-#[derive(Debug, Args)]
-pub struct Color {
-    /// When to use colours; NO_COLOR is respected too
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: When,
-    /// The same as --color never
-    #[arg(long)]
-    pub no_color: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum When {
-    Auto,
-    Always,
-    Never,
 }
 
 /// The shortest and the longest refresh that make sense.

@@ -1,0 +1,20 @@
+//! `gua doctor`, as it was typed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Color;
+
+/// What `gua doctor` was asked.
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The history database to check instead of gua.db in GUA_HOME or ~/.gua
+    #[arg(long, value_name = "PATH")]
+    pub db: Option<PathBuf>,
+    #[command(flatten)]
+    pub color: Color,
+}

@@ -1,0 +1,56 @@
+//! `gua report`, as it was typed.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::duration::duration;
+use super::{Color, Window};
+
+/// What `gua report` was asked.
+#[derive(Debug, Args)]
+pub struct Report {
+    /// The history to read instead of gua.db in GUA_HOME or ~/.gua
+    #[arg(long, value_name = "PATH")]
+    pub db: Option<PathBuf>,
+    #[command(flatten)]
+    pub window: Window,
+    /// Let every tick of another program's history count for this long
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    pub interval: Option<Duration>,
+    /// Judge again, with a card active from this utilization on [default: 10]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
+    pub active_percent: Option<f64>,
+    /// Judge again, with a card held above so many MB (of 1024² bytes) [default: 100]
+    #[arg(long, value_name = "MB", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(..=MOST_MB))]
+    pub held_mb: Option<u64>,
+    /// How to print it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: Format,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// Columns of the text, 40 to 300 [default: the terminal's, at most 100; else 80]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=300))]
+    pub width: Option<u16>,
+    #[command(flatten)]
+    pub color: Color,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Text,
+    Json,
+    Csv,
+    Markdown,
+}
+
+/// More than any card has.
+const MOST_MB: u64 = 1 << 30;
+
+fn percent(typed: &str) -> Result<f64, String> {
+    let expected = "expected a percentage above 0 and up to 100";
+    let percent: f64 = typed.parse().map_err(|_| expected.to_owned())?;
+    if percent > 0.0 && percent <= 100.0 { Ok(percent) } else { Err(expected.to_owned()) }
+}

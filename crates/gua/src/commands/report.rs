@@ -1,0 +1,114 @@
+//! `gua report`: what did the cards do over a time, and whose was it?
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use jiff::Timestamp;
+use probe::units::{Bytes, Percent, UnixMillis};
+
+use super::history;
+use crate::classify::Thresholds;
+use crate::cli;
+use crate::config::{Screen, Window};
+use crate::failure::Failure;
+use crate::ledger::Period;
+use crate::render::paint::Paint;
+use crate::render::usage::{self as render, View};
+use crate::render::{json, words};
+use crate::report::usage::{Facts, Question, Tally, Usage};
+use crate::store::{History, RunRow, StoreError};
+
+/// Lines wider than this are hard to follow.
+const WIDEST: usize = 100;
+/// The width of what is nobody's screen.
+const WIDTH_IN_A_PIPE: usize = 80;
+
+pub(super) fn run(typed: &cli::Report) -> Result<u8, Failure> {
+    let now = Timestamp::now();
+    let window = Window::new(&typed.window, now)?;
+    let path = history::path(typed.db.as_deref())?;
+    let mut history = history::open(&path)?;
+    if let Some(interval) = typed.interval {
+        let millis = i64::try_from(interval.as_millis()).unwrap_or(i64::MAX);
+        count_ticks_as(&mut history, millis);
+    }
+    let question = question(&window, typed);
+    let usage = answer(&history, question, UnixMillis(now.as_millisecond()))
+        .map_err(|error| error.failure(&path))?;
+    show(&usage, &view(&window, typed, &path, now), typed)?;
+    Ok(0)
+}
+
+fn count_ticks_as(history: &mut History, interval_millis: i64) {
+    if history.runs().iter().any(RunRow::is_imported) {
+        history.count_ticks_as(interval_millis);
+    } else {
+        eprintln!("gua: --interval changes nothing: the ticks of this history measured their time");
+    }
+}
+
+fn question(window: &Window, typed: &cli::Report) -> Question {
+    let usual = Thresholds::default();
+    let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
+    Question {
+        window: Period::new(moment(window.from), moment(window.until)),
+        tz: window.zone.tz.clone(),
+        tz_name: window.zone.name.clone(),
+        thresholds: Thresholds {
+            active: typed.active_percent.map_or(usual.active, Percent),
+            held: typed.held_mb.map_or(usual.held, Bytes::from_mib),
+        },
+    }
+}
+
+fn answer(history: &History, question: Question, now: UnixMillis) -> Result<Usage, StoreError> {
+    let window = question.window;
+    // By the recorder's own lines the spans are judged already, and go further back.
+    let is_usual = question.thresholds == Thresholds::default();
+    let mut tally = Tally::new(question, &history.identities()?);
+    if is_usual {
+        history.card_spans(window, |span| tally.add_card(&span))?;
+        history.owner_spans(window, |span| tally.add_owner(&span))?;
+    } else {
+        tally.judge_again();
+        history.samples(window, |sample| tally.add_sample(&sample))?;
+    }
+    let facts = Facts {
+        runs: history.runs().to_vec(),
+        cards: history.cards()?,
+        observed: history.observed(window)?,
+        events: history.events(window)?,
+        extent: history.extent()?,
+        newest_tick: history.newest_tick()?,
+        now,
+    };
+    Ok(tally.finish(&facts))
+}
+
+fn show(usage: &Usage, view: &View, typed: &cli::Report) -> io::Result<()> {
+    let format = if typed.json { cli::Format::Json } else { typed.format };
+    let mut out = BufWriter::new(io::stdout().lock());
+    match format {
+        cli::Format::Text => render::write(&mut out, usage, view)?,
+        cli::Format::Json => json::pretty(&mut out, usage)?,
+        cli::Format::Csv => render::csv::write(&mut out, usage)?,
+        cli::Format::Markdown => render::markdown::write(&mut out, usage, view)?,
+    }
+    out.flush()
+}
+
+fn view(window: &Window, typed: &cli::Report, path: &Path, now: Timestamp) -> View {
+    let screen = Screen::of_stdout(&typed.color);
+    let usual = screen.columns.map_or(WIDTH_IN_A_PIPE, |columns| columns.min(WIDEST));
+    let path = words::safe(&words::shell_word(&path.display().to_string()));
+    View {
+        paint: Paint(screen.color),
+        width: typed.width.map_or(usual, usize::from),
+        tz: window.zone.tz.clone(),
+        now,
+        command: match typed.db {
+            Some(_) => format!("gua report --db {path}"),
+            None => "gua report".to_owned(),
+        },
+    }
+}

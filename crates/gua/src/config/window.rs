@@ -1,0 +1,56 @@
+//! Which time a question is about: from one moment to another.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::cli::{self, Zone};
+use crate::failure::Failure;
+
+/// How far back a question looks that does not say.
+const SINCE: Duration = Duration::from_secs(3_600);
+
+/// A stretch of time, and the zone in which it is shown.
+#[derive(Debug, Clone)]
+pub struct Window {
+    pub from: Timestamp,
+    pub until: Timestamp,
+    pub zone: Zone,
+}
+
+impl Window {
+    /// What was typed, as it is meant now.
+    ///
+    /// # Errors
+    /// When it ends before it begins, or is no time at all.
+    pub fn new(typed: &cli::Window, now: Timestamp) -> Result<Self, Failure> {
+        let zone = &typed.tz;
+        let resolve = |option, moment: cli::Moment| {
+            moment.resolve(now, &zone.tz).ok_or_else(|| Failure::Usage {
+                what: format!("{option} is a time that no clock shows"),
+                next: "Times from the year -9999 to 9999 can be told.".to_owned(),
+            })
+        };
+        let until = typed.until.map_or(Ok(now), |until| resolve("--until", until))?;
+        let from = match typed.from {
+            Some(from) => resolve("--from", from)?,
+            None => back(until, typed.since.unwrap_or(SINCE)),
+        };
+        if from >= until {
+            return Err(Failure::Usage {
+                what: format!(
+                    "the time from {from} until {until} is none: it ends before it begins"
+                ),
+                next: "Name an earlier --from or a later --until; --until is now when left out."
+                    .to_owned(),
+            });
+        }
+        Ok(Self { from, until, zone: zone.clone() })
+    }
+}
+
+/// Back from a moment, at most to 1970: nobody can have recorded before.
+fn back(until: Timestamp, since: Duration) -> Timestamp {
+    let from = until.checked_sub(since).unwrap_or(Timestamp::UNIX_EPOCH);
+    from.max(Timestamp::UNIX_EPOCH)
+}

@@ -1,0 +1,64 @@
+//! When in the week the cards work: a row a day, a mark an hour.
+
+use super::page::{INDENT, Page};
+use crate::render::paint::Ink;
+use crate::render::table::Cell;
+use crate::report::usage::{HeatCell, HourOfWeek, Usage};
+
+pub(super) const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+
+/// Where the hours begin, after the day.
+const HOURS_AT: usize = INDENT + 5;
+/// An hour is at most this wide.
+const WIDEST: usize = 3;
+
+pub(super) fn heatmap(page: &mut Page<'_>, usage: &Usage) {
+    page.heading(&title(usage));
+    let columns = (page.view.width.saturating_sub(HOURS_AT) / 24).clamp(1, WIDEST);
+    let head: String = (0..24)
+        .step_by(3)
+        .map(|hour| format!("{:<1$}", format!("{hour:02}"), 3 * columns))
+        .collect();
+    page.cells(HOURS_AT, &[Cell::new(head.trim_end(), Ink::Quiet)]);
+    let week = week(&usage.heatmap);
+    for (day, hours) in DAYS.iter().zip(week.chunks(24)) {
+        let marks: String =
+            hours.iter().map(|cell| shade(*cell).to_string().repeat(columns)).collect();
+        let marks = marks.trim_end();
+        let line = format!("{day}  {marks}");
+        page.cells(INDENT, &[Cell::plain(line.trim_end())]);
+    }
+    page.text(
+        INDENT,
+        "share of card time active: · none, ░ under 25 %, ▒ under 50 %, ▓ under 75 %, █ more; \
+         blank: not observed",
+        Ink::Quiet,
+    );
+}
+
+pub(super) fn title(usage: &Usage) -> String {
+    format!("§5 Time-of-day heatmap ({})", usage.window.tz)
+}
+
+/// Every hour of the week, with its share where it was observed.
+pub(super) fn week(cells: &[HeatCell]) -> Vec<Option<f64>> {
+    let mut week = vec![None; HourOfWeek::COUNT];
+    for cell in cells {
+        let place = HourOfWeek { weekday: cell.weekday, hour: cell.hour }.place();
+        if let Some(share) = week.get_mut(place) {
+            *share = Some(cell.active_share);
+        }
+    }
+    week
+}
+
+fn shade(share: Option<f64>) -> char {
+    match share {
+        None => ' ',
+        Some(share) if share <= 0.0 => '·',
+        Some(share) if share < 0.25 => '░',
+        Some(share) if share < 0.5 => '▒',
+        Some(share) if share < 0.75 => '▓',
+        Some(_) => '█',
+    }
+}

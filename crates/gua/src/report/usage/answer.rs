@@ -1,0 +1,112 @@
+//! What `gua report` answers.
+
+use jiff::Timestamp;
+use probe::units::UnixMillis;
+use serde::Serialize;
+
+use super::gaps::Gap;
+use super::people::Person;
+use super::times::States;
+use super::verdict::Verdict;
+
+/// What the cards did over a window of time. What nobody observed is no part of any share.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Usage {
+    pub schema: &'static str,
+    /// Of the newest run in the window, else of the newest at all.
+    pub host: Option<Host>,
+    pub window: Window,
+    /// From the first to the last recorded moment; null where nothing is recorded.
+    pub data: Option<Stretch>,
+    pub thresholds: Lines,
+    /// Shares are of all card time.
+    pub states: States,
+    pub equivalent_gpus: Equivalent,
+    pub cards: Vec<Card>,
+    /// Longest idle holders first; null where they cannot be judged again.
+    pub identities: Option<Vec<Person>>,
+    pub heatmap: Vec<HeatCell>,
+    pub verdict: Verdict,
+    pub gaps: Vec<Gap>,
+    /// Where other thresholds than the recorder's were asked for.
+    pub judged_again: Option<JudgedAgain>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Host {
+    pub name: String,
+    pub driver_version: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Window {
+    pub from: Timestamp,
+    pub to: Timestamp,
+    /// The zone of the heatmap.
+    pub tz: String,
+    pub seconds: f64,
+    /// What the ticks count for.
+    pub observed_seconds: f64,
+    /// The part of the window in which somebody recorded.
+    pub coverage: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Stretch {
+    pub from: Timestamp,
+    pub to: Timestamp,
+}
+
+/// The lines between the states.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Lines {
+    pub active_percent: f64,
+    /// In MB of 1024² bytes.
+    pub held_mb: u64,
+}
+
+/// How many cards would have been in that state all the time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Equivalent {
+    pub idle_held: Option<f64>,
+    pub truly_idle: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Card {
+    pub uuid: Option<String>,
+    pub index: u32,
+    /// Of a MIG instance.
+    pub slot: Option<u32>,
+    pub name: Option<String>,
+    pub states: States,
+}
+
+/// One hour of the week, in the zone of the window.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct HeatCell {
+    /// 0 is Sunday.
+    pub weekday: u8,
+    pub hour: u8,
+    pub active_share: f64,
+    /// Card-seconds observed in that hour, over all weeks and cards.
+    pub observed_seconds: f64,
+}
+
+/// What the samples speak for, from which the states were judged again.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct JudgedAgain {
+    /// Null where no samples are kept of the window.
+    pub from: Option<Timestamp>,
+    pub to: Option<Timestamp>,
+    pub covers_seconds: f64,
+    pub share_of_observed: Option<f64>,
+    /// What is left out, as samples do not tell it.
+    pub omits: [&'static str; 1],
+}
+
+/// A moment for a person. One that no calendar knows is the last that one does.
+pub(super) fn timestamp(at: UnixMillis) -> Timestamp {
+    let far = if at.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    Timestamp::from_millisecond(at.0).unwrap_or(far)
+}

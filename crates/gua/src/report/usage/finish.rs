@@ -1,0 +1,155 @@
+//! From sums to the answer.
+
+use std::collections::BTreeMap;
+
+use probe::units::UnixMillis;
+
+use super::answer::{
+    Card, Equivalent, HeatCell, Host, JudgedAgain, Lines, Stretch, Usage, Window, timestamp,
+};
+use super::coverage::{self, Coverage};
+use super::gaps::{self, Record};
+use super::hours::HourOfWeek;
+use super::tally::{Cell, Question, Tally};
+use super::times::{Times, seconds, share};
+use super::verdict::{self, Basis};
+use crate::classify::Thresholds;
+use crate::ledger::{Event, Period};
+use crate::store::{CardRow, RunRow, Span};
+
+/// What else the answer needs besides the spans.
+#[derive(Debug)]
+pub struct Facts {
+    pub runs: Vec<RunRow>,
+    pub cards: Vec<CardRow>,
+    /// The times of the window in which somebody recorded.
+    pub observed: Vec<Span<i64>>,
+    pub events: Vec<Event>,
+    /// From the first to the last recorded moment.
+    pub extent: Option<Period>,
+    pub newest_tick: Option<UnixMillis>,
+    pub now: UnixMillis,
+}
+
+impl Tally {
+    /// The answer.
+    #[must_use]
+    pub fn finish(self, facts: &Facts) -> Usage {
+        let Self { question, cards, people, week, judged, is_judged_again, .. } = self;
+        let window = question.window;
+        let observed = observed(&facts.observed);
+        let counted: i64 = facts.observed.iter().map(|span| span.counts).sum();
+        let judged_again = is_judged_again.then(|| judged_again(judged, &observed));
+        let times: Times = cards.values().copied().sum();
+        let basis = basis(window, &observed, judged_again.as_ref());
+        let record = Record {
+            runs: &facts.runs,
+            events: &facts.events,
+            extent: facts.extent,
+            newest_tick: facts.newest_tick,
+            now: facts.now,
+        };
+        Usage {
+            schema: "gua.report/1",
+            host: host(&facts.runs, window, facts.now),
+            window: told(&question, &observed, counted),
+            data: facts.extent.map(stretch),
+            thresholds: lines(&question.thresholds),
+            states: times.into(),
+            equivalent_gpus: equivalent(times, judged_again.as_ref(), counted),
+            cards: told_cards(&facts.cards, &cards),
+            identities: (!is_judged_again).then(|| people.finish()),
+            heatmap: heatmap(&week),
+            verdict: verdict::verdict(times, basis),
+            gaps: gaps::gaps(window, &observed, &record),
+            judged_again,
+        }
+    }
+}
+
+fn observed(spans: &[Span<i64>]) -> Vec<Period> {
+    let mut observed = Coverage::default();
+    spans.iter().for_each(|span| observed.add(span.period));
+    observed.finish()
+}
+
+fn judged_again(judged: Coverage, observed: &[Period]) -> JudgedAgain {
+    let judged = judged.finish();
+    let covers = coverage::millis(&judged);
+    JudgedAgain {
+        from: judged.first().map(|first| timestamp(first.from)),
+        to: judged.last().map(|last| timestamp(last.to)),
+        covers_seconds: seconds(covers),
+        share_of_observed: share(covers, coverage::millis(observed)),
+        omits: ["identities"],
+    }
+}
+
+fn basis(window: Period, observed: &[Period], judged_again: Option<&JudgedAgain>) -> Basis {
+    let millis = coverage::millis(observed);
+    let all = Basis { seconds: seconds(millis), coverage: share(millis, window.millis()) };
+    judged_again.map_or(all, |judged| Basis {
+        seconds: judged.covers_seconds,
+        coverage: (!window.is_empty()).then(|| judged.covers_seconds / window.seconds()),
+    })
+}
+
+/// The host of the newest run that overlaps the window, else of the newest.
+fn host(runs: &[RunRow], window: Period, now: UnixMillis) -> Option<Host> {
+    let overlaps = |run: &&RunRow| {
+        let lasted = Period::new(run.started, run.ended.unwrap_or(now));
+        !lasted.overlap(&window).is_empty()
+    };
+    let newest = |run: &&RunRow| (run.started, run.id);
+    let run = runs.iter().filter(overlaps).max_by_key(newest);
+    let run = run.or_else(|| runs.iter().max_by_key(newest))?;
+    Some(Host { name: run.host.clone(), driver_version: run.driver.clone() })
+}
+
+fn told(question: &Question, observed: &[Period], counted: i64) -> Window {
+    let Stretch { from, to } = stretch(question.window);
+    Window {
+        from,
+        to,
+        tz: question.tz_name.clone(),
+        seconds: question.window.seconds(),
+        observed_seconds: seconds(counted),
+        coverage: share(coverage::millis(observed), question.window.millis()),
+    }
+}
+
+fn stretch(period: Period) -> Stretch {
+    Stretch { from: timestamp(period.from), to: timestamp(period.to) }
+}
+
+const fn lines(thresholds: &Thresholds) -> Lines {
+    Lines { active_percent: thresholds.active.0, held_mb: thresholds.held.0 >> 20 }
+}
+
+fn equivalent(times: Times, judged_again: Option<&JudgedAgain>, counted: i64) -> Equivalent {
+    #[expect(clippy::cast_possible_truncation, reason = "milliseconds of a window")]
+    let all = judged_again.map_or(counted, |judged| (judged.covers_seconds * 1000.0) as i64);
+    Equivalent { idle_held: share(times.idle_held, all), truly_idle: share(times.truly_idle, all) }
+}
+
+/// The cards that were seen in the window, in the order of their places.
+fn told_cards(rows: &[CardRow], times: &BTreeMap<i64, Times>) -> Vec<Card> {
+    let card = |row: &CardRow| {
+        Some(Card {
+            uuid: row.uuid.clone(),
+            index: row.number,
+            slot: row.slot,
+            name: row.name.clone(),
+            states: (*times.get(&row.id)?).into(),
+        })
+    };
+    rows.iter().filter_map(card).collect()
+}
+
+fn heatmap(week: &[Cell]) -> Vec<HeatCell> {
+    let cell = |(HourOfWeek { weekday, hour }, cell): (HourOfWeek, &Cell)| {
+        let active_share = share(cell.active, cell.all)?;
+        Some(HeatCell { weekday, hour, active_share, observed_seconds: seconds(cell.all) })
+    };
+    HourOfWeek::all().zip(week).filter_map(cell).collect()
+}

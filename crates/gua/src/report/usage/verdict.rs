@@ -1,0 +1,109 @@
+//! Is it a matter of allocation, or of too few cards?
+
+use serde::Serialize;
+
+use super::times::{Times, share};
+
+/// Above this share of the card time, what is missing is not hardware.
+pub const LINE: f64 = 0.2;
+
+/// Less than this share of the window is little to rest on, and so is much less than an
+/// hour. Not a whole one: of the last hour, the last seconds are never observed yet.
+const LITTLE_COVERAGE: f64 = 0.5;
+const LITTLE_SECONDS: f64 = 3_000.0;
+
+/// What the figures mean.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verdict {
+    /// A stable word for the rule.
+    pub rule: &'static str,
+    /// The share above which it is exceeded.
+    pub threshold: f64,
+    pub idle_held_share: Option<f64>,
+    /// Null where it cannot be told.
+    pub exceeded: Option<bool>,
+    /// Whether little was observed.
+    pub rests_on_little: bool,
+    pub sentence: String,
+}
+
+/// How much the figures rest on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Basis {
+    pub seconds: f64,
+    /// Of the window.
+    pub coverage: Option<f64>,
+}
+
+pub(super) fn verdict(times: Times, basis: Basis) -> Verdict {
+    let idle_held_share = share(times.idle_held, times.all());
+    let unknown = share(times.unknown, times.all()).unwrap_or(0.0);
+    let is_little =
+        basis.seconds < LITTLE_SECONDS || basis.coverage.is_none_or(|part| part < LITTLE_COVERAGE);
+    let exceeded = idle_held_share.and_then(|idle_held| exceeded(idle_held, unknown));
+    let mut sentence = idle_held_share.map_or_else(
+        || "Nothing was observed in this window, so there is nothing to judge.".to_owned(),
+        |idle_held| sentence(idle_held, unknown, exceeded),
+    );
+    let rests_on_little = idle_held_share.is_some() && is_little;
+    if rests_on_little {
+        sentence.push(' ');
+        sentence.push_str(&doubt(basis));
+    }
+    Verdict {
+        rule: "idle_held_share_over_threshold",
+        threshold: LINE,
+        idle_held_share,
+        exceeded,
+        rests_on_little,
+        sentence,
+    }
+}
+
+/// What is not known may be idle-held too.
+fn exceeded(idle_held: f64, unknown: f64) -> Option<bool> {
+    if idle_held > LINE {
+        return Some(true);
+    }
+    (idle_held + unknown <= LINE).then_some(false)
+}
+
+fn sentence(idle_held: f64, unknown: f64, exceeded: Option<bool>) -> String {
+    let [idle_held, unknown, line] = [idle_held, unknown, LINE].map(percent);
+    let line = line.trim_end_matches(".0");
+    match exceeded {
+        Some(true) => format!(
+            "Idle-held is {idle_held} % of the observed card time, over the {line} % line: \
+             a matter of allocation, not of too few cards."
+        ),
+        Some(false) => format!(
+            "Idle-held is {idle_held} % of the observed card time, not over the {line} % line: \
+             idle holders are not what makes cards scarce."
+        ),
+        None => format!(
+            "Idle-held is at least {idle_held} % of the observed card time, but {unknown} % of it \
+             is unknown: whether it is over the {line} % line cannot be told."
+        ),
+    }
+}
+
+fn doubt(basis: Basis) -> String {
+    let minutes = basis.seconds / 60.0;
+    let observed = if minutes < 120.0 {
+        format!("{minutes:.0} minutes")
+    } else {
+        format!("{:.0} hours", minutes / 60.0)
+    };
+    let of_window = basis
+        .coverage
+        .map_or_else(String::new, |coverage| format!(", {} % of the window", percent(coverage)));
+    format!("It rests on little: {observed}{of_window}.")
+}
+
+/// With more decimals where fewer would make it look like the line itself.
+fn percent(share: f64) -> String {
+    let is_the_line = (share - LINE).abs() < 1e-9;
+    let is_near = !is_the_line && (share - LINE).abs() < 0.0005;
+    let decimals = if is_near { 4 } else { 1 };
+    format!("{:.decimals$}", share * 100.0)
+}

@@ -1,0 +1,157 @@
+//! What `gua report` says of files that are missing, foreign, damaged or in use.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use gua::store::Ending;
+use nvidia_ml::skip::skipped;
+
+use super::record::{MINUTE, Recording};
+use super::{BOTH_DAYS, HOUR, Histories, SATURDAY, lab};
+use crate::machine::{program, run};
+
+/// What it says on stderr of a file with this in it.
+fn refused(histories: &Histories) -> String {
+    let run = histories.report(&[]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
+    run.stderr.replace(histories.dir().to_str().unwrap(), "DIR")
+}
+
+#[test]
+fn a_history_that_is_not_there() {
+    insta::assert_snapshot!(refused(&Histories::new()), @"
+    gua: cannot use the database DIR/gua.db: there is none
+         `gua daemon` starts recording; `gua demo` shows a report without a GPU.
+    ");
+}
+
+#[test]
+fn the_usual_place_is_in_the_home() {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = program(&["report"]);
+    command.env("HOME", home.path());
+    assert!(run(command).stderr.contains("/.gua/gua.db: there is none"));
+    let mut command = program(&["report"]);
+    command.env_remove("HOME");
+    let run = run(command);
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("--db PATH"), "{run:?}");
+}
+
+#[test]
+fn a_database_of_the_python_gua() {
+    let histories = Histories::new();
+    let tables = "CREATE TABLE host (x); CREATE TABLE gpu_sample (x); CREATE TABLE proc_sample (x)";
+    rusqlite::Connection::open(histories.path()).unwrap().execute_batch(tables).unwrap();
+    insta::assert_snapshot!(refused(&histories), @"
+    gua: cannot use the database DIR/gua.db: it is a database of the Python gua
+         It was left as it is. Name another database with --db PATH.
+    ");
+}
+
+#[test]
+fn what_is_no_history_of_ours() {
+    let histories = Histories::new();
+    fs::write(histories.path(), "some text that goes on for a while").unwrap();
+    insta::assert_snapshot!(refused(&histories), @"
+    gua: cannot use the database DIR/gua.db: it is not a database
+         It was left as it is. Name another database with --db PATH.
+    ");
+    fs::write(histories.path(), "").unwrap();
+    assert!(refused(&histories).contains("it is an empty file"));
+    fs::remove_file(histories.path()).unwrap();
+    fs::create_dir(histories.path()).unwrap();
+    assert!(refused(&histories).contains("it is a folder"));
+}
+
+#[test]
+fn a_history_of_a_newer_gua() {
+    let histories = Histories::two_days();
+    let database = rusqlite::Connection::open(histories.path()).unwrap();
+    database.pragma_update(None, "user_version", 999).unwrap();
+    drop(database);
+    insta::assert_snapshot!(refused(&histories), @"
+    gua: cannot use the database DIR/gua.db: it was written by a newer gua (layout 999, this one knows 1)
+         Update this gua, or name another database with --db PATH.
+    ");
+}
+
+#[test]
+fn a_damaged_history() {
+    let histories = Histories::two_days();
+    let mut bytes = fs::read(histories.path()).unwrap();
+    bytes[100..4096].fill(0xa5);
+    fs::write(histories.path(), bytes).unwrap();
+    insta::assert_snapshot!(refused(&histories), @"
+    gua: cannot use the database DIR/gua.db: it is damaged: database disk image is malformed
+         It was left as it is. Restore a copy, or move it away: `gua daemon` begins a new one. `sqlite3 FILE .recover` may save what is in it.
+    ");
+}
+
+/// The recorder has the database open, with its last ticks in the log only.
+#[test]
+fn it_reads_while_the_recorder_writes() {
+    let histories = Histories::new();
+    let mut recording = Recording::begin(&histories.path(), SATURDAY, MINUTE);
+    let window = ["--from", "2024-11-09", "--until", "2024-11-09 02:00"];
+    let observed = || histories.json(&window)["window"]["observed_seconds"].clone();
+    recording.until(SATURDAY + HOUR / 2, 1, lab);
+    assert_eq!(observed(), 1800.0);
+    recording.tick(MINUTE, &lab(SATURDAY + HOUR / 2));
+    assert_eq!(observed(), 1860.0);
+    let gaps = &histories.json(&window)["gaps"];
+    assert_eq!(gaps[0]["reason"], "crashed", "no tick for long: {gaps}");
+    recording.end(Ending::Stopped);
+    assert_eq!(observed(), 1860.0);
+    assert_eq!(histories.json(&window)["gaps"][0]["reason"], "stopped");
+}
+
+/// As another user who may read the file and write nothing, in a folder that is closed
+/// for writing, also while the recorder writes.
+#[test]
+fn it_reads_what_it_may_not_write() {
+    let histories = Histories::two_days();
+    let expected = histories.report(&BOTH_DAYS).stdout;
+    fs::set_permissions(histories.path(), fs::Permissions::from_mode(0o444)).unwrap();
+    fs::set_permissions(histories.dir(), fs::Permissions::from_mode(0o555)).unwrap();
+    let Some(mut command) = as_nobody() else {
+        return skipped("a report of a read-only history", "this user cannot play another");
+    };
+    command.args(["report", "--db"]).arg(histories.path()).args(BOTH_DAYS);
+    let before = fs::read_dir(histories.dir()).unwrap().count();
+    let run = run(command);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    assert_eq!(run.stdout, expected);
+    assert_eq!(fs::read_dir(histories.dir()).unwrap().count(), before);
+    fs::set_permissions(histories.dir(), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The program as a user who owns nothing; `None` where that cannot be played.
+fn as_nobody() -> Option<Command> {
+    const NOBODY: u32 = 65_534;
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let nobody = |args: &[&str]| {
+        let mut command = program(args);
+        command.uid(NOBODY).gid(NOBODY);
+        command
+    };
+    // The program itself may lie in a folder that is closed to others.
+    let trial = nobody(&["version"]).output();
+    trial.is_ok_and(|output| output.status.success()).then(|| nobody(&[]))
+}
+
+#[test]
+fn a_pipe_that_is_closed_is_no_failure() {
+    let histories = Histories::two_days();
+    let script = format!(
+        "{} report --db {} --since 400d --json | head -c 1",
+        env!("CARGO_BIN_EXE_gua"),
+        histories.path().display()
+    );
+    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

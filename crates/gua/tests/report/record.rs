@@ -1,0 +1,161 @@
+//! A history made by the real writer, tick by tick.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use gua::classify::Thresholds;
+use gua::ledger::{Entry, Period};
+use gua::sampler::{CardTick, HolderTick, Tick};
+use gua::store::{self, Ending, Run, Writer};
+use probe::card::{Basis, CardFacts, MemorySource, MemoryUse, Utilization, Vitals};
+use probe::process::{Holder, Holders, Kinds, Presence, ProcessFacts};
+use probe::units::{Bytes, Percent, UnixMillis};
+use probe::{Reading, Why};
+
+pub(super) const MINUTE: i64 = 60_000;
+
+/// What one card does over a tick.
+#[derive(Clone)]
+pub(super) struct Doing {
+    name: &'static str,
+    /// `None` where it is lost.
+    percent: Option<f64>,
+    holders: Vec<(Option<String>, Option<u32>, u64)>,
+}
+
+/// A card that works so much and is held by nobody.
+pub(super) fn card(name: &'static str, percent: f64) -> Doing {
+    Doing { name, percent: Some(percent), holders: Vec::new() }
+}
+
+impl Doing {
+    pub(super) fn held_by(mut self, user: &str, uid: u32, mib: u64) -> Self {
+        self.holders.push((Some(user.to_owned()), Some(uid), mib));
+        self
+    }
+
+    pub(super) fn held_by_nobody_known(mut self, mib: u64) -> Self {
+        self.holders.push((None, None, mib));
+        self
+    }
+
+    pub(super) fn held_by_nameless(mut self, uid: u32, mib: u64) -> Self {
+        self.holders.push((None, Some(uid), mib));
+        self
+    }
+
+    pub(super) fn lost(mut self) -> Self {
+        self.percent = None;
+        self
+    }
+}
+
+/// A run being recorded.
+pub(super) struct Recording {
+    writer: Writer,
+    at: i64,
+}
+
+impl Recording {
+    /// Begins one, in a new database or in one that is there.
+    pub(super) fn begin(path: &Path, started: i64, interval_millis: i64) -> Self {
+        if !path.exists() {
+            store::create(path).unwrap();
+        }
+        let run = Run {
+            host: "lab-a100".to_owned(),
+            boot: "boot".to_owned(),
+            driver: Some("560.35.05".to_owned()),
+            recorder: "gua 0.1.0".to_owned(),
+            interval_millis: Some(interval_millis),
+            started: UnixMillis(started),
+        };
+        let writer = Writer::begin(store::open_to_write(path).unwrap(), &run).unwrap();
+        Self { writer, at: started }
+    }
+
+    /// The next tick, which speaks for the time since the last.
+    pub(super) fn tick(&mut self, millis: i64, cards: &[Doing]) {
+        let covers = Period::new(UnixMillis(self.at), UnixMillis(self.at + millis));
+        self.at += millis;
+        let cards = (0..).zip(cards).map(|(index, doing)| card_tick(index, doing)).collect();
+        let driver = Err(probe::nvml::OpenError::DriverNotLoaded);
+        let tick = Tick { at: covers.to, driver, cards };
+        let entry = Entry::new(&tick, covers, None, &Thresholds::default());
+        self.writer.record(&entry, &[]).unwrap();
+    }
+
+    /// Ticks of so many minutes until then, of what the cards do at each moment.
+    pub(super) fn until(&mut self, end: i64, minutes: i64, doing: impl Fn(i64) -> Vec<Doing>) {
+        self.writer.begin_batch().unwrap();
+        while self.at < end {
+            self.tick(minutes * MINUTE, &doing(self.at));
+        }
+        self.writer.commit_batch().unwrap();
+    }
+
+    pub(super) fn end(self, ending: Ending) {
+        self.writer.end(ending).unwrap();
+    }
+}
+
+fn card_tick(index: u32, doing: &Doing) -> CardTick {
+    let mut facts = CardFacts::unread(index, Why::NotAsked);
+    facts.uuid = Reading::Known(format!("GPU-0000000{index}"));
+    facts.name = Reading::Known(doing.name.to_owned());
+    let holders: Vec<_> = (100..)
+        .zip(&doing.holders)
+        .map(|(pid, (user, uid, mib))| holder(pid + 100 * index, user.as_deref(), *uid, *mib))
+        .collect();
+    CardTick {
+        facts: Arc::new(facts),
+        vitals: vitals(doing, &holders),
+        unattributed: Reading::Unknown(Why::NotAsked),
+        holders,
+    }
+}
+
+fn vitals(doing: &Doing, holders: &[HolderTick]) -> Vitals {
+    let Some(percent) = doing.percent else { return Vitals::unknown(Why::Lost) };
+    let used: Bytes = holders.iter().filter_map(|holder| holder.holder.memory.known()).sum();
+    let total = Bytes::from_mib(80_000);
+    Vitals {
+        utilization: Reading::Known(Utilization {
+            percent: Percent(percent),
+            basis: Basis::Instant,
+        }),
+        memory: Reading::Known(MemoryUse {
+            total,
+            used,
+            free: total.saturating_sub(used),
+            reserved: Reading::Known(Bytes(0)),
+            source: MemorySource::Card,
+        }),
+        holders: Holders { seen: holders.iter().map(|h| h.holder).collect(), unread: None },
+        ..Vitals::unknown(Why::NotAsked)
+    }
+}
+
+fn holder(pid: u32, user: Option<&str>, uid: Option<u32>, mib: u64) -> HolderTick {
+    let here = |uid| {
+        Presence::Here(ProcessFacts {
+            pid,
+            parent: 1,
+            start_ticks: 7,
+            started: Reading::Known(UnixMillis(0)),
+            program: "python".into(),
+            uid: Reading::Known(uid),
+            user: Reading::Known(user.map(Into::into)),
+        })
+    };
+    HolderTick {
+        holder: Holder {
+            pid,
+            kinds: Kinds::COMPUTE,
+            memory: Reading::Known(Bytes::from_mib(mib)),
+            sm: Reading::Known(Percent(0.0)),
+        },
+        process: uid.map_or(Presence::Gone, here),
+        command: Reading::Unknown(Why::NotAsked),
+    }
+}

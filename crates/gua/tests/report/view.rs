@@ -1,0 +1,537 @@
+//! How `gua report` reads, for a person and for a program.
+
+use gua::store::Ending;
+
+use super::record::{MINUTE, Recording, card};
+use super::{BOTH_DAYS, HOUR, Histories, SATURDAY};
+
+fn text(args: &[&str]) -> String {
+    let run = Histories::two_days().report(&[&BOTH_DAYS, args].concat());
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    run.stdout
+}
+
+#[test]
+fn on_a_wide_screen() {
+    insta::assert_snapshot!(text(&["--width", "100"]), @"
+    gua — lab-a100 (driver 560.35.05)
+    9 Nov 00:00 → 11 Nov 2024 00:00 UTC, 2d, 95.8 % observed (1 gap, 2h)
+    not observed: 2h the recorder was stopped
+
+    §1 Headline
+      basis: card time; active ≥ 10 % utilization; idle-held < 10 % with > 100 MB held by processes
+      █████████▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░░░░░░?
+      active      █  14.5 %  20.0 GPU-h
+      idle-held   ▒  42.0 %  58.0 GPU-h
+      truly-idle  ░  42.0 %  58.0 GPU-h
+      unknown     ?   1.4 %   2.0 GPU-h
+
+    §2 Idle capacity
+      idle-held   58.0 GPU-hours, as if 1.3 of 3 cards were taken away
+      truly-idle  58.0 GPU-hours, as if 1.3 of 3 cards stood free
+
+    §3 Per-GPU
+      #  card            active  idle-held  truly-idle  unknown
+      0  A100-SXM4-80GB  43.5 %     26.1 %      30.4 %    0.0 %  ███████████▒▒▒▒▒▒░░░░░░░
+      1  A100-SXM4-80GB   0.0 %    100.0 %       0.0 %    0.0 %  ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒
+      2  RTX 4090         0.0 %      0.0 %      95.7 %    4.3 %  ░░░░░░░░░░░░░░░░░░░░░░░?
+
+    §4 Top identities
+      who      GPU-hours  idle-held  of all idle-held
+      bob           46.0    100.0 %            79.3 %
+      unknown       46.0    100.0 %            79.3 %
+      alice         32.0     37.5 %            20.7 %
+
+    §5 Time-of-day heatmap (UTC)
+           00       03       06       09       12       15       18       21
+      Sun  ·········      ·········▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒··················
+      Mon
+      Tue
+      Wed
+      Thu
+      Fri
+      Sat  ························▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒··················
+      share of card time active: · none, ░ under 25 %, ▒ under 50 %, ▓ under 75 %, █ more; blank: not
+      observed
+
+    Verdict
+      Idle-held is 42.0 % of the observed card time, over the 20 % line: a matter of allocation, not of
+      too few cards.
+    ");
+}
+
+#[test]
+fn on_a_narrower_screen() {
+    insta::assert_snapshot!(text(&["--width", "60"]), @"
+    gua — lab-a100 (driver 560.35.05)
+    9 Nov 00:00 → 11 Nov 2024 00:00 UTC, 2d, 95.8 % observed (1
+    gap, 2h)
+    not observed: 2h the recorder was stopped
+
+    §1 Headline
+      basis: card time; active ≥ 10 % utilization; idle-held <
+      10 % with > 100 MB held by processes
+      ████████▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░░░░?
+      active      █  14.5 %  20.0 GPU-h
+      idle-held   ▒  42.0 %  58.0 GPU-h
+      truly-idle  ░  42.0 %  58.0 GPU-h
+      unknown     ?   1.4 %   2.0 GPU-h
+
+    §2 Idle capacity
+      idle-held   58.0 GPU-hours, as if 1.3 of 3 cards were
+                  taken away
+      truly-idle  58.0 GPU-hours, as if 1.3 of 3 cards stood
+                  free
+
+    §3 Per-GPU
+      #  card            active  idle-held  truly-idle  unknown
+      0  A100-SXM4-80GB  43.5 %     26.1 %      30.4 %    0.0 %
+      1  A100-SXM4-80GB   0.0 %    100.0 %       0.0 %    0.0 %
+      2  RTX 4090         0.0 %      0.0 %      95.7 %    4.3 %
+
+    §4 Top identities
+      who      GPU-hours  idle-held  of all idle-held
+      bob           46.0    100.0 %            79.3 %
+      unknown       46.0    100.0 %            79.3 %
+      alice         32.0     37.5 %            20.7 %
+
+    §5 Time-of-day heatmap (UTC)
+           00    03    06    09    12    15    18    21
+      Sun  ······    ······▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒············
+      Mon
+      Tue
+      Wed
+      Thu
+      Fri
+      Sat  ················▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒············
+      share of card time active: · none, ░ under 25 %, ▒ under
+      50 %, ▓ under 75 %, █ more; blank: not observed
+
+    Verdict
+      Idle-held is 42.0 % of the observed card time, over the
+      20 % line: a matter of allocation, not of too few cards.
+    ");
+}
+
+#[test]
+fn on_the_narrowest_screen() {
+    insta::assert_snapshot!(text(&["--width", "40"]), @"
+    gua — lab-a100 (driver 560.35.05)
+    9 Nov 00:00 → 11 Nov 2024 00:00 UTC, 2d,
+    95.8 % observed (1 gap, 2h)
+    not observed: 2h the recorder was
+    stopped
+
+    §1 Headline
+      basis: card time; active ≥ 10 %
+      utilization; idle-held < 10 % with
+      > 100 MB held by processes
+      █████▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░?
+      active      █  14.5 %  20.0 GPU-h
+      idle-held   ▒  42.0 %  58.0 GPU-h
+      truly-idle  ░  42.0 %  58.0 GPU-h
+      unknown     ?   1.4 %   2.0 GPU-h
+
+    §2 Idle capacity
+      idle-held   58.0 GPU-hours, as if 1.3
+                  of 3 cards were taken away
+      truly-idle  58.0 GPU-hours, as if 1.3
+                  of 3 cards stood free
+
+    §3 Per-GPU
+      #       █        ▒       ░      ?
+      0  43.5 %   26.1 %  30.4 %  0.0 %
+      1   0.0 %  100.0 %   0.0 %  0.0 %
+      2   0.0 %    0.0 %  95.7 %  4.3 %
+
+    §4 Top identities
+      who      GPU-hours  idle-held
+      bob           46.0    100.0 %
+      unknown       46.0    100.0 %
+      alice         32.0     37.5 %
+
+    §5 Time-of-day heatmap (UTC)
+           00 03 06 09 12 15 18 21
+      Sun  ···  ···▒▒▒▒▒▒▒▒▒▒······
+      Mon
+      Tue
+      Wed
+      Thu
+      Fri
+      Sat  ········▒▒▒▒▒▒▒▒▒▒······
+      share of card time active: · none, ░
+      under 25 %, ▒ under 50 %, ▓ under
+      75 %, █ more; blank: not observed
+
+    Verdict
+      Idle-held is 42.0 % of the observed
+      card time, over the 20 % line: a
+      matter of allocation, not of too few
+      cards.
+    ");
+}
+
+#[test]
+fn as_json() {
+    let mut report = Histories::two_days().json(&BOTH_DAYS);
+    // The whole week would fill pages.
+    let heatmap = report["heatmap"].as_array_mut().unwrap();
+    assert_eq!(heatmap.len(), 46);
+    heatmap.truncate(1);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&report).unwrap(), @r#"
+    {
+      "cards": [
+        {
+          "index": 0,
+          "name": "NVIDIA A100-SXM4-80GB",
+          "slot": null,
+          "states": {
+            "active": {
+              "gpu_hours": 20.0,
+              "share": 0.434783
+            },
+            "idle_held": {
+              "gpu_hours": 12.0,
+              "share": 0.26087
+            },
+            "truly_idle": {
+              "gpu_hours": 14.0,
+              "share": 0.304348
+            },
+            "unknown": {
+              "gpu_hours": 0.0,
+              "share": 0.0
+            }
+          },
+          "uuid": "GPU-00000000"
+        },
+        {
+          "index": 1,
+          "name": "NVIDIA A100-SXM4-80GB",
+          "slot": null,
+          "states": {
+            "active": {
+              "gpu_hours": 0.0,
+              "share": 0.0
+            },
+            "idle_held": {
+              "gpu_hours": 46.0,
+              "share": 1.0
+            },
+            "truly_idle": {
+              "gpu_hours": 0.0,
+              "share": 0.0
+            },
+            "unknown": {
+              "gpu_hours": 0.0,
+              "share": 0.0
+            }
+          },
+          "uuid": "GPU-00000001"
+        },
+        {
+          "index": 2,
+          "name": "NVIDIA GeForce RTX 4090",
+          "slot": null,
+          "states": {
+            "active": {
+              "gpu_hours": 0.0,
+              "share": 0.0
+            },
+            "idle_held": {
+              "gpu_hours": 0.0,
+              "share": 0.0
+            },
+            "truly_idle": {
+              "gpu_hours": 44.0,
+              "share": 0.956522
+            },
+            "unknown": {
+              "gpu_hours": 2.0,
+              "share": 0.043478
+            }
+          },
+          "uuid": "GPU-00000002"
+        }
+      ],
+      "data": {
+        "from": "2024-11-09T00:00:00Z",
+        "to": "2024-11-11T00:00:00Z"
+      },
+      "equivalent_gpus": {
+        "idle_held": 1.26087,
+        "truly_idle": 1.26087
+      },
+      "gaps": [
+        {
+          "from": "2024-11-10T03:00:00Z",
+          "reason": "stopped",
+          "to": "2024-11-10T05:00:00Z"
+        }
+      ],
+      "heatmap": [
+        {
+          "active_share": 0.0,
+          "hour": 0,
+          "observed_seconds": 10800.0,
+          "weekday": 0
+        }
+      ],
+      "host": {
+        "driver_version": "560.35.05",
+        "name": "lab-a100"
+      },
+      "identities": [
+        {
+          "gpu_hours": 46.0,
+          "idle_held_gpu_hours": 46.0,
+          "idle_held_share": 1.0,
+          "uid": 1001,
+          "user": "bob"
+        },
+        {
+          "gpu_hours": 46.0,
+          "idle_held_gpu_hours": 46.0,
+          "idle_held_share": 1.0,
+          "uid": null,
+          "user": null
+        },
+        {
+          "gpu_hours": 32.0,
+          "idle_held_gpu_hours": 12.0,
+          "idle_held_share": 0.375,
+          "uid": 1000,
+          "user": "alice"
+        }
+      ],
+      "judged_again": null,
+      "schema": "gua.report/1",
+      "states": {
+        "active": {
+          "gpu_hours": 20.0,
+          "share": 0.144928
+        },
+        "idle_held": {
+          "gpu_hours": 58.0,
+          "share": 0.42029
+        },
+        "truly_idle": {
+          "gpu_hours": 58.0,
+          "share": 0.42029
+        },
+        "unknown": {
+          "gpu_hours": 2.0,
+          "share": 0.014493
+        }
+      },
+      "thresholds": {
+        "active_percent": 10.0,
+        "held_mb": 100
+      },
+      "verdict": {
+        "exceeded": true,
+        "idle_held_share": 0.42029,
+        "rests_on_little": false,
+        "rule": "idle_held_share_over_threshold",
+        "sentence": "Idle-held is 42.0 % of the observed card time, over the 20 % line: a matter of allocation, not of too few cards.",
+        "threshold": 0.2
+      },
+      "window": {
+        "coverage": 0.958333,
+        "from": "2024-11-09T00:00:00Z",
+        "observed_seconds": 165600.0,
+        "seconds": 172800.0,
+        "to": "2024-11-11T00:00:00Z",
+        "tz": "UTC"
+      }
+    }
+    "#);
+}
+
+#[test]
+fn as_rows_for_a_spreadsheet() {
+    let rows = text(&["--format", "csv"]);
+    assert!(rows.lines().count() > 60);
+    assert!(rows.split("\r\n").all(|row| row.is_empty() || row.matches(',').count() == 11));
+    let rows: Vec<_> = rows.lines().take(26).collect();
+    insta::assert_snapshot!(rows.join("\n"), @"
+    kind,card_index,card_slot,card_uuid,card_name,user,uid,weekday,hour,state,gpu_hours,share
+    total,,,,,,,,,active,20,0.144928
+    total,,,,,,,,,idle_held,58,0.42029
+    total,,,,,,,,,truly_idle,58,0.42029
+    total,,,,,,,,,unknown,2,0.014493
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,active,20,0.434783
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,idle_held,12,0.26087
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,truly_idle,14,0.304348
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,active,0,0
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,idle_held,46,1
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,truly_idle,0,0
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,active,0,0
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,idle_held,0,0
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,truly_idle,44,0.956522
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,unknown,2,0.043478
+    identity,,,,,bob,1001,,,all,46,1
+    identity,,,,,bob,1001,,,idle_held,46,1
+    identity,,,,,,,,,all,46,1
+    identity,,,,,,,,,idle_held,46,1
+    identity,,,,,alice,1000,,,all,32,1
+    identity,,,,,alice,1000,,,idle_held,12,0.375
+    heatmap,,,,,,,0,0,active,0,0
+    heatmap,,,,,,,0,1,active,0,0
+    heatmap,,,,,,,0,2,active,0,0
+    ");
+}
+
+#[test]
+fn as_markdown() {
+    insta::assert_snapshot!(text(&["--format", "markdown"]), @r"
+    # gua — lab-a100 (driver 560.35.05)
+
+    9 Nov 00:00 → 11 Nov 2024 00:00 UTC, 2d, 95.8 % observed (1 gap, 2h)
+
+    not observed: 2h the recorder was stopped
+
+    ## §1 Headline
+
+    basis: card time; active ≥ 10 % utilization; idle-held \< 10 % with \> 100 MB held by processes
+
+    | state |  | share | GPU-h |
+    |---|---|---:|---:|
+    | active | █ | 14.5 % | 20.0 |
+    | idle-held | ▒ | 42.0 % | 58.0 |
+    | truly-idle | ░ | 42.0 % | 58.0 |
+    | unknown | ? | 1.4 % | 2.0 |
+
+    ## §2 Idle capacity
+
+    - idle-held: 58.0 GPU-hours, as if 1.3 of 3 cards were taken away
+    - truly-idle: 58.0 GPU-hours, as if 1.3 of 3 cards stood free
+
+    ## §3 Per-GPU
+
+    | \# | card | active | idle-held | truly-idle | unknown |
+    |---:|---|---:|---:|---:|---:|
+    | 0 | A100-SXM4-80GB | 43.5 % | 26.1 % | 30.4 % | 0.0 % |
+    | 1 | A100-SXM4-80GB | 0.0 % | 100.0 % | 0.0 % | 0.0 % |
+    | 2 | RTX 4090 | 0.0 % | 0.0 % | 95.7 % | 4.3 % |
+
+    ## §4 Top identities
+
+    | who | GPU-hours | idle-held | of all idle-held |
+    |---|---:|---:|---:|
+    | bob | 46.0 | 100.0 % | 79.3 % |
+    | unknown | 46.0 | 100.0 % | 79.3 % |
+    | alice | 32.0 | 37.5 % | 20.7 % |
+
+    ## §5 Time-of-day heatmap (UTC)
+
+    active, in % of the observed card time
+
+    |  | 00 | 01 | 02 | 03 | 04 | 05 | 06 | 07 | 08 | 09 | 10 | 11 | 12 | 13 | 14 | 15 | 16 | 17 | 18 | 19 | 20 | 21 | 22 | 23 |
+    |---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+    | Sun | 0 | 0 | 0 |  |  | 0 | 0 | 0 | 33 | 33 | 33 | 33 | 33 | 33 | 33 | 33 | 33 | 33 | 0 | 0 | 0 | 0 | 0 | 0 |
+    | Mon |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |
+    | Tue |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |
+    | Wed |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |
+    | Thu |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |
+    | Fri |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |
+    | Sat | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 33 | 33 | 33 | 33 | 33 | 33 | 33 | 33 | 33 | 33 | 0 | 0 | 0 | 0 | 0 | 0 |
+
+    ## Verdict
+
+    Idle-held is 42.0 % of the observed card time, over the 20 % line: a matter of allocation, not of too few cards.
+    ");
+}
+
+#[test]
+fn a_window_without_data() {
+    let histories = Histories::two_days();
+    let run = histories.report(&["--from", "2099-12-01", "--until", "2099-12-02"]);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    let shown = run.stdout.split("--db").next().unwrap().to_owned();
+    insta::assert_snapshot!(shown, @"
+    gua — lab-a100 (driver 560.35.05)
+    1 Dec 00:00 → 2 Dec 2099 00:00 UTC, 1d, 0.0 % observed
+
+    Nothing was recorded in this window. There is data from 9 Nov 2024 00:00 to 11
+    Nov 2024 00:00 UTC.
+      → gua report
+    ");
+    let since = run.stdout.split("--since ").nth(1).unwrap().trim_end().to_owned();
+    let again = histories.json(&["--since", &since]);
+    assert!(again["window"]["observed_seconds"].as_f64().unwrap() >= 86_400.0 - 2.0 * 3_600.0);
+}
+
+#[test]
+fn a_history_without_data() {
+    let histories = Histories::new();
+    gua::store::create(&histories.path()).unwrap();
+    let shown = histories.report(&["--from", "2099-12-01", "--until", "2099-12-02"]).stdout;
+    insta::assert_snapshot!(shown, @"
+    gua   1 Dec 00:00 → 2 Dec 2099 00:00 UTC, 1d, 0.0 % observed
+
+    Nothing is recorded yet.
+      → `gua daemon` starts recording; `gua demo` shows a report without a GPU.
+    ");
+    assert_eq!(histories.json(&[])["data"], serde_json::Value::Null);
+}
+
+/// Colours repeat what is said; without them nothing is lost.
+#[test]
+fn colours_change_no_word() {
+    let painted = text(&["--color", "always"]);
+    assert!(painted.contains("\x1b[1;33m▒"));
+    let mut plain = String::new();
+    for (place, part) in painted.split("\x1b[").enumerate() {
+        plain.push_str(if place == 0 { part } else { part.split_once('m').unwrap().1 });
+    }
+    assert_eq!(plain, text(&[]));
+}
+
+#[test]
+fn no_line_is_wider_than_it_may_be() {
+    for width in ["40", "41", "47", "52", "63", "79", "80", "120", "300"] {
+        for line in text(&["--width", width]).lines() {
+            let columns = unicode_width::UnicodeWidthStr::width(line);
+            assert!(columns <= width.parse().unwrap(), "{width}: {line}");
+            assert_eq!(line, line.trim_end(), "{width}");
+        }
+    }
+}
+
+#[test]
+fn ten_people_are_shown_and_the_others_counted() {
+    let histories = Histories::new();
+    let mut recording = Recording::begin(&histories.path(), SATURDAY, MINUTE);
+    recording.until(SATURDAY + HOUR, 1, |_| {
+        let held = (0..12).fold(card("A", 1.0), |card, n| {
+            card.held_by(&format!("v{n:02}"), 1000 + n, 200 + u64::from(n))
+        });
+        vec![held.held_by_nameless(4242, 300), card("B", 1.0).held_by_nameless(4242, 300)]
+    });
+    recording.end(Ending::Stopped);
+    let window = ["--from", "2024-11-09", "--until", "2024-11-09 01:00"];
+    let shown = histories.report(&window).stdout;
+    assert!(shown.contains("  and 3 more; --json has all\n"), "{shown}");
+    assert!(shown.contains("  uid 4242 "), "{shown}");
+    assert_eq!(histories.json(&window)["identities"].as_array().unwrap().len(), 13);
+}
+
+/// Names are chosen by others.
+#[test]
+fn names_break_neither_a_line_nor_a_table_nor_a_spreadsheet() {
+    let histories = Histories::new();
+    let mut recording = Recording::begin(&histories.path(), SATURDAY, MINUTE);
+    recording.until(SATURDAY + HOUR, 1, |_| {
+        vec![card("=A|B", 1.0).held_by("=cmd|'x'!\x1b[2J,\"", 1, 200)]
+    });
+    recording.end(Ending::Stopped);
+    let window = ["--from", "2024-11-09", "--until", "2024-11-09 01:00"];
+    let shown = |format| histories.report(&[&window[..], &["--format", format]].concat()).stdout;
+    assert!(shown("text").contains("  =cmd|'x'!?[2J,\" "));
+    assert!(shown("csv").contains(",'=A|B,"));
+    assert!(shown("csv").contains(",\"'=cmd|'x'!?[2J,\"\"\",1,"));
+    assert!(shown("markdown").contains(r#"| =cmd\|'x'!?\[2J," |"#));
+}
