@@ -1,10 +1,14 @@
 //! What was typed.
 
+mod db_import;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use self::db_import::DbImport;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -50,12 +54,23 @@ pub struct Machine {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Look after the history database
+    Db {
+        #[command(subcommand)]
+        command: Db,
+    },
     /// Check whether this host is ready: driver, library, cards, database
     Doctor(Doctor),
     /// Show each card's state on one line, and who holds it
     Stat(Stat),
     /// Print the version
     Version,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Db {
+    /// Take over the history of a Python gua
+    Import(DbImport),
 }
 
 /// What `gua doctor` was asked.

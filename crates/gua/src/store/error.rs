@@ -3,6 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::ledger::Period;
+
+use probe::units::UnixMillis;
 use rusqlite::ErrorCode;
 
 /// What went wrong with the database.
@@ -22,12 +25,41 @@ pub enum StoreError {
     NotOurs(&'static str),
     #[error("a recorder already writes to it")]
     Recorded,
+    #[error("process {pid} has it open")]
+    InUse { pid: u32 },
+    #[error("it is a database of this gua")]
+    AlreadyOurs,
+    #[error("it has a log (-wal) without an index (-shm), and what is in the log would be lost")]
+    LogWithoutIndex,
+    #[error("some of that time is recorded already: {}", period(.0))]
+    Overlap(Period),
+    #[error("what was written is not what was read")]
+    NotWhole,
+    /// The file that is read, where another is written.
+    #[error("{0}")]
+    Source(Box<Self>),
     #[error("there is none at {}", .0.display())]
     Missing(PathBuf),
     #[error("{0}")]
     Io(#[from] io::Error),
     #[error("{0}")]
     Sqlite(rusqlite::Error),
+}
+
+impl StoreError {
+    /// The error of a file that is read while another is written.
+    pub(super) fn of_source(error: impl Into<Self>) -> Self {
+        Self::Source(Box::new(error.into()))
+    }
+}
+
+/// From when to when, in UTC, to the second.
+fn period(period: &Period) -> String {
+    let moment = |at: UnixMillis| match jiff::Timestamp::from_second(at.0.div_euclid(1000)) {
+        Ok(at) => at.to_string(),
+        Err(_) => format!("{} ms", at.0),
+    };
+    format!("{} to {}", moment(period.from), moment(period.to))
 }
 
 impl From<rusqlite::Error> for StoreError {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use probe::units::UnixMillis;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 
 use super::error::StoreError;
 use super::run::{Ending, last_tick};
@@ -99,7 +99,9 @@ impl History {
     pub fn of(database: Connection) -> Result<Self, StoreError> {
         database.execute_batch("BEGIN")?;
         let runs = runs(&database)?;
-        let last_run = runs.last().map(|run| run.id);
+        // Of the run that goes on: what was imported meanwhile is a later one.
+        let goes_on = runs.iter().rev().find(|run| run.ended.is_none());
+        let last_run = goes_on.or(runs.last()).map(|run| run.id);
         let open_end = last_run.map(|run| last_tick(&database, run)).transpose()?.flatten();
         let mut history = Self {
             database,
@@ -263,9 +265,15 @@ impl History {
     /// # Errors
     /// When it cannot be read.
     pub fn newest_tick(&self) -> Result<Option<UnixMillis>, StoreError> {
-        let mut newest =
-            self.database.prepare("SELECT at_ms FROM tick ORDER BY id DESC LIMIT 1")?;
-        Ok(newest.query_row([], |row| row.get(0)).optional()?.map(UnixMillis))
+        // Not that of the newest row: what was imported may be older.
+        let mut runs: Vec<_> = self.runs.iter().collect();
+        runs.sort_by_key(|run| run.ended.map_or(i64::MIN, |ended| -ended.0));
+        for run in runs {
+            if let Some(last) = last_tick(&self.database, run.id)? {
+                return Ok(Some(last));
+            }
+        }
+        Ok(None)
     }
 
     fn spans<K>(

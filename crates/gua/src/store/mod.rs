@@ -11,6 +11,7 @@
 //! | `run` | stretches of recording, how they begin and end |
 //! | `writer`, `names`, `span_rows` | one tick, one transaction |
 //! | `history` | what was recorded, for a window of time |
+//! | [`python`] | databases of the Python gua, read and taken over |
 //! | `error` | why it could not be used |
 
 mod codes;
@@ -20,6 +21,7 @@ mod history;
 mod identify;
 mod lock;
 mod names;
+pub mod python;
 mod run;
 mod span_rows;
 mod writer;
