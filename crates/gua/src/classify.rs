@@ -158,7 +158,7 @@ pub fn unseen(vitals: &Vitals) -> Option<Bytes> {
 
 /// More than any driver keeps for itself, where it counts that as used: it is some hundred
 /// MiB, and a little more on larger cards.
-fn largest_reserve(total: Bytes) -> Bytes {
+pub(crate) fn largest_reserve(total: Bytes) -> Bytes {
     Bytes::from_mib(2048).max(Bytes(total.0 / 16))
 }
 

@@ -8,6 +8,8 @@
 /// The builder that the others use: a pretend machine to run the program on.
 mod machine;
 
+/// `gua db import`: the history of a Python gua becomes ours.
+mod db_import;
 /// `gua doctor`: is this host ready?
 mod doctor;
 /// The import edges between crates and modules.

@@ -1,5 +1,6 @@
 //! What was typed: one file a command, and one a kind of value.
 
+mod db_import;
 mod doctor;
 mod duration;
 mod moment;
@@ -9,6 +10,7 @@ mod stat;
 mod window;
 mod zone;
 
+pub use db_import::DbImport;
 pub use doctor::Doctor;
 pub use moment::Moment;
 pub use recorder::{Daemon, Status, Stop};
@@ -66,6 +68,11 @@ pub struct Machine {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Look after the history database
+    Db {
+        #[command(subcommand)]
+        command: Db,
+    },
     /// Check whether this host is ready: driver, library, cards, database
     Doctor(Doctor),
     /// Record every card's state over time, in the background
@@ -82,6 +89,12 @@ pub enum Command {
     Stat(Stat),
     /// Print the version
     Version,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Db {
+    /// Take over the history of a Python gua
+    Import(DbImport),
 }
 
 /// Whether to colour.

@@ -15,7 +15,7 @@ use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals};
 use crate::render::words;
 use crate::sampler::Sampler;
 use crate::service::{self, Existing, Found, Held, Places, Started};
-use crate::store::Run;
+use crate::store::{self, Identity, Run};
 
 /// What a history is made of; the rest is for looking at now.
 const WANTS: Wants = Wants { power: true, temperature: true, ..Wants::ESSENTIALS };
@@ -56,6 +56,9 @@ fn already_running(places: &Places) -> Result<Option<String>, Failure> {
 }
 
 fn background(typed: &cli::Daemon, places: &Places) -> Result<u8, Failure> {
+    if matches!(store::identify(&places.database), Identity::PythonGua) {
+        println_or_quiet("gua takes over the history of the Python gua; its file is kept")?;
+    }
     let started = service::start(places, &arguments(typed, places));
     match started.map_err(|error| cannot_start(&error))? {
         Started::Recording { pid } => {
@@ -95,7 +98,7 @@ fn in_the_foreground(
         leave_the_terminal().map_err(|error| cannot_start(&error))?;
     }
     let sampler = Sampler::open(machine, WANTS)?;
-    let place = service::prepare(places, existing(typed))?;
+    let place = service::prepare(places, existing(typed), &mut log)?;
     let held = Arc::new(take_pid_file(places)?);
     let run = Run {
         host: sampler.host().name().unwrap_or_else(|| "unknown".to_owned()),

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::config;
 use crate::failure::Failure;
-use crate::store::History;
+use crate::ledger::Period;
+use crate::store::{self, History, Identity, python};
 
 /// Where the history is: as typed, else `gua.db` where our own files are.
 pub(super) fn path(typed: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -18,7 +19,18 @@ pub(super) fn path(typed: Option<&Path>) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Opens it for reading.
-pub(super) fn open(path: &Path) -> Result<History, Failure> {
-    History::open(path).map_err(|error| error.failure(path))
+/// What is kept besides spans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    Spans,
+    Samples,
+}
+
+/// Opens it for reading a window of it. One of the Python gua is read as it is.
+pub(super) fn open(path: &Path, window: Period, detail: Detail) -> Result<History, Failure> {
+    let history = match store::identify(path) {
+        Identity::PythonGua => python::history(path, window, detail == Detail::Samples),
+        _ => History::open(path),
+    };
+    history.map_err(|error| error.failure(path))
 }

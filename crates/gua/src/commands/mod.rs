@@ -1,6 +1,7 @@
 //! One file a command: wiring only.
 
 mod daemon;
+mod db;
 mod doctor;
 mod history;
 mod report;
@@ -21,6 +22,7 @@ use crate::failure::Failure;
 pub fn run(typed: Gua) -> Result<u8, Failure> {
     let Gua { machine, command } = typed;
     match command {
+        Command::Db { command } => db::run(&command),
         Command::Doctor(typed) => doctor::run(&Machine::try_from(machine)?, &typed),
         Command::Daemon(typed) => daemon::run(&Machine::try_from(machine)?, &typed),
         Command::Status(typed) => status::run(&typed),

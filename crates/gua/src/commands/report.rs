@@ -6,7 +6,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use probe::units::{Bytes, Percent, UnixMillis};
 
-use super::history;
+use super::history::{self, Detail};
 use crate::classify::Thresholds;
 use crate::cli;
 use crate::config::{Screen, Window};
@@ -27,12 +27,12 @@ pub(super) fn run(typed: &cli::Report) -> Result<u8, Failure> {
     let now = Timestamp::now();
     let window = Window::new(&typed.window, now)?;
     let path = history::path(typed.db.as_deref())?;
-    let mut history = history::open(&path)?;
+    let question = question(&window, typed);
+    let mut history = history::open(&path, question.window, detail(&question))?;
     if let Some(interval) = typed.interval {
         let millis = i64::try_from(interval.as_millis()).unwrap_or(i64::MAX);
         count_ticks_as(&mut history, millis);
     }
-    let question = question(&window, typed);
     let usage = answer(&history, question, UnixMillis(now.as_millisecond()))
         .map_err(|error| error.failure(&path))?;
     show(&usage, &view(&window, typed, &path, now), typed)?;
@@ -61,12 +61,17 @@ fn question(window: &Window, typed: &cli::Report) -> Question {
     }
 }
 
+/// By the recorder's own lines the spans are judged already, and go further back.
+fn detail(question: &Question) -> Detail {
+    let is_usual = question.thresholds == Thresholds::default();
+    if is_usual { Detail::Spans } else { Detail::Samples }
+}
+
 fn answer(history: &History, question: Question, now: UnixMillis) -> Result<Usage, StoreError> {
     let window = question.window;
-    // By the recorder's own lines the spans are judged already, and go further back.
-    let is_usual = question.thresholds == Thresholds::default();
+    let detail = detail(&question);
     let mut tally = Tally::new(question, &history.identities()?);
-    if is_usual {
+    if detail == Detail::Spans {
         history.card_spans(window, |span| tally.add_card(&span))?;
         history.owner_spans(window, |span| tally.add_owner(&span))?;
     } else {

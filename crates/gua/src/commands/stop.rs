@@ -54,7 +54,7 @@ fn stop(pid_file: &Path, file: &PidFile, process: Process) -> Result<(String, u8
 /// How it ended, by what it wrote down last.
 fn ended(file: &PidFile, seconds: f64) -> String {
     let run = file.database.as_deref().and_then(|path| History::open(path).ok());
-    let run = run.and_then(|history| history.runs().last().cloned());
+    let run = run.and_then(|history| history.newest_run().cloned());
     match run.map(|run| (run.started, run.ended, run.ending)) {
         Some((started, Some(ended), Some(Ending::Stopped))) => {
             let recorded = words::duration(crate::ledger::Period::new(started, ended).seconds());

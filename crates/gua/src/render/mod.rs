@@ -2,6 +2,7 @@
 
 pub mod checkup;
 pub mod csv;
+pub mod imported;
 pub mod json;
 pub mod paint;
 pub mod stat;

@@ -86,7 +86,7 @@ impl Recorded {
         let observed = history.observed(hour)?;
         let observed: f64 = observed.iter().map(|span| span.period.seconds()).sum();
         Ok(Self {
-            run: history.runs().last().cloned(),
+            run: history.newest_run().cloned(),
             last_tick: history.newest_tick()?,
             cards: history.cards_at_newest_tick()?,
             last_hour_coverage: (observed / hour.seconds()).min(1.0),

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::places::Places;
 use crate::failure::Failure;
-use crate::recorder::Place;
-use crate::store::{self, Identity, RecorderLock};
+use crate::recorder::{Log, Place};
+use crate::store::{self, Identity, RecorderLock, python};
 
 /// Whether a database that was named may be gone on with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub fn check(places: &Places, existing: Existing) -> Result<(), Failure> {
             Err(there_already(path))
         }
         Identity::Empty => Ok(()),
+        // It is taken over.
+        Identity::PythonGua if places.is_at_home => Ok(()),
         _ => store::check_identity(path).map_err(|error| match error.failure(path) {
             // What was named is wrong; what is at home is only unfortunate.
             Failure::Store { next, .. } if !places.is_at_home => {
@@ -43,16 +45,24 @@ pub fn check(places: &Places, existing: Existing) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When what lies there must not or cannot be written to.
-pub fn prepare(places: &Places, existing: Existing) -> Result<Place, Failure> {
+pub fn prepare(places: &Places, existing: Existing, log: &mut Log) -> Result<Place, Failure> {
     check(places, existing)?;
     let path = &places.database;
-    take(path).map_err(|error| error.failure(path))
+    take(path, log).map_err(|error| error.failure(path))
 }
 
-fn take(path: &Path) -> Result<Place, store::StoreError> {
+fn take(path: &Path, log: &mut Log) -> Result<Place, store::StoreError> {
     match store::identify(path) {
         Identity::Missing => store::create(path)?,
         Identity::Empty => store::lay_out(path)?,
+        Identity::PythonGua => {
+            let taken = python::take_over(path, &mut |_| ())?;
+            log.say(&format!(
+                "took over the history of the Python gua, {} ticks; its file is kept as {}",
+                taken.imported.ticks,
+                taken.kept.display()
+            ));
+        }
         _ => {}
     }
     let lock = RecorderLock::take(path)?;

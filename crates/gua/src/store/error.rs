@@ -3,9 +3,11 @@
 use std::io;
 use std::path::Path;
 
+use probe::units::UnixMillis;
 use rusqlite::ErrorCode;
 
 use crate::failure::Failure;
+use crate::ledger::Period;
 
 /// What went wrong with the database.
 #[derive(Debug, thiserror::Error)]
@@ -26,10 +28,39 @@ pub enum StoreError {
     Recorded,
     #[error("there is none")]
     Missing,
+    #[error("process {pid} has it open")]
+    InUse { pid: u32 },
+    #[error("it is a database of this gua")]
+    AlreadyOurs,
+    #[error("it has a log (-wal) without an index (-shm), and what is in the log would be lost")]
+    LogWithoutIndex,
+    #[error("some of that time is recorded already: {}", period(.0))]
+    Overlap(Period),
+    #[error("what was written is not what was read")]
+    NotWhole,
+    /// The file that is read, where another is written.
+    #[error("{0}")]
+    Source(Box<Self>),
     #[error("{0}")]
     Io(#[from] io::Error),
     #[error("{0}")]
     Sqlite(rusqlite::Error),
+}
+
+impl StoreError {
+    /// The error of a file that is read while another is written.
+    pub(super) fn of_source(error: impl Into<Self>) -> Self {
+        Self::Source(Box::new(error.into()))
+    }
+}
+
+/// From when to when, in UTC, to the second.
+fn period(period: &Period) -> String {
+    let moment = |at: UnixMillis| match jiff::Timestamp::from_second(at.0.div_euclid(1000)) {
+        Ok(at) => at.to_string(),
+        Err(_) => format!("{} ms", at.0),
+    };
+    format!("{} to {}", moment(period.from), moment(period.to))
 }
 
 impl From<rusqlite::Error> for StoreError {
@@ -68,6 +99,15 @@ impl StoreError {
             }
             Self::Newer { .. } => "Update this gua, or name another database with --db PATH.",
             Self::NotOurs(_) => "It was left as it is. Name another database with --db PATH.",
+            Self::InUse { .. } => "Stop that process first.",
+            Self::AlreadyOurs => "Use it with --db PATH.",
+            Self::LogWithoutIndex => {
+                "Copy its -shm file along with it, or let SQLite write the log into the file: \
+                 `sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'`."
+            }
+            Self::Overlap(_) => "Import it into a database of its own with --db PATH.",
+            Self::NotWhole => "Nothing was changed. This is a mistake of gua; please report it.",
+            Self::Source(error) => error.next_step(),
             Self::Recorded => "`gua status` tells about it; stop it first, or name another --db.",
             Self::Missing => {
                 "`gua daemon` starts recording; `gua demo` shows a report without a GPU."

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use probe::units::UnixMillis;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 
 use super::error::StoreError;
 use super::run::{Ending, last_tick};
@@ -99,7 +99,8 @@ impl History {
     pub fn of(database: Connection) -> Result<Self, StoreError> {
         database.execute_batch("BEGIN")?;
         let runs = runs(&database)?;
-        let last_run = runs.last().map(|run| run.id);
+        // What was imported meanwhile is a later one.
+        let last_run = runs.iter().rev().find(|run| run.ended.is_none()).map(|run| run.id);
         let open_end = last_run.map(|run| last_tick(&database, run)).transpose()?.flatten();
         let mut history = Self {
             database,
@@ -250,9 +251,17 @@ impl History {
     /// # Errors
     /// When it cannot be read.
     pub fn newest_tick(&self) -> Result<Option<UnixMillis>, StoreError> {
-        let mut newest =
-            self.database.prepare("SELECT at_ms FROM tick ORDER BY id DESC LIMIT 1")?;
-        Ok(newest.query_row([], |row| row.get(0)).optional()?.map(UnixMillis))
+        match self.newest_run() {
+            Some(run) => last_tick(&self.database, run.id),
+            None => Ok(None),
+        }
+    }
+
+    /// The run that goes on, else the one that ended last: what was imported later may be
+    /// older.
+    #[must_use]
+    pub fn newest_run(&self) -> Option<&RunRow> {
+        self.runs.iter().max_by_key(|run| run.ended.unwrap_or(UnixMillis(i64::MAX)))
     }
 
     /// How many cards the newest tick saw; `None` where there is none.
@@ -260,15 +269,11 @@ impl History {
     /// # Errors
     /// When it cannot be read.
     pub fn cards_at_newest_tick(&self) -> Result<Option<u64>, StoreError> {
-        let count: Option<i64> = self
-            .database
-            .query_row(
-                "SELECT count(card) FROM sample WHERE tick = (SELECT max(id) FROM tick)",
-                [],
-                |row| row.get(0),
-            )
-            .optional()?;
-        Ok(count.and_then(|count| u64::try_from(count).ok()))
+        let Some(run) = self.newest_run() else { return Ok(None) };
+        let count = "SELECT count(card) FROM sample WHERE tick =
+                         (SELECT id FROM tick WHERE run = ?1 ORDER BY id DESC LIMIT 1)";
+        let count: i64 = self.database.query_row(count, [run.id], |row| row.get(0))?;
+        Ok(u64::try_from(count).ok().filter(|count| *count > 0))
     }
 
     /// The last thing that happened of the kinds that are asked for.

@@ -84,14 +84,17 @@ fn inside(path: &Path) -> rusqlite::Result<Identity> {
 /// keeps; a log without an index would need one made, so such a log is passed over.
 pub(super) fn uri(path: &Path) -> PathBuf {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let has = |suffix: &str| {
-        let mut beside = path.clone().into_os_string();
-        beside.push(suffix);
-        fs::metadata(beside).is_ok_and(|found| found.len() > 0)
-    };
+    let has = |suffix: &str| fs::metadata(beside(&path, suffix)).is_ok_and(|found| found.len() > 0);
     let how =
         if has("-wal") && has("-shm") { "mode=ro&readonly_shm=1" } else { "mode=ro&immutable=1" };
     format!("file://{}?{how}", escaped(&path)).into()
+}
+
+/// The file whose name is this one's and a suffix.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut beside = path.to_owned().into_os_string();
+    beside.push(suffix);
+    beside.into()
 }
 
 fn escaped(path: &Path) -> String {

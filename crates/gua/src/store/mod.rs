@@ -12,6 +12,7 @@
 //! | `writer`, `names`, `span_rows` | one tick, one transaction |
 //! | `history` | what was recorded, for a window of time |
 //! | `samples` | the single ticks, for judging again |
+//! | [`python`] | databases of the Python gua, read and taken over |
 //! | `error` | why it could not be used |
 
 mod codes;
@@ -21,6 +22,7 @@ mod history;
 mod identify;
 mod lock;
 mod names;
+pub mod python;
 mod run;
 mod samples;
 mod span_rows;

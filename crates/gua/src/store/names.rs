@@ -170,7 +170,10 @@ fn write_card(
     Ok(database.last_insert_rowid())
 }
 
-fn write_identity(database: &Connection, identity: &Identity) -> Result<i64, StoreError> {
+pub(super) fn write_identity(
+    database: &Connection,
+    identity: &Identity,
+) -> Result<i64, StoreError> {
     let Identity { user, uid } = identity;
     let mut find = database.prepare_cached(
         "SELECT id FROM identity WHERE ifnull(user, '') = ifnull(?1, '')
@@ -213,7 +216,7 @@ fn write_process(
     Ok(database.last_insert_rowid())
 }
 
-fn write_holder(
+pub(super) fn write_holder(
     database: &Connection,
     process: i64,
     card: i64,

@@ -40,7 +40,7 @@ CREATE TABLE process (
     id          INTEGER PRIMARY KEY,
     boot        TEXT NOT NULL,
     pid         INTEGER NOT NULL,
-    start_ticks INTEGER NOT NULL,           -- -1: not known
+    start_ticks INTEGER NOT NULL,           -- negative: not known
     started_ms  INTEGER,
     program     TEXT,
     identity    INTEGER NOT NULL REFERENCES identity (id),

@@ -41,17 +41,6 @@ fn the_usual_place_is_in_the_home() {
 }
 
 #[test]
-fn a_database_of_the_python_gua() {
-    let histories = Histories::new();
-    let tables = "CREATE TABLE host (x); CREATE TABLE gpu_sample (x); CREATE TABLE proc_sample (x)";
-    rusqlite::Connection::open(histories.path()).unwrap().execute_batch(tables).unwrap();
-    insta::assert_snapshot!(refused(&histories), @"
-    gua: cannot use the database DIR/gua.db: it is a database of the Python gua
-         It was left as it is. Name another database with --db PATH.
-    ");
-}
-
-#[test]
 fn what_is_no_history_of_ours() {
     let histories = Histories::new();
     fs::write(histories.path(), "some text that goes on for a while").unwrap();

@@ -1,0 +1,141 @@
+"""A history of the Python gua in ours: GPU-hours before and after agree.
+
+Before is what the Python gua itself reports of its file; after is what `gua` says of it
+once it is imported, and of the file as it is."""
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import BIN, HERE, PATIENCE_SECONDS
+from servers import shared_server
+from test_python_gua import GUA, daemon, pytestmark  # noqa: F401
+
+OURS = BIN / "gua"
+# Everything that the tests record.
+LONG_AGO = "1000d"
+
+
+def ours(lab, *arguments):
+    done = subprocess.run(
+        [OURS, *arguments],
+        env=lab.environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    assert done.returncode == 0, f"{arguments}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return json.loads(done.stdout)
+
+
+def theirs(lab, database):
+    """The Python gua's own figures, by its own code."""
+    done = subprocess.run(
+        [Path(GUA).with_name("python"), HERE / "looks" / "python_gua_report.py", database],
+        env=lab.environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def demo(lab):
+    """The pretend workload that the Python gua comes with, recorded by itself."""
+    database = lab.folder / "demo.db"
+    command = [GUA, "demo", "--db", database, "--ticks", "7", "--interval", "200ms"]
+    subprocess.run(
+        command, env=lab.environment(), capture_output=True, timeout=PATIENCE_SECONDS, check=True
+    )
+    return database
+
+
+@pytest.fixture(params=["demo", "daemon"])
+def recorded(request, lab):
+    """A database that the Python gua has made, once of each kind."""
+    if request.param == "demo":
+        return demo(lab)
+    recorder = request.getfixturevalue("daemon")(shared_server(range(11, 16)))
+    recorder.wait_until(lambda: len(recorder.rows("SELECT DISTINCT ts FROM gpu_sample")) >= 3)
+    recorder.stop()
+    return recorder.database
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_hours_before_and_after_agree(lab, recorded):
+    before = theirs(lab, recorded)
+    digest_before = digest(recorded)
+    after = ours(lab, "db", "import", recorded, "--db", lab.folder / "ours.db", "--json")
+    assert after["gpu_rows"] == before["samples"]
+    assert set(after["refused_rows"].values()) == {0}
+    assert after["cards"] == len(before["cards"])
+    seconds = after["seconds"]
+    for state, hours in before["gpu_hours"].items():
+        assert seconds[state] / 3600 == pytest.approx(hours)
+    # All ticks have one interval here, so that shares of ticks are shares of time.
+    for state, share in before["shares"].items():
+        assert seconds[state] / sum(seconds.values()) == pytest.approx(share)
+    assert digest(recorded) == digest_before
+
+
+def knows(lab, command):
+    """Whether this gua has a command."""
+    asked = subprocess.run([OURS, command, "--help"], env=lab.environment(), capture_output=True)
+    return asked.returncode == 0
+
+
+@pytest.mark.parametrize("imported", [True, False], ids=["imported", "as it is"])
+def test_reports_before_and_after_agree(lab, recorded, imported):
+    if not knows(lab, "report"):
+        pytest.skip("this gua has no report yet")
+    before = theirs(lab, recorded)
+    database = recorded
+    if imported:
+        database = lab.folder / "ours.db"
+        ours(lab, "db", "import", recorded, "--db", database, "--json")
+    after = ours(lab, "report", "--db", database, "--since", LONG_AGO, "--json")
+    for state, hours in before["gpu_hours"].items():
+        assert after["states"][state]["gpu_hours"] == pytest.approx(hours)
+    for state, share in before["shares"].items():
+        assert after["states"][state]["share"] == pytest.approx(share)
+    # It names who has logged in only; where others own a process it says unknown.
+    known = {who: hours for who, hours in before["identities"].items() if who != "unknown"}
+    identities = {who["user"]: who for who in after["identities"]}
+    for who, hours in known.items():
+        assert identities[who]["gpu_hours"] == pytest.approx(hours["gpu_hours"])
+        idle_held = identities[who]["idle_held_gpu_hours"]
+        assert idle_held == pytest.approx(hours["idle_held_gpu_hours"])
+
+
+def test_the_file_at_our_place_is_taken_over(lab):
+    home = lab.folder / ".gua"
+    home.mkdir()
+    made = demo(lab)
+    before = theirs(lab, made)
+    digest_before = digest(made)
+    made.rename(home / "gua.db")
+    after = ours(lab, "db", "import", home / "gua.db", "--json")
+    assert after["kept"] == str(home / "gua-python.db")
+    assert after["gpu_rows"] == before["samples"]
+    assert digest(home / "gua-python.db") == digest_before
+
+
+def test_a_running_daemon_keeps_its_file(lab, daemon):  # noqa: F811
+    recorder = daemon(shared_server(range(11, 16)))
+    recorder.wait_until(lambda: recorder.rows("SELECT * FROM gpu_sample"))
+    command = [OURS, "db", "import", recorder.database, "--db", recorder.database]
+    done = subprocess.run(command, env=lab.environment(), capture_output=True, text=True)
+    assert done.returncode == 1, done.stdout
+    assert "Stop it first" in done.stderr
+    # But what it has recorded so far can be had.
+    copy = ours(lab, "db", "import", recorder.database, "--db", lab.folder / "o.db", "--json")
+    assert copy["gpu_rows"] >= 3
+    recorder.stop()
