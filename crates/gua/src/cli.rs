@@ -1,10 +1,15 @@
 //! What was typed.
 
+mod db;
+mod duration;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use self::db::{Db, DbCheck, DbExport, DbInfo, DbPrune, ExportFormat, ExportWhat};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -50,6 +55,11 @@ pub struct Machine {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Look after the history database
+    Db {
+        #[command(subcommand)]
+        command: Db,
+    },
     /// Check whether this host is ready: driver, library, cards, database
     Doctor(Doctor),
     /// Show each card's state on one line, and who holds it

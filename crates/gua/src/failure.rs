@@ -21,6 +21,9 @@ pub enum Failure {
         .0.next_step()
     )]
     NoDriver(#[from] OpenError),
+    /// A database that is missing, somebody else's, damaged or in use.
+    #[error("cannot use {}: {}\n     {next}", safe(.path), safe(.error))]
+    Store { path: String, error: String, next: &'static str },
     #[error("cannot write the output: {}", safe(&.0.to_string()))]
     Output(#[from] io::Error),
 }
@@ -36,7 +39,7 @@ impl Failure {
         }
         match self {
             Self::Usage { .. } => 2,
-            Self::CannotTell { .. } | Self::NoDriver(_) | Self::Output(_) => 1,
+            Self::CannotTell { .. } | Self::NoDriver(_) | Self::Store { .. } | Self::Output(_) => 1,
         }
     }
 }

@@ -8,6 +8,8 @@
 /// The builder that the others use: a pretend machine to run the program on.
 mod machine;
 
+/// `gua db`: looks after the history.
+mod db;
 /// `gua doctor`: is this host ready?
 mod doctor;
 /// The import edges between crates and modules.

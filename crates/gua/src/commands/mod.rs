@@ -1,5 +1,6 @@
 //! One file a command: wiring only.
 
+mod db;
 mod doctor;
 mod stat;
 
@@ -16,6 +17,7 @@ use crate::failure::Failure;
 pub fn run(typed: Gua) -> Result<u8, Failure> {
     let Gua { machine, command } = typed;
     match command {
+        Command::Db { command } => db::run(&command),
         Command::Doctor(typed) => doctor::run(&Machine::try_from(machine)?, &typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &typed),
         Command::Version => version(),

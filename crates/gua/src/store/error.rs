@@ -22,12 +22,32 @@ pub enum StoreError {
     NotOurs(&'static str),
     #[error("a recorder already writes to it")]
     Recorded,
-    #[error("there is none at {}", .0.display())]
+    #[error("there is no such file")]
     Missing(PathBuf),
     #[error("{0}")]
     Io(#[from] io::Error),
     #[error("{0}")]
     Sqlite(rusqlite::Error),
+}
+
+impl StoreError {
+    /// What to do about it.
+    #[must_use]
+    pub const fn next_step(&self) -> &'static str {
+        match self {
+            Self::Full => "Make room, and try again.",
+            Self::Locked => "Try again in a moment.",
+            Self::ReadOnly => "Become a user who may write it.",
+            Self::Damaged(_) => {
+                "Put back a copy from before, or name another database with --db PATH."
+            }
+            Self::Newer { .. } => "Use that gua, or name another database with --db PATH.",
+            Self::NotOurs(_) => "Name a database of gua with --db PATH.",
+            Self::Recorded => "Stop that recorder first.",
+            Self::Missing(_) => "Name a database with --db PATH, or set GUA_HOME.",
+            Self::Io(_) | Self::Sqlite(_) => "Name another database with --db PATH.",
+        }
+    }
 }
 
 impl From<rusqlite::Error> for StoreError {

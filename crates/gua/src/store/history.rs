@@ -268,6 +268,11 @@ impl History {
         Ok(newest.query_row([], |row| row.get(0)).optional()?.map(UnixMillis))
     }
 
+    /// For questions of the store's own.
+    pub(super) const fn connection(&self) -> &Connection {
+        &self.database
+    }
+
     fn spans<K>(
         &self,
         query: &str,

@@ -1,0 +1,89 @@
+//! A length of time: `30s`, `1.5h`, `1h30m`.
+
+use std::time::Duration;
+
+const EXPECTED: &str = "expected a number and ms, s, m, h or d, such as 90s, 1.5h, 1h30m or 7d";
+
+/// Reads one. There is no longest: what is longer than can be counted is as long as can be.
+pub(super) fn duration(typed: &str) -> Result<Duration, String> {
+    let mut rest = typed.trim();
+    if rest.is_empty() {
+        return Err(EXPECTED.to_owned());
+    }
+    let mut seconds = 0.0;
+    while !rest.is_empty() {
+        let (part, after) = part(rest).ok_or(EXPECTED)?;
+        seconds += part;
+        rest = after;
+    }
+    // Rounded to what is kept of a time, so that 0.0001ms is not taken for some.
+    let millis = (seconds * 1000.0_f64).round();
+    if millis < 1.0 {
+        return Err(format!("expected at least 1ms; {EXPECTED}"));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    Ok(Duration::from_millis(millis as u64))
+}
+
+/// The seconds of the first number with its unit, and what follows.
+fn part(text: &str) -> Option<(f64, &str)> {
+    // Digits and a point only: no sign, no exponent, neither NaN nor infinity.
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, rest) = text.split_at(end);
+    let number: f64 = number.parse().ok()?;
+    let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+    let (unit, rest) = rest.split_at(end);
+    let seconds = match unit {
+        "ms" => 0.001,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3_600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    };
+    Some((number * seconds, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn numbers_with_units_add_up() {
+        let millis = |typed| duration(typed).unwrap().as_millis();
+        assert_eq!(
+            ["250ms", "30s", "1.5h", "1h30m", "7d", "1d2h3m4.5s", ".5s", " 2m "].map(millis),
+            [250, 30_000, 5_400_000, 5_400_000, 604_800_000, 93_784_500, 500, 120_000]
+        );
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for typed in [
+            "", " ", "0s", "0", "5", "s", "-5s", "+5s", "NaNs", "infs", "1e3s", "1w", "1h 30m",
+            "1..5h", ".s", "0.0001ms", "5S", "１s",
+        ] {
+            assert!(duration(typed).is_err(), "{typed}");
+        }
+    }
+
+    #[test]
+    fn there_is_no_longest() {
+        let huge = format!("{}d", "9".repeat(400));
+        assert_eq!(duration(&huge).unwrap().as_millis(), u128::from(u64::MAX));
+        assert!(duration("99999999999999999999d").is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_is_typed_makes_it_fall_over(typed in "\\PC*") {
+            let _ = duration(&typed);
+        }
+
+        #[test]
+        fn nothing_like_a_time_makes_it_fall_over(typed in "[0-9.]{0,5}(ms|s|m|h|d|x)?[0-9a-z]*") {
+            let _ = duration(&typed);
+        }
+    }
+}

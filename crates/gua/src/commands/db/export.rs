@@ -1,0 +1,110 @@
+//! `gua db export`: what was recorded, row by row.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use jiff::Timestamp;
+use probe::units::UnixMillis;
+
+use super::{cannot_use, database};
+use crate::cli::{DbExport, ExportFormat, ExportWhat};
+use crate::failure::Failure;
+use crate::ledger::Period;
+use crate::render::export::{Csv, Line};
+use crate::render::json;
+use crate::store::{Export, SampleRow, SpanRow, StoreError};
+
+pub(super) fn run(typed: &DbExport) -> Result<u8, Failure> {
+    let window = window(typed)?;
+    let path = database(typed.db.as_ref())?;
+    let export = Export::open(&path).map_err(cannot_use(&path))?;
+    let outcome = match &typed.output {
+        None => write(&export, window, typed, io::stdout().lock()),
+        Some(file) => {
+            let outcome = write(&export, window, typed, make(file)?);
+            if outcome.is_err() {
+                // Half an export would be taken for a whole one.
+                let _ = fs::remove_file(file);
+            }
+            outcome
+        }
+    };
+    match outcome {
+        Ok(()) => Ok(0),
+        Err(Stop::Output(error)) => Err(error.into()),
+        Err(Stop::Store(error)) => Err(cannot_use(&path)(error)),
+    }
+}
+
+/// Why it broke off.
+#[derive(Debug)]
+enum Stop {
+    Store(StoreError),
+    Output(io::Error),
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+fn window(typed: &DbExport) -> Result<Period, Failure> {
+    let millis = |at: Timestamp| UnixMillis(at.as_millisecond());
+    let since = typed.since.map(|since| {
+        let since = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+        UnixMillis(Timestamp::now().as_millisecond().saturating_sub(since))
+    });
+    let from = since.or(typed.from.map(millis)).unwrap_or(UnixMillis(i64::MIN));
+    let until = typed.until.map_or(UnixMillis(i64::MAX), millis);
+    if from >= until {
+        return Err(Failure::Usage {
+            what: "--until is not later than --from".to_owned(),
+            next: "Name a time after the one that --from names.".to_owned(),
+        });
+    }
+    Ok(Period::new(from, until))
+}
+
+/// What is there already is never written over.
+fn make(path: &Path) -> Result<File, Failure> {
+    OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| {
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            return Failure::Usage {
+                what: format!("{} is there already", path.display()),
+                next: "Name a file that is still to be made, or move that one away.".to_owned(),
+            };
+        }
+        Failure::Output(error)
+    })
+}
+
+fn write(export: &Export, window: Period, typed: &DbExport, out: impl Write) -> Result<(), Stop> {
+    let mut out = BufWriter::new(out);
+    match (typed.format, typed.what) {
+        (ExportFormat::Csv, ExportWhat::Spans) => {
+            let mut csv = Csv::begin(&mut out, SpanRow::COLUMNS)?;
+            export.spans(window, |row| csv.line(row).map_err(Stop::from))?;
+            csv.flush()?;
+        }
+        (ExportFormat::Csv, ExportWhat::Samples) => {
+            let mut csv = Csv::begin(&mut out, SampleRow::COLUMNS)?;
+            export.samples(window, |row| csv.line(row).map_err(Stop::from))?;
+            csv.flush()?;
+        }
+        (ExportFormat::Jsonl, ExportWhat::Spans) => {
+            export.spans(window, |row| json::line(&mut out, &row).map_err(Stop::from))?;
+        }
+        (ExportFormat::Jsonl, ExportWhat::Samples) => {
+            export.samples(window, |row| json::line(&mut out, &row).map_err(Stop::from))?;
+        }
+    }
+    Ok(out.flush()?)
+}
