@@ -8,6 +8,8 @@
 /// The builder that the others use: a pretend machine to run the program on.
 mod machine;
 
+/// `gua db`: looks after the history.
+mod db;
 /// `gua db import`: the history of a Python gua becomes ours.
 mod db_import;
 /// `gua doctor`: is this host ready?

@@ -1,5 +1,6 @@
 //! What was typed: one file a command, and one a kind of value.
 
+mod db;
 mod db_import;
 mod doctor;
 mod duration;
@@ -10,6 +11,7 @@ mod stat;
 mod window;
 mod zone;
 
+pub use db::{Db, DbCheck, DbExport, DbInfo, DbPrune, ExportFormat, ExportWhat};
 pub use db_import::DbImport;
 pub use doctor::Doctor;
 pub use moment::Moment;
@@ -89,12 +91,6 @@ pub enum Command {
     Stat(Stat),
     /// Print the version
     Version,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Db {
-    /// Take over the history of a Python gua
-    Import(DbImport),
 }
 
 /// Whether to colour.

@@ -15,7 +15,7 @@ use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals};
 use crate::render::words;
 use crate::sampler::Sampler;
 use crate::service::{self, Existing, Found, Held, Places, Started};
-use crate::store::{self, Identity, Run};
+use crate::store::{self, Identity, Keep, Run};
 
 /// What a history is made of; the rest is for looking at now.
 const WANTS: Wants = Wants { power: true, temperature: true, ..Wants::ESSENTIALS };
@@ -110,7 +110,8 @@ fn in_the_foreground(
     };
     let every = words::interval(typed.interval);
     log.say(&format!("gua records every {every} into {}", places.database.display()));
-    let recording = Recording::new(place, run, typed.interval, Thresholds::default());
+    let keep = Keep { samples: typed.keep_samples, spans: typed.keep_spans };
+    let recording = Recording::new(place, run, typed.interval, Thresholds::default(), keep);
     let left_behind = Arc::clone(&held);
     let give_up = move || {
         left_behind.remove();

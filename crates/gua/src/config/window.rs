@@ -19,11 +19,29 @@ pub struct Window {
 }
 
 impl Window {
-    /// What was typed, as it is meant now.
+    /// What was typed, as it is meant now; the last hour where nothing was.
     ///
     /// # Errors
     /// When it ends before it begins, or is no time at all.
     pub fn new(typed: &cli::Window, now: Timestamp) -> Result<Self, Failure> {
+        Self::with(typed, now, now, |until| back(until, SINCE))
+    }
+
+    /// What was typed, as it is meant now; all time where nothing was.
+    ///
+    /// # Errors
+    /// When it ends before it begins, or is no time at all.
+    pub fn of_all_time(typed: &cli::Window, now: Timestamp) -> Result<Self, Failure> {
+        let end = if typed.since.is_some() { now } else { Timestamp::MAX };
+        Self::with(typed, now, end, |_| Timestamp::MIN)
+    }
+
+    fn with(
+        typed: &cli::Window,
+        now: Timestamp,
+        end: Timestamp,
+        begin: impl Fn(Timestamp) -> Timestamp,
+    ) -> Result<Self, Failure> {
         let zone = &typed.tz;
         let resolve = |option, moment: cli::Moment| {
             moment.resolve(now, &zone.tz).ok_or_else(|| Failure::Usage {
@@ -31,10 +49,11 @@ impl Window {
                 next: "Times from the year -9999 to 9999 can be told.".to_owned(),
             })
         };
-        let until = typed.until.map_or(Ok(now), |until| resolve("--until", until))?;
-        let from = match typed.from {
-            Some(from) => resolve("--from", from)?,
-            None => back(until, typed.since.unwrap_or(SINCE)),
+        let until = typed.until.map_or(Ok(end), |until| resolve("--until", until))?;
+        let from = match (typed.from, typed.since) {
+            (Some(from), _) => resolve("--from", from)?,
+            (None, Some(since)) => back(until, since),
+            (None, None) => begin(until),
         };
         if from >= until {
             return Err(Failure::Usage {

@@ -8,6 +8,7 @@
 //! | `clocks` | what the host's clocks show |
 //! | `source` | where ticks come from |
 //! | `recording` | a look made into an entry, with what is to be told besides |
+//! | `pruning` | when to take out what is too old |
 //! | `signals` | what the host's signals ask for |
 //! | `log` | what the recorder says about itself |
 //! | `beat` | the loop that brings them together |
@@ -15,6 +16,7 @@
 mod beat;
 mod clocks;
 mod log;
+mod pruning;
 mod recording;
 mod schedule;
 mod signals;

@@ -8,11 +8,12 @@ use probe::units::UnixMillis;
 use probe::{Reading, Why};
 
 use super::log::Log;
+use super::pruning::Pruning;
 use super::source::Seen;
 use crate::classify::Thresholds;
 use crate::ledger::{Entry, Event, Kind, Period, Stretch, Timeline, Trouble};
 use crate::sampler::{CardTick, Tick};
-use crate::store::{self, Database, Ending, RecorderLock, Run, StoreError, Writer};
+use crate::store::{self, Database, Ending, Keep, RecorderLock, Run, StoreError, Writer};
 
 /// What could not be told while the database was away is kept up to here.
 const MOST_UNTOLD: usize = 1000;
@@ -42,6 +43,9 @@ pub struct Recording {
     untold: Vec<Event>,
     /// Since when nothing could be stored, and why.
     storage: Option<(UnixMillis, String)>,
+    pruning: Pruning,
+    /// The end of what was recorded before us.
+    recorded_until: Option<UnixMillis>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +58,13 @@ enum Driver {
 impl Recording {
     /// Begins with the first tick.
     #[must_use]
-    pub fn new(place: Place, run: Run, interval: Duration, thresholds: Thresholds) -> Self {
+    pub fn new(
+        place: Place,
+        run: Run,
+        interval: Duration,
+        thresholds: Thresholds,
+        keep: Keep,
+    ) -> Self {
         Self {
             writer: None,
             place,
@@ -67,6 +77,8 @@ impl Recording {
             ailing: BTreeMap::new(),
             untold: Vec::new(),
             storage: None,
+            pruning: Pruning::new(keep),
+            recorded_until: None,
         }
     }
 
@@ -141,10 +153,13 @@ impl Recording {
         writer.record(entry, &events)?;
         self.untold.clear();
         self.stored = Some(entry.at);
+        // The tick is stored already; what is too old can go the next time.
+        let _ = self.pruning.step(writer, entry.at, self.recorded_until);
         Ok(())
     }
 
-    fn begin_at(&self, database: Database, started: UnixMillis) -> Result<Writer, StoreError> {
+    fn begin_at(&mut self, database: Database, started: UnixMillis) -> Result<Writer, StoreError> {
+        self.recorded_until = store::last_moment(&database)?;
         let driver = match &self.driver {
             Driver::Here(version) => version.clone(),
             Driver::NotSeen | Driver::Gone => None,

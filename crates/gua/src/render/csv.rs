@@ -2,13 +2,15 @@
 
 use std::io::{self, Write};
 
-/// Writes one row. Fields are quoted where they have to be (RFC 4180).
+/// Writes one row. Fields are quoted where they have to be.
 ///
 /// # Errors
 /// When the writer fails.
 pub fn row(out: &mut impl Write, fields: &[String]) -> io::Result<()> {
-    let fields: Vec<_> = fields.iter().map(|field| quoted(field)).collect();
-    write!(out, "{}\r\n", fields.join(","))
+    let terminator = csv::Terminator::CRLF;
+    let mut row = csv::WriterBuilder::new().terminator(terminator).from_writer(out);
+    row.write_record(fields).map_err(io_error)?;
+    row.flush()
 }
 
 /// A name that a spreadsheet would take for a formula is marked as text.
@@ -18,11 +20,12 @@ pub fn name(name: &str) -> String {
     if is_a_formula { format!("'{name}") } else { name.to_owned() }
 }
 
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        return format!("\"{}\"", field.replace('"', "\"\""));
+/// The kind is kept: a reader that went away is told apart by it.
+pub(super) fn io_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
-    field.to_owned()
 }
 
 #[cfg(test)]

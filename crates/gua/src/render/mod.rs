@@ -2,6 +2,8 @@
 
 pub mod checkup;
 pub mod csv;
+pub mod database;
+pub mod export;
 pub mod imported;
 pub mod json;
 pub mod paint;

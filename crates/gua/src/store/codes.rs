@@ -53,6 +53,12 @@ pub(super) fn state(code: i64) -> State {
     }
 }
 
+/// Whether a version has given it out.
+#[must_use]
+pub(super) fn is_known(code: i64) -> bool {
+    of_state(state(code)) == code
+}
+
 #[must_use]
 pub(super) const fn of_why(why: Why) -> i64 {
     let number = match why {
@@ -89,6 +95,17 @@ pub(super) const fn of_basis(basis: Basis) -> i64 {
         Basis::Counters { .. } => 1,
         Basis::Instant => 2,
     }
+}
+
+/// A word for it; `None` for a number that no version has given out.
+#[must_use]
+pub(super) const fn basis(code: i64) -> Option<&'static str> {
+    Some(match code {
+        0 => "samples",
+        1 => "counters",
+        2 => "instant",
+        _ => return None,
+    })
 }
 
 #[must_use]
@@ -128,5 +145,7 @@ mod tests {
         assert_eq!(of_why(Why::Code(15)), 1015);
         assert_eq!(state(5), State::Unknown(Why::Garbled));
         assert_eq!(state(-7), State::Unknown(Why::Garbled));
+        assert!(codes.into_iter().chain([1000, 1999]).all(is_known));
+        assert!(![5, -7, 3, 9, 22, 999].into_iter().any(is_known));
     }
 }

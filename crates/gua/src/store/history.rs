@@ -293,6 +293,11 @@ impl History {
         Ok(None)
     }
 
+    /// For questions of the store's own.
+    pub(super) const fn connection(&self) -> &Connection {
+        &self.database
+    }
+
     fn spans<K>(
         &self,
         query: &str,

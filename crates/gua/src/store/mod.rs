@@ -13,27 +13,40 @@
 //! | `history` | what was recorded, for a window of time |
 //! | `samples` | the single ticks, for judging again |
 //! | [`python`] | databases of the Python gua, read and taken over |
+//! | `retain`, `sweep` | what is too old goes, and the names that nothing refers to |
+//! | `check` | whether a file is as it must be |
+//! | `inventory` | what is in a file, in numbers |
+//! | `export` | spans and samples as rows |
 //! | `error` | why it could not be used |
 
+mod check;
 mod codes;
 mod database;
 mod error;
+mod export;
 mod history;
 mod identify;
+mod inventory;
 mod lock;
 mod names;
 pub mod python;
+mod retain;
 mod run;
 mod samples;
 mod span_rows;
+mod sweep;
 mod writer;
 
+pub use check::{Check, Finding, SpanId, Table, check};
 pub use database::{check_identity, create, in_memory, lay_out, open_to_read, open_to_write};
 pub use error::StoreError;
+pub use export::{Export, SampleRow, SpanKind, SpanRow};
 pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, OwnerKey, RunRow, Span};
 pub use identify::{Identity, identify};
+pub use inventory::{Inventory, inventory};
 pub use lock::RecorderLock;
-pub use run::{Ending, Run};
+pub use retain::{Keep, Retention, Step, give_back, size_bytes};
+pub use run::{Ending, Run, last_moment};
 pub use samples::Sample;
 pub use writer::Writer;
 

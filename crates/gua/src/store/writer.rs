@@ -6,6 +6,7 @@ use rusqlite::{Connection, params};
 use super::codes;
 use super::error::StoreError;
 use super::names::Names;
+use super::retain::{Retention, Step};
 use super::run::{self, Ending, Run};
 use super::span_rows;
 use crate::classify::State;
@@ -131,6 +132,23 @@ impl Writer {
         run::end(&self.database, self.run, self.last, ending)?;
         self.commit()?;
         Ok(self.database)
+    }
+
+    /// Takes out what is too old, at most so many rows.
+    ///
+    /// # Errors
+    /// When it cannot be written. It may be tried again.
+    pub fn retain(
+        &mut self,
+        retention: &mut Retention,
+        now: UnixMillis,
+        most_rows: usize,
+    ) -> Result<Step, StoreError> {
+        let step = retention.step(&mut self.database, now, most_rows)?;
+        if step.swept {
+            self.names.forget();
+        }
+        Ok(step)
     }
 
     /// From here on ticks share a transaction, until [`Self::commit_batch`].

@@ -3,10 +3,10 @@
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::cli;
-use crate::config;
+use crate::commands::history;
 use crate::failure::Failure;
 use crate::render::words::shell_word;
 use crate::render::{imported as render, json};
@@ -15,7 +15,7 @@ use crate::store::python::{self, Progress};
 use crate::store::{Identity, StoreError, identify};
 
 pub(super) fn run(typed: &cli::DbImport) -> Result<u8, Failure> {
-    let target = target(typed)?;
+    let target = history::path(typed.db.as_deref())?;
     let import = import(&typed.file, &target)?;
     let mut out = BufWriter::new(io::stdout().lock());
     if typed.json {
@@ -25,14 +25,6 @@ pub(super) fn run(typed: &cli::DbImport) -> Result<u8, Failure> {
     }
     out.flush()?;
     Ok(0)
-}
-
-fn target(typed: &cli::DbImport) -> Result<PathBuf, Failure> {
-    let default = || Some(config::home()?.join("gua.db"));
-    typed.db.clone().or_else(default).ok_or_else(|| Failure::Usage {
-        what: "there is no home folder for the database".to_owned(),
-        next: "Name the database to import into with --db PATH, or set GUA_HOME.".to_owned(),
-    })
 }
 
 fn import(file: &Path, target: &Path) -> Result<Import, Failure> {

@@ -1,0 +1,94 @@
+//! What `gua db` was asked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::duration::duration;
+use super::{DbImport, Window};
+
+#[derive(Debug, Subcommand)]
+pub enum Db {
+    /// Show what is in the database
+    Info(DbInfo),
+    /// Verify the database; it is only read
+    Check(DbCheck),
+    /// Take out what is too old, as the recorder does by itself
+    Prune(DbPrune),
+    /// Write out what was recorded, for other programs: all of it, or what began in a time
+    Export(DbExport),
+    /// Take over the history of a Python gua
+    Import(DbImport),
+}
+
+/// What `gua db info` was asked.
+#[derive(Debug, Args)]
+pub struct DbInfo {
+    /// The database instead of gua.db in GUA_HOME or ~/.gua
+    #[arg(long, value_name = "PATH")]
+    pub db: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `gua db check` was asked.
+#[derive(Debug, Args)]
+pub struct DbCheck {
+    /// The database instead of gua.db in GUA_HOME or ~/.gua
+    #[arg(long, value_name = "PATH")]
+    pub db: Option<PathBuf>,
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `gua db prune` was asked.
+#[derive(Debug, Args)]
+pub struct DbPrune {
+    /// The database instead of gua.db in GUA_HOME or ~/.gua
+    #[arg(long, value_name = "PATH")]
+    pub db: Option<PathBuf>,
+    /// How long samples are kept, from which states can be judged anew [default: 30d]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub keep_samples: Option<Duration>,
+    /// How long spans are kept, from which reports are made [default: 400d]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub keep_spans: Option<Duration>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `gua db export` was asked.
+#[derive(Debug, Args)]
+pub struct DbExport {
+    /// The database instead of gua.db in GUA_HOME or ~/.gua
+    #[arg(long, value_name = "PATH")]
+    pub db: Option<PathBuf>,
+    /// Spans of time in one state, or each single sample
+    #[arg(long, default_value = "spans")]
+    pub what: ExportWhat,
+    /// In CSV, names are made fit for a screen and a spreadsheet; JSON has them as they are
+    #[arg(long, default_value = "csv")]
+    pub format: ExportFormat,
+    #[command(flatten)]
+    pub window: Window,
+    /// The file to make, instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportWhat {
+    Spans,
+    Samples,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    Csv,
+    /// One JSON object a line
+    Jsonl,
+}

@@ -1,0 +1,53 @@
+//! `gua db info`: what is in the database.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use jiff::tz::TimeZone;
+
+use crate::cli::DbInfo;
+use crate::commands::history;
+use crate::failure::Failure;
+use crate::render::{database as render, json};
+use crate::report::database::{self as report, Outside};
+use crate::store::{self, RecorderLock, StoreError};
+
+pub(super) fn run(typed: &DbInfo) -> Result<u8, Failure> {
+    let path = history::path(typed.db.as_deref())?;
+    let told = look(&path).map_err(|error| error.failure(&path))?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    if typed.json {
+        json::pretty(&mut out, &told)?;
+    } else {
+        render::info(&mut out, &told, &TimeZone::system())?;
+    }
+    out.flush()?;
+    Ok(0)
+}
+
+fn look(path: &Path) -> Result<report::Info, StoreError> {
+    store::check_identity(path)?;
+    let outside = Outside {
+        path: path.display().to_string(),
+        // Before the database is open: giving the lock back would let go of its locks too.
+        is_being_recorded: is_being_recorded(path),
+        file_bytes: fs::metadata(path)?.len(),
+        log_bytes: log_bytes(path),
+    };
+    Ok(report::info(outside, store::inventory(path)?))
+}
+
+fn is_being_recorded(path: &Path) -> Option<bool> {
+    match RecorderLock::take(path) {
+        Ok(_) => Some(false),
+        Err(StoreError::Recorded) => Some(true),
+        Err(_) => None,
+    }
+}
+
+fn log_bytes(path: &Path) -> u64 {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    fs::metadata(log).map_or(0, |log| log.len())
+}

@@ -1,0 +1,83 @@
+//! `gua db prune`: takes out what is too old.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use crate::cli::DbPrune;
+use crate::commands::history;
+use crate::failure::Failure;
+use crate::render::{database as render, json};
+use crate::report::database::Pruned;
+use crate::store::{self, Keep, RecorderLock, Retention, StoreError};
+
+/// Rows and pages of one step: some milliseconds.
+const MOST_ROWS: usize = 5_000;
+const MOST_PAGES: usize = 500;
+
+/// Long enough for a recorder that waits to have its turn.
+const PAUSE: Duration = Duration::from_millis(20);
+
+pub(super) fn run(typed: &DbPrune) -> Result<u8, Failure> {
+    let path = history::path(typed.db.as_deref())?;
+    let usual = Keep::default();
+    let keep = Keep {
+        samples: typed.keep_samples.unwrap_or(usual.samples),
+        spans: typed.keep_spans.unwrap_or(usual.spans),
+    };
+    let pruned = prune(&path, keep).map_err(|error| error.failure(&path))?;
+    let mut out = io::stdout().lock();
+    if typed.json {
+        json::pretty(&mut out, &pruned)?;
+    } else {
+        render::pruned(&mut out, &pruned)?;
+    }
+    out.flush()?;
+    Ok(0)
+}
+
+fn prune(path: &Path, keep: Keep) -> Result<Pruned, StoreError> {
+    store::check_identity(path)?;
+    // Taken before the database is open, and given back after it is closed.
+    let lock = match RecorderLock::take(path) {
+        Ok(lock) => Some(lock),
+        Err(StoreError::Recorded) => None,
+        Err(other) => return Err(other),
+    };
+    let mut database = store::open_to_write(path)?;
+    let mut retention = match lock {
+        Some(_) => Retention::new(keep),
+        None => Retention::beside_a_recorder(keep),
+    };
+    let pause = || {
+        if lock.is_none() {
+            thread::sleep(PAUSE);
+        }
+    };
+    let before_bytes = store::size_bytes(&database)?;
+    let now = SystemTime::now().into();
+    let mut deleted_rows = 0;
+    loop {
+        let step = retention.step(&mut database, now, MOST_ROWS)?;
+        deleted_rows += step.deleted;
+        if !step.more {
+            break;
+        }
+        pause();
+    }
+    while store::give_back(&database, MOST_PAGES)? {
+        pause();
+    }
+    let after_bytes = store::size_bytes(&database)?;
+    Ok(Pruned {
+        schema: "gua.db_prune/1",
+        path: path.display().to_string(),
+        deleted_rows,
+        before_bytes,
+        after_bytes,
+        keep_samples_seconds: keep.samples.as_secs_f64(),
+        keep_spans_seconds: keep.spans.as_secs_f64(),
+        names_left: lock.is_none(),
+    })
+}
