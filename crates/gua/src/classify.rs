@@ -122,17 +122,38 @@ impl Evidence {
         // What is hidden may hold it. Nothing makes such a card free.
         self.hidden.map_or(State::TrulyIdle, State::Unknown)
     }
+}
 
-    /// What those behind a part of the card's memory were doing: working with the card,
-    /// holding it idle, or holding next to nothing.
+/// How much of a card somebody holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Holds {
+    /// Enough to keep others from it.
+    Much,
+    /// No more than a runtime takes without any data in it.
+    Little,
+    /// The driver does not say.
+    Untold,
+}
+
+impl Holds {
     #[must_use]
-    pub fn part_state(&self, memory: Reading<Bytes>, thresholds: &Thresholds) -> State {
-        match (self.work, memory) {
-            (Reading::Unknown(why), _) => State::Unknown(why),
-            (Reading::Known(work), _) if work >= thresholds.active.into() => State::Active,
-            (_, Reading::Known(memory)) if memory > thresholds.held => State::IdleHeld,
-            (_, Reading::Known(_)) => State::TrulyIdle,
-            (_, Reading::Unknown(why)) => State::Unknown(why),
+    pub fn of(memory: Reading<Bytes>, thresholds: &Thresholds) -> Self {
+        match memory {
+            Reading::Known(memory) if memory > thresholds.held => Self::Much,
+            Reading::Known(_) => Self::Little,
+            Reading::Unknown(_) => Self::Untold,
+        }
+    }
+
+    /// What they were doing, by what the card did: working with it, holding it idle, or
+    /// holding next to nothing.
+    #[must_use]
+    pub const fn state(self, card: State) -> State {
+        match (card, self) {
+            (State::Active | State::Unknown(_), _) => card,
+            (_, Self::Much) => State::IdleHeld,
+            (_, Self::Little) => State::TrulyIdle,
+            (_, Self::Untold) => State::Unknown(Why::NotTold),
         }
     }
 }

@@ -9,7 +9,7 @@ use probe::units::{Bytes, UnixMillis};
 use probe::{Reading, Why};
 
 use super::period::Period;
-use crate::classify::{self, Evidence, State, Thresholds};
+use crate::classify::{self, Evidence, Holds, State, Thresholds};
 use crate::sampler::{CardTick, HolderTick, Tick};
 
 /// All cards over the time that one tick speaks for.
@@ -55,7 +55,7 @@ pub struct HolderEntry {
     pub started: Option<UnixMillis>,
     pub kinds: Kinds,
     pub memory: Option<Bytes>,
-    pub state: State,
+    pub holds: Holds,
 }
 
 /// What a process is known by during one boot.
@@ -77,7 +77,7 @@ pub struct Identity {
 #[derive(Debug, Clone)]
 pub struct OwnerEntry {
     pub identity: Identity,
-    pub state: State,
+    pub holds: Holds,
 }
 
 impl Entry {
@@ -98,11 +98,11 @@ impl CardEntry {
     fn new(tick: &CardTick, thresholds: &Thresholds) -> Self {
         let evidence = Evidence::of(&tick.vitals);
         let holders: Vec<_> =
-            tick.holders.iter().map(|holder| holder_entry(holder, &evidence, thresholds)).collect();
+            tick.holders.iter().map(|holder| holder_entry(holder, thresholds)).collect();
         Self {
             facts: Arc::clone(&tick.facts),
             state: evidence.state(thresholds),
-            owners: owners(&holders, &tick.vitals, &evidence, thresholds),
+            owners: owners(&holders, &tick.vitals, thresholds),
             measures: measures(&tick.vitals),
             evidence,
             holders,
@@ -122,7 +122,7 @@ fn measures(vitals: &Vitals) -> Measures {
     }
 }
 
-fn holder_entry(tick: &HolderTick, evidence: &Evidence, thresholds: &Thresholds) -> HolderEntry {
+fn holder_entry(tick: &HolderTick, thresholds: &Thresholds) -> HolderEntry {
     let facts = match &tick.process {
         Presence::Here(facts) => Some(facts),
         Presence::Gone | Presence::Foreign | Presence::Hidden(_) => None,
@@ -141,25 +141,20 @@ fn holder_entry(tick: &HolderTick, evidence: &Evidence, thresholds: &Thresholds)
         started: facts.and_then(|facts| facts.started.known()),
         kinds: tick.holder.kinds,
         memory: tick.holder.memory.known(),
-        state: evidence.part_state(tick.holder.memory, thresholds),
+        holds: Holds::of(tick.holder.memory, thresholds),
     }
 }
 
 /// Everybody who holds the card, once each, by all that they hold of it.
-fn owners(
-    holders: &[HolderEntry],
-    vitals: &Vitals,
-    evidence: &Evidence,
-    thresholds: &Thresholds,
-) -> Vec<OwnerEntry> {
+fn owners(holders: &[HolderEntry], vitals: &Vitals, thresholds: &Thresholds) -> Vec<OwnerEntry> {
     let mut owners: Vec<OwnerEntry> = Vec::new();
     for holder in holders {
         if owners.iter().any(|owner| owner.identity == holder.identity) {
             continue;
         }
         let memory = memory_of(&holder.identity, holders, vitals);
-        let state = evidence.part_state(memory, thresholds);
-        owners.push(OwnerEntry { identity: holder.identity.clone(), state });
+        let holds = Holds::of(memory, thresholds);
+        owners.push(OwnerEntry { identity: holder.identity.clone(), holds });
     }
     owners
 }
@@ -235,9 +230,10 @@ mod tests {
     }
 
     fn owners_of(card: &CardEntry) -> Vec<(&str, State)> {
+        let owner = |entry: &'_ OwnerEntry| entry.holds.state(card.state);
         card.owners
             .iter()
-            .map(|entry| (entry.identity.user.as_deref().unwrap(), entry.state))
+            .map(|entry| (entry.identity.user.as_deref().unwrap(), owner(entry)))
             .collect()
     }
 
@@ -251,7 +247,7 @@ mod tests {
         ];
         let card = card(1.0, 180, holders);
         assert_eq!(owners_of(&card), [("ann", State::IdleHeld), ("bob", State::TrulyIdle)]);
-        assert!(card.holders.iter().all(|holder| holder.state == State::TrulyIdle));
+        assert!(card.holders.iter().all(|holder| holder.holds == Holds::Little));
     }
 
     #[test]

@@ -6,11 +6,14 @@ use probe::Why;
 use probe::card::Basis;
 use probe::process::Kinds;
 
-use crate::classify::State;
+use crate::classify::{Holds, State};
 
 const ACTIVE: i64 = 0;
 const IDLE_HELD: i64 = 1;
 const TRULY_IDLE: i64 = 2;
+const HOLDS_MUCH: i64 = 3;
+const HOLDS_LITTLE: i64 = 4;
+const HOLDS_UNTOLD: i64 = 5;
 /// A reason's own number is added to it.
 const UNKNOWN: i64 = 10;
 /// An error code of the driver is added to it.
@@ -57,6 +60,39 @@ pub(super) fn state(code: i64) -> State {
 #[must_use]
 pub(super) fn is_known(code: i64) -> bool {
     of_state(state(code)) == code
+}
+
+/// What is kept of somebody on a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// What they hold; what they did follows from what the card did.
+    Holds(Holds),
+    /// Judged by another program, and taken over as it was.
+    Judged(State),
+}
+
+#[must_use]
+pub(super) const fn of_holds(holds: Holds) -> i64 {
+    match holds {
+        Holds::Much => HOLDS_MUCH,
+        Holds::Little => HOLDS_LITTLE,
+        Holds::Untold => HOLDS_UNTOLD,
+    }
+}
+
+#[must_use]
+pub(super) fn part(code: i64) -> Part {
+    match code {
+        HOLDS_MUCH => Part::Holds(Holds::Much),
+        HOLDS_LITTLE => Part::Holds(Holds::Little),
+        HOLDS_UNTOLD => Part::Holds(Holds::Untold),
+        code => Part::Judged(state(code)),
+    }
+}
+
+/// Whether some version has given out this number for somebody on a card.
+pub(super) fn is_known_part(code: i64) -> bool {
+    matches!(part(code), Part::Holds(_)) || is_known(code)
 }
 
 #[must_use]
@@ -119,6 +155,9 @@ pub(super) fn all_states() -> impl Iterator<Item = (i64, String)> {
         (ACTIVE, "active".to_owned()),
         (IDLE_HELD, "idle-held".to_owned()),
         (TRULY_IDLE, "truly-idle".to_owned()),
+        (HOLDS_MUCH, "holding".to_owned()),
+        (HOLDS_LITTLE, "holding little".to_owned()),
+        (HOLDS_UNTOLD, "holding, how much is not told".to_owned()),
     ];
     let unknown = REASONS.into_iter().map(|why| (of_why(why), format!("unknown: {why}")));
     known.into_iter().chain(unknown)
@@ -141,11 +180,11 @@ mod tests {
     #[test]
     fn the_numbers_stay_what_they_are() {
         let codes: Vec<_> = all_states().map(|(code, _)| code).collect();
-        assert_eq!(codes, [0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21]);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21]);
         assert_eq!(of_why(Why::Code(15)), 1015);
         assert_eq!(state(5), State::Unknown(Why::Garbled));
         assert_eq!(state(-7), State::Unknown(Why::Garbled));
-        assert!(codes.into_iter().chain([1000, 1999]).all(is_known));
+        assert!(codes.into_iter().chain([1000, 1999]).all(is_known_part));
         assert!(![5, -7, 3, 9, 22, 999].into_iter().any(is_known));
     }
 }

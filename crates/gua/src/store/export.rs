@@ -8,10 +8,11 @@ use probe::units::UnixMillis;
 use rusqlite::{Connection, Row};
 use serde::Serialize;
 
+use super::codes::Part;
 use super::error::StoreError;
 use super::run::last_tick;
 use super::{codes, database};
-use crate::classify::State;
+use crate::classify::{Holds, State};
 use crate::ledger::Period;
 
 /// A database that is being read out, as it is at one moment.
@@ -180,7 +181,12 @@ impl Export {
         let to = length.map_or(self.open_end, |length| from.saturating_add(length));
         let period = Period::new(UnixMillis(from), UnixMillis(to));
         let counted: Option<i64> = row.get(2)?;
-        let state = codes::state(row.get(4)?);
+        let (state, reason) = match codes::part(row.get(4)?) {
+            Part::Judged(state) => (word(state), reason(state)),
+            Part::Holds(Holds::Much) => ("holding", None),
+            Part::Holds(Holds::Little) => ("holding-little", None),
+            Part::Holds(Holds::Untold) => ("holding-untold", None),
+        };
         Ok(SpanRow {
             kind,
             from: moment(from),
@@ -190,8 +196,8 @@ impl Export {
             card_uuid: row.get(5)?,
             card_index: row.get(6)?,
             card_slot: row.get(7)?,
-            state: word(state),
-            reason: reason(state),
+            state,
+            reason,
             user: row.get(8)?,
             uid: row.get(9)?,
             pid: row.get(10)?,

@@ -187,11 +187,15 @@ impl History {
     pub fn observed(&self, window: Period) -> Result<Vec<Span<i64>>, StoreError> {
         let mut observed = Vec::new();
         self.spans(
-            "SELECT from_ms, length_ms, counted_ms, run, 0, run FROM observed
+            "SELECT from_ms, length_ms, counted_ms, run FROM observed
                  WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
             window,
-            |row| row.get(5),
-            |span| observed.push(span),
+            // Of a run there is no state to tell.
+            |row| Ok((row.get(3)?, State::Active)),
+            |span| {
+                observed.push(span);
+                Ok(())
+            },
         )?;
         observed.sort_by_key(|span| span.period);
         Ok(observed)
@@ -204,32 +208,17 @@ impl History {
     pub fn card_spans(
         &self,
         window: Period,
-        each: impl FnMut(Span<i64>),
+        mut each: impl FnMut(Span<i64>),
     ) -> Result<(), StoreError> {
         self.spans(
             "SELECT from_ms, length_ms, counted_ms, run, state, card FROM card_span
                  WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
             window,
-            |row| row.get(5),
-            each,
-        )
-    }
-
-    /// The states of everybody who held a card in the window, in the order of time.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn owner_spans(
-        &self,
-        window: Period,
-        each: impl FnMut(Span<OwnerKey>),
-    ) -> Result<(), StoreError> {
-        self.spans(
-            "SELECT from_ms, length_ms, counted_ms, run, state, card, identity FROM owner_span
-                 WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
-            window,
-            |row| Ok(OwnerKey { card: row.get(5)?, identity: row.get(6)? }),
-            each,
+            |row| Ok((row.get(5)?, codes::state(row.get(4)?))),
+            |span| {
+                each(span);
+                Ok(())
+            },
         )
     }
 
@@ -298,16 +287,15 @@ impl History {
         &self.database
     }
 
-    fn spans<K>(
+    /// Every row of a query for spans, cut at the window, without what counts elsewhere. The
+    /// query gives when it began, its length, its count and its run first.
+    pub(super) fn spans<K: Copy>(
         &self,
         query: &str,
         window: Period,
-        key: impl Fn(&Row<'_>) -> rusqlite::Result<K>,
-        mut each: impl FnMut(Span<K>),
-    ) -> Result<(), StoreError>
-    where
-        K: Copy,
-    {
+        key: impl Fn(&Row<'_>) -> rusqlite::Result<(K, State)>,
+        mut each: impl FnMut(Span<K>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let mut query = self.database.prepare(query)?;
         // No span is longer than an hour, so none that began earlier reaches into it.
         let mut rows = query.query((window.from.0.saturating_sub(HOUR), window.to.0))?;
@@ -319,22 +307,21 @@ impl History {
             if part.is_empty() {
                 continue;
             }
-            let state = codes::state(row.get(4)?);
-            let key = key(row)?;
+            let (key, state) = key(row)?;
             let mut tell = |period: Period| {
                 let counts = self.counts(run, counted, whole, period);
-                each(Span { key, period, state, counts });
+                each(Span { key, period, state, counts })
             };
             if self.newer.is_empty() {
-                tell(part);
+                tell(part)?;
             } else {
-                parts_that_count(&self.newer, run, part).into_iter().for_each(tell);
+                parts_that_count(&self.newer, run, part).into_iter().try_for_each(tell)?;
             }
         }
         Ok(())
     }
 
-    fn end_of(&self, from: i64, length: Option<i64>) -> rusqlite::Result<UnixMillis> {
+    pub(super) fn end_of(&self, from: i64, length: Option<i64>) -> rusqlite::Result<UnixMillis> {
         Ok(length.map_or(self.open_end, |length| UnixMillis(from.saturating_add(length))))
     }
 

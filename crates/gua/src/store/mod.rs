@@ -11,6 +11,7 @@
 //! | `run` | stretches of recording, how they begin and end |
 //! | `writer`, `names`, `span_rows` | one tick, one transaction |
 //! | `history` | what was recorded, for a window of time |
+//! | `owners` | who did what with a card |
 //! | `samples` | the single ticks, for judging again |
 //! | [`python`] | databases of the Python gua, read and taken over |
 //! | `retain`, `sweep` | what is too old goes, and the names that nothing refers to |
@@ -29,6 +30,7 @@ mod identify;
 mod inventory;
 mod lock;
 mod names;
+mod owners;
 pub mod python;
 mod retain;
 mod run;

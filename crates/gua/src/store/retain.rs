@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use super::error::StoreError;
 use super::sweep::Sweep;
 use super::writer::immediate;
-use crate::ledger::HOUR;
+use crate::ledger::{HOUR, next_hour};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -142,25 +142,25 @@ fn delete_old(
     Ok(deleted)
 }
 
-/// The tables of spans with their keys, parts before wholes.
-const SPANS: [(&str, &str); 4] = [
-    ("holder_span", "from_ms, holder, run"),
-    ("owner_span", "from_ms, card, identity, run"),
-    ("card_span", "from_ms, card, run"),
-    ("observed", "from_ms, run"),
-];
+/// The tables of spans, parts before wholes.
+const SPANS: [&str; 4] = ["holder_span", "owner_span", "card_span", "observed"];
 
+/// Whole hours, so that what is left of one can be held against its ticks.
 fn delete_spans(
     database: &Transaction<'_>,
-    (table, key): (&str, &str),
+    table: &str,
     before: i64,
     most: usize,
 ) -> Result<usize, StoreError> {
-    let mut delete = database.prepare_cached(&format!(
-        "DELETE FROM {table} WHERE ({key}) IN
-             (SELECT {key} FROM {table} WHERE from_ms < ?1 ORDER BY from_ms LIMIT ?2)"
-    ))?;
-    Ok(delete.execute((before, limit(most)))?)
+    let mut first = database.prepare_cached(&format!("SELECT min(from_ms) FROM {table}"))?;
+    let mut delete = database.prepare_cached(&format!("DELETE FROM {table} WHERE from_ms < ?1"))?;
+    let mut deleted = 0;
+    while deleted < most {
+        let first: Option<i64> = first.query_row([], |row| row.get(0))?;
+        let Some(first) = first.filter(|first| *first < before) else { break };
+        deleted += delete.execute([next_hour(UnixMillis(first)).0.min(before)])?;
+    }
+    Ok(deleted)
 }
 
 fn delete_events(

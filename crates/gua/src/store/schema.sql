@@ -83,7 +83,9 @@ CREATE TABLE sample (
 ) STRICT, WITHOUT ROWID;
 
 -- Spans: each within one hour. An open one (length NULL) ends at the last tick. Where
--- counted_ms is set, it is what the span counts for instead of its length.
+-- counted_ms is set, it is what the span counts for instead of its length. Those of owners
+-- and holders say how much they held (codes 3 to 5): what they did follows from what the
+-- card did at that time. Imported ones were judged before (the other codes).
 CREATE TABLE observed (
     from_ms    INTEGER NOT NULL,
     run        INTEGER NOT NULL REFERENCES run (id),

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Statement};
 
 use super::codes;
 use super::error::StoreError;
-use crate::classify::{Kib, State};
+use crate::classify::{Holds, Kib, State};
 use crate::ledger::Change;
 
 pub(super) fn observed(
@@ -41,7 +41,7 @@ pub(super) fn cards(
 pub(super) fn owners(
     database: &Connection,
     run: i64,
-    changes: &[Change<(i64, i64), State>],
+    changes: &[Change<(i64, i64), Holds>],
 ) -> Result<(), StoreError> {
     write(
         database,
@@ -49,8 +49,8 @@ pub(super) fn owners(
         "UPDATE owner_span SET length_ms = ?1
              WHERE from_ms = ?2 AND card = ?3 AND identity = ?4 AND run = ?5",
         changes,
-        |insert, (card, identity), from, state| {
-            insert.execute((from.0, card, identity, run, codes::of_state(state)))
+        |insert, (card, identity), from, holds| {
+            insert.execute((from.0, card, identity, run, codes::of_holds(holds)))
         },
         |update, (card, identity), from, length| {
             update.execute((length, from.0, card, identity, run))
@@ -62,7 +62,7 @@ pub(super) fn owners(
 pub(super) fn holders(
     database: &Connection,
     run: i64,
-    changes: &[Change<i64, State>],
+    changes: &[Change<i64, Holds>],
     memory: impl Fn(i64) -> Option<Bytes>,
 ) -> Result<(), StoreError> {
     write(
@@ -71,9 +71,9 @@ pub(super) fn holders(
              VALUES (?1, ?2, ?3, ?4, ?5)",
         "UPDATE holder_span SET length_ms = ?1 WHERE from_ms = ?2 AND holder = ?3 AND run = ?4",
         changes,
-        |insert, holder, from, state| {
+        |insert, holder, from, holds| {
             let memory = memory(holder).and_then(kib);
-            insert.execute((from.0, holder, run, codes::of_state(state), memory))
+            insert.execute((from.0, holder, run, codes::of_holds(holds), memory))
         },
         |update, holder, from, length| update.execute((length, from.0, holder, run)),
     )

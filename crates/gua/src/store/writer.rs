@@ -9,7 +9,7 @@ use super::names::Names;
 use super::retain::{Retention, Step};
 use super::run::{self, Ending, Run};
 use super::span_rows;
-use crate::classify::State;
+use crate::classify::{Holds, State};
 use crate::ledger::{CardEntry, Change, Entry, Event, HolderEntry, Spans, is_full_hour};
 
 /// A run being written.
@@ -30,16 +30,16 @@ pub struct Writer {
 struct Open {
     observed: Spans<(), ()>,
     cards: Spans<i64, State>,
-    owners: Spans<(i64, i64), State>,
-    holders: Spans<i64, State>,
+    owners: Spans<(i64, i64), Holds>,
+    holders: Spans<i64, Holds>,
 }
 
 /// What one tick found, in the numbers of the database.
 #[derive(Debug, Default)]
 struct Found {
     cards: Vec<(i64, State)>,
-    owners: Vec<((i64, i64), State)>,
-    holders: Vec<(i64, State)>,
+    owners: Vec<((i64, i64), Holds)>,
+    holders: Vec<(i64, Holds)>,
     memory: Vec<(i64, Option<Bytes>)>,
 }
 
@@ -48,8 +48,8 @@ struct Found {
 struct Changes {
     observed: Vec<Change<(), ()>>,
     cards: Vec<Change<i64, State>>,
-    owners: Vec<Change<(i64, i64), State>>,
-    holders: Vec<Change<i64, State>>,
+    owners: Vec<Change<(i64, i64), Holds>>,
+    holders: Vec<Change<i64, Holds>>,
 }
 
 impl Writer {
@@ -235,12 +235,12 @@ impl Writer {
         found.cards.push((card, entry.state));
         for owner in &entry.owners {
             let identity = self.names.identity(&self.database, &owner.identity)?;
-            found.owners.push(((card, identity), owner.state));
+            found.owners.push(((card, identity), owner.holds));
         }
         for holder in &entry.holders {
-            let HolderEntry { state, memory, .. } = *holder;
+            let HolderEntry { holds, memory, .. } = *holder;
             let id = self.names.holder(&self.database, &self.boot, card, holder)?;
-            found.holders.push((id, state));
+            found.holders.push((id, holds));
             found.memory.push((id, memory));
         }
         Ok(())

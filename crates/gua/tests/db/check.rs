@@ -43,14 +43,14 @@ fn what_the_writer_made_is_ok() {
 #[test]
 fn findings_are_told_and_the_exit_code_is_1() {
     let (_dir, path) = lab();
-    sql(&path, "UPDATE holder_span SET length_ms = 0, state = 5 WHERE holder = 1;");
+    sql(&path, "UPDATE holder_span SET length_ms = 0, state = 7 WHERE holder = 1;");
     let run = gua(&path, &["check"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
     insta::assert_snapshot!(run.stdout, @"
     not ok: [DIR]/gua.db: 3 findings in 2 runs, 17 spans, 10 ticks, 18 samples
     length: holder_span 1 of run 1 from 2026-01-01T00:58:00.000Z is 0 ms long: it must be more than 0 and end within its hour
     length: holder_span 1 of run 1 from 2026-01-01T01:00:00.000Z is 0 ms long: it must be more than 0 and end within its hour
-    unknown_state: holder_span has the state 5, which nobody knows
+    unknown_state: holder_span has the state 7, which nobody knows
     ");
     insta::assert_snapshot!(gua(&path, &["check", "--json"]).stdout, @r#"
     {
@@ -73,7 +73,7 @@ fn findings_are_told_and_the_exit_code_is_1() {
         },
         {
           "kind": "unknown_state",
-          "detail": "holder_span has the state 5, which nobody knows"
+          "detail": "holder_span has the state 7, which nobody knows"
         }
       ]
     }
@@ -213,8 +213,8 @@ fn a_tick_that_covers_less_than_nothing() {
 
 #[test]
 fn states_that_nobody_knows() {
-    let change = "UPDATE holder_span SET state = 5; UPDATE owner_span SET state = -1";
-    let expected = [(Table::OwnerSpan, -1), (Table::HolderSpan, 5)];
+    let change = "UPDATE holder_span SET state = 7; UPDATE owner_span SET state = -1";
+    let expected = [(Table::OwnerSpan, -1), (Table::HolderSpan, 7)];
     assert_eq!(found(change), expected.map(|(table, code)| Finding::UnknownState { table, code }));
 }
 

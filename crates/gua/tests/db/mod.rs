@@ -14,7 +14,7 @@ mod prune;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gua::classify::{CentiPercent, Evidence, Kib, State};
+use gua::classify::{CentiPercent, Evidence, Holds, Kib, State};
 use gua::ledger::{
     CardEntry, Entry, HolderEntry, Identity, Measures, OwnerEntry, Period, ProcessKey,
 };
@@ -110,12 +110,12 @@ pub(super) fn card(index: u32, state: State, holders: &[(u32, &str, &str, u64)])
                 started: None,
                 kinds: Kinds::COMPUTE,
                 memory: Some(Bytes::from_mib(*mib)),
-                state,
+                holds: Holds::Much,
             })
             .collect(),
         owners: holders
             .iter()
-            .map(|holder| OwnerEntry { identity: identity(holder.1), state })
+            .map(|holder| OwnerEntry { identity: identity(holder.1), holds: Holds::Much })
             .collect(),
     }
 }

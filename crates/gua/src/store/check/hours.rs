@@ -131,7 +131,11 @@ fn read(
         let length: Option<i64> = row.get(1)?;
         let id = SpanId { table, from, id: row.get(4)?, run: row.get(2)? };
         let code = row.get(3)?;
-        if !codes::is_known(code) {
+        let is_known = match table {
+            Table::OwnerSpan | Table::HolderSpan => codes::is_known_part(code),
+            _ => codes::is_known(code),
+        };
+        if !is_known {
             codes.insert((table, code));
         }
         if length.is_none() && Some(id.run) != known.open_run {
