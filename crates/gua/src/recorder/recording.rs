@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use probe::units::UnixMillis;
 use probe::{Reading, Why};
@@ -18,6 +18,9 @@ use crate::store::{self, Database, Ending, Keep, RecorderLock, Run, StoreError, 
 /// What could not be told while the database was away is kept up to here.
 const MOST_UNTOLD: usize = 1000;
 
+/// How often to look whether the database is still where it was.
+const LOOK_AT_FILE: Duration = Duration::from_secs(10);
+
 /// A database that is ours to write.
 #[derive(Debug)]
 pub struct Place {
@@ -31,6 +34,7 @@ pub struct Recording {
     // Before the place, whose lock must be given back last.
     writer: Option<Writer>,
     place: Place,
+    looked_at_file: Option<Instant>,
     /// As it was begun; a run that follows it differs in its start and driver only.
     run: Run,
     thresholds: Thresholds,
@@ -68,6 +72,7 @@ impl Recording {
         Self {
             writer: None,
             place,
+            looked_at_file: None,
             run,
             thresholds,
             timeline: Timeline::new(interval),
@@ -170,6 +175,10 @@ impl Recording {
     /// A database that was moved away or deleted goes on elsewhere; at its path another one
     /// begins.
     fn follow_the_file(&mut self) -> Result<(), StoreError> {
+        if self.looked_at_file.is_some_and(|at| at.elapsed() < LOOK_AT_FILE) {
+            return Ok(());
+        }
+        self.looked_at_file = Some(Instant::now());
         if self.place.lock.is_on(&self.place.path) {
             return Ok(());
         }

@@ -9,7 +9,7 @@
 //! | `lock` | one recorder a database |
 //! | `schema.sql`, `codes` | the tables, and what their numbers mean |
 //! | `run` | stretches of recording, how they begin and end |
-//! | `writer`, `names`, `span_rows` | one tick, one transaction |
+//! | `writer`, `names`, `span_rows`, `sample_rows` | one tick, one transaction |
 //! | `history` | what was recorded, for a window of time |
 //! | `owners` | who did what with a card |
 //! | `samples` | the single ticks, for judging again |
@@ -34,6 +34,7 @@ mod owners;
 pub mod python;
 mod retain;
 mod run;
+mod sample_rows;
 mod samples;
 mod span_rows;
 mod sweep;

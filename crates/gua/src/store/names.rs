@@ -1,9 +1,10 @@
 //! The small numbers of cards, identities, processes and holders.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use probe::Reading;
 use probe::card::CardFacts;
+use probe::units::Bytes;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::codes;
@@ -14,44 +15,17 @@ use crate::ledger::{CardEntry, HolderEntry, Identity, ProcessKey};
 /// forgotten with [`Names::forget`].
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    cards: HashMap<CardKey, KnownCard>,
+    /// Few, and the same ones at every tick.
+    cards: Vec<KnownCard>,
     identities: HashMap<Identity, i64>,
     holders: HashMap<(ProcessKey, i64), KnownHolder>,
 }
 
-/// A card that could never be asked is known by its place.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum CardKey {
-    Uuid(String),
-    Place(u32, Option<u32>),
-}
-
-impl CardKey {
-    fn of(facts: &CardFacts) -> Self {
-        match &facts.uuid {
-            Reading::Known(uuid) => Self::Uuid(uuid.clone()),
-            Reading::Unknown(_) => Self::Place(facts.index, slot(facts)),
-        }
-    }
-}
-
-fn slot(facts: &CardFacts) -> Option<u32> {
-    facts.instance.as_ref().map(|instance| instance.slot)
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 struct KnownCard {
     id: i64,
-    described: Described,
-}
-
-/// What may change about a card.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Described {
-    number: u32,
-    slot: Option<u32>,
-    name: Option<String>,
-    memory: Option<u64>,
+    facts: Arc<CardFacts>,
+    memory: Option<Bytes>,
 }
 
 #[derive(Debug)]
@@ -73,22 +47,18 @@ impl Names {
     }
 
     pub fn card(&mut self, database: &Connection, entry: &CardEntry) -> Result<i64, StoreError> {
-        let described = Described {
-            number: entry.facts.index,
-            slot: slot(&entry.facts),
-            name: entry.facts.name.clone().known(),
-            memory: entry.measures.total.map(|bytes| bytes.0),
+        let CardEntry { facts, measures, .. } = entry;
+        let is_it = |known: &KnownCard| {
+            Arc::ptr_eq(&known.facts, facts)
+                && (measures.total.is_none() || measures.total == known.memory)
         };
-        let key = CardKey::of(&entry.facts);
-        match self.cards.get(&key) {
-            // What cannot be read now does not replace what is known.
-            Some(known) if described.adds_nothing_to(&known.described) => Ok(known.id),
-            _ => {
-                let id = write_card(database, &key, &described)?;
-                self.cards.insert(key, KnownCard { id, described });
-                Ok(id)
-            }
+        if let Some(known) = self.cards.iter().find(|known| is_it(known)) {
+            return Ok(known.id);
         }
+        let id = write_card(database, facts, measures.total)?;
+        self.cards.retain(|known| known.id != id);
+        self.cards.push(KnownCard { id, facts: Arc::clone(facts), memory: measures.total });
+        Ok(id)
     }
 
     pub fn identity(
@@ -127,35 +97,30 @@ impl Names {
     }
 }
 
-impl Described {
-    fn adds_nothing_to(&self, known: &Self) -> bool {
-        self.number == known.number
-            && self.slot == known.slot
-            && (self.name.is_none() || self.name == known.name)
-            && (self.memory.is_none() || self.memory == known.memory)
-    }
-}
-
+/// What cannot be read now does not replace what is known.
 fn write_card(
     database: &Connection,
-    key: &CardKey,
-    described: &Described,
+    facts: &CardFacts,
+    memory: Option<Bytes>,
 ) -> Result<i64, StoreError> {
-    let Described { number, slot, name, memory } = described;
-    let (uuid, found) = match key {
-        CardKey::Uuid(uuid) => {
-            let mut find = database.prepare_cached("SELECT id FROM card WHERE uuid = ?1")?;
-            (Some(uuid), find.query_row([uuid], |row| row.get(0)).optional()?)
-        }
-        CardKey::Place(number, slot) => {
-            let mut find = database.prepare_cached(
+    let (number, slot) = (facts.index, facts.instance.as_ref().map(|instance| instance.slot));
+    let (uuid, name) = (facts.uuid.as_ref().known(), facts.name.as_ref().known());
+    let memory = memory.and_then(|bytes| i64::try_from(bytes.0).ok());
+    let found = match uuid {
+        Some(uuid) => database
+            .prepare_cached("SELECT id FROM card WHERE uuid = ?1")?
+            .query_row([uuid], |row| row.get(0)),
+        // A card that could never be asked is known by its place.
+        None => database
+            .prepare_cached(
                 "SELECT id FROM card WHERE uuid IS NULL AND number = ?1 AND slot IS ?2",
-            )?;
-            (None, find.query_row((number, slot), |row| row.get(0)).optional()?)
-        }
+            )?
+            .query_row((number, slot), |row| row.get(0)),
     };
-    let memory = memory.and_then(|bytes| i64::try_from(bytes).ok());
-    if let Some(id) = found {
+    if let Some(id) = found.optional()? {
+        if uuid.is_none() {
+            return Ok(id);
+        }
         database.execute(
             "UPDATE card SET number = ?2, slot = ?3, name = ifnull(?4, name),
                  memory_bytes = ifnull(?5, memory_bytes) WHERE id = ?1",

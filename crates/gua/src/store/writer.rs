@@ -3,11 +3,11 @@
 use probe::units::{Bytes, UnixMillis};
 use rusqlite::{Connection, params};
 
-use super::codes;
 use super::error::StoreError;
 use super::names::Names;
 use super::retain::{Retention, Step};
 use super::run::{self, Ending, Run};
+use super::sample_rows::SampleRows;
 use super::span_rows;
 use crate::classify::{Holds, State};
 use crate::ledger::{CardEntry, Change, Entry, Event, HolderEntry, Spans, is_full_hour};
@@ -206,9 +206,12 @@ impl Writer {
         }
         let tick = self.write_tick(entry)?;
         let mut found = Found::default();
+        let mut samples = SampleRows::with_capacity(entry.cards.len());
         for card in &entry.cards {
-            self.write_card(tick, card, &mut found)?;
+            let id = self.find(card, &mut found)?;
+            samples.add(tick, id, card);
         }
+        samples.write(&self.database)?;
         let changes = self.open.changes(entry, &found);
         self.write_changes(&changes, &found)?;
         Ok(changes)
@@ -224,14 +227,9 @@ impl Writer {
         Ok(self.database.last_insert_rowid())
     }
 
-    fn write_card(
-        &mut self,
-        tick: i64,
-        entry: &CardEntry,
-        found: &mut Found,
-    ) -> Result<(), StoreError> {
+    /// The numbers of a card and of everybody on it; gives that of the card.
+    fn find(&mut self, entry: &CardEntry, found: &mut Found) -> Result<i64, StoreError> {
         let card = self.names.card(&self.database, entry)?;
-        write_sample(&self.database, tick, card, entry)?;
         found.cards.push((card, entry.state));
         for owner in &entry.owners {
             let identity = self.names.identity(&self.database, &owner.identity)?;
@@ -243,7 +241,7 @@ impl Writer {
             found.holders.push((id, holds));
             found.memory.push((id, memory));
         }
-        Ok(())
+        Ok(card)
     }
 
     fn write_changes(&self, changes: &Changes, found: &Found) -> Result<(), StoreError> {
@@ -297,34 +295,4 @@ pub(super) fn immediate(
     database: &mut Connection,
 ) -> Result<rusqlite::Transaction<'_>, StoreError> {
     Ok(database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?)
-}
-
-fn write_sample(
-    database: &Connection,
-    tick: i64,
-    card: i64,
-    entry: &CardEntry,
-) -> Result<(), StoreError> {
-    let CardEntry { evidence, measures, .. } = entry;
-    let mut insert = database.prepare_cached(
-        "INSERT INTO sample (tick, card, state, utilization, utilization_why, basis, held_kib,
-             unseen_kib, hidden_why, holders, used_kib, power_mw, temperature_c)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-    )?;
-    insert.execute(params![
-        tick,
-        card,
-        codes::of_state(entry.state),
-        evidence.work.known().map(|work| work.0),
-        evidence.work.why().map(codes::of_why),
-        measures.basis.map(codes::of_basis),
-        i64::try_from(evidence.held.0).unwrap_or(i64::MAX),
-        evidence.unseen.and_then(|kib| i64::try_from(kib.0).ok()),
-        evidence.hidden.map(codes::of_why),
-        i64::try_from(entry.holders.len()).unwrap_or(i64::MAX),
-        measures.used.and_then(span_rows::kib),
-        measures.power_milliwatts,
-        measures.temperature_celsius,
-    ])?;
-    Ok(())
 }

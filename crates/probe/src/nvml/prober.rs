@@ -197,7 +197,13 @@ impl Prober {
     /// a card that now has another index, after the driver was loaded anew, has one only.
     fn remember(&mut self, index: u32, cards: &[Arc<CardFacts>]) {
         let is_read = |facts: &Arc<CardFacts>| facts.uuid.why().is_none();
-        if cards.is_empty() || !cards.iter().all(is_read) {
+        let is_known = |known: &Vec<Arc<CardFacts>>| {
+            known.len() == cards.len() && known.iter().zip(cards).all(|(a, b)| Arc::ptr_eq(a, b))
+        };
+        if cards.is_empty()
+            || self.known.get(&index).is_some_and(is_known)
+            || !cards.iter().all(is_read)
+        {
             return;
         }
         let is_among = |known: &Arc<CardFacts>| cards.iter().any(|card| card.uuid == known.uuid);

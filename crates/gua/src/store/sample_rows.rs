@@ -1,0 +1,68 @@
+//! The samples of one tick as rows, written all at once.
+
+use probe::units::Bytes;
+use rusqlite::{Connection, params_from_iter};
+
+use super::codes;
+use super::error::StoreError;
+use super::span_rows::kib;
+use crate::ledger::CardEntry;
+
+const COLUMNS: usize = 13;
+
+/// More rows than that in one statement have more values than SQLite takes.
+const MOST_ROWS: usize = 1000;
+
+/// A row for each card.
+#[derive(Debug)]
+pub(super) struct SampleRows(Vec<[Option<i64>; COLUMNS]>);
+
+impl SampleRows {
+    pub fn with_capacity(rows: usize) -> Self {
+        Self(Vec::with_capacity(rows))
+    }
+
+    pub fn add(&mut self, tick: i64, card: i64, entry: &CardEntry) {
+        let CardEntry { evidence, measures, .. } = entry;
+        let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        self.0.push([
+            Some(tick),
+            Some(card),
+            Some(codes::of_state(entry.state)),
+            evidence.work.known().map(|work| work.0.into()),
+            evidence.work.why().map(codes::of_why),
+            measures.basis.map(codes::of_basis),
+            Some(whole(evidence.held.0)),
+            evidence.unseen.map(|kib| whole(kib.0)),
+            evidence.hidden.map(codes::of_why),
+            i64::try_from(entry.holders.len()).ok(),
+            measures.used.and_then(|used: Bytes| kib(used)),
+            measures.power_milliwatts.map(i64::from),
+            measures.temperature_celsius.map(i64::from),
+        ]);
+    }
+
+    /// One statement for all: that they are many must not cost as much as if each came alone.
+    pub fn write(&self, database: &Connection) -> Result<(), StoreError> {
+        for rows in self.0.chunks(MOST_ROWS) {
+            let mut insert = database.prepare_cached(&insert(rows.len()))?;
+            insert.execute(params_from_iter(rows.iter().flatten()))?;
+        }
+        Ok(())
+    }
+}
+
+fn insert(rows: usize) -> String {
+    const ROW: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    let mut insert = String::from(
+        "INSERT INTO sample (tick, card, state, utilization, utilization_why, basis, held_kib, \
+         unseen_kib, hidden_why, holders, used_kib, power_mw, temperature_c) VALUES ",
+    );
+    for row in 0..rows {
+        if row > 0 {
+            insert.push(',');
+        }
+        insert.push_str(ROW);
+    }
+    insert
+}
