@@ -23,6 +23,8 @@ pub struct Writer {
     last: UnixMillis,
     /// Whether many ticks share a transaction.
     batch: bool,
+    /// Earlier ticks leave their spans only.
+    samples_from: UnixMillis,
 }
 
 /// The spans that are open.
@@ -70,6 +72,7 @@ impl Writer {
             open: Open::default(),
             last: run.started,
             batch: false,
+            samples_from: UnixMillis(i64::MIN),
         })
     }
 
@@ -172,6 +175,15 @@ impl Writer {
         Ok(())
     }
 
+    /// Ticks before this moment leave their spans only, as if they had been recorded and
+    /// become too old since. Such a run must be ended by [`Self::end`]: how far it came is
+    /// not to be told from its ticks.
+    #[must_use]
+    pub const fn with_samples_from(mut self, moment: UnixMillis) -> Self {
+        self.samples_from = moment;
+        self
+    }
+
     #[must_use]
     pub const fn database(&mut self) -> &mut Connection {
         &mut self.database
@@ -204,7 +216,8 @@ impl Writer {
         for event in events {
             self.note(event)?;
         }
-        let tick = self.write_tick(entry)?;
+        let is_kept = entry.at >= self.samples_from;
+        let tick = is_kept.then(|| self.write_tick(entry)).transpose()?;
         let mut found = Found::default();
         for card in &entry.cards {
             self.write_card(tick, card, &mut found)?;
@@ -226,12 +239,14 @@ impl Writer {
 
     fn write_card(
         &mut self,
-        tick: i64,
+        tick: Option<i64>,
         entry: &CardEntry,
         found: &mut Found,
     ) -> Result<(), StoreError> {
         let card = self.names.card(&self.database, entry)?;
-        write_sample(&self.database, tick, card, entry)?;
+        if let Some(tick) = tick {
+            write_sample(&self.database, tick, card, entry)?;
+        }
         found.cards.push((card, entry.state));
         for owner in &entry.owners {
             let identity = self.names.identity(&self.database, &owner.identity)?;
