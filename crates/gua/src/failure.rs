@@ -20,7 +20,8 @@ pub enum Failure {
     #[error("{}\n     {}", safe(.what), safe(.next))]
     Failed { what: String, next: String },
     #[error(
-        "cannot read the driver: {}\n     {}\n     `gua doctor` checks each step.",
+        "cannot read the driver: {}\n     {}\n     `gua doctor` checks each step; \
+         `gua demo` shows the report without a GPU.",
         safe(&.0.to_string()),
         .0.next_step()
     )]

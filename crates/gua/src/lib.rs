@@ -9,11 +9,12 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`sampler`] | reads all cards and holders once: a [`sampler::Tick`] |
+//! | [`sampler`] | reads all cards and holders once, or a scenario: a [`sampler::Tick`] |
 //! | [`classify`] | judges what a card was doing (pure) |
 //! | [`ledger`] | from ticks to what is kept of them: entries, spans, events (pure) |
 //! | [`store`] | the database; the only SQL |
 //! | [`recorder`] | looks at its beat and keeps what it saw, whatever happens |
+//! | [`demo`] | makes a history of a machine that does not exist |
 //! | [`service`] | the recorder's files, how it is started and stopped |
 //! | [`report`] | one file or folder a question, plain structs as answers (pure) |
 //! | [`render`] | answers as text, JSON, CSV or Markdown (pure) |
@@ -25,6 +26,7 @@ pub mod classify;
 pub mod cli;
 pub mod commands;
 pub mod config;
+pub mod demo;
 pub mod failure;
 pub mod ledger;
 pub mod recorder;

@@ -28,7 +28,7 @@ const ORDER: [&[&str]; 13] = [
     &["ledger"],
     &["store"],
     &["recorder"],
-    &["service"],
+    &["demo", "service"],
     &["report"],
     &["render"],
     &["checkup"],

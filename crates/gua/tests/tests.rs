@@ -12,15 +12,23 @@ mod machine;
 mod db;
 /// `gua db import`: the history of a Python gua becomes ours.
 mod db_import;
+/// `gua demo`: the report on a machine that does not exist.
+mod demo;
 /// `gua doctor`: is this host ready?
 mod doctor;
 /// The import edges between crates and modules.
 mod edges;
 /// Wrong usage, no driver, broken pipes: how the program fails.
 mod failing;
+/// A law: what is reported is what the ticks counted, whatever happens.
+mod law;
+/// A scenario that is looked at without a library, held against one that has one.
+mod pretend;
 /// The commands shown in the README.
 mod readme;
 /// `gua report`: what the cards did over a time.
 mod report;
 /// `gua stat`: one line a card, then who holds it.
 mod stat;
+/// What is reported is what a scenario did.
+mod truth;

@@ -101,6 +101,32 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// Calls that answer with a code for a time, on these cards or on all.
+    #[must_use]
+    pub fn answering(
+        call: &str,
+        code: NvmlCode,
+        cards: Option<Vec<String>>,
+        from: Moment,
+        to: Moment,
+    ) -> Self {
+        Self {
+            call: WildMatch::new(call),
+            cards,
+            from: Some(from),
+            to: Some(to),
+            times: None,
+            latency: None,
+            effect: Some(Effect::Code(code)),
+        }
+    }
+
+    /// Whether it may strike at any moment between these two, both included.
+    #[must_use]
+    pub fn touches(&self, from: Moment, to: Moment) -> bool {
+        self.from.is_none_or(|begin| begin <= to) && self.to.is_none_or(|end| from < end)
+    }
+
     /// Whether it strikes this call now. How often it has struck is for the caller to count.
     #[must_use]
     pub fn strikes(&self, call: &str, card: Option<&str>, t: Moment) -> bool {

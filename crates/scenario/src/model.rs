@@ -22,6 +22,27 @@ pub struct Scenario {
     pub stray_samples: Vec<StraySample>,
 }
 
+impl Scenario {
+    /// The same machine with only those processes and faults that matter between two
+    /// moments, both included. Asked about that time it answers the same, and sooner.
+    #[must_use]
+    pub fn during(&self, from: Moment, to: Moment) -> Self {
+        let runs = |process: &&Process| process.touches(from, to);
+        let strikes = |fault: &&Fault| fault.touches(from, to);
+        Self {
+            seed: self.seed,
+            host_name: self.host_name.clone(),
+            driver: self.driver.clone(),
+            time: self.time,
+            samples: self.samples,
+            cards: self.cards.clone(),
+            processes: self.processes.iter().filter(runs).cloned().collect(),
+            faults: self.faults.iter().filter(strikes).cloned().collect(),
+            stray_samples: self.stray_samples.clone(),
+        }
+    }
+}
+
 /// The driver and its library.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Driver {
@@ -192,6 +213,12 @@ impl Process {
     pub fn runs_at(&self, t: Moment) -> bool {
         self.begin <= t && self.end.is_none_or(|end| t < end)
     }
+
+    /// Whether it runs at any moment between these two, both included.
+    #[must_use]
+    pub fn touches(&self, from: Moment, to: Moment) -> bool {
+        self.begin <= to && self.end.is_none_or(|end| from < end)
+    }
 }
 
 /// A process sample that the driver should not have given.
@@ -202,4 +229,79 @@ pub struct StraySample {
     pub sm: u32,
     /// How old its timestamp is.
     pub age: Duration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::Place;
+    use proptest::prelude::*;
+
+    const BUSY: &str = r#"
+        [[card]]
+        [[card]]
+        utilization = { duty = 40, period = "10s", high = 90, low = 2 }
+        [[process]]
+        pid = 1
+        card = 0
+        memory = "1GiB"
+        sm = 30
+        begin = "10s"
+        end = "20s"
+        [[process]]
+        pid = 2
+        cards = [0, 1]
+        memory = "2GiB"
+        sm = { duty = 50, period = "8s" }
+        begin = "-5s"
+        end = "12s"
+        [[process]]
+        pid = 3
+        card = 0
+        memory = "4GiB"
+        sm = 7
+        begin = "18s"
+        [[fault]]
+        call = "nvmlDeviceGet*"
+        card = 0
+        code = "GPU_IS_LOST"
+        from = "5s"
+        to = "15s"
+    "#;
+
+    #[test]
+    fn what_is_over_or_yet_to_come_is_left_out() {
+        let all = crate::parse::from_str("busy.toml", BUSY).unwrap();
+        let s = Moment::from_secs;
+        let counts = |from, to| {
+            let part = all.during(s(from), s(to));
+            (part.processes.len(), part.faults.len())
+        };
+        assert_eq!(counts(-9, -6), (0, 0));
+        assert_eq!(counts(-9, -5), (2, 0));
+        assert_eq!(counts(12, 17), (1, 1));
+        assert_eq!(counts(20, 30), (1, 0));
+        assert_eq!(counts(-9, 30), (4, 1));
+    }
+
+    proptest! {
+        /// The law: asked about that time, the part answers as the whole does.
+        #[test]
+        fn a_part_answers_as_the_whole(from in -20_i64..40, length in 0_i64..30, at in 0_i64..30) {
+            let all = crate::parse::from_str("busy.toml", BUSY).unwrap();
+            let (from, to) = (Moment::from_secs(from), Moment::from_secs(from + length));
+            let at = (from + Duration::from_secs(at.unsigned_abs())).min(to);
+            let part = all.during(from, to);
+            prop_assert_eq!(part.state_at(at), all.state_at(at));
+            for (a, b) in part.cards.iter().zip(&all.cards) {
+                let mean = part.mean_utilization(Place::card(a), from, at);
+                prop_assert_eq!(mean, all.mean_utilization(Place::card(b), from, at));
+            }
+            let strikes = |scenario: &Scenario| {
+                let uuid = scenario.cards[0].uuid.clone();
+                scenario.faults.iter().any(|fault| fault.strikes("nvmlDeviceGetName", Some(&uuid), at))
+            };
+            prop_assert_eq!(strikes(&part), strikes(&all));
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 mod db;
 mod db_import;
+mod demo;
 mod doctor;
 mod duration;
 mod moment;
@@ -13,6 +14,7 @@ mod zone;
 
 pub use db::{Db, DbCheck, DbExport, DbInfo, DbPrune, ExportFormat, ExportWhat};
 pub use db_import::DbImport;
+pub use demo::Demo;
 pub use doctor::Doctor;
 pub use moment::Moment;
 pub use recorder::{Daemon, Status, Stop};
@@ -75,6 +77,8 @@ pub enum Command {
         #[command(subcommand)]
         command: Db,
     },
+    /// Show the report on a machine that does not exist, without a GPU
+    Demo(Demo),
     /// Check whether this host is ready: driver, library, cards, database
     Doctor(Doctor),
     /// Record every card's state over time, in the background

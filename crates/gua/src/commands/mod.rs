@@ -2,6 +2,7 @@
 
 mod daemon;
 mod db;
+mod demo;
 mod doctor;
 mod history;
 mod report;
@@ -23,6 +24,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
     let Gua { machine, command } = typed;
     match command {
         Command::Db { command } => db::run(&command),
+        Command::Demo(typed) => demo::run(&typed),
         Command::Doctor(typed) => doctor::run(&Machine::try_from(machine)?, &typed),
         Command::Daemon(typed) => daemon::run(&Machine::try_from(machine)?, &typed),
         Command::Status(typed) => status::run(&typed),

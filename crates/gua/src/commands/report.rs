@@ -35,7 +35,8 @@ pub(super) fn run(typed: &cli::Report) -> Result<u8, Failure> {
     }
     let usage = answer(&history, question, UnixMillis(now.as_millisecond()))
         .map_err(|error| error.failure(&path))?;
-    show(&usage, &view(&window, typed, &path, now), typed)?;
+    let format = if typed.json { cli::Format::Json } else { typed.format };
+    show(&usage, &view(&window, typed, &path, now), format)?;
     Ok(0)
 }
 
@@ -67,7 +68,12 @@ fn detail(question: &Question) -> Detail {
     if is_usual { Detail::Spans } else { Detail::Samples }
 }
 
-fn answer(history: &History, question: Question, now: UnixMillis) -> Result<Usage, StoreError> {
+/// Answers from what was recorded.
+pub(super) fn answer(
+    history: &History,
+    question: Question,
+    now: UnixMillis,
+) -> Result<Usage, StoreError> {
     let window = question.window;
     let detail = detail(&question);
     let mut tally = Tally::new(question, &history.identities()?);
@@ -90,8 +96,8 @@ fn answer(history: &History, question: Question, now: UnixMillis) -> Result<Usag
     Ok(tally.finish(&facts))
 }
 
-fn show(usage: &Usage, view: &View, typed: &cli::Report) -> io::Result<()> {
-    let format = if typed.json { cli::Format::Json } else { typed.format };
+/// Prints an answer.
+pub(super) fn show(usage: &Usage, view: &View, format: cli::Format) -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     match format {
         cli::Format::Text => render::write(&mut out, usage, view)?,
@@ -104,11 +110,10 @@ fn show(usage: &Usage, view: &View, typed: &cli::Report) -> io::Result<()> {
 
 fn view(window: &Window, typed: &cli::Report, path: &Path, now: Timestamp) -> View {
     let screen = Screen::of_stdout(&typed.color);
-    let usual = screen.columns.map_or(WIDTH_IN_A_PIPE, |columns| columns.min(WIDEST));
     let path = words::safe(&words::shell_word(&path.display().to_string()));
     View {
         paint: Paint(screen.color),
-        width: typed.width.map_or(usual, usize::from),
+        width: width(typed.width, &screen),
         tz: window.zone.tz.clone(),
         now,
         command: match typed.db {
@@ -116,4 +121,10 @@ fn view(window: &Window, typed: &cli::Report, path: &Path, now: Timestamp) -> Vi
             None => "gua report".to_owned(),
         },
     }
+}
+
+/// The columns of the text: as typed, else what fits and can be followed.
+pub(super) fn width(typed: Option<u16>, screen: &Screen) -> usize {
+    let usual = screen.columns.map_or(WIDTH_IN_A_PIPE, |columns| columns.min(WIDEST));
+    typed.map_or(usual, usize::from)
 }

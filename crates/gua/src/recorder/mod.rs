@@ -7,7 +7,8 @@
 //! | `schedule` | when to look, and when to drain the driver's samples (pure) |
 //! | `clocks` | what the host's clocks show |
 //! | `source` | where ticks come from |
-//! | `recording` | a look made into an entry, with what is to be told besides |
+//! | `observer` | a look made into an entry, with what is to be told besides (pure) |
+//! | `recording` | entries kept in a database, whatever happens to it |
 //! | `pruning` | when to take out what is too old |
 //! | `signals` | what the host's signals ask for |
 //! | `log` | what the recorder says about itself |
@@ -16,6 +17,7 @@
 mod beat;
 mod clocks;
 mod log;
+mod observer;
 mod pruning;
 mod recording;
 mod schedule;
@@ -25,6 +27,7 @@ mod source;
 pub use beat::{Beat, Outcome};
 pub use clocks::boot_id;
 pub use log::{Log, open as open_log};
+pub use observer::Observer;
 pub use recording::{Place, Recording};
 pub use signals::Signals;
 pub use source::{Seen, Source};

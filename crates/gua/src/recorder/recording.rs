@@ -1,18 +1,16 @@
-//! What is seen made into entries and kept, with what is to be told besides.
+//! What is seen kept in a database, with what is to be told besides.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use probe::units::UnixMillis;
-use probe::{Reading, Why};
 
 use super::log::Log;
+use super::observer::Observer;
 use super::pruning::Pruning;
 use super::source::Seen;
 use crate::classify::Thresholds;
-use crate::ledger::{Entry, Event, Kind, Period, Stretch, Timeline, Trouble};
-use crate::sampler::{CardTick, Tick};
+use crate::ledger::{Entry, Event, Kind, Period, Trouble};
 use crate::store::{self, Database, Ending, Keep, RecorderLock, Run, StoreError, Writer};
 
 /// What could not be told while the database was away is kept up to here.
@@ -37,26 +35,15 @@ pub struct Recording {
     looked_at_file: Option<Instant>,
     /// As it was begun; a run that follows it differs in its start and driver only.
     run: Run,
-    thresholds: Thresholds,
-    timeline: Timeline,
-    /// When the last tick was, and when the last one was that is stored.
-    last: Option<UnixMillis>,
+    observer: Observer,
+    /// When the last tick was that is stored.
     stored: Option<UnixMillis>,
-    driver: Driver,
-    ailing: BTreeMap<String, Why>,
     untold: Vec<Event>,
     /// Since when nothing could be stored, and why.
     storage: Option<(UnixMillis, String)>,
     pruning: Pruning,
     /// The end of what was recorded before us.
     recorded_until: Option<UnixMillis>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Driver {
-    NotSeen,
-    Here(Option<String>),
-    Gone,
 }
 
 impl Recording {
@@ -74,12 +61,8 @@ impl Recording {
             place,
             looked_at_file: None,
             run,
-            thresholds,
-            timeline: Timeline::new(interval),
-            last: None,
+            observer: Observer::new(interval, thresholds),
             stored: None,
-            driver: Driver::NotSeen,
-            ailing: BTreeMap::new(),
             untold: Vec::new(),
             storage: None,
             pruning: Pruning::new(keep),
@@ -97,10 +80,10 @@ impl Recording {
         late: Option<Duration>,
         log: &mut Log,
     ) -> Result<(), StoreError> {
-        let stretch = self.timeline.tick(seen.clocks);
-        self.notice_gap(&stretch, log);
-        let entry = self.entry(&seen.tick, &stretch, late, log);
-        self.last = Some(entry.at);
+        let (entry, events) = self.observer.see(&seen.tick, seen.clocks, late);
+        for event in events {
+            self.tell(event, log);
+        }
         match self.store(&entry) {
             Ok(()) => {
                 self.recovered(&entry, log);
@@ -122,24 +105,6 @@ impl Recording {
             Some(writer) => writer.end(ending).map(drop),
             None => Ok(()),
         }
-    }
-
-    fn entry(
-        &mut self,
-        tick: &Tick,
-        stretch: &Stretch,
-        late: Option<Duration>,
-        log: &mut Log,
-    ) -> Entry {
-        let at = stretch.covers.to;
-        self.notice_driver(tick, at, log);
-        if tick.driver.is_err() {
-            // No card was read. What they did until the driver is back is not known either.
-            self.timeline.break_off();
-            return Entry { at, covers: Period::none_at(at), late, cards: Vec::new() };
-        }
-        self.notice_cards(tick, at, log);
-        Entry::new(tick, stretch.covers, late, &self.thresholds)
     }
 
     fn store(&mut self, entry: &Entry) -> Result<(), StoreError> {
@@ -165,10 +130,7 @@ impl Recording {
 
     fn begin_at(&mut self, database: Database, started: UnixMillis) -> Result<Writer, StoreError> {
         self.recorded_until = store::last_moment(&database)?;
-        let driver = match &self.driver {
-            Driver::Here(version) => version.clone(),
-            Driver::NotSeen | Driver::Gone => None,
-        };
+        let driver = self.observer.driver_version().map(str::to_owned);
         Writer::begin(database, &Run { started, driver, ..self.run.clone() })
     }
 
@@ -178,8 +140,8 @@ impl Recording {
         if self.looked_at_file.is_some_and(|at| at.elapsed() < LOOK_AT_FILE) {
             return Ok(());
         }
-        self.looked_at_file = Some(Instant::now());
         if self.place.lock.is_on(&self.place.path) {
+            self.looked_at_file = Some(Instant::now());
             return Ok(());
         }
         self.writer = None;
@@ -205,64 +167,6 @@ impl Recording {
         events
     }
 
-    fn notice_gap(&mut self, stretch: &Stretch, log: &mut Log) {
-        let (Some(trouble), Some(last)) = (stretch.gap, self.last) else { return };
-        let missing = Period::new(last, stretch.covers.from);
-        let detail = match trouble {
-            Trouble::ClockSet => {
-                let seconds = stretch.covers.to.0.saturating_sub(last.0) / 1000;
-                format!("the clock was set; since the last tick it moved by {seconds} s")
-            }
-            Trouble::Suspended => format!("the machine slept for {:.0} s", missing.seconds()),
-            Trouble::Late | Trouble::DriverGone | Trouble::Storage => {
-                format!("the tick came too late, {:.0} s are missing", missing.seconds())
-            }
-        };
-        let until = Some(missing.to).filter(|until| *until > last);
-        self.tell(Event { at: last, until, kind: Kind::Gap(trouble), detail }, log);
-    }
-
-    fn notice_driver(&mut self, tick: &Tick, at: UnixMillis, log: &mut Log) {
-        let (now, told) = match &tick.driver {
-            Ok(driver) => {
-                let version = driver.version.clone().known();
-                let words = version.clone().unwrap_or_else(|| "of an unknown version".into());
-                (Driver::Here(version), (Kind::Driver, format!("the driver is {words}")))
-            }
-            Err(error) => (Driver::Gone, (Kind::Gap(Trouble::DriverGone), error.to_string())),
-        };
-        if now == self.driver {
-            return;
-        }
-        let (kind, detail) = told;
-        // Since the last tick at which it was there nothing is known.
-        let since = if now == Driver::Gone { self.last.unwrap_or(at) } else { at };
-        if self.driver != Driver::NotSeen {
-            self.tell(Event { at: since, until: None, kind, detail }, log);
-        }
-        self.driver = now;
-    }
-
-    /// Cards that fell ill, and those that are well again.
-    fn notice_cards(&mut self, tick: &Tick, at: UnixMillis, log: &mut Log) {
-        let ailing: BTreeMap<String, Why> = tick
-            .cards
-            .iter()
-            .filter_map(|card| Some((name(card), card.vitals.trouble()?)))
-            .collect();
-        if ailing == self.ailing {
-            return;
-        }
-        let before = std::mem::replace(&mut self.ailing, ailing);
-        let ill = self.ailing.iter().filter(|(card, why)| before.get(*card) != Some(*why));
-        let ill = ill.map(|(card, why)| format!("{card}: {why}"));
-        let well = before.keys().filter(|card| !self.ailing.contains_key(*card));
-        let told: Vec<_> = ill.chain(well.map(|card| format!("{card} is well again"))).collect();
-        for detail in told {
-            self.tell(Event { at, until: None, kind: Kind::Card, detail }, log);
-        }
-    }
-
     fn tell(&mut self, event: Event, log: &mut Log) {
         log.say(&event.detail);
         if self.untold.len() < MOST_UNTOLD {
@@ -284,13 +188,5 @@ impl Recording {
             let missing = Period::new(since, entry.covers.from).seconds();
             log.say(&format!("storing again; {missing:.0} s are missing"));
         }
-    }
-}
-
-fn name(card: &CardTick) -> String {
-    let index = card.facts.index;
-    match &card.facts.uuid {
-        Reading::Known(uuid) => format!("card {index} ({uuid})"),
-        Reading::Unknown(_) => format!("card {index}"),
     }
 }

@@ -59,6 +59,19 @@ pub fn in_memory() -> Result<Connection, StoreError> {
     Ok(database)
 }
 
+/// A database of this connection only: in memory while it is small, then in a file without
+/// a name, which is gone with the connection.
+///
+/// # Errors
+/// When SQLite does not start.
+pub fn temporary() -> Result<Connection, StoreError> {
+    // No name, in SQLite's words.
+    let mut database = Connection::open("")?;
+    settle_in(&database)?;
+    make_tables(&mut database)?;
+    Ok(database)
+}
+
 fn make_tables(database: &mut Connection) -> Result<(), StoreError> {
     let transaction = database.transaction()?;
     transaction.execute_batch(include_str!("schema.sql"))?;

@@ -41,7 +41,9 @@ mod sweep;
 mod writer;
 
 pub use check::{Check, Finding, SpanId, Table, check};
-pub use database::{check_identity, create, in_memory, lay_out, open_to_read, open_to_write};
+pub use database::{
+    check_identity, create, in_memory, lay_out, open_to_read, open_to_write, temporary,
+};
 pub use error::StoreError;
 pub use export::{Export, SampleRow, SpanKind, SpanRow};
 pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, OwnerKey, RunRow, Span};

@@ -23,6 +23,8 @@ pub struct Writer {
     last: UnixMillis,
     /// Whether many ticks share a transaction.
     batch: bool,
+    /// Earlier ticks leave their spans only.
+    samples_from: UnixMillis,
 }
 
 /// The spans that are open.
@@ -70,6 +72,7 @@ impl Writer {
             open: Open::default(),
             last: run.started,
             batch: false,
+            samples_from: UnixMillis(i64::MIN),
         })
     }
 
@@ -172,6 +175,15 @@ impl Writer {
         Ok(())
     }
 
+    /// Ticks before this moment leave their spans only, as if they had been recorded and
+    /// become too old since. Such a run must be ended by [`Self::end`]: how far it came is
+    /// not to be told from its ticks.
+    #[must_use]
+    pub const fn with_samples_from(mut self, moment: UnixMillis) -> Self {
+        self.samples_from = moment;
+        self
+    }
+
     #[must_use]
     pub const fn database(&mut self) -> &mut Connection {
         &mut self.database
@@ -204,12 +216,15 @@ impl Writer {
         for event in events {
             self.note(event)?;
         }
-        let tick = self.write_tick(entry)?;
+        let is_kept = entry.at >= self.samples_from;
+        let tick = is_kept.then(|| self.write_tick(entry)).transpose()?;
         let mut found = Found::default();
         let mut samples = SampleRows::with_capacity(entry.cards.len());
         for card in &entry.cards {
             let id = self.find(card, &mut found)?;
-            samples.add(tick, id, card);
+            if let Some(tick) = tick {
+                samples.add(tick, id, card);
+            }
         }
         samples.write(&self.database)?;
         let changes = self.open.changes(entry, &found);

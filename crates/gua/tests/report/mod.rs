@@ -5,7 +5,7 @@ mod asked;
 /// What it says of files that are missing, foreign, damaged or in use.
 mod files;
 /// The histories.
-mod record;
+pub(crate) mod record;
 /// How it reads, for a person and for a program.
 mod view;
 

@@ -12,11 +12,11 @@ use probe::process::{Holder, Holders, Kinds, Presence, ProcessFacts};
 use probe::units::{Bytes, Percent, UnixMillis};
 use probe::{Reading, Why};
 
-pub(super) const MINUTE: i64 = 60_000;
+pub(crate) const MINUTE: i64 = 60_000;
 
 /// What one card does over a tick.
 #[derive(Clone)]
-pub(super) struct Doing {
+pub(crate) struct Doing {
     name: &'static str,
     /// `None` where it is lost.
     percent: Option<f64>,
@@ -24,41 +24,41 @@ pub(super) struct Doing {
 }
 
 /// A card that works so much and is held by nobody.
-pub(super) fn card(name: &'static str, percent: f64) -> Doing {
+pub(crate) fn card(name: &'static str, percent: f64) -> Doing {
     Doing { name, percent: Some(percent), holders: Vec::new() }
 }
 
 impl Doing {
-    pub(super) fn held_by(mut self, user: &str, uid: u32, mib: u64) -> Self {
+    pub(crate) fn held_by(mut self, user: &str, uid: u32, mib: u64) -> Self {
         self.holders.push((Some(user.to_owned()), Some(uid), mib));
         self
     }
 
-    pub(super) fn held_by_nobody_known(mut self, mib: u64) -> Self {
+    pub(crate) fn held_by_nobody_known(mut self, mib: u64) -> Self {
         self.holders.push((None, None, mib));
         self
     }
 
-    pub(super) fn held_by_nameless(mut self, uid: u32, mib: u64) -> Self {
+    pub(crate) fn held_by_nameless(mut self, uid: u32, mib: u64) -> Self {
         self.holders.push((None, Some(uid), mib));
         self
     }
 
-    pub(super) fn lost(mut self) -> Self {
+    pub(crate) fn lost(mut self) -> Self {
         self.percent = None;
         self
     }
 }
 
 /// A run being recorded.
-pub(super) struct Recording {
+pub(crate) struct Recording {
     writer: Writer,
     at: i64,
 }
 
 impl Recording {
     /// Begins one, in a new database or in one that is there.
-    pub(super) fn begin(path: &Path, started: i64, interval_millis: i64) -> Self {
+    pub(crate) fn begin(path: &Path, started: i64, interval_millis: i64) -> Self {
         if !path.exists() {
             store::create(path).unwrap();
         }
@@ -75,7 +75,7 @@ impl Recording {
     }
 
     /// The next tick, which speaks for the time since the last.
-    pub(super) fn tick(&mut self, millis: i64, cards: &[Doing]) {
+    pub(crate) fn tick(&mut self, millis: i64, cards: &[Doing]) {
         let covers = Period::new(UnixMillis(self.at), UnixMillis(self.at + millis));
         self.at += millis;
         let cards = (0..).zip(cards).map(|(index, doing)| card_tick(index, doing)).collect();
@@ -85,8 +85,18 @@ impl Recording {
         self.writer.record(&entry, &[]).unwrap();
     }
 
+    /// Nobody looks for so long; the next tick speaks for what comes after.
+    pub(crate) const fn skip(&mut self, millis: i64) {
+        self.at += millis;
+    }
+
+    /// When the last tick was.
+    pub(crate) const fn now(&self) -> i64 {
+        self.at
+    }
+
     /// Ticks of so many minutes until then, of what the cards do at each moment.
-    pub(super) fn until(&mut self, end: i64, minutes: i64, doing: impl Fn(i64) -> Vec<Doing>) {
+    pub(crate) fn until(&mut self, end: i64, minutes: i64, doing: impl Fn(i64) -> Vec<Doing>) {
         self.writer.begin_batch().unwrap();
         while self.at < end {
             self.tick(minutes * MINUTE, &doing(self.at));
@@ -94,7 +104,7 @@ impl Recording {
         self.writer.commit_batch().unwrap();
     }
 
-    pub(super) fn end(self, ending: Ending) {
+    pub(crate) fn end(self, ending: Ending) {
         self.writer.end(ending).unwrap();
     }
 }

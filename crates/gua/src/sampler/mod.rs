@@ -1,4 +1,8 @@
-//! Reads all cards and their holders once: a [`Tick`].
+//! Reads all cards and their holders once: a [`Tick`]. [`Pretend`] makes ticks of a scenario
+//! instead.
+
+mod faults;
+mod pretend;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,6 +14,8 @@ use probe::proc::Host;
 use probe::process::{Holder, Presence};
 use probe::units::{Bytes, UnixMillis};
 use probe::{Reading, Why};
+
+pub use pretend::Pretend;
 
 use crate::config::Machine;
 

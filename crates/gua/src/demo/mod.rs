@@ -1,0 +1,68 @@
+//! A history of a machine that does not exist, made by the real pipeline: a scenario is
+//! looked at, judged and stored as a card would be, only faster.
+//!
+//! # Layout
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `play` | what a pretend machine and its recorder do over time |
+//! | `cycle` | three cards that repeat five ticks |
+//! | `lab` | eight cards, a dozen people and their habits, for as long as it takes |
+//! | `dice` | chance that is the same every time |
+//! | `taking` | plays one into a database |
+
+mod cycle;
+mod dice;
+mod lab;
+mod play;
+mod taking;
+
+use std::time::Duration;
+
+use probe::units::UnixMillis;
+
+use crate::ledger::Period;
+use crate::store::StoreError;
+
+pub use taking::make;
+
+/// Which machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Machine {
+    /// Three cards that repeat five ticks.
+    Cycle,
+    /// A lab with eight cards. What happened on a date does not depend on what is asked.
+    Lab,
+}
+
+/// What history to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    pub machine: Machine,
+    pub end: UnixMillis,
+    pub interval: Duration,
+    /// How many ticks speak for some time; one before them begins it.
+    pub ticks: i64,
+}
+
+impl Plan {
+    /// The time that it speaks for.
+    #[must_use]
+    pub fn period(&self) -> Period {
+        let length = self.interval_millis().saturating_mul(self.ticks);
+        Period::new(UnixMillis(self.end.0.saturating_sub(length)), self.end)
+    }
+
+    fn interval_millis(&self) -> i64 {
+        i64::try_from(self.interval.as_millis()).unwrap_or(i64::MAX)
+    }
+}
+
+/// Why there is no history.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the pretend machine makes no sense: {0}")]
+    Machine(#[from] scenario::parse::Refused),
+}

@@ -1,0 +1,334 @@
+//! A law: what is reported is what the ticks counted, for any window, whatever happened.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use gua::classify::{State, Thresholds};
+use gua::ledger::Period;
+use gua::report::usage::{Facts, Question, Tally, Usage};
+use gua::store::{self, Ending, History, Keep, Retention, Run, Writer};
+use probe::units::UnixMillis;
+use proptest::prelude::*;
+
+use crate::report::record::{Doing, Recording, card};
+
+const START: i64 = 1_731_110_400_000 + 1_234_567;
+const PEOPLE: [&str; 3] = ["ann", "bob", "eve"];
+
+/// What one card does over a tick, in a form that can be counted without the program.
+#[derive(Debug, Clone)]
+struct Card {
+    /// `None` where it is lost.
+    percent: Option<u8>,
+    /// MiB by person.
+    held: BTreeMap<usize, u64>,
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Tick {
+        millis: i64,
+        cards: Vec<Card>,
+    },
+    Gap {
+        millis: i64,
+    },
+    /// The recorder ends and begins anew, or is killed.
+    Restart {
+        millis: i64,
+        is_killed: bool,
+    },
+}
+
+/// How the file is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Ended,
+    /// Still being recorded, or killed and not found yet.
+    Open,
+    /// Killed, and the next recorder has begun.
+    Settled,
+    /// Ended, and all samples have become too old.
+    Pruned,
+}
+
+fn a_card() -> impl Strategy<Value = Card> {
+    let mib = prop_oneof![Just(40_u64), Just(80), Just(100), Just(101), Just(9_000)];
+    let held = proptest::collection::btree_map(0..PEOPLE.len(), mib, 0..3);
+    let percent = prop_oneof![Just(0_u8), Just(9), Just(10), Just(80)];
+    (proptest::option::weighted(0.9, percent), held).prop_map(|(percent, held)| Card {
+        // The list of a lost card cannot be read either.
+        held: if percent.is_some() { held } else { BTreeMap::new() },
+        percent,
+    })
+}
+
+fn a_step() -> impl Strategy<Value = Step> {
+    // States last for a while, and intervals are mixed.
+    let cards = proptest::collection::vec(a_card(), 0..4);
+    let millis = prop_oneof![Just(1_000_i64), Just(30_000), 1_i64..2_000_000];
+    prop_oneof![
+        12 => (millis.clone(), cards).prop_map(|(millis, cards)| Step::Tick { millis, cards }),
+        2 => (1_i64..9_000_000).prop_map(|millis| Step::Gap { millis }),
+        1 => (0_i64..9_000_000, any::<bool>())
+            .prop_map(|(millis, is_killed)| Step::Restart { millis, is_killed }),
+    ]
+}
+
+fn left() -> impl Strategy<Value = Left> {
+    prop_oneof![Just(Left::Ended), Just(Left::Open), Just(Left::Settled), Just(Left::Pruned)]
+}
+
+/// Records the steps; what each tick spoke for.
+fn play(path: &Path, steps: &[Step], left: Left) -> Vec<(Period, Vec<Card>)> {
+    let mut counted = Vec::new();
+    let mut recording = Recording::begin(path, START, 30_000);
+    for step in steps {
+        match step {
+            Step::Tick { millis, cards } => {
+                let from = recording.now();
+                recording.tick(*millis, &cards.iter().map(doing).collect::<Vec<_>>());
+                let covers = Period::new(UnixMillis(from), UnixMillis(from + millis));
+                counted.push((covers, cards.clone()));
+            }
+            Step::Gap { millis } => recording.skip(*millis),
+            Step::Restart { millis, is_killed } => {
+                let next = recording.now() + millis;
+                if *is_killed {
+                    drop(recording);
+                } else {
+                    recording.end(Ending::Stopped);
+                }
+                recording = Recording::begin(path, next, 30_000);
+            }
+        }
+    }
+    let end = recording.now();
+    leave(path, recording, end, left);
+    counted
+}
+
+fn doing(told: &Card) -> Doing {
+    let doing = card("A100", f64::from(told.percent.unwrap_or(0)));
+    let doing = if told.percent.is_some() { doing } else { doing.lost() };
+    let hold = |doing: Doing, (person, mib): (&usize, &u64)| {
+        doing.held_by(PEOPLE[*person], 1000 + u32::try_from(*person).unwrap(), *mib)
+    };
+    told.held.iter().fold(doing, hold)
+}
+
+fn leave(path: &Path, recording: Recording, end: i64, left: Left) {
+    match left {
+        Left::Open => drop(recording),
+        Left::Settled => {
+            drop(recording);
+            Recording::begin(path, end + 1, 30_000).end(Ending::Stopped);
+        }
+        Left::Ended => recording.end(Ending::Stopped),
+        Left::Pruned => {
+            recording.end(Ending::Stopped);
+            prune_samples(path, end);
+        }
+    }
+}
+
+fn prune_samples(path: &Path, end: i64) {
+    let keep = Keep { samples: Duration::ZERO, spans: Duration::from_secs(1 << 40) };
+    let mut retention = Retention::new(keep);
+    let mut database = store::open_to_write(path).unwrap();
+    let later = UnixMillis(end + 7_200_000);
+    while retention.step(&mut database, later, 1000).unwrap().more {}
+    let samples: i64 = database
+        .query_row("SELECT count(DISTINCT tick) FROM sample", [], |row| row.get(0))
+        .unwrap();
+    assert!(samples <= 1, "the newest tick stays, no other: {samples}");
+}
+
+/// Milliseconds by state: active, idle-held, truly idle, unknown.
+type Times = [i64; 4];
+
+#[derive(Debug, PartialEq, Eq, Default)]
+struct Account {
+    observed: i64,
+    cards: BTreeMap<u64, Times>,
+    /// All of a person's time, and that in which they held idle.
+    people: BTreeMap<String, (i64, i64)>,
+}
+
+/// Tick by tick, each clipped to the window.
+fn straight_count(ticks: &[(Period, Vec<Card>)], window: Period) -> Account {
+    let mut account = Account::default();
+    for (covers, cards) in ticks {
+        let from = covers.from.0.max(window.from.0);
+        let millis = (covers.to.0.min(window.to.0) - from).max(0);
+        if millis == 0 {
+            continue;
+        }
+        account.observed += millis;
+        for (index, card) in (0..).zip(cards) {
+            let state = match (card.percent, card.held.values().sum::<u64>()) {
+                (None, _) => 3,
+                (Some(10..), _) => 0,
+                (_, 101..) => 1,
+                _ => 2,
+            };
+            account.cards.entry(index).or_default()[state] += millis;
+            for (person, mib) in &card.held {
+                let person = account.people.entry(PEOPLE[*person].to_owned()).or_default();
+                person.0 += millis;
+                if state != 0 && *mib > 100 {
+                    person.1 += millis;
+                }
+            }
+        }
+    }
+    account
+}
+
+fn usage(path: &Path, window: Period) -> Usage {
+    let history = History::open(path).unwrap();
+    let question = Question {
+        window,
+        tz: jiff::tz::TimeZone::UTC,
+        tz_name: "UTC".to_owned(),
+        thresholds: Thresholds::default(),
+    };
+    let mut tally = Tally::new(question, &history.identities().unwrap());
+    history.card_spans(window, |span| tally.add_card(&span)).unwrap();
+    history.owner_spans(window, |span| tally.add_owner(&span)).unwrap();
+    tally.finish(&Facts {
+        runs: history.runs().to_vec(),
+        cards: history.cards().unwrap(),
+        observed: history.observed(window).unwrap(),
+        events: history.events(window).unwrap(),
+        extent: history.extent().unwrap(),
+        newest_tick: history.newest_tick().unwrap(),
+        now: window.to,
+    })
+}
+
+/// Hours are told to the millionth, so both are held in units of that.
+fn units(millis: i64) -> i64 {
+    of_hours(millis as f64 / 3_600_000.0)
+}
+
+fn of_hours(hours: f64) -> i64 {
+    whole(hours * 1e6)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "weeks in ms are far below 2^53")]
+fn whole(value: f64) -> i64 {
+    value.round() as i64
+}
+
+fn assert_told(usage: &Usage, counted: &Account) -> Result<(), TestCaseError> {
+    prop_assert_eq!(whole(usage.window.observed_seconds * 1000.0), counted.observed);
+    let cards: BTreeMap<u64, Times> = usage
+        .cards
+        .iter()
+        .map(|card| (u64::from(card.index), card.states.all().map(|(_, a)| of_hours(a.gpu_hours))))
+        .collect();
+    let expected: BTreeMap<_, _> =
+        counted.cards.iter().map(|(card, times)| (*card, times.map(units))).collect();
+    prop_assert_eq!(cards, expected);
+    let people: BTreeMap<String, (i64, i64)> = usage
+        .identities
+        .iter()
+        .flatten()
+        .map(|person| {
+            let hours = (of_hours(person.gpu_hours), of_hours(person.idle_held_gpu_hours));
+            (person.user.clone().unwrap(), hours)
+        })
+        .collect();
+    let expected: BTreeMap<_, _> = counted
+        .people
+        .iter()
+        .map(|(user, (all, idle))| (user.clone(), (units(*all), units(*idle))))
+        .collect();
+    prop_assert_eq!(people, expected);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_report_is_the_ticks_counted(
+        steps in proptest::collection::vec(a_step(), 1..40),
+        left in left(),
+        cuts in proptest::collection::vec((0.0..1.0_f64, 0.0..1.0_f64), 4),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gua.db");
+        let ticks = play(&path, &steps, left);
+        let end = ticks.last().map_or(START, |(covers, _)| covers.to.0) + 60_000;
+        let all = Period::new(UnixMillis(START - 60_000), UnixMillis(end));
+        let within = |share: f64| UnixMillis(all.from.0 + whole(all.millis() as f64 * share));
+        let cut = cuts.iter().map(|(a, b)| Period::new(within(a.min(*b)), within(a.max(*b))));
+        for window in cut.chain([all]) {
+            assert_told(&usage(&path, window), &straight_count(&ticks, window))?;
+        }
+        let check = store::check(&path).unwrap();
+        prop_assert!(check.is_ok(), "{:?}", check.findings);
+        if left != Left::Pruned {
+            assert_samples_tell_the_same(&path, &ticks, all)?;
+        }
+    }
+}
+
+/// Judged again by the same lines, the samples say what the spans say.
+fn assert_samples_tell_the_same(
+    path: &Path,
+    ticks: &[(Period, Vec<Card>)],
+    window: Period,
+) -> Result<(), TestCaseError> {
+    let history = History::open(path).unwrap();
+    let numbers: BTreeMap<i64, u64> =
+        history.cards().unwrap().iter().map(|card| (card.id, u64::from(card.number))).collect();
+    let mut told = BTreeMap::<u64, Times>::new();
+    history
+        .samples(window, |sample| {
+            let state = match sample.evidence.state(&Thresholds::default()) {
+                State::Active => 0,
+                State::IdleHeld => 1,
+                State::TrulyIdle => 2,
+                State::Unknown(_) => 3,
+            };
+            told.entry(numbers[&sample.card]).or_default()[state] += sample.counts;
+        })
+        .unwrap();
+    prop_assert_eq!(told, straight_count(ticks, window).cards);
+    Ok(())
+}
+
+/// A run whose old ticks were never written is as one from which they were taken out.
+#[test]
+fn ticks_that_are_too_old_leave_their_spans() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("gua.db");
+    store::create(&path).unwrap();
+    let run = Run {
+        host: "lab".to_owned(),
+        boot: "boot".to_owned(),
+        driver: None,
+        recorder: "gua 0.1.0".to_owned(),
+        interval_millis: Some(30_000),
+        started: UnixMillis(START),
+    };
+    let from = UnixMillis(START + 45 * 60_000);
+    let writer = Writer::begin(store::open_to_write(&path).unwrap(), &run).unwrap();
+    let mut writer = writer.with_samples_from(from);
+    for count in 0..240 {
+        let at = START + count * 30_000;
+        let covers = Period::new(UnixMillis(at), UnixMillis(at + 30_000));
+        let entry = gua::ledger::Entry { at: covers.to, covers, late: None, cards: Vec::new() };
+        writer.record(&entry, &[]).unwrap();
+    }
+    writer.end(Ending::Stopped).unwrap();
+    let check = store::check(&path).unwrap();
+    assert!(check.is_ok(), "{check:?}");
+    assert_eq!(check.ticks, 240 - 89, "those from that moment on");
+    let window = Period::new(UnixMillis(START), UnixMillis(START + 240 * 30_000));
+    assert!((usage(&path, window).window.observed_seconds - 7200.0).abs() < 1e-9);
+}

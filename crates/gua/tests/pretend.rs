@@ -1,0 +1,195 @@
+//! A tick made of a scenario says what a look through the driver's library says.
+
+use std::time::Duration;
+
+use gua::classify::{self, Thresholds};
+use gua::sampler::{CardTick, Pretend, Tick};
+use probe::process::Presence;
+use probe::units::UnixMillis;
+use probe::{Basis, Reading, Why};
+use serde_json::{Value, json};
+
+use crate::machine::{Machine, project};
+
+const MIG: &str = r#"
+    [[card]]
+    utilization = 40
+    [[card]]
+    gpm = true
+    [[card.mig]]
+    slot = 1
+    profile = "3g.40gb"
+    memory = "40GiB"
+    utilization = 55
+    [[card.mig]]
+    slot = 3
+    profile = "1g.10gb"
+    memory = "10GiB"
+    [[process]]
+    pid = 7
+    card = 1
+    slot = 3
+    memory = "2GiB"
+    user = "ivan"
+    begin = "-1h"
+    [[process]]
+    pid = 8
+    card = 0
+    memory = "60MiB"
+    kind = "compute+graphics"
+    user = "judy"
+    begin = "-1h"
+"#;
+
+/// Calls that fail in one way or another.
+const TROUBLED: &str = r#"
+    [[card]]
+    utilization = 3
+    [[card]]
+    utilization = 3
+    [[card]]
+    utilization = 3
+    [[card]]
+    utilization = 3
+    [[process]]
+    pid = 7
+    cards = [0, 1, 2, 3]
+    memory = "2GiB"
+    user = "ivan"
+    begin = "-1h"
+    [[fault]]
+    call = "nvmlDeviceGet*Processes*"
+    card = 0
+    code = "NO_PERMISSION"
+    [[fault]]
+    call = "nvmlDeviceGet*"
+    card = 1
+    code = "RESET_REQUIRED"
+    [[fault]]
+    call = "nvmlDeviceGetMemoryInfo*"
+    card = 2
+    code = "UNKNOWN"
+    [[fault]]
+    call = "nvmlDeviceGet*Util*"
+    card = 3
+    code = "NOT_SUPPORTED"
+    [[fault]]
+    call = "nvmlDeviceGetSamples"
+    card = 3
+    code = "NOT_SUPPORTED"
+"#;
+
+fn tick(text: &str, seconds: i64) -> Tick {
+    let scenario = scenario::parse::from_str("pretend.toml", text).unwrap();
+    let origin = UnixMillis(1_794_182_400_000);
+    let at = UnixMillis(origin.0 + seconds * 1000);
+    Pretend::new(scenario, origin).tick(at, Duration::from_secs(5))
+}
+
+/// What both tell of a card.
+fn told(card: &CardTick) -> Value {
+    let holder = |holder: &gua::sampler::HolderTick| {
+        let facts = match &holder.process {
+            Presence::Here(facts) => Some(facts),
+            _ => None,
+        };
+        json!({
+            "pid": holder.holder.pid,
+            "user": facts.and_then(|facts| facts.user.clone().known().flatten()).as_deref(),
+            "uid": facts.and_then(|facts| facts.uid.known()),
+            "program": facts.map(|facts| &*facts.program),
+            "kinds": holder.holder.kinds.names().collect::<Vec<_>>(),
+            "memory_bytes": holder.holder.memory.known().map(|bytes| bytes.0),
+        })
+    };
+    let memory = card.vitals.memory.known();
+    json!({
+        "index": card.facts.index,
+        "mig_slot": card.facts.instance.as_ref().map(|instance| instance.slot),
+        "uuid": card.facts.uuid.clone().known(),
+        "state": classify::state(&card.vitals, &Thresholds::default()).word(),
+        "memory_used_bytes": memory.map(|memory| memory.used.0),
+        "memory_total_bytes": memory.map(|memory| memory.total.0),
+        "memory_unattributed_bytes": card.unattributed.known().map(|bytes| bytes.0),
+        "holders_complete": card.vitals.holders.unread.is_none(),
+        "holders": card.holders.iter().map(holder).collect::<Vec<_>>(),
+    })
+}
+
+/// Of another value only what this one tells too.
+fn part_of(whole: &Value, like: &Value) -> Value {
+    match (whole, like) {
+        (Value::Object(whole), Value::Object(like)) => {
+            like.iter().map(|(key, like)| (key.clone(), part_of(&whole[key], like))).collect()
+        }
+        (Value::Array(whole), Value::Array(like)) if whole.len() == like.len() => {
+            whole.iter().zip(like).map(|(whole, like)| part_of(whole, like)).collect()
+        }
+        _ => whole.clone(),
+    }
+}
+
+fn assert_same(text: &str) {
+    let run = Machine::new(text).gua(&["stat", "--json"]);
+    let real: Value = serde_json::from_str(&run.stdout).unwrap();
+    let mut pretend: Value = tick(text, 1).cards.iter().map(told).collect();
+    for (index, card) in pretend.as_array_mut().unwrap().iter_mut().enumerate() {
+        // A card that never answered a library has no UUID yet.
+        if real["cards"][index]["uuid"].is_null() {
+            assert_eq!(card["state"], "unknown");
+            card["uuid"].take();
+        }
+    }
+    assert_eq!(part_of(&real["cards"], &pretend), pretend);
+}
+
+#[test]
+fn the_lab_looks_the_same() {
+    let lab = project().join("scenarios/lab.toml");
+    assert_same(&std::fs::read_to_string(lab).unwrap());
+}
+
+#[test]
+fn instances_look_the_same() {
+    assert_same(MIG);
+    let tick = tick(MIG, 1);
+    let work = |card: usize| tick.cards[card].vitals.utilization.known().unwrap();
+    assert!((work(1).percent.0 - 55.0).abs() < 1e-9);
+    assert_eq!(work(1).basis, Basis::Counters { covers: Duration::from_secs(5) });
+}
+
+#[test]
+fn trouble_looks_the_same() {
+    assert_same(TROUBLED);
+}
+
+/// A mean over the tick, not its last moment.
+#[test]
+fn work_is_averaged_over_the_tick() {
+    let text = "[[card]]\nutilization = { points = [[\"0s\", 50], [\"4s\", 0]] }";
+    let work = |second| tick(text, second).cards[0].vitals.utilization.known().unwrap().percent.0;
+    assert!((work(5) - 40.0).abs() < 1e-9);
+    assert!((work(9) - 0.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_driver_that_does_not_open() {
+    let text = "[[card]]\n[[fault]]\ncall = \"nvml*\"\ncode = \"DRIVER_NOT_LOADED\"\nto = \"10s\"";
+    let away = tick(text, 9);
+    assert_eq!(away.driver.unwrap_err(), probe::nvml::OpenError::DriverNotLoaded);
+    assert_eq!(away.cards[0].vitals.utilization, Reading::Unknown(Why::DriverGone));
+    assert!(tick(text, 10).driver.is_ok());
+}
+
+/// It may be asked about any time, in any order.
+#[test]
+fn time_may_go_back() {
+    let text = "[[card]]\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GiB\"\nend = \"1h\"";
+    let scenario = scenario::parse::from_str("pretend.toml", text).unwrap();
+    let mut pretend = Pretend::new(scenario, UnixMillis(0));
+    let mut holders = |hours: i64| {
+        let tick = pretend.tick(UnixMillis(hours * 3_600_000), Duration::from_secs(30));
+        tick.cards[0].holders.len()
+    };
+    assert_eq!([0, 1, 50, 0, -1].map(&mut holders), [1, 0, 0, 1, 0]);
+}
