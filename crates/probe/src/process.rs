@@ -85,7 +85,7 @@ impl Holders {
 /// What the host says of a pid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Presence {
-    Here(ProcessFacts),
+    Here(Arc<ProcessFacts>),
     /// The driver lists it, the host does not have it.
     Gone,
     /// It lives outside of our view: the pid is the host's and we are in a container.

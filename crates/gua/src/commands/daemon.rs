@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use probe::nvml::Wants;
 
@@ -19,6 +20,9 @@ use crate::store::{self, Identity, Keep, Run};
 
 /// What a history is made of; the rest is for looking at now.
 const WANTS: Wants = Wants { power: true, temperature: true, ..Wants::ESSENTIALS };
+
+/// Heat and power change slowly, and each costs a call a card.
+const SENSORS: Duration = Duration::from_secs(10);
 
 pub(super) fn run(machine: &Machine, typed: &cli::Daemon) -> Result<u8, Failure> {
     let places =
@@ -97,7 +101,7 @@ fn in_the_foreground(
         // Out of the session of whoever started us: its end must not be ours.
         leave_the_terminal().map_err(|error| cannot_start(&error))?;
     }
-    let sampler = Sampler::open(machine, WANTS)?;
+    let sampler = Sampler::open(machine, WANTS)?.with_sensors_every(SENSORS, WANTS);
     let place = service::prepare(places, existing(typed), &mut log)?;
     let held = Arc::new(take_pid_file(places)?);
     let run = Run {

@@ -191,7 +191,7 @@ mod tests {
                 memory: memory.map_or(Reading::Unknown(Why::NotTold), Reading::Known),
                 sm: Reading::Known(Percent(0.0)),
             },
-            process: Presence::Here(ProcessFacts {
+            process: Presence::Here(Arc::new(ProcessFacts {
                 pid,
                 parent: 1,
                 start_ticks: 7,
@@ -199,7 +199,7 @@ mod tests {
                 program: "python".into(),
                 uid: Reading::Known(1000),
                 user: Reading::Known(Some(user.into())),
-            }),
+            })),
             command: Reading::Unknown(Why::NotAsked),
         }
     }

@@ -461,6 +461,7 @@ fn joules(millijoules: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     fn shown(process: process::Presence, command: Reading<Vec<String>>) -> serde_json::Value {
         let memory = Reading::Known(Bytes(1));
@@ -472,7 +473,7 @@ mod tests {
     }
 
     fn nameless(uid: Reading<u32>) -> process::Presence {
-        process::Presence::Here(ProcessFacts {
+        process::Presence::Here(Arc::new(ProcessFacts {
             pid: 7,
             parent: 1,
             start_ticks: 0,
@@ -480,7 +481,7 @@ mod tests {
             program: "x".into(),
             uid,
             user: uid.map(|_| None),
-        })
+        }))
     }
 
     #[test]

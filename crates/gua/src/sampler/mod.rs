@@ -6,7 +6,7 @@ mod pretend;
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use probe::card::{CardFacts, CardLook, Vitals};
 use probe::nvml::{DriverFacts, Look, OpenError, Prober, Wants};
@@ -52,6 +52,26 @@ pub struct Sampler {
     prober: Prober,
     host: Host,
     with_commands: bool,
+    sensors: Option<Pace>,
+}
+
+/// How often to read what changes slowly, and when that was last done.
+#[derive(Debug)]
+struct Pace {
+    wants: Wants,
+    every: Duration,
+    last: Option<Instant>,
+}
+
+impl Pace {
+    /// What to read now.
+    fn wants(&mut self) -> Wants {
+        if self.last.is_some_and(|last| last.elapsed() < self.every) {
+            return Wants { power: false, temperature: false, ..self.wants };
+        }
+        self.last = Some(Instant::now());
+        self.wants
+    }
 }
 
 impl Sampler {
@@ -62,13 +82,20 @@ impl Sampler {
     pub fn open(machine: &Machine, wants: Wants) -> Result<Self, OpenError> {
         let host = Host::new(machine.host_root.clone());
         let prober = Prober::open(machine.probe_options(wants))?;
-        Ok(Self { prober, host, with_commands: false })
+        Ok(Self { prober, host, with_commands: false, sensors: None })
     }
 
     /// Reads the arguments of each holder too. They may hold secrets.
     #[must_use]
     pub const fn with_commands(mut self, wanted: bool) -> Self {
         self.with_commands = wanted;
+        self
+    }
+
+    /// Reads power and temperature, as `wants` says, no more often than this.
+    #[must_use]
+    pub const fn with_sensors_every(mut self, every: Duration, wants: Wants) -> Self {
+        self.sensors = Some(Pace { wants, every, last: None });
         self
     }
 
@@ -79,6 +106,9 @@ impl Sampler {
 
     /// Reads everything once.
     pub fn tick(&mut self) -> Tick {
+        if let Some(pace) = &mut self.sensors {
+            self.prober.want(pace.wants());
+        }
         let look = self.prober.look();
         self.tick_of(look)
     }

@@ -247,7 +247,7 @@ fn presence(process: &Process, origin: UnixMillis) -> Presence {
         return Presence::Gone;
     }
     let started = origin.0.saturating_add(process.begin.as_micros() / 1000);
-    Presence::Here(ProcessFacts {
+    Presence::Here(Arc::new(ProcessFacts {
         pid: process.pid,
         parent: process.owner.parent,
         start_ticks: u64::try_from(started / 10).unwrap_or(0),
@@ -255,7 +255,7 @@ fn presence(process: &Process, origin: UnixMillis) -> Presence {
         program: process.owner.program.as_str().into(),
         uid: Reading::Known(process.owner.uid),
         user: Reading::Known(process.owner.user.as_deref().map(Into::into)),
-    })
+    }))
 }
 
 fn reading<T>(read: Result<T, Why>) -> Reading<T> {

@@ -148,7 +148,7 @@ fn vitals(doing: &Doing, holders: &[HolderTick]) -> Vitals {
 
 fn holder(pid: u32, user: Option<&str>, uid: Option<u32>, mib: u64) -> HolderTick {
     let here = |uid| {
-        Presence::Here(ProcessFacts {
+        Presence::Here(Arc::new(ProcessFacts {
             pid,
             parent: 1,
             start_ticks: 7,
@@ -156,7 +156,7 @@ fn holder(pid: u32, user: Option<&str>, uid: Option<u32>, mib: u64) -> HolderTic
             program: "python".into(),
             uid: Reading::Known(uid),
             user: Reading::Known(user.map(Into::into)),
-        })
+        }))
     };
     HolderTick {
         holder: Holder {

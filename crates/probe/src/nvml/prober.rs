@@ -11,7 +11,7 @@ use super::bench::{Bench, Outcome, Task};
 use super::error::OpenError;
 use super::library::{self, DriverFacts, Opened};
 use super::options::{Options, Patience};
-use super::unit::{self, Unit};
+use super::unit::{self, Unit, Wants};
 use crate::card::{CardFacts, CardLook};
 use crate::reading::Why;
 
@@ -71,6 +71,11 @@ impl Prober {
         let (_, units) = prober.opened(prober.options.patience.open)?;
         prober.put_back(units);
         Ok(prober)
+    }
+
+    /// What to read from the next look on.
+    pub const fn want(&mut self, wants: Wants) {
+        self.options.wants = wants;
     }
 
     /// The driver, while it is there.

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{Timespec, epoll};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open, test_kill_process};
@@ -32,12 +32,14 @@ pub struct Host {
     boot_seconds: Option<i64>,
     names: Option<HashMap<u32, Arc<str>>>,
     known: HashMap<u32, Known>,
+    /// Tells of the held processes that have ended; made when the first one is held.
+    endings: Option<OwnedFd>,
 }
 
 /// A process that was read before, and what tells whether it is still the same.
 #[derive(Debug)]
 struct Known {
-    facts: ProcessFacts,
+    facts: Arc<ProcessFacts>,
     hold: Hold,
 }
 
@@ -46,7 +48,7 @@ struct Known {
 enum Hold {
     /// A handle, where the pid is one of our own kernel's. All of them are asked at once, in
     /// [`Host::keep_only`].
-    Handle(OwnedFd),
+    Handle { _open: OwnedFd },
     /// Its folder: the kernel never shows another process in it. Asked one by one.
     Folder(OwnedFd, Stamp),
 }
@@ -62,7 +64,7 @@ struct Stamp {
 impl Hold {
     fn is_still_there(&self) -> bool {
         match self {
-            Self::Handle(_) => true,
+            Self::Handle { .. } => true,
             Self::Folder(folder, stamp) => Stamp::of(folder) == Some(*stamp),
         }
     }
@@ -93,7 +95,7 @@ impl Host {
             Some(root) => (root, View::Whole),
             None => seen_from_here(),
         };
-        Self { root, view, boot_seconds: None, names: None, known: HashMap::new() }
+        Self { root, view, boot_seconds: None, names: None, known: HashMap::new(), endings: None }
     }
 
     /// Where the host's files begin.
@@ -120,7 +122,7 @@ impl Host {
     /// included.
     pub fn process(&mut self, pid: u32) -> Presence {
         if let Some(known) = self.known.get(&pid).filter(|known| known.hold.is_still_there()) {
-            return Presence::Here(known.facts.clone());
+            return Presence::Here(Arc::clone(&known.facts));
         }
         self.known.remove(&pid);
         if self.view == View::Partial {
@@ -138,27 +140,38 @@ impl Host {
             Err(error) => return self.absent(pid, &error),
         };
         let Some(stat) = stat else { return Presence::Hidden(Why::Garbled) };
-        let facts = self.facts(pid, &stat);
+        let facts = Arc::new(self.facts(pid, &stat));
         if let Some(hold) = held {
-            self.known.insert(pid, Known { facts: facts.clone(), hold });
+            self.known.insert(pid, Known { facts: Arc::clone(&facts), hold });
         }
         Presence::Here(facts)
     }
 
     /// `None` where no more files can be opened: then it is read anew each time.
-    fn hold(&self, pid: u32) -> Option<Hold> {
-        if self.root == Path::new("/") {
-            let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
-            // An old kernel has no such handles.
-            if let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) {
-                return Some(Hold::Handle(handle));
-            }
+    fn hold(&mut self, pid: u32) -> Option<Hold> {
+        // An old kernel has no handles.
+        let handle = (self.root == Path::new("/")).then(|| self.handle(pid).ok()).flatten();
+        if let Some(handle) = handle {
+            return Some(Hold::Handle { _open: handle });
         }
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let path = self.root.join(format!("proc/{pid}"));
         let folder = rustix::fs::open(path, flags, Mode::empty()).ok()?;
         let stamp = Stamp::of(&folder)?;
         Some(Hold::Folder(folder, stamp))
+    }
+
+    /// A handle whose end we are told of, for as long as it is kept open.
+    fn handle(&mut self, pid: u32) -> Result<OwnedFd, Errno> {
+        let process = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
+        let handle = pidfd_open(process, PidfdFlags::empty())?;
+        let endings = match &self.endings {
+            Some(endings) => endings,
+            None => self.endings.insert(epoll::create(epoll::CreateFlags::CLOEXEC)?),
+        };
+        let data = epoll::EventData::new_u64(pid.into());
+        epoll::add(endings, &handle, data, epoll::EventFlags::IN)?;
+        Ok(handle)
     }
 
     /// The arguments of a process. They may hold secrets: show them when asked, keep them not.
@@ -172,32 +185,27 @@ impl Host {
     /// ended. To be called before each look at them.
     pub fn keep_only(&mut self, is_wanted: impl Fn(u32) -> bool) {
         self.known.retain(|pid, _| is_wanted(*pid));
-        let ended = self.ended();
-        self.known.retain(|pid, _| !ended.contains(pid));
+        for pid in self.ended() {
+            self.known.remove(&pid);
+        }
     }
 
-    /// Those of the held processes that have ended, in one question to the kernel.
+    /// Those of the held processes that have ended, in one question to the kernel. Where it
+    /// does not answer, none of them is sure to be there.
     fn ended(&self) -> Vec<u32> {
-        let held = || {
-            self.known.iter().filter_map(|(pid, known)| match &known.hold {
-                Hold::Handle(handle) => Some((*pid, handle)),
-                Hold::Folder(..) => None,
-            })
-        };
-        let mut asked: Vec<_> =
-            held().map(|(_, handle)| PollFd::new(handle, PollFlags::IN)).collect();
+        let Some(endings) = &self.endings else { return Vec::new() };
+        let mut ended = Vec::with_capacity(self.known.len());
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        if asked.is_empty() || poll(&mut asked, Some(&now)) == Ok(0) {
+        if ended.capacity() == 0 {
             return Vec::new();
         }
-        // Where the kernel would not say, none of them is sure to be there.
-        let has_ended = |asked: &PollFd<'_>| !asked.revents().is_empty();
-        let answered = asked.iter().any(has_ended);
-        held()
-            .zip(&asked)
-            .filter(|(_, asked)| !answered || has_ended(asked))
-            .map(|((pid, _), _)| pid)
-            .collect()
+        match epoll::wait(endings, rustix::buffer::spare_capacity(&mut ended), Some(&now)) {
+            Ok(_) => {
+                let pid = |event: &epoll::Event| u32::try_from(event.data.u64()).ok();
+                ended.iter().filter_map(pid).collect()
+            }
+            Err(_) => self.known.keys().copied().collect(),
+        }
     }
 
     fn facts(&mut self, pid: u32, stat: &stat::ProcessStat) -> ProcessFacts {
@@ -372,7 +380,7 @@ mod tests {
         write(dir.path(), "proc/70/status", "Uid:\t4242\t4242\t4242\t4242\n");
         let Presence::Here(facts) = host.process(70) else { panic!("not here") };
         assert_eq!((&*facts.program, facts.start_ticks), ("bash", 99_999));
-        assert_eq!((facts.uid, facts.user), (Reading::Known(4242), Reading::Known(None)));
+        assert_eq!((facts.uid, &facts.user), (Reading::Known(4242), &Reading::Known(None)));
     }
 
     #[test]
