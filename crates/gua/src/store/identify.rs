@@ -15,6 +15,10 @@ use super::APPLICATION_ID;
 /// How every SQLite database begins.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
+/// The bytes before the first page of a log. One whose writer was killed before that page
+/// holds nothing, and SQLite would wait ten seconds for the rest.
+const LOG_HEADER: u64 = 32;
+
 /// The tables that every version of the Python gua has made.
 const PYTHON_TABLES: [&str; 3] = ["host", "gpu_sample", "proc_sample"];
 
@@ -84,9 +88,9 @@ fn inside(path: &Path) -> rusqlite::Result<Identity> {
 /// keeps; a log without an index would need one made, so such a log is passed over.
 pub(super) fn uri(path: &Path) -> PathBuf {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let has = |suffix: &str| fs::metadata(beside(&path, suffix)).is_ok_and(|found| found.len() > 0);
-    let how =
-        if has("-wal") && has("-shm") { "mode=ro&readonly_shm=1" } else { "mode=ro&immutable=1" };
+    let length = |suffix: &str| fs::metadata(beside(&path, suffix)).map_or(0, |found| found.len());
+    let has_log = length("-wal") > LOG_HEADER && length("-shm") > 0;
+    let how = if has_log { "mode=ro&readonly_shm=1" } else { "mode=ro&immutable=1" };
     format!("file://{}?{how}", escaped(&path)).into()
 }
 
@@ -202,5 +206,27 @@ mod tests {
             assert!(listing(copy.path()) == before);
             let _ = fs::remove_file(copy.path().join("a.db-shm"));
         }
+    }
+
+    /// Found by killing recorders: it was taken for damaged, after ten seconds.
+    #[test]
+    fn a_log_whose_writer_died_before_its_first_page_holds_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let copy = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let writer = Connection::open(&path).unwrap();
+        writer.execute_batch(&format!("{OURS} PRAGMA journal_mode = wal;")).unwrap();
+        writer.execute_batch("CREATE TABLE t (x); PRAGMA wal_checkpoint(TRUNCATE);").unwrap();
+        writer.execute_batch("CREATE TABLE u (x);").unwrap();
+        for suffix in ["", "-wal", "-shm"] {
+            let name = format!("a.db{suffix}");
+            fs::copy(dir.path().join(&name), copy.path().join(&name)).unwrap();
+        }
+        let log = File::options().write(true).open(copy.path().join("a.db-wal")).unwrap();
+        log.set_len(LOG_HEADER).unwrap();
+        let index = File::options().write(true).open(copy.path().join("a.db-shm")).unwrap();
+        index.set_len(0).unwrap();
+        index.set_len(32 * 1024).unwrap();
+        assert!(matches!(identify(&copy.path().join("a.db")), Identity::Ours { .. }));
     }
 }
