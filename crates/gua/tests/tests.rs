@@ -20,6 +20,8 @@ mod edges;
 mod failing;
 /// The commands shown in the README.
 mod readme;
+/// `gua daemon`, `gua status`, `gua stop`: the recorder, whatever happens to it.
+mod recorder;
 /// `gua report`: what the cards did over a time.
 mod report;
 /// `gua stat`: one line a card, then who holds it.
