@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::APPLICATION_ID;
 
@@ -67,10 +67,27 @@ fn begins_like_sqlite(path: &Path) -> io::Result<bool> {
 }
 
 fn inside(path: &Path) -> rusqlite::Result<Identity> {
+    let seen = look(&uri(path));
+    if seen.as_ref().is_err_and(is_of_the_log) {
+        // Somebody puts the log in order right now. The mark is in the file as well.
+        return look(&without_log(path));
+    }
+    seen
+}
+
+/// Not the file is in the way, but what others do with its log.
+fn is_of_the_log(error: &rusqlite::Error) -> bool {
+    use ErrorCode::{DatabaseBusy, DatabaseLocked, FileLockingProtocolFailed, ReadOnly};
+    let code = error.sqlite_error_code();
+    let of_log = [DatabaseBusy, DatabaseLocked, FileLockingProtocolFailed, ReadOnly];
+    code.is_some_and(|code| of_log.contains(&code))
+}
+
+fn look(uri: &Path) -> rusqlite::Result<Identity> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let database = Connection::open_with_flags(uri(path), flags)?;
+    let database = Connection::open_with_flags(uri, flags)?;
     let number = |pragma| database.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
     if number("application_id")?.cast_unsigned() == APPLICATION_ID {
         return Ok(Identity::Ours { schema_version: number("user_version")?.cast_unsigned() });
@@ -87,11 +104,18 @@ fn inside(path: &Path) -> rusqlite::Result<Identity> {
 /// still in the log of a database in use is read too, through the index that its writer
 /// keeps; a log without an index would need one made, so such a log is passed over.
 pub(super) fn uri(path: &Path) -> PathBuf {
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let length = |suffix: &str| fs::metadata(beside(&path, suffix)).map_or(0, |found| found.len());
-    let has_log = length("-wal") > LOG_HEADER && length("-shm") > 0;
-    let how = if has_log { "mode=ro&readonly_shm=1" } else { "mode=ro&immutable=1" };
-    format!("file://{}?{how}", escaped(&path)).into()
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let length = |suffix: &str| fs::metadata(beside(&real, suffix)).map_or(0, |found| found.len());
+    if length("-wal") > LOG_HEADER && length("-shm") > 0 {
+        return format!("file://{}?mode=ro&readonly_shm=1", escaped(&real)).into();
+    }
+    without_log(path)
+}
+
+/// The address of the file alone.
+fn without_log(path: &Path) -> PathBuf {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    format!("file://{}?mode=ro&immutable=1", escaped(&real)).into()
 }
 
 /// The file whose name is this one's and a suffix.

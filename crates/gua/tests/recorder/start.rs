@@ -197,3 +197,21 @@ fn a_link_that_leads_nowhere_yet_is_followed() {
     assert!(link.is_symlink());
     recorder.end();
 }
+
+/// Somebody else may be at it just then; for longer than a moment it is told.
+#[test]
+fn a_database_that_is_locked_is_waited_for() {
+    let machine = Machine::new(TWO_CARDS);
+    Recorder::start(&machine).end();
+    let path = at_home(&machine, "gua.db");
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let told = machine.gua(&["daemon", "--foreground"]);
+    assert_eq!((told.code, told.stdout.as_str()), (Some(1), ""), "{told:?}");
+    assert!(told.stderr.contains("another program has it locked\n     Try again"), "{told:?}");
+    let recorder = Recorder::spawn(&machine, &["--interval", "1h"], |_| ());
+    until("it notices", || recorder.said().matches("cannot store: another").count() == 1);
+    other.execute_batch("ROLLBACK").unwrap();
+    until("it begins", || number(&path, "SELECT count(*) FROM run") == 2);
+    recorder.end();
+}
