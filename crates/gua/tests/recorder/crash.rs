@@ -1,7 +1,9 @@
 //! It is killed at any moment, again and again: that costs a tick at most, and never the file.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -29,6 +31,8 @@ fn kill_once(machine: &Machine, run: i64) -> i64 {
     let mut recorder = Recorder::spawn(machine, &["--interval", "100ms"], |_| ());
     let ticks = format!("SELECT count(*) FROM tick WHERE run = {run}");
     super::until("its first tick is stored", || {
+        let ended = recorder.child.try_wait().unwrap();
+        assert!(ended.is_none(), "run {run}: {ended:?}: {}", recorder.said());
         super::ask::<i64>(&recorder.database, &ticks).is_ok_and(|ticks| ticks > 0)
     });
     let moment = some(250);
@@ -55,11 +59,32 @@ fn is_whole(path: &Path, run: i64) {
     assert_eq!(number(path, settled), run - 1);
 }
 
+/// Somebody opens the database again and again: whoever comes first after a kill has to put
+/// its log in order.
+fn while_others_read<T>(path: &Path, work: impl FnOnce() -> T) -> T {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                // Before the first start there is none.
+                let _ = super::ask::<i64>(path, "SELECT count(*) FROM run");
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        // Also when it falls over: the other one must not go on for ever.
+        let worked = panic::catch_unwind(AssertUnwindSafe(work));
+        done.store(true, Ordering::Relaxed);
+        worked.unwrap_or_else(|fell| panic::resume_unwind(fell))
+    })
+}
+
 #[test]
 fn two_hundred_kills_cost_a_tick_each_at_most() {
     let lane = || {
         let machine = Machine::new(TWO_CARDS);
-        let lost: Vec<i64> = (1..=KILLS / LANES).map(|run| kill_once(&machine, run)).collect();
+        let lost: Vec<i64> = while_others_read(&at_home(&machine, "gua.db"), || {
+            (1..=KILLS / LANES).map(|run| kill_once(&machine, run)).collect()
+        });
         // One last time, as if nothing had happened.
         let mut recorder = Recorder::start(&machine);
         recorder.goes_on();

@@ -145,8 +145,8 @@ struct ReadOnly(PathBuf);
 impl ReadOnly {
     fn mount(folder: &Path) -> Option<Self> {
         let mount = |args: &[&str]| {
-            let status = Command::new("mount").args(args).arg(folder).status();
-            status.is_ok_and(|status| status.success()).then_some(())
+            let mounted = Command::new("mount").args(args).arg(folder).output();
+            mounted.is_ok_and(|mounted| mounted.status.success()).then_some(())
         };
         let folder_name = folder.to_str().unwrap();
         mount(&["--bind", folder_name])?;
