@@ -26,6 +26,8 @@ mod law;
 mod pretend;
 /// The commands shown in the README.
 mod readme;
+/// `gua daemon`, `gua status`, `gua stop`: the recorder, whatever happens to it.
+mod recorder;
 /// `gua report`: what the cards did over a time.
 mod report;
 /// `gua stat`: one line a card, then who holds it.

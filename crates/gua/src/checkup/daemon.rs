@@ -25,7 +25,7 @@ pub(super) fn facts(recorder: &Recorder) -> DaemonFacts {
     let (path, running, pid) = match recorder {
         Recorder::Homeless => (None, None, None),
         Recorder::At(path, found) => match found {
-            Found::None | Found::Garbled => (Some(path), Some(false), None),
+            Found::None | Found::Empty | Found::Garbled => (Some(path), Some(false), None),
             Found::Unreadable(_) => (Some(path), None, None),
             Found::Process(file, Process::Recorder) => (Some(path), Some(true), Some(file.pid)),
             Found::Process(file, Process::Hidden) => (Some(path), None, Some(file.pid)),
@@ -54,7 +54,7 @@ pub(super) fn judge(recorder: &Recorder) -> Finding {
             finding(Verdict::Warning, format!("{} cannot be read: {error}", path.display()))
                 .next("Check who owns it; a recorder may be running.")
         }
-        Found::Garbled => stale("it holds no process number".into()),
+        Found::Empty | Found::Garbled => stale("it holds no process number".into()),
         Found::Process(file, process) => {
             let pid = file.pid;
             match process {

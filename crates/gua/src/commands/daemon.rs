@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::failure::Failure;
 use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals};
 use crate::render::words;
 use crate::sampler::Sampler;
-use crate::service::{self, Existing, Found, Held, Places, Started};
+use crate::service::{self, Existing, Found, Held, Places, Process, Started};
 use crate::store::{self, Identity, Keep, Run};
 
 /// What a history is made of; the rest is for looking at now.
@@ -45,21 +46,41 @@ const fn existing(typed: &cli::Daemon) -> Existing {
 
 /// What there is to say when there is a recorder already.
 fn already_running(places: &Places) -> Result<Option<String>, Failure> {
-    let Found::Process(file, process) = service::find(&places.pid_file) else { return Ok(None) };
-    if !service::is_ours(&file, process) {
-        return Ok(None);
-    }
+    let (file, process) = match service::find(&places.pid_file) {
+        Found::None | Found::Empty => return Ok(None),
+        Found::Process(file, process) => (file, process),
+        Found::Garbled => return Err(cannot_take(places, "it is not a pid file")),
+        Found::Unreadable(error) => return Err(cannot_take(places, &error.to_string())),
+    };
     let pid = file.pid;
-    match &file.database {
-        Some(database) if *database != places.database => Err(Failure::Usage {
-            what: format!("a recorder (pid {pid}) already records into {}", database.display()),
-            next: "Stop it first, or name another --pid-file for a second one.".to_owned(),
-        }),
-        _ => Ok(Some(format!("gua is recording already, pid {pid}"))),
+    match (process, &file.database) {
+        (Process::Gone | Process::Other, _) => Ok(None),
+        (Process::Hidden, _) => {
+            Err(cannot_take(places, &format!("process {pid} of another user may be a recorder")))
+        }
+        (Process::Recorder, _) if file.start_ticks.is_none() => Err(cannot_take(
+            places,
+            &format!("process {pid} is a recorder of another gua, maybe the Python one"),
+        )),
+        (Process::Recorder, Some(database)) if !is_same(database, &places.database) => {
+            Err(Failure::Usage {
+                what: format!("a recorder (pid {pid}) already records into {}", database.display()),
+                next: "Stop it first, or name another --pid-file for a second one.".to_owned(),
+            })
+        }
+        (Process::Recorder, _) => Ok(Some(format!("gua is recording already, pid {pid}"))),
     }
 }
 
+/// Also when one of them leads there through a link.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    one == other || real(one) == real(other)
+}
+
 fn background(typed: &cli::Daemon, places: &Places) -> Result<u8, Failure> {
+    // Here somebody still hears why not.
+    to_log(places)?;
     if matches!(store::identify(&places.database), Identity::PythonGua) {
         println_or_quiet("gua takes over the history of the Python gua; its file is kept")?;
     }
@@ -74,6 +95,11 @@ fn background(typed: &cli::Daemon, places: &Places) -> Result<u8, Failure> {
             Ok(0)
         }
         Started::Failed { code, log } => {
+            // Another that was started at the same time may have been faster.
+            if let Ok(Some(running)) = already_running(places) {
+                println_or_quiet(&running)?;
+                return Ok(0);
+            }
             eprintln!("gua: the recorder did not start; the end of its log:\n{log}");
             Ok(code)
         }
@@ -95,15 +121,18 @@ fn in_the_foreground(
     typed: &cli::Daemon,
     places: &Places,
 ) -> Result<u8, Failure> {
-    let signals = Signals::catch().map_err(|error| cannot_start(&error))?;
     let mut log = log(typed, places)?;
     if typed.detached {
         // Out of the session of whoever started us: its end must not be ours.
         leave_the_terminal().map_err(|error| cannot_start(&error))?;
     }
     let sampler = Sampler::open(machine, WANTS)?.with_sensors_every(SENSORS, WANTS);
-    let place = service::prepare(places, existing(typed), &mut log)?;
+    // Before the database: of two that start at the same time the second then knows the first.
     let held = Arc::new(take_pid_file(places)?);
+    let place = service::prepare(places, existing(typed), &mut log)?;
+    // Not before: until then nobody would act on them, and a driver that does not answer is
+    // waited for. They end what has not begun.
+    let signals = Signals::catch().map_err(|error| cannot_start(&error))?;
     let run = Run {
         host: sampler.host().name().unwrap_or_else(|| "unknown".to_owned()),
         boot: recorder::boot_id(),
@@ -141,6 +170,10 @@ fn log(typed: &cli::Daemon, places: &Places) -> Result<Log, Failure> {
     if typed.log_file.is_none() {
         return Ok(Log::to_stderr());
     }
+    to_log(places)
+}
+
+fn to_log(places: &Places) -> Result<Log, Failure> {
     let opened = service::make_folder(&places.log_file);
     opened.and_then(|()| Log::to_file(&places.log_file)).map_err(|error| Failure::Usage {
         what: format!("cannot open the log {}: {error}", places.log_file.display()),
@@ -149,18 +182,19 @@ fn log(typed: &cli::Daemon, places: &Places) -> Result<Log, Failure> {
 }
 
 fn take_pid_file(places: &Places) -> Result<Held, Failure> {
-    let path = &places.pid_file;
-    let cannot = |error: io::Error| Failure::Failed {
-        what: match error.kind() {
-            io::ErrorKind::WouldBlock => {
-                format!("another recorder holds the pid file {}", path.display())
-            }
-            _ => format!("cannot write the pid file {}: {error}", path.display()),
-        },
-        next: "Name another one with --pid-file PATH.".to_owned(),
+    let cannot = |error: io::Error| match error.kind() {
+        io::ErrorKind::WouldBlock => cannot_take(places, "another recorder holds it"),
+        _ => cannot_take(places, &error.to_string()),
     };
-    service::make_folder(path).map_err(cannot)?;
-    Held::take(path, &places.database).map_err(cannot)
+    service::make_folder(&places.pid_file).map_err(cannot)?;
+    Held::take(&places.pid_file, &places.database).map_err(cannot)
+}
+
+fn cannot_take(places: &Places, why: &str) -> Failure {
+    Failure::Failed {
+        what: format!("cannot use the pid file {}: {why}", places.pid_file.display()),
+        next: "Name another one with --pid-file PATH.".to_owned(),
+    }
 }
 
 fn leave_the_terminal() -> io::Result<()> {

@@ -14,7 +14,7 @@ use crate::render::paint::Paint;
 use crate::render::{json, status as render};
 use crate::report::status::{self, Database, Process, Recorded, Recorder, Status};
 use crate::service::{self, Found, Places};
-use crate::store::{History, StoreError};
+use crate::store::{History, RecorderLock, StoreError};
 
 pub(super) fn run(typed: &cli::Status) -> Result<u8, Failure> {
     let places = Places::new(typed.db.as_deref(), typed.pid_file.as_deref(), None)?;
@@ -28,8 +28,13 @@ pub(super) fn run(typed: &cli::Status) -> Result<u8, Failure> {
 }
 
 fn look(places: &Places, is_named: bool) -> Status {
-    let (process, of_recorder) = process(&places.pid_file);
+    let (named, of_recorder) = process(&places.pid_file);
     let path = of_recorder.filter(|_| !is_named).unwrap_or_else(|| places.database.clone());
+    let process = match named {
+        // A recorder with a pid file elsewhere.
+        Process::None if RecorderLock::is_taken(&path) => Process::Unnamed,
+        _ => named,
+    };
     let now = UnixMillis::from(SystemTime::now());
     let recorded = recorded(&path, now).map_err(|error| error.to_string());
     let size_bytes = size(&path);
@@ -44,11 +49,10 @@ fn process(pid_file: &Path) -> (Process, Option<std::path::PathBuf>) {
             (Process::Here(file.pid), file.database)
         }
         Found::Process(file, service::Process::Hidden) => {
-            (Process::Unsure(file.pid), file.database)
+            (Process::Unsure(Some(file.pid)), file.database)
         }
-        Found::None | Found::Garbled | Found::Unreadable(_) | Found::Process(..) => {
-            (Process::None, None)
-        }
+        Found::Unreadable(_) => (Process::Unsure(None), None),
+        Found::None | Found::Empty | Found::Garbled | Found::Process(..) => (Process::None, None),
     }
 }
 

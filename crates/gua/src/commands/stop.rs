@@ -8,14 +8,19 @@ use crate::cli;
 use crate::failure::Failure;
 use crate::render::words;
 use crate::service::{self, Found, PidFile, Places, Process, Stopped};
-use crate::store::{Ending, History};
+use crate::store::{Ending, History, RecorderLock};
 
 pub(super) fn run(typed: &cli::Stop) -> Result<u8, Failure> {
-    let pid_file = Places::new(None, typed.pid_file.as_deref(), None)?.pid_file;
+    let Places { pid_file, database, .. } = Places::new(None, typed.pid_file.as_deref(), None)?;
     let (text, code) = match service::find(&pid_file) {
+        // Somebody may have taken its pid file away.
+        Found::None if typed.pid_file.is_none() && RecorderLock::is_taken(&database) => {
+            return Err(nameless(&pid_file, &database));
+        }
         Found::None => ("gua is not recording".to_owned(), 0),
         Found::Unreadable(error) => return Err(unreadable(&pid_file, &error)),
-        Found::Garbled => (cleared(&pid_file, "it held no process number")?, 0),
+        Found::Empty => (cleared(&pid_file, "it was empty")?, 0),
+        Found::Garbled => return Err(not_a_pid_file(&pid_file)),
         Found::Process(file, process) => stop(&pid_file, &file, process)?,
     };
     writeln!(io::stdout(), "{text}")?;
@@ -85,6 +90,26 @@ fn not_ours(pid: u32) -> Failure {
     Failure::Failed {
         what: format!("process {pid} is a recorder of another gua, maybe the Python one"),
         next: "Stop it with that program; it was left alone.".to_owned(),
+    }
+}
+
+fn nameless(pid_file: &Path, database: &Path) -> Failure {
+    Failure::Failed {
+        what: format!(
+            "a process has {} open for recording, but {} is not there to name it",
+            database.display(),
+            pid_file.display()
+        ),
+        next:
+            "Name its own with --pid-file PATH, or look for it: `pgrep -af 'gua (daemon|start)'`."
+                .to_owned(),
+    }
+}
+
+fn not_a_pid_file(path: &Path) -> Failure {
+    Failure::Failed {
+        what: format!("{} is not a pid file of gua; it was left alone", path.display()),
+        next: "Look at it, and remove it if nobody needs it.".to_owned(),
     }
 }
 

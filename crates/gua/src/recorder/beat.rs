@@ -19,6 +19,9 @@ use crate::store::{Ending, StoreError};
 /// How long a look that is under way may still take when the recorder is told to end.
 const LAST_LOOK: Duration = Duration::from_millis(400);
 
+/// For how long the first tick is tried to be stored in a database that is locked.
+const FIRST_TICK: Duration = Duration::from_secs(5);
+
 /// A recorder at work.
 #[derive(Debug)]
 pub struct Beat {
@@ -93,7 +96,11 @@ impl Beat {
                 self.schedule.drained(Instant::now());
                 continue;
             }
-            match (self.tick(&mut source), ready.take()) {
+            let ticked = match &ready {
+                Some(_) => self.first_tick(&mut source),
+                None => self.tick(&mut source),
+            };
+            match (ticked, ready.take()) {
                 (Ok(()), Some(ready)) => {
                     tell_the_manager(NotifyState::Ready);
                     ready();
@@ -128,6 +135,18 @@ impl Beat {
             let most = self.watchdog.map_or(left, |watchdog| left.min(watchdog / 3));
             let waited = self.shared.changed.wait_timeout(state, most);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Another program may be at the database just then. That is no reason not to start.
+    fn first_tick(&mut self, source: &mut impl Source) -> Result<(), StoreError> {
+        let deadline = Instant::now() + FIRST_TICK;
+        loop {
+            let ticked = self.tick(source);
+            let is_over = Instant::now() > deadline || self.shared.lock().told_to_end;
+            if is_over || !matches!(ticked, Err(StoreError::Locked)) {
+                return ticked;
+            }
         }
     }
 

@@ -144,7 +144,8 @@ impl Recording {
             self.looked_at_file = Some(Instant::now());
             return Ok(());
         }
-        self.writer = None;
+        // Where the old one cannot be written to either, its last ticks are lost with it.
+        let _ = self.writer.take().map(Writer::end_elsewhere);
         let path = self.place.path.clone();
         if matches!(store::identify(&path), store::Identity::Missing) {
             store::create(&path)?;

@@ -3,7 +3,7 @@
 use std::io;
 use std::thread;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals as Iterator;
 
 /// What a signal means to a recorder.
@@ -23,14 +23,19 @@ impl Signals {
     /// # Errors
     /// When the host does not let us.
     pub fn catch() -> io::Result<Self> {
-        Ok(Self(Iterator::new([SIGTERM, SIGINT, SIGHUP])?))
+        Ok(Self(Iterator::new([SIGTERM, SIGINT, SIGHUP, SIGXFSZ])?))
     }
 
     /// Tells of each on a thread of its own.
     pub(super) fn listen(mut self, tell: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
         thread::Builder::new().name("signals".into()).spawn(move || {
             for signal in self.0.forever() {
-                tell(if signal == SIGHUP { Signal::ReopenLog } else { Signal::Stop });
+                match signal {
+                    SIGHUP => tell(Signal::ReopenLog),
+                    // A file that may not grow: caught, so that the write fails instead.
+                    SIGXFSZ => {}
+                    _ => tell(Signal::Stop),
+                }
             }
         })?;
         Ok(())

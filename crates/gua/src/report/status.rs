@@ -63,7 +63,9 @@ pub struct Told {
 pub enum Process {
     Here(u32),
     None,
-    Unsure(u32),
+    /// One that nothing names has the database's lock.
+    Unnamed,
+    Unsure(Option<u32>),
 }
 
 /// What the history says.
@@ -116,13 +118,14 @@ pub fn status(
     let last_tick = recorded.as_ref().and_then(|recorded| recorded.last_tick);
     let age = last_tick.map(|at| now.0.saturating_sub(at.0));
     let interval = run.as_ref().and_then(|run| run.interval_millis);
-    let is_running = matches!(process, Process::Here(_));
+    let is_running = matches!(process, Process::Here(_) | Process::Unnamed);
     Status {
         schema: "gua.status/1",
         state: state(process, age, interval),
         pid: match process {
-            Process::Here(pid) | Process::Unsure(pid) => Some(pid),
-            Process::None => None,
+            Process::Here(pid) => Some(pid),
+            Process::Unsure(pid) => pid,
+            Process::None | Process::Unnamed => None,
         },
         pid_file,
         doubt,
@@ -138,15 +141,17 @@ pub fn status(
 }
 
 fn state(process: Process, age: Option<i64>, interval: Option<i64>) -> Recorder {
+    let is_late = match (age, interval) {
+        (Some(age), Some(interval)) => age > MISSING_TICKS * interval + DRIVER_MILLIS,
+        _ => false,
+    };
     match process {
         Process::None => Recorder::NotRunning,
+        Process::Here(_) if is_late => Recorder::Stalled,
+        // The lock may also be had by somebody who takes out what is too old.
+        Process::Unnamed if is_late => Recorder::Unsure,
+        Process::Here(_) | Process::Unnamed => Recorder::Recording,
         Process::Unsure(_) => Recorder::Unsure,
-        Process::Here(_) => match (age, interval) {
-            (Some(age), Some(interval)) if age > MISSING_TICKS * interval + DRIVER_MILLIS => {
-                Recorder::Stalled
-            }
-            _ => Recorder::Recording,
-        },
     }
 }
 
@@ -175,6 +180,8 @@ mod tests {
         assert_eq!(of(105_001), Recorder::Stalled);
         assert_eq!(state(Process::Here(7), None, None), Recorder::Recording);
         assert_eq!(state(Process::None, Some(0), Some(30_000)), Recorder::NotRunning);
-        assert_eq!(state(Process::Unsure(7), Some(0), Some(1)), Recorder::Unsure);
+        assert_eq!(state(Process::Unsure(None), Some(0), Some(1)), Recorder::Unsure);
+        assert_eq!(state(Process::Unnamed, Some(0), Some(1)), Recorder::Recording);
+        assert_eq!(state(Process::Unnamed, Some(105_001), Some(30_000)), Recorder::Unsure);
     }
 }

@@ -1,11 +1,12 @@
 //! The database to record into: made, gone on with, or refused.
 
+use std::io;
 use std::path::Path;
 
 use super::places::Places;
 use crate::failure::Failure;
 use crate::recorder::{Log, Place};
-use crate::store::{self, Identity, RecorderLock, python};
+use crate::store::{self, Identity, RecorderLock, StoreError, python};
 
 /// Whether a database that was named may be gone on with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,9 +52,13 @@ pub fn prepare(places: &Places, existing: Existing, log: &mut Log) -> Result<Pla
     take(path, log).map_err(|error| error.failure(path))
 }
 
-fn take(path: &Path, log: &mut Log) -> Result<Place, store::StoreError> {
+fn take(path: &Path, log: &mut Log) -> Result<Place, StoreError> {
     match store::identify(path) {
-        Identity::Missing => store::create(path)?,
+        Identity::Missing => match store::create(path) {
+            // Another that starts at the same time was faster; the lock decides.
+            Err(StoreError::Io(error)) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made?,
+        },
         Identity::Empty => store::lay_out(path)?,
         Identity::PythonGua => {
             let taken = python::take_over(path, &mut |_| ())?;

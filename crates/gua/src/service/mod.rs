@@ -19,7 +19,7 @@ mod starter;
 mod stopper;
 
 pub use database::{Existing, check, prepare};
-pub use pid_file::{Found, Held, PidFile, find, is_ours};
+pub use pid_file::{Found, Held, PidFile, find};
 pub use places::Places;
 pub use process::{Process, is_recorder};
 pub use starter::{Started, make_folder, report_ready, start};

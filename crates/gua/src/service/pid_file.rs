@@ -27,7 +27,9 @@ pub struct PidFile {
 pub enum Found {
     None,
     Unreadable(io::Error),
-    /// It says nothing that makes sense.
+    /// Nothing is in it: whoever made it was killed, or the disk was full.
+    Empty,
+    /// It is something else than a pid file, maybe somebody's work.
     Garbled,
     Process(PidFile, Process),
 }
@@ -38,6 +40,7 @@ pub fn find(path: &Path) -> Found {
     match read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Found::None,
         Err(error) => Found::Unreadable(error),
+        Ok(bytes) if bytes.is_empty() => Found::Empty,
         Ok(bytes) => match parse(&bytes) {
             None => Found::Garbled,
             Some(file) => {
@@ -46,12 +49,6 @@ pub fn find(path: &Path) -> Found {
             }
         },
     }
-}
-
-/// Whether the process is the one that wrote the file: a recorder of ours.
-#[must_use]
-pub fn is_ours(file: &PidFile, process: Process) -> bool {
-    process == Process::Recorder && file.start_ticks.is_some()
 }
 
 /// A process that started at another time is another.
@@ -106,11 +103,13 @@ impl Held {
     /// Writes it, over one that nobody holds any more.
     ///
     /// # Errors
-    /// When another holds it ([`io::ErrorKind::WouldBlock`]), or it cannot be written.
+    /// When another holds it ([`io::ErrorKind::WouldBlock`]), it is another kind of file
+    /// ([`io::ErrorKind::InvalidData`]), or it cannot be written.
     pub fn take(path: &Path, database: &Path) -> io::Result<Self> {
-        let open = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).clone();
-        let file = open.open(path)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        let file = lock(path)?;
+        if matches!(find(path), Found::Garbled) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a pid file"));
+        }
         file.set_len(0)?;
         let pid = std::process::id();
         let ours =
@@ -121,11 +120,7 @@ impl Held {
 
     /// Takes it away. Somebody may have put another file in its place.
     pub fn remove(&self) {
-        let is_ours = match (self.file.metadata(), fs::metadata(&self.path)) {
-            (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
-            _ => false,
-        };
-        if is_ours {
+        if is_at(&self.file, &self.path) {
             // Left behind it is stale, which the next start clears.
             let _ = fs::remove_file(&self.path);
         }
@@ -135,6 +130,27 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         self.remove();
+    }
+}
+
+/// Whoever held it may take it away between opening and locking; then it is another file
+/// that has to be locked.
+fn lock(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600);
+    loop {
+        let file = options.open(path)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        if is_at(&file, path) {
+            return Ok(file);
+        }
+    }
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
+        _ => false,
     }
 }
 
@@ -166,8 +182,7 @@ mod tests {
         let pid = std::process::id();
         let file = |start_ticks| PidFile { pid, start_ticks, database: None };
         assert_eq!(process(&file(Some(1))), Process::Other);
-        assert!(!is_ours(&file(None), Process::Recorder), "nobody knows whose it is");
-        assert!(!is_ours(&file(Some(1)), Process::Other));
+        assert_eq!(process(&file(start_ticks(pid))), Process::Other, "a test is no recorder");
     }
 
     #[test]

@@ -49,7 +49,10 @@ pub(super) fn as_pid(pid: u32) -> Option<Pid> {
 pub fn is_recorder(arguments: &[String]) -> bool {
     let name = |argument: &String| {
         let name = argument.rsplit('/').next().unwrap_or(argument);
-        name == "gua" || name.starts_with("gua.") || name.replace('_', "-") == "gpu-usage-audit"
+        // With a version or a platform behind it, as it was downloaded.
+        name.strip_prefix("gua")
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '_']))
+            || name.replace('_', "-") == "gpu-usage-audit"
     };
     let Some(program) = arguments.iter().position(name) else {
         return false;
@@ -68,7 +71,9 @@ mod tests {
         assert!(is("/opt/bin/gua --nvml /x.so daemon --interval 30s"));
         assert!(is("/usr/bin/python3 /home/a/.local/bin/gua start"));
         assert!(is("python3 -m gpu_usage_audit daemon"));
+        assert!(is("./gua-0.1.0-x86_64-linux daemon"));
         assert!(!is("gua stat"));
+        assert!(!is("guard daemon"));
         assert!(!is("vim /home/gua/daemon"));
         assert!(!is("daemon gua"));
         assert!(!is(""));

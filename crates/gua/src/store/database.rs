@@ -1,39 +1,95 @@
 //! Making a database and opening one, after a look at what lies there.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::io::Errno;
 
 use super::error::StoreError;
-use super::identify::{Identity, identify, uri};
+use super::identify::{Identity, beside, identify, uri};
 use super::{APPLICATION_ID, SCHEMA_VERSION, codes};
 
-/// How long a write waits for another program's. Longer, and a recorder that was told to
-/// end would not do so at once.
-const PATIENCE: Duration = Duration::from_millis(400);
+/// How long a write waits for another program's. A recorder that is told to end may wait
+/// three times: for the tick it is at, for the last one, and for the end of its run.
+const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Pages that a writer keeps in memory, in KiB. What it needs is at the end of each table.
 const CACHE_KIB: i64 = 512;
 
-/// Makes an empty database that only its owner may read, and the folder for it.
+/// Makes an empty database that only its owner may read, and the folder for it. It is laid
+/// out beside its place and then moved there: one that is killed meanwhile must not leave
+/// half a database, which would be taken for somebody else's.
 ///
 /// # Errors
 /// When there is something at the path, or nothing can be made there.
 pub fn create(path: &Path) -> Result<(), StoreError> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+    let place = behind_links(path);
+    if let Some(folder) = place.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    let made = lay_out(path);
+    let making = beside(&place, &format!(".making-{}", std::process::id()));
+    let made = make(&making).and_then(|()| put(&making, &place));
     if made.is_err() {
-        // Half a database would be taken for somebody else's.
-        let _ = fs::remove_file(path);
+        let _ = fs::remove_file(&making);
     }
     made
+}
+
+/// Moves a database to its place, where nothing may be.
+fn put(made: &Path, place: &Path) -> Result<(), StoreError> {
+    // Of two that make one, the second must not take away the log of the first.
+    let folder = place.parent().and_then(|folder| File::open(folder).ok());
+    let _one_at_a_time = folder.filter(|it| flock(it, FlockOperation::LockExclusive).is_ok());
+    if place.exists() {
+        return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
+    }
+    // The log of a database that is gone would be read into the new one.
+    for suffix in ["-wal", "-shm"] {
+        remove_if_there(&beside(place, suffix))?;
+    }
+    move_new(made, place)
+}
+
+fn make(path: &Path) -> Result<(), StoreError> {
+    // Left by one that was killed and had our number.
+    remove_if_there(path)?;
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    lay_out(path)
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Where a link leads, also when nothing is there yet.
+fn behind_links(path: &Path) -> PathBuf {
+    let mut place = path.to_owned();
+    // As many as the host itself would follow.
+    for _ in 0..40 {
+        let Ok(target) = fs::read_link(&place) else { break };
+        place = place.parent().map_or_else(|| target.clone(), |folder| folder.join(&target));
+    }
+    place
+}
+
+/// Moves a file to where none may be.
+pub(super) fn move_new(from: &Path, to: &Path) -> Result<(), StoreError> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(()),
+        // Not every file system can promise it.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if !to.exists() => {
+            Ok(fs::rename(from, to)?)
+        }
+        Err(error) => Err(StoreError::Io(error.into())),
+    }
 }
 
 /// Lays out the tables in an empty file.
@@ -152,7 +208,8 @@ pub fn check_identity(path: &Path) -> Result<(), StoreError> {
         Identity::Empty => StoreError::NotOurs("it is an empty file"),
         Identity::PythonGua => StoreError::NotOurs("it is a database of the Python gua"),
         Identity::OtherSqlite => StoreError::NotOurs("it is a database of another program"),
-        Identity::Damaged(error) => StoreError::Damaged(error.to_string()),
+        // What is only locked or cannot be reached is not damaged.
+        Identity::Damaged(error) => StoreError::from(error),
         Identity::NotSqlite => StoreError::NotOurs("it is not a database"),
         Identity::Directory => StoreError::NotOurs("it is a folder"),
         Identity::NotAFile => StoreError::NotOurs("it is not a file"),

@@ -8,12 +8,16 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::APPLICATION_ID;
 
 /// How every SQLite database begins.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// The bytes before the first page of a log. One whose writer was killed before that page
+/// holds nothing, and SQLite would wait ten seconds for the rest.
+const LOG_HEADER: u64 = 32;
 
 /// The tables that every version of the Python gua has made.
 const PYTHON_TABLES: [&str; 3] = ["host", "gpu_sample", "proc_sample"];
@@ -63,10 +67,27 @@ fn begins_like_sqlite(path: &Path) -> io::Result<bool> {
 }
 
 fn inside(path: &Path) -> rusqlite::Result<Identity> {
+    let seen = look(&uri(path));
+    if seen.as_ref().is_err_and(is_of_the_log) {
+        // Somebody puts the log in order right now. The mark is in the file as well.
+        return look(&without_log(path));
+    }
+    seen
+}
+
+/// Not the file is in the way, but what others do with its log.
+fn is_of_the_log(error: &rusqlite::Error) -> bool {
+    use ErrorCode::{DatabaseBusy, DatabaseLocked, FileLockingProtocolFailed, ReadOnly};
+    let code = error.sqlite_error_code();
+    let of_log = [DatabaseBusy, DatabaseLocked, FileLockingProtocolFailed, ReadOnly];
+    code.is_some_and(|code| of_log.contains(&code))
+}
+
+fn look(uri: &Path) -> rusqlite::Result<Identity> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let database = Connection::open_with_flags(uri(path), flags)?;
+    let database = Connection::open_with_flags(uri, flags)?;
     let number = |pragma| database.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
     if number("application_id")?.cast_unsigned() == APPLICATION_ID {
         return Ok(Identity::Ours { schema_version: number("user_version")?.cast_unsigned() });
@@ -83,11 +104,18 @@ fn inside(path: &Path) -> rusqlite::Result<Identity> {
 /// still in the log of a database in use is read too, through the index that its writer
 /// keeps; a log without an index would need one made, so such a log is passed over.
 pub(super) fn uri(path: &Path) -> PathBuf {
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let has = |suffix: &str| fs::metadata(beside(&path, suffix)).is_ok_and(|found| found.len() > 0);
-    let how =
-        if has("-wal") && has("-shm") { "mode=ro&readonly_shm=1" } else { "mode=ro&immutable=1" };
-    format!("file://{}?{how}", escaped(&path)).into()
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let length = |suffix: &str| fs::metadata(beside(&real, suffix)).map_or(0, |found| found.len());
+    if length("-wal") > LOG_HEADER && length("-shm") > 0 {
+        return format!("file://{}?mode=ro&readonly_shm=1", escaped(&real)).into();
+    }
+    without_log(path)
+}
+
+/// The address of the file alone.
+fn without_log(path: &Path) -> PathBuf {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    format!("file://{}?mode=ro&immutable=1", escaped(&real)).into()
 }
 
 /// The file whose name is this one's and a suffix.
@@ -202,5 +230,27 @@ mod tests {
             assert!(listing(copy.path()) == before);
             let _ = fs::remove_file(copy.path().join("a.db-shm"));
         }
+    }
+
+    /// Found by killing recorders: it was taken for damaged, after ten seconds.
+    #[test]
+    fn a_log_whose_writer_died_before_its_first_page_holds_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let copy = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let writer = Connection::open(&path).unwrap();
+        writer.execute_batch(&format!("{OURS} PRAGMA journal_mode = wal;")).unwrap();
+        writer.execute_batch("CREATE TABLE t (x); PRAGMA wal_checkpoint(TRUNCATE);").unwrap();
+        writer.execute_batch("CREATE TABLE u (x);").unwrap();
+        for suffix in ["", "-wal", "-shm"] {
+            let name = format!("a.db{suffix}");
+            fs::copy(dir.path().join(&name), copy.path().join(&name)).unwrap();
+        }
+        let log = File::options().write(true).open(copy.path().join("a.db-wal")).unwrap();
+        log.set_len(LOG_HEADER).unwrap();
+        let index = File::options().write(true).open(copy.path().join("a.db-shm")).unwrap();
+        index.set_len(0).unwrap();
+        index.set_len(32 * 1024).unwrap();
+        assert!(matches!(identify(&copy.path().join("a.db")), Identity::Ours { .. }));
     }
 }

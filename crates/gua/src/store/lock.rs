@@ -3,10 +3,17 @@
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use super::error::StoreError;
+
+/// How often, and how far apart, it is tried for.
+const LOOKS: u32 = 5;
+const LOOK: Duration = Duration::from_millis(10);
 
 /// The right to record into a database, for as long as it is kept.
 ///
@@ -25,11 +32,24 @@ impl RecorderLock {
     /// [`StoreError::Recorded`] when somebody has it.
     pub fn take(path: &Path) -> Result<Self, StoreError> {
         let file = OpenOptions::new().read(true).open(path)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { file }),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(StoreError::Recorded),
-            Err(error) => Err(StoreError::Io(error.into())),
+        for attempt in 0.. {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                // Who only looks whether it is taken has it for a moment too.
+                Err(Errno::WOULDBLOCK) if attempt < LOOKS => thread::sleep(LOOK),
+                Err(Errno::WOULDBLOCK) => return Err(StoreError::Recorded),
+                Err(error) => return Err(StoreError::Io(error.into())),
+            }
         }
+        Ok(Self { file })
+    }
+
+    /// Whether somebody has it; not where that cannot be told. To be asked only while this
+    /// process has no connection to the database.
+    #[must_use]
+    pub fn is_taken(path: &Path) -> bool {
+        let Ok(file) = OpenOptions::new().read(true).open(path) else { return false };
+        flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
     }
 
     /// Whether the locked file is still the one at this path.

@@ -137,6 +137,16 @@ impl Writer {
         Ok(self.database)
     }
 
+    /// Ends the run in a file that is no longer at its path. SQLite does not write the log
+    /// into such a file by itself, and what is in it would be lost.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn end_elsewhere(self) -> Result<(), StoreError> {
+        let database = self.end(Ending::Stopped)?;
+        Ok(database.pragma_update(None, "wal_checkpoint", "TRUNCATE")?)
+    }
+
     /// Takes out what is too old, at most so many rows.
     ///
     /// # Errors

@@ -5,9 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use super::super::database::{check_identity, create, lay_out, open_to_write};
+use super::super::database::{check_identity, create, lay_out, move_new, open_to_write};
 use super::super::error::StoreError;
 use super::super::identify::{Identity, beside, identify};
 use super::super::lock::RecorderLock;
@@ -122,18 +121,5 @@ impl Drop for Leftover {
     fn drop(&mut self) {
         // What cannot be removed now is cleared by the next import.
         let _ = self.0.as_deref().map(remove);
-    }
-}
-
-/// Moves a file to where none may be.
-pub(super) fn move_new(from: &Path, to: &Path) -> Result<(), StoreError> {
-    use rustix::io::Errno;
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Ok(()) => Ok(()),
-        // Not every file system can promise it.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if !to.exists() => {
-            Ok(fs::rename(from, to)?)
-        }
-        Err(error) => Err(StoreError::Io(error.into())),
     }
 }
