@@ -92,6 +92,11 @@ def database_size(path):
     return path.stat().st_size
 
 
+def on_this_host(env):
+    """The holders are processes of this host, so both look at its own /proc."""
+    return {name: value for name, value in env.items() if name != "GUA_HOST_ROOT"}
+
+
 class Running:
     """A recorder that runs."""
 
@@ -107,7 +112,7 @@ class Running:
             self.process = subprocess.Popen(
                 [recorder.program, "daemon", "--foreground"]
                 + ["--db", self.database, "--interval", interval],
-                env={**env, "NVML_SIM_CALLS": str(self.calls)},
+                env={**on_this_host(env), "NVML_SIM_CALLS": str(self.calls)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

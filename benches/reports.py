@@ -63,7 +63,7 @@ def our_hours(database, since, env):
     """The GPU-hours of each state, from the report's JSON."""
     report = json.loads(ours("report", "--db", database, "--since", since, "--json", env=env))
     try:
-        return {state: report["headline"][f"{state}_gpu_hours"] for state in STATES}
+        return {state: report["states"][state]["gpu_hours"] for state in STATES}
     except KeyError as missing:
         raise NotMeasured(f"`gua report --json` has no {missing} where it is looked for") from None
 

@@ -28,7 +28,7 @@ fn the_commands_shown_run() {
             ["./test", ..] => assert!(project().join("test").is_file()),
             ["./try", args @ ..] => {
                 assert!(project().join("try").is_file());
-                let args = if args.is_empty() { &["stat"] } else { args };
+                let args = if args.is_empty() { &["demo", "--days", "7"] } else { args };
                 let run = machine.gua(args);
                 assert!(matches!(run.code, Some(0)), "{line}: {run:?}");
             }
@@ -43,11 +43,28 @@ fn the_commands_shown_run() {
     assert!(ran >= 2, "the README shows no commands");
 }
 
+/// The pictures of the README, in their order.
+fn pictures() -> Vec<String> {
+    let text = readme();
+    let blocks = text.split("```text\n").skip(1);
+    blocks.map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+}
+
+/// Every line of the report shown is one of the real one, in its order; `…` stands for some.
+#[test]
+fn the_report_shown_is_real() {
+    let args = ["demo", "--days", "7", "--at", "2026-11-15T20:00:00Z", "--width", "90"];
+    let real = run(crate::machine::program(&args)).stdout;
+    let mut left = real.lines();
+    for line in pictures()[0].lines().filter(|line| line.trim() != "…") {
+        assert!(left.any(|real| real == line), "not in the report, or not there: {line}");
+    }
+}
+
 /// Each card's line in the README's picture stands in the real output in the same way.
 #[test]
-fn the_output_shown_is_real() {
-    let text = readme();
-    let shown = text.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
+fn the_cards_shown_are_real() {
+    let shown = &pictures()[1];
     let real = Machine::bundled("lab.toml").gua(&["stat"]).stdout;
     let shape = |text: &str| -> Vec<String> {
         let without_figures = |line: &str| {
