@@ -58,6 +58,7 @@ fn three_cards() {
       bob           0.01    100.0 %            71.4 %
       unknown       0.01    100.0 %            71.4 %
       alice         0.01     50.0 %            28.6 %
+      a shared card counts in full for everybody who holds it
 
     §5 Time-of-day heatmap (UTC)
            00       03       06       09       12       15       18       21
@@ -73,7 +74,7 @@ fn three_cards() {
 
     Verdict
       Idle-held is 46.7 % of the observed card time, over the 20 % line: a matter of
-      allocation, not of too few cards. It rests on little: 0 minutes, 100.0 % of
+      allocation, not of too few cards. It rests on little: 30 seconds, 100.0 % of
       the window.
     ");
     insta::assert_snapshot!(run.stderr, @"

@@ -204,6 +204,7 @@ fn usage(path: &Path, window: Period) -> Usage {
         events: history.events(window).unwrap(),
         extent: history.extent().unwrap(),
         newest_tick: history.newest_tick().unwrap(),
+        is_recorded: false,
         now: window.to,
     })
 }

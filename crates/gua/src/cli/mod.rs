@@ -37,7 +37,10 @@ const STYLES: Styles = Styles::styled()
 /// Which GPUs work, which are held without being used, which are free, and by whom.
 #[derive(Debug, Parser)]
 #[command(name = "gua", version, styles = STYLES, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 done, 1 failed or not ready, 2 wrong usage or input.")]
+#[command(
+    after_help = "Exit codes: 0 done, 1 failed or not ready, 2 wrong usage or input; `gua status` 3 when not \
+                        recording."
+)]
 pub struct Gua {
     #[command(flatten)]
     pub machine: Machine,
@@ -89,7 +92,8 @@ pub enum Command {
     Status(Status),
     /// End the recorder in the background
     Stop(Stop),
-    /// Tell what the cards did over a time: worked, were held idle, stood free, and by whom
+    /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
+    /// held idle, stood free, and by whom
     Report(Report),
     /// Show each card's state on one line, and who holds it
     Stat(Stat),

@@ -17,7 +17,7 @@ use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals};
 use crate::render::words;
 use crate::sampler::Sampler;
 use crate::service::{self, Existing, Found, Held, Places, Process, Started};
-use crate::store::{self, Identity, Keep, Run};
+use crate::store::{self, Identity, Keep, RecorderLock, Run};
 
 /// What a history is made of; the rest is for looking at now.
 const WANTS: Wants = Wants { power: true, temperature: true, ..Wants::ESSENTIALS };
@@ -30,6 +30,13 @@ pub(super) fn run(machine: &Machine, typed: &cli::Daemon) -> Result<u8, Failure>
         Places::new(typed.db.as_deref(), typed.pid_file.as_deref(), typed.log_file.as_deref())?;
     if let Some(running) = already_running(&places)? {
         println_or_quiet(&running)?;
+        return Ok(0);
+    }
+    // Its pid file may have been taken away. Who names another one means another recorder.
+    let is_usual = !typed.foreground && typed.pid_file.is_none();
+    if is_usual && RecorderLock::is_taken(&places.database) {
+        let database = places.database.display();
+        println_or_quiet(&format!("gua is recording already into {database}"))?;
         return Ok(0);
     }
     service::check(&places, existing(typed))?;
@@ -89,8 +96,15 @@ fn background(typed: &cli::Daemon, places: &Places) -> Result<u8, Failure> {
         Started::Recording { pid } => {
             let every = words::interval(typed.interval);
             let database = places.database.display();
+            let report = match typed.db {
+                None => "gua report".to_owned(),
+                Some(_) => {
+                    let path = places.database.display().to_string();
+                    format!("gua report --db {}", words::shell_word(&path))
+                }
+            };
             println_or_quiet(&format!(
-                "gua records every {every} into {database}, pid {pid}; `gua report` shows it"
+                "gua records every {every} into {database}, pid {pid}; `{report}` shows it"
             ))?;
             Ok(0)
         }
@@ -143,7 +157,7 @@ fn in_the_foreground(
     };
     let every = words::interval(typed.interval);
     log.say(&format!("gua records every {every} into {}", places.database.display()));
-    let keep = Keep { samples: typed.keep_samples, spans: typed.keep_spans };
+    let keep = Keep::new(typed.keep_samples, typed.keep_spans);
     let recording = Recording::new(place, run, typed.interval, Thresholds::default(), keep);
     let left_behind = Arc::clone(&held);
     let give_up = move || {

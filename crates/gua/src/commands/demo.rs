@@ -37,8 +37,8 @@ pub(super) fn run(typed: &cli::Demo) -> Result<u8, Failure> {
     eprintln!("gua: {}", next_step(typed, &plan));
     let path = typed.db.as_deref().unwrap_or(Path::new(NO_FILE));
     let question = question(typed, plan.period());
-    let usage =
-        report::answer(&made.history, question, plan.end).map_err(|error| error.failure(path))?;
+    let usage = report::answer(&made.history, question, plan.end, false)
+        .map_err(|error| error.failure(path))?;
     let format = if typed.json { cli::Format::Json } else { cli::Format::Text };
     report::show(&usage, &view(typed, at), format)?;
     Ok(0)

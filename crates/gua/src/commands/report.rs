@@ -16,7 +16,7 @@ use crate::render::paint::Paint;
 use crate::render::usage::{self as render, View};
 use crate::render::{json, words};
 use crate::report::usage::{Facts, Question, Tally, Usage};
-use crate::store::{History, RunRow, StoreError};
+use crate::store::{History, RecorderLock, RunRow, StoreError};
 
 /// Lines wider than this are hard to follow.
 const WIDEST: usize = 100;
@@ -28,12 +28,14 @@ pub(super) fn run(typed: &cli::Report) -> Result<u8, Failure> {
     let window = Window::new(&typed.window, now)?;
     let path = history::path(typed.db.as_deref())?;
     let question = question(&window, typed);
+    // Before the database is opened, as the lock wants it.
+    let is_recorded = RecorderLock::is_taken(&path);
     let mut history = history::open(&path, question.window, detail(&question))?;
     if let Some(interval) = typed.interval {
         let millis = i64::try_from(interval.as_millis()).unwrap_or(i64::MAX);
         count_ticks_as(&mut history, millis);
     }
-    let usage = answer(&history, question, UnixMillis(now.as_millisecond()))
+    let usage = answer(&history, question, UnixMillis(now.as_millisecond()), is_recorded)
         .map_err(|error| error.failure(&path))?;
     let format = if typed.json { cli::Format::Json } else { typed.format };
     show(&usage, &view(&window, typed, &path, now), format)?;
@@ -73,6 +75,7 @@ pub(super) fn answer(
     history: &History,
     question: Question,
     now: UnixMillis,
+    is_recorded: bool,
 ) -> Result<Usage, StoreError> {
     let window = question.window;
     let detail = detail(&question);
@@ -91,6 +94,7 @@ pub(super) fn answer(
         events: history.events(window)?,
         extent: history.extent()?,
         newest_tick: history.newest_tick()?,
+        is_recorded,
         now,
     };
     Ok(tally.finish(&facts))

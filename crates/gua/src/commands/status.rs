@@ -18,7 +18,11 @@ use crate::store::{History, RecorderLock, StoreError};
 
 pub(super) fn run(typed: &cli::Status) -> Result<u8, Failure> {
     let places = Places::new(typed.db.as_deref(), typed.pid_file.as_deref(), None)?;
-    let status = look(&places, typed.db.is_some());
+    let mut status = look(&places, typed.db.is_some());
+    if status.state == Recorder::Stalled {
+        // What keeps it from storing cannot stand in the database.
+        status.last_log_line = last_line(&places.log_file);
+    }
     show(&status, typed)?;
     Ok(match status.state {
         Recorder::Recording => 0,
@@ -58,6 +62,11 @@ fn process(pid_file: &Path) -> (Process, Option<std::path::PathBuf>) {
 
 fn recorded(path: &Path, now: UnixMillis) -> Result<Recorded, StoreError> {
     Recorded::read(&History::open(path)?, now)
+}
+
+fn last_line(path: &Path) -> Option<String> {
+    let text = String::from_utf8_lossy(&fs::read(path).ok()?).into_owned();
+    text.lines().next_back().map(str::to_owned)
 }
 
 /// With the log that SQLite keeps beside it.

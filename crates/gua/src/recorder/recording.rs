@@ -42,6 +42,8 @@ pub struct Recording {
     /// Since when nothing could be stored, and why.
     storage: Option<(UnixMillis, String)>,
     pruning: Pruning,
+    /// How the last attempt to take out what is too old went, until that is told.
+    pruned: Result<(), StoreError>,
     /// The end of what was recorded before us.
     recorded_until: Option<UnixMillis>,
 }
@@ -66,6 +68,7 @@ impl Recording {
             untold: Vec::new(),
             storage: None,
             pruning: Pruning::new(keep),
+            pruned: Ok(()),
             recorded_until: None,
         }
     }
@@ -87,6 +90,9 @@ impl Recording {
         match self.store(&entry) {
             Ok(()) => {
                 self.recovered(&entry, log);
+                if let Err(error) = std::mem::replace(&mut self.pruned, Ok(())) {
+                    log.say(&format!("what is too old could not be taken out: {error}"));
+                }
                 Ok(())
             }
             Err(error) => {
@@ -124,7 +130,7 @@ impl Recording {
         self.untold.clear();
         self.stored = Some(entry.at);
         // The tick is stored already; what is too old can go the next time.
-        let _ = self.pruning.step(writer, entry.at, self.recorded_until);
+        self.pruned = self.pruning.step(writer, entry.at, self.recorded_until);
         Ok(())
     }
 

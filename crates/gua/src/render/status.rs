@@ -57,8 +57,11 @@ fn details(status: &Status) -> Vec<(&'static str, String)> {
     if let Some(trouble) = &status.last_trouble {
         details.push(("trouble", format!("{}: {}", moment(trouble.time), trouble.detail)));
     }
+    if let Some(line) = &status.last_log_line {
+        details.push(("log", line.clone()));
+    }
     if let Some(doubt) = &status.doubt {
-        details.push(("doubt", doubt.clone()));
+        details.push(("history", format!("not read: {doubt}")));
     }
     details
 }

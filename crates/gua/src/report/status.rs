@@ -30,6 +30,8 @@ pub struct Status {
     pub last_hour_coverage: Option<f64>,
     pub database: Option<Database>,
     pub last_trouble: Option<Told>,
+    /// The last line of its log, for a recorder that stores nothing.
+    pub last_log_line: Option<String>,
 }
 
 /// What a recorder does.
@@ -86,7 +88,7 @@ impl Recorded {
     pub fn read(history: &History, now: UnixMillis) -> Result<Self, StoreError> {
         let hour = Period::new(UnixMillis(now.0 - HOUR), now);
         let observed = history.observed(hour)?;
-        let observed: f64 = observed.iter().map(|span| span.period.seconds()).sum();
+        let observed = observed.iter().map(|span| span.period.seconds()).fold(0.0, |a, b| a + b);
         Ok(Self {
             run: history.newest_run().cloned(),
             last_tick: history.newest_tick()?,
@@ -137,6 +139,7 @@ pub fn status(
         last_hour_coverage: recorded.as_ref().map(|recorded| recorded.last_hour_coverage),
         database,
         last_trouble: recorded.and_then(|recorded| told(recorded.last_trouble?)),
+        last_log_line: None,
     }
 }
 

@@ -19,6 +19,8 @@ impl Process {
     #[must_use]
     pub fn of(pid: u32) -> Self {
         match fs::read(format!("/proc/{pid}/cmdline")) {
+            // Ended, but not yet taken note of by its parent.
+            Ok(bytes) if bytes.is_empty() => Self::Gone,
             Ok(bytes) if is_recorder(&cmdline::parse(&bytes)) => Self::Recorder,
             Ok(_) => Self::Other,
             Err(_) if is_alive(pid) => Self::Hidden,

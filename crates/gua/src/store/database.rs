@@ -206,7 +206,7 @@ pub fn check_identity(path: &Path) -> Result<(), StoreError> {
         }
         Identity::Missing => StoreError::Missing,
         Identity::Empty => StoreError::NotOurs("it is an empty file"),
-        Identity::PythonGua => StoreError::NotOurs("it is a database of the Python gua"),
+        Identity::PythonGua => StoreError::PythonGua,
         Identity::OtherSqlite => StoreError::NotOurs("it is a database of another program"),
         // What is only locked or cannot be reached is not damaged.
         Identity::Damaged(error) => StoreError::from(error),

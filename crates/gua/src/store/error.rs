@@ -24,6 +24,8 @@ pub enum StoreError {
     Newer { found: u32, known: u32 },
     #[error("{}", .0)]
     NotOurs(&'static str),
+    #[error("it is a database of the Python gua")]
+    PythonGua,
     #[error("a recorder already writes to it")]
     Recorded,
     #[error("there is none")]
@@ -98,6 +100,10 @@ impl StoreError {
                  one. `sqlite3 FILE .recover` may save what is in it."
             }
             Self::Newer { .. } => "Update this gua, or name another database with --db PATH.",
+            Self::PythonGua => {
+                "It was left as it is. `gua db import FILE` takes it over; `gua report --db FILE` \
+                 reads it as it is."
+            }
             Self::NotOurs(_) => "It was left as it is. Name another database with --db PATH.",
             Self::InUse { .. } => "Stop that process first.",
             Self::AlreadyOurs => "Use it with --db PATH.",

@@ -28,6 +28,14 @@ pub struct Keep {
     pub spans: Duration,
 }
 
+impl Keep {
+    /// Samples are held against spans, and so kept no longer than they are.
+    #[must_use]
+    pub fn new(samples: Duration, spans: Duration) -> Self {
+        Self { samples: samples.min(spans), spans }
+    }
+}
+
 impl Default for Keep {
     /// A month to judge anew by other thresholds, and a year with some of the one before
     /// to compare.

@@ -79,7 +79,7 @@ fn what_is_not_ours_is_left_as_it_is() {
     gua: cannot use the database [DIR]/theirs/broken.db: it is damaged: file is not a database
          It was left as it is. Restore a copy, or move it away: `gua daemon` begins a new one. `sqlite3 FILE .recover` may save what is in it.
     gua: cannot use the database [DIR]/theirs/python.db: it is a database of the Python gua
-         It was left as it is. Name another database with --db PATH.
+         It was left as it is. `gua db import FILE` takes it over; `gua report --db FILE` reads it as it is.
     gua: cannot use the database [DIR]/theirs: it is a folder
          It was left as it is. Name another database with --db PATH.
     gua: cannot use the database /dev/null: it is not a file

@@ -16,7 +16,7 @@ fn without_a_recorder_it_exits_with_three() {
     insta::assert_snapshot!(plain(&told.stdout, &machine), @"
     gua: not recording
       database   [DIR]/home/.gua/gua.db
-      doubt      there is none
+      history    not read: there is none
     ");
     assert!(!machine.home().join(".gua").exists(), "looking makes nothing");
 }

@@ -41,6 +41,7 @@ fn on_a_wide_screen() {
       bob           46.0    100.0 %            79.3 %
       unknown       46.0    100.0 %            79.3 %
       alice         32.0     37.5 %            20.7 %
+      a shared card counts in full for everybody who holds it
 
     §5 Time-of-day heatmap (UTC)
            00       03       06       09       12       15       18       21
@@ -94,6 +95,7 @@ fn on_a_narrower_screen() {
       bob           46.0    100.0 %            79.3 %
       unknown       46.0    100.0 %            79.3 %
       alice         32.0     37.5 %            20.7 %
+      a shared card counts in full for everybody who holds it
 
     §5 Time-of-day heatmap (UTC)
            00    03    06    09    12    15    18    21
@@ -149,6 +151,8 @@ fn on_the_narrowest_screen() {
       bob           46.0    100.0 %
       unknown       46.0    100.0 %
       alice         32.0     37.5 %
+      a shared card counts in full for
+      everybody who holds it
 
     §5 Time-of-day heatmap (UTC)
            00 03 06 09 12 15 18 21
@@ -424,6 +428,8 @@ fn as_markdown() {
     | bob | 46.0 | 100.0 % | 79.3 % |
     | unknown | 46.0 | 100.0 % | 79.3 % |
     | alice | 32.0 | 37.5 % | 20.7 % |
+
+    a shared card counts in full for everybody who holds it
 
     ## §5 Time-of-day heatmap (UTC)
 

@@ -11,8 +11,8 @@ use crate::failure::Failure;
 use crate::render::words::shell_word;
 use crate::render::{imported as render, json};
 use crate::report::imported::Import;
+use crate::store::StoreError;
 use crate::store::python::{self, Progress};
-use crate::store::{Identity, StoreError, identify};
 
 pub(super) fn run(typed: &cli::DbImport) -> Result<u8, Failure> {
     let target = history::path(typed.db.as_deref())?;
@@ -78,12 +78,10 @@ fn next_step(error: &StoreError, path: &Path, is_source: bool) -> Step {
             "Name a database of the Python gua, such as ~/.gua/gua.db of the account it ran as."
                 .to_owned(),
         ),
-        StoreError::NotOurs(_) if matches!(identify(path), Identity::PythonGua) => {
-            Step::OtherInput(format!(
-                "`gua db import {word} --db {word}` takes it over first; or name another place \
+        StoreError::PythonGua => Step::OtherInput(format!(
+            "`gua db import {word} --db {word}` takes it over first; or name another place \
                  with --db PATH."
-            ))
-        }
+        )),
         StoreError::NotOurs(_) | StoreError::Newer { .. } | StoreError::Missing => {
             Step::OtherInput("Name another database to import into with --db PATH.".to_owned())
         }

@@ -22,10 +22,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(super) fn run(typed: &DbPrune) -> Result<u8, Failure> {
     let path = history::path(typed.db.as_deref())?;
     let usual = Keep::default();
-    let keep = Keep {
-        samples: typed.keep_samples.unwrap_or(usual.samples),
-        spans: typed.keep_spans.unwrap_or(usual.spans),
-    };
+    let keep = Keep::new(
+        typed.keep_samples.unwrap_or(usual.samples),
+        typed.keep_spans.unwrap_or(usual.spans),
+    );
     let pruned = prune(&path, keep).map_err(|error| error.failure(&path))?;
     let mut out = io::stdout().lock();
     if typed.json {

@@ -1,4 +1,5 @@
 //! What goes wrong: cards that are lost, a driver that is replaced, a recorder that stops.
+//! Each of them once in any week.
 
 use probe::units::UnixMillis;
 use scenario::{Card, Fault, Moment, NvmlCode};
@@ -30,7 +31,7 @@ fn lost_card(day: Day, cards: &[Card]) -> Option<Fault> {
     let begin = dice.number(7 * HOUR, 20 * HOUR);
     let length = dice.number(50 * MINUTE, 70 * MINUTE);
     let place = usize::try_from(dice.number(0, 6)).ok()?;
-    let card = cards.get(place).filter(|_| day.number.rem_euclid(11) == 1)?;
+    let card = cards.get(place).filter(|_| day.number.rem_euclid(7) == 1)?;
     let (from, to) = (Moment::from_secs(begin), Moment::from_secs(begin + length));
     Some(Fault::answering("nvmlDeviceGet*", LOST, Some(vec![card.uuid.clone()]), from, to))
 }
@@ -40,7 +41,7 @@ fn replaced_driver(day: Day) -> Option<Fault> {
     let begin = Dice::of(day.number, "driver").number(6 * HOUR, 9 * HOUR);
     let (from, to) = (Moment::from_secs(begin), Moment::from_secs(begin + 10 * MINUTE));
     let fault = Fault::answering("nvml*", VERSION_MISMATCH, None, from, to);
-    (day.number.rem_euclid(16) == 3).then_some(fault)
+    (day.number.rem_euclid(7) == 3).then_some(fault)
 }
 
 /// When nobody recorded on a day, and why.
@@ -48,13 +49,13 @@ fn outage(day: Day) -> Option<(Period, Outage)> {
     let mut dice = Dice::of(day.number, "outage");
     let begin = dice.number(11 * HOUR, 16 * HOUR);
     let (length, outage) = match () {
-        () if day.number.rem_euclid(9) == 4 => {
+        () if day.number.rem_euclid(7) == 4 => {
             (dice.number(20 * MINUTE, 50 * MINUTE), Outage::Ended(Ending::Stopped))
         }
-        () if day.number.rem_euclid(14) == 8 => {
+        () if day.number.rem_euclid(7) == 6 => {
             (dice.number(HOUR, 3 * HOUR), Outage::Ended(Ending::Crashed))
         }
-        () if day.number.rem_euclid(20) == 15 => (dice.number(HOUR, 2 * HOUR), Outage::Asleep),
+        () if day.number.rem_euclid(7) == 2 => (dice.number(HOUR, 2 * HOUR), Outage::Asleep),
         () => return None,
     };
     let at = |seconds: i64| UnixMillis((day.start() + seconds) * 1000);

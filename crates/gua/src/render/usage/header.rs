@@ -86,6 +86,8 @@ fn words(reason: Reason) -> &'static str {
         Reason::Ended(Ending::ClockSetBack) => "the clock was set back",
         Reason::Ended(Ending::Failed) => "the recorder failed",
         Reason::Ended(Ending::Complete) | Reason::NotRecorded => "nobody recorded",
+        Reason::NotKept => "no longer kept",
+        Reason::Stalled => "the recorder stores nothing",
         Reason::NotYet => "not yet",
     }
 }
@@ -108,6 +110,9 @@ pub(super) fn nothing_here(usage: &Usage, tz: &jiff::tz::TimeZone) -> String {
         Some((from, to)) => format!(
             "Nothing was recorded in this window. There is data from {from} to {to} {zone}."
         ),
+        None if usage.gaps.iter().any(|gap| gap.reason == Reason::NotKept) => {
+            "What was recorded is no longer kept.".to_owned()
+        }
         None => "Nothing is recorded yet.".to_owned(),
     }
 }

@@ -7,8 +7,8 @@ use super::figures::{hours, mark, percent, who};
 use super::header;
 use super::heatmap::{DAYS, title, week};
 use super::sections::{
-    MOST_PEOPLE, NOT_JUDGED_AGAIN, amount, basis, called, capacity, judged_again, largest,
-    most_hours, of_all, place, shown,
+    MOST_PEOPLE, NOT_JUDGED_AGAIN, SHARED_CARDS, amount, basis, called, capacity, judged_again,
+    largest, most_hours, of_all, place, shown,
 };
 use crate::report::usage::Usage;
 
@@ -92,6 +92,7 @@ fn people(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
         ];
         row(out, &cells)?;
     }
+    writeln!(out, "\n{SHARED_CARDS}")?;
     match people.len().saturating_sub(MOST_PEOPLE) {
         0 => Ok(()),
         more => writeln!(out, "\nand {more} more; --json has all"),

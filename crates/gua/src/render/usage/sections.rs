@@ -151,6 +151,9 @@ pub(super) fn called(card: &Card) -> String {
     card.name.as_deref().map_or_else(|| "unknown".to_owned(), |name| safe(card_name(name)))
 }
 
+/// Why the shares of people may add up to more than all.
+pub(super) const SHARED_CARDS: &str = "a shared card counts in full for everybody who holds it";
+
 pub(super) fn people(page: &mut Page<'_>, usage: &Usage) {
     page.heading("§4 Top identities");
     let Some(people) = &usage.identities else {
@@ -178,6 +181,7 @@ pub(super) fn people(page: &mut Page<'_>, usage: &Usage) {
         rows.iter_mut().for_each(|row| row.truncate(3));
     }
     page.table(&aligns, &rows, 0);
+    page.text(INDENT, SHARED_CARDS, Ink::Quiet);
     let more = people.len().saturating_sub(MOST_PEOPLE);
     if more > 0 {
         page.text(INDENT, &format!("and {more} more; --json has all"), Ink::Quiet);

@@ -28,6 +28,8 @@ pub struct Facts {
     /// From the first to the last recorded moment.
     pub extent: Option<Period>,
     pub newest_tick: Option<UnixMillis>,
+    /// Whether a recorder has the database now.
+    pub is_recorded: bool,
     pub now: UnixMillis,
 }
 
@@ -47,12 +49,13 @@ impl Tally {
             events: &facts.events,
             extent: facts.extent,
             newest_tick: facts.newest_tick,
+            is_recorded: facts.is_recorded,
             now: facts.now,
         };
         Usage {
             schema: "gua.report/1",
             host: host(&facts.runs, window, facts.now),
-            window: told(&question, &observed, counted),
+            window: told(&question, counted),
             data: facts.extent.map(stretch),
             thresholds: lines(&question.thresholds),
             states: times.into(),
@@ -106,7 +109,7 @@ fn host(runs: &[RunRow], window: Period, now: UnixMillis) -> Option<Host> {
     Some(Host { name: run.host.clone(), driver_version: run.driver.clone() })
 }
 
-fn told(question: &Question, observed: &[Period], counted: i64) -> Window {
+fn told(question: &Question, counted: i64) -> Window {
     let Stretch { from, to } = stretch(question.window);
     Window {
         from,
@@ -114,7 +117,7 @@ fn told(question: &Question, observed: &[Period], counted: i64) -> Window {
         tz: question.tz_name.clone(),
         seconds: question.window.seconds(),
         observed_seconds: seconds(counted),
-        coverage: share(coverage::millis(observed), question.window.millis()),
+        coverage: share(counted.min(question.window.millis()), question.window.millis()),
     }
 }
 

@@ -29,6 +29,10 @@ pub enum Reason {
     Ended(Ending),
     /// There was no recorder, or it left no word.
     NotRecorded,
+    /// It was recorded once, and is older than what is kept.
+    NotKept,
+    /// The recorder lives, but has stored nothing since; it has not said why yet.
+    Stalled,
     /// It lies ahead, or the recorder's next tick will speak for it.
     NotYet,
 }
@@ -41,6 +45,8 @@ impl Reason {
             Self::Trouble(trouble) => trouble.slug(),
             Self::Ended(ending) => ending.slug(),
             Self::NotRecorded => "not_recorded",
+            Self::NotKept => "not_kept",
+            Self::Stalled => "stalled",
             Self::NotYet => "not_yet",
         }
     }
@@ -60,6 +66,8 @@ pub(super) struct Record<'a> {
     /// From the first recorded moment to the last.
     pub extent: Option<Period>,
     pub newest_tick: Option<UnixMillis>,
+    /// Whether a recorder has the database now.
+    pub is_recorded: bool,
     pub now: UnixMillis,
 }
 
@@ -144,7 +152,8 @@ impl Record<'_> {
             return Reason::Trouble(trouble);
         }
         if self.extent.is_none_or(|extent| at < extent.from) {
-            return Reason::NotRecorded;
+            let was_recorded = self.runs.iter().any(|run| run.started <= at);
+            return if was_recorded { Reason::NotKept } else { Reason::NotRecorded };
         }
         let ended = ends.iter().rev().find(|(ended, _)| *ended <= at);
         let began = self.runs.iter().filter(|run| run.started <= at).map(|run| run.started).max();
@@ -164,7 +173,11 @@ impl Record<'_> {
         {
             let interval = newest.interval_millis.unwrap_or(DEFAULT_INTERVAL_MILLIS);
             let is_due = self.now.0.saturating_sub(tick.0) <= interval.saturating_mul(3) / 2;
-            return if is_due { Reason::NotYet } else { Reason::Ended(Ending::Crashed) };
+            return match (is_due, self.is_recorded) {
+                (true, _) => Reason::NotYet,
+                (false, true) => Reason::Stalled,
+                (false, false) => Reason::Ended(Ending::Crashed),
+            };
         }
         // What happened at one moment explains all of the stretch that it touches.
         let touches = |period: &Period| missing.from <= period.to && period.from <= missing.to;

@@ -69,6 +69,7 @@ fn facts(observed: &[Period]) -> Facts {
         events: Vec::new(),
         extent: first.zip(last).map(|(from, to)| Period::new(from, to)),
         newest_tick: last,
+        is_recorded: false,
         now: period(20_000, 20_000).from,
     }
 }

@@ -88,11 +88,10 @@ fn sentence(idle_held: f64, unknown: f64, exceeded: Option<bool>) -> String {
 }
 
 fn doubt(basis: Basis) -> String {
-    let minutes = basis.seconds / 60.0;
-    let observed = if minutes < 120.0 {
-        format!("{minutes:.0} minutes")
-    } else {
-        format!("{:.0} hours", minutes / 60.0)
+    let observed = match basis.seconds {
+        seconds if seconds < 120.0 => format!("{seconds:.0} seconds"),
+        seconds if seconds < 7200.0 => format!("{:.0} minutes", seconds / 60.0),
+        seconds => format!("{:.0} hours", seconds / 3600.0),
     };
     let of_window = basis
         .coverage
