@@ -251,6 +251,18 @@ fn after_the_last_tick_the_next_is_due_or_the_recorder_dead() {
     assert_eq!(gaps(period(0, 30), &facts), [(20, 30, "not_yet")]);
     facts.now = period(25, 25).from;
     assert_eq!(gaps(period(0, 30), &facts), [(20, 25, "crashed"), (25, 30, "not_yet")]);
+    // One that still has the database was not killed.
+    facts.is_recorded = true;
+    assert_eq!(gaps(period(0, 30), &facts), [(20, 25, "stalled"), (25, 30, "not_yet")]);
+}
+
+#[test]
+fn what_was_pruned_was_recorded_once() {
+    let mut facts = facts(&[period(40, 60)]);
+    facts.runs = vec![run(1, 20, None)];
+    facts.now = period(60, 60).from;
+    let expected = [(0, 20, "not_recorded"), (20, 40, "not_kept")];
+    assert_eq!(gaps(period(0, 60), &facts), expected);
 }
 
 #[test]
