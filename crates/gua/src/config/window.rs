@@ -58,7 +58,9 @@ impl Window {
         if from >= until {
             return Err(Failure::Usage {
                 what: format!(
-                    "the time from {from} until {until} is none: it ends before it begins"
+                    "the time from {} until {} is none: it ends before it begins",
+                    to_the_second(from),
+                    to_the_second(until)
                 ),
                 next: "Name an earlier --from or a later --until; --until is now when left out."
                     .to_owned(),
@@ -66,6 +68,10 @@ impl Window {
         }
         Ok(Self { from, until, zone: zone.clone() })
     }
+}
+
+fn to_the_second(at: Timestamp) -> Timestamp {
+    at.round(jiff::Unit::Second).unwrap_or(at)
 }
 
 /// Back from a moment, at most to 1970: nobody can have recorded before.
