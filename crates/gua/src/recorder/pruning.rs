@@ -14,6 +14,9 @@ const LEAP: i64 = 24 * HOUR;
 /// For so long it has to stay there before it is believed.
 const PROBATION: i64 = 24 * HOUR;
 
+/// A start is busy enough, and nothing grows much in so short a time.
+const AFTER_START: i64 = HOUR / 6;
+
 /// Keeps a history from growing without end.
 #[derive(Debug)]
 pub(super) struct Pruning {
@@ -25,7 +28,7 @@ pub(super) struct Pruning {
 
 impl Pruning {
     pub const fn new(keep: Keep) -> Self {
-        Self { retention: Retention::new(keep), next: UnixMillis(i64::MIN), last: None }
+        Self { retention: Retention::new(keep), next: UnixMillis(i64::MAX), last: None }
     }
 
     /// After a tick at this time. `recorded_until` is the end of what was there before.
@@ -35,6 +38,9 @@ impl Pruning {
         now: UnixMillis,
         recorded_until: Option<UnixMillis>,
     ) -> Result<(), StoreError> {
+        if self.last.is_none() {
+            self.next = UnixMillis(now.0.saturating_add(AFTER_START));
+        }
         let before = self.last.replace(now).or(recorded_until);
         if before.is_some_and(|before| now.0.saturating_sub(before.0) > LEAP) {
             self.next = UnixMillis(now.0.saturating_add(PROBATION));

@@ -155,6 +155,16 @@ pub fn open_to_write(path: &Path) -> Result<Connection, StoreError> {
     Ok(database)
 }
 
+/// The same for who has time: it waits for others instead of giving up.
+///
+/// # Errors
+/// As [`open_to_write`].
+pub fn open_to_write_patiently(path: &Path) -> Result<Connection, StoreError> {
+    let database = open_to_write(path)?;
+    database.busy_timeout(Duration::from_secs(20))?;
+    Ok(database)
+}
+
 fn settle_in(database: &Connection) -> Result<(), StoreError> {
     database.busy_timeout(PATIENCE)?;
     // A crash of the machine may cost the last ticks, one of the program costs none.

@@ -42,7 +42,8 @@ mod writer;
 
 pub use check::{Check, Finding, SpanId, Table, check};
 pub use database::{
-    check_identity, create, in_memory, lay_out, open_to_read, open_to_write, temporary,
+    check_identity, create, in_memory, lay_out, open_to_read, open_to_write,
+    open_to_write_patiently, temporary,
 };
 pub use error::StoreError;
 pub use export::{Export, SampleRow, SpanKind, SpanRow};

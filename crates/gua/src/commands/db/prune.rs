@@ -45,7 +45,7 @@ fn prune(path: &Path, keep: Keep) -> Result<Pruned, StoreError> {
         Err(StoreError::Recorded) => None,
         Err(other) => return Err(other),
     };
-    let mut database = store::open_to_write(path)?;
+    let mut database = store::open_to_write_patiently(path)?;
     let mut retention = match lock {
         Some(_) => Retention::new(keep),
         None => Retention::beside_a_recorder(keep),
