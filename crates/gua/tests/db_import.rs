@@ -6,19 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::machine::{Run, program, run};
-
-/// Two ticks of a card that works, as the first version of the Python gua wrote them.
-const PYTHON_GUA: &str = "
-    CREATE TABLE host (hostname TEXT, env_kind TEXT, driver_version TEXT, first_seen TEXT,
-                       last_seen TEXT);
-    CREATE TABLE gpu_sample (ts TEXT, gpu_uuid TEXT, util_pct INTEGER);
-    CREATE TABLE proc_sample (ts TEXT, gpu_uuid TEXT, pid INTEGER, mem_used_mb INTEGER,
-                              loginuid_user TEXT);
-    INSERT INTO gpu_sample VALUES ('2026-11-15T20:00:00+00:00', 'GPU-1', 80);
-    INSERT INTO gpu_sample VALUES ('2026-11-15T20:00:30+00:00', 'GPU-1', 2);
-    INSERT INTO proc_sample VALUES ('2026-11-15T20:00:30+00:00', 'GPU-1', 7, 500, 'ann');
-";
+use crate::machine::{PYTHON_GUA, Run, program, run};
 
 /// A home with what the test puts there.
 struct Home(tempfile::TempDir);

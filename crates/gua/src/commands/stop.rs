@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::cli;
 use crate::failure::Failure;
+use crate::ledger::Period;
 use crate::render::words;
 use crate::service::{self, Found, PidFile, Places, Process, Stopped};
 use crate::store::{Ending, History, RecorderLock};
@@ -58,11 +59,21 @@ fn stop(pid_file: &Path, file: &PidFile, process: Process) -> Result<(String, u8
 
 /// How it ended, by what it wrote down last.
 fn ended(file: &PidFile, seconds: f64) -> String {
-    let run = file.database.as_deref().and_then(|path| History::open(path).ok());
-    let run = run.and_then(|history| history.newest_run().cloned());
+    let Some(database) = file.database.as_deref() else {
+        return format!("gua ended in {seconds:.1} s; its pid file did not name its database");
+    };
+    let run = match History::open(database) {
+        Ok(history) => history.newest_run().cloned(),
+        Err(error) => {
+            let path = database.display();
+            return format!(
+                "gua ended in {seconds:.1} s; how cannot be told, as {path} cannot be read: {error}"
+            );
+        }
+    };
     match run.map(|run| (run.started, run.ended, run.ending)) {
         Some((started, Some(ended), Some(Ending::Stopped))) => {
-            let recorded = words::duration(crate::ledger::Period::new(started, ended).seconds());
+            let recorded = words::duration(Period::new(started, ended).seconds());
             format!(
                 "gua stopped after {recorded} of recording; the last tick is stored ({seconds:.1} s)"
             )

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use super::{TWO_CARDS, as_nobody, doctor, json, machine, of, write_program};
-use crate::machine::{Machine, run};
+use crate::machine::{Machine, PYTHON_GUA, run};
 
 /// What a finding says, and whether the host is ready with it.
 fn database(machine: &Machine, args: &[&str]) -> (Value, Value, Option<i32>) {
@@ -72,16 +72,6 @@ fn our_own_database_is_known_and_a_newer_one_refused() {
     assert!(finding["detail"].as_str().unwrap().contains("a newer gua (layout 99"), "{finding}");
     assert_eq!(facts["schema_version"], 99);
 }
-
-/// The first layout of the Python gua; later ones only add to it.
-const PYTHON_GUA: &str = "
-    CREATE TABLE host (hostname TEXT, env_kind TEXT, driver_version TEXT, first_seen TEXT,
-                       last_seen TEXT);
-    CREATE TABLE gpu_sample (ts TEXT, gpu_uuid TEXT, util_pct INTEGER);
-    CREATE TABLE proc_sample (ts TEXT, gpu_uuid TEXT, pid INTEGER, mem_used_mb INTEGER,
-                              loginuid_user TEXT);
-    INSERT INTO gpu_sample VALUES ('2026-11-15T20:00:00+00:00', 'GPU-1', 80);
-";
 
 #[test]
 fn a_database_of_the_python_gua_is_welcome() {

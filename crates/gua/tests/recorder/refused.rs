@@ -10,18 +10,7 @@ use nvidia_ml::skip::skipped;
 use rusqlite::Connection;
 
 use super::{Recorder, TWO_CARDS, at_home, plain};
-use crate::machine::{Machine, program, run};
-
-/// Two ticks of a card that works, as the first version of the Python gua wrote them.
-pub(super) const PYTHON_GUA: &str = "
-    CREATE TABLE host (hostname TEXT, env_kind TEXT, driver_version TEXT, first_seen TEXT,
-                       last_seen TEXT);
-    CREATE TABLE gpu_sample (ts TEXT, gpu_uuid TEXT, util_pct INTEGER);
-    CREATE TABLE proc_sample (ts TEXT, gpu_uuid TEXT, pid INTEGER, mem_used_mb INTEGER,
-                              loginuid_user TEXT);
-    INSERT INTO gpu_sample VALUES ('2026-11-15T20:00:00+00:00', 'GPU-1', 80);
-    INSERT INTO gpu_sample VALUES ('2026-11-15T20:00:30+00:00', 'GPU-1', 2);
-";
+use crate::machine::{Machine, PYTHON_GUA, program, run};
 
 fn sqlite(path: &Path, sql: &str) {
     Connection::open(path).unwrap().execute_batch(sql).unwrap();

@@ -101,7 +101,7 @@ fn the_history_of_a_python_gua_at_home_is_taken_over() {
     let machine = Machine::new(TWO_CARDS);
     let path = at_home(&machine, "gua.db");
     fs::create_dir(path.parent().unwrap()).unwrap();
-    rusqlite::Connection::open(&path).unwrap().execute_batch(super::refused::PYTHON_GUA).unwrap();
+    rusqlite::Connection::open(&path).unwrap().execute_batch(crate::machine::PYTHON_GUA).unwrap();
     let (told, _recorder) = Background::start(&machine, &["--interval", "100ms"]);
     assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""), "{told:?}");
     assert!(told.stdout.contains("takes over the history of the Python gua"), "{told:?}");
