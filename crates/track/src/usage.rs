@@ -1,0 +1,168 @@
+//! The whole measurement, when it is over.
+
+use std::time::{Duration, SystemTime};
+
+use probe::Reading;
+use probe::units::{Bytes, Millijoules, Percent};
+
+use crate::parts::Parts;
+use crate::sample::Ram;
+
+/// What was used from the begin to the end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Usage {
+    pub began: SystemTime,
+    pub wall: Duration,
+    pub machine: Machine,
+    pub ram: RamUsage,
+    pub cpu: CpuUsage,
+    pub gpu: Result<GpuUsage, NoGpu>,
+    pub processes: Processes,
+    pub sampling: Sampling,
+}
+
+/// What there was to be used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Machine {
+    /// Of the whole machine.
+    pub cores: u32,
+    /// Of the whole machine.
+    pub ram: Reading<Bytes>,
+    /// What the process's cgroup allows it, where that is less.
+    pub limits: Limits,
+}
+
+/// What a cgroup allows: a container's or a job's.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Limits {
+    pub ram: Option<Bytes>,
+    pub cores: Option<f64>,
+}
+
+impl Machine {
+    /// What the command could use at most: the cgroup's limit, else all of it.
+    #[must_use]
+    pub fn ram_capacity(&self) -> Reading<Bytes> {
+        self.limits.ram.map_or(self.ram, Reading::Known)
+    }
+
+    /// What the command could use at most: the cgroup's limit, else all of them.
+    #[must_use]
+    pub fn core_capacity(&self) -> f64 {
+        self.limits.cores.unwrap_or(f64::from(self.cores))
+    }
+}
+
+/// The most RAM at any time; each figure has a maximum of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RamUsage {
+    /// The totals include what the kernel noted between two samples.
+    pub peak: Parts<Ram>,
+    /// Of the whole machine.
+    pub system_peak: Reading<Bytes>,
+    /// The cgroup's own, with page cache: told where the cgroup held nothing but the tree and
+    /// the peak was reached meanwhile.
+    pub cgroup_peak: Option<Bytes>,
+}
+
+/// The CPU used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CpuUsage {
+    /// Exact where the kernel gave its account at the end, else as of the last sample.
+    pub time: Parts<Duration>,
+    pub percent: Parts<Load>,
+    pub system: Reading<Load>,
+    /// The most at any time.
+    pub threads: Parts<u32>,
+}
+
+/// How much of something was used: 100 is one core or one card.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Load {
+    pub max: Percent,
+    pub mean: Percent,
+}
+
+/// The GPUs used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GpuUsage {
+    /// By index.
+    pub cards: Vec<CardUsage>,
+    /// The most the tree held at any time, on all cards.
+    pub memory: Parts<Reading<Bytes>>,
+    /// The most anybody held at any time, on all cards.
+    pub system_memory: Reading<Bytes>,
+    /// Of all cards.
+    pub capacity: Reading<Bytes>,
+    /// Of the chosen cards, added up.
+    pub utilization: Reading<Load>,
+    /// The tree's own part, where the driver tells.
+    pub tree_utilization: Reading<Load>,
+    /// Of the chosen cards, meanwhile.
+    pub energy: Reading<Millijoules>,
+    /// How often the cards were looked at.
+    pub looks: u64,
+}
+
+/// One card meanwhile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CardUsage {
+    pub index: u32,
+    pub uuid: Reading<String>,
+    pub name: Reading<String>,
+    pub capacity: Reading<Bytes>,
+    pub is_chosen: bool,
+    /// The most the tree held of it at any time.
+    pub memory: Reading<Bytes>,
+    pub memory_source: MemorySource,
+    pub utilization: Reading<Load>,
+    pub energy: Reading<Millijoules>,
+}
+
+/// Where a card's peak comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemorySource {
+    Samples,
+    /// The driver's accounting, which misses nothing.
+    Accounting,
+}
+
+/// Why nothing is told of the GPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoGpu {
+    /// Nobody asked.
+    NotAsked,
+    /// There is no driver, or it fails: its words.
+    NoDriver(String),
+    /// It was over before the driver had answered.
+    NotInTime,
+}
+
+/// The processes that were followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Processes {
+    /// How many were seen, the main one included. Some live too shortly to be seen; what they
+    /// used is in the totals all the same.
+    pub seen: u32,
+    /// How many of the descendants go on.
+    pub left_running: u32,
+    /// How many could not be read because they belong to another user.
+    pub hidden: u32,
+}
+
+/// How it was measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sampling {
+    pub asked: Duration,
+    pub samples: u64,
+    /// The mean distance of two samples; `None` with fewer than two.
+    pub period: Option<Duration>,
+    /// The longest distance of two samples.
+    pub longest: Option<Duration>,
+    /// How often the memory maps were read, the dear part.
+    pub map_reads: u64,
+    /// Whether the CPU times are the kernel's final account.
+    pub is_cpu_exact: bool,
+    /// The CPU time that the measuring itself took.
+    pub own_cpu: Duration,
+}
