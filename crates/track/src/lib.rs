@@ -8,12 +8,14 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`gpu`] | what the tree holds of the cards and does on them, from a thread of its own |
 //! | [`members`] | which pids belong to the tree |
 //! | [`options`] | what to measure, how often |
 //! | [`parts`] | a figure for the main process, its descendants, and both together |
 //! | [`sample`] | one row of the time line |
 //! | [`usage`] | the whole measurement, when it is over |
 
+pub mod gpu;
 pub mod members;
 pub mod options;
 pub mod parts;
