@@ -10,11 +10,12 @@ use toml::{Table, Value};
 use crate::machine::project;
 
 /// What each crate may depend on, tests aside.
-const CRATES: [(&str, &[&str]); 4] = [
+const CRATES: [(&str, &[&str]); 5] = [
     ("scenario", &[]),
     ("nvml-sim", &["scenario"]),
     ("probe", &[]),
-    ("gua", &["probe", "scenario"]),
+    ("track", &["probe"]),
+    ("gua", &["probe", "scenario", "track"]),
 ];
 
 /// The modules of `gua` in the order of the data: each may import only those before it.

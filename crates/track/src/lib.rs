@@ -8,21 +8,48 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`gpu`] | what the tree holds of the cards and does on them, from a thread of its own |
-//! | [`members`] | which pids belong to the tree |
 //! | [`options`] | what to measure, how often |
+//! | [`tracker`] | measures a running process, or a command that it starts |
+//! | [`handles`] | what the caller holds meanwhile, and gets at the end |
+//! | [`sample`], [`usage`] | one row of the time line; the whole when it is over |
 //! | [`parts`] | a figure for the main process, its descendants, and both together |
-//! | [`sample`] | one row of the time line |
-//! | [`usage`] | the whole measurement, when it is over |
+//! | `follower`, `pace` | looks at its beat: samples, glances between them, dear readings within a budget |
+//! | `measure` | one measurement: looks, accounts, maxima |
+//! | `tree`, `process`, `births` | who belongs to it, as they come and go |
+//! | [`members`] | which pids belong to it, for those who look at the cards |
+//! | `cpu`, `loads` | CPU time that is neither lost nor doubled; the highest and the mean |
+//! | `ram`, `peaks` | memory with shared pages counted once; the most of it |
+//! | [`gpu`] | what the tree holds of the cards and does on them, from a thread of its own |
+//! | `machine`, `cgroup` | the whole machine; what a container or job allows of it |
+//! | `proc` | parsing what `/proc` says |
+//! | `kernel` | what only a bare system call answers; the only `unsafe` |
 
+mod births;
+mod cgroup;
+mod cpu;
+mod follower;
 pub mod gpu;
+pub mod handles;
+mod kernel;
+mod loads;
+mod machine;
+mod measure;
 pub mod members;
 pub mod options;
+mod pace;
 pub mod parts;
+mod peaks;
+mod proc;
+mod process;
+mod ram;
 pub mod sample;
+pub mod tracker;
+mod tree;
 pub mod usage;
 
+pub use handles::{Finished, Left, Running, Signaller, Stopper, Tracking};
 pub use options::{Cards, Options};
 pub use parts::Parts;
 pub use sample::Sample;
+pub use tracker::{SpawnError, StartError, Tracker};
 pub use usage::Usage;

@@ -34,8 +34,6 @@
 //! | `card` | the same for one card |
 //! | `peak`, `course`, `energy`, `sum` | the most of something, a percentage over time, a counter, a sum |
 
-#![cfg_attr(not(test), allow(dead_code, unused_imports, reason = "the core takes it up next"))]
-
 pub mod available;
 pub mod choice;
 

@@ -1,0 +1,198 @@
+//! The cgroup of a container or a job: what it allows, and the peak it has noted.
+
+mod place;
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use probe::units::Bytes;
+
+use place::{Controller, Place};
+
+use crate::usage::Limits;
+
+/// A limit of this size is none: an older kernel writes the largest number it has.
+const NO_LIMIT: u64 = 1 << 60;
+
+/// The cgroup that a process was in when the measurement began.
+#[derive(Debug, Default)]
+pub struct Cgroup {
+    limits: Limits,
+    memory: Option<Place>,
+    /// What the peak was at the begin.
+    peak_before: Option<u64>,
+}
+
+impl Cgroup {
+    /// The cgroup of a process, from the text of its `cgroup` file, in the machine whose files
+    /// begin at `root`.
+    #[must_use]
+    pub fn of(membership: &str, root: &Path) -> Self {
+        let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).unwrap_or_default();
+        let find = |controller| place::find(membership, &mounts, controller, root);
+        let memory = find(Controller::Memory);
+        let limits = Limits {
+            ram: memory.as_ref().and_then(memory_limit),
+            cores: find(Controller::Cpu).as_ref().and_then(core_limit),
+        };
+        let peak_before = memory.as_ref().and_then(peak);
+        Self { limits, memory, peak_before }
+    }
+
+    /// What it allows, where that is less than what the machine has.
+    #[must_use]
+    pub fn limits(&self, ram: Option<Bytes>, cores: u32) -> Limits {
+        Limits {
+            ram: self.limits.ram.filter(|limit| ram.is_none_or(|ram| *limit < ram)),
+            cores: self.limits.cores.filter(|limit| *limit < f64::from(cores)),
+        }
+    }
+
+    /// The peak, page cache included. `None` when it was reached before the begin, or when the
+    /// cgroup held others than those who belong there.
+    #[must_use]
+    pub fn peak(&self, belongs: impl Fn(u32) -> bool) -> Option<Bytes> {
+        let place = self.memory.as_ref()?;
+        let peak = peak(place)?;
+        let is_ours =
+            peak > self.peak_before? && processes(&place.folder)?.into_iter().all(belongs);
+        is_ours.then_some(Bytes(peak))
+    }
+}
+
+/// The narrowest limit on the way up.
+fn memory_limit(place: &Place) -> Option<Bytes> {
+    let name = if place.is_unified { "memory.max" } else { "memory.limit_in_bytes" };
+    let limits = place.way_up().filter_map(|folder| number(&folder.join(name)));
+    limits.filter(|limit| *limit < NO_LIMIT).min().map(Bytes)
+}
+
+fn core_limit(place: &Place) -> Option<f64> {
+    let limits = place.way_up().filter_map(|folder| quota(&folder, place.is_unified));
+    limits.reduce(f64::min)
+}
+
+/// How many cores' time may be used.
+fn quota(folder: &Path, is_unified: bool) -> Option<f64> {
+    let (quota, period): (f64, f64) = if is_unified {
+        let text = fs::read_to_string(folder.join("cpu.max")).ok()?;
+        let (quota, period) = text.trim().split_once(' ')?;
+        (quota.parse().ok()?, period.parse().ok()?)
+    } else {
+        let text = |name| fs::read_to_string(folder.join(name)).ok();
+        let quota = text("cpu.cfs_quota_us")?.trim().parse().ok()?;
+        (quota, text("cpu.cfs_period_us")?.trim().parse().ok()?)
+    };
+    (quota > 0.0 && period > 0.0).then_some(quota / period)
+}
+
+fn peak(place: &Place) -> Option<u64> {
+    let name = if place.is_unified { "memory.peak" } else { "memory.max_usage_in_bytes" };
+    number(&place.folder.join(name))
+}
+
+/// `None` for a file that is not there and for the word `max`.
+fn number(path: &Path) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// All processes in a cgroup and in those below it; `None` when that cannot be told.
+fn processes(folder: &Path) -> Option<HashSet<u32>> {
+    let mut found = HashSet::new();
+    let mut folders: Vec<PathBuf> = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for pid in fs::read_to_string(folder.join("cgroup.procs")).ok()?.lines() {
+            found.insert(pid.parse().ok()?);
+        }
+        for entry in fs::read_dir(&folder).ok()? {
+            let entry = entry.ok()?;
+            if entry.file_type().ok()?.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEMBERSHIP: &str = "0::/job_7/step_0\n";
+    const MOUNTS: &str =
+        "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
+
+    /// A machine with these files.
+    fn machine(mounts: &str, files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in [("proc/self/mountinfo", mounts)].iter().chain(files) {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn the_narrowest_limit_on_the_way_up_counts() {
+        let root = machine(
+            MOUNTS,
+            &[
+                ("sys/fs/cgroup/job_7/memory.max", "4000000000\n"),
+                ("sys/fs/cgroup/job_7/step_0/memory.max", "max\n"),
+                ("sys/fs/cgroup/job_7/cpu.max", "150000 100000\n"),
+                ("sys/fs/cgroup/job_7/step_0/cpu.max", "max 100000\n"),
+            ],
+        );
+        let limits = Cgroup::of(MEMBERSHIP, root.path()).limits(Some(Bytes(64_000_000_000)), 8);
+        assert_eq!(limits, Limits { ram: Some(Bytes(4_000_000_000)), cores: Some(1.5) });
+        let small = Cgroup::of(MEMBERSHIP, root.path()).limits(Some(Bytes(2_000_000_000)), 1);
+        assert_eq!(small, Limits::default(), "more than there is limits nothing");
+    }
+
+    #[test]
+    fn controllers_of_their_own_are_found_where_they_are_mounted() {
+        let mounts = "35 30 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
+            36 30 0:32 /docker/abc /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n";
+        let membership = "4:memory:/slurm/uid_5/job_7\n3:cpu,cpuacct:/docker/abc\n0::/\n";
+        let memory = "sys/fs/cgroup/memory/slurm/uid_5/job_7/memory.limit_in_bytes";
+        let root = machine(
+            mounts,
+            &[
+                (memory, "1000\n"),
+                ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+                ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "200000\n"),
+                ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
+            ],
+        );
+        let limits = Cgroup::of(membership, root.path()).limits(None, 64);
+        assert_eq!(limits, Limits { ram: Some(Bytes(1000)), cores: Some(2.0) });
+    }
+
+    #[test]
+    fn a_peak_counts_when_it_is_new_and_ours_alone() {
+        let folder = "sys/fs/cgroup/job_7/step_0";
+        let root = machine(
+            MOUNTS,
+            &[
+                (&format!("{folder}/memory.peak"), "5000\n"),
+                (&format!("{folder}/cgroup.procs"), "10\n11\n"),
+                (&format!("{folder}/below/cgroup.procs"), "12\n"),
+            ],
+        );
+        let cgroup = Cgroup::of(MEMBERSHIP, root.path());
+        assert_eq!(cgroup.peak(|_| true), None, "it was reached before");
+        fs::write(root.path().join(folder).join("memory.peak"), "7000\n").unwrap();
+        assert_eq!(cgroup.peak(|pid| [10, 11, 12].contains(&pid)), Some(Bytes(7000)));
+        assert_eq!(cgroup.peak(|pid| [10, 11].contains(&pid)), None, "12 is somebody else");
+    }
+
+    #[test]
+    fn no_cgroup_is_no_limit() {
+        let root = machine("", &[]);
+        let cgroup = Cgroup::of("", root.path());
+        assert_eq!(cgroup.limits(None, 8), Limits::default());
+        assert_eq!(cgroup.peak(|_| true), None);
+    }
+}

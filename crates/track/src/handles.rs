@@ -1,0 +1,158 @@
+//! What the caller holds while a measurement goes on, and what it gets at the end.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::process::{Signal, pidfd_send_signal};
+
+use crate::process::Process;
+use crate::tracker;
+use crate::usage::Usage;
+
+/// Ends a measurement from anywhere.
+#[derive(Debug, Clone)]
+pub struct Stopper(pub(crate) Arc<OwnedFd>);
+
+impl Stopper {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self(Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)))
+    }
+
+    pub fn stop(&self) {
+        // It fails only when it was stopped 2^64 times.
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+    }
+}
+
+/// A running process that is measured.
+#[derive(Debug)]
+pub struct Tracking {
+    pub(crate) stopper: Stopper,
+    pub(crate) thread: JoinHandle<Usage>,
+}
+
+impl Tracking {
+    /// Ends the measurement now.
+    ///
+    /// # Panics
+    /// When the function that is told of samples has panicked.
+    #[must_use]
+    pub fn stop(self) -> Usage {
+        self.stopper.stop();
+        self.wait()
+    }
+
+    /// Measures until the process ends, or somebody stops it.
+    ///
+    /// # Panics
+    /// When the function that is told of samples has panicked.
+    #[must_use]
+    pub fn wait(self) -> Usage {
+        joined(self.thread)
+    }
+
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+}
+
+/// Sends signals to a command, and never to another process that has got its pid.
+#[derive(Debug, Clone)]
+pub struct Signaller {
+    pub(crate) pid: u32,
+    pub(crate) main: Arc<OwnedFd>,
+}
+
+impl Signaller {
+    /// # Errors
+    /// When the command has ended.
+    pub fn send(&self, signal: Signal) -> io::Result<()> {
+        Ok(pidfd_send_signal(&self.main, signal)?)
+    }
+}
+
+/// A command that is measured.
+#[derive(Debug)]
+pub struct Running {
+    pub(crate) main: Signaller,
+    pub(crate) thread: JoinHandle<Finished>,
+}
+
+/// How a command ended, and what it used.
+#[derive(Debug)]
+pub struct Finished {
+    pub status: ExitStatus,
+    pub usage: Usage,
+    /// Those of its descendants that go on without it.
+    pub left: Vec<Left>,
+}
+
+/// A descendant that outlived the command.
+#[derive(Debug)]
+pub struct Left {
+    pub pid: u32,
+    pub(crate) main: OwnedFd,
+}
+
+impl Left {
+    /// `None` when it has ended meanwhile.
+    pub(crate) fn hold(process: &Process) -> Option<Self> {
+        let main = tracker::handle(process.pid).ok()?;
+        // The handle was asked for by pid: it holds the right one if that is still there.
+        process.is_there().then_some(Self { pid: process.pid, main })
+    }
+
+    /// # Errors
+    /// When it has ended.
+    pub fn send(&self, signal: Signal) -> io::Result<()> {
+        Ok(pidfd_send_signal(&self.main, signal)?)
+    }
+
+    /// Waits until it has ended, or until then.
+    #[must_use]
+    pub fn has_ended_by(&self, until: Instant) -> bool {
+        wait_for(&[&self.main], until)[0]
+    }
+}
+
+impl Running {
+    #[must_use]
+    pub const fn pid(&self) -> u32 {
+        self.main.pid
+    }
+
+    #[must_use]
+    pub fn signaller(&self) -> Signaller {
+        self.main.clone()
+    }
+
+    /// Waits for the command's end.
+    ///
+    /// # Panics
+    /// When the function that is told of samples has panicked.
+    #[must_use]
+    pub fn wait(self) -> Finished {
+        joined(self.thread)
+    }
+}
+
+/// A panic of the thread goes on in the caller.
+fn joined<T>(thread: JoinHandle<T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Which of these have something to tell, at the latest then.
+pub(crate) fn wait_for(handles: &[&OwnedFd], until: Instant) -> Vec<bool> {
+    let mut asked: Vec<_> =
+        handles.iter().map(|handle| PollFd::new(handle, PollFlags::IN)).collect();
+    let left = until.saturating_duration_since(Instant::now());
+    // A signal ends it early; then it is looked at early.
+    let _ = poll(&mut asked, Timespec::try_from(left).ok().as_ref());
+    asked.iter().map(|handle| handle.revents().contains(PollFlags::IN)).collect()
+}

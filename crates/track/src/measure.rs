@@ -1,0 +1,272 @@
+//! One measurement from its begin to its end: looks at the tree, keeps maxima and accounts.
+
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+use probe::units::Bytes;
+use probe::{Reading, Why};
+
+use crate::cgroup::Cgroup;
+use crate::cpu::CpuAccount;
+use crate::gpu::Gpu;
+use crate::kernel::{self, Account};
+use crate::loads::Loads;
+use crate::machine::MachineWatch;
+use crate::options::Options;
+use crate::pace::Budget;
+use crate::parts::Parts;
+use crate::peaks::Peaks;
+use crate::process::{Buffer, Process};
+use crate::sample::{Ram, Sample};
+use crate::tree::Tree;
+use crate::usage::{CpuUsage, Limits, Machine, NoGpu, Processes, RamUsage, Sampling, Usage};
+
+/// Is told of each sample.
+pub type Watch = Box<dyn FnMut(&Sample) + Send>;
+
+/// A measurement that is going on.
+pub struct Measurement {
+    tree: Tree,
+    cpu: CpuAccount,
+    loads: Loads,
+    peaks: Peaks,
+    machine: MachineWatch,
+    cgroup: Cgroup,
+    /// Those that the main process may be put on.
+    allowed_cores: Option<u32>,
+    gpu: Option<Gpu>,
+    watch: Option<Watch>,
+    maps: Budget,
+    began: SystemTime,
+    begin: Instant,
+    asked: Duration,
+    counts: Counts,
+    is_cpu_exact: bool,
+}
+
+/// How often what was done.
+#[derive(Debug, Default)]
+struct Counts {
+    samples: u64,
+    last: Option<Instant>,
+    first: Option<Instant>,
+    longest: Option<Duration>,
+    map_reads: u64,
+}
+
+impl Counts {
+    fn sample(&mut self, now: Instant) {
+        self.samples += 1;
+        self.first.get_or_insert(now);
+        let distance = self.last.map(|last| now.saturating_duration_since(last));
+        self.longest = self.longest.max(distance);
+        self.last = Some(now);
+    }
+
+    fn period(&self) -> Option<Duration> {
+        let distances = u32::try_from(self.samples.checked_sub(1)?).ok()?;
+        self.last?.saturating_duration_since(self.first?).checked_div(distances)
+    }
+}
+
+impl std::fmt::Debug for Measurement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Measurement").field("tree", &self.tree).finish_non_exhaustive()
+    }
+}
+
+/// What a measurement begins with.
+#[derive(Debug)]
+pub struct Begin {
+    pub tree: Tree,
+    pub at: Instant,
+    pub gpu: Option<Gpu>,
+}
+
+impl Measurement {
+    /// Begins, with a first look at once: a short command may not live to see a second one.
+    #[must_use]
+    pub fn begin(options: &Options, begin: Begin, watch: Option<Watch>) -> Self {
+        let is_from_birth = begin.tree.is_from_birth();
+        let mut measurement = Self {
+            cgroup: Cgroup::of(&begin.tree.cgroup(), Path::new("/")),
+            allowed_cores: begin.tree.allowed_cores(),
+            tree: begin.tree,
+            cpu: CpuAccount::default(),
+            loads: Loads::new(options.every, begin.at),
+            peaks: Peaks::default(),
+            machine: MachineWatch::new(begin.at),
+            gpu: begin.gpu,
+            watch,
+            maps: Budget::new(begin.at),
+            began: SystemTime::now(),
+            begin: begin.at,
+            asked: options.every,
+            counts: Counts::default(),
+            is_cpu_exact: false,
+        };
+        if is_from_birth {
+            // Whatever it has used already, it has used since its birth.
+            measurement.cpu.observe(&[]);
+        }
+        measurement.look();
+        measurement.read_maps();
+        measurement.keep_peaks();
+        measurement.tree.read_times();
+        measurement.cpu.observe(&measurement.tree.times());
+        measurement
+    }
+
+    /// Looks at the counters only.
+    pub fn glance(&mut self) -> Duration {
+        self.look();
+        self.keep_peaks();
+        Duration::ZERO
+    }
+
+    /// Looks at everything, and tells of it. What the reading of maps cost, if they were read.
+    pub fn sample(&mut self) -> Duration {
+        self.look();
+        let cost_of_maps = self.read_maps();
+        let ram = self.keep_peaks();
+        let now = Instant::now();
+        self.tree.read_times();
+        let times = self.cpu.observe(&self.tree.times());
+        let cpu = self.loads.sample(now, times, self.machine.cores());
+        let machine = self.machine.sample(now);
+        self.counts.sample(now);
+        let Some(watch) = &mut self.watch else { return cost_of_maps };
+        watch(&Sample {
+            at: SystemTime::now(),
+            since_begin: now.saturating_duration_since(self.begin),
+            ram,
+            system_ram: machine.ram,
+            cpu,
+            system_cpu: machine.cpu,
+            threads: self.tree.threads(),
+            processes: u32::try_from(self.tree.living().count()).unwrap_or(u32::MAX),
+            gpu: self.gpu.as_ref().map_or(Reading::Unknown(Why::NotAsked), Gpu::newest),
+        });
+        cost_of_maps
+    }
+
+    /// The main process has ended, and is a child of ours that nobody else waits for.
+    pub fn main_ended(&mut self, now: Instant, reap: impl FnOnce() -> Option<Account>) {
+        self.tree.read_times();
+        let main = self.tree.main();
+        let Some(account) = reap() else { return };
+        self.tree.drop_main();
+        self.look();
+        self.keep_peaks();
+        self.tree.read_times();
+        let (own, has_waited) = main.unwrap_or((account.cpu, false));
+        let times = self.cpu.close(own, account.cpu, &self.tree.times());
+        self.loads.finish(now, times, self.machine.cores());
+        self.is_cpu_exact = true;
+        if account.largest_bytes > self.tree.largest() {
+            let size = Bytes(account.largest_bytes);
+            if has_waited { self.peaks.descendant_had(size) } else { self.peaks.main_had(size) }
+        }
+    }
+
+    /// The result, and the members that go on.
+    #[must_use]
+    pub fn finish(mut self, end: Instant) -> (Usage, Vec<Process>) {
+        self.machine.finish(end);
+        let wall = end.saturating_duration_since(self.begin);
+        let time = self.loads.time();
+        let left_running = self.tree.living().count();
+        let usage = Usage {
+            began: self.began,
+            wall,
+            machine: Machine {
+                cores: self.machine.cores(),
+                ram: self.machine.ram(),
+                limits: self.limits(),
+            },
+            ram: RamUsage {
+                peak: self.peaks.ram,
+                system_peak: self.machine.most_ram(),
+                cgroup_peak: self.cgroup_peak(),
+            },
+            cpu: CpuUsage {
+                time,
+                percent: self.loads.loads(wall),
+                system: self.machine.load(end),
+                threads: self.peaks.threads,
+            },
+            gpu: self.gpu.take().map_or(Err(NoGpu::NotAsked), Gpu::finish),
+            processes: Processes {
+                seen: self.tree.seen(),
+                left_running: u32::try_from(left_running).unwrap_or(u32::MAX),
+                hidden: self.tree.hidden(),
+            },
+            sampling: Sampling {
+                asked: self.asked,
+                samples: self.counts.samples,
+                period: self.counts.period(),
+                longest: self.counts.longest,
+                map_reads: self.counts.map_reads,
+                is_cpu_exact: self.is_cpu_exact,
+                own_cpu: kernel::own_cpu_time(),
+            },
+        };
+        (usage, self.tree.into_living())
+    }
+
+    /// The cgroup's limits, and the cores that the process may be put on.
+    fn limits(&self) -> Limits {
+        let cores = self.machine.cores();
+        let mut limits = self.cgroup.limits(self.machine.ram().known(), cores);
+        if let Some(allowed) = self.allowed_cores.filter(|allowed| *allowed < cores) {
+            let allowed = f64::from(allowed);
+            limits.cores = Some(limits.cores.map_or(allowed, |quota| quota.min(allowed)));
+        }
+        limits
+    }
+
+    /// Those who wait for the tree's end are at rest, and may be in its cgroup.
+    fn cgroup_peak(&self) -> Option<Bytes> {
+        let waiting = ancestors();
+        self.cgroup.peak(|pid| self.tree.has_ever_had(pid) || waiting.contains(&pid))
+    }
+
+    fn look(&mut self) {
+        self.tree.look();
+        for account in self.tree.reap_orphans() {
+            self.cpu.reap(account.cpu);
+            if account.largest_bytes > self.tree.largest() {
+                self.peaks.descendant_had(Bytes(account.largest_bytes));
+            }
+        }
+    }
+
+    /// Reads the maps within their budget; the cost of it.
+    fn read_maps(&mut self) -> Duration {
+        if !self.maps.allows(Instant::now()) {
+            return Duration::ZERO;
+        }
+        let before = kernel::own_cpu_time();
+        self.tree.read_maps();
+        let cost = kernel::own_cpu_time().saturating_sub(before);
+        self.maps.spend(cost);
+        self.counts.map_reads += 1;
+        cost
+    }
+
+    fn keep_peaks(&mut self) -> Parts<Ram> {
+        let ram = self.tree.ram();
+        self.peaks.look(ram, self.tree.unseen_spikes(), self.tree.threads());
+        ram
+    }
+}
+
+/// This process, its parent, and so on.
+fn ancestors() -> Vec<u32> {
+    let mut buffer = Buffer::new();
+    let parent = |pid: &u32| {
+        let status = Process::open(*pid).ok()?.status(&mut buffer).ok()?;
+        Some(status.parent).filter(|parent| *parent != 0)
+    };
+    std::iter::successors(Some(std::process::id()), parent).collect()
+}

@@ -1,0 +1,100 @@
+//! The most that was used at any time, each figure on its own.
+
+use probe::units::Bytes;
+
+use crate::parts::Parts;
+use crate::sample::Ram;
+
+/// Maxima of the memory and of the number of threads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Peaks {
+    pub ram: Parts<Ram>,
+    pub threads: Parts<u32>,
+    /// The memory as of the last look.
+    last: Parts<Ram>,
+}
+
+impl Peaks {
+    /// Takes in a look, and by how much the totals were higher since the look before.
+    pub fn look(&mut self, ram: Parts<Ram>, unseen: Parts<u64>, threads: Parts<u32>) {
+        self.last = ram;
+        self.ram = self.ram.zip(ram.zip(unseen)).map(|(peak, (now, unseen))| Ram {
+            total: peak.total.max(Bytes(now.total.0.saturating_add(unseen))),
+            private: peak.private.max(now.private),
+            shared: peak.shared.max(now.shared),
+        });
+        self.threads = self.threads.zip(threads).map(|(most, now)| most.max(now));
+    }
+
+    /// The kernel's account at the end tells of a size that no look has seen: the main process
+    /// itself had it.
+    pub fn main_had(&mut self, size: Bytes) {
+        let above = size.saturating_sub(self.last.main.total);
+        let combined = Bytes(self.last.combined.total.0.saturating_add(above.0));
+        raise(&mut self.ram.main, size);
+        raise(&mut self.ram.combined, combined);
+    }
+
+    /// The same of a descendant; it is not known what the others had then.
+    pub fn descendant_had(&mut self, size: Bytes) {
+        raise(&mut self.ram.descendants, size);
+        raise(&mut self.ram.combined, size);
+    }
+}
+
+fn raise(peak: &mut Ram, total: Bytes) {
+    peak.total = peak.total.max(total);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ram(total: u64, private: u64) -> Ram {
+        Ram { total: Bytes(total), private: Bytes(private), shared: Bytes(total - private) }
+    }
+
+    const fn parts(main: u64, descendants: u64, combined: u64) -> Parts<Ram> {
+        Parts {
+            main: ram(main, main),
+            descendants: ram(descendants, 0),
+            combined: ram(combined, main),
+        }
+    }
+
+    const NONE: Parts<u64> = Parts { main: 0, descendants: 0, combined: 0 };
+    const ONE: Parts<u32> = Parts { main: 1, descendants: 0, combined: 1 };
+
+    fn totals(peaks: &Peaks) -> [u64; 3] {
+        let Parts { main, descendants, combined } = peaks.ram;
+        [main, descendants, combined].map(|ram| ram.total.0)
+    }
+
+    #[test]
+    fn maxima_need_not_fall_on_one_moment() {
+        let mut peaks = Peaks::default();
+        peaks.look(parts(100, 10, 105), NONE, ONE);
+        peaks.look(parts(20, 80, 90), NONE, ONE);
+        assert_eq!(totals(&peaks), [100, 80, 105]);
+    }
+
+    #[test]
+    fn a_spike_between_two_looks_is_added_to_what_was_there() {
+        let mut peaks = Peaks::default();
+        peaks.look(parts(100, 10, 105), Parts { main: 500, descendants: 0, combined: 500 }, ONE);
+        assert_eq!(totals(&peaks), [600, 10, 605]);
+        assert_eq!(peaks.ram.main.private, Bytes(100), "nobody has seen whose the pages were");
+    }
+
+    #[test]
+    fn the_last_account_raises_what_it_exceeds() {
+        let mut peaks = Peaks::default();
+        peaks.look(parts(100, 10, 105), NONE, ONE);
+        peaks.main_had(Bytes(300));
+        assert_eq!(totals(&peaks), [300, 10, 305]);
+        peaks.descendant_had(Bytes(400));
+        assert_eq!(totals(&peaks), [300, 400, 400]);
+        peaks.descendant_had(Bytes(7));
+        assert_eq!(totals(&peaks), [300, 400, 400]);
+    }
+}

@@ -1,0 +1,104 @@
+//! One process that is followed.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statat};
+use rustix::io::Errno;
+
+use crate::kernel;
+use crate::proc::rollup::{self, Rollup};
+use crate::proc::stat::{self, Stat};
+use crate::proc::status::{self, Status};
+
+/// Held by its folder in `/proc`, in which the kernel never shows another process, also when
+/// its pid is given out again.
+#[derive(Debug)]
+pub struct Process {
+    pub pid: u32,
+    folder: OwnedFd,
+}
+
+/// Why a file of a process was not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unread {
+    /// The process is no more.
+    Gone,
+    /// It may not be read, or it makes no sense.
+    Hidden,
+}
+
+/// Files are read in one go into a place that is kept; a stat line and a status fit in easily.
+pub type Buffer = Vec<u8>;
+
+impl Process {
+    /// # Errors
+    /// When there is none, or its folder may not be opened.
+    pub fn open(pid: u32) -> Result<Self, Unread> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = openat(CWD, format!("/proc/{pid}"), flags, Mode::empty())?;
+        Ok(Self { pid, folder })
+    }
+
+    /// # Errors
+    /// See [`Unread`], here and for the other files.
+    pub fn status(&self, buffer: &mut Buffer) -> Result<Status, Unread> {
+        self.read("status", buffer)?;
+        // A name may hold any bytes; it is not looked at.
+        status::parse(&String::from_utf8_lossy(buffer)).ok_or(Unread::Hidden)
+    }
+
+    pub fn stat(&self, buffer: &mut Buffer) -> Result<Stat, Unread> {
+        self.read("stat", buffer)?;
+        stat::parse(buffer).ok_or(Unread::Hidden)
+    }
+
+    /// The dear one: the kernel walks through all pages of the process for it.
+    pub fn rollup(&self, buffer: &mut Buffer) -> Result<Rollup, Unread> {
+        self.read("smaps_rollup", buffer)?;
+        rollup::parse(&String::from_utf8_lossy(buffer)).ok_or(Unread::Hidden)
+    }
+
+    /// The CPU time so far. Asked by pid, so the folder is asked as well, whether it is still
+    /// the same process.
+    pub fn cpu_time(&self) -> Option<Duration> {
+        let time = kernel::cpu_time(self.pid)?;
+        self.is_there().then_some(time)
+    }
+
+    /// Whether it has not ended, or nobody has waited for it yet.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        statat(&self.folder, "stat", AtFlags::empty()).is_ok()
+    }
+
+    /// A whole file as text.
+    pub fn text(&self, name: &str) -> Result<String, Unread> {
+        let mut buffer = Buffer::new();
+        self.read(name, &mut buffer)?;
+        Ok(String::from_utf8_lossy(&buffer).into_owned())
+    }
+
+    fn read(&self, name: &str, buffer: &mut Buffer) -> Result<(), Unread> {
+        const ROOM: usize = 4096;
+        let file = openat(&self.folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        buffer.clear();
+        loop {
+            buffer.reserve(ROOM);
+            let room = buffer.capacity() - buffer.len();
+            // Each of these files is one record, which the kernel gives out whole.
+            if rustix::io::read(&file, rustix::buffer::spare_capacity(buffer))? < room {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl From<Errno> for Unread {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::NOENT | Errno::SRCH => Self::Gone,
+            _ => Self::Hidden,
+        }
+    }
+}

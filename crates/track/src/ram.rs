@@ -1,0 +1,213 @@
+//! From the memory of single processes to that of several, with shared pages counted once.
+//!
+//! The kernel tells for each process its share of every page it has (a page that four have
+//! counts a quarter in each). Over all who share a page these shares add up to the page, so
+//! added shares count each page once, as long as all sharers are among those added. Where some
+//! are outside (a library that everybody uses) the sum is too small, but never smaller than
+//! what the largest of them has for itself. Both are bounds from below; the larger one counts,
+//! for each kind of memory apart.
+
+use probe::units::Bytes;
+
+use crate::proc::rollup::{ByKind, Rollup};
+use crate::proc::status::Memory;
+use crate::sample::Ram;
+
+/// The memory of one process: its counters now, and its page map as it was when last read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resident {
+    pub now: Memory,
+    pub map: Map,
+}
+
+/// What is known of whose pages they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Map {
+    /// Read together with those of the others, when the counters were these.
+    Read { rollup: Rollup, then: ByKind },
+    /// A newcomer since then. What it had when it was first seen counts as its parent's: a
+    /// fork begins with all of that and nothing of its own.
+    Newcomer { first: ByKind },
+    /// It may not be read: the counters have to do.
+    Hidden,
+}
+
+/// One of the figures that are told by kind.
+type Kind = fn(&ByKind) -> u64;
+
+const KINDS: [Kind; 3] = [|by| by.anonymous, |by| by.file, |by| by.shared_memory];
+
+/// The memory of all these together.
+#[must_use]
+pub fn together(group: &[Resident]) -> Ram {
+    let total = KINDS.iter().map(|kind| of_kind(group, *kind)).fold(0, u64::saturating_add);
+    let private = group.iter().map(Resident::private).fold(0, u64::saturating_add).min(total);
+    Ram { total: Bytes(total), private: Bytes(private), shared: Bytes(total - private) }
+}
+
+fn of_kind(group: &[Resident], kind: Kind) -> u64 {
+    let shares = group.iter().map(|one| one.share(kind)).fold(0, u64::saturating_add);
+    let largest = group.iter().map(|one| kind(&one.now.by_kind)).max().unwrap_or(0);
+    shares.max(largest)
+}
+
+impl Resident {
+    /// Its share of one kind: as read, and all that it gained since then for itself.
+    fn share(&self, kind: Kind) -> u64 {
+        let now = kind(&self.now.by_kind);
+        match &self.map {
+            Map::Read { rollup, then } => moved(rollup.share(kind, then), kind(then), now),
+            Map::Newcomer { first } => now.saturating_sub(kind(first)),
+            Map::Hidden => now,
+        }
+        .min(now)
+    }
+
+    /// Pages that it alone has. What is gained between two readings of the map is private when
+    /// it is anonymous.
+    fn private(&self) -> u64 {
+        let now = self.now.by_kind.anonymous;
+        match &self.map {
+            Map::Read { rollup, then } => moved(rollup.private, then.anonymous, now),
+            Map::Newcomer { first } => now.saturating_sub(first.anonymous),
+            Map::Hidden => now,
+        }
+        .min(self.now.resident)
+    }
+}
+
+/// `figure` moved by as much as the counter has moved.
+const fn moved(figure: u64, then: u64, now: u64) -> u64 {
+    figure.saturating_add(now).saturating_sub(then)
+}
+
+impl Rollup {
+    /// The share of one kind. A kernel that does not tell it apart gives each kind its part of
+    /// the whole, as the counters divide it.
+    fn share(&self, kind: Kind, counters: &ByKind) -> u64 {
+        match &self.by_kind {
+            Some(by_kind) => kind(by_kind),
+            None => {
+                let sum: u128 = KINDS.iter().map(|kind| u128::from(kind(counters))).sum();
+                let part = u128::from(self.proportional) * u128::from(kind(counters));
+                u64::try_from(part / sum.max(1)).unwrap_or(u64::MAX)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MB: u64 = 1_000_000;
+
+    fn counters(anonymous: u64, file: u64, shared_memory: u64) -> Memory {
+        let resident = anonymous + file + shared_memory;
+        let by_kind = ByKind { anonymous, file, shared_memory };
+        Memory { resident, high_water: resident, by_kind }
+    }
+
+    fn read(now: Memory, private: u64, shares: [u64; 3]) -> Resident {
+        let [anonymous, file, shared_memory] = shares;
+        let by_kind = Some(ByKind { anonymous, file, shared_memory });
+        let proportional = anonymous + file + shared_memory;
+        let rollup = Rollup { private, proportional, by_kind };
+        Resident { now, map: Map::Read { rollup, then: now.by_kind } }
+    }
+
+    fn megabytes(ram: Ram) -> [u64; 3] {
+        [ram.total, ram.private, ram.shared].map(|bytes| bytes.0 / MB)
+    }
+
+    #[test]
+    fn one_process_has_all_that_is_resident() {
+        let alone = read(counters(100 * MB, 30 * MB, 0), 105 * MB, [100 * MB, 8 * MB, 0]);
+        assert_eq!(megabytes(together(&[alone])), [130, 105, 25]);
+        assert_eq!(megabytes(together(&[])), [0, 0, 0]);
+    }
+
+    #[test]
+    fn shared_memory_of_two_counts_once() {
+        let one = read(counters(10 * MB, 0, 200 * MB), 10 * MB, [10 * MB, 0, 100 * MB]);
+        assert_eq!(megabytes(together(&[one, one])), [220, 20, 200]);
+    }
+
+    #[test]
+    fn forked_pages_count_once_also_without_the_parent() {
+        // Five share 500 MB since a fork; one of them is the parent.
+        let one = read(counters(500 * MB, 0, 0), 0, [100 * MB, 0, 0]);
+        assert_eq!(megabytes(together(&[one; 5])), [500, 0, 500]);
+        assert_eq!(megabytes(together(&[one; 4])), [500, 0, 500]);
+    }
+
+    #[test]
+    fn a_library_that_others_use_too_counts_as_the_largest_has_it() {
+        let shell = read(counters(MB, 3 * MB, 0), MB, [MB, MB / 10, 0]);
+        let python = read(counters(20 * MB, 10 * MB, 0), 22 * MB, [20 * MB, 3 * MB, 0]);
+        assert_eq!(megabytes(together(&[shell, python])), [31, 23, 8]);
+    }
+
+    #[test]
+    fn a_fork_that_was_not_read_yet_adds_only_what_it_gains() {
+        let parent = read(counters(500 * MB, 0, 0), 500 * MB, [500 * MB, 0, 0]);
+        let first = counters(500 * MB, 0, 0).by_kind;
+        let newborn = Resident { now: counters(500 * MB, 0, 0), map: Map::Newcomer { first } };
+        assert_eq!(megabytes(together(&[parent, newborn])), [500, 500, 0]);
+        let grown = Resident { now: counters(560 * MB, 0, 0), ..newborn };
+        assert_eq!(megabytes(together(&[parent, grown])), [560, 560, 0]);
+    }
+
+    #[test]
+    fn growth_since_the_map_was_read_counts() {
+        let mut one = read(counters(100 * MB, 10 * MB, 0), 100 * MB, [100 * MB, 5 * MB, 0]);
+        one.now = counters(400 * MB, 10 * MB, 0);
+        assert_eq!(megabytes(together(&[one])), [410, 400, 10]);
+        one.now = counters(50 * MB, 10 * MB, 0);
+        assert_eq!(megabytes(together(&[one])), [60, 50, 10]);
+    }
+
+    #[test]
+    fn an_older_kernel_counts_shared_pages_once_as_well() {
+        let now = counters(0, 0, 200 * MB);
+        let rollup = Rollup { private: 0, proportional: 100 * MB, by_kind: None };
+        let one = Resident { now, map: Map::Read { rollup, then: now.by_kind } };
+        assert_eq!(megabytes(together(&[one, one])), [200, 0, 200]);
+    }
+
+    fn any_resident() -> impl Strategy<Value = Resident> {
+        let figure = 0_u64..1 << 40;
+        let kinds = (figure.clone(), figure.clone(), figure.clone());
+        let then = kinds.clone().prop_map(|(a, f, s)| counters(a, f, s).by_kind);
+        (kinds, then, figure.clone(), figure.clone(), figure, 0..3).prop_map(
+            |((a, f, s), then, private, pss, file, which)| {
+                let by_kind = Some(ByKind { anonymous: pss, file, shared_memory: pss });
+                let rollup = Rollup { private, proportional: pss, by_kind };
+                let map = match which {
+                    0 => Map::Read { rollup, then },
+                    1 => Map::Newcomer { first: then },
+                    _ => Map::Hidden,
+                };
+                Resident { now: counters(a, f, s), map }
+            },
+        )
+    }
+
+    proptest! {
+        /// Whatever is read, a group has at least what its largest member has and at most what
+        /// all of them have added up, and its parts are its whole.
+        #[test]
+        fn a_group_lies_between_its_largest_and_the_sum(
+            group in prop::collection::vec(any_resident(), 0..6),
+        ) {
+            let ram = together(&group);
+            let sum: u64 = group.iter().map(|one| one.now.resident).sum();
+            let largest = group.iter().map(|one| one.now.resident).max().unwrap_or(0);
+            prop_assert!(ram.total.0 <= sum);
+            prop_assert!(ram.total.0 >= largest);
+            prop_assert_eq!(ram.private.0 + ram.shared.0, ram.total.0);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Measures a running process, or a command that it starts.
+
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::follower::Follower;
+use crate::gpu::Gpu;
+use crate::handles::{Running, Signaller, Stopper, Tracking};
+use crate::measure::{Begin, Measurement, Watch};
+use crate::members::Members;
+use crate::options::Options;
+use crate::pace::Pace;
+use crate::process::Unread;
+use crate::sample::Sample;
+use crate::tree::Tree;
+
+/// Measures what a process and its descendants use.
+///
+/// ```
+/// use std::process::Command;
+/// use std::time::Duration;
+/// use track::{Cards, Options, Tracker};
+///
+/// let options =
+///     Options { every: Duration::from_millis(20), cards: Cards::None, ..Options::default() };
+/// let mut command = Command::new("sh");
+/// command.args(["-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 3"]);
+/// let finished = Tracker::new(options).spawn(command)?.wait();
+/// assert_eq!(finished.status.code(), Some(3));
+/// assert!(finished.usage.cpu.time.main > Duration::from_millis(1));
+/// assert!(finished.usage.ram.peak.main.total.0 > 500_000);
+/// # Ok::<(), track::SpawnError>(())
+/// ```
+pub struct Tracker {
+    options: Options,
+    watch: Option<Watch>,
+}
+
+impl fmt::Debug for Tracker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracker").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// Why a process cannot be followed.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("there is no process {0}")]
+    Gone(u32),
+    #[error("process {0} may not be read")]
+    Hidden(u32),
+    #[error("a process cannot be waited for: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Why a command was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    #[error("command not found")]
+    NotFound,
+    #[error("permission denied")]
+    NotExecutable,
+    #[error("{0}")]
+    Other(io::Error),
+}
+
+impl From<io::Error> for SpawnError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::NotFound,
+            io::ErrorKind::PermissionDenied => Self::NotExecutable,
+            _ => Self::Other(error),
+        }
+    }
+}
+
+impl Tracker {
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        let every = options.every.max(Options::SHORTEST);
+        Self { options: Options { every, ..options }, watch: None }
+    }
+
+    /// Calls `watch` with each sample, on the thread that measures: be quick there.
+    #[must_use]
+    pub fn on_sample(mut self, watch: impl FnMut(&Sample) + Send + 'static) -> Self {
+        self.watch = Some(Box::new(watch));
+        self
+    }
+
+    /// Measures a running process, and what descends from it, from now on.
+    ///
+    /// # Errors
+    /// When there is none, or it may not be read.
+    pub fn start(self, pid: u32) -> Result<Tracking, StartError> {
+        let at = Instant::now();
+        let main = handle(pid).map_err(|errno| match errno {
+            Errno::SRCH | Errno::INVAL => StartError::Gone(pid),
+            errno => StartError::System(errno.into()),
+        })?;
+        let members = Members::default();
+        let tree = Tree::attached(pid, members.clone()).map_err(|unread| match unread {
+            Unread::Gone => StartError::Gone(pid),
+            Unread::Hidden => StartError::Hidden(pid),
+        })?;
+        let gpu = Gpu::begin(&self.options, members);
+        let stopper = Stopper::new()?;
+        let follower = Follower {
+            measurement: Measurement::begin(&self.options, Begin { tree, at, gpu }, self.watch),
+            pace: Pace::new(self.options.every, at),
+            main: Arc::new(main),
+            stopper: stopper.clone(),
+        };
+        let thread = named_thread().spawn(move || follower.until_stopped())?;
+        Ok(Tracking { stopper, thread })
+    }
+
+    /// Starts a command and measures it until it ends. Orphans among its descendants come to
+    /// this process, which waits for them: start no other children meanwhile.
+    ///
+    /// # Errors
+    /// When the command cannot be started, or not be measured; then it does not run.
+    pub fn spawn(self, mut command: Command) -> Result<Running, SpawnError> {
+        let members = Members::default();
+        let gpu = Gpu::begin(&self.options, members.clone());
+        let stopper = Stopper::new()?;
+        let us = i32::try_from(std::process::id()).ok().and_then(Pid::from_raw);
+        rustix::process::set_child_subreaper(us).map_err(io::Error::from)?;
+        let at = Instant::now();
+        let child = command.spawn()?;
+        let pid = child.id();
+        let main = match handle(pid) {
+            Ok(main) => Arc::new(main),
+            Err(errno) => return end(child, errno.into()),
+        };
+        let tree = Tree::born(pid, members);
+        let follower = Follower {
+            measurement: Measurement::begin(&self.options, Begin { tree, at, gpu }, self.watch),
+            pace: Pace::new(self.options.every, at),
+            main: Arc::clone(&main),
+            stopper,
+        };
+        match named_thread().spawn(move || follower.until_waited_for(pid)) {
+            Ok(thread) => Ok(Running { main: Signaller { pid, main }, thread }),
+            Err(error) => end(child, error),
+        }
+    }
+}
+
+fn named_thread() -> thread::Builder {
+    thread::Builder::new().name("track".to_owned())
+}
+
+pub(crate) fn handle(pid: u32) -> rustix::io::Result<OwnedFd> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
+    pidfd_open(pid, PidfdFlags::empty())
+}
+
+/// A command that cannot be measured is not left running.
+fn end<T>(mut child: Child, error: io::Error) -> Result<T, SpawnError> {
+    child.kill()?;
+    child.wait()?;
+    Err(SpawnError::Other(error))
+}

@@ -1,0 +1,369 @@
+//! A process and all its descendants, as they come and go.
+
+use std::time::Duration;
+
+use rustix::process::Pid;
+use rustix::thread::sched_getaffinity;
+
+use crate::births::{self, Births};
+use crate::cpu;
+use crate::kernel;
+use crate::members::{Members, Role};
+use crate::parts::Parts;
+use crate::proc::rollup::ByKind;
+use crate::proc::stat::Stat;
+use crate::proc::status::Status;
+use crate::process::{Buffer, Process, Unread};
+use crate::ram::{self, Map, Resident};
+use crate::sample::Ram;
+
+/// The main process and its descendants.
+#[derive(Debug)]
+pub struct Tree {
+    /// The main process comes first while it is there.
+    followed: Vec<Followed>,
+    births: Births,
+    /// Whose children count as well: ours, when orphans come to us.
+    adopter: Option<u32>,
+    members: Members,
+    seen: u32,
+    hidden: u32,
+    /// The largest resident size that any member had at any time.
+    largest: u64,
+    ticks_per_second: u64,
+    buffer: Buffer,
+}
+
+#[derive(Debug)]
+struct Followed {
+    process: Process,
+    role: Role,
+    status: Status,
+    stat: Stat,
+    cpu: Duration,
+    /// What it had when it was first seen.
+    first: ByKind,
+    map: Option<Map>,
+    /// How far the high-water mark stands above what is resident, if it rose since the last
+    /// look: the top of a spike that nobody saw.
+    unseen_spike: u64,
+}
+
+impl Followed {
+    fn is_main(&self) -> bool {
+        self.role == Role::Main
+    }
+
+    fn resident(&self) -> Option<Resident> {
+        let now = self.status.memory?;
+        let map = self.map.unwrap_or(Map::Newcomer { first: self.first });
+        Some(Resident { now, map })
+    }
+
+    fn high_water(&self) -> u64 {
+        self.status.memory.map_or(0, |memory| memory.high_water)
+    }
+
+    fn update(&mut self, status: Status) {
+        let before = self.high_water();
+        self.status = status;
+        self.unseen_spike = status.memory.map_or(0, |now| {
+            if now.high_water > before { now.high_water.saturating_sub(now.resident) } else { 0 }
+        });
+    }
+}
+
+/// Since when a process is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Since {
+    /// From its start: all that it ever had counts.
+    Birth,
+    Attached,
+}
+
+impl Tree {
+    /// A process that runs already, and those of its descendants that are there. The
+    /// high-water marks of the time before are not ours.
+    ///
+    /// # Errors
+    /// When the main process cannot be read.
+    pub fn attached(main: u32, members: Members) -> Result<Self, Unread> {
+        let mut tree = Self::empty(None, members);
+        let (process, status) = tree.open(main)?;
+        tree.follow(process, Role::Main, status, Since::Attached);
+        tree.take_in(births::all(), Since::Attached);
+        Ok(tree)
+    }
+
+    /// A child that was just started. Where it cannot be read, there is still the kernel's
+    /// account at its end.
+    #[must_use]
+    pub fn born(main: u32, members: Members) -> Self {
+        let mut tree = Self::empty(Some(std::process::id()), members);
+        // It began as a copy of this process, and its account at the end includes that.
+        tree.largest = own_high_water();
+        match tree.open(main) {
+            Ok((process, status)) => tree.follow(process, Role::Main, status, Since::Birth),
+            Err(_) => tree.hidden += 1,
+        }
+        tree
+    }
+
+    fn empty(adopter: Option<u32>, members: Members) -> Self {
+        Self {
+            followed: Vec::new(),
+            births: Births::new(),
+            adopter,
+            members,
+            seen: 0,
+            hidden: 0,
+            largest: 0,
+            ticks_per_second: rustix::param::clock_ticks_per_second().max(1),
+            buffer: Buffer::new(),
+        }
+    }
+
+    /// Looks for newcomers, and at the counters of all.
+    pub fn look(&mut self) {
+        let born = self.births.since_last();
+        self.take_in(born, Since::Birth);
+        let buffer = &mut self.buffer;
+        self.followed.retain_mut(|one| match one.process.status(buffer) {
+            Ok(status) => {
+                one.update(status);
+                true
+            }
+            Err(Unread::Hidden) => true,
+            Err(Unread::Gone) => false,
+        });
+        let highest = self.followed.iter().map(Followed::high_water).max();
+        self.largest = self.largest.max(highest.unwrap_or(0));
+    }
+
+    /// Reads the CPU times of all.
+    pub fn read_times(&mut self) {
+        for one in &mut self.followed {
+            if let Ok(stat) = one.process.stat(&mut self.buffer) {
+                one.stat = stat;
+            }
+            if let Some(time) = one.process.cpu_time() {
+                one.cpu = time;
+            }
+        }
+    }
+
+    /// Reads the page maps of all, at one go, so that what they share is seen alike in each.
+    pub fn read_maps(&mut self) {
+        for one in &mut self.followed {
+            let Some(memory) = one.status.memory else { continue };
+            one.map = match one.process.rollup(&mut self.buffer) {
+                Ok(rollup) => Some(Map::Read { rollup, then: memory.by_kind }),
+                Err(Unread::Gone) => one.map,
+                Err(Unread::Hidden) => {
+                    self.hidden += u32::from(one.map != Some(Map::Hidden));
+                    Some(Map::Hidden)
+                }
+            };
+        }
+    }
+
+    /// The memory as of the last look.
+    #[must_use]
+    pub fn ram(&self) -> Parts<Ram> {
+        let of = |is_wanted: fn(&Followed) -> bool| {
+            let group: Vec<Resident> = self
+                .followed
+                .iter()
+                .filter(|one| is_wanted(one))
+                .filter_map(Followed::resident)
+                .collect();
+            ram::together(&group)
+        };
+        Parts {
+            main: of(Followed::is_main),
+            descendants: of(|one| !one.is_main()),
+            combined: of(|_| true),
+        }
+    }
+
+    /// How far the memory stood above what the last look saw, at some time since the look
+    /// before. Two spikes need not have been at the same time, so the higher one counts.
+    #[must_use]
+    pub fn unseen_spikes(&self) -> Parts<u64> {
+        let of = |is_wanted: fn(&&Followed) -> bool| {
+            self.followed.iter().filter(is_wanted).map(|one| one.unseen_spike).max().unwrap_or(0)
+        };
+        Parts {
+            main: of(|one| one.is_main()),
+            descendants: of(|one| !one.is_main()),
+            combined: of(|_| true),
+        }
+    }
+
+    #[must_use]
+    pub fn threads(&self) -> Parts<u32> {
+        let living = || self.followed.iter().filter(|one| !one.status.has_ended);
+        let combined = living().map(|one| one.status.threads).sum();
+        let main = living().find(|one| one.is_main()).map_or(0, |one| one.status.threads);
+        Parts { main, descendants: combined - main, combined }
+    }
+
+    /// The CPU times as last read.
+    #[must_use]
+    pub fn times(&self) -> Vec<cpu::Member> {
+        let member = |one: &Followed| cpu::Member {
+            pid: one.process.pid,
+            is_main: one.is_main(),
+            own: one.cpu,
+            waited: self.waited(one),
+        };
+        self.followed.iter().map(member).collect()
+    }
+
+    fn waited(&self, one: &Followed) -> Duration {
+        let ticks = one.stat.waited.cpu_ticks;
+        Duration::from_millis(ticks.saturating_mul(1000) / self.ticks_per_second)
+    }
+
+    /// Waits for the orphans that came to us and have ended; what the kernel charges to each.
+    pub fn reap_orphans(&mut self) -> Vec<kernel::Account> {
+        let Some(us) = self.adopter else { return Vec::new() };
+        let mut accounts = Vec::new();
+        self.followed.retain(|one| {
+            let is_orphan = !one.is_main() && one.status.parent == us && one.status.has_ended;
+            let reaped = is_orphan.then(|| kernel::reap(one.process.pid)).flatten();
+            accounts.extend(reaped.map(|(_, account)| account));
+            reaped.is_none()
+        });
+        accounts
+    }
+
+    /// The main process as last read: its CPU time, and whether it ever waited for a child.
+    #[must_use]
+    pub fn main(&self) -> Option<(Duration, bool)> {
+        let main = self.followed.iter().find(|one| one.is_main())?;
+        Some((main.cpu, main.stat.waited.faults > 0))
+    }
+
+    /// Forgets the main process, which has ended and was waited for.
+    pub fn drop_main(&mut self) {
+        self.followed.retain(|one| !one.is_main());
+    }
+
+    /// Whether it was followed from its start.
+    #[must_use]
+    pub const fn is_from_birth(&self) -> bool {
+        self.adopter.is_some()
+    }
+
+    /// The members that have not ended.
+    pub fn living(&self) -> impl Iterator<Item = &Process> {
+        self.followed.iter().filter(|one| !one.status.has_ended).map(|one| &one.process)
+    }
+
+    /// Those living, when nothing else is wanted any more.
+    #[must_use]
+    pub fn into_living(self) -> Vec<Process> {
+        let living = self.followed.into_iter().filter(|one| !one.status.has_ended);
+        living.map(|one| one.process).collect()
+    }
+
+    /// Whether it was ever a member.
+    #[must_use]
+    pub fn has_ever_had(&self, pid: u32) -> bool {
+        self.members.read(|members| members.contains_key(&pid))
+    }
+
+    /// The main process's `cgroup` file; empty when it cannot be read.
+    #[must_use]
+    pub fn cgroup(&self) -> String {
+        let main = self.followed.first().filter(|one| one.is_main());
+        main.and_then(|one| one.process.text("cgroup").ok()).unwrap_or_default()
+    }
+
+    /// On how many cores the main process may be put.
+    #[must_use]
+    pub fn allowed_cores(&self) -> Option<u32> {
+        let main = self.followed.first().filter(|one| one.is_main())?;
+        let pid = Pid::from_raw(i32::try_from(main.process.pid).ok()?)?;
+        Some(sched_getaffinity(Some(pid)).ok()?.count())
+    }
+
+    /// The largest resident size that was seen of any member at any time.
+    #[must_use]
+    pub const fn largest(&self) -> u64 {
+        self.largest
+    }
+
+    #[must_use]
+    pub const fn seen(&self) -> u32 {
+        self.seen
+    }
+
+    #[must_use]
+    pub const fn hidden(&self) -> u32 {
+        self.hidden
+    }
+
+    /// Takes in those of the candidates that descend from a member, in whatever order they
+    /// come.
+    fn take_in(&mut self, candidates: Vec<u32>, since: Since) {
+        let us = std::process::id();
+        let mut new = candidates;
+        new.retain(|pid| *pid != us && !self.is_member(*pid));
+        let mut left: Vec<_> = new.into_iter().filter_map(|pid| self.open(pid).ok()).collect();
+        loop {
+            let (ours, others): (Vec<_>, _) =
+                left.into_iter().partition(|(_, status)| self.is_parent(status.parent));
+            if ours.is_empty() {
+                return;
+            }
+            for (process, status) in ours {
+                self.follow(process, Role::Descendant, status, since);
+            }
+            left = others;
+        }
+    }
+
+    fn is_member(&self, pid: u32) -> bool {
+        self.followed.iter().any(|one| one.process.pid == pid)
+    }
+
+    fn is_parent(&self, pid: u32) -> bool {
+        self.adopter == Some(pid) || self.is_member(pid)
+    }
+
+    fn open(&mut self, pid: u32) -> Result<(Process, Status), Unread> {
+        let process = Process::open(pid)?;
+        let status = process.status(&mut self.buffer)?;
+        // A thread has a folder too, under its own number.
+        if status.process == pid { Ok((process, status)) } else { Err(Unread::Gone) }
+    }
+
+    fn follow(&mut self, process: Process, role: Role, status: Status, since: Since) {
+        self.members.add(process.pid, role);
+        self.seen += 1;
+        let mut one = Followed {
+            process,
+            role,
+            status,
+            stat: Stat::default(),
+            cpu: Duration::ZERO,
+            first: status.memory.unwrap_or_default().by_kind,
+            map: None,
+            unseen_spike: 0,
+        };
+        if since == Since::Birth {
+            one.status.memory = None;
+            one.update(status);
+        }
+        self.followed.push(one);
+    }
+}
+
+/// The most that this process ever had.
+fn own_high_water() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = crate::proc::status::parse(&text);
+    status.and_then(|status| status.memory).map_or(0, |memory| memory.high_water)
+}
