@@ -7,3 +7,5 @@ mod machine;
 
 /// Which cards there are.
 mod available;
+/// What a command does on the cards.
+mod gpu;
