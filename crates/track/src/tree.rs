@@ -100,6 +100,7 @@ impl Tree {
     #[must_use]
     pub fn born(main: u32, members: Members) -> Self {
         let mut tree = Self::empty(Some(std::process::id()), members);
+        tree.births = Births::after(main);
         // It began as a copy of this process, and its account at the end includes that.
         tree.largest = own_high_water();
         match tree.open(main) {

@@ -20,7 +20,7 @@ const UNKNOWN: i64 = 10;
 const DRIVER_CODE: i64 = 1000;
 
 /// The reasons without a code of the driver, by their numbers.
-const REASONS: [Why; 12] = [
+const REASONS: [Why; 13] = [
     Why::NotSupported,
     Why::NoPermission,
     Why::Lost,
@@ -33,6 +33,7 @@ const REASONS: [Why; 12] = [
     Why::Gone,
     Why::NotAsked,
     Why::Garbled,
+    Why::Foreign,
 ];
 
 #[must_use]
@@ -110,6 +111,7 @@ pub(super) const fn of_why(why: Why) -> i64 {
         Why::Gone => 9,
         Why::NotAsked => 10,
         Why::Garbled => 11,
+        Why::Foreign => 12,
         Why::Code(code) => return DRIVER_CODE + code as i64,
     };
     UNKNOWN + number
