@@ -1,5 +1,6 @@
 //! CSV or SQLite, by the name's ending: how rows are read, and what can be wrong.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -238,6 +239,14 @@ fn cell_text(value: ValueRef<'_>) -> String {
             String::from_utf8_lossy(bytes).into_owned()
         }
     }
+}
+
+/// An empty file that was not there before.
+pub(super) fn create_new(path: &Path) -> Result<File, FileError> {
+    File::create_new(path).map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => FileError::Exists { path: path.to_owned() },
+        _ => FileError::Io { path: path.to_owned(), source },
+    })
 }
 
 /// A name is a path here, never a URI.

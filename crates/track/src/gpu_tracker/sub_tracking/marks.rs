@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, params};
 
-use crate::gpu_tracker::file::{FileError, Format, Part, Row, each_row, open};
+use crate::gpu_tracker::file::{FileError, Format, Part, Row, create_new, each_row, open};
 use crate::gpu_tracker::number;
 
 const COLUMNS: [&str; 4] = ["process_id", "code_block_name", "position", "timestamp"];
@@ -79,10 +79,7 @@ impl MarkWriter {
     /// When the name ends otherwise, or the file exists or cannot be made.
     pub fn create(path: &Path) -> Result<Self, FileError> {
         let format = Format::of(path)?;
-        let file = File::create_new(path).map_err(|source| match source.kind() {
-            std::io::ErrorKind::AlreadyExists => FileError::Exists { path: path.to_owned() },
-            _ => FileError::Io { path: path.to_owned(), source },
-        })?;
+        let file = create_new(path)?;
         let sink = match format {
             Format::Csv => Sink::Csv(Box::new(csv_sink(path, file)?)),
             Format::Sqlite => Sink::Sqlite(sqlite_sink(path)?),

@@ -16,7 +16,9 @@ mod text;
 pub use analysis::{Analysis, Block, analyze};
 pub use calls::{Call, NoBegin, calls};
 pub use combine::{CombineError, combine, files_of};
-pub use comparison::{Compared, Comparison, Mismatch, Session, Statistic, compare};
+pub use comparison::{
+    Compared, Comparison, Mismatch, NoSuchStatistic, Session, Statistic, compare,
+};
 pub use marks::{Mark, MarkWriter, Position, read};
 pub use parsed::{ParseError, parse};
 pub use summary::Summary;

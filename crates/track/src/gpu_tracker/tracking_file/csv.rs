@@ -15,9 +15,7 @@ pub(super) struct CsvFile {
 }
 
 impl CsvFile {
-    pub(super) fn create(path: &Path, facts: &Static) -> Result<Self, FileError> {
-        let file = File::create_new(path);
-        let file = file.map_err(|source| FileError::Io { path: path.to_owned(), source })?;
+    pub(super) fn create(path: &Path, file: File, facts: &Static) -> Result<Self, FileError> {
         let writer = csv::WriterBuilder::new()
             .flexible(true)
             .terminator(csv::Terminator::CRLF)

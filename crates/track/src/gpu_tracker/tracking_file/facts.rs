@@ -1,9 +1,13 @@
 //! What does not change while a command is tracked.
 
-use probe::Reading;
-use probe::units::Bytes;
+use std::path::Path;
 
+use probe::units::Bytes;
+use probe::{Reading, Why};
+
+use crate::gpu_tracker::Tree;
 use crate::gpu_tracker::units::Units;
+use crate::kernel;
 
 /// The machine and what is expected of it, as measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,6 +18,32 @@ pub struct Facts {
     pub expected_cores: u32,
     pub cards: u32,
     pub expected_cards: u32,
+}
+
+/// The machine's cards, as far as they matter here.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CountedCards {
+    pub all: u32,
+    pub chosen: u32,
+    /// Of all of them.
+    pub memory: Reading<Bytes>,
+}
+
+impl Facts {
+    /// This machine's. All cores are expected to be used when `None`.
+    #[must_use]
+    pub fn of_this_machine(expected_cores: Option<u32>, cards: CountedCards) -> Self {
+        let ram = probe::proc::meminfo::of_host(Path::new("/")).map(|memory| memory.total);
+        let cores = kernel::cores();
+        Self {
+            ram_capacity: ram.map_or(Reading::Unknown(Why::NotTold), Reading::Known),
+            gpu_ram_capacity: cards.memory,
+            cores,
+            expected_cores: expected_cores.unwrap_or(cores),
+            cards: cards.all,
+            expected_cards: cards.chosen,
+        }
+    }
 }
 
 /// The same as a tracking file has it: the first row.
@@ -58,7 +88,7 @@ impl Static {
     }
 
     /// By column, in the order of the file.
-    pub(crate) fn tree(&self) -> crate::gpu_tracker::Tree {
+    pub(crate) fn tree(&self) -> Tree {
         let values = [
             self.units.ram.name().into(),
             self.units.gpu_ram.name().into(),
@@ -70,6 +100,6 @@ impl Static {
             self.cards.into(),
             self.expected_cards.into(),
         ];
-        crate::gpu_tracker::Tree::group(COLUMNS.into_iter().zip(values))
+        Tree::group(COLUMNS.into_iter().zip(values))
     }
 }

@@ -10,9 +10,9 @@ mod sqlite;
 mod writer;
 
 pub use columns::MEASURES;
-pub use facts::{Facts, Static};
+pub use facts::{CountedCards, Facts, Static};
 pub use reader::{Timepoint, Tracked, read};
-pub use writer::{Existing, Writer};
+pub use writer::{Existing, Writer, check};
 
 #[cfg(test)]
 mod tests {

@@ -22,9 +22,9 @@ pub(super) struct SqliteFile {
 }
 
 impl SqliteFile {
+    /// In a file that is there, and empty.
     pub(super) fn create(path: &Path, facts: &Static) -> Result<Self, FileError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let database = file::open(path, flags)?;
+        let database = file::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let file = Self { path: path.to_owned(), database, insert: insert() };
         file.lay_out(facts).map_err(|source| file.wrong(source))?;
         Ok(file)

@@ -1,6 +1,6 @@
 //! Writes a tracking file.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::columns;
 use super::csv::CsvFile;
 use super::facts::{Facts, Static};
 use super::sqlite::SqliteFile;
-use crate::gpu_tracker::file::{FileError, Format};
+use crate::gpu_tracker::file::{self, FileError, Format};
 use crate::gpu_tracker::units::Units;
 use crate::sample::Sample;
 
@@ -45,10 +45,10 @@ impl Writer {
         facts: &Facts,
     ) -> Result<Self, FileError> {
         let format = Format::of(path)?;
-        make_way(path, existing)?;
+        let file = make(path, existing)?;
         let facts = Static::new(facts, units);
         let sink = match format {
-            Format::Csv => Sink::Csv(Box::new(CsvFile::create(path, &facts)?)),
+            Format::Csv => Sink::Csv(Box::new(CsvFile::create(path, file, &facts)?)),
             Format::Sqlite => Sink::Sqlite(SqliteFile::create(path, &facts)?),
         };
         Ok(Self { facts, sink })
@@ -67,17 +67,30 @@ impl Writer {
     }
 }
 
-fn make_way(path: &Path, existing: Existing) -> Result<(), FileError> {
+/// Whether a file of this name would be made, as far as the name tells.
+///
+/// # Errors
+/// When the name ends otherwise, or the file exists and may not be replaced.
+pub fn check(path: &Path, existing: Existing) -> Result<(), FileError> {
+    Format::of(path)?;
     match existing {
         Existing::Refuse if path.symlink_metadata().is_ok() => {
             Err(FileError::Exists { path: path.to_owned() })
         }
-        Existing::Refuse => Ok(()),
-        Existing::Replace => match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(FileError::Io { path: path.to_owned(), source: error })
-            }
-            _ => Ok(()),
-        },
+        Existing::Refuse | Existing::Replace => Ok(()),
     }
+}
+
+/// The file, empty and ours: never one that somebody made meanwhile.
+fn make(path: &Path, existing: Existing) -> Result<File, FileError> {
+    check(path, existing)?;
+    if existing == Existing::Replace {
+        match fs::remove_file(path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(FileError::Io { path: path.to_owned(), source });
+            }
+            _ => {}
+        }
+    }
+    file::create_new(path)
 }
