@@ -23,12 +23,18 @@ pub fn check(path: &Path) -> Result<(), NotWritable> {
     match path.metadata() {
         Ok(file) if file.is_dir() => Err(wrong(io::ErrorKind::IsADirectory.into())),
         Ok(_) => access(path, Access::WRITE_OK).map_err(|error| wrong(error.into())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let may = Access::WRITE_OK | Access::EXEC_OK;
-            access(folder_of(path), may).map_err(|error| wrong(error.into()))
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => check_folder(path),
         Err(error) => Err(wrong(error)),
     }
+}
+
+/// Whether a file could be made anew, or replaced, in its folder.
+///
+/// # Errors
+/// When that is not so.
+pub fn check_folder(path: &Path) -> Result<(), NotWritable> {
+    access(folder_of(path), Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(|error| NotWritable { path: path.to_owned(), source: error.into() })
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -3,6 +3,9 @@
 //! Who runs a command under another program thinks of the command: a signal that somebody
 //! sends to us is for it. What a terminal sends (Ctrl-C) goes to the command as well as to us,
 //! so that is only noted. Either way we stay to tell what the command used.
+//!
+//! Who signals a whole process group (`timeout` does) reaches the command twice, once through
+//! us: a signal does not tell whom else it was sent to.
 
 mod ignored;
 
@@ -159,12 +162,16 @@ pub struct Hearing {
 }
 
 impl Hearing {
-    /// Stops telling. From here on the signals end us again, as they would have without us:
-    /// what is left to do, such as writing to a pipe that nobody reads, may take for ever.
+    /// Stops telling. From here on the second signal ends us: one may still be about what is
+    /// over, and what is left to do, such as writing to a pipe that nobody reads, may take for
+    /// ever.
     #[must_use]
     pub fn end(self) -> Vec<Heard> {
+        let is_second = Arc::new(AtomicBool::new(false));
         for signal in self.caught {
-            let _ = flag::register_conditional_default(signal, Arc::new(AtomicBool::new(true)));
+            // In this order: each looks at the flag before it sets it.
+            let _ = flag::register_conditional_default(signal, Arc::clone(&is_second));
+            let _ = flag::register(signal, Arc::clone(&is_second));
         }
         self.handle.close();
         self.thread.join().unwrap_or_default()

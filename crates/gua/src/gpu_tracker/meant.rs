@@ -16,6 +16,7 @@ use super::cli::Track;
 use super::refusal::Refusal;
 use super::report::Report;
 use super::settings::{self, Settings, Uuids};
+use crate::destination;
 
 /// A command to be tracked.
 #[derive(Debug)]
@@ -138,7 +139,8 @@ fn tracking_file(path: PathBuf, overwrite: bool, report: &Report) -> Result<Trac
     }
     let existing = if overwrite { Existing::Replace } else { Existing::Refuse };
     tracking_file::check(&path, existing)?;
-    crate::destination::check(&path)?;
+    destination::check(&path)?;
+    destination::check_folder(&path)?;
     Ok(TrackingFile { path, existing })
 }
 

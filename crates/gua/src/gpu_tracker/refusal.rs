@@ -9,6 +9,7 @@ use track::gpu_tracker::file::FileError;
 use track::gpu_tracker::sub_tracking::{CombineError, Mismatch, NoBegin, ParseError};
 use track::gpu_tracker::units::NoSuchUnit;
 
+use super::report;
 use super::settings::SettingsError;
 use crate::destination::NotWritable;
 use crate::safe::safe;
@@ -92,7 +93,7 @@ impl Refusal {
         match self {
             // A reader that went away is not an error of ours, and not worth a word.
             Self::Print(error) if error.kind() == io::ErrorKind::BrokenPipe => return 0,
-            _ => eprintln!("gpu-tracker: {}", safe(&self.to_string())),
+            _ => report::say(&format!("gpu-tracker: {}", safe(&self.to_string()))),
         }
         match self {
             Self::Start { why: SpawnError::NotFound, .. } => 127,

@@ -59,12 +59,17 @@ impl Report {
             Ok(()) => Ok(Written::AsAsked),
             Err(error) => {
                 let path = safe(&path.display().to_string());
-                eprintln!("gpu-tracker: `{path}` cannot be written: {error}. The report:");
+                say(&format!("gpu-tracker: `{path}` cannot be written: {error}. The report:"));
                 print(answer)?;
                 Ok(Written::Instead)
             }
         }
     }
+}
+
+/// Says a line on stderr. When nobody hears it, the work goes on all the same.
+pub(super) fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// Prints a line, or several.

@@ -12,7 +12,7 @@ use track::gpu_tracker::{json, tracking_file};
 
 use super::cli::SubTrack;
 use super::refusal::{AnalysisError, Refusal};
-use super::report::{Format, Report, Written};
+use super::report::{Format, Report, Written, say};
 use super::settings::SettingsError;
 use crate::safe::safe;
 
@@ -67,12 +67,11 @@ fn session(name: String, path: PathBuf) -> Result<Session, Refusal> {
 
 fn tell_moved(comparison: &Comparison) {
     for moved in &comparison.moved {
-        eprintln!(
-            "gpu-tracker: warning: {} is taken for {} of session {}: the same file, another line",
-            safe(&moved.block),
-            safe(&moved.there),
-            safe(&moved.session)
+        let words = format!(
+            "{} is taken for {} of session {}: the same file, another line",
+            moved.block, moved.there, moved.session
         );
+        say(&format!("gpu-tracker: warning: {}", safe(&words)));
     }
 }
 

@@ -62,7 +62,8 @@ fn command(meant: &Meant) -> Command {
 fn is_whole(recording: &Recording) -> bool {
     let ended = recording.end();
     if let Err(error) = &ended {
-        eprintln!("gpu-tracker: {}. Samples are missing from it", safe(&error.to_string()));
+        let words = safe(&error.to_string());
+        report::say(&format!("gpu-tracker: {words}. Samples are missing from it"));
     }
     ended.is_ok()
 }
@@ -79,10 +80,15 @@ fn tell(meant: &Meant, status: ExitStatus, usage: &Usage) -> bool {
     );
     let tree = usage.tree(meant.spelling);
     let told = match meant.report.format {
-        Format::Text => report::print(&line).and_then(|()| meant.report.write(&text::text(&tree))),
+        // The report may go to a file, also when nobody reads the line any more.
+        Format::Text => {
+            let said = report::print(&line);
+            let written = meant.report.write(&text::text(&tree));
+            said.and(written)
+        }
         // Stdout is the JSON alone.
         Format::Json => {
-            eprintln!("{line}");
+            report::say(&line);
             meant.report.write(&json::json(&tree))
         }
     };
@@ -103,7 +109,9 @@ fn warn(unknown: &[Unknown]) {
         Unknown::Figure(name, why) => format!("{name} ({why})"),
     });
     let words = words.collect::<Vec<_>>().join(", ");
-    eprintln!("gpu-tracker: warning: 0.0 stands for what could not be measured: {}", safe(&words));
+    let words = safe(&words);
+    let warning = "0.0 stands for what could not be measured";
+    report::say(&format!("gpu-tracker: warning: {warning}: {words}"));
 }
 
 /// The line has it as Python does: a signal is its number below zero.

@@ -79,6 +79,21 @@ fn a_report_that_cannot_be_written_is_printed_instead() {
     }
 }
 
+/// The report gets where it was meant to, also when nobody hears or reads anything else.
+#[test]
+fn a_report_does_not_depend_on_the_talk() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.json");
+    for (format, code) in [("text", 1), ("json", 0)] {
+        let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = without_driver(&["-e", "true", "-f", format, "-o"]);
+        command.arg(&path).stdout(full()).stderr(full());
+        assert_eq!(command.status().unwrap().code(), Some(code), "{format}");
+        assert!(fs::read_to_string(&path).unwrap().contains("gigabytes"));
+        fs::remove_file(&path).unwrap();
+    }
+}
+
 /// Who reads only the first line gets it, and nobody complains.
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {

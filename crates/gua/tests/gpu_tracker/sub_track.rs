@@ -101,6 +101,7 @@ fn bad_input_is_refused() {
     assert_refused(&["analyze", "--tf=/nowhere/a.csv", "--stf", marks], "/nowhere/a.csv");
     assert_refused(&["analyze", "--tf=a.txt", "--stf", marks], "End it in .csv or .sqlite");
     assert_refused(&["combine", "--stf=/nowhere/a.csv", "-p", "/nowhere/x"], "/nowhere/x");
+    assert_refused(&["combine", "--stf=new.csv", "-p", marks], "is no folder. A single -p names");
     assert_refused(&["combine"], "--stf <FILE>");
     assert_refused(&[], "combine");
 }

@@ -20,6 +20,11 @@ pub enum CombineError {
         .format.ending()
     )]
     OtherFormat { path: PathBuf, format: Format },
+    #[error(
+        "`{}` is no folder. A single -p names a folder of files; name each file with its own -p",
+        path.display()
+    )]
+    NoFolder { path: PathBuf },
     #[error("there is no file in `{}` to combine", path.display())]
     NoFiles { path: PathBuf },
     #[error(transparent)]
@@ -32,6 +37,7 @@ pub enum CombineError {
 /// When the folder cannot be read or is empty.
 pub fn files_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CombineError> {
     match paths {
+        [file] if file.is_file() => Err(CombineError::NoFolder { path: file.clone() }),
         [folder] => files_in(folder),
         files => Ok(files.to_vec()),
     }
