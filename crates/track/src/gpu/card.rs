@@ -134,8 +134,9 @@ impl CardTally {
 
     /// Whether this is what a card was before it could say which one it is.
     pub fn was_nameless(&self, facts: &CardFacts) -> bool {
-        let has_name = facts.uuid.why().is_none();
-        has_name && self.facts.uuid.why().is_some() && self.facts.index == facts.index
+        let is_named_now = self.facts.uuid.why().is_some() && facts.uuid.why().is_none();
+        let whole = (facts.index, None);
+        is_named_now && [place(facts), whole].contains(&self.place())
     }
 
     pub fn place(&self) -> (u32, Option<u32>) {

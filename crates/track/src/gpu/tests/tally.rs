@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use probe::card::{Basis, MemorySource as Whose};
+use probe::card::{Basis, InstanceFacts, MemorySource as Whose};
 use probe::units::{Bytes, Millijoules, Milliwatts, Percent, UnixMillis};
 use probe::{
     Account, CardAccounts, CardFacts, CardLook, Holder, Holders, Kinds, MemoryUse, Reading,
     Utilization, Vitals, Why,
 };
+use proptest::prelude::*;
 
 use crate::gpu::tally::{Pids, Tally};
 use crate::gpu::tree::on_card;
@@ -320,6 +321,28 @@ fn a_card_that_gets_its_name_later_is_one_card() {
     assert_eq!(run.memory(), known(3));
 }
 
+/// An instance without a name is none of those beside it.
+#[test]
+fn an_instance_without_a_name_stays_where_it_is() {
+    let slot = |slot, uuid| {
+        let instance = InstanceFacts {
+            slot,
+            gpu_instance: Reading::Known(slot),
+            parent_uuid: Reading::Unknown(Why::NotAsked),
+        };
+        let facts = CardFacts { uuid, instance: Some(instance), ..(*facts(0)).clone() };
+        CardLook { facts: Arc::new(facts), vitals: card(0, &[(MAIN, 3)]).vitals }
+    };
+    let mut run = Run::new(Cards::All);
+    let named = slot(0, Reading::Known("MIG-0".to_owned()));
+    let mut nameless = slot(1, Reading::Unknown(Why::NotTold));
+    run.look(&[named.clone(), nameless.clone()]);
+    nameless.vitals = Vitals::unknown(Why::TimedOut);
+    run.look(&[named, nameless]);
+    let cards: Vec<_> = run.tally.usage().cards.iter().map(|card| card.memory).collect();
+    assert_eq!(cards, [known(3), known(3)]);
+}
+
 #[test]
 fn the_drivers_account_lifts_a_peak_that_the_looks_missed() {
     let mut run = Run::new(Cards::All);
@@ -368,4 +391,34 @@ fn what_was_accounted_for_is_known() {
     assert_eq!(run.memory(), Reading::Unknown(Why::NoPermission));
     run.account(&[(0, CHILD, 25, 10_500)]);
     assert_eq!((run.memory(), run.tally.usage().cards[0].memory), (known(25), known(25)));
+}
+
+/// Two cards at one look: what the main process and its child hold of each, or a card that does
+/// not answer.
+fn any_look() -> impl Strategy<Value = Vec<Option<(u64, u64)>>> {
+    prop::collection::vec(prop::option::weighted(0.8, (0_u64..40, 0_u64..40)), 2)
+}
+
+proptest! {
+    /// The laws: the tree's peak is no less than that of any part or any card, no more than the
+    /// parts' together, and known as soon as one look was complete.
+    #[test]
+    fn a_peak_holds_all_smaller_ones(looks in prop::collection::vec(any_look(), 1..8)) {
+        let mut run = Run::new(Cards::All);
+        for look in &looks {
+            let cards = look.iter().zip(0..).map(|(held, index)| match held {
+                Some((main, child)) => card(index, &[(MAIN, *main), (CHILD, *child)]),
+                None => CardLook { facts: facts(index), vitals: Vitals::unknown(Why::TimedOut) },
+            });
+            run.look(&cards.collect::<Vec<_>>());
+        }
+        let usage = run.tally.usage();
+        let is_complete = looks.iter().any(|look| look.iter().all(Option::is_some));
+        let Parts { main, descendants, combined } = usage.memory;
+        prop_assert!(combined.known().is_some() || !is_complete);
+        if let (Some(main), Some(child), Some(all)) = (main.known(), descendants.known(), combined.known()) {
+            prop_assert!(main <= all && child <= all && all <= [main, child].into_iter().sum());
+            prop_assert!(usage.cards.iter().all(|card| card.memory.known() <= Some(all)));
+        }
+    }
 }
