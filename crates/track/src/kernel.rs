@@ -1,8 +1,8 @@
 //! The questions that only a bare system call answers; the only `unsafe` here.
 
 use std::mem::MaybeUninit;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 /// What the kernel charges to a process when it has ended, with all the descendants that it, or
@@ -67,6 +67,13 @@ fn duration(time: libc::timeval) -> Duration {
     Duration::from_secs(seconds) + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))
 }
 
+/// Makes a command start from a copy of this process instead of borrowing its memory until then:
+/// otherwise the kernel charges the command with all that this process has.
+pub fn start_from_a_copy(command: &mut Command) {
+    // SAFETY: it does nothing, which is allowed between fork and exec.
+    unsafe { command.pre_exec(|| Ok(())) };
+}
+
 /// The cores that are switched on, whoever may use them.
 #[must_use]
 pub fn cores() -> u32 {
@@ -77,8 +84,6 @@ pub fn cores() -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
 
     #[test]

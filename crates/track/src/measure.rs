@@ -21,6 +21,9 @@ use crate::sample::{Ram, Sample};
 use crate::tree::Tree;
 use crate::usage::{CpuUsage, Limits, Machine, NoGpu, Processes, RamUsage, Sampling, Usage};
 
+/// Maps are read again after this time, also where nothing seems to have changed.
+const MAPS_AGE: Duration = Duration::from_secs(1);
+
 /// Is told of each sample.
 pub type Watch = Box<dyn FnMut(&Sample) + Send>;
 
@@ -37,6 +40,7 @@ pub struct Measurement {
     gpu: Option<Gpu>,
     watch: Option<Watch>,
     maps: Budget,
+    maps_read: Option<Instant>,
     began: SystemTime,
     begin: Instant,
     asked: Duration,
@@ -99,6 +103,7 @@ impl Measurement {
             gpu: begin.gpu,
             watch,
             maps: Budget::new(begin.at),
+            maps_read: None,
             began: SystemTime::now(),
             begin: begin.at,
             asked: options.every,
@@ -112,8 +117,6 @@ impl Measurement {
         measurement.look();
         measurement.read_maps();
         measurement.keep_peaks();
-        measurement.tree.read_times();
-        measurement.cpu.observe(&measurement.tree.times());
         measurement
     }
 
@@ -130,8 +133,7 @@ impl Measurement {
         let cost_of_maps = self.read_maps();
         let ram = self.keep_peaks();
         let now = Instant::now();
-        self.tree.read_times();
-        let times = self.cpu.observe(&self.tree.times());
+        let times = self.read_times();
         let cpu = self.loads.sample(now, times, self.machine.cores());
         let machine = self.machine.sample(now);
         self.counts.sample(now);
@@ -152,13 +154,16 @@ impl Measurement {
 
     /// The main process has ended, and is a child of ours that nobody else waits for.
     pub fn main_ended(&mut self, now: Instant, reap: impl FnOnce() -> Option<Account>) {
-        self.tree.read_times();
+        self.tree.read_clocks();
+        self.tree.read_waited();
         let main = self.tree.main();
         let Some(account) = reap() else { return };
         self.tree.drop_main();
-        self.look();
+        self.tree.look();
+        self.reap_orphans();
         self.keep_peaks();
-        self.tree.read_times();
+        self.tree.read_clocks();
+        self.tree.read_waited();
         let (own, has_waited) = main.unwrap_or((account.cpu, false));
         let times = self.cpu.close(own, account.cpu, &self.tree.times());
         self.loads.finish(now, times, self.machine.cores());
@@ -231,8 +236,19 @@ impl Measurement {
         self.cgroup.peak(|pid| self.tree.has_ever_had(pid) || waiting.contains(&pid))
     }
 
+    /// Looks at the counters and the clocks. A child that has gone is in its parent's account
+    /// now, so that is read at once.
     fn look(&mut self) {
-        self.tree.look();
+        if self.tree.look() {
+            self.read_times();
+        } else {
+            self.tree.read_clocks();
+            self.cpu.observe(&self.tree.times());
+        }
+        self.reap_orphans();
+    }
+
+    fn reap_orphans(&mut self) {
         for account in self.tree.reap_orphans() {
             self.cpu.reap(account.cpu);
             if account.largest_bytes > self.tree.largest() {
@@ -241,11 +257,22 @@ impl Measurement {
         }
     }
 
-    /// Reads the maps within their budget; the cost of it.
+    fn read_times(&mut self) -> Parts<Duration> {
+        self.tree.read_clocks();
+        self.tree.read_waited();
+        self.cpu.observe(&self.tree.times())
+    }
+
+    /// Reads the maps within their budget, if they may tell something new; the cost of it.
+    /// Pages that are copied on a write change no counter, so now and then they may.
     fn read_maps(&mut self) -> Duration {
-        if !self.maps.allows(Instant::now()) {
+        let now = Instant::now();
+        let is_old = self.maps_read.is_none_or(|then| now.duration_since(then) >= MAPS_AGE);
+        let is_wanted = is_old || self.tree.has_changed_since_maps();
+        if !self.maps.allows(now) || !is_wanted {
             return Duration::ZERO;
         }
+        self.maps_read = Some(now);
         let before = kernel::own_cpu_time();
         self.tree.read_maps();
         let cost = kernel::own_cpu_time().saturating_sub(before);

@@ -35,32 +35,77 @@ pub enum Map {
 /// One of the figures that are told by kind.
 type Kind = fn(&ByKind) -> u64;
 
-const KINDS: [Kind; 3] = [|by| by.anonymous, |by| by.file, |by| by.shared_memory];
+const ANONYMOUS: Kind = |by| by.anonymous;
+const KINDS_THAT_ARE_SHARED: [Kind; 2] = [|by| by.file, |by| by.shared_memory];
 
 /// The memory of all these together.
 #[must_use]
 pub fn together(group: &[Resident]) -> Ram {
-    let total = KINDS.iter().map(|kind| of_kind(group, *kind)).fold(0, u64::saturating_add);
-    let private = group.iter().map(Resident::private).fold(0, u64::saturating_add).min(total);
+    let total = KINDS_THAT_ARE_SHARED
+        .iter()
+        .map(|kind| shared_kind(group, *kind))
+        .fold(anonymous(group), u64::saturating_add);
+    let private = sum(group, Resident::private).min(total);
     Ram { total: Bytes(total), private: Bytes(private), shared: Bytes(total - private) }
 }
 
-fn of_kind(group: &[Resident], kind: Kind) -> u64 {
-    let shares = group.iter().map(|one| one.share(kind)).fold(0, u64::saturating_add);
-    let largest = group.iter().map(|one| kind(&one.now.by_kind)).max().unwrap_or(0);
-    shares.max(largest)
+/// Anonymous memory that is gained is gained for oneself: fresh, or copied on a write.
+fn anonymous(group: &[Resident]) -> u64 {
+    sum(group, Resident::anonymous_share).max(largest(group, ANONYMOUS))
+}
+
+/// Pages of a file or of shared memory that one has gained since the maps were read may be
+/// those that another one has already, so they do not add up.
+fn shared_kind(group: &[Resident], kind: Kind) -> u64 {
+    sum(group, |one| one.share(kind)).max(largest(group, kind))
+}
+
+fn sum(group: &[Resident], figure: impl Fn(&Resident) -> u64) -> u64 {
+    group.iter().map(figure).fold(0, u64::saturating_add)
+}
+
+fn largest(group: &[Resident], kind: Kind) -> u64 {
+    group.iter().map(|one| kind(&one.now.by_kind)).max().unwrap_or(0)
 }
 
 impl Resident {
-    /// Its share of one kind: as read, and all that it gained since then for itself.
+    /// Whether its map would tell something new, after a change of the fiftieth part.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        let total =
+            |by: &ByKind| by.anonymous.saturating_add(by.file).saturating_add(by.shared_memory);
+        match &self.map {
+            Map::Read { then, .. } => {
+                let (then, now) = (total(then), total(&self.now.by_kind));
+                then.abs_diff(now) > then / 50
+            }
+            Map::Newcomer { .. } => true,
+            Map::Hidden => false,
+        }
+    }
+
+    /// Its share of one kind as the map told it, as far as that is still there.
     fn share(&self, kind: Kind) -> u64 {
         let now = kind(&self.now.by_kind);
         match &self.map {
-            Map::Read { rollup, then } => moved(rollup.share(kind, then), kind(then), now),
-            Map::Newcomer { first } => now.saturating_sub(kind(first)),
+            Map::Read { rollup, then } => {
+                let lost = kind(then).saturating_sub(now);
+                rollup.share(kind, then).saturating_sub(lost).min(now)
+            }
+            Map::Newcomer { .. } => 0,
             Map::Hidden => now,
         }
-        .min(now)
+    }
+
+    /// The same of anonymous memory, with what was gained since then.
+    fn anonymous_share(&self) -> u64 {
+        let now = self.now.by_kind.anonymous;
+        let gained = match &self.map {
+            Map::Read { then, .. } => now.saturating_sub(then.anonymous),
+            Map::Newcomer { first } => now.saturating_sub(first.anonymous),
+            Map::Hidden => 0,
+        };
+        self.share(ANONYMOUS).saturating_add(gained).min(now)
     }
 
     /// Pages that it alone has. What is gained between two readings of the map is private when
@@ -88,7 +133,8 @@ impl Rollup {
         match &self.by_kind {
             Some(by_kind) => kind(by_kind),
             None => {
-                let sum: u128 = KINDS.iter().map(|kind| u128::from(kind(counters))).sum();
+                let ByKind { anonymous, file, shared_memory } = *counters;
+                let sum: u128 = [anonymous, file, shared_memory].map(u128::from).iter().sum();
                 let part = u128::from(self.proportional) * u128::from(kind(counters));
                 u64::try_from(part / sum.max(1)).unwrap_or(u64::MAX)
             }
@@ -167,6 +213,14 @@ mod tests {
         assert_eq!(megabytes(together(&[one])), [410, 400, 10]);
         one.now = counters(50 * MB, 10 * MB, 0);
         assert_eq!(megabytes(together(&[one])), [60, 50, 10]);
+    }
+
+    #[test]
+    fn pages_that_one_has_gained_may_be_those_of_another() {
+        let alone = read(counters(0, 0, 200 * MB), 200 * MB, [0, 0, 200 * MB]);
+        let newborn = Map::Newcomer { first: ByKind::default() };
+        let child = Resident { now: counters(0, 0, 200 * MB), map: newborn };
+        assert_eq!(megabytes(together(&[alone, child]))[0], 200);
     }
 
     #[test]

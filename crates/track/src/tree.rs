@@ -10,9 +10,9 @@ use crate::cpu;
 use crate::kernel;
 use crate::members::{Members, Role};
 use crate::parts::Parts;
-use crate::proc::rollup::ByKind;
+use crate::proc::rollup::{ByKind, Rollup};
 use crate::proc::stat::Stat;
-use crate::proc::status::Status;
+use crate::proc::status::{Memory, Status};
 use crate::process::{Buffer, Process, Unread};
 use crate::ram::{self, Map, Resident};
 use crate::sample::Ram;
@@ -64,6 +64,15 @@ impl Followed {
         self.status.memory.map_or(0, |memory| memory.high_water)
     }
 
+    /// The counters that go with a map are read after it: a process that grows meanwhile then
+    /// has gained too little since, and never too much.
+    fn put_map(&mut self, rollup: Rollup, buffer: &mut Buffer) {
+        let after = self.process.status(buffer).ok().and_then(|status| status.memory);
+        if let Some(Memory { by_kind: then, .. }) = after {
+            self.map = Some(Map::Read { rollup, then });
+        }
+    }
+
     fn update(&mut self, status: Status) {
         let before = self.high_water();
         self.status = status;
@@ -88,20 +97,19 @@ impl Tree {
     /// # Errors
     /// When the main process cannot be read.
     pub fn attached(main: u32, members: Members) -> Result<Self, Unread> {
-        let mut tree = Self::empty(None, members);
+        let mut tree = Self::empty(None, Births::new(), members);
         let (process, status) = tree.open(main)?;
         tree.follow(process, Role::Main, status, Since::Attached);
         tree.take_in(births::all(), Since::Attached);
         Ok(tree)
     }
 
-    /// A child that was just started. Where it cannot be read, there is still the kernel's
-    /// account at its end.
+    /// A child that was just started; `births` were watched since before that. Where the child
+    /// cannot be read, there is still the kernel's account at its end.
     #[must_use]
-    pub fn born(main: u32, members: Members) -> Self {
-        let mut tree = Self::empty(Some(std::process::id()), members);
-        // It began as a copy of this process, and its account at the end includes that.
-        tree.largest = own_high_water();
+    pub fn born(main: u32, births: Births, members: Members) -> Self {
+        let mut tree = Self::empty(Some(std::process::id()), births, members);
+        tree.largest = size_before_exec();
         match tree.open(main) {
             Ok((process, status)) => tree.follow(process, Role::Main, status, Since::Birth),
             Err(_) => tree.hidden += 1,
@@ -109,10 +117,10 @@ impl Tree {
         tree
     }
 
-    fn empty(adopter: Option<u32>, members: Members) -> Self {
+    fn empty(adopter: Option<u32>, births: Births, members: Members) -> Self {
         Self {
             followed: Vec::new(),
-            births: Births::new(),
+            births,
             adopter,
             members,
             seen: 0,
@@ -123,10 +131,11 @@ impl Tree {
         }
     }
 
-    /// Looks for newcomers, and at the counters of all.
-    pub fn look(&mut self) {
+    /// Looks for newcomers, and at the counters of all. Whether somebody has gone.
+    pub fn look(&mut self) -> bool {
         let born = self.births.since_last();
         self.take_in(born, Since::Birth);
+        let before = self.followed.len();
         let buffer = &mut self.buffer;
         self.followed.retain_mut(|one| match one.process.status(buffer) {
             Ok(status) => {
@@ -138,32 +147,41 @@ impl Tree {
         });
         let highest = self.followed.iter().map(Followed::high_water).max();
         self.largest = self.largest.max(highest.unwrap_or(0));
+        self.followed.len() < before
     }
 
     /// Reads the CPU times of all.
-    pub fn read_times(&mut self) {
+    pub fn read_clocks(&mut self) {
         for one in &mut self.followed {
-            if let Ok(stat) = one.process.stat(&mut self.buffer) {
-                one.stat = stat;
-            }
-            if let Some(time) = one.process.cpu_time() {
-                one.cpu = time;
-            }
+            one.cpu = one.process.cpu_time().unwrap_or(one.cpu);
         }
+    }
+
+    /// Reads what waited-for children have used, of all.
+    pub fn read_waited(&mut self) {
+        for one in &mut self.followed {
+            one.stat = one.process.stat(&mut self.buffer).unwrap_or(one.stat);
+        }
+    }
+
+    /// Whether the maps would tell something new: somebody came, or has much more or less than
+    /// when they were read.
+    #[must_use]
+    pub fn has_changed_since_maps(&self) -> bool {
+        self.followed.iter().filter_map(Followed::resident).any(|one| one.has_changed())
     }
 
     /// Reads the page maps of all, at one go, so that what they share is seen alike in each.
     pub fn read_maps(&mut self) {
-        for one in &mut self.followed {
-            let Some(memory) = one.status.memory else { continue };
-            one.map = match one.process.rollup(&mut self.buffer) {
-                Ok(rollup) => Some(Map::Read { rollup, then: memory.by_kind }),
-                Err(Unread::Gone) => one.map,
+        for one in self.followed.iter_mut().filter(|one| one.status.memory.is_some()) {
+            match one.process.rollup(&mut self.buffer) {
+                Ok(rollup) => one.put_map(rollup, &mut self.buffer),
+                Err(Unread::Gone) => {}
                 Err(Unread::Hidden) => {
                     self.hidden += u32::from(one.map != Some(Map::Hidden));
-                    Some(Map::Hidden)
+                    one.map = Some(Map::Hidden);
                 }
-            };
+            }
         }
     }
 
@@ -361,9 +379,14 @@ impl Tree {
     }
 }
 
-/// The most that this process ever had.
-fn own_high_water() -> u64 {
+/// What a child of this process has before it becomes another program, which the kernel's account
+/// at its end includes: a copy of our own pages, but not those of files, and a few more.
+fn size_before_exec() -> u64 {
+    const A_FEW: u64 = 512 << 10;
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let status = crate::proc::status::parse(&text);
-    status.and_then(|status| status.memory).map_or(0, |memory| memory.high_water)
+    let ours = status
+        .and_then(|status| status.memory)
+        .map_or(0, |ours| ours.by_kind.anonymous.saturating_add(ours.by_kind.shared_memory));
+    ours.saturating_add(A_FEW)
 }
