@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`reading`] | a value, or why there is none |
 //! | [`units`] | bytes, percent, watts … as types |
+//! | [`account`] | what the driver keeps account of, also after a process has ended |
 //! | [`card`] | what is known of one card, and what it does now |
 //! | [`process`] | a holder of a card, and the process behind it |
 //! | [`nvml`] | cards and holders through the driver's library |
@@ -25,6 +26,7 @@
 //! # Ok::<(), probe::nvml::OpenError>(())
 //! ```
 
+pub mod account;
 pub mod card;
 pub mod nvml;
 pub mod proc;
@@ -32,6 +34,7 @@ pub mod process;
 pub mod reading;
 pub mod units;
 
+pub use account::{Account, CardAccounts};
 pub use card::{Basis, CardFacts, CardLook, MemoryUse, Utilization, Vitals};
 pub use process::{Holder, Holders, Kinds};
 pub use reading::{Reading, Why};

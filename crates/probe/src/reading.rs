@@ -36,6 +36,8 @@ pub enum Why {
     NotAsked,
     /// It was there but made no sense.
     Garbled,
+    /// The driver's pids are those of the host, and ours are those of a container.
+    Foreign,
     /// Any other code of the driver.
     Code(u32),
 }
@@ -63,6 +65,7 @@ impl Why {
             Self::Gone => "gone",
             Self::NotAsked => "not_asked",
             Self::Garbled => "garbled",
+            Self::Foreign => "foreign_pids",
             Self::Code(_) => "driver_error",
         }
     }
@@ -83,6 +86,7 @@ impl fmt::Display for Why {
             Self::Gone => "gone",
             Self::NotAsked => "not asked",
             Self::Garbled => "unreadable",
+            Self::Foreign => "the driver's pids are not those of this container",
             Self::Code(7) => "the driver wants more room than it says",
             Self::Code(11) => "the driver has trouble with its interrupts",
             Self::Code(14) => "the card's own description is corrupted",

@@ -6,6 +6,8 @@
 /// The builder that the others use.
 mod machine;
 
+/// What the driver keeps account of.
+mod accounts;
 /// What one look costs, and that fixed facts are read once.
 mod calls;
 /// Sample buffers that are emptied between looks.

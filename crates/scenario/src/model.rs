@@ -24,7 +24,8 @@ pub struct Scenario {
 
 impl Scenario {
     /// The same machine with only those processes and faults that matter between two
-    /// moments, both included. Asked about that time it answers the same, and sooner.
+    /// moments, both included. Asked about that time it answers the same, and sooner; only
+    /// the accounting, which knows ended processes, knows fewer.
     #[must_use]
     pub fn during(&self, from: Moment, to: Moment) -> Self {
         let runs = |process: &&Process| process.touches(from, to);
@@ -103,6 +104,8 @@ pub struct Card {
     pub compute_capability: (i32, i32),
     /// Whether the card offers GPM metrics (Hopper and later).
     pub gpm: bool,
+    /// Whether the driver keeps account of each process, ended ones included.
+    pub accounting: bool,
     /// `None` where the card has no MIG; empty where it is on without instances.
     pub mig: Option<Mig>,
 }
@@ -190,6 +193,8 @@ pub struct Process {
     pub kinds: Vec<Kind>,
     /// In bytes; `None` where the driver cannot tell.
     pub memory: Option<u64>,
+    /// The most it ever held, for the driver's accounting; its memory when `None`.
+    pub peak: Option<u64>,
     pub sm: Load,
     pub begin: Moment,
     pub end: Option<Moment>,

@@ -140,6 +140,21 @@ impl Scenario {
         self.processes.iter().filter(move |process| place.holds(process) && process.runs_at(t))
     }
 
+    /// The processes that the accounting of a place knows at a moment, ended ones included;
+    /// of those that had one pid, the newest.
+    pub fn accounted_at<'a>(
+        &'a self,
+        place: Place<'a>,
+        t: Moment,
+    ) -> impl Iterator<Item = &'a Process> {
+        let known = move |process: &&Process| place.holds(process) && process.begin <= t;
+        let is_newest = move |process: &&Process| {
+            let same = self.processes.iter().filter(|other| other.pid == process.pid);
+            same.filter(known).all(|other| other.begin <= process.begin)
+        };
+        self.processes.iter().filter(known).filter(is_newest)
+    }
+
     /// Utilization in percent at one moment, without noise.
     #[must_use]
     pub fn utilization_at(&self, place: Place<'_>, t: Moment) -> f64 {
@@ -292,6 +307,28 @@ mod tests {
         let machine = shared_card();
         let used = |secs| machine.state_at(Moment::from_secs(secs)).cards[0].memory_used >> 30;
         assert_eq!([used(0), used(15), used(25)], [1, 9, 1]);
+    }
+
+    /// Trap: after a process has ended, the accounting still has it.
+    #[test]
+    fn the_accounting_knows_the_newest_process_of_each_pid_ended_or_not() {
+        let process = |pid: u32, begin: &str, end: &str| {
+            format!(
+                "[[process]]\npid = {pid}\ncard = 0\nmemory = \"1GiB\"\nbegin = \"{begin}\"\nend = \"{end}\"\n"
+            )
+        };
+        let processes = [process(1, "0s", "5s"), process(2, "1s", "2s"), process(1, "6s", "9s")];
+        let machine =
+            parse::from_str("a.toml", &format!("[[card]]\n{}", processes.concat())).unwrap();
+        let known = |secs| {
+            let known =
+                machine.accounted_at(Place::card(&machine.cards[0]), Moment::from_secs(secs));
+            known.map(|process| (process.pid, process.begin)).collect::<Vec<_>>()
+        };
+        let at = |pid, begin| (pid, Moment::from_secs(begin));
+        assert_eq!(known(0), [at(1, 0)]);
+        assert_eq!(known(5), [at(1, 0), at(2, 1)]);
+        assert_eq!(known(20), [at(2, 1), at(1, 6)]);
     }
 
     #[test]

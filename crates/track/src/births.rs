@@ -25,6 +25,12 @@ impl Births {
         births
     }
 
+    /// From a process on that was just started: it may have children already.
+    #[must_use]
+    pub fn after(pid: u32) -> Self {
+        Self { last: Some(pid), ..Self::new() }
+    }
+
     /// The pids that may be new processes since the last call. Some are threads, and some are
     /// gone again.
     pub fn since_last(&mut self) -> Vec<u32> {
@@ -80,6 +86,19 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+
+    /// A command forks before anybody has had a look at it.
+    #[test]
+    fn what_came_right_after_a_process_is_among_the_births() {
+        let mut first = Command::new("sleep").arg("60").spawn().unwrap();
+        let mut second = Command::new("sleep").arg("60").spawn().unwrap();
+        let born = Births::after(first.id()).since_last();
+        assert!(born.contains(&second.id()) && !born.contains(&first.id()), "{born:?}");
+        for child in [&mut first, &mut second] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
 
     #[test]
     fn a_child_is_among_the_births_and_not_twice() {

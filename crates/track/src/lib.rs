@@ -19,6 +19,7 @@
 //! | [`members`] | which pids belong to it, for those who look at the cards |
 //! | `cpu`, `loads` | CPU time that is neither lost nor doubled; the highest and the mean |
 //! | `ram`, `peaks` | memory with shared pages counted once; the most of it |
+//! | [`gpu`] | what the tree holds of the cards and does on them, from a thread of its own |
 //! | `machine`, `cgroup` | the whole machine; what a container or job allows of it |
 //! | `proc` | parsing what `/proc` says |
 //! | `kernel` | what only a bare system call answers; the only `unsafe` |
@@ -27,7 +28,7 @@ mod births;
 mod cgroup;
 mod cpu;
 mod follower;
-mod gpu;
+pub mod gpu;
 pub mod handles;
 mod kernel;
 mod loads;

@@ -114,7 +114,7 @@ impl Measurement {
             // Whatever it has used already, it has used since its birth.
             measurement.cpu.observe(&[]);
         }
-        measurement.look();
+        measurement.glance();
         measurement.read_maps();
         measurement.keep_peaks();
         measurement
@@ -129,7 +129,7 @@ impl Measurement {
 
     /// Looks at everything, and tells of it. What the reading of maps cost, if they were read.
     pub fn sample(&mut self) -> Duration {
-        self.look();
+        self.glance();
         let cost_of_maps = self.read_maps();
         let ram = self.keep_peaks();
         let now = Instant::now();

@@ -38,12 +38,13 @@ type Kind = fn(&ByKind) -> u64;
 const ANONYMOUS: Kind = |by| by.anonymous;
 const KINDS_THAT_ARE_SHARED: [Kind; 2] = [|by| by.file, |by| by.shared_memory];
 
-/// The memory of all these together.
+/// The memory of all these together. `blur` is how much of what may be shared came or went while
+/// the maps were read: it may be counted as one's own in one map and as shared in another.
 #[must_use]
-pub fn together(group: &[Resident]) -> Ram {
+pub fn together(group: &[Resident], blur: u64) -> Ram {
     let total = KINDS_THAT_ARE_SHARED
         .iter()
-        .map(|kind| shared_kind(group, *kind))
+        .map(|kind| shared_kind(group, *kind, blur))
         .fold(anonymous(group), u64::saturating_add);
     let private = sum(group, Resident::private).min(total);
     Ram { total: Bytes(total), private: Bytes(private), shared: Bytes(total - private) }
@@ -56,8 +57,8 @@ fn anonymous(group: &[Resident]) -> u64 {
 
 /// Pages of a file or of shared memory that one has gained since the maps were read may be
 /// those that another one has already, so they do not add up.
-fn shared_kind(group: &[Resident], kind: Kind) -> u64 {
-    sum(group, |one| one.share(kind)).max(largest(group, kind))
+fn shared_kind(group: &[Resident], kind: Kind, blur: u64) -> u64 {
+    sum(group, |one| one.share(kind)).saturating_sub(blur).max(largest(group, kind))
 }
 
 fn sum(group: &[Resident], figure: impl Fn(&Resident) -> u64) -> u64 {
@@ -171,29 +172,29 @@ mod tests {
     #[test]
     fn one_process_has_all_that_is_resident() {
         let alone = read(counters(100 * MB, 30 * MB, 0), 105 * MB, [100 * MB, 8 * MB, 0]);
-        assert_eq!(megabytes(together(&[alone])), [130, 105, 25]);
-        assert_eq!(megabytes(together(&[])), [0, 0, 0]);
+        assert_eq!(megabytes(together(&[alone], 0)), [130, 105, 25]);
+        assert_eq!(megabytes(together(&[], 0)), [0, 0, 0]);
     }
 
     #[test]
     fn shared_memory_of_two_counts_once() {
         let one = read(counters(10 * MB, 0, 200 * MB), 10 * MB, [10 * MB, 0, 100 * MB]);
-        assert_eq!(megabytes(together(&[one, one])), [220, 20, 200]);
+        assert_eq!(megabytes(together(&[one, one], 0)), [220, 20, 200]);
     }
 
     #[test]
     fn forked_pages_count_once_also_without_the_parent() {
         // Five share 500 MB since a fork; one of them is the parent.
         let one = read(counters(500 * MB, 0, 0), 0, [100 * MB, 0, 0]);
-        assert_eq!(megabytes(together(&[one; 5])), [500, 0, 500]);
-        assert_eq!(megabytes(together(&[one; 4])), [500, 0, 500]);
+        assert_eq!(megabytes(together(&[one; 5], 0)), [500, 0, 500]);
+        assert_eq!(megabytes(together(&[one; 4], 0)), [500, 0, 500]);
     }
 
     #[test]
     fn a_library_that_others_use_too_counts_as_the_largest_has_it() {
         let shell = read(counters(MB, 3 * MB, 0), MB, [MB, MB / 10, 0]);
         let python = read(counters(20 * MB, 10 * MB, 0), 22 * MB, [20 * MB, 3 * MB, 0]);
-        assert_eq!(megabytes(together(&[shell, python])), [31, 23, 8]);
+        assert_eq!(megabytes(together(&[shell, python], 0)), [31, 23, 8]);
     }
 
     #[test]
@@ -201,18 +202,18 @@ mod tests {
         let parent = read(counters(500 * MB, 0, 0), 500 * MB, [500 * MB, 0, 0]);
         let first = counters(500 * MB, 0, 0).by_kind;
         let newborn = Resident { now: counters(500 * MB, 0, 0), map: Map::Newcomer { first } };
-        assert_eq!(megabytes(together(&[parent, newborn])), [500, 500, 0]);
+        assert_eq!(megabytes(together(&[parent, newborn], 0)), [500, 500, 0]);
         let grown = Resident { now: counters(560 * MB, 0, 0), ..newborn };
-        assert_eq!(megabytes(together(&[parent, grown])), [560, 560, 0]);
+        assert_eq!(megabytes(together(&[parent, grown], 0)), [560, 560, 0]);
     }
 
     #[test]
     fn growth_since_the_map_was_read_counts() {
         let mut one = read(counters(100 * MB, 10 * MB, 0), 100 * MB, [100 * MB, 5 * MB, 0]);
         one.now = counters(400 * MB, 10 * MB, 0);
-        assert_eq!(megabytes(together(&[one])), [410, 400, 10]);
+        assert_eq!(megabytes(together(&[one], 0)), [410, 400, 10]);
         one.now = counters(50 * MB, 10 * MB, 0);
-        assert_eq!(megabytes(together(&[one])), [60, 50, 10]);
+        assert_eq!(megabytes(together(&[one], 0)), [60, 50, 10]);
     }
 
     #[test]
@@ -220,7 +221,15 @@ mod tests {
         let alone = read(counters(0, 0, 200 * MB), 200 * MB, [0, 0, 200 * MB]);
         let newborn = Map::Newcomer { first: ByKind::default() };
         let child = Resident { now: counters(0, 0, 200 * MB), map: newborn };
-        assert_eq!(megabytes(together(&[alone, child]))[0], 200);
+        assert_eq!(megabytes(together(&[alone, child], 0))[0], 200);
+    }
+
+    #[test]
+    fn what_came_while_the_maps_were_read_is_not_counted_twice() {
+        // The first map was read before the other one had the same 10 MB, the second after.
+        let first = read(counters(0, 0, 200 * MB), 0, [0, 0, 105 * MB]);
+        let second = read(counters(0, 0, 200 * MB), 0, [0, 0, 100 * MB]);
+        assert_eq!(megabytes(together(&[first, second], 10 * MB)), [200, 0, 200]);
     }
 
     #[test]
@@ -228,7 +237,7 @@ mod tests {
         let now = counters(0, 0, 200 * MB);
         let rollup = Rollup { private: 0, proportional: 100 * MB, by_kind: None };
         let one = Resident { now, map: Map::Read { rollup, then: now.by_kind } };
-        assert_eq!(megabytes(together(&[one, one])), [200, 0, 200]);
+        assert_eq!(megabytes(together(&[one, one], 0)), [200, 0, 200]);
     }
 
     fn any_resident() -> impl Strategy<Value = Resident> {
@@ -254,9 +263,9 @@ mod tests {
         /// all of them have added up, and its parts are its whole.
         #[test]
         fn a_group_lies_between_its_largest_and_the_sum(
-            group in prop::collection::vec(any_resident(), 0..6),
+            group in prop::collection::vec(any_resident(), 0..6), blur in 0_u64..1 << 40,
         ) {
-            let ram = together(&group);
+            let ram = together(&group, blur);
             let sum: u64 = group.iter().map(|one| one.now.resident).sum();
             let largest = group.iter().map(|one| one.now.resident).max().unwrap_or(0);
             prop_assert!(ram.total.0 <= sum);

@@ -11,7 +11,6 @@ use std::time::Instant;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::births::Births;
 use crate::follower::Follower;
 use crate::gpu::Gpu;
 use crate::handles::{Running, Signaller, Stopper, Tracking};
@@ -136,7 +135,6 @@ impl Tracker {
         let stopper = Stopper::new()?;
         let us = i32::try_from(std::process::id()).ok().and_then(Pid::from_raw);
         rustix::process::set_child_subreaper(us).map_err(io::Error::from)?;
-        let births = Births::new();
         kernel::start_from_a_copy(&mut command);
         let at = Instant::now();
         let child = command.spawn()?;
@@ -145,7 +143,7 @@ impl Tracker {
             Ok(main) => Arc::new(main),
             Err(errno) => return end(child, errno.into()),
         };
-        let tree = Tree::born(pid, births, members);
+        let tree = Tree::born(pid, members);
         let follower = Follower {
             measurement: Measurement::begin(&self.options, Begin { tree, at, gpu }, self.watch),
             pace: Pace::new(self.options.every, at),

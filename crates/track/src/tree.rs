@@ -12,7 +12,7 @@ use crate::members::{Members, Role};
 use crate::parts::Parts;
 use crate::proc::rollup::{ByKind, Rollup};
 use crate::proc::stat::Stat;
-use crate::proc::status::{Memory, Status};
+use crate::proc::status::Status;
 use crate::process::{Buffer, Process, Unread};
 use crate::ram::{self, Map, Resident};
 use crate::sample::Ram;
@@ -28,6 +28,8 @@ pub struct Tree {
     members: Members,
     seen: u32,
     hidden: u32,
+    /// How much memory that may be shared came or went while the maps were read.
+    blur: u64,
     /// The largest resident size that any member had at any time.
     largest: u64,
     ticks_per_second: u64,
@@ -44,6 +46,8 @@ struct Followed {
     /// What it had when it was first seen.
     first: ByKind,
     map: Option<Map>,
+    /// Read just now; it counts when those of the others are read as well.
+    rollup: Option<Rollup>,
     /// How far the high-water mark stands above what is resident, if it rose since the last
     /// look: the top of a spike that nobody saw.
     unseen_spike: u64,
@@ -64,13 +68,10 @@ impl Followed {
         self.status.memory.map_or(0, |memory| memory.high_water)
     }
 
-    /// The counters that go with a map are read after it: a process that grows meanwhile then
-    /// has gained too little since, and never too much.
-    fn put_map(&mut self, rollup: Rollup, buffer: &mut Buffer) {
-        let after = self.process.status(buffer).ok().and_then(|status| status.memory);
-        if let Some(Memory { by_kind: then, .. }) = after {
-            self.map = Some(Map::Read { rollup, then });
-        }
+    /// What may be shared with others that were not forked from it.
+    fn shared_kinds(&self) -> u64 {
+        let by_kind = self.status.memory.unwrap_or_default().by_kind;
+        by_kind.file.saturating_add(by_kind.shared_memory)
     }
 
     fn update(&mut self, status: Status) {
@@ -104,11 +105,11 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A child that was just started; `births` were watched since before that. Where the child
-    /// cannot be read, there is still the kernel's account at its end.
+    /// A child that was just started. Where it cannot be read, there is still the kernel's
+    /// account at its end.
     #[must_use]
-    pub fn born(main: u32, births: Births, members: Members) -> Self {
-        let mut tree = Self::empty(Some(std::process::id()), births, members);
+    pub fn born(main: u32, members: Members) -> Self {
+        let mut tree = Self::empty(Some(std::process::id()), Births::after(main), members);
         tree.largest = size_before_exec();
         match tree.open(main) {
             Ok((process, status)) => tree.follow(process, Role::Main, status, Since::Birth),
@@ -125,6 +126,7 @@ impl Tree {
             members,
             seen: 0,
             hidden: 0,
+            blur: 0,
             largest: 0,
             ticks_per_second: rustix::param::clock_ticks_per_second().max(1),
             buffer: Buffer::new(),
@@ -171,16 +173,28 @@ impl Tree {
         self.followed.iter().filter_map(Followed::resident).any(|one| one.has_changed())
     }
 
-    /// Reads the page maps of all, at one go, so that what they share is seen alike in each.
+    /// Reads the page maps of all at one go, so that what they share is seen alike in each; and
+    /// the counters again after that, for what has changed meanwhile.
     pub fn read_maps(&mut self) {
-        for one in self.followed.iter_mut().filter(|one| one.status.memory.is_some()) {
-            match one.process.rollup(&mut self.buffer) {
-                Ok(rollup) => one.put_map(rollup, &mut self.buffer),
-                Err(Unread::Gone) => {}
-                Err(Unread::Hidden) => {
-                    self.hidden += u32::from(one.map != Some(Map::Hidden));
-                    one.map = Some(Map::Hidden);
-                }
+        for one in &mut self.followed {
+            let map = one.process.rollup(&mut self.buffer);
+            if map == Err(Unread::Hidden) && one.status.memory.is_some() {
+                self.hidden += u32::from(one.map != Some(Map::Hidden));
+                one.map = Some(Map::Hidden);
+            }
+            one.rollup = map.ok();
+        }
+        self.blur = 0;
+        for one in &mut self.followed {
+            let before = one.shared_kinds();
+            let Ok(status) = one.process.status(&mut self.buffer) else {
+                one.status.memory = None;
+                continue;
+            };
+            one.update(status);
+            self.blur = self.blur.saturating_add(one.shared_kinds().abs_diff(before));
+            if let (Some(rollup), Some(memory)) = (one.rollup.take(), status.memory) {
+                one.map = Some(Map::Read { rollup, then: memory.by_kind });
             }
         }
     }
@@ -195,7 +209,7 @@ impl Tree {
                 .filter(|one| is_wanted(one))
                 .filter_map(Followed::resident)
                 .collect();
-            ram::together(&group)
+            ram::together(&group, self.blur)
         };
         Parts {
             main: of(Followed::is_main),
@@ -369,6 +383,7 @@ impl Tree {
             cpu: Duration::ZERO,
             first: status.memory.unwrap_or_default().by_kind,
             map: None,
+            rollup: None,
             unseen_spike: 0,
         };
         if since == Since::Birth {

@@ -1,10 +1,18 @@
-//! The tracker on real processes.
+//! The tracker as its users call it: on real processes, and on a pretend driver through the real
+//! library path.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by falling over")]
+
+/// The builder of pretend machines.
+mod machine;
+/// The program that is measured.
+mod subject;
 
 /// Programs that use a known amount of something.
 mod accuracy;
 /// Processes that run already.
 mod attached;
-/// The program that is measured.
-mod subject;
+/// Which cards there are.
+mod available;
+/// What a command does on the cards.
+mod gpu;

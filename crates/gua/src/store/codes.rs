@@ -20,7 +20,7 @@ const UNKNOWN: i64 = 10;
 const DRIVER_CODE: i64 = 1000;
 
 /// The reasons without a code of the driver, by their numbers.
-const REASONS: [Why; 12] = [
+const REASONS: [Why; 13] = [
     Why::NotSupported,
     Why::NoPermission,
     Why::Lost,
@@ -33,6 +33,7 @@ const REASONS: [Why; 12] = [
     Why::Gone,
     Why::NotAsked,
     Why::Garbled,
+    Why::Foreign,
 ];
 
 #[must_use]
@@ -110,6 +111,7 @@ pub(super) const fn of_why(why: Why) -> i64 {
         Why::Gone => 9,
         Why::NotAsked => 10,
         Why::Garbled => 11,
+        Why::Foreign => 12,
         Why::Code(code) => return DRIVER_CODE + code as i64,
     };
     UNKNOWN + number
@@ -180,11 +182,11 @@ mod tests {
     #[test]
     fn the_numbers_stay_what_they_are() {
         let codes: Vec<_> = all_states().map(|(code, _)| code).collect();
-        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21]);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22]);
         assert_eq!(of_why(Why::Code(15)), 1015);
         assert_eq!(state(5), State::Unknown(Why::Garbled));
         assert_eq!(state(-7), State::Unknown(Why::Garbled));
         assert!(codes.into_iter().chain([1000, 1999]).all(is_known_part));
-        assert!(![5, -7, 3, 9, 22, 999].into_iter().any(is_known));
+        assert!(![5, -7, 3, 9, 23, 999].into_iter().any(is_known));
     }
 }

@@ -69,6 +69,11 @@ pub const LAYOUTS: &[Layout] = layouts! {
         version = version, processSamplesCount = process_samples_count,
         lastSeenTimeStamp = last_seen_time_stamp, procUtilArray = proc_util_array
     }
+    nvmlAccountingStats_t = AccountingStats {
+        gpuUtilization = gpu_utilization, memoryUtilization = memory_utilization,
+        maxMemoryUsage = max_memory_usage, time = time, startTime = start_time,
+        isRunning = is_running, reserved = reserved
+    }
     nvmlSample_t = Sample { timeStamp = time_stamp, sampleValue = sample_value }
     nvmlFieldValue_t = FieldValue {
         fieldId = field_id, scopeId = scope_id, timestamp = timestamp,

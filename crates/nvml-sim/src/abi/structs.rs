@@ -155,6 +155,19 @@ pub struct ProcessesUtilizationInfo {
     pub proc_util_array: crate::pointer::Out<ProcessUtilizationInfo>,
 }
 
+/// `nvmlAccountingStats_t`
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct AccountingStats {
+    pub gpu_utilization: c_uint,
+    pub memory_utilization: c_uint,
+    pub max_memory_usage: c_ulonglong,
+    pub time: c_ulonglong,
+    pub start_time: c_ulonglong,
+    pub is_running: c_uint,
+    pub reserved: [c_uint; 5],
+}
+
 /// `nvmlValue_t`, a union. All of its members start at its first byte, so the bits of
 /// the one that is meant are kept here.
 #[repr(C)]

@@ -41,6 +41,7 @@ macro_rules! lookup_calls {
     )*};
 }
 
+mod accounting;
 mod clocks;
 mod events;
 mod fields;

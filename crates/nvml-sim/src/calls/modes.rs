@@ -2,10 +2,10 @@
 
 use std::ffi::{c_uint, c_ulonglong};
 
+use crate::abi::Answer;
 use crate::abi::constants::{
     COMPUTEMODE_DEFAULT, FEATURE_DISABLED, FEATURE_ENABLED, PSTATE_0, PSTATE_8,
 };
-use crate::abi::{Answer, Code};
 use crate::gate::Device;
 use crate::pointer::Out;
 use crate::reported;
@@ -50,26 +50,6 @@ device_calls! {
     /// The name that `nvmlDeviceGetCurrentClocksEventReasons` had before.
     fn nvmlDeviceGetCurrentClocksThrottleReasons(device, reasons: Out<c_ulonglong>) {
         reasons.put(clock_reasons(device)?)
-    }
-
-    fn nvmlDeviceGetAccountingMode(device, mode: Out<c_uint>) {
-        device.whole_card()?;
-        mode.put(FEATURE_DISABLED)
-    }
-
-    fn nvmlDeviceGetAccountingBufferSize(device, size: Out<c_uint>) {
-        device.whole_card()?;
-        size.put(4000)
-    }
-
-    /// Nothing is kept of processes while accounting is off.
-    fn nvmlDeviceGetAccountingPids(device, count: Out<c_uint>, _pids: Out<c_uint>) {
-        device.whole_card()?;
-        count.put(0)
-    }
-
-    fn nvmlDeviceGetAccountingStats(_, _pid: c_uint, _stats: Out<u8>) {
-        Err(Code::NOT_FOUND)
     }
 }
 

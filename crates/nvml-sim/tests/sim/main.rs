@@ -7,6 +7,7 @@
 mod stage;
 
 mod abi;
+mod accounting;
 mod cli;
 mod faults;
 mod gpm;

@@ -8,12 +8,14 @@ use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 
+use super::accounts;
 use super::counters::CounterReader;
 use super::holders::HolderReader;
 use super::memory::MemoryReader;
 use super::raw::Gpu;
 use super::unit::Wants;
 use super::utilization::SampleReader;
+use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook, Utilization, Vitals};
 use crate::proc::meminfo;
 use crate::reading::{Reading, Why};
@@ -97,6 +99,12 @@ impl Attached {
             _ => vitals,
         };
         CardLook { facts: Arc::clone(&self.facts), vitals }
+    }
+
+    /// What the driver keeps account of, of these processes.
+    pub fn accounts(&self, nvml: &Nvml, pids: &[u32]) -> CardAccounts {
+        let accounts = accounts::read(nvml, self.gpu, pids);
+        CardAccounts { facts: Arc::clone(&self.facts), accounts }
     }
 
     /// Takes what its sample buffer holds. Hardware counters go on counting by themselves.

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::options::Patience;
 use super::unit::{Unit, Wants};
+use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook};
 
 /// NVML's own frames are small; a hung worker should not cost much either.
@@ -40,7 +41,7 @@ struct Shared {
 struct Table {
     queue: VecDeque<Unit>,
     busy: Vec<Busy>,
-    done: Vec<(Unit, Vec<CardLook>)>,
+    done: Vec<(Unit, Product)>,
     /// What units turned out to be, told before they are read.
     found: Vec<(u32, Vec<Arc<CardFacts>>)>,
     /// Units that came back after they had been given up.
@@ -54,15 +55,38 @@ struct Table {
 }
 
 /// What is to be done with each unit.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum Task {
     Look(Wants),
     /// Only take what the sample buffers hold.
     Drain,
+    /// Ask what is kept account of, of these processes, which are in order.
+    Account(Arc<[u32]>),
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(super) enum Product {
+    Looks(Vec<CardLook>),
+    Drained,
+    Accounts(Vec<CardAccounts>),
+}
+
+impl Task {
+    fn run(&self, unit: &mut Unit) -> Product {
+        match self {
+            Self::Look(wants) => Product::Looks(unit.look(*wants)),
+            Self::Drain => {
+                unit.drain();
+                Product::Drained
+            }
+            Self::Account(pids) => Product::Accounts(unit.accounts(pids)),
+        }
+    }
 }
 
 /// What the caller asked for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Asked {
     task: Task,
     patience: Patience,
@@ -87,8 +111,7 @@ struct Taken {
 /// What became of the units that were put on the bench.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// With their cards, which only a look has.
-    pub done: Vec<(Unit, Vec<CardLook>)>,
+    pub done: Vec<(Unit, Product)>,
     /// What units were found to be, those included that then did not answer.
     pub found: Vec<(u32, Vec<Arc<CardFacts>>)>,
     /// The time was up before their turn came.
@@ -182,7 +205,7 @@ impl Table {
 
     /// Takes the next unit off the queue.
     fn take(&mut self) -> Option<Taken> {
-        let asked = self.asked?;
+        let asked = self.asked.clone()?;
         let unit = self.queue.pop_front()?;
         self.taken += 1;
         let Patience { attach, card, .. } = asked.patience;
@@ -222,19 +245,13 @@ impl Shared {
                     return self.lock().returned.push(unit);
                 }
             }
-            let looks = match asked.task {
-                Task::Look(wants) => unit.look(wants),
-                Task::Drain => {
-                    unit.drain();
-                    Vec::new()
-                }
-            };
+            let product = asked.task.run(&mut unit);
             let mut table = self.lock();
             let Some(place) = table.position(taking) else {
                 return table.returned.push(unit);
             };
             table.busy.remove(place);
-            table.done.push((unit, looks));
+            table.done.push((unit, product));
             if !table.is_at_work() {
                 self.progress.notify_all();
             }

@@ -78,10 +78,11 @@ impl HolderReader {
     }
 
     /// Where the driver has sampled nothing since the last look, what it said then still
-    /// stands: no new samples are not yet no work.
+    /// stands: no new samples are not yet no work. Shares are asked for after the card, so they
+    /// may have been of a sample that the card tells only now.
     fn repeat_work(&self, card_sample: Option<u64>, seen: &mut [Holder]) -> bool {
-        let Some(last) = &self.last else { return false };
-        if card_sample != Some(last.card_sample) {
+        let (Some(last), Some(now)) = (&self.last, card_sample) else { return false };
+        if now > last.card_sample.max(self.newest_sample.unwrap_or(0)) {
             return false;
         }
         for holder in seen {
@@ -272,6 +273,26 @@ mod tests {
         let without_buffer = Window::new(None, None, 100 * second);
         assert_eq!(counts(without_buffer), [false, false, false, true, false]);
         assert!(!with_buffer.has(&sample(95, 101)));
+    }
+
+    /// Looks that follow closely: the newest sample was taken with the shares, and only then
+    /// told by the card.
+    #[test]
+    fn a_sample_that_was_counted_already_does_not_make_its_process_idle() {
+        let busy = Reading::Known(Percent(70.0));
+        let reader = HolderReader {
+            newest_sample: Some(110),
+            last: Some(LastShares { card_sample: 100, shares: vec![(1, busy)] }),
+            ..HolderReader::new(false)
+        };
+        let memory = Reading::Known(Bytes(1));
+        let mut seen =
+            [Holder { pid: 1, kinds: Kinds::COMPUTE, memory, sm: Reading::Unknown(Why::NotAsked) }];
+        for (card_sample, is_repeated) in [(100, true), (110, true), (111, false)] {
+            assert_eq!(reader.repeat_work(Some(card_sample), &mut seen), is_repeated);
+        }
+        assert_eq!(seen[0].sm, busy);
+        assert!(!reader.repeat_work(None, &mut seen));
     }
 
     #[test]

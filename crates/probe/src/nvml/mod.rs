@@ -12,11 +12,13 @@
 //! | `division` | into which instances a GPU is divided |
 //! | `attached` | one card: what it remembers between looks, and how its vitals are read |
 //! | `utilization`, `counters`, `holders`, `memory` | one question each |
+//! | `accounts` | what the driver keeps account of, also after a process has ended |
 //! | `gathered` | the samples since the last look as one mean |
 //! | `library` | loading and initialising |
 //! | `error` | the library's codes in our words |
 //! | `raw` | the calls that nvml-wrapper lacks or makes twice; the only `unsafe` |
 
+mod accounts;
 mod attached;
 mod bench;
 mod counters;

@@ -7,11 +7,12 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::bench::{Bench, Outcome, Task};
+use super::bench::{Bench, Outcome, Product, Task};
 use super::error::OpenError;
 use super::library::{self, DriverFacts, Opened};
 use super::options::{Options, Patience};
 use super::unit::{self, Unit, Wants};
+use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook};
 use crate::reading::Why;
 
@@ -124,19 +125,40 @@ impl Prober {
     /// costs one call a card, on cards that have been looked at; whatever goes wrong is left
     /// for the look to tell. Returns within the patience for a look.
     pub fn drain(&mut self) {
-        let Session::Open { here, .. } = &mut self.session else { return };
+        self.run_on(Task::Drain, Unit::keeps_samples);
+    }
+
+    /// What the driver keeps account of, of these processes, on cards that have been looked
+    /// at. A card that does not answer is left out. Returns within the patience for a look.
+    pub fn accounts(&mut self, pids: &[u32]) -> Vec<CardAccounts> {
+        let mut pids = pids.to_vec();
+        pids.sort_unstable();
+        let products = self.run_on(Task::Account(pids.into()), Unit::was_asked);
+        let of_units = products.into_iter().filter_map(|product| match product {
+            Product::Accounts(accounts) => Some(accounts),
+            Product::Looks(_) | Product::Drained => None,
+        });
+        let mut accounts: Vec<_> = of_units.flatten().collect();
+        accounts.sort_by_key(|card| card.facts.index);
+        accounts
+    }
+
+    /// Does something between looks with those units that it makes sense for.
+    fn run_on(&mut self, task: Task, makes_sense: impl Fn(&Unit) -> bool) -> Vec<Product> {
+        let Session::Open { here, .. } = &mut self.session else { return Vec::new() };
         let mut units = std::mem::take(here);
         units.extend(self.bench.returned());
-        let (keeping, others): (Vec<_>, _) = units.into_iter().partition(Unit::keeps_samples);
+        let (asked, others): (Vec<_>, _) = units.into_iter().partition(makes_sense);
         let patience = self.options.patience;
         let give_up = Instant::now() + patience.look;
-        let outcome = self.bench.run(keeping, Task::Drain, patience, give_up);
+        let outcome = self.bench.run(asked, task, patience, give_up);
         for (index, facts) in &outcome.found {
             self.remember(*index, facts);
         }
-        // Those whose turn did not come go first at the next drain.
-        let done = outcome.done.into_iter().map(|(unit, _)| unit);
+        let (done, products): (Vec<_>, Vec<_>) = outcome.done.into_iter().unzip();
+        // Those whose turn did not come go first the next time.
         self.put_back(outcome.unread.into_iter().chain(done).chain(others).collect());
+        products
     }
 
     /// How far back the shortest of the cards' sample buffers reaches: what is not drained or
@@ -181,9 +203,11 @@ impl Prober {
         for (index, facts) in &outcome.found {
             self.remember(*index, facts);
         }
-        for (unit, cards) in outcome.done {
+        for (unit, product) in outcome.done {
             self.remember(unit.index(), unit.facts());
-            looks.insert(unit.index(), cards);
+            if let Product::Looks(cards) = product {
+                looks.insert(unit.index(), cards);
+            }
             units.push(unit);
         }
         self.put_back(units);

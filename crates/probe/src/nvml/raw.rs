@@ -154,6 +154,17 @@ pub(super) fn process_samples(
     Ok(buffer.iter().map(sample).collect())
 }
 
+/// The processes that the driver keeps account of, running or ended.
+pub(super) fn accounting_pids(nvml: &Nvml, gpu: Gpu) -> Result<Vec<u32>, NvmlError> {
+    let call = nvml_sym(nvml.lib().nvmlDeviceGetAccountingPids.as_ref())?;
+    let mut buffer: Vec<c_uint> = Vec::new();
+    fill(&mut buffer, |count, pids| {
+        // SAFETY: see the module; `pids` has room for `count` entries.
+        unsafe { call(gpu.0, count, pids) }
+    })?;
+    Ok(buffer)
+}
+
 /// One entry of the driver's utilization buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sample {

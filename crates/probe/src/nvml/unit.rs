@@ -9,6 +9,7 @@ use nvml_wrapper::{Device, Nvml};
 use super::attached::Attached;
 use super::division::{Division, Slot, division_of};
 use super::raw::{self, Gpu};
+use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook, InstanceFacts, Vitals};
 use crate::reading::{Reading, Why};
 
@@ -164,6 +165,11 @@ impl Unit {
                 card.drain(&self.nvml);
             }
         }
+    }
+
+    /// What the driver keeps account of, of these processes.
+    pub fn accounts(&self, pids: &[u32]) -> Vec<CardAccounts> {
+        self.cards().map(|card| card.accounts(&self.nvml, pids)).collect()
     }
 
     /// Whether there is something to drain: not before it has been looked at.

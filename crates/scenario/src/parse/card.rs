@@ -63,6 +63,7 @@ fn card(typed: typed::Card, index: u32, seed: u64) -> Result<Card, Wrong> {
         persistence: typed.persistence,
         compute_capability: capability(typed.compute_capability.as_ref())?,
         gpm: typed.gpm,
+        accounting: typed.accounting,
         mig: mig(typed.mig_slots, typed.mig, index, seed)?,
     })
 }

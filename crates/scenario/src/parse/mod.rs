@@ -231,6 +231,10 @@ mod tests {
                 "bad.toml:2: a process must end after it begins",
             ),
             (
+                "[[card]]\n[[process]]\npid = 1\ncard = 0\nmemory = \"2GB\"\npeak = \"1GB\"\n",
+                "bad.toml:6: `peak` must be at least `memory`",
+            ),
+            (
                 "[[fault]]\ncall = \"nvml*\"\ncode = \"GPU_LOST\"\n",
                 "bad.toml:3: `GPU_LOST` is not an NVML code",
             ),

@@ -68,6 +68,7 @@ fn process(
         return wrong(span.clone(), "a process must end after it begins");
     }
     Ok(Process {
+        peak: peak(typed)?,
         pid: typed.pid,
         card: card.index,
         slot: typed.slot,
@@ -78,6 +79,16 @@ fn process(
         end: typed.end.map(|end| end.0),
         owner: owner.clone(),
     })
+}
+
+/// The most it ever held is not less than what it holds.
+fn peak(typed: &typed::Process) -> Result<Option<u64>, Wrong> {
+    match &typed.peak {
+        Some(peak) if typed.memory.0.is_some_and(|memory| peak.get_ref().0 < memory) => {
+            wrong(peak.span(), "`peak` must be at least `memory`")
+        }
+        peak => Ok(peak.as_ref().map(|peak| peak.get_ref().0)),
+    }
 }
 
 fn owner(typed: &typed::Process, users: &mut Vec<String>) -> Result<Owner, Wrong> {

@@ -121,6 +121,8 @@ pub struct Card {
     pub compute_capability: Option<Spanned<String>>,
     #[serde(default)]
     pub gpm: bool,
+    #[serde(default)]
+    pub accounting: bool,
     pub mig_slots: Option<u32>,
     #[serde(default)]
     pub mig: Vec<Spanned<Instance>>,
@@ -175,6 +177,7 @@ pub struct Process {
     pub slot: Option<u32>,
     pub kind: Option<Kinds>,
     pub memory: MemoryHeld,
+    pub peak: Option<Spanned<Size>>,
     pub sm: Option<Load>,
     pub begin: Option<Offset>,
     pub end: Option<Offset>,

@@ -94,6 +94,7 @@ impl Session {
             slot: self.seat.slot,
             kinds: vec![Kind::Compute],
             memory: Some(self.memory_mib << 20),
+            peak: None,
             sm: Load { shape: self.work.shape(day), noise: 0.0 },
             begin: moment(self.begin),
             end: Some(moment(self.end)),
