@@ -18,14 +18,11 @@ pub struct Account {
 /// waited for. `None` when there is no such process.
 #[must_use]
 pub fn cpu_time(pid: u32) -> Option<Duration> {
+    /// The kernel's number for the clock of the time that was spent on a core.
+    const ON_A_CORE: libc::clockid_t = 2;
     let pid = libc::pid_t::try_from(pid).ok()?;
-    let mut clock = 0;
-    // SAFETY: `clock` is a valid place to write to.
-    let answer = unsafe { libc::clock_getcpuclockid(pid, &raw mut clock) };
-    if answer != 0 {
-        return None;
-    }
-    read_clock(clock)
+    // What clock_getcpuclockid makes of it, without a system call to ask whether it exists.
+    read_clock((!pid << 3) | ON_A_CORE)
 }
 
 /// The CPU time of the calling thread.

@@ -18,7 +18,7 @@ use crate::parts::Parts;
 use crate::peaks::Peaks;
 use crate::process::{Buffer, Process};
 use crate::sample::{Ram, Sample};
-use crate::tree::Tree;
+use crate::tree::{Tree, Whose};
 use crate::usage::{CpuUsage, Limits, Machine, NoGpu, Processes, RamUsage, Sampling, Usage};
 
 /// Maps are read again after this time, also where nothing seems to have changed.
@@ -114,26 +114,24 @@ impl Measurement {
             // Whatever it has used already, it has used since its birth.
             measurement.cpu.observe(&[]);
         }
-        measurement.glance();
+        measurement.look(Whose::All);
         measurement.read_maps();
         measurement.keep_peaks();
         measurement
     }
 
-    /// Looks at the counters only.
+    /// Looks at the clocks, and at the counters of those who work.
     pub fn glance(&mut self) -> Duration {
-        self.look();
-        self.keep_peaks();
+        self.look(Whose::Working);
         Duration::ZERO
     }
 
     /// Looks at everything, and tells of it. What the reading of maps cost, if they were read.
     pub fn sample(&mut self) -> Duration {
-        self.glance();
+        let now = Instant::now();
+        let times = self.look(Whose::All);
         let cost_of_maps = self.read_maps();
         let ram = self.keep_peaks();
-        let now = Instant::now();
-        let times = self.read_times();
         let cpu = self.loads.sample(now, times, self.machine.cores());
         let machine = self.machine.sample(now);
         self.counts.sample(now);
@@ -152,17 +150,20 @@ impl Measurement {
         cost_of_maps
     }
 
+    /// The main process has ended, and somebody else waits for it.
+    pub fn main_left(&mut self, now: Instant) {
+        let times = self.look(Whose::All);
+        self.loads.finish(now, times, self.machine.cores());
+    }
+
     /// The main process has ended, and is a child of ours that nobody else waits for.
     pub fn main_ended(&mut self, now: Instant, reap: impl FnOnce() -> Option<Account>) {
-        self.tree.read_clocks();
-        self.tree.read_waited();
-        let main = self.tree.main();
+        let main = self.tree.last_of_main();
         let Some(account) = reap() else { return };
         self.tree.drop_main();
-        self.tree.look();
+        self.tree.look(Whose::All);
         self.reap_orphans();
         self.keep_peaks();
-        self.tree.read_clocks();
         self.tree.read_waited();
         let (own, has_waited) = main.unwrap_or((account.cpu, false));
         let times = self.cpu.close(own, account.cpu, &self.tree.times());
@@ -236,16 +237,16 @@ impl Measurement {
         self.cgroup.peak(|pid| self.tree.has_ever_had(pid) || waiting.contains(&pid))
     }
 
-    /// Looks at the counters and the clocks. A child that has gone is in its parent's account
-    /// now, so that is read at once.
-    fn look(&mut self) {
-        if self.tree.look() {
-            self.read_times();
-        } else {
-            self.tree.read_clocks();
-            self.cpu.observe(&self.tree.times());
+    /// A child that has gone is in its parent's account now, so that is read at once.
+    fn look(&mut self, whose: Whose) -> Parts<Duration> {
+        let has_lost = self.tree.look(whose);
+        if has_lost || whose == Whose::All {
+            self.tree.read_waited();
         }
+        let times = self.cpu.observe(&self.tree.times());
         self.reap_orphans();
+        self.keep_peaks();
+        times
     }
 
     fn reap_orphans(&mut self) {
@@ -255,12 +256,6 @@ impl Measurement {
                 self.peaks.descendant_had(Bytes(account.largest_bytes));
             }
         }
-    }
-
-    fn read_times(&mut self) -> Parts<Duration> {
-        self.tree.read_clocks();
-        self.tree.read_waited();
-        self.cpu.observe(&self.tree.times())
     }
 
     /// Reads the maps within their budget, if they may tell something new; the cost of it.

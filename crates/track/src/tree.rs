@@ -13,7 +13,7 @@ use crate::parts::Parts;
 use crate::proc::rollup::{ByKind, Rollup};
 use crate::proc::stat::Stat;
 use crate::proc::status::Status;
-use crate::process::{Buffer, Process, Unread};
+use crate::process::{self, Buffer, Process, Unread};
 use crate::ram::{self, Map, Resident};
 use crate::sample::Ram;
 
@@ -68,6 +68,20 @@ impl Followed {
         self.status.memory.map_or(0, |memory| memory.high_water)
     }
 
+    /// Its clock and, where wanted, its counters. The clock is asked by pid: that the folder can be
+    /// read after it tells that it was the same process.
+    fn look(&mut self, whose: Whose, buffer: &mut Buffer) -> Result<(), Unread> {
+        self.unseen_spike = 0;
+        let clock = kernel::cpu_time(self.process.pid);
+        if whose == Whose::Working && clock == Some(self.cpu) {
+            return Ok(());
+        }
+        let status = self.process.status(buffer)?;
+        self.cpu = clock.unwrap_or(self.cpu);
+        self.update(status);
+        Ok(())
+    }
+
     /// What may be shared with others that were not forked from it.
     fn shared_kinds(&self) -> u64 {
         let by_kind = self.status.memory.unwrap_or_default().by_kind;
@@ -81,6 +95,15 @@ impl Followed {
             if now.high_water > before { now.high_water.saturating_sub(now.resident) } else { 0 }
         });
     }
+}
+
+/// Whose counters to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    All,
+    /// Those that have used a core since the last look. The others cannot have taken more
+    /// memory, nor have ended.
+    Working,
 }
 
 /// Since when a process is followed.
@@ -133,30 +156,25 @@ impl Tree {
         }
     }
 
-    /// Looks for newcomers, and at the counters of all. Whether somebody has gone.
-    pub fn look(&mut self) -> bool {
+    /// Looks for newcomers, at the clocks of all, and at the counters. Whether somebody has gone.
+    pub fn look(&mut self, whose: Whose) -> bool {
         let born = self.births.since_last();
         self.take_in(born, Since::Birth);
         let before = self.followed.len();
         let buffer = &mut self.buffer;
-        self.followed.retain_mut(|one| match one.process.status(buffer) {
-            Ok(status) => {
-                one.update(status);
-                true
-            }
-            Err(Unread::Hidden) => true,
-            Err(Unread::Gone) => false,
-        });
+        self.followed.retain_mut(|one| one.look(whose, buffer) != Err(Unread::Gone));
         let highest = self.followed.iter().map(Followed::high_water).max();
         self.largest = self.largest.max(highest.unwrap_or(0));
         self.followed.len() < before
     }
 
-    /// Reads the CPU times of all.
-    pub fn read_clocks(&mut self) {
-        for one in &mut self.followed {
-            one.cpu = one.process.cpu_time().unwrap_or(one.cpu);
-        }
+    /// The last that a main process tells which has ended: its CPU time, and whether it ever
+    /// waited for a child.
+    pub fn last_of_main(&mut self) -> Option<(Duration, bool)> {
+        let main = self.followed.iter_mut().find(|one| one.is_main())?;
+        main.cpu = kernel::cpu_time(main.process.pid).unwrap_or(main.cpu);
+        main.stat = main.process.stat(&mut self.buffer).unwrap_or(main.stat);
+        Some((main.cpu, main.stat.waited.faults > 0))
     }
 
     /// Reads what waited-for children have used, of all.
@@ -270,13 +288,6 @@ impl Tree {
         accounts
     }
 
-    /// The main process as last read: its CPU time, and whether it ever waited for a child.
-    #[must_use]
-    pub fn main(&self) -> Option<(Duration, bool)> {
-        let main = self.followed.iter().find(|one| one.is_main())?;
-        Some((main.cpu, main.stat.waited.faults > 0))
-    }
-
     /// Forgets the main process, which has ended and was waited for.
     pub fn drop_main(&mut self) {
         self.followed.retain(|one| !one.is_main());
@@ -338,20 +349,28 @@ impl Tree {
     }
 
     /// Takes in those of the candidates that descend from a member, in whatever order they
-    /// come.
+    /// come. Most of a busy machine's newcomers do not, so that costs little.
     fn take_in(&mut self, candidates: Vec<u32>, since: Since) {
+        if candidates.is_empty() {
+            return;
+        }
         let us = std::process::id();
-        let mut new = candidates;
-        new.retain(|pid| *pid != us && !self.is_member(*pid));
-        let mut left: Vec<_> = new.into_iter().filter_map(|pid| self.open(pid).ok()).collect();
+        let mut left: Vec<(u32, u32)> = candidates
+            .into_iter()
+            .filter(|pid| *pid != us && !self.is_member(*pid))
+            .filter_map(|pid| Some((pid, process::parent(pid)?)))
+            .collect();
         loop {
             let (ours, others): (Vec<_>, _) =
-                left.into_iter().partition(|(_, status)| self.is_parent(status.parent));
+                left.into_iter().partition(|(_, parent)| self.is_parent(*parent));
             if ours.is_empty() {
                 return;
             }
-            for (process, status) in ours {
-                self.follow(process, Role::Descendant, status, since);
+            for (pid, _) in ours {
+                // Gone meanwhile is gone; its parent may be gone too, and it is ours all the same.
+                if let Ok((process, status)) = self.open(pid) {
+                    self.follow(process, Role::Descendant, status, since);
+                }
             }
             left = others;
         }
