@@ -31,9 +31,11 @@ impl Follower {
         let over = self.follow();
         let end = Instant::now();
         match over {
-            Over::Stopped => self.measurement.sample(),
-            Over::MainEnded => self.measurement.glance(),
-        };
+            Over::Stopped => {
+                self.measurement.sample();
+            }
+            Over::MainEnded => self.measurement.main_left(end),
+        }
         self.measurement.finish(end).0
     }
 

@@ -18,8 +18,11 @@ use crate::parts::Parts;
 use crate::peaks::Peaks;
 use crate::process::{Buffer, Process};
 use crate::sample::{Ram, Sample};
-use crate::tree::Tree;
+use crate::tree::{Tree, Whose};
 use crate::usage::{CpuUsage, Limits, Machine, NoGpu, Processes, RamUsage, Sampling, Usage};
+
+/// Maps are read again after this time, also where nothing seems to have changed.
+const MAPS_AGE: Duration = Duration::from_secs(1);
 
 /// Is told of each sample.
 pub type Watch = Box<dyn FnMut(&Sample) + Send>;
@@ -37,6 +40,7 @@ pub struct Measurement {
     gpu: Option<Gpu>,
     watch: Option<Watch>,
     maps: Budget,
+    maps_read: Option<Instant>,
     began: SystemTime,
     begin: Instant,
     asked: Duration,
@@ -99,6 +103,7 @@ impl Measurement {
             gpu: begin.gpu,
             watch,
             maps: Budget::new(begin.at),
+            maps_read: None,
             began: SystemTime::now(),
             begin: begin.at,
             asked: options.every,
@@ -109,29 +114,24 @@ impl Measurement {
             // Whatever it has used already, it has used since its birth.
             measurement.cpu.observe(&[]);
         }
-        measurement.look();
+        measurement.look(Whose::All);
         measurement.read_maps();
         measurement.keep_peaks();
-        measurement.tree.read_times();
-        measurement.cpu.observe(&measurement.tree.times());
         measurement
     }
 
-    /// Looks at the counters only.
+    /// Looks at the clocks, and at the counters of those who work.
     pub fn glance(&mut self) -> Duration {
-        self.look();
-        self.keep_peaks();
+        self.look(Whose::Working);
         Duration::ZERO
     }
 
     /// Looks at everything, and tells of it. What the reading of maps cost, if they were read.
     pub fn sample(&mut self) -> Duration {
-        self.look();
+        let now = Instant::now();
+        let times = self.look(Whose::All);
         let cost_of_maps = self.read_maps();
         let ram = self.keep_peaks();
-        let now = Instant::now();
-        self.tree.read_times();
-        let times = self.cpu.observe(&self.tree.times());
         let cpu = self.loads.sample(now, times, self.machine.cores());
         let machine = self.machine.sample(now);
         self.counts.sample(now);
@@ -150,15 +150,21 @@ impl Measurement {
         cost_of_maps
     }
 
+    /// The main process has ended, and somebody else waits for it.
+    pub fn main_left(&mut self, now: Instant) {
+        let times = self.look(Whose::All);
+        self.loads.finish(now, times, self.machine.cores());
+    }
+
     /// The main process has ended, and is a child of ours that nobody else waits for.
     pub fn main_ended(&mut self, now: Instant, reap: impl FnOnce() -> Option<Account>) {
-        self.tree.read_times();
-        let main = self.tree.main();
+        let main = self.tree.last_of_main();
         let Some(account) = reap() else { return };
         self.tree.drop_main();
-        self.look();
+        self.tree.look(Whose::All);
+        self.reap_orphans();
         self.keep_peaks();
-        self.tree.read_times();
+        self.tree.read_waited();
         let (own, has_waited) = main.unwrap_or((account.cpu, false));
         let times = self.cpu.close(own, account.cpu, &self.tree.times());
         self.loads.finish(now, times, self.machine.cores());
@@ -231,8 +237,19 @@ impl Measurement {
         self.cgroup.peak(|pid| self.tree.has_ever_had(pid) || waiting.contains(&pid))
     }
 
-    fn look(&mut self) {
-        self.tree.look();
+    /// A child that has gone is in its parent's account now, so that is read at once.
+    fn look(&mut self, whose: Whose) -> Parts<Duration> {
+        let has_lost = self.tree.look(whose);
+        if has_lost || whose == Whose::All {
+            self.tree.read_waited();
+        }
+        let times = self.cpu.observe(&self.tree.times());
+        self.reap_orphans();
+        self.keep_peaks();
+        times
+    }
+
+    fn reap_orphans(&mut self) {
         for account in self.tree.reap_orphans() {
             self.cpu.reap(account.cpu);
             if account.largest_bytes > self.tree.largest() {
@@ -241,11 +258,16 @@ impl Measurement {
         }
     }
 
-    /// Reads the maps within their budget; the cost of it.
+    /// Reads the maps within their budget, if they may tell something new; the cost of it.
+    /// Pages that are copied on a write change no counter, so now and then they may.
     fn read_maps(&mut self) -> Duration {
-        if !self.maps.allows(Instant::now()) {
+        let now = Instant::now();
+        let is_old = self.maps_read.is_none_or(|then| now.duration_since(then) >= MAPS_AGE);
+        let is_wanted = is_old || self.tree.has_changed_since_maps();
+        if !self.maps.allows(now) || !is_wanted {
             return Duration::ZERO;
         }
+        self.maps_read = Some(now);
         let before = kernel::own_cpu_time();
         self.tree.read_maps();
         let cost = kernel::own_cpu_time().saturating_sub(before);

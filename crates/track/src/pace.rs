@@ -71,11 +71,13 @@ pub struct Budget {
 impl Budget {
     /// The 200th part of the time.
     const SHARE: i128 = 200;
-    const MOST: i128 = 5_000_000;
+    /// So that after a quiet time one reading of some gigabytes is paid for at once.
+    const MOST: i128 = 50_000_000;
+    const AT_FIRST: i128 = 10_000_000;
 
     #[must_use]
     pub const fn new(begin: Instant) -> Self {
-        Self { saved: Self::MOST, counted: begin }
+        Self { saved: Self::AT_FIRST, counted: begin }
     }
 
     /// Whether something may be spent now.

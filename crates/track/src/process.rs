@@ -1,12 +1,10 @@
 //! One process that is followed.
 
 use std::os::fd::OwnedFd;
-use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
-use crate::kernel;
 use crate::proc::rollup::{self, Rollup};
 use crate::proc::stat::{self, Stat};
 use crate::proc::status::{self, Status};
@@ -59,13 +57,6 @@ impl Process {
         rollup::parse(&String::from_utf8_lossy(buffer)).ok_or(Unread::Hidden)
     }
 
-    /// The CPU time so far. Asked by pid, so the folder is asked as well, whether it is still
-    /// the same process.
-    pub fn cpu_time(&self) -> Option<Duration> {
-        let time = kernel::cpu_time(self.pid)?;
-        self.is_there().then_some(time)
-    }
-
     /// Whether it has not ended, or nobody has waited for it yet.
     #[must_use]
     pub fn is_there(&self) -> bool {
@@ -92,6 +83,16 @@ impl Process {
             }
         }
     }
+}
+
+/// The parent of a process, with one file opened and nothing held.
+#[must_use]
+pub fn parent(pid: u32) -> Option<u32> {
+    let mut bytes = [0; 512];
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let file = openat(CWD, format!("/proc/{pid}/stat"), flags, Mode::empty()).ok()?;
+    let length = rustix::io::read(file, &mut bytes).ok()?;
+    stat::parse(bytes.get(..length)?).map(|stat| stat.parent)
 }
 
 impl From<Errno> for Unread {

@@ -35,32 +35,78 @@ pub enum Map {
 /// One of the figures that are told by kind.
 type Kind = fn(&ByKind) -> u64;
 
-const KINDS: [Kind; 3] = [|by| by.anonymous, |by| by.file, |by| by.shared_memory];
+const ANONYMOUS: Kind = |by| by.anonymous;
+const KINDS_THAT_ARE_SHARED: [Kind; 2] = [|by| by.file, |by| by.shared_memory];
 
-/// The memory of all these together.
+/// The memory of all these together. `blur` is how much of what may be shared came or went while
+/// the maps were read: it may be counted as one's own in one map and as shared in another.
 #[must_use]
-pub fn together(group: &[Resident]) -> Ram {
-    let total = KINDS.iter().map(|kind| of_kind(group, *kind)).fold(0, u64::saturating_add);
-    let private = group.iter().map(Resident::private).fold(0, u64::saturating_add).min(total);
+pub fn together(group: &[Resident], blur: u64) -> Ram {
+    let total = KINDS_THAT_ARE_SHARED
+        .iter()
+        .map(|kind| shared_kind(group, *kind, blur))
+        .fold(anonymous(group), u64::saturating_add);
+    let private = sum(group, Resident::private).min(total);
     Ram { total: Bytes(total), private: Bytes(private), shared: Bytes(total - private) }
 }
 
-fn of_kind(group: &[Resident], kind: Kind) -> u64 {
-    let shares = group.iter().map(|one| one.share(kind)).fold(0, u64::saturating_add);
-    let largest = group.iter().map(|one| kind(&one.now.by_kind)).max().unwrap_or(0);
-    shares.max(largest)
+/// Anonymous memory that is gained is gained for oneself: fresh, or copied on a write.
+fn anonymous(group: &[Resident]) -> u64 {
+    sum(group, Resident::anonymous_share).max(largest(group, ANONYMOUS))
+}
+
+/// Pages of a file or of shared memory that one has gained since the maps were read may be
+/// those that another one has already, so they do not add up.
+fn shared_kind(group: &[Resident], kind: Kind, blur: u64) -> u64 {
+    sum(group, |one| one.share(kind)).saturating_sub(blur).max(largest(group, kind))
+}
+
+fn sum(group: &[Resident], figure: impl Fn(&Resident) -> u64) -> u64 {
+    group.iter().map(figure).fold(0, u64::saturating_add)
+}
+
+fn largest(group: &[Resident], kind: Kind) -> u64 {
+    group.iter().map(|one| kind(&one.now.by_kind)).max().unwrap_or(0)
 }
 
 impl Resident {
-    /// Its share of one kind: as read, and all that it gained since then for itself.
+    /// Whether its map would tell something new, after a change of the fiftieth part.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        let total =
+            |by: &ByKind| by.anonymous.saturating_add(by.file).saturating_add(by.shared_memory);
+        match &self.map {
+            Map::Read { then, .. } => {
+                let (then, now) = (total(then), total(&self.now.by_kind));
+                then.abs_diff(now) > then / 50
+            }
+            Map::Newcomer { .. } => true,
+            Map::Hidden => false,
+        }
+    }
+
+    /// Its share of one kind as the map told it, as far as that is still there.
     fn share(&self, kind: Kind) -> u64 {
         let now = kind(&self.now.by_kind);
         match &self.map {
-            Map::Read { rollup, then } => moved(rollup.share(kind, then), kind(then), now),
-            Map::Newcomer { first } => now.saturating_sub(kind(first)),
+            Map::Read { rollup, then } => {
+                let lost = kind(then).saturating_sub(now);
+                rollup.share(kind, then).saturating_sub(lost).min(now)
+            }
+            Map::Newcomer { .. } => 0,
             Map::Hidden => now,
         }
-        .min(now)
+    }
+
+    /// The same of anonymous memory, with what was gained since then.
+    fn anonymous_share(&self) -> u64 {
+        let now = self.now.by_kind.anonymous;
+        let gained = match &self.map {
+            Map::Read { then, .. } => now.saturating_sub(then.anonymous),
+            Map::Newcomer { first } => now.saturating_sub(first.anonymous),
+            Map::Hidden => 0,
+        };
+        self.share(ANONYMOUS).saturating_add(gained).min(now)
     }
 
     /// Pages that it alone has. What is gained between two readings of the map is private when
@@ -88,7 +134,8 @@ impl Rollup {
         match &self.by_kind {
             Some(by_kind) => kind(by_kind),
             None => {
-                let sum: u128 = KINDS.iter().map(|kind| u128::from(kind(counters))).sum();
+                let ByKind { anonymous, file, shared_memory } = *counters;
+                let sum: u128 = [anonymous, file, shared_memory].map(u128::from).iter().sum();
                 let part = u128::from(self.proportional) * u128::from(kind(counters));
                 u64::try_from(part / sum.max(1)).unwrap_or(u64::MAX)
             }
@@ -125,29 +172,29 @@ mod tests {
     #[test]
     fn one_process_has_all_that_is_resident() {
         let alone = read(counters(100 * MB, 30 * MB, 0), 105 * MB, [100 * MB, 8 * MB, 0]);
-        assert_eq!(megabytes(together(&[alone])), [130, 105, 25]);
-        assert_eq!(megabytes(together(&[])), [0, 0, 0]);
+        assert_eq!(megabytes(together(&[alone], 0)), [130, 105, 25]);
+        assert_eq!(megabytes(together(&[], 0)), [0, 0, 0]);
     }
 
     #[test]
     fn shared_memory_of_two_counts_once() {
         let one = read(counters(10 * MB, 0, 200 * MB), 10 * MB, [10 * MB, 0, 100 * MB]);
-        assert_eq!(megabytes(together(&[one, one])), [220, 20, 200]);
+        assert_eq!(megabytes(together(&[one, one], 0)), [220, 20, 200]);
     }
 
     #[test]
     fn forked_pages_count_once_also_without_the_parent() {
         // Five share 500 MB since a fork; one of them is the parent.
         let one = read(counters(500 * MB, 0, 0), 0, [100 * MB, 0, 0]);
-        assert_eq!(megabytes(together(&[one; 5])), [500, 0, 500]);
-        assert_eq!(megabytes(together(&[one; 4])), [500, 0, 500]);
+        assert_eq!(megabytes(together(&[one; 5], 0)), [500, 0, 500]);
+        assert_eq!(megabytes(together(&[one; 4], 0)), [500, 0, 500]);
     }
 
     #[test]
     fn a_library_that_others_use_too_counts_as_the_largest_has_it() {
         let shell = read(counters(MB, 3 * MB, 0), MB, [MB, MB / 10, 0]);
         let python = read(counters(20 * MB, 10 * MB, 0), 22 * MB, [20 * MB, 3 * MB, 0]);
-        assert_eq!(megabytes(together(&[shell, python])), [31, 23, 8]);
+        assert_eq!(megabytes(together(&[shell, python], 0)), [31, 23, 8]);
     }
 
     #[test]
@@ -155,18 +202,34 @@ mod tests {
         let parent = read(counters(500 * MB, 0, 0), 500 * MB, [500 * MB, 0, 0]);
         let first = counters(500 * MB, 0, 0).by_kind;
         let newborn = Resident { now: counters(500 * MB, 0, 0), map: Map::Newcomer { first } };
-        assert_eq!(megabytes(together(&[parent, newborn])), [500, 500, 0]);
+        assert_eq!(megabytes(together(&[parent, newborn], 0)), [500, 500, 0]);
         let grown = Resident { now: counters(560 * MB, 0, 0), ..newborn };
-        assert_eq!(megabytes(together(&[parent, grown])), [560, 560, 0]);
+        assert_eq!(megabytes(together(&[parent, grown], 0)), [560, 560, 0]);
     }
 
     #[test]
     fn growth_since_the_map_was_read_counts() {
         let mut one = read(counters(100 * MB, 10 * MB, 0), 100 * MB, [100 * MB, 5 * MB, 0]);
         one.now = counters(400 * MB, 10 * MB, 0);
-        assert_eq!(megabytes(together(&[one])), [410, 400, 10]);
+        assert_eq!(megabytes(together(&[one], 0)), [410, 400, 10]);
         one.now = counters(50 * MB, 10 * MB, 0);
-        assert_eq!(megabytes(together(&[one])), [60, 50, 10]);
+        assert_eq!(megabytes(together(&[one], 0)), [60, 50, 10]);
+    }
+
+    #[test]
+    fn pages_that_one_has_gained_may_be_those_of_another() {
+        let alone = read(counters(0, 0, 200 * MB), 200 * MB, [0, 0, 200 * MB]);
+        let newborn = Map::Newcomer { first: ByKind::default() };
+        let child = Resident { now: counters(0, 0, 200 * MB), map: newborn };
+        assert_eq!(megabytes(together(&[alone, child], 0))[0], 200);
+    }
+
+    #[test]
+    fn what_came_while_the_maps_were_read_is_not_counted_twice() {
+        // The first map was read before the other one had the same 10 MB, the second after.
+        let first = read(counters(0, 0, 200 * MB), 0, [0, 0, 105 * MB]);
+        let second = read(counters(0, 0, 200 * MB), 0, [0, 0, 100 * MB]);
+        assert_eq!(megabytes(together(&[first, second], 10 * MB)), [200, 0, 200]);
     }
 
     #[test]
@@ -174,7 +237,7 @@ mod tests {
         let now = counters(0, 0, 200 * MB);
         let rollup = Rollup { private: 0, proportional: 100 * MB, by_kind: None };
         let one = Resident { now, map: Map::Read { rollup, then: now.by_kind } };
-        assert_eq!(megabytes(together(&[one, one])), [200, 0, 200]);
+        assert_eq!(megabytes(together(&[one, one], 0)), [200, 0, 200]);
     }
 
     fn any_resident() -> impl Strategy<Value = Resident> {
@@ -200,9 +263,9 @@ mod tests {
         /// all of them have added up, and its parts are its whole.
         #[test]
         fn a_group_lies_between_its_largest_and_the_sum(
-            group in prop::collection::vec(any_resident(), 0..6),
+            group in prop::collection::vec(any_resident(), 0..6), blur in 0_u64..1 << 40,
         ) {
-            let ram = together(&group);
+            let ram = together(&group, blur);
             let sum: u64 = group.iter().map(|one| one.now.resident).sum();
             let largest = group.iter().map(|one| one.now.resident).max().unwrap_or(0);
             prop_assert!(ram.total.0 <= sum);

@@ -14,6 +14,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use crate::follower::Follower;
 use crate::gpu::Gpu;
 use crate::handles::{Running, Signaller, Stopper, Tracking};
+use crate::kernel;
 use crate::measure::{Begin, Measurement, Watch};
 use crate::members::Members;
 use crate::options::Options;
@@ -129,11 +130,10 @@ impl Tracker {
     /// # Errors
     /// When the command cannot be started, or not be measured; then it does not run.
     pub fn spawn(self, mut command: Command) -> Result<Running, SpawnError> {
-        let members = Members::default();
-        let gpu = Gpu::begin(&self.options, members.clone());
         let stopper = Stopper::new()?;
         let us = i32::try_from(std::process::id()).ok().and_then(Pid::from_raw);
         rustix::process::set_child_subreaper(us).map_err(io::Error::from)?;
+        kernel::start_from_a_copy(&mut command);
         let at = Instant::now();
         let child = command.spawn()?;
         let pid = child.id();
@@ -141,7 +141,10 @@ impl Tracker {
             Ok(main) => Arc::new(main),
             Err(errno) => return end(child, errno.into()),
         };
-        let tree = Tree::born(pid, members);
+        let members = Members::default();
+        let tree = Tree::born(pid, members.clone());
+        // Only now, so that the command inherits none of the driver's files.
+        let gpu = Gpu::begin(&self.options, members);
         let follower = Follower {
             measurement: Measurement::begin(&self.options, Begin { tree, at, gpu }, self.watch),
             pace: Pace::new(self.options.every, at),

@@ -10,10 +10,10 @@ use crate::cpu;
 use crate::kernel;
 use crate::members::{Members, Role};
 use crate::parts::Parts;
-use crate::proc::rollup::ByKind;
+use crate::proc::rollup::{ByKind, Rollup};
 use crate::proc::stat::Stat;
 use crate::proc::status::Status;
-use crate::process::{Buffer, Process, Unread};
+use crate::process::{self, Buffer, Process, Unread};
 use crate::ram::{self, Map, Resident};
 use crate::sample::Ram;
 
@@ -28,6 +28,8 @@ pub struct Tree {
     members: Members,
     seen: u32,
     hidden: u32,
+    /// How much memory that may be shared came or went while the maps were read.
+    blur: u64,
     /// The largest resident size that any member had at any time.
     largest: u64,
     ticks_per_second: u64,
@@ -44,6 +46,8 @@ struct Followed {
     /// What it had when it was first seen.
     first: ByKind,
     map: Option<Map>,
+    /// Read just now; it counts when those of the others are read as well.
+    rollup: Option<Rollup>,
     /// How far the high-water mark stands above what is resident, if it rose since the last
     /// look: the top of a spike that nobody saw.
     unseen_spike: u64,
@@ -64,6 +68,26 @@ impl Followed {
         self.status.memory.map_or(0, |memory| memory.high_water)
     }
 
+    /// Its clock and, where wanted, its counters. The clock is asked by pid: that the folder can be
+    /// read after it tells that it was the same process.
+    fn look(&mut self, whose: Whose, buffer: &mut Buffer) -> Result<(), Unread> {
+        self.unseen_spike = 0;
+        let clock = kernel::cpu_time(self.process.pid);
+        if whose == Whose::Working && clock == Some(self.cpu) {
+            return Ok(());
+        }
+        let status = self.process.status(buffer)?;
+        self.cpu = clock.unwrap_or(self.cpu);
+        self.update(status);
+        Ok(())
+    }
+
+    /// What may be shared with others that were not forked from it.
+    fn shared_kinds(&self) -> u64 {
+        let by_kind = self.status.memory.unwrap_or_default().by_kind;
+        by_kind.file.saturating_add(by_kind.shared_memory)
+    }
+
     fn update(&mut self, status: Status) {
         let before = self.high_water();
         self.status = status;
@@ -71,6 +95,15 @@ impl Followed {
             if now.high_water > before { now.high_water.saturating_sub(now.resident) } else { 0 }
         });
     }
+}
+
+/// Whose counters to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    All,
+    /// Those that have used a core since the last look. The others cannot have taken more
+    /// memory, nor have ended.
+    Working,
 }
 
 /// Since when a process is followed.
@@ -88,7 +121,7 @@ impl Tree {
     /// # Errors
     /// When the main process cannot be read.
     pub fn attached(main: u32, members: Members) -> Result<Self, Unread> {
-        let mut tree = Self::empty(None, members);
+        let mut tree = Self::empty(None, Births::new(), members);
         let (process, status) = tree.open(main)?;
         tree.follow(process, Role::Main, status, Since::Attached);
         tree.take_in(births::all(), Since::Attached);
@@ -99,10 +132,8 @@ impl Tree {
     /// account at its end.
     #[must_use]
     pub fn born(main: u32, members: Members) -> Self {
-        let mut tree = Self::empty(Some(std::process::id()), members);
-        tree.births = Births::after(main);
-        // It began as a copy of this process, and its account at the end includes that.
-        tree.largest = own_high_water();
+        let mut tree = Self::empty(Some(std::process::id()), Births::after(main), members);
+        tree.largest = size_before_exec();
         match tree.open(main) {
             Ok((process, status)) => tree.follow(process, Role::Main, status, Since::Birth),
             Err(_) => tree.hidden += 1,
@@ -110,61 +141,79 @@ impl Tree {
         tree
     }
 
-    fn empty(adopter: Option<u32>, members: Members) -> Self {
+    fn empty(adopter: Option<u32>, births: Births, members: Members) -> Self {
         Self {
             followed: Vec::new(),
-            births: Births::new(),
+            births,
             adopter,
             members,
             seen: 0,
             hidden: 0,
+            blur: 0,
             largest: 0,
             ticks_per_second: rustix::param::clock_ticks_per_second().max(1),
             buffer: Buffer::new(),
         }
     }
 
-    /// Looks for newcomers, and at the counters of all.
-    pub fn look(&mut self) {
+    /// Looks for newcomers, at the clocks of all, and at the counters. Whether somebody has gone.
+    pub fn look(&mut self, whose: Whose) -> bool {
         let born = self.births.since_last();
         self.take_in(born, Since::Birth);
+        let before = self.followed.len();
         let buffer = &mut self.buffer;
-        self.followed.retain_mut(|one| match one.process.status(buffer) {
-            Ok(status) => {
-                one.update(status);
-                true
-            }
-            Err(Unread::Hidden) => true,
-            Err(Unread::Gone) => false,
-        });
+        self.followed.retain_mut(|one| one.look(whose, buffer) != Err(Unread::Gone));
         let highest = self.followed.iter().map(Followed::high_water).max();
         self.largest = self.largest.max(highest.unwrap_or(0));
+        self.followed.len() < before
     }
 
-    /// Reads the CPU times of all.
-    pub fn read_times(&mut self) {
+    /// The last that a main process tells which has ended: its CPU time, and whether it ever
+    /// waited for a child.
+    pub fn last_of_main(&mut self) -> Option<(Duration, bool)> {
+        let main = self.followed.iter_mut().find(|one| one.is_main())?;
+        main.cpu = kernel::cpu_time(main.process.pid).unwrap_or(main.cpu);
+        main.stat = main.process.stat(&mut self.buffer).unwrap_or(main.stat);
+        Some((main.cpu, main.stat.waited.faults > 0))
+    }
+
+    /// Reads what waited-for children have used, of all.
+    pub fn read_waited(&mut self) {
         for one in &mut self.followed {
-            if let Ok(stat) = one.process.stat(&mut self.buffer) {
-                one.stat = stat;
-            }
-            if let Some(time) = one.process.cpu_time() {
-                one.cpu = time;
-            }
+            one.stat = one.process.stat(&mut self.buffer).unwrap_or(one.stat);
         }
     }
 
-    /// Reads the page maps of all, at one go, so that what they share is seen alike in each.
+    /// Whether the maps would tell something new: somebody came, or has much more or less than
+    /// when they were read.
+    #[must_use]
+    pub fn has_changed_since_maps(&self) -> bool {
+        self.followed.iter().filter_map(Followed::resident).any(|one| one.has_changed())
+    }
+
+    /// Reads the page maps of all at one go, so that what they share is seen alike in each; and
+    /// the counters again after that, for what has changed meanwhile.
     pub fn read_maps(&mut self) {
         for one in &mut self.followed {
-            let Some(memory) = one.status.memory else { continue };
-            one.map = match one.process.rollup(&mut self.buffer) {
-                Ok(rollup) => Some(Map::Read { rollup, then: memory.by_kind }),
-                Err(Unread::Gone) => one.map,
-                Err(Unread::Hidden) => {
-                    self.hidden += u32::from(one.map != Some(Map::Hidden));
-                    Some(Map::Hidden)
-                }
+            let map = one.process.rollup(&mut self.buffer);
+            if map == Err(Unread::Hidden) && one.status.memory.is_some() {
+                self.hidden += u32::from(one.map != Some(Map::Hidden));
+                one.map = Some(Map::Hidden);
+            }
+            one.rollup = map.ok();
+        }
+        self.blur = 0;
+        for one in &mut self.followed {
+            let before = one.shared_kinds();
+            let Ok(status) = one.process.status(&mut self.buffer) else {
+                one.status.memory = None;
+                continue;
             };
+            one.update(status);
+            self.blur = self.blur.saturating_add(one.shared_kinds().abs_diff(before));
+            if let (Some(rollup), Some(memory)) = (one.rollup.take(), status.memory) {
+                one.map = Some(Map::Read { rollup, then: memory.by_kind });
+            }
         }
     }
 
@@ -178,7 +227,7 @@ impl Tree {
                 .filter(|one| is_wanted(one))
                 .filter_map(Followed::resident)
                 .collect();
-            ram::together(&group)
+            ram::together(&group, self.blur)
         };
         Parts {
             main: of(Followed::is_main),
@@ -237,13 +286,6 @@ impl Tree {
             reaped.is_none()
         });
         accounts
-    }
-
-    /// The main process as last read: its CPU time, and whether it ever waited for a child.
-    #[must_use]
-    pub fn main(&self) -> Option<(Duration, bool)> {
-        let main = self.followed.iter().find(|one| one.is_main())?;
-        Some((main.cpu, main.stat.waited.faults > 0))
     }
 
     /// Forgets the main process, which has ended and was waited for.
@@ -307,20 +349,28 @@ impl Tree {
     }
 
     /// Takes in those of the candidates that descend from a member, in whatever order they
-    /// come.
+    /// come. Most of a busy machine's newcomers do not, so that costs little.
     fn take_in(&mut self, candidates: Vec<u32>, since: Since) {
+        if candidates.is_empty() {
+            return;
+        }
         let us = std::process::id();
-        let mut new = candidates;
-        new.retain(|pid| *pid != us && !self.is_member(*pid));
-        let mut left: Vec<_> = new.into_iter().filter_map(|pid| self.open(pid).ok()).collect();
+        let mut left: Vec<(u32, u32)> = candidates
+            .into_iter()
+            .filter(|pid| *pid != us && !self.is_member(*pid))
+            .filter_map(|pid| Some((pid, process::parent(pid)?)))
+            .collect();
         loop {
             let (ours, others): (Vec<_>, _) =
-                left.into_iter().partition(|(_, status)| self.is_parent(status.parent));
+                left.into_iter().partition(|(_, parent)| self.is_parent(*parent));
             if ours.is_empty() {
                 return;
             }
-            for (process, status) in ours {
-                self.follow(process, Role::Descendant, status, since);
+            for (pid, _) in ours {
+                // Gone meanwhile is gone; its parent may be gone too, and it is ours all the same.
+                if let Ok((process, status)) = self.open(pid) {
+                    self.follow(process, Role::Descendant, status, since);
+                }
             }
             left = others;
         }
@@ -352,6 +402,7 @@ impl Tree {
             cpu: Duration::ZERO,
             first: status.memory.unwrap_or_default().by_kind,
             map: None,
+            rollup: None,
             unseen_spike: 0,
         };
         if since == Since::Birth {
@@ -362,9 +413,14 @@ impl Tree {
     }
 }
 
-/// The most that this process ever had.
-fn own_high_water() -> u64 {
+/// What a child of this process has before it becomes another program, which the kernel's account
+/// at its end includes: a copy of our own pages, but not those of files, and a few more.
+fn size_before_exec() -> u64 {
+    const A_FEW: u64 = 512 << 10;
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let status = crate::proc::status::parse(&text);
-    status.and_then(|status| status.memory).map_or(0, |memory| memory.high_water)
+    let ours = status
+        .and_then(|status| status.memory)
+        .map_or(0, |ours| ours.by_kind.anonymous.saturating_add(ours.by_kind.shared_memory));
+    ours.saturating_add(A_FEW)
 }

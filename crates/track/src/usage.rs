@@ -163,6 +163,6 @@ pub struct Sampling {
     pub map_reads: u64,
     /// Whether the CPU times are the kernel's final account.
     pub is_cpu_exact: bool,
-    /// The CPU time that the measuring itself took.
+    /// The CPU time that the measuring itself took, reading the cards aside.
     pub own_cpu: Duration,
 }

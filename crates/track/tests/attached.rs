@@ -1,0 +1,68 @@
+//! Processes that run already.
+
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use track::{Cards, Options, StartError, Tracker};
+
+use crate::subject::program;
+
+fn options() -> Options {
+    Options { every: Duration::from_millis(10), cards: Cards::None, ..Options::default() }
+}
+
+#[test]
+fn what_was_used_before_does_not_count() {
+    let mut child = Command::new(program())
+        .args(["alloc", "50"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Read::read_exact(&mut child.stdout.take().unwrap(), &mut [0; 6]).unwrap();
+    let (sender, samples) = mpsc::channel();
+    let watch = move |sample: &track::Sample| {
+        let _ = sender.send(sample.clone());
+    };
+    let tracking = Tracker::new(options()).on_sample(watch).start(child.id()).unwrap();
+    samples.recv_timeout(Duration::from_secs(60)).unwrap();
+    let usage = tracking.stop();
+    assert!(usage.cpu.time.combined < Duration::from_millis(5), "{:?}", usage.cpu.time);
+    assert!((50_000_000..54_000_000).contains(&usage.ram.peak.main.total.0));
+    assert!(!usage.sampling.is_cpu_exact);
+    assert!(child.try_wait().unwrap().is_none(), "it goes on");
+    drop(child.stdin.take());
+    child.wait().unwrap();
+}
+
+#[test]
+fn it_is_over_when_the_process_ends() {
+    let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+    let tracking = Tracker::new(options()).start(child.id()).unwrap();
+    drop(child.stdin.take());
+    let usage = tracking.wait();
+    assert_eq!(usage.processes.seen, 1);
+    child.wait().unwrap();
+}
+
+#[test]
+fn descendants_that_are_there_already_are_followed() {
+    let mut shell = Command::new("sh")
+        .args(["-c", "exec 3<&0; cat <&3 & echo ready; wait; true"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Read::read_exact(&mut shell.stdout.take().unwrap(), &mut [0; 6]).unwrap();
+    let usage = Tracker::new(options()).start(shell.id()).unwrap().stop();
+    assert_eq!(usage.processes.seen, 2);
+    drop(shell.stdin.take());
+    assert!(shell.wait().unwrap().success());
+}
+
+#[test]
+fn a_process_that_is_not_there_is_told() {
+    let gone = Tracker::new(options()).start(u32::MAX - 1).unwrap_err();
+    assert!(matches!(gone, StartError::Gone(_)), "{gone:?}");
+}

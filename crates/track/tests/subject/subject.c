@@ -1,0 +1,201 @@
+/* A program that uses a known amount of something, to be measured.
+ *
+ * Those that hold something write a line when they have it and let go of it when their standard
+ * input ends, so that a test waits for what it wants to see and not for a time. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/shm.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const size_t MB = 1000 * 1000;
+
+static void fail(const char *what) {
+    perror(what);
+    exit(99);
+}
+
+/* Fresh memory with every page written to. */
+static char *allocate(size_t megabytes) {
+    size_t size = megabytes * MB;
+    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) fail("mmap");
+    memset(memory, 1, size);
+    return memory;
+}
+
+static void say_ready(void) {
+    if (write(STDOUT_FILENO, "ready\n", 6) != 6) fail("write");
+}
+
+/* Until standard input ends. */
+static void hold(void) {
+    char byte;
+    while (read(STDIN_FILENO, &byte, 1) > 0) {}
+}
+
+static void rest(long milliseconds) {
+    struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+    while (nanosleep(&time, &time) != 0) {}
+}
+
+static void burn_on(clockid_t clock, long milliseconds) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    long long end = now.tv_sec * 1000000000LL + now.tv_nsec + milliseconds * 1000000LL;
+    do {
+        clock_gettime(clock, &now);
+    } while (now.tv_sec * 1000000000LL + now.tv_nsec < end);
+}
+
+static void *burn_thread(void *milliseconds) {
+    burn_on(CLOCK_THREAD_CPUTIME_ID, (long)milliseconds);
+    return NULL;
+}
+
+static pid_t fork_or_fail(void) {
+    pid_t pid = fork();
+    if (pid < 0) fail("fork");
+    return pid;
+}
+
+/* alloc MB: holds it. */
+static void do_alloc(long megabytes) {
+    allocate(megabytes);
+    say_ready();
+    hold();
+}
+
+/* spike MB MS: has it for so long, and then not for some time. */
+static void do_spike(long megabytes, long milliseconds) {
+    rest(37);
+    char *memory = allocate(megabytes);
+    rest(milliseconds);
+    munmap(memory, megabytes * MB);
+    rest(41);
+}
+
+/* cow MB WRITTEN: a fork that shares it and then writes to a part. */
+static void do_cow(long megabytes, long written) {
+    char *memory = allocate(megabytes);
+    if (fork_or_fail() == 0) {
+        memset(memory, 2, written * MB);
+        say_ready();
+        hold();
+        _exit(0);
+    }
+    hold();
+    wait(NULL);
+}
+
+/* share-file PATH MB, share-shm MB: two that have the same pages. */
+static void do_share(char *memory, long megabytes) {
+    memset(memory, 3, megabytes * MB);
+    if (fork_or_fail() == 0) {
+        volatile char sum = 0;
+        for (size_t at = 0; at < megabytes * MB; at += 4096) sum += memory[at];
+        say_ready();
+        hold();
+        _exit(0);
+    }
+    hold();
+    wait(NULL);
+}
+
+static char *share_file(const char *path, long megabytes) {
+    FILE *file = fopen(path, "w+");
+    if (file == NULL || ftruncate(fileno(file), megabytes * MB) != 0) fail(path);
+    char *memory =
+        mmap(NULL, megabytes * MB, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+    if (memory == MAP_FAILED) fail("mmap");
+    return memory;
+}
+
+static char *share_shm(long megabytes) {
+    int id = shmget(IPC_PRIVATE, megabytes * MB, IPC_CREAT | 0600);
+    if (id < 0) fail("shmget");
+    char *memory = shmat(id, NULL, 0);
+    shmctl(id, IPC_RMID, NULL);
+    if (memory == (char *)-1) fail("shmat");
+    return memory;
+}
+
+/* children N MS: one after the other, each works so long. */
+static void do_children(long count, long milliseconds) {
+    for (long i = 0; i < count; i++) {
+        if (fork_or_fail() == 0) {
+            burn_on(CLOCK_PROCESS_CPUTIME_ID, milliseconds);
+            _exit(0);
+        }
+        /* Also where they are forgotten, it returns when none is left. */
+        while (wait(NULL) > 0) {}
+    }
+}
+
+/* forgotten N MS: children that the kernel is told to forget. */
+static void do_forgotten(long count, long milliseconds) {
+    signal(SIGCHLD, SIG_IGN);
+    do_children(count, milliseconds);
+}
+
+/* orphan MB MS: a grandchild whose parent ends, which works so long and holds that. */
+static void do_orphan(long megabytes, long milliseconds) {
+    int ended[2];
+    if (pipe(ended) != 0) fail("pipe");
+    if (fork_or_fail() == 0) {
+        pid_t parent = getpid();
+        if (fork_or_fail() != 0) _exit(0);
+        while (getppid() == parent) {}
+        prctl(PR_SET_NAME, ") S 1 (x");
+        allocate(megabytes);
+        burn_on(CLOCK_PROCESS_CPUTIME_ID, milliseconds);
+        say_ready();
+        hold();
+        _exit(0);
+    }
+    wait(NULL);
+    close(ended[1]);
+    /* The orphan has the other end until it ends. */
+    char byte;
+    while (read(ended[0], &byte, 1) > 0) {}
+}
+
+static void do_threads(long count, long milliseconds) {
+    pthread_t threads[64];
+    for (long i = 0; i < count; i++) {
+        if (pthread_create(&threads[i], NULL, burn_thread, (void *)milliseconds)) fail("thread");
+    }
+    for (long i = 0; i < count; i++) pthread_join(threads[i], NULL);
+}
+
+static long number(char **arguments, int place) {
+    return arguments[place] == NULL ? 0 : atol(arguments[place]);
+}
+
+int main(int count, char **arguments) {
+    if (count < 2) return 98;
+    const char *what = arguments[1];
+    long first = count > 2 ? number(arguments, 2) : 0;
+    long second = count > 3 ? number(arguments, 3) : 0;
+    if (!strcmp(what, "alloc")) do_alloc(first);
+    else if (!strcmp(what, "spike")) do_spike(first, second);
+    else if (!strcmp(what, "cow")) do_cow(first, second);
+    else if (!strcmp(what, "share-file")) do_share(share_file(arguments[2], second), second);
+    else if (!strcmp(what, "share-shm")) do_share(share_shm(first), first);
+    else if (!strcmp(what, "children")) do_children(first, second);
+    else if (!strcmp(what, "forgotten")) do_forgotten(first, second);
+    else if (!strcmp(what, "orphan")) do_orphan(first, second);
+    else if (!strcmp(what, "threads")) do_threads(first, second);
+    else if (!strcmp(what, "burn")) burn_on(CLOCK_PROCESS_CPUTIME_ID, first);
+    else if (!strcmp(what, "exit")) return (int)first;
+    else if (!strcmp(what, "kill")) raise((int)first);
+    else return 98;
+    return 0;
+}
