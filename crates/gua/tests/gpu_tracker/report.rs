@@ -103,7 +103,9 @@ fn a_report_goes_to_a_file() {
 /// One that ends at once is measured all the same: the kernel keeps account.
 #[test]
 fn a_very_short_command_has_real_figures() {
-    let json = track_json(&["-e", "true", "--tu=seconds"]);
+    let json = track_json(&["-e", "true", "--ru=bytes", "--tu=seconds"]);
+    let size = &json["max_ram"]["main"]["total_rss"];
+    assert!(size.as_f64().unwrap() > 100_000.0, "{size}");
     let load = &json["cpu_utilization"]["main"]["mean_sum_percent"];
     assert!(load.as_f64().unwrap() > 0.0, "{load}");
     assert!(json["compute_time"]["time"].as_f64().unwrap() > 0.0);

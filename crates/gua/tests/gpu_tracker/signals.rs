@@ -144,9 +144,19 @@ fn the_command_inherits_nothing() {
     let script = "grep -E \"^Sig(Blk|Ign|Cgt)\" /proc/self/status; echo ready";
     let through_us = without_driver(&["-e", &format!("sh -c '{script}'"), "--disable-logs"]);
     let alone = Command::new("sh").args(["-c", script]).stdin(Stdio::null()).output().unwrap();
-    let alone = String::from_utf8(alone.stdout).unwrap();
     let ran = crate::machine::run(through_us);
-    assert!(ran.stdout.starts_with(&alone), "{}\n{alone}", ran.stdout);
+    assert_eq!(ordinary(&ran.stdout), ordinary(str::from_utf8(&alone.stdout).unwrap()));
+}
+
+/// The masks of signals 1 to 31. The two above are the C library's own, which leaves them one
+/// way or the other, depending on how it starts a process.
+fn ordinary(status: &str) -> Vec<(String, u64)> {
+    let lines = status.lines().take_while(|line| *line != "ready");
+    let masks = lines.map(|line| {
+        let (name, mask) = line.split_once(":\t").unwrap();
+        (name.to_owned(), u64::from_str_radix(mask, 16).unwrap() & 0x7fff_ffff)
+    });
+    masks.collect()
 }
 
 /// Ctrl-C on a terminal goes to the whole foreground: the command gets it once, not twice.
