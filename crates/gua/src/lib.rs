@@ -9,6 +9,9 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`destination`] | a file that is written at the end, checked at the beginning |
+//! | [`following`] | follows a command to its end, signals and all |
+//! | [`mod@gpu_tracker`] | the second program, gpu_tracker's command line |
 //! | [`sampler`] | reads all cards and holders once, or a scenario: a [`sampler::Tick`] |
 //! | [`classify`] | judges what a card was doing (pure) |
 //! | [`ledger`] | from ticks to what is kept of them: entries, spans, events (pure) |
@@ -27,7 +30,10 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod demo;
+pub mod destination;
 pub mod failure;
+pub mod following;
+pub mod gpu_tracker;
 pub mod ledger;
 pub mod recorder;
 pub mod render;

@@ -87,6 +87,13 @@ impl Machine {
         command
     }
 
+    /// The second program, `gpu-tracker`, with these arguments, not yet started.
+    pub fn gpu_tracker(&self, args: &[&str]) -> Command {
+        let mut command = gpu_tracker(args);
+        command.envs(self.installed.envs()).env("HOME", self.home());
+        command
+    }
+
     /// Runs the program to its end.
     pub fn gua(&self, args: &[&str]) -> Run {
         run(self.command(args))
@@ -95,7 +102,16 @@ impl Machine {
 
 /// The program on this host as it is, without a pretend machine.
 pub fn program(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gua"));
+    on_this_host(env!("CARGO_BIN_EXE_gua"), args)
+}
+
+/// The second program, the same way.
+pub fn gpu_tracker(args: &[&str]) -> Command {
+    on_this_host(env!("CARGO_BIN_EXE_gpu-tracker"), args)
+}
+
+fn on_this_host(path: &str, args: &[&str]) -> Command {
+    let mut command = Command::new(path);
     command.args(args).stdin(Stdio::null());
     for variable in
         ["GUA_NVML", "GUA_HOST_ROOT", "GUA_HOME", "NO_COLOR", "COLUMNS", "LD_LIBRARY_PATH"]

@@ -1,6 +1,9 @@
 //! The documents are tested too: what the README shows is what the program does.
 
+use std::env;
 use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use crate::machine::{Machine, project, run};
 
@@ -36,11 +39,30 @@ fn the_commands_shown_run() {
                 let run = run(machine.command(args));
                 assert!(matches!(run.code, Some(0)), "{line}: {run:?}");
             }
+            ["gpu-tracker", ..] => {
+                let run = run(in_a_shell(&machine, line));
+                assert!(matches!(run.code, Some(0)), "{line}: {run:?}");
+            }
             _ => panic!("the README shows a command that no test knows: {line}"),
         }
         ran += 1;
     }
     assert!(ran >= 2, "the README shows no commands");
+}
+
+/// A line with quotes in it, as it is typed. What it writes goes with the machine.
+fn in_a_shell(machine: &Machine, line: &str) -> Command {
+    let program = machine.gpu_tracker(&[]);
+    let folder = Path::new(program.get_program()).parent().unwrap();
+    let path = format!("{}:{}", folder.display(), env::var("PATH").unwrap());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).envs(
+        program
+            .get_envs()
+            .filter_map(|(name, value)| value.map(|value| (name.to_owned(), value.to_owned()))),
+    );
+    shell.env("PATH", path).current_dir(machine.dir()).stdin(Stdio::null());
+    shell
 }
 
 /// The pictures of the README, in their order.

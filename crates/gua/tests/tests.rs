@@ -20,6 +20,8 @@ mod doctor;
 mod edges;
 /// Wrong usage, no driver, broken pipes: how the program fails.
 mod failing;
+/// `gpu-tracker`, the second program: gpu_tracker's command line and formats.
+mod gpu_tracker;
 /// A law: what is reported is what the ticks counted, whatever happens.
 mod law;
 /// A scenario that is looked at without a library, held against one that has one.

@@ -8,6 +8,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`gpu_tracker`] | the same in the formats of gpu_tracker, the Python tool |
 //! | [`options`] | what to measure, how often |
 //! | [`tracker`] | measures a running process, or a command that it starts |
 //! | [`handles`] | what the caller holds meanwhile, and gets at the end |
@@ -29,6 +30,7 @@ mod cgroup;
 mod cpu;
 mod follower;
 pub mod gpu;
+pub mod gpu_tracker;
 pub mod handles;
 mod kernel;
 mod loads;

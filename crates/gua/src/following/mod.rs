@@ -1,0 +1,189 @@
+//! Follows a command to its end, and lets signals that are meant for it through.
+//!
+//! Who runs a command under another program thinks of the command: a signal that somebody
+//! sends to us is for it. What a terminal sends (Ctrl-C) goes to the command as well as to us,
+//! so that is only noted. Either way we stay to tell what the command used.
+//!
+//! Who signals a whole process group (`timeout` does) reaches the command twice, once through
+//! us: a signal does not tell whom else it was sent to.
+
+mod ignored;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::flag;
+use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::iterator::exfiltrator::origin::Origin;
+use signal_hook::iterator::{Handle, SignalsInfo};
+use signal_hook::low_level::siginfo::Cause;
+use track::{Finished, Left, Running};
+
+/// What would end us, and with it the measurement.
+const CAUGHT: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
+
+/// Those of them that ask for an end.
+const ENDING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+
+/// How long descendants may take to end after their command did.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+/// A signal that came to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Heard {
+    pub signal: i32,
+    pub from: Source,
+}
+
+/// Where a signal came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A process, to us alone.
+    Process,
+    /// The kernel: a key of the terminal, or its end. The command got it too.
+    Terminal,
+}
+
+/// What became of a command.
+#[derive(Debug)]
+pub struct Followed {
+    pub finished: Finished,
+    /// How many of its descendants had to be ended by force, see [`Listener::follow`].
+    pub killed: usize,
+    /// All that came meanwhile, in order.
+    pub heard: Vec<Heard>,
+}
+
+impl Followed {
+    /// The last signal that was let through to the command.
+    #[must_use]
+    pub fn forwarded(&self) -> Option<i32> {
+        let sent = self.heard.iter().rev().find(|heard| heard.from == Source::Process);
+        sent.map(|heard| heard.signal)
+    }
+}
+
+type Tell = Box<dyn FnMut(Heard) + Send>;
+
+/// Signals, caught from here on. Catch them before the command is started, so that none is
+/// lost and none ends us while the command goes on.
+#[derive(Debug)]
+pub struct Listener {
+    caught: Vec<i32>,
+    tell: Sender<Tell>,
+    handle: Handle,
+    thread: JoinHandle<Vec<Heard>>,
+}
+
+impl Listener {
+    /// Catches those that are not ignored: who started us with `nohup` wants both of us to go
+    /// on. A command does not inherit that they are caught.
+    ///
+    /// # Errors
+    /// When the host does not let us.
+    pub fn catch() -> io::Result<Self> {
+        let ignored = ignored::of_this_process();
+        let caught: Vec<i32> = CAUGHT.into_iter().filter(|signal| !ignored.has(*signal)).collect();
+        let mut signals = SignalsInfo::<WithOrigin>::new(&caught)?;
+        let handle = signals.handle();
+        let (tell, told) = mpsc::channel::<Tell>();
+        let listen = move || {
+            let mut heard = Vec::new();
+            // Whatever comes before we know what to do with it waits in the iterator.
+            let Ok(mut tell) = told.recv() else { return heard };
+            for origin in signals.forever() {
+                let new = Heard::from(&origin);
+                heard.push(new);
+                tell(new);
+            }
+            heard
+        };
+        let thread = thread::Builder::new().name("signals".into()).spawn(listen)?;
+        Ok(Self { caught, tell, handle, thread })
+    }
+
+    /// Tells of each signal, also of those that came already, on a thread of its own.
+    pub fn tell(self, on_signal: impl FnMut(Heard) + Send + 'static) -> Hearing {
+        // The thread waits for nothing else, so it is there to take it.
+        let _ = self.tell.send(Box::new(on_signal));
+        Hearing { caught: self.caught, handle: self.handle, thread: self.thread }
+    }
+
+    /// Waits for a command, and sends on what is sent to us meanwhile.
+    ///
+    /// Who ends us by a signal of theirs wants all of it to end: descendants that outlive the
+    /// command get the same signal and, when they go on for [`GRACE`], an end. Those that
+    /// outlive a key of the terminal got it themselves, and those of a command that ends by
+    /// itself were meant to.
+    #[must_use]
+    pub fn follow(self, running: Running) -> Followed {
+        let command = running.signaller();
+        let hearing = self.tell(move |heard| {
+            if heard.from == Source::Process {
+                // It may be gone by now; then there is nobody to be told.
+                let _ = signal(heard.signal).map(|signal| command.send(signal));
+            }
+        });
+        let finished = running.wait();
+        let mut followed = Followed { finished, killed: 0, heard: hearing.end() };
+        if let Some(signal) = followed.forwarded().filter(|signal| ENDING.contains(signal)) {
+            followed.killed = end(&followed.finished.left, signal);
+        }
+        followed
+    }
+}
+
+fn signal(number: i32) -> Option<Signal> {
+    Signal::from_named_raw(number)
+}
+
+/// Ends what is left, and counts those that did not follow.
+fn end(left: &[Left], number: i32) -> usize {
+    for process in left {
+        let _ = signal(number).map(|signal| process.send(signal));
+    }
+    let until = Instant::now() + GRACE;
+    let stubborn = left.iter().filter(|process| !process.has_ended_by(until));
+    stubborn.filter(|process| process.send(Signal::KILL).is_ok()).count()
+}
+
+/// Signals that are being told of.
+#[derive(Debug)]
+pub struct Hearing {
+    caught: Vec<i32>,
+    handle: Handle,
+    thread: JoinHandle<Vec<Heard>>,
+}
+
+impl Hearing {
+    /// Stops telling. From here on the second signal ends us: one may still be about what is
+    /// over, and what is left to do, such as writing to a pipe that nobody reads, may take for
+    /// ever.
+    #[must_use]
+    pub fn end(self) -> Vec<Heard> {
+        let is_second = Arc::new(AtomicBool::new(false));
+        for signal in self.caught {
+            // In this order: each looks at the flag before it sets it.
+            let _ = flag::register_conditional_default(signal, Arc::clone(&is_second));
+            let _ = flag::register(signal, Arc::clone(&is_second));
+        }
+        self.handle.close();
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+impl From<&Origin> for Heard {
+    fn from(origin: &Origin) -> Self {
+        let from = match origin.cause {
+            Cause::Kernel => Source::Terminal,
+            _ => Source::Process,
+        };
+        Self { signal: origin.signal, from }
+    }
+}
