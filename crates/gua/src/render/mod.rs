@@ -8,6 +8,7 @@ pub mod imported;
 pub mod json;
 mod markdown;
 pub mod paint;
+pub mod picture;
 pub mod stat;
 pub mod status;
 pub mod table;

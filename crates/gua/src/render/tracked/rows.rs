@@ -60,7 +60,7 @@ fn time(tracked: &Tracked) -> Row {
     Row { peak: length(tracked.wall_seconds), ask, ..Row::new("time") }
 }
 
-fn ram(tracked: &Tracked, unit: MemoryUnit) -> Row {
+pub(in crate::render) fn ram(tracked: &Tracked, unit: MemoryUnit) -> Row {
     let asked = &tracked.asked;
     let out_of = asked.ram_bytes.map(|bytes| sourced(size(bytes, unit), asked.ram_source));
     Row {
@@ -71,7 +71,7 @@ fn ram(tracked: &Tracked, unit: MemoryUnit) -> Row {
     }
 }
 
-fn cpu(tracked: &Tracked) -> Row {
+pub(in crate::render) fn cpu(tracked: &Tracked) -> Row {
     let asked = &tracked.asked;
     let load = tracked.cpu.percent.combined;
     let cores = format!("{:.2}", asked.cores);
@@ -178,7 +178,7 @@ fn asked_cards(tracked: &Tracked) -> String {
     gpus.map(|gpus| sourced(some_cards(gpus), tracked.asked.gpus_source)).unwrap_or_default()
 }
 
-fn some_cards(count: usize) -> String {
+pub(in crate::render) fn some_cards(count: usize) -> String {
     if count == 1 { "1 card".to_owned() } else { format!("{count} cards") }
 }
 

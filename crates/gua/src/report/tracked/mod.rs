@@ -31,7 +31,7 @@ pub use asked::{Asked, Request, Slurm, Source};
 pub use ending::Ending;
 pub use finish::{Measured, tracked};
 pub use gpu::{Card, Gpu, MemorySource};
-pub use points::{Point, Points};
+pub use points::{Point, Points, thinned};
 pub use remarks::{Remark, Rule};
 pub use subject::{Subject, command_name};
 pub use suggestion::{HEAD_ROOM_PERCENT, Suggestion};

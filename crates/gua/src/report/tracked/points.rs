@@ -135,6 +135,13 @@ impl Points {
     }
 }
 
+/// The same in no more than so many points.
+#[must_use]
+pub fn thinned(points: &[Point], most: usize) -> Vec<Point> {
+    let size = points.len().div_ceil(most.max(1)).max(1);
+    points.chunks(size).filter_map(|some| some.iter().copied().reduce(Point::merge)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,6 +160,8 @@ mod tests {
             }
             let points = points.finish();
             prop_assert!(points.len() <= MOST);
+            let points = thinned(&points, 400);
+            prop_assert!(points.len() <= 400);
             prop_assert_eq!(points.iter().map(|p| p.ram.0).max(), values.iter().map(|v| v.0).max());
             let most = values.iter().map(|v| v.1).fold(0.0, f64::max);
             prop_assert_eq!(points.iter().map(|p| p.cpu.max.0).fold(0.0, f64::max), most);
