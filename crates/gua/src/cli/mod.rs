@@ -99,6 +99,9 @@ pub enum Command {
     Report(Report),
     /// Show each card's state on one line, and who holds it
     Stat(Stat),
+    /// Run a command, or follow a process, and tell what it used: RAM, CPU, GPU, and what to ask
+    /// for next time
+    Track(Track),
     /// Print the version
     Version,
 }

@@ -151,7 +151,7 @@ fn cpu(picture: &Picture<'_>) -> Panel {
         title: "CPU".to_owned(),
         told: loaded(tracked.cpu.percent.combined, &row.out_of),
         hue: Hue::Cpu,
-        content: load(series, tracked.asked.cores, &row.out_of),
+        content: load(series, tracked.cpu.percent.combined.max, tracked.asked.cores, &row.out_of),
     }
 }
 
@@ -168,12 +168,14 @@ fn gpu(picture: &Picture<'_>) -> Panel {
     let whose = if is_own { "its own part" } else { "everybody's work" };
     let title = if chosen == 1 && !is_own { "GPU".to_owned() } else { format!("GPU, {whose}") };
     #[expect(clippy::cast_precision_loss, reason = "a host has a few cards")]
-    let content = load(series, chosen as f64, &cards);
+    let content = load(series, figures.map_or(0.0, |load| load.max), chosen as f64, &cards);
     let told = figures.map(|figures| loaded(figures, &cards)).unwrap_or_default();
     Panel { title, told, hue: Hue::Gpu, content }
 }
 
-fn load(series: Series, count: f64, shown_limit: &str) -> Content {
+/// Over a very short time a load is all or nothing; what is more than the load that is told
+/// gets no mark.
+fn load(series: Series, told_max: f64, count: f64, shown_limit: &str) -> Content {
     if series.is_empty() {
         return nothing(&series);
     }
@@ -185,7 +187,7 @@ fn load(series: Series, count: f64, shown_limit: &str) -> Content {
     Content::Curve(Curve {
         series,
         scale: Scale::load(limit.as_ref().map_or(peak, |limit| limit.at.max(peak))),
-        peak: Some(percent(peak)),
+        peak: (peak <= told_max * BETWEEN).then(|| percent(peak)),
         spike: None,
         limit,
     })

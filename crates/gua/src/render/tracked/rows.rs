@@ -63,8 +63,13 @@ fn time(tracked: &Tracked) -> Row {
 pub(in crate::render) fn ram(tracked: &Tracked, unit: MemoryUnit) -> Row {
     let asked = &tracked.asked;
     let out_of = asked.ram_bytes.map(|bytes| sourced(size(bytes, unit), asked.ram_source));
+    let peak = match tracked.ram.peak.combined.total_bytes {
+        // Nobody uses none: it was not seen.
+        0 => "?".to_owned(),
+        bytes => size(bytes, unit),
+    };
     Row {
-        peak: size(tracked.ram.peak.combined.total_bytes, unit),
+        peak,
         out_of: out_of.unwrap_or_else(|| "?".to_owned()),
         ask: tracked.suggestion.mem().unwrap_or_default(),
         ..Row::new("RAM")

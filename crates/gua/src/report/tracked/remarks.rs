@@ -230,8 +230,10 @@ fn hidden(tracked: &Tracked) -> Told {
     ))
 }
 
+/// Of one that goes on itself, that is no news.
 fn left_running(tracked: &Tracked) -> Told {
-    let who = match tracked.processes.left_running {
+    let left = tracked.processes.left_running;
+    let who = match if tracked.ending == Ending::GoesOn { 0 } else { left } {
         0 => return None,
         1 => "One process that it started goes on".to_owned(),
         several => format!("{several} processes that it started go on"),
