@@ -23,6 +23,14 @@ fn each_case_as_text() {
     insta::assert_snapshot!(texts.join("\n"));
 }
 
+/// The documents are tested too.
+#[test]
+fn the_summary_in_the_readme_is_real() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let shown = std::fs::read_to_string(readme).unwrap();
+    assert!(shown.contains(&text(&examples::training())), "{}", text(&examples::training()));
+}
+
 #[test]
 fn each_case_as_json() {
     for (name, measured) in examples::all() {
