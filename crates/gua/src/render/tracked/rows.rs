@@ -41,17 +41,13 @@ impl Row {
     }
 }
 
-/// All measures of which something is known, and those that are missed.
+/// All measures of which something is known; why others are missing is a remark.
 #[must_use]
 pub fn rows(tracked: &Tracked, unit: MemoryUnit) -> Vec<Row> {
-    let mut rows = vec![time(tracked), ram(tracked, unit), cpu(tracked)];
-    match &tracked.gpu {
-        Some(gpu) => rows.extend(cards(tracked, gpu, unit)),
-        None if tracked.gpu_error.is_some() => {
-            rows.push(Row { peak: "?".to_owned(), ..Row::new("GPU") });
-        }
-        None => {}
-    }
+    let mut rows = vec![time(tracked), ram(tracked, unit)];
+    rows.extend(with_cache(tracked, unit));
+    rows.push(cpu(tracked));
+    rows.extend(tracked.gpu.iter().flat_map(|gpu| cards(tracked, gpu, unit)));
     rows
 }
 
@@ -74,6 +70,12 @@ pub(in crate::render) fn ram(tracked: &Tracked, unit: MemoryUnit) -> Row {
         ask: tracked.suggestion.mem().unwrap_or_default(),
         ..Row::new("RAM")
     }
+}
+
+/// What a job's own account shows: files that were read count there until the room is needed.
+fn with_cache(tracked: &Tracked, unit: MemoryUnit) -> Option<Row> {
+    let bytes = tracked.ram.cgroup_peak_bytes?;
+    Some(Row { peak: size(bytes, unit), ..Row::new("  + cache") })
 }
 
 pub(in crate::render) fn cpu(tracked: &Tracked) -> Row {

@@ -56,7 +56,7 @@ pub fn training() -> Measured {
         system_memory: Reading::Known(bytes(0.9)),
         capacity: Reading::Known(bytes(12.0)),
         utilization: Reading::Known(load(4.0, 0.3)),
-        tree_utilization: Reading::Known(load(4.0, 0.25)),
+        tree_utilization: Reading::Known(load(4.0, 0.3)),
         energy: Reading::Known(Millijoules(41_000_000)),
         looks: 5_382,
     };
@@ -143,6 +143,7 @@ pub fn short() -> Measured {
     measured.subject.name = Some("true".to_owned());
     usage.wall = Duration::from_micros(1_240);
     usage.gpu = Err(NoGpu::NotInTime);
+    usage.ram.cgroup_peak = None;
     usage.machine.limits = Limits::default();
     usage.ram.peak =
         Parts { main: ram(0.001_9), descendants: Ram::default(), combined: ram(0.001_9) };
