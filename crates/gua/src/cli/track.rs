@@ -58,7 +58,7 @@ pub struct Track {
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
-    /// The unit of memory in text and Markdown; JSON and CSV have bytes
+    /// The unit of memory in text, Markdown and pictures; JSON and CSV have bytes
     #[arg(long, value_name = "UNIT", default_value = "auto")]
     pub unit: MemoryUnit,
     /// Show one line of figures while it runs, if stderr is a terminal

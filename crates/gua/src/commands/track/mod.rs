@@ -15,7 +15,7 @@ use self::followed::follow;
 use self::live::Live;
 use self::timeline::Timeline;
 use crate::cli;
-use crate::config::{Gpus, Machine, Track};
+use crate::config::{Gpus, Machine, Target, Track};
 use crate::failure::Failure;
 use crate::report::tracked::{Measured, Request, Slurm, tracked};
 
@@ -31,11 +31,7 @@ pub(super) fn run(machine: &Machine, typed: &cli::Track) -> Result<u8, Failure> 
         live.end();
     }
     let outcome = outcome?;
-    let request = Request {
-        cores: meant.cores,
-        names_cards: matches!(meant.gpus, Gpus::Named(_)),
-        slurm: Slurm::new(|name| env::var(name).ok()),
-    };
+    let request = request(&meant);
     let (subject, ending, usage) = (outcome.subject, outcome.ending, outcome.usage);
     let tracked = tracked(&Measured { subject, ending, usage, request });
     let is_kept = timeline.is_none_or(|timeline| timeline.end(&tracked, meant.unit));
@@ -44,6 +40,16 @@ pub(super) fn run(machine: &Machine, typed: &cli::Track) -> Result<u8, Failure> 
         0 if !is_kept || !is_told => 1,
         code => code,
     })
+}
+
+/// What was asked for. A process that was running already need not be of our job.
+fn request(meant: &Track) -> Request {
+    let slurm = match meant.target {
+        Target::Command(_) => Slurm::new(|name| env::var(name).ok()),
+        Target::Pid(_) => Slurm::default(),
+    };
+    let names_cards = matches!(meant.gpus, Gpus::Named(_));
+    Request { cores: meant.cores, names_cards, slurm }
 }
 
 /// A tracker that tells those of each sample who want to know.
