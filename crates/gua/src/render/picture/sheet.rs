@@ -152,7 +152,9 @@ impl Sheet {
                 Plot { top: self.y + HEAD, scale: &curve.scale }.draw(self, curve);
             }
             Content::Nothing(why) => {
-                self.words("told", LEFT + ROOM_FOR_LABEL, head, "start", why);
+                let told = [panel.told.as_str(), why].into_iter().filter(|part| !part.is_empty());
+                let told = told.collect::<Vec<_>>().join("; ");
+                self.words("told", LEFT + ROOM_FOR_LABEL, head, "start", &told);
             }
         }
         self.put(format_args!("</g>"));

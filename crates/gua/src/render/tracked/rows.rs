@@ -149,7 +149,10 @@ fn memory(tracked: &Tracked, gpu: &Gpu, unit: MemoryUnit) -> Row {
         return Row { peak: peak.to_owned(), ask: ask.to_owned(), ..row };
     };
     let peak = size(card.memory_peak_bytes.unwrap_or_default(), unit);
-    let enough = |bytes| format!("a card with {} is enough", size(bytes, MemoryUnit::Auto));
+    let enough = |bytes| match size(bytes, MemoryUnit::Auto) {
+        size if gpu.held().count() == 1 => format!("a card with {size} is enough"),
+        size => format!("cards with {size} are enough"),
+    };
     Row {
         peak: format!("{peak} (card {})", card.index),
         out_of: card.capacity_bytes.map_or_else(|| "?".to_owned(), |bytes| size(bytes, unit)),
