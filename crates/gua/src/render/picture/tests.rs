@@ -53,10 +53,11 @@ fn few() -> Vec<Sample> {
     all.map(|(second, (ram, cpu))| examples::sample(second as u64 + 1, gb(*ram), *cpu)).collect()
 }
 
-/// All pictures for looking at, with `PICTURES=folder`.
+/// Whether a picture is good, only a person sees.
 #[test]
+#[ignore = "makes pictures for looking at: PICTURES=folder cargo test -p gua --lib -- --ignored"]
 fn pictures_to_look_at() {
-    let Some(folder) = std::env::var_os("PICTURES") else { return };
+    let folder = std::env::var_os("PICTURES").unwrap();
     let with_unknown: Vec<_> = phases(600)
         .into_iter()
         .enumerate()
