@@ -170,4 +170,15 @@ mod tests {
         fs::write(&path, format!("{text}1.5,0.0,1.5,9")).unwrap();
         assert_eq!(read(&path).unwrap().timepoints.len(), 2);
     }
+
+    #[test]
+    fn a_part_of_a_row_in_the_middle_is_no_file() {
+        let (_folder, path) = written("a.csv", &FACTS);
+        let text = fs::read_to_string(&path).unwrap();
+        let last = text.lines().last().unwrap().to_owned();
+        fs::write(&path, format!("{text}1.5,0.0\r\n{last}\r\n")).unwrap();
+        let refused = read(&path).unwrap_err().to_string();
+        assert!(refused.starts_with("row 3 of `"), "{refused}");
+        assert!(refused.ends_with("has fewer than its 22 cells"), "{refused}");
+    }
 }

@@ -1,82 +1,15 @@
-//! CSV or SQLite, by the name's ending: how rows are read, and what can be wrong.
+//! Reads rows of a file, whichever format it has.
 
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use rusqlite::OpenFlags;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags};
 
-/// How a table is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    Csv,
-    Sqlite,
-}
-
-impl Format {
-    /// By the name's ending.
-    ///
-    /// # Errors
-    /// When the name ends otherwise.
-    pub fn of(path: &Path) -> Result<Self, FileError> {
-        match path.extension().and_then(|ending| ending.to_str()) {
-            Some("csv") => Ok(Self::Csv),
-            Some("sqlite") => Ok(Self::Sqlite),
-            _ => Err(FileError::Ending { path: path.to_owned() }),
-        }
-    }
-
-    #[must_use]
-    pub const fn ending(self) -> &'static str {
-        match self {
-            Self::Csv => ".csv",
-            Self::Sqlite => ".sqlite",
-        }
-    }
-}
-
-/// Why a file cannot be written or read.
-#[derive(Debug, thiserror::Error)]
-pub enum FileError {
-    #[error("`{}` is neither CSV nor SQLite by its name. End it in .csv or .sqlite", path.display())]
-    Ending { path: PathBuf },
-    #[error(
-        "File {} already exists. Set overwrite to True to overwrite the existing file.",
-        path.display()
-    )]
-    Exists { path: PathBuf },
-    #[error("`{}` cannot be used: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
-    #[error("`{}` cannot be used as CSV: {source}", path.display())]
-    Csv { path: PathBuf, source: csv::Error },
-    #[error("`{}` cannot be used as a SQLite database: {source}", path.display())]
-    Sqlite { path: PathBuf, source: rusqlite::Error },
-    #[error(
-        "`{}` has no column `{column}`. Is it the right kind of file? Tracking files come from \
-         --tf, sub-tracking files from a SubTracker",
-        path.display()
-    )]
-    NoColumn { path: PathBuf, column: String },
-    #[error("`{}` has no row of static data. Was the tracking stopped as it began?", path.display())]
-    NoFacts { path: PathBuf },
-    #[error(
-        "row {row} of `{}` has `{value}` as {column}, where {expected} is needed",
-        path.display()
-    )]
-    Cell {
-        path: PathBuf,
-        /// Counted from 1, headers aside.
-        row: usize,
-        column: String,
-        value: String,
-        expected: &'static str,
-    },
-}
+use super::{FileError, Format, open};
 
 /// Which rows of a file are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(in crate::gpu_tracker) enum Part {
     /// The one row of a tracking file that does not change.
     Facts,
     /// The samples of a tracking file.
@@ -104,7 +37,7 @@ impl Part {
 
 /// One row's wanted cells, with what is needed to say which of them is wrong.
 #[derive(Debug)]
-pub(super) struct Row<'a> {
+pub(in crate::gpu_tracker) struct Row<'a> {
     path: &'a Path,
     columns: &'a [&'a str],
     number: usize,
@@ -112,23 +45,26 @@ pub(super) struct Row<'a> {
 }
 
 impl Row<'_> {
-    pub(super) fn text(&self, at: usize) -> &str {
+    pub(in crate::gpu_tracker) fn text(&self, at: usize) -> &str {
         self.cells.get(at).map_or("", String::as_str)
     }
 
     /// `None` where the cell is empty.
-    pub(super) fn number(&self, at: usize) -> Result<Option<f64>, FileError> {
+    pub(in crate::gpu_tracker) fn number(&self, at: usize) -> Result<Option<f64>, FileError> {
         match self.text(at) {
             "" => Ok(None),
             text => text.parse().map(Some).map_err(|_| self.wrong(at, "a number")),
         }
     }
 
-    pub(super) fn count<T: std::str::FromStr>(&self, at: usize) -> Result<T, FileError> {
+    pub(in crate::gpu_tracker) fn count<T: std::str::FromStr>(
+        &self,
+        at: usize,
+    ) -> Result<T, FileError> {
         self.text(at).parse().map_err(|_| self.wrong(at, "a whole number"))
     }
 
-    pub(super) fn wrong(&self, at: usize, expected: &'static str) -> FileError {
+    pub(in crate::gpu_tracker) fn wrong(&self, at: usize, expected: &'static str) -> FileError {
         FileError::Cell {
             path: self.path.to_owned(),
             row: self.number,
@@ -140,7 +76,7 @@ impl Row<'_> {
 }
 
 /// Gives each row of a part to `take`, in the order in which they were written.
-pub(super) fn each_row(
+pub(in crate::gpu_tracker) fn each_row(
     path: &Path,
     part: Part,
     columns: &[&str],
@@ -164,22 +100,29 @@ fn each_row_of_csv(
     let header = records.next().transpose().map_err(wrong)?.unwrap_or_default();
     let places = places(path, columns, &header.iter().collect::<Vec<_>>())?;
     let mut cells = vec![String::new(); columns.len()];
-    for (row, record) in records.enumerate() {
+    let mut number = 0;
+    while let Some(record) = records.next() {
         let record = record.map_err(wrong)?;
-        // A writer that was killed in the middle of a row left a part of it, as the last.
+        number += 1;
         if record.len() < header.len() {
-            break;
+            // A writer that was killed in the middle of a row left a part of it, as the last.
+            let is_last = records.next().is_none();
+            return if is_last { Ok(()) } else { Err(short(path, number, header.len())) };
         }
         for (cell, place) in cells.iter_mut().zip(&places) {
             cell.clear();
             cell.push_str(record.get(*place).unwrap_or_default());
         }
-        take(&Row { path, columns, number: row + 1, cells: &cells })?;
+        take(&Row { path, columns, number, cells: &cells })?;
         if part == Part::Facts {
             break;
         }
     }
     Ok(())
+}
+
+fn short(path: &Path, row: usize, columns: usize) -> FileError {
+    FileError::Short { path: path.to_owned(), row, columns }
 }
 
 /// Where the wanted columns are.
@@ -239,19 +182,4 @@ fn cell_text(value: ValueRef<'_>) -> String {
             String::from_utf8_lossy(bytes).into_owned()
         }
     }
-}
-
-/// An empty file that was not there before.
-pub(super) fn create_new(path: &Path) -> Result<File, FileError> {
-    File::create_new(path).map_err(|source| match source.kind() {
-        io::ErrorKind::AlreadyExists => FileError::Exists { path: path.to_owned() },
-        _ => FileError::Io { path: path.to_owned(), source },
-    })
-}
-
-/// A name is a path here, never a URI.
-pub(super) fn open(path: &Path, flags: OpenFlags) -> Result<Connection, FileError> {
-    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(path, flags)
-        .map_err(|source| FileError::Sqlite { path: path.to_owned(), source })
 }
