@@ -53,11 +53,9 @@ fn few() -> Vec<Sample> {
     all.map(|(second, (ram, cpu))| examples::sample(second as u64 + 1, gb(*ram), *cpu)).collect()
 }
 
-/// Whether a picture is good, only a person sees.
+/// Whether a picture is good, only a person sees: `PICTURES=folder` keeps them.
 #[test]
-#[ignore = "makes pictures for looking at: PICTURES=folder cargo test -p gua --lib -- --ignored"]
-fn pictures_to_look_at() {
-    let folder = std::env::var_os("PICTURES").unwrap();
+fn every_element_is_closed() {
     let with_unknown: Vec<_> = phases(600)
         .into_iter()
         .enumerate()
@@ -82,10 +80,29 @@ fn pictures_to_look_at() {
         ("training", drawn(&examples::training(), &phases(5_382))),
     ];
     for (name, (image, page)) in all {
-        let path = std::path::Path::new(&folder).join(name);
-        std::fs::write(path.with_extension("svg"), image).unwrap();
-        std::fs::write(path.with_extension("html"), page).unwrap();
+        assert_eq!(left_open(&image), Vec::<&str>::new(), "{name}");
+        if let Some(folder) = std::env::var_os("PICTURES") {
+            let path = std::path::Path::new(&folder).join(name);
+            std::fs::write(path.with_extension("svg"), image).unwrap();
+            std::fs::write(path.with_extension("html"), page).unwrap();
+        }
     }
+}
+
+/// The elements that are opened and not closed, or closed in the wrong place.
+fn left_open(image: &str) -> Vec<&str> {
+    let mut open = Vec::new();
+    for tag in image.split('<').skip(1).filter(|tag| !tag.starts_with(['?', '!'])) {
+        let name = tag.split(|c: char| c.is_whitespace() || c == '>').next().unwrap();
+        let is_single = tag.split('>').next().is_some_and(|inside| inside.ends_with('/'));
+        match name.strip_prefix('/') {
+            Some(closed) if open.last() == Some(&closed) => drop(open.pop()),
+            Some(_) => open.push(name),
+            None if is_single => {}
+            None => open.push(name),
+        }
+    }
+    open
 }
 
 /// A few seconds, so that a person can read the whole of it.
