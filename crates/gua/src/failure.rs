@@ -19,6 +19,9 @@ pub enum Failure {
     /// What was asked makes sense, but could not be done.
     #[error("{}\n     {}", safe(.what), safe(.next))]
     Failed { what: String, next: String },
+    /// A command was not started; the code is the one that a shell gives.
+    #[error("{}\n     {}", safe(.what), safe(.next))]
+    NotStarted { what: String, next: String, code: u8 },
     #[error(
         "cannot read the driver: {}\n     {}\n     `gua doctor` checks each step; \
          `gua demo` shows the report without a GPU.",
@@ -39,7 +42,8 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Tells a person on stderr and gives the exit code: 1 failed, 2 wrong usage.
+    /// Tells a person on stderr and gives the exit code: 1 failed, 2 wrong usage, 126 and
+    /// 127 as in a shell.
     /// A reader that went away is not an error of ours, and not worth a word.
     #[must_use]
     pub fn report(&self) -> u8 {
@@ -49,6 +53,7 @@ impl Failure {
         }
         match self {
             Self::Usage { .. } => 2,
+            Self::NotStarted { code, .. } => *code,
             Self::CannotTell { .. }
             | Self::Failed { .. }
             | Self::Store { .. }

@@ -20,7 +20,7 @@
 //! | [`demo`] | makes a history of a machine that does not exist |
 //! | [`service`] | the recorder's files, how it is started and stopped |
 //! | [`report`] | one file or folder a question, plain structs as answers (pure) |
-//! | [`render`] | answers as text, JSON, CSV or Markdown (pure) |
+//! | [`render`] | answers as text, JSON, CSV, Markdown or a picture (pure) |
 //! | [`checkup`] | gathers what `gua doctor` reports |
 //! | [`commands`] | one file or folder a command, wiring only |
 

@@ -36,7 +36,9 @@ fn the_commands_shown_run() {
                 assert!(matches!(run.code, Some(0)), "{line}: {run:?}");
             }
             ["gua", args @ ..] => {
-                let run = run(machine.command(args));
+                let mut command = machine.command(args);
+                command.current_dir(machine.home());
+                let run = run(command);
                 assert!(matches!(run.code, Some(0)), "{line}: {run:?}");
             }
             ["gpu-tracker", ..] => {

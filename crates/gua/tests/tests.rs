@@ -34,5 +34,7 @@ mod recorder;
 mod report;
 /// `gua stat`: one line a card, then who holds it.
 mod stat;
+/// `gua track`: what one command used.
+mod track;
 /// What is reported is what a scenario did.
 mod truth;

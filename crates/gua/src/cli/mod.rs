@@ -9,6 +9,7 @@ mod moment;
 mod recorder;
 mod report;
 mod stat;
+mod track;
 mod window;
 mod zone;
 
@@ -20,6 +21,7 @@ pub use moment::Moment;
 pub use recorder::{Daemon, Status, Stop};
 pub use report::{Format, Report};
 pub use stat::{PowerColumn, Stat};
+pub use track::{MemoryUnit, Track};
 pub use window::Window;
 pub use zone::Zone;
 
@@ -97,6 +99,9 @@ pub enum Command {
     Report(Report),
     /// Show each card's state on one line, and who holds it
     Stat(Stat),
+    /// Run a command, or follow a process, and tell what it used: RAM, CPU, GPU, and what to ask
+    /// for next time
+    Track(Track),
     /// Print the version
     Version,
 }

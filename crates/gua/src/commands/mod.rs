@@ -9,6 +9,7 @@ mod report;
 mod stat;
 mod status;
 mod stop;
+mod track;
 
 use std::io::{self, Write};
 
@@ -31,6 +32,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Stop(typed) => stop::run(&typed),
         Command::Report(typed) => report::run(&typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &typed),
+        Command::Track(typed) => track::run(&Machine::try_from(machine)?, &typed),
         Command::Version => version(),
     }
 }

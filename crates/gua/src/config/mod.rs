@@ -1,12 +1,15 @@
 //! What is meant: the typed options and the environment, settled once.
 
+mod track;
 mod window;
 
+pub use track::{Gpus, Target, Timeline, TimelineKind, Track};
 pub use window::Window;
 
 use std::env;
 use std::ffi::OsString;
 use std::io::IsTerminal;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use probe::nvml::{Options, Patience, Wants};
@@ -88,8 +91,17 @@ impl Screen {
     /// Stdout, as the options, the environment and the terminal have it.
     #[must_use]
     pub fn of_stdout(typed: &cli::Color) -> Self {
-        let stdout = std::io::stdout();
-        let is_terminal = stdout.is_terminal();
+        Self::of(&std::io::stdout(), typed)
+    }
+
+    /// Stderr, likewise.
+    #[must_use]
+    pub fn of_stderr(typed: &cli::Color) -> Self {
+        Self::of(&std::io::stderr(), typed)
+    }
+
+    fn of(stream: &(impl IsTerminal + AsFd), typed: &cli::Color) -> Self {
+        let is_terminal = stream.is_terminal();
         let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
         // A terminal that does not say what it is understands no escape codes either.
         let dumb = !set("TERM") || env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -98,7 +110,7 @@ impl Screen {
             (_, cli::When::Always) => true,
             (_, cli::When::Auto) => is_terminal && !set("NO_COLOR") && !dumb,
         };
-        let (columns, rows) = if is_terminal { terminal_size(&stdout) } else { (None, None) };
+        let (columns, rows) = if is_terminal { terminal_size(stream) } else { (None, None) };
         Self {
             color,
             is_terminal,
@@ -109,9 +121,9 @@ impl Screen {
 }
 
 /// Columns and rows. Some terminals say 0 for what they do not know.
-fn terminal_size(stdout: &std::io::Stdout) -> (Option<usize>, Option<usize>) {
+fn terminal_size(stream: &impl AsFd) -> (Option<usize>, Option<usize>) {
     let known = |count: u16| Some(usize::from(count)).filter(|count| *count > 0);
-    match rustix::termios::tcgetwinsize(stdout) {
+    match rustix::termios::tcgetwinsize(stream) {
         Ok(size) => (known(size.ws_col), known(size.ws_row)),
         Err(_) => (None, None),
     }

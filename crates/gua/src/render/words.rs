@@ -25,6 +25,19 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
+/// Digits in groups of three: `5,382`.
+#[must_use]
+pub fn thousands(digits: &str) -> String {
+    let mut shown = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
 /// A length of time in at most two units: `5h12m`, `3d02h`, `47m`, `9s`.
 #[must_use]
 pub fn duration(seconds: f64) -> String {

@@ -5,4 +5,6 @@ pub mod database;
 pub mod imported;
 pub mod now;
 pub mod status;
+pub mod tracked;
+pub mod unknowns;
 pub mod usage;

@@ -1,15 +1,14 @@
 //! What is each card doing now, and who holds it?
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use probe::card::{self, CardFacts, MemoryUse, Utilization, Vitals};
 use probe::nvml::OpenError;
 use probe::process::{self, ProcessFacts};
 use probe::units::{Bytes, Milliwatts};
 use probe::{Reading, Why};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
+use super::unknowns::{Reason, Unknowns};
 use crate::classify::{self, State, Thresholds};
 use crate::sampler::{CardTick, HolderTick, Tick};
 
@@ -28,71 +27,6 @@ pub struct Now {
     pub driver_error: Option<String>,
     pub cards: Vec<Card>,
     pub unknown: Unknowns,
-}
-
-/// Why a field is null.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
-    /// It could not be read.
-    Unread(Why),
-    /// It is that of a process outside of this container.
-    Foreign,
-    /// Nothing on the host gives it a name.
-    NoName,
-    /// The figure is that of a moment and covers no time.
-    Instant,
-}
-
-impl Reason {
-    /// A stable word for machine-readable output.
-    #[must_use]
-    pub const fn slug(self) -> &'static str {
-        match self {
-            Self::Unread(why) => why.slug(),
-            Self::Foreign => "foreign",
-            Self::NoName => "no_name",
-            Self::Instant => "instant",
-        }
-    }
-}
-
-impl From<Why> for Reason {
-    fn from(why: Why) -> Self {
-        Self::Unread(why)
-    }
-}
-
-/// Reasons by field.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Unknowns(BTreeMap<&'static str, Reason>);
-
-impl Unknowns {
-    /// Why a field could not be read.
-    #[must_use]
-    pub fn why(&self, field: &str) -> Option<Why> {
-        match self.0.get(field)? {
-            Reason::Unread(why) => Some(*why),
-            Reason::Foreign | Reason::NoName | Reason::Instant => None,
-        }
-    }
-
-    /// Takes the value out of a reading, and keeps the reason where there is none.
-    fn take<T>(&mut self, field: &'static str, reading: Reading<T>) -> Option<T> {
-        if let Some(why) = reading.why() {
-            self.note(field, why);
-        }
-        reading.known()
-    }
-
-    fn note(&mut self, field: &'static str, reason: impl Into<Reason>) {
-        self.0.insert(field, reason.into());
-    }
-}
-
-impl Serialize for Unknowns {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(self.0.iter().map(|(field, reason)| (field, reason.slug())))
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -21,20 +21,9 @@ pub fn hours(hours: f64, largest: f64) -> String {
     match is_nothing {
         true if hours > 0.0 => format!("<{least}"),
         true => "0".to_owned(),
-        false if decimals == 0 => thousands(&shown),
+        false if decimals == 0 => words::thousands(&shown),
         false => shown,
     }
-}
-
-fn thousands(digits: &str) -> String {
-    let mut shown = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown
 }
 
 /// A share in percent. A little is not nothing, and almost all is not all.

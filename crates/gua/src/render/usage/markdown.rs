@@ -10,6 +10,7 @@ use super::sections::{
     MOST_PEOPLE, NOT_JUDGED_AGAIN, SHARED_CARDS, amount, basis, called, capacity, judged_again,
     largest, most_hours, of_all, place, shown,
 };
+use crate::render::markdown::{row, table, text};
 use crate::report::usage::Usage;
 
 /// Writes the report.
@@ -113,28 +114,4 @@ fn heatmap(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
         row(out, &cells)?;
     }
     Ok(())
-}
-
-/// The head of a table, with the columns whose figures stand at the right.
-fn table(out: &mut impl Write, heads: &[&str], rights: &[bool]) -> io::Result<()> {
-    row(out, &heads.iter().map(ToString::to_string).collect::<Vec<_>>())?;
-    let rules: Vec<_> = rights.iter().map(|right| if *right { "---:" } else { "---" }).collect();
-    writeln!(out, "|{}|", rules.join("|"))
-}
-
-fn row(out: &mut impl Write, cells: &[String]) -> io::Result<()> {
-    let cells: Vec<_> = cells.iter().map(|cell| text(cell)).collect();
-    writeln!(out, "| {} |", cells.join(" | "))
-}
-
-/// A text that stays one: nothing in it is taken for a mark of Markdown or of HTML.
-fn text(text: &str) -> String {
-    let mut escaped = String::new();
-    for c in text.chars() {
-        if r"\|`*_<>[]#&~".contains(c) {
-            escaped.push('\\');
-        }
-        escaped.push(c);
-    }
-    escaped
 }

@@ -1,0 +1,95 @@
+//! Which cards are meant, held against the driver before the command starts.
+
+use probe::Reading;
+use probe::nvml::OpenError;
+use probe::units::Bytes;
+use track::gpu::{Available, ChoiceError, available, choose};
+use track::gpu_tracker::tracking_file::CountedCards;
+use track::{Cards, Options};
+
+use crate::config::{Gpus, Machine, TimelineKind, Track};
+use crate::failure::Failure;
+
+/// How to measure, and the cards as far as they had to be asked for.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub options: Options,
+    pub counted: CountedCards,
+}
+
+/// Asks the driver only for what must be known before: named cards, and the first row of a
+/// table. A command need not wait for it otherwise.
+pub(super) fn find(machine: &Machine, meant: &Track) -> Result<Found, Failure> {
+    let kind = meant.timeline.as_ref().map(|timeline| timeline.kind);
+    let mut options =
+        Options { every: meant.every, cards: Cards::All, library: machine.nvml.clone() };
+    let is_asked = match meant.gpus {
+        Gpus::None => false,
+        Gpus::All => kind == Some(TimelineKind::Table),
+        Gpus::Named(_) => true,
+    };
+    let cards = if is_asked { available(&options) } else { Ok(Vec::new()) };
+    options.cards = match &meant.gpus {
+        Gpus::All => Cards::All,
+        Gpus::None => Cards::None,
+        Gpus::Named(typed) => chosen(typed, cards.as_deref())?,
+    };
+    let cards = cards.unwrap_or_default();
+    Ok(Found { counted: counted(&cards, &options.cards), options })
+}
+
+fn chosen(typed: &str, cards: Result<&[Available], &OpenError>) -> Result<Cards, Failure> {
+    let cards = cards.map_err(|error| Failure::Usage {
+        what: format!("there is no card `{typed}` here: {error}"),
+        next: "Leave --gpus out to measure the rest; `gua doctor` checks the driver.".to_owned(),
+    })?;
+    choose(typed, cards).map_err(|error| refused(&error, cards))
+}
+
+fn refused(error: &ChoiceError, cards: &[Available]) -> Failure {
+    let what = match error {
+        ChoiceError::Empty { typed } => format!("--gpus `{typed}` names no card"),
+        ChoiceError::NotThere { typed, .. } => format!("there is no card `{typed}` here"),
+        ChoiceError::Ambiguous { typed, .. } => format!("`{typed}` may be several cards"),
+        ChoiceError::Nameless { index, why } => {
+            format!("card {index} cannot be chosen: its UUID is unknown, {why}")
+        }
+    };
+    Failure::Usage { what, next: list(cards) }
+}
+
+/// What there is to choose from.
+fn list(cards: &[Available]) -> String {
+    let named = cards.iter().map(|card| {
+        let uuid = card.uuid.as_ref().known().map_or("?", String::as_str);
+        format!("{} ({uuid})", card.index)
+    });
+    match named.collect::<Vec<_>>() {
+        none if none.is_empty() => "The driver counts no cards on this host.".to_owned(),
+        some => format!("Choose from {}.", some.join(", ")),
+    }
+}
+
+fn counted(cards: &[Available], chosen: &Cards) -> CountedCards {
+    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let all = count(cards.len());
+    CountedCards {
+        all,
+        chosen: match chosen {
+            Cards::All => all,
+            Cards::None => 0,
+            Cards::Only(uuids) => count(uuids.len()),
+        },
+        memory: cards.iter().map(|card| card.memory).fold(Reading::Known(Bytes(0)), sum),
+    }
+}
+
+/// Unknown where one of them is.
+fn sum(all: Reading<Bytes>, one: Reading<Bytes>) -> Reading<Bytes> {
+    match (all, one) {
+        (Reading::Known(all), Reading::Known(one)) => {
+            Reading::Known(Bytes(all.0.saturating_add(one.0)))
+        }
+        (Reading::Unknown(why), _) | (_, Reading::Unknown(why)) => Reading::Unknown(why),
+    }
+}

@@ -1,0 +1,127 @@
+//! From a measurement to the answer.
+
+use jiff::Timestamp;
+use probe::units::Bytes;
+use track::Usage;
+use track::sample;
+use track::usage::NoGpu;
+
+use super::answer::{Cpu, Load, Parts, Processes, Ram, RamPeak, Sampling, Tracked};
+use super::asked::{Asked, Request};
+use super::ending::Ending;
+use super::gpu::Gpu;
+use super::remarks::remarks;
+use super::subject::Subject;
+use super::suggestion::{Suggestion, Used};
+use crate::report::unknowns::{Reason, Unknowns};
+
+/// A measurement, and what has to be known of it.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    pub subject: Subject,
+    pub ending: Ending,
+    pub usage: Usage,
+    pub request: Request,
+}
+
+/// Answers from a measurement.
+#[must_use]
+pub fn tracked(measured: &Measured) -> Tracked {
+    let Measured { subject, ending, usage, request } = measured;
+    let mut unknown = Unknowns::default();
+    let asked = Asked::new(request, usage);
+    let ram = ram(usage, &mut unknown);
+    let cpu = cpu(usage, asked.cores, &mut unknown);
+    let gpu = usage.gpu.as_ref().map(Gpu::new).map_err(reason);
+    if let Err(reason) = &gpu {
+        unknown.note("gpu", *reason);
+    }
+    let used = Used {
+        seconds: usage.wall.as_secs_f64(),
+        ram_bytes: ram.peak.combined.total_bytes,
+        cpu: cpu.percent.combined,
+        gpu: gpu.as_ref().map_err(|reason| *reason),
+        is_whole: !subject.is_attached && matches!(ending, Ending::Exited { .. }),
+    };
+    let suggestion = Suggestion::new(&used);
+    let tracked = Tracked {
+        schema: "gua.track/1",
+        subject: subject.clone(),
+        began: Timestamp::try_from(usage.began).unwrap_or_default(),
+        wall_seconds: usage.wall.as_secs_f64(),
+        ending: *ending,
+        asked,
+        ram,
+        cpu,
+        gpu: gpu.ok(),
+        gpu_error: gpu_error(usage),
+        processes: Processes {
+            seen: usage.processes.seen,
+            left_running: usage.processes.left_running,
+            hidden: usage.processes.hidden,
+        },
+        sampling: sampling(usage),
+        suggestion,
+        remarks: Vec::new(),
+        unknown,
+    };
+    Tracked { remarks: remarks(&tracked, usage), ..tracked }
+}
+
+fn reason(no: &NoGpu) -> Reason {
+    match no {
+        NoGpu::NotAsked => Reason::from(probe::Why::NotAsked),
+        NoGpu::NoDriver(_) => Reason::NoDriver,
+        NoGpu::NotInTime => Reason::NotInTime,
+    }
+}
+
+/// The first line says what is the matter; the next step is for those who want the GPUs.
+fn gpu_error(usage: &Usage) -> Option<String> {
+    match usage.gpu.as_ref().err()? {
+        NoGpu::NotAsked => None,
+        NoGpu::NoDriver(words) => {
+            let words = words.lines().next().unwrap_or_default();
+            Some(words.trim_end_matches('.').to_owned())
+        }
+        NoGpu::NotInTime => Some("it was over before the driver had answered".to_owned()),
+    }
+}
+
+fn ram(usage: &Usage, unknown: &mut Unknowns) -> Ram {
+    let peak = usage.ram.peak.map(|ram: sample::Ram| RamPeak {
+        total_bytes: ram.total.0,
+        private_bytes: ram.private.0,
+        shared_bytes: ram.shared.0,
+    });
+    let system = unknown.take("ram.system_peak_bytes", usage.ram.system_peak);
+    Ram {
+        peak: Parts::from(peak),
+        system_peak_bytes: system.map(|Bytes(bytes)| bytes),
+        cgroup_peak_bytes: usage.ram.cgroup_peak.map(|Bytes(bytes)| bytes),
+    }
+}
+
+fn cpu(usage: &Usage, cores: f64, unknown: &mut Unknowns) -> Cpu {
+    let percent = Parts::from(usage.cpu.percent.map(Load::from));
+    Cpu {
+        time_seconds: Parts::from(usage.cpu.time.map(|time| time.as_secs_f64())),
+        is_exact: usage.sampling.is_cpu_exact,
+        percent,
+        of_asked_percent: percent.combined.of(cores),
+        system_percent: unknown.take("cpu.system_percent", usage.cpu.system).map(Load::from),
+        threads_max: Parts::from(usage.cpu.threads),
+    }
+}
+
+fn sampling(usage: &Usage) -> Sampling {
+    let sampling = &usage.sampling;
+    Sampling {
+        asked_seconds: sampling.asked.as_secs_f64(),
+        samples: sampling.samples,
+        period_seconds: sampling.period.map(|period| period.as_secs_f64()),
+        longest_seconds: sampling.longest.map(|longest| longest.as_secs_f64()),
+        map_reads: sampling.map_reads,
+        own_cpu_seconds: sampling.own_cpu.as_secs_f64(),
+    }
+}

@@ -1,0 +1,128 @@
+//! The cards, and which of them it held.
+
+use probe::units::Millijoules;
+use serde::Serialize;
+use track::usage::{self, CardUsage, GpuUsage};
+
+use super::answer::{Load, Parts};
+use crate::report::unknowns::Unknowns;
+
+/// The GPUs meanwhile.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Gpu {
+    pub cards: Vec<Card>,
+    /// On all cards together.
+    pub memory_peak_bytes: Parts<Option<u64>>,
+    /// Held by anybody.
+    pub system_memory_peak_bytes: Option<u64>,
+    pub capacity_bytes: Option<u64>,
+    /// Of the chosen cards, everybody's work, added up.
+    pub utilization_percent: Option<Load>,
+    /// The command's own part, where the driver tells.
+    pub own_utilization_percent: Option<Load>,
+    /// Of the chosen cards, everybody's work.
+    pub energy_joules: Option<f64>,
+    pub looks: u64,
+    pub unknown: Unknowns,
+}
+
+/// One card meanwhile.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Card {
+    pub index: u32,
+    pub uuid: Option<String>,
+    pub name: Option<String>,
+    pub capacity_bytes: Option<u64>,
+    pub is_chosen: bool,
+    /// The most that the command held of it.
+    pub memory_peak_bytes: Option<u64>,
+    pub memory_source: MemorySource,
+    /// Everybody's work.
+    pub utilization_percent: Option<Load>,
+    pub energy_joules: Option<f64>,
+    pub unknown: Unknowns,
+}
+
+/// Where a card's peak comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemorySource {
+    Samples,
+    Accounting,
+}
+
+impl Gpu {
+    #[must_use]
+    pub fn new(usage: &GpuUsage) -> Self {
+        let mut unknown = Unknowns::default();
+        let [main, descendants, combined] = [
+            ("memory_peak_bytes.main", usage.memory.main),
+            ("memory_peak_bytes.descendants", usage.memory.descendants),
+            ("memory_peak_bytes.combined", usage.memory.combined),
+        ]
+        .map(|(field, reading)| unknown.take(field, reading).map(|bytes| bytes.0));
+        Self {
+            cards: usage.cards.iter().map(Card::new).collect(),
+            memory_peak_bytes: Parts { main, descendants, combined },
+            system_memory_peak_bytes: unknown
+                .take("system_memory_peak_bytes", usage.system_memory)
+                .map(|bytes| bytes.0),
+            capacity_bytes: unknown.take("capacity_bytes", usage.capacity).map(|bytes| bytes.0),
+            utilization_percent: unknown
+                .take("utilization_percent", usage.utilization)
+                .map(Load::from),
+            own_utilization_percent: unknown
+                .take("own_utilization_percent", usage.tree_utilization)
+                .map(Load::from),
+            energy_joules: unknown.take("energy_joules", usage.energy).map(joules),
+            looks: usage.looks,
+            unknown,
+        }
+    }
+
+    /// The cards that the command held memory of.
+    pub fn held(&self) -> impl Iterator<Item = &Card> {
+        self.cards.iter().filter(|card| card.memory_peak_bytes.is_some_and(|bytes| bytes > 0))
+    }
+
+    /// Whether it is known of each card whether the command held it.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        self.memory_peak_bytes.combined.is_some()
+            && self.cards.iter().all(|card| card.memory_peak_bytes.is_some())
+    }
+
+    /// The card that it held most of.
+    #[must_use]
+    pub fn fullest(&self) -> Option<&Card> {
+        self.held().max_by_key(|card| (card.memory_peak_bytes, std::cmp::Reverse(card.index)))
+    }
+}
+
+impl Card {
+    fn new(usage: &CardUsage) -> Self {
+        let mut unknown = Unknowns::default();
+        Self {
+            index: usage.index,
+            uuid: unknown.take("uuid", usage.uuid.clone()),
+            name: unknown.take("name", usage.name.clone()),
+            capacity_bytes: unknown.take("capacity_bytes", usage.capacity).map(|bytes| bytes.0),
+            is_chosen: usage.is_chosen,
+            memory_peak_bytes: unknown.take("memory_peak_bytes", usage.memory).map(|bytes| bytes.0),
+            memory_source: match usage.memory_source {
+                usage::MemorySource::Samples => MemorySource::Samples,
+                usage::MemorySource::Accounting => MemorySource::Accounting,
+            },
+            utilization_percent: unknown
+                .take("utilization_percent", usage.utilization)
+                .map(Load::from),
+            energy_joules: unknown.take("energy_joules", usage.energy).map(joules),
+            unknown,
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "exact up to 9 · 10^15 mJ")]
+fn joules(energy: Millijoules) -> f64 {
+    energy.0 as f64 / 1000.0
+}
