@@ -132,7 +132,7 @@ impl Measurement {
         let times = self.look(Whose::All);
         let cost_of_maps = self.read_maps();
         let ram = self.keep_peaks();
-        let cpu = self.loads.sample(now, times, self.machine.cores());
+        let cpu = self.loads.sample(now, times, self.usable_cores(times));
         let machine = self.machine.sample(now);
         self.counts.sample(now);
         let Some(watch) = &mut self.watch else { return cost_of_maps };
@@ -153,7 +153,7 @@ impl Measurement {
     /// The main process has ended, and somebody else waits for it.
     pub fn main_left(&mut self, now: Instant) {
         let times = self.look(Whose::All);
-        self.loads.finish(now, times, self.machine.cores());
+        self.loads.finish(now, times, self.usable_cores(times));
     }
 
     /// The main process has ended, and is a child of ours that nobody else waits for.
@@ -167,7 +167,7 @@ impl Measurement {
         self.tree.read_waited();
         let (own, has_waited) = main.unwrap_or((account.cpu, false));
         let times = self.cpu.close(own, account.cpu, &self.tree.times());
-        self.loads.finish(now, times, self.machine.cores());
+        self.loads.finish(now, times, self.usable_cores(times));
         self.is_cpu_exact = true;
         if account.largest_bytes > self.tree.largest() {
             let size = Bytes(account.largest_bytes);
@@ -218,6 +218,15 @@ impl Measurement {
             },
         };
         (usage, self.tree.into_living())
+    }
+
+    /// How many cores could be at work at once. Descendants may have come and gone unseen, so
+    /// their threads limit nothing.
+    fn usable_cores(&self, times: Parts<Duration>) -> Parts<u32> {
+        let all = self.machine.cores();
+        let main = self.peaks.threads.main.max(1).min(all);
+        let is_alone = times.descendants.is_zero();
+        Parts { main, descendants: all, combined: if is_alone { main } else { all } }
     }
 
     /// The cgroup's limits, and the cores that the process may be put on.
