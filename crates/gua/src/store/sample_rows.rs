@@ -35,7 +35,7 @@ impl SampleRows {
             Some(whole(evidence.held.0)),
             evidence.unseen.map(|kib| whole(kib.0)),
             evidence.hidden.map(codes::of_why),
-            i64::try_from(entry.holders.len()).ok(),
+            i64::try_from(entry.crew.holders.len()).ok(),
             measures.used.and_then(|used: Bytes| kib(used)),
             measures.power_milliwatts.map(i64::from),
             measures.temperature_celsius.map(i64::from),
