@@ -54,10 +54,10 @@ impl SampleRows {
 
 fn insert(rows: usize) -> String {
     const ROW: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?)";
-    let mut insert = String::from(
-        "INSERT INTO sample (tick, card, state, utilization, utilization_why, basis, held_kib, \
-         unseen_kib, hidden_why, holders, used_kib, power_mw, temperature_c) VALUES ",
-    );
+    const INTO: &str = "INSERT INTO sample (tick, card, state, utilization, utilization_why, basis, held_kib, \
+         unseen_kib, hidden_why, holders, used_kib, power_mw, temperature_c) VALUES ";
+    let mut insert = String::with_capacity(INTO.len() + rows * (ROW.len() + 1));
+    insert.push_str(INTO);
     for row in 0..rows {
         if row > 0 {
             insert.push(',');

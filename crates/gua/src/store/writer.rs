@@ -274,10 +274,17 @@ impl Writer {
 }
 
 impl Found {
-    /// What the time that a tick covers says by itself.
+    /// With what the time that a tick covers says by itself, and room for the rest.
     fn over(entry: &Entry) -> Self {
-        let observed = if entry.covers.is_empty() { &[][..] } else { &[((), ())][..] };
-        Self { observed, ..Self::default() }
+        let crews = || entry.cards.iter().map(|card| &card.crew);
+        let holders = crews().map(|crew| crew.holders.len()).sum();
+        Self {
+            observed: if entry.covers.is_empty() { &[] } else { &[((), ())] },
+            cards: Vec::with_capacity(entry.cards.len()),
+            owners: Vec::with_capacity(crews().map(|crew| crew.owners.len()).sum()),
+            holders: Vec::with_capacity(holders),
+            memory: Vec::with_capacity(holders),
+        }
     }
 
     fn memory_of(&self, holder: i64) -> Option<Bytes> {

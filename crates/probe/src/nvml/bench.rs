@@ -112,6 +112,8 @@ impl Bench {
         give_up: Instant,
     ) -> Outcome {
         let mut table = self.shared.lock();
+        // Room for all of them, by the thread that is going to give it back.
+        table.done.reserve(units.len());
         table.queue = units.into();
         table.asked = Some(Asked { task, patience });
         let mut outcome = Outcome::default();
