@@ -31,7 +31,11 @@ pub(super) fn run(meant: &Meant) -> Result<u8, Refusal> {
         let program = meant.words.first().cloned().unwrap_or_default();
         Refusal::Start { program, why }
     })?;
-    let finished = listener.follow(running).finished;
+    let followed = listener.follow(running);
+    if followed.killed > 0 && !meant.is_quiet {
+        warn_of_killed(followed.killed);
+    }
+    let finished = followed.finished;
     let is_recorded = recording.is_none_or(|recording| is_whole(&recording));
     let is_told = tell(meant, finished.status, &finished.usage);
     Ok(match exit_code(finished.status) {
@@ -96,6 +100,12 @@ fn tell(meant: &Meant, status: ExitStatus, usage: &Usage) -> bool {
         Ok(written) => written == Written::AsAsked,
         Err(refusal) => refusal.report() == 0,
     }
+}
+
+fn warn_of_killed(count: u32) {
+    let who = if count == 1 { "process" } else { "processes" };
+    let words = format!("{count} {who} of the command did not end when asked to: killed");
+    report::say(&format!("gpu-tracker: warning: {words}"));
 }
 
 /// One line, whatever is missing.

@@ -19,6 +19,8 @@ pub(super) struct Outcome {
     pub subject: Subject,
     pub ending: Ending,
     pub usage: Usage,
+    /// How many of its descendants had to be ended by force.
+    pub killed: u32,
 }
 
 pub(super) fn follow(tracker: Tracker, target: &Target) -> Result<Outcome, Failure> {
@@ -40,11 +42,13 @@ fn command(tracker: Tracker, listener: Listener, words: &[OsString]) -> Result<O
     let running = tracker.spawn(command);
     let running = running.map_err(|error| not_started(&error, program))?;
     let pid = running.pid();
-    let finished = listener.follow(running).finished;
+    let followed = listener.follow(running);
+    let finished = followed.finished;
     Ok(Outcome {
         subject: Subject { name: command_name(words), pid, is_attached: false },
         ending: Ending::of(finished.status),
         usage: finished.usage,
+        killed: followed.killed,
     })
 }
 
@@ -88,6 +92,7 @@ fn process(tracker: Tracker, listener: Listener, pid: u32) -> Result<Outcome, Fa
         subject: Subject { name, pid, is_attached: true },
         ending: if is_stopped { Ending::GoesOn } else { Ending::Gone },
         usage,
+        killed: 0,
     })
 }
 

@@ -50,6 +50,7 @@ pub enum Rule {
     GpuUnknown,
     ProcessesHidden,
     ProcessesLeft,
+    ProcessesKilled,
 }
 
 /// What is worth a word of an answer that has all of its figures.
@@ -64,6 +65,7 @@ pub(super) fn remarks(tracked: &Tracked, usage: &Usage) -> Vec<Remark> {
         tracked.gpu.as_ref().and_then(shared),
         hidden(tracked),
         left_running(tracked),
+        killed(tracked),
     ];
     let told = told.into_iter().flatten();
     told.map(|(rule, sentence)| Remark { rule, sentence }).collect()
@@ -228,6 +230,15 @@ fn hidden(tracked: &Tracked) -> Told {
         Rule::ProcessesHidden,
         format!("{who} could not be read: the figures are without their memory."),
     ))
+}
+
+fn killed(tracked: &Tracked) -> Told {
+    let who = match tracked.processes.killed {
+        0 => return None,
+        1 => "One process that it started".to_owned(),
+        several => format!("{several} processes that it started"),
+    };
+    Some((Rule::ProcessesKilled, format!("{who} did not end when asked to, and had to be killed.")))
 }
 
 /// Of one that goes on itself, that is no news.
