@@ -2,7 +2,8 @@
 //!
 //! Who runs a command under another program thinks of the command: a signal that somebody
 //! sends to us is for it. What a terminal sends (Ctrl-C) goes to the command as well as to us,
-//! so that is only noted. Either way we stay to tell what the command used.
+//! so that is only noted, unless the command has left our process group. Either way we stay to
+//! tell what the command used.
 //!
 //! Who signals a whole process group (`timeout` does) reaches the command twice, once through
 //! us: a signal does not tell whom else it was sent to.
@@ -32,6 +33,10 @@ const CAUGHT: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
 /// Those of them that ask for an end.
 const ENDING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 
+/// Those of them that are keys of a terminal. Its end (hangup) is none: who leaves our process
+/// group may do so to outlive it.
+const KEYS: [i32; 2] = [SIGINT, SIGQUIT];
+
 /// How long descendants may take to end after their command did.
 pub const GRACE: Duration = Duration::from_secs(2);
 
@@ -50,7 +55,7 @@ pub struct Heard {
 pub enum Source {
     /// A process, to us alone.
     Process,
-    /// The kernel: a key of the terminal, or its end. The command got it too.
+    /// The kernel: a key of the terminal, or its end. Our whole process group got it.
     Terminal,
 }
 
@@ -113,13 +118,14 @@ impl Listener {
     ///
     /// Who ends us by a signal of theirs wants all of it to end: descendants that outlive the
     /// command get the same signal and, when they go on for [`GRACE`], an end. Those that
-    /// outlive a key of the terminal got it themselves, and those of a command that ends by
-    /// itself were meant to.
+    /// outlive a key of the terminal got it themselves, or were put out of its reach, and those
+    /// of a command that ends by itself were meant to.
     #[must_use]
     pub fn follow(self, running: Running) -> Followed {
         let (command, children) = (running.signaller(), self.children);
         let hearing = self.tell(move |heard| {
-            if heard.from == Source::Process {
+            let is_missed = KEYS.contains(&heard.signal) && !command.is_in_our_group();
+            if heard.from == Source::Process || is_missed {
                 // It may be gone by now; then there is nobody to be told.
                 let _ = signal(heard.signal).map(|signal| command.send(signal));
             }
