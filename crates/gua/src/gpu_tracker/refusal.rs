@@ -29,6 +29,8 @@ pub(super) enum Refusal {
     Pickle,
     #[error("Sleep time of {0} is invalid. Must be at least 0.001 seconds.")]
     SleepTime(String),
+    #[error("Sleep time of {0} is invalid. Must be at most 3600 seconds.")]
+    LongSleepTime(String),
     #[error("{}", .source.sentence(.kind))]
     Unit { kind: &'static str, source: NoSuchUnit },
     #[error("\"{0}\" is not a valid number of expected cores. It must be a whole number from 1 up")]
