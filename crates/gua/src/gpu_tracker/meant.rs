@@ -140,7 +140,7 @@ fn words(command: &OsStr) -> Result<Vec<OsString>, Refusal> {
 }
 
 fn tracking_file(path: PathBuf, overwrite: bool, report: &Report) -> Result<TrackingFile, Refusal> {
-    if report.path() == Some(&path) {
+    if report.path().is_some_and(|report| destination::is_one_file(report, &path)) {
         return Err(Refusal::OneFileForTwo(path));
     }
     let existing = if overwrite { Existing::Replace } else { Existing::Refuse };

@@ -106,7 +106,7 @@ fn a_folder_is_no_place_for_a_report() {
 
 #[test]
 fn one_file_cannot_be_two() {
-    for report in ["both.csv"] {
+    for report in ["both.csv", "./both.csv"] {
         let ran = refused(&["-o", report, "--tf=both.csv"]);
         let sentence = "the report and the tracking file are both to be both.csv. Name two files";
         assert_eq!(ran.stderr, format!("gpu-tracker: {sentence}\n"));
