@@ -67,8 +67,8 @@ pub(super) enum Refusal {
     Signals(io::Error),
     #[error("{}", start_words(.program, .why))]
     Start { program: OsString, why: SpawnError },
-    #[error("cannot write the report: {0}")]
-    Print(io::Error),
+    #[error("nobody reads the report: {0}")]
+    Unread(io::Error),
 }
 
 /// Why an analysis cannot be read.
@@ -94,13 +94,13 @@ impl Refusal {
     pub(super) fn report(&self) -> u8 {
         match self {
             // A reader that went away is not an error of ours, and not worth a word.
-            Self::Print(error) if error.kind() == io::ErrorKind::BrokenPipe => return 0,
+            Self::Unread(_) => return 0,
             _ => report::say(&format!("gpu-tracker: {}", safe(&self.to_string()))),
         }
         match self {
             Self::Start { why: SpawnError::NotFound, .. } => 127,
             Self::Start { .. } => 126,
-            Self::Print(_) | Self::Signals(_) => 1,
+            Self::Signals(_) => 1,
             _ => 2,
         }
     }

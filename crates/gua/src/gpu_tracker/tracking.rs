@@ -13,7 +13,7 @@ use super::cards;
 use super::meant::Meant;
 use super::recording::Recording;
 use super::refusal::Refusal;
-use super::report::{self, Format, Written};
+use super::report::{self, Format, Report, Written};
 use crate::following::Listener;
 use crate::safe::safe;
 
@@ -84,12 +84,7 @@ fn tell(meant: &Meant, status: ExitStatus, usage: &Usage) -> bool {
     );
     let tree = usage.tree(meant.spelling);
     let told = match meant.report.format {
-        // The report may go to a file, also when nobody reads the line any more.
-        Format::Text => {
-            let said = report::print(&line);
-            let written = meant.report.write(&text::text(&tree));
-            said.and(written)
-        }
+        Format::Text => tell_text(&meant.report, &line, &text::text(&tree)),
         // Stdout is the JSON alone.
         Format::Json => {
             report::say(&line);
@@ -100,6 +95,16 @@ fn tell(meant: &Meant, status: ExitStatus, usage: &Usage) -> bool {
         Ok(written) => written == Written::AsAsked,
         Err(refusal) => refusal.report() == 0,
     }
+}
+
+/// The report goes to its file, also when nobody reads the line any more.
+fn tell_text(report: &Report, line: &str, text: &str) -> Result<Written, Refusal> {
+    if report.path().is_none() {
+        return report::print(&format!("{line}\n{text}"));
+    }
+    let said = report::print(line);
+    let written = report.write(text);
+    Ok(said?.max(written?))
 }
 
 fn warn_of_killed(count: u32) {
