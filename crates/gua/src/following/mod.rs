@@ -9,6 +9,7 @@
 //! us: a signal does not tell whom else it was sent to.
 
 mod ignored;
+pub mod interpreter;
 
 use std::io;
 use std::sync::Arc;

@@ -12,6 +12,7 @@ use track::gpu_tracker::units::NoSuchUnit;
 use super::report;
 use super::settings::SettingsError;
 use crate::destination::NotWritable;
+use crate::following::interpreter::interpreter;
 use crate::safe::safe;
 
 /// Why nothing was done. The sentences that begin with a capital are gpu_tracker's.
@@ -81,9 +82,16 @@ pub(super) enum AnalysisError {
 }
 
 fn start_words(program: &OsStr, why: &SpawnError) -> String {
+    let interpreter = interpreter(program);
     let program = program.display();
     match why {
-        SpawnError::NotFound => format!("Command not found: \"{program}\""),
+        SpawnError::NotFound => match interpreter {
+            Some(interpreter) => {
+                let interpreter = interpreter.display();
+                format!("Interpreter of \"{program}\" not found: \"{interpreter}\"")
+            }
+            None => format!("Command not found: \"{program}\""),
+        },
         SpawnError::NotExecutable => format!("Command not executable: \"{program}\""),
         SpawnError::Other(error) => format!("Command not started: \"{program}\": {error}"),
     }
