@@ -2,6 +2,7 @@
 //! without touching it.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
@@ -37,6 +38,30 @@ pub fn check_folder(path: &Path) -> Result<(), NotWritable> {
         .map_err(|error| NotWritable { path: path.to_owned(), source: error.into() })
 }
 
+/// Whether both would be the same file, though it may still be to be made.
+#[must_use]
+pub fn is_one_file(one: &Path, other: &Path) -> bool {
+    let is_one_inode = match (one.metadata(), other.metadata()) {
+        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        _ => false,
+    };
+    one == other || is_one_inode || place(one).is_some_and(|one| Some(one) == place(other))
+}
+
+/// Where a file would be made: a name in a folder that there is.
+fn place(path: &Path) -> Option<PathBuf> {
+    const MOST_LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let folder = folder_of(&path).canonicalize().ok()?;
+        let file = folder.join(path.file_name()?);
+        // A link that leads nowhere leads to the file that is made through it.
+        let Ok(leads_to) = file.read_link() else { return Some(file) };
+        path = folder.join(leads_to);
+    }
+    None
+}
+
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -47,8 +72,39 @@ fn folder_of(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn one_file_has_many_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("in")).unwrap();
+        symlink("in", path("also-in")).unwrap();
+        symlink("in/new", path("link")).unwrap();
+        symlink("in/old", path("link-to-old")).unwrap();
+        symlink("round", path("round")).unwrap();
+        fs::write(path("in/old"), "").unwrap();
+        fs::hard_link(path("in/old"), path("hard")).unwrap();
+        for (one, other) in [
+            ("in/new", "in/./new"),
+            ("in/new", "in/../in/new"),
+            ("in/new", "also-in/new"),
+            ("in/new", "link"),
+            ("in/old", "link-to-old"),
+            ("in/old", "hard"),
+            ("no/new", "no/new"),
+        ] {
+            assert!(is_one_file(&path(one), &path(other)), "{one} {other}");
+        }
+        for (one, other) in
+            [("in/new", "new"), ("in/new", "in/old"), ("no/new", "in/new"), ("round", "in/new")]
+        {
+            assert!(!is_one_file(&path(one), &path(other)), "{one} {other}");
+        }
+        assert!(is_one_file(Path::new("new"), Path::new("./new")));
+    }
 
     #[test]
     fn a_check_leaves_everything_as_it_was() {

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
-use rustix::process::{Signal, pidfd_send_signal};
+use rustix::process::{Pid, Signal, getpgid, getpgrp, pidfd_send_signal};
 
 use crate::process::Process;
 use crate::tracker;
@@ -74,6 +74,14 @@ impl Signaller {
     /// When the command has ended.
     pub fn send(&self, signal: Signal) -> io::Result<()> {
         Ok(pidfd_send_signal(&self.main, signal)?)
+    }
+
+    /// Whether it is, at the moment, in our process group, to which a terminal sends its keys.
+    /// What is told of one that has ended means nothing; no signal will reach it either.
+    #[must_use]
+    pub fn is_in_our_group(&self) -> bool {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        getpgid(pid).is_ok_and(|group| group == getpgrp())
     }
 }
 

@@ -12,6 +12,7 @@
 //! | [`options`] | what to measure, how often |
 //! | [`tracker`] | measures a running process, or a command that it starts |
 //! | [`handles`] | what the caller holds meanwhile, and gets at the end |
+//! | [`orphans`] | descendants of a command that came to this process |
 //! | [`sample`], [`usage`] | one row of the time line; the whole when it is over |
 //! | [`parts`] | a figure for the main process, its descendants, and both together |
 //! | `follower`, `pace` | looks at its beat: samples, glances between them, dear readings within a budget |
@@ -38,6 +39,7 @@ mod machine;
 mod measure;
 pub mod members;
 pub mod options;
+pub mod orphans;
 mod pace;
 pub mod parts;
 mod peaks;

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 const EXPECTED: &str = "expected a number and ms, s, m, h or d, such as 90s, 1.5h, 1h30m or 7d";
 
+/// How far a decimal fraction may be from what was typed.
+const BINARY_FRACTION: f64 = 1e-9;
+
 /// Reads one. There is no longest: what is longer than can be counted is as long as can be.
 pub(super) fn duration(typed: &str) -> Result<Duration, String> {
     let mut rest = typed.trim();
@@ -16,13 +19,13 @@ pub(super) fn duration(typed: &str) -> Result<Duration, String> {
         seconds += part;
         rest = after;
     }
-    // Rounded to what is kept of a time, so that 0.0001ms is not taken for some.
-    let millis = (seconds * 1000.0_f64).round();
-    if millis < 1.0 {
+    let millis = seconds * 1000.0_f64;
+    // Looked at before it is rounded to what is kept of a time: half of it is not taken for one.
+    if millis < 1.0 - BINARY_FRACTION {
         return Err(format!("expected at least 1ms; {EXPECTED}"));
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    Ok(Duration::from_millis(millis as u64))
+    Ok(Duration::from_millis(millis.round() as u64))
 }
 
 /// How often a recorder may look.
@@ -75,10 +78,18 @@ mod tests {
     }
 
     #[test]
+    fn the_shortest_can_be_written_in_any_unit() {
+        let shortest = Ok(Duration::from_millis(1));
+        for typed in ["1ms", "1.0ms", "0.001s", "0.000016666666666667m", "0.5ms0.5ms"] {
+            assert_eq!(duration(typed), shortest, "{typed}");
+        }
+    }
+
+    #[test]
     fn what_is_no_time_is_refused() {
         for typed in [
             "", " ", "0s", "0", "5", "s", "-5s", "+5s", "NaNs", "infs", "1e3s", "1w", "1h 30m",
-            "1..5h", ".s", "0.0001ms", "5S", "１s",
+            "1..5h", ".s", "0.0001ms", "0.5ms", "0.99ms", "0.0009s", "5S", "１s",
         ] {
             assert!(duration(typed).is_err(), "{typed}");
         }

@@ -63,14 +63,6 @@ impl Track {
     pub fn new(typed: &cli::Track) -> Result<Self, Failure> {
         let timeline = typed.timeline.as_deref().map(|path| timeline(path, typed.overwrite));
         let timeline = timeline.transpose()?;
-        if let (Some(timeline), Some(output)) = (&timeline, &typed.output)
-            && timeline.path == *output
-        {
-            return Err(Failure::Usage {
-                what: format!("-o and --timeline both name {}", output.display()),
-                next: "Name a file for each of them.".to_owned(),
-            });
-        }
         Ok(Self {
             target: target(typed)?,
             every: typed.every,

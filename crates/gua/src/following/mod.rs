@@ -2,12 +2,14 @@
 //!
 //! Who runs a command under another program thinks of the command: a signal that somebody
 //! sends to us is for it. What a terminal sends (Ctrl-C) goes to the command as well as to us,
-//! so that is only noted. Either way we stay to tell what the command used.
+//! so that is only noted, unless the command has left our process group. Either way we stay to
+//! tell what the command used.
 //!
 //! Who signals a whole process group (`timeout` does) reaches the command twice, once through
 //! us: a signal does not tell whom else it was sent to.
 
 mod ignored;
+pub mod interpreter;
 
 use std::io;
 use std::sync::Arc;
@@ -23,6 +25,7 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::iterator::exfiltrator::origin::Origin;
 use signal_hook::iterator::{Handle, SignalsInfo};
 use signal_hook::low_level::siginfo::Cause;
+use track::orphans::Children;
 use track::{Finished, Left, Running};
 
 /// What would end us, and with it the measurement.
@@ -31,8 +34,15 @@ const CAUGHT: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
 /// Those of them that ask for an end.
 const ENDING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 
+/// Those of them that are keys of a terminal. Its end (hangup) is none: who leaves our process
+/// group may do so to outlive it.
+const KEYS: [i32; 2] = [SIGINT, SIGQUIT];
+
 /// How long descendants may take to end after their command did.
 pub const GRACE: Duration = Duration::from_secs(2);
+
+/// How long those may take that are ended by force.
+const FORCED: Duration = Duration::from_secs(1);
 
 /// A signal that came to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +56,7 @@ pub struct Heard {
 pub enum Source {
     /// A process, to us alone.
     Process,
-    /// The kernel: a key of the terminal, or its end. The command got it too.
+    /// The kernel: a key of the terminal, or its end. Our whole process group got it.
     Terminal,
 }
 
@@ -55,18 +65,7 @@ pub enum Source {
 pub struct Followed {
     pub finished: Finished,
     /// How many of its descendants had to be ended by force, see [`Listener::follow`].
-    pub killed: usize,
-    /// All that came meanwhile, in order.
-    pub heard: Vec<Heard>,
-}
-
-impl Followed {
-    /// The last signal that was let through to the command.
-    #[must_use]
-    pub fn forwarded(&self) -> Option<i32> {
-        let sent = self.heard.iter().rev().find(|heard| heard.from == Source::Process);
-        sent.map(|heard| heard.signal)
-    }
+    pub killed: u32,
 }
 
 type Tell = Box<dyn FnMut(Heard) + Send>;
@@ -76,6 +75,7 @@ type Tell = Box<dyn FnMut(Heard) + Send>;
 #[derive(Debug)]
 pub struct Listener {
     caught: Vec<i32>,
+    children: Children,
     tell: Sender<Tell>,
     handle: Handle,
     thread: JoinHandle<Vec<Heard>>,
@@ -105,7 +105,7 @@ impl Listener {
             heard
         };
         let thread = thread::Builder::new().name("signals".into()).spawn(listen)?;
-        Ok(Self { caught, tell, handle, thread })
+        Ok(Self { caught, children: Children::to_come(), tell, handle, thread })
     }
 
     /// Tells of each signal, also of those that came already, on a thread of its own.
@@ -119,38 +119,79 @@ impl Listener {
     ///
     /// Who ends us by a signal of theirs wants all of it to end: descendants that outlive the
     /// command get the same signal and, when they go on for [`GRACE`], an end. Those that
-    /// outlive a key of the terminal got it themselves, and those of a command that ends by
-    /// itself were meant to.
+    /// outlive a key of the terminal got it themselves, or were put out of its reach, and those
+    /// of a command that ends by itself were meant to.
     #[must_use]
     pub fn follow(self, running: Running) -> Followed {
-        let command = running.signaller();
+        let (command, children) = (running.signaller(), self.children);
         let hearing = self.tell(move |heard| {
-            if heard.from == Source::Process {
+            let is_missed = KEYS.contains(&heard.signal) && !command.is_in_our_group();
+            if heard.from == Source::Process || is_missed {
                 // It may be gone by now; then there is nobody to be told.
                 let _ = signal(heard.signal).map(|signal| command.send(signal));
             }
         });
         let finished = running.wait();
-        let mut followed = Followed { finished, killed: 0, heard: hearing.end() };
-        if let Some(signal) = followed.forwarded().filter(|signal| ENDING.contains(signal)) {
-            followed.killed = end(&followed.finished.left, signal);
+        match last_end(&hearing.end()) {
+            Some(signal) => ended(finished, signal, children),
+            None => Followed { finished, killed: 0 },
         }
-        followed
     }
+}
+
+/// The last signal that was let through to the command, if it asks for an end.
+fn last_end(heard: &[Heard]) -> Option<Signal> {
+    let sent = heard.iter().rev().find(|heard| heard.from == Source::Process)?;
+    ENDING.contains(&sent.signal).then(|| signal(sent.signal))?
 }
 
 fn signal(number: i32) -> Option<Signal> {
     Signal::from_named_raw(number)
 }
 
-/// Ends what is left, and counts those that did not follow.
-fn end(left: &[Left], number: i32) -> usize {
-    for process in left {
-        let _ = signal(number).map(|signal| process.send(signal));
+/// A command of which all is to end: what goes on now has withstood even force.
+fn ended(mut finished: Finished, signal: Signal, children: Children) -> Followed {
+    let asked = end(finished.left, signal, GRACE, children);
+    let forced = end(asked.left, Signal::KILL, FORCED, children);
+    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    finished.usage.processes.left_running = count(forced.left.len());
+    let killed = count(forced.told.saturating_sub(forced.left.len()));
+    finished.left = forced.left;
+    Followed { finished, killed }
+}
+
+/// What came of asking for an end.
+struct Asked {
+    told: usize,
+    left: Vec<Left>,
+}
+
+/// Asks all that is left to end, and those as well whom they start meanwhile: when their
+/// parents have ended they come to us.
+fn end(mut left: Vec<Left>, signal: Signal, within: Duration, children: Children) -> Asked {
+    let until = Instant::now() + within;
+    let mut told = send(&left, signal);
+    loop {
+        left.retain(|process| !process.has_ended_by(until));
+        let is_known = |pid: u32| left.iter().any(|process| process.pid == pid);
+        let mut new = children.orphans();
+        new.retain(|process| !is_known(process.pid));
+        told += send(&new, signal);
+        let is_over = new.is_empty() || Instant::now() >= until;
+        left.append(&mut new);
+        if is_over {
+            return Asked { told, left };
+        }
     }
-    let until = Instant::now() + GRACE;
-    let stubborn = left.iter().filter(|process| !process.has_ended_by(until));
-    stubborn.filter(|process| process.send(Signal::KILL).is_ok()).count()
+}
+
+/// How many there were.
+fn send(processes: &[Left], signal: Signal) -> usize {
+    for process in processes {
+        // It may have ended meanwhile.
+        let _ = process.send(signal);
+    }
+    processes.len()
 }
 
 /// Signals that are being told of.

@@ -45,7 +45,7 @@ pub(super) struct Track {
     /// A JSON file of settings by the names of the Python class's arguments; options win
     #[arg(long, value_name = "FILE")]
     pub tconfig: Option<PathBuf>,
-    /// Seconds from one sample to the next, from 0.001 up [default: 1.0]
+    /// Seconds from one sample to the next, from 0.001 to 3600 [default: 1.0]
     #[arg(long, value_name = "SECONDS")]
     pub st: Option<String>,
     /// The unit of RAM: bytes, kilobytes, megabytes, gigabytes or terabytes [default: gigabytes]

@@ -18,6 +18,9 @@ use super::report::Report;
 use super::settings::{self, Settings, Uuids};
 use crate::destination;
 
+/// The longest time from one sample to the next, as in `gua track`.
+const LONGEST: Duration = Duration::from_secs(3600);
+
 /// A command to be tracked.
 #[derive(Debug)]
 pub(super) struct Meant {
@@ -91,6 +94,9 @@ fn unit<T: FromStr<Err = NoSuchUnit>>(
 
 fn sleep_time(typed: &str) -> Result<Duration, Refusal> {
     let seconds: Option<f64> = typed.trim().parse().ok();
+    if seconds.is_some_and(|seconds| seconds > LONGEST.as_secs_f64()) {
+        return Err(Refusal::LongSleepTime(typed.to_owned()));
+    }
     let every = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let every = every.filter(|every| *every >= Options::SHORTEST);
     every.ok_or_else(|| Refusal::SleepTime(typed.to_owned()))
@@ -134,7 +140,7 @@ fn words(command: &OsStr) -> Result<Vec<OsString>, Refusal> {
 }
 
 fn tracking_file(path: PathBuf, overwrite: bool, report: &Report) -> Result<TrackingFile, Refusal> {
-    if report.path() == Some(&path) {
+    if report.path().is_some_and(|report| destination::is_one_file(report, &path)) {
         return Err(Refusal::OneFileForTwo(path));
     }
     let existing = if overwrite { Existing::Replace } else { Existing::Refuse };
@@ -170,10 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_time_is_a_millisecond_or_more() {
+    fn a_sleep_time_is_from_a_millisecond_to_an_hour() {
         assert_eq!(sleep_time("0.001").unwrap(), Duration::from_millis(1));
         assert_eq!(sleep_time("1e1").unwrap(), Duration::from_secs(10));
-        for typed in ["0.0009", "0", "-1", "nan", "inf", "1e300", "fast", ""] {
+        assert_eq!(sleep_time("3600").unwrap(), LONGEST);
+        for typed in ["3600.1", "1e19", "1e300", "inf"] {
+            assert!(matches!(sleep_time(typed), Err(Refusal::LongSleepTime(_))), "{typed}");
+        }
+        for typed in ["0.0009", "0", "-1", "nan", "-inf", "fast", ""] {
             assert!(sleep_time(typed).is_err(), "{typed}");
         }
     }

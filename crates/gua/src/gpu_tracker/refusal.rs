@@ -12,6 +12,7 @@ use track::gpu_tracker::units::NoSuchUnit;
 use super::report;
 use super::settings::SettingsError;
 use crate::destination::NotWritable;
+use crate::following::interpreter::interpreter;
 use crate::safe::safe;
 
 /// Why nothing was done. The sentences that begin with a capital are gpu_tracker's.
@@ -29,6 +30,8 @@ pub(super) enum Refusal {
     Pickle,
     #[error("Sleep time of {0} is invalid. Must be at least 0.001 seconds.")]
     SleepTime(String),
+    #[error("Sleep time of {0} is invalid. Must be at most 3600 seconds.")]
+    LongSleepTime(String),
     #[error("{}", .source.sentence(.kind))]
     Unit { kind: &'static str, source: NoSuchUnit },
     #[error("\"{0}\" is not a valid number of expected cores. It must be a whole number from 1 up")]
@@ -65,8 +68,8 @@ pub(super) enum Refusal {
     Signals(io::Error),
     #[error("{}", start_words(.program, .why))]
     Start { program: OsString, why: SpawnError },
-    #[error("cannot write the report: {0}")]
-    Print(io::Error),
+    #[error("nobody reads the report: {0}")]
+    Unread(io::Error),
 }
 
 /// Why an analysis cannot be read.
@@ -79,9 +82,16 @@ pub(super) enum AnalysisError {
 }
 
 fn start_words(program: &OsStr, why: &SpawnError) -> String {
+    let interpreter = interpreter(program);
     let program = program.display();
     match why {
-        SpawnError::NotFound => format!("Command not found: \"{program}\""),
+        SpawnError::NotFound => match interpreter {
+            Some(interpreter) => {
+                let interpreter = interpreter.display();
+                format!("Interpreter of \"{program}\" not found: \"{interpreter}\"")
+            }
+            None => format!("Command not found: \"{program}\""),
+        },
         SpawnError::NotExecutable => format!("Command not executable: \"{program}\""),
         SpawnError::Other(error) => format!("Command not started: \"{program}\": {error}"),
     }
@@ -92,13 +102,13 @@ impl Refusal {
     pub(super) fn report(&self) -> u8 {
         match self {
             // A reader that went away is not an error of ours, and not worth a word.
-            Self::Print(error) if error.kind() == io::ErrorKind::BrokenPipe => return 0,
+            Self::Unread(_) => return 0,
             _ => report::say(&format!("gpu-tracker: {}", safe(&self.to_string()))),
         }
         match self {
             Self::Start { why: SpawnError::NotFound, .. } => 127,
             Self::Start { .. } => 126,
-            Self::Print(_) | Self::Signals(_) => 1,
+            Self::Signals(_) => 1,
             _ => 2,
         }
     }

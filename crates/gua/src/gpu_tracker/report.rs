@@ -23,11 +23,11 @@ pub(super) struct Report {
     to: Option<PathBuf>,
 }
 
-/// How an answer was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How an answer was written, the better first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Written {
     AsAsked,
-    /// To stdout, because its file could no longer be written.
+    /// To stdout where its file, to stderr where stdout could not be written.
     Instead,
 }
 
@@ -49,11 +49,10 @@ impl Report {
         self.to.as_ref()
     }
 
-    /// Writes an answer, to stdout where its file fails: an answer is never lost.
+    /// Writes an answer, elsewhere where that fails: an answer is never lost.
     pub(super) fn write(&self, answer: &str) -> Result<Written, Refusal> {
         let Some(path) = &self.to else {
-            print(answer)?;
-            return Ok(Written::AsAsked);
+            return print(answer);
         };
         match fs::write(path, format!("{answer}\n")) {
             Ok(()) => Ok(Written::AsAsked),
@@ -72,8 +71,17 @@ pub(super) fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Prints a line, or several.
-pub(super) fn print(text: &str) -> Result<(), Refusal> {
+/// Prints a line, or several; on stderr where stdout takes none, unless that is because its
+/// reader went away.
+pub(super) fn print(text: &str) -> Result<Written, Refusal> {
     let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(Refusal::Print)
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(Written::AsAsked),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Refusal::Unread(error)),
+        Err(error) => {
+            say(&format!("gpu-tracker: stdout cannot be written: {error}. It was to say:"));
+            say(text);
+            Ok(Written::Instead)
+        }
+    }
 }

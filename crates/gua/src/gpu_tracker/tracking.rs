@@ -13,7 +13,7 @@ use super::cards;
 use super::meant::Meant;
 use super::recording::Recording;
 use super::refusal::Refusal;
-use super::report::{self, Format, Written};
+use super::report::{self, Format, Report, Written};
 use crate::following::Listener;
 use crate::safe::safe;
 
@@ -31,7 +31,11 @@ pub(super) fn run(meant: &Meant) -> Result<u8, Refusal> {
         let program = meant.words.first().cloned().unwrap_or_default();
         Refusal::Start { program, why }
     })?;
-    let finished = listener.follow(running).finished;
+    let followed = listener.follow(running);
+    if followed.killed > 0 && !meant.is_quiet {
+        warn_of_killed(followed.killed);
+    }
+    let finished = followed.finished;
     let is_recorded = recording.is_none_or(|recording| is_whole(&recording));
     let is_told = tell(meant, finished.status, &finished.usage);
     Ok(match exit_code(finished.status) {
@@ -80,12 +84,7 @@ fn tell(meant: &Meant, status: ExitStatus, usage: &Usage) -> bool {
     );
     let tree = usage.tree(meant.spelling);
     let told = match meant.report.format {
-        // The report may go to a file, also when nobody reads the line any more.
-        Format::Text => {
-            let said = report::print(&line);
-            let written = meant.report.write(&text::text(&tree));
-            said.and(written)
-        }
+        Format::Text => tell_text(&meant.report, &line, &text::text(&tree)),
         // Stdout is the JSON alone.
         Format::Json => {
             report::say(&line);
@@ -96,6 +95,22 @@ fn tell(meant: &Meant, status: ExitStatus, usage: &Usage) -> bool {
         Ok(written) => written == Written::AsAsked,
         Err(refusal) => refusal.report() == 0,
     }
+}
+
+/// The report goes to its file, also when nobody reads the line any more.
+fn tell_text(report: &Report, line: &str, text: &str) -> Result<Written, Refusal> {
+    if report.path().is_none() {
+        return report::print(&format!("{line}\n{text}"));
+    }
+    let said = report::print(line);
+    let written = report.write(text);
+    Ok(said?.max(written?))
+}
+
+fn warn_of_killed(count: u32) {
+    let who = if count == 1 { "process" } else { "processes" };
+    let words = format!("{count} {who} of the command did not end when asked to: killed");
+    report::say(&format!("gpu-tracker: warning: {words}"));
 }
 
 /// One line, whatever is missing.

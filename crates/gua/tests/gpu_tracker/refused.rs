@@ -19,7 +19,7 @@ fn refused(options: &[&str]) -> Run {
 
 #[test]
 fn each_bad_option_has_its_sentence() {
-    let cases: [(&[&str], &str); 15] = [
+    let cases: [(&[&str], &str); 16] = [
         (
             &["--ru=mb"],
             "\"mb\" is not a valid RAM unit. Valid values are bytes, gigabytes, kilobytes, \
@@ -38,6 +38,7 @@ fn each_bad_option_has_its_sentence() {
         (&["--st=0.0005"], "Sleep time of 0.0005 is invalid. Must be at least 0.001 seconds."),
         (&["--st=-1"], "Sleep time of -1 is invalid. Must be at least 0.001 seconds."),
         (&["--st", "fast"], "Sleep time of fast is invalid. Must be at least 0.001 seconds."),
+        (&["--st=1e19"], "Sleep time of 1e19 is invalid. Must be at most 3600 seconds."),
         (&["-f", "xml"], "\"xml\" is not a valid format. Valid values are json, text"),
         (
             &["--format=pickle"],
@@ -105,9 +106,11 @@ fn a_folder_is_no_place_for_a_report() {
 
 #[test]
 fn one_file_cannot_be_two() {
-    let ran = refused(&["-o", "both.csv", "--tf=both.csv"]);
-    let sentence = "the report and the tracking file are both to be both.csv. Name two files";
-    assert_eq!(ran.stderr, format!("gpu-tracker: {sentence}\n"));
+    for report in ["both.csv", "./both.csv"] {
+        let ran = refused(&["-o", report, "--tf=both.csv"]);
+        let sentence = "the report and the tracking file are both to be both.csv. Name two files";
+        assert_eq!(ran.stderr, format!("gpu-tracker: {sentence}\n"));
+    }
 }
 
 #[test]

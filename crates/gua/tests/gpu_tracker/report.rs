@@ -100,6 +100,20 @@ fn a_report_goes_to_a_file() {
     assert!(json["max_ram"]["system"].as_f64().unwrap() > 0.0);
 }
 
+/// Regression: a report that stdout has no room for was lost.
+#[test]
+fn a_report_that_cannot_be_printed_goes_to_stderr() {
+    for (format, words) in [("text", "\nMax RAM:\n"), ("json", "\"max_ram\": {")] {
+        let mut command = super::without_driver(&["-e", "true", "-f", format]);
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command.stdout(full).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("gpu-tracker: stdout cannot be written: No space left"), "{said}");
+        assert!(said.contains(words) && said.contains("status code: 0\n"), "{said}");
+    }
+}
+
 /// One that ends at once is measured all the same: the kernel keeps account.
 #[test]
 fn a_very_short_command_has_real_figures() {

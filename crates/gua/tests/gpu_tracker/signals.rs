@@ -162,22 +162,12 @@ fn ordinary(status: &str) -> Vec<(String, u64)> {
 /// Ctrl-C on a terminal goes to the whole foreground: the command gets it once, not twice.
 #[test]
 fn a_key_of_the_terminal_reaches_the_command_once() {
-    if Command::new("script").arg("--version").output().is_err() {
-        skipped("Ctrl-C on a terminal", "script(1) is not installed");
+    if !has_terminals("Ctrl-C on a terminal") {
         return;
     }
     let script = "n=0; count() { n=$((n+1)); echo interrupted; }; trap count INT; echo ready; \
                   while ! read line; do :; done; echo count $n; exit 5";
-    let inner = sh(script);
-    let typed: Vec<String> = std::iter::once(inner.get_program())
-        .chain(inner.get_args())
-        .map(|word| format!("'{}'", word.to_str().unwrap().replace('\'', "'\\''")))
-        .collect();
-    let mut command = Command::new("script");
-    let typed = format!("exec {}", typed.join(" "));
-    command.args(["-q", "-e", "-c", &typed, "/dev/null"]);
-    command.env("GUA_NVML", "/nowhere/libnvidia-ml.so.1").env("SHELL", "/bin/sh");
-    let mut tracked = Tracked::start(command);
+    let mut tracked = Tracked::start(on_a_terminal(script));
     tracked.type_in("\x03");
     loop {
         // The terminal echoes the key in front of it.
@@ -191,4 +181,44 @@ fn a_key_of_the_terminal_reaches_the_command_once() {
     assert!(said.contains("status code: 5\r\nMax RAM:"), "{said}");
     assert_eq!(status.code(), Some(5));
     assert_eq!(status.signal(), None);
+}
+
+/// Regression: a command that is not in our process group did not notice the key.
+#[test]
+fn a_key_of_the_terminal_reaches_a_command_in_a_session_of_its_own() {
+    if !has_terminals("Ctrl-C on a terminal, in another session") {
+        return;
+    }
+    let script = "trap \"exit 5\" INT; echo ready; while :; do sleep 0.05; done";
+    let mut tracked = Tracked::start(on_a_terminal(&format!(
+        "exec setsid sh -c \"{}\"",
+        script.replace('"', "\\\"")
+    )));
+    tracked.type_in("\x03");
+    let (status, said) = tracked.end();
+    assert!(said.contains("status code: 5\r\nMax RAM:"), "{said}");
+    assert_eq!(status.code(), Some(5));
+}
+
+/// Whether there is a program that makes terminals; a test that has none is counted as skipped.
+fn has_terminals(test: &str) -> bool {
+    let has = Command::new("script").arg("--version").output().is_ok();
+    if !has {
+        skipped(test, "script(1) is not installed");
+    }
+    has
+}
+
+/// A script tracked on a terminal.
+fn on_a_terminal(script: &str) -> Command {
+    let inner = sh(script);
+    let typed: Vec<String> = std::iter::once(inner.get_program())
+        .chain(inner.get_args())
+        .map(|word| format!("'{}'", word.to_str().unwrap().replace('\'', "'\\''")))
+        .collect();
+    let mut command = Command::new("script");
+    let typed = format!("exec {}", typed.join(" "));
+    command.args(["-q", "-e", "-c", &typed, "/dev/null"]);
+    command.env("GUA_NVML", "/nowhere/libnvidia-ml.so.1").env("SHELL", "/bin/sh");
+    command
 }

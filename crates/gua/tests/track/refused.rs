@@ -21,7 +21,7 @@ fn refused(args: &[&str], words: &[&str]) {
 #[test]
 fn values_that_make_no_sense() {
     refused(&["--every", "0s"], &["0s", "at least 1ms"]);
-    refused(&["--every", "0.4ms"], &["at least 1ms"]);
+    refused(&["--every", "0.5ms"], &["at least 1ms"]);
     refused(&["--every", "2h"], &["expected 1ms to 1h"]);
     refused(&["--every", "often"], &["often", "such as 90s"]);
     refused(&["--every", "-1s"], &["-1s"]);
@@ -79,6 +79,8 @@ fn files_that_cannot_be_written() {
     }
     let both = path("t.html");
     refused(&["-o", &both, "--timeline", &both], &["-o and --timeline both name"]);
+    let same = path("folder.svg/../t.html");
+    refused(&["-o", &same, "--timeline", &both], &["-o and --timeline both name"]);
     assert_eq!(fs::read_to_string(path("file")).unwrap(), "kept");
 }
 

@@ -57,6 +57,41 @@ fn a_command_that_ends_in_order_when_told_to_keeps_its_code() {
     assert_eq!(child.wait().unwrap().code(), Some(5));
 }
 
+/// The rules of the remarks.
+fn rules(told: &Value) -> Vec<&str> {
+    let remarks = told["remarks"].as_array().unwrap();
+    remarks.iter().map(|remark| remark["rule"].as_str().unwrap()).collect()
+}
+
+/// Regression: those that were ended with the command were said to go on.
+#[test]
+fn what_was_ended_does_not_go_on() {
+    let (mut child, mut out) = started(&[], "sleep 1000 & sleep 1000 & echo ready; wait");
+    send(child.id(), Signal::TERM);
+    let told = told(&mut child);
+    assert_eq!(
+        (&told["processes"]["left_running"], &told["processes"]["killed"]),
+        (&0.into(), &0.into())
+    );
+    assert_eq!(rules(&told).iter().filter(|rule| rule.starts_with("processes")).count(), 0);
+    // The output ends with the last of those who could write to it.
+    out.read_to_string(&mut String::new()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+}
+
+/// Regression: what was started while the others were given time to end stayed behind.
+#[test]
+fn what_starts_after_the_end_is_ended_too() {
+    let script = "(trap '' TERM; echo ready; sleep 0.5; sleep 1000; true) & wait";
+    let (mut child, mut out) = started(&[], script);
+    send(child.id(), Signal::TERM);
+    out.read_to_string(&mut String::new()).unwrap();
+    let told = told(&mut child);
+    assert_eq!(told["processes"]["left_running"], 0);
+    assert!(told["processes"]["killed"].as_u64().unwrap() >= 2, "{told}");
+    assert!(rules(&told).contains(&"processes_killed"), "{told}");
+}
+
 #[test]
 fn a_process_is_followed_until_it_ends() {
     let mut other = Waiting::new();

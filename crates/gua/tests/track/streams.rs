@@ -1,10 +1,13 @@
 //! The command's own streams and its exit code.
 
+use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
 use super::{command, track};
+use crate::machine::run;
 
 #[test]
 fn what_goes_in_comes_out_byte_for_byte() {
@@ -63,12 +66,34 @@ fn what_cannot_be_run_ends_as_in_a_shell() {
     gua: the command `no-such-command-here` was not found
          Is it spelled right and in the PATH? One in this folder is `./no-such-command-here`.
     ");
+    let run = track(&["--", "./no-such-folder/x"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(127), ""));
+    insta::assert_snapshot!(run.stderr, @r"
+    gua: the command `./no-such-folder/x` was not found
+         Is it spelled right?
+    ");
     let run = track(&["--", "/etc/passwd"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(126), ""));
     insta::assert_snapshot!(run.stderr, @r"
     gua: the command `/etc/passwd` may not be executed
          Is it a program? `chmod +x` makes a file one; a script can be given to its interpreter.
     ");
+}
+
+#[test]
+fn a_script_without_its_interpreter_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("run.py");
+    fs::write(&script, "#!/nowhere/python3 -u\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let by_path = command(&["--", script.to_str().unwrap()]);
+    let mut by_name = command(&["--", "run.py"]);
+    by_name.env("PATH", folder.path());
+    for command in [by_path, by_name] {
+        let run = run(command);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(127), ""));
+        assert!(run.stderr.contains("run.py` was not found: `/nowhere/python3`\n"), "{run:?}");
+    }
 }
 
 /// Options of the command are not ours, with and without the two dashes.

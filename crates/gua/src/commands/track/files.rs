@@ -11,6 +11,14 @@ pub(super) fn check(meant: &Track) -> Result<(), Failure> {
         writable(output, "Name a file in a folder of yours with -o FILE.")?;
     }
     let Some(timeline) = &meant.timeline else { return Ok(()) };
+    if let Some(output) = &meant.output
+        && destination::is_one_file(output, &timeline.path)
+    {
+        return Err(Failure::Usage {
+            what: format!("-o and --timeline both name {}", output.display()),
+            next: "Name a file for each of them.".to_owned(),
+        });
+    }
     if !timeline.may_replace && timeline.path.symlink_metadata().is_ok() {
         return Err(Failure::Usage {
             what: format!("the time line {} is there already", timeline.path.display()),

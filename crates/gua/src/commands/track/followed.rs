@@ -1,6 +1,6 @@
 //! Follows a command to its end, or a process for as long as it is asked to.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
 use probe::proc::Host;
@@ -10,6 +10,7 @@ use track::{SpawnError, StartError, Tracker, Usage};
 
 use crate::config::Target;
 use crate::failure::Failure;
+use crate::following::interpreter::{interpreter, is_a_path};
 use crate::following::{Heard, Listener};
 use crate::report::tracked::{Ending, Subject, command_name};
 
@@ -19,6 +20,8 @@ pub(super) struct Outcome {
     pub subject: Subject,
     pub ending: Ending,
     pub usage: Usage,
+    /// How many of its descendants had to be ended by force.
+    pub killed: u32,
 }
 
 pub(super) fn follow(tracker: Tracker, target: &Target) -> Result<Outcome, Failure> {
@@ -40,22 +43,21 @@ fn command(tracker: Tracker, listener: Listener, words: &[OsString]) -> Result<O
     let running = tracker.spawn(command);
     let running = running.map_err(|error| not_started(&error, program))?;
     let pid = running.pid();
-    let finished = listener.follow(running).finished;
+    let followed = listener.follow(running);
+    let finished = followed.finished;
     Ok(Outcome {
         subject: Subject { name: command_name(words), pid, is_attached: false },
         ending: Ending::of(finished.status),
         usage: finished.usage,
+        killed: followed.killed,
     })
 }
 
 fn not_started(error: &SpawnError, program: Option<&OsString>) -> Failure {
-    let program = program.map(|program| program.to_string_lossy()).unwrap_or_default();
+    let typed = program.map(OsString::as_os_str).unwrap_or_default();
+    let program = typed.to_string_lossy();
     let (what, next, code) = match error {
-        SpawnError::NotFound => (
-            format!("the command `{program}` was not found"),
-            format!("Is it spelled right and in the PATH? One in this folder is `./{program}`."),
-            127,
-        ),
+        SpawnError::NotFound => return not_found(typed),
         SpawnError::NotExecutable => (
             format!("the command `{program}` may not be executed"),
             "Is it a program? `chmod +x` makes a file one; a script can be given to its \
@@ -70,6 +72,26 @@ fn not_started(error: &SpawnError, program: Option<&OsString>) -> Failure {
         ),
     };
     Failure::NotStarted { what, next, code }
+}
+
+/// The kernel says the same of a script and of what it is to be given to.
+fn not_found(typed: &OsStr) -> Failure {
+    let program = typed.to_string_lossy();
+    let (what, next) = match interpreter(typed) {
+        Some(interpreter) => (
+            format!("the interpreter of `{program}` was not found: `{}`", interpreter.display()),
+            "Is the first line of the script right? It can be given to another interpreter."
+                .to_owned(),
+        ),
+        None if is_a_path(typed) => {
+            (format!("the command `{program}` was not found"), "Is it spelled right?".to_owned())
+        }
+        None => (
+            format!("the command `{program}` was not found"),
+            format!("Is it spelled right and in the PATH? One in this folder is `./{program}`."),
+        ),
+    };
+    Failure::NotStarted { what, next, code: 127 }
 }
 
 /// Until it ends, or a signal says that it is enough. It is never sent one itself.
@@ -88,6 +110,7 @@ fn process(tracker: Tracker, listener: Listener, pid: u32) -> Result<Outcome, Fa
         subject: Subject { name, pid, is_attached: true },
         ending: if is_stopped { Ending::GoesOn } else { Ending::Gone },
         usage,
+        killed: 0,
     })
 }
 

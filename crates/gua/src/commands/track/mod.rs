@@ -11,7 +11,7 @@ use std::env;
 
 use track::Tracker;
 
-use self::followed::follow;
+use self::followed::{Outcome, follow};
 use self::live::Live;
 use self::timeline::Timeline;
 use crate::cli;
@@ -32,8 +32,8 @@ pub(super) fn run(machine: &Machine, typed: &cli::Track) -> Result<u8, Failure> 
     }
     let outcome = outcome?;
     let request = request(&meant);
-    let (subject, ending, usage) = (outcome.subject, outcome.ending, outcome.usage);
-    let tracked = tracked(&Measured { subject, ending, usage, request });
+    let Outcome { subject, ending, usage, killed } = outcome;
+    let tracked = tracked(&Measured { subject, ending, usage, killed, request });
     let is_kept = timeline.is_none_or(|timeline| timeline.end(&tracked, meant.unit));
     let is_told = summary::tell(&tracked, &meant, typed);
     Ok(match tracked.ending.exit_code() {

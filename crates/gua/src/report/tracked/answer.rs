@@ -110,8 +110,11 @@ pub struct Cpu {
 pub struct Processes {
     pub seen: u32,
     pub left_running: u32,
+    /// Those that did not end when they were asked to.
+    pub killed: u32,
     /// Those of other users, which could not be read.
     pub hidden: u32,
+    pub missed: u32,
 }
 
 /// How it was measured.

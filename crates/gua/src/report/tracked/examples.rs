@@ -107,6 +107,7 @@ pub fn training() -> Measured {
         },
         ending: Ending::Exited { code: 0 },
         usage,
+        killed: 0,
         request: Request { cores: Some(16), ..Request::default() },
     }
 }
@@ -212,6 +213,7 @@ pub fn left_running() -> Measured {
     let mut measured = without_gpu();
     measured.ending = Ending::Exited { code: 3 };
     measured.usage.processes = Processes { seen: 12, left_running: 2, hidden: 1, missed: 0 };
+    measured.killed = 1;
     measured
 }
 

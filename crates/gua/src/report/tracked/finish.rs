@@ -21,13 +21,15 @@ pub struct Measured {
     pub subject: Subject,
     pub ending: Ending,
     pub usage: Usage,
+    /// How many of its descendants had to be ended by force.
+    pub killed: u32,
     pub request: Request,
 }
 
 /// Answers from a measurement.
 #[must_use]
 pub fn tracked(measured: &Measured) -> Tracked {
-    let Measured { subject, ending, usage, request } = measured;
+    let Measured { subject, ending, usage, killed, request } = measured;
     let mut unknown = Unknowns::default();
     let asked = Asked::new(request, usage);
     let ram = ram(usage, &mut unknown);
@@ -58,7 +60,9 @@ pub fn tracked(measured: &Measured) -> Tracked {
         processes: Processes {
             seen: usage.processes.seen,
             left_running: usage.processes.left_running,
+            killed: *killed,
             hidden: usage.processes.hidden,
+            missed: usage.processes.missed,
         },
         sampling: sampling(usage),
         suggestion,

@@ -49,7 +49,9 @@ pub enum Rule {
     CardShared,
     GpuUnknown,
     ProcessesHidden,
+    ProcessesMissed,
     ProcessesLeft,
+    ProcessesKilled,
 }
 
 /// What is worth a word of an answer that has all of its figures.
@@ -63,7 +65,9 @@ pub(super) fn remarks(tracked: &Tracked, usage: &Usage) -> Vec<Remark> {
         tracked.gpu.as_ref().and_then(|gpu| cards(gpu, tracked)),
         tracked.gpu.as_ref().and_then(shared),
         hidden(tracked),
+        missed(tracked),
         left_running(tracked),
+        killed(tracked),
     ];
     let told = told.into_iter().flatten();
     told.map(|(rule, sentence)| Remark { rule, sentence }).collect()
@@ -218,25 +222,84 @@ fn shared(gpu: &Gpu) -> Told {
     })
 }
 
+/// Counters of memory may be read by everybody, maps of it by their owner only.
 fn hidden(tracked: &Tracked) -> Told {
-    let who = match tracked.processes.hidden {
+    let (who, whose) = match tracked.processes.hidden {
         0 => return None,
-        1 => "One process of another user".to_owned(),
-        several => format!("{several} processes of other users"),
+        1 => ("one process of another user".to_owned(), "its"),
+        several => (format!("{several} processes of other users"), "their"),
     };
-    Some((
-        Rule::ProcessesHidden,
-        format!("{who} could not be read: the figures are without their memory."),
-    ))
+    let sentence = format!(
+        "The memory maps of {who} may not be read: {whose} RAM is counted, but how much of it is \
+         shared is a guess."
+    );
+    Some((Rule::ProcessesHidden, sentence))
+}
+
+fn missed(tracked: &Tracked) -> Told {
+    let who = match tracked.processes.missed {
+        0 => return None,
+        1 => "One process that it started".to_owned(),
+        several => format!("{several} processes that it started"),
+    };
+    let sentence = format!(
+        "{who} could not be followed, as gua may hold too few files (`ulimit -n`): the peaks of \
+         RAM are without that."
+    );
+    Some((Rule::ProcessesMissed, sentence))
+}
+
+fn killed(tracked: &Tracked) -> Told {
+    let who = match tracked.processes.killed {
+        0 => return None,
+        1 => "One process that it started".to_owned(),
+        several => format!("{several} processes that it started"),
+    };
+    Some((Rule::ProcessesKilled, format!("{who} did not end when asked to, and had to be killed.")))
 }
 
 /// Of one that goes on itself, that is no news.
 fn left_running(tracked: &Tracked) -> Told {
     let left = tracked.processes.left_running;
-    let who = match if tracked.ending == Ending::GoesOn { 0 } else { left } {
+    let sentence = match if tracked.ending == Ending::GoesOn { 0 } else { left } {
         0 => return None,
-        1 => "One process that it started goes on".to_owned(),
-        several => format!("{several} processes that it started go on"),
+        1 => "One process that it started goes on: what it uses from here on is not counted."
+            .to_owned(),
+        several => format!(
+            "{several} processes that it started go on: what they use from here on is not counted."
+        ),
     };
-    Some((Rule::ProcessesLeft, format!("{who}: what they use from here on is not counted.")))
+    Some((Rule::ProcessesLeft, sentence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{examples, tracked};
+    use super::*;
+
+    /// The sentences on processes, of which there are so many of each kind.
+    fn sentences(count: u32) -> Vec<String> {
+        let mut measured = examples::left_running();
+        measured.killed = count;
+        measured.usage.processes.left_running = count;
+        measured.usage.processes.hidden = count;
+        let told = tracked(&measured).remarks.into_iter();
+        let rules = [Rule::ProcessesHidden, Rule::ProcessesLeft, Rule::ProcessesKilled];
+        told.filter(|told| rules.contains(&told.rule)).map(|told| told.sentence).collect()
+    }
+
+    #[test]
+    fn one_process_is_not_several() {
+        assert_eq!(sentences(0), [""; 0]);
+        insta::assert_snapshot!(sentences(1).join("\n"), @r"
+        The memory maps of one process of another user may not be read: its RAM is counted, but how much of it is shared is a guess.
+        One process that it started goes on: what it uses from here on is not counted.
+        One process that it started did not end when asked to, and had to be killed.
+        ");
+        insta::assert_snapshot!(sentences(2).join("\n"), @r"
+        The memory maps of 2 processes of other users may not be read: their RAM is counted, but how much of it is shared is a guess.
+        2 processes that it started go on: what they use from here on is not counted.
+        2 processes that it started did not end when asked to, and had to be killed.
+        ");
+    }
 }
