@@ -14,7 +14,9 @@ use super::{Color, Format};
 #[command(
     override_usage = "gua track [OPTIONS] -- COMMAND [ARGS]...\n       gua track [OPTIONS] --pid PID",
     after_help = "The command keeps its input, its output, its terminal, its signals and its exit \
-                  code; the summary goes to stderr or to -o FILE.\n\
+                  code; the summary goes to stderr or to -o FILE. A signal that is sent to us is \
+                  sent on to it: who signals the whole process group, as `timeout` does, reaches \
+                  it twice; `timeout --foreground` does not.\n\
                   Exit codes: the command's own, 128+N when signal N ended it, 127 when it was not \
                   found, 126 when it may not be executed, 2 for wrong usage; with --pid 0. 1 when \
                   the command succeeded but a file could not be written."

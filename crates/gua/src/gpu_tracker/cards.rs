@@ -1,7 +1,5 @@
 //! The cards that were named, held against the driver before anything starts.
 
-use probe::Reading;
-use probe::units::Bytes;
 use track::gpu::Available;
 use track::gpu_tracker::tracking_file::CountedCards;
 use track::{Cards, Options};
@@ -13,17 +11,11 @@ use super::refusal::Refusal;
 pub(super) fn count(options: &Options) -> Result<CountedCards, Refusal> {
     let available = track::gpu::available(options);
     let cards = available.as_deref().unwrap_or_default();
-    let total = u32::try_from(cards.len()).unwrap_or(u32::MAX);
-    let chosen = match &options.cards {
-        Cards::All => total,
-        Cards::None => 0,
-        Cards::Only(uuids) => {
-            let why = available.as_ref().err().map(ToString::to_string);
-            check(uuids, cards, why)?;
-            u32::try_from(uuids.len()).unwrap_or(u32::MAX)
-        }
-    };
-    Ok(CountedCards { all: total, chosen, memory: memory(cards) })
+    if let Cards::Only(uuids) = &options.cards {
+        let why = available.as_ref().err().map(ToString::to_string);
+        check(uuids, cards, why)?;
+    }
+    Ok(CountedCards::new(cards, &options.cards))
 }
 
 fn check(uuids: &[String], cards: &[Available], why: Option<String>) -> Result<(), Refusal> {
@@ -38,16 +30,4 @@ fn check(uuids: &[String], cards: &[Available], why: Option<String>) -> Result<(
         None => known.join(", "),
     };
     Err(Refusal::Uuid { uuid: uuid.clone(), available })
-}
-
-/// Of all cards, or of none when one of them does not tell.
-fn memory(cards: &[Available]) -> Reading<Bytes> {
-    let mut sum = 0_u64;
-    for card in cards {
-        match card.memory {
-            Reading::Known(Bytes(bytes)) => sum = sum.saturating_add(bytes),
-            Reading::Unknown(why) => return Reading::Unknown(why),
-        }
-    }
-    Reading::Known(Bytes(sum))
 }

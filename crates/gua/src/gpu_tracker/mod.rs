@@ -9,14 +9,12 @@
 //! | `refusal` | why nothing was done |
 //! | `cards` | the cards that were named, held against the driver |
 //! | `tracking` | runs a command and tells what it used |
-//! | `recording` | the tracking file, made when there is something to write |
 //! | `report` | where the answer goes |
 //! | `sub_track` | combines, analyzes, compares |
 
 mod cards;
 mod cli;
 mod meant;
-mod recording;
 mod refusal;
 mod report;
 mod settings;

@@ -3,18 +3,18 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 
-use track::gpu_tracker::tracking_file::Facts;
+use track::gpu_tracker::tracking_file::{Facts, Plan, Recording};
 use track::gpu_tracker::usage::Unknown;
 use track::gpu_tracker::{ResourceUsage, json, text};
 use track::usage::NoGpu;
 use track::{Cards, Tracker, Usage};
 
 use super::cards;
-use super::meant::Meant;
-use super::recording::Recording;
+use super::meant::{Meant, TrackingFile};
 use super::refusal::Refusal;
 use super::report::{self, Format, Report, Written};
 use crate::following::Listener;
+use crate::report::tracked::Ending;
 use crate::safe::safe;
 
 /// Tracks a command to its end. The exit code is the command's, unless that was 0 and
@@ -38,7 +38,7 @@ pub(super) fn run(meant: &Meant) -> Result<u8, Refusal> {
     let finished = followed.finished;
     let is_recorded = recording.is_none_or(|recording| is_whole(&recording));
     let is_told = tell(meant, finished.status, &finished.usage);
-    Ok(match exit_code(finished.status) {
+    Ok(match Ending::of(finished.status).exit_code() {
         0 if !is_recorded || !is_told => 1,
         code => code,
     })
@@ -51,8 +51,9 @@ fn prepare(meant: &Meant) -> Result<Option<Recording>, Refusal> {
         return Ok(None);
     }
     let counted = cards::count(&meant.options)?;
-    Ok(meant.tracking_file.clone().map(|file| {
-        Recording::new(file, meant.units, Facts::of_this_machine(meant.expected.cores, counted))
+    let facts = Facts::of_this_machine(meant.expected.cores, counted);
+    Ok(meant.tracking_file.clone().map(|TrackingFile { path, existing }| {
+        Recording::new(Plan { path, existing, units: meant.units, facts })
     }))
 }
 
@@ -132,10 +133,4 @@ fn warn(unknown: &[Unknown]) {
 /// The line has it as Python does: a signal is its number below zero.
 fn status_code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| -signal)).unwrap_or(1)
-}
-
-/// As a shell has it: a signal is 128 and its number.
-fn exit_code(status: ExitStatus) -> u8 {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }

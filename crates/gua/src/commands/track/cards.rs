@@ -1,8 +1,6 @@
 //! Which cards are meant, held against the driver before the command starts.
 
-use probe::Reading;
 use probe::nvml::OpenError;
-use probe::units::Bytes;
 use track::gpu::{Available, ChoiceError, available, choose};
 use track::gpu_tracker::tracking_file::CountedCards;
 use track::{Cards, Options};
@@ -35,7 +33,7 @@ pub(super) fn find(machine: &Machine, meant: &Track) -> Result<Found, Failure> {
         Gpus::Named(typed) => chosen(typed, cards.as_deref())?,
     };
     let cards = cards.unwrap_or_default();
-    Ok(Found { counted: counted(&cards, &options.cards), options })
+    Ok(Found { counted: CountedCards::new(&cards, &options.cards), options })
 }
 
 fn chosen(typed: &str, cards: Result<&[Available], &OpenError>) -> Result<Cards, Failure> {
@@ -67,29 +65,5 @@ fn list(cards: &[Available]) -> String {
     match named.collect::<Vec<_>>() {
         none if none.is_empty() => "The driver counts no cards on this host.".to_owned(),
         some => format!("Choose from {}.", some.join(", ")),
-    }
-}
-
-fn counted(cards: &[Available], chosen: &Cards) -> CountedCards {
-    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    let all = count(cards.len());
-    CountedCards {
-        all,
-        chosen: match chosen {
-            Cards::All => all,
-            Cards::None => 0,
-            Cards::Only(uuids) => count(uuids.len()),
-        },
-        memory: cards.iter().map(|card| card.memory).fold(Reading::Known(Bytes(0)), sum),
-    }
-}
-
-/// Unknown where one of them is.
-fn sum(all: Reading<Bytes>, one: Reading<Bytes>) -> Reading<Bytes> {
-    match (all, one) {
-        (Reading::Known(all), Reading::Known(one)) => {
-            Reading::Known(Bytes(all.0.saturating_add(one.0)))
-        }
-        (Reading::Unknown(why), _) | (_, Reading::Unknown(why)) => Reading::Unknown(why),
     }
 }

@@ -12,8 +12,8 @@ use crate::config::{Screen, Target, Track};
 use crate::render::tracked::live;
 use crate::report::tracked::command_name;
 
-/// Faster than this nobody reads.
-const SHORTEST: Duration = Duration::from_millis(250);
+/// Faster than four times a second nobody reads; a sample may come a little early.
+const SHORTEST: Duration = Duration::from_millis(225);
 
 /// To the line's begin, and nothing on it.
 const CLEARED: &str = "\r\x1b[K";

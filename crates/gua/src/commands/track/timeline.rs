@@ -3,12 +3,12 @@
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::mem;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use track::Sample;
 use track::gpu_tracker::Units;
-use track::gpu_tracker::file::FileError;
-use track::gpu_tracker::tracking_file::{Existing, Facts, Writer};
+use track::gpu_tracker::tracking_file::{Existing, Facts, Plan, Recording};
 
 use super::cards::Found;
 use crate::cli::MemoryUnit;
@@ -21,67 +21,51 @@ use crate::safe::safe;
 #[derive(Debug, Clone)]
 pub(super) struct Timeline {
     file: config::Timeline,
-    kept: Arc<Mutex<Kept>>,
+    kept: Kept,
 }
 
 /// What is there of it so far.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Kept {
-    Points(Points),
-    /// A table is made with its first sample: a command that does not start leaves none
-    /// behind, and replaces none.
-    Facts(Facts),
-    Table(Writer),
-    Failed(FileError),
-    Done,
+    Points(Arc<Mutex<Points>>),
+    Table(Recording),
 }
 
 impl Timeline {
     pub fn new(file: config::Timeline, meant: &Track, found: &Found) -> Self {
         let kept = match file.kind {
-            TimelineKind::Table => Kept::Facts(Facts::of_this_machine(meant.cores, found.counted)),
-            TimelineKind::Svg | TimelineKind::Html => Kept::Points(Points::default()),
+            TimelineKind::Table => Kept::Table(Recording::new(Plan {
+                path: file.path.clone(),
+                existing: if file.may_replace { Existing::Replace } else { Existing::Refuse },
+                units: Units::PLAIN,
+                facts: Facts::of_this_machine(meant.cores, found.counted),
+            })),
+            TimelineKind::Svg | TimelineKind::Html => Kept::Points(Arc::default()),
         };
-        Self { file, kept: Arc::new(Mutex::new(kept)) }
+        Self { file, kept }
     }
 
     pub fn add(&self, sample: &Sample) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept = match self.begun(mem::replace(&mut kept, Kept::Done)) {
-            Kept::Points(mut points) => {
-                points.push(sample);
-                Kept::Points(points)
+        match &self.kept {
+            Kept::Points(points) => {
+                points.lock().unwrap_or_else(PoisonError::into_inner).push(sample);
             }
-            Kept::Table(mut table) => match table.write(sample) {
-                Ok(()) => Kept::Table(table),
-                Err(error) => Kept::Failed(error),
-            },
-            other => other,
-        };
-    }
-
-    fn begun(&self, kept: Kept) -> Kept {
-        let Kept::Facts(facts) = kept else { return kept };
-        let existing = if self.file.may_replace { Existing::Replace } else { Existing::Refuse };
-        Writer::create(&self.file.path, existing, Units::PLAIN, &facts)
-            .map_or_else(Kept::Failed, Kept::Table)
+            Kept::Table(table) => table.add(sample),
+        }
     }
 
     /// Writes what is left to be written; whether all of it is there.
     pub fn end(&self, tracked: &Tracked, unit: MemoryUnit) -> bool {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = mem::replace(&mut *kept, Kept::Done);
-        let failed = match self.begun(kept) {
+        let failed = match &self.kept {
             Kept::Points(points) => {
-                let written = self.draw(tracked, points, unit);
-                written.err().map(|error| error.to_string())
+                let mut points = points.lock().unwrap_or_else(PoisonError::into_inner);
+                let drawn = self.draw(tracked, mem::take(&mut points), unit);
+                drawn.err().map(|error| error.to_string())
             }
-            Kept::Failed(error) => Some(error.to_string()),
-            Kept::Facts(_) | Kept::Table(_) | Kept::Done => None,
+            Kept::Table(table) => table.end().err().map(|error| error.to_string()),
         };
         if let Some(error) = &failed {
-            let path = safe(&self.file.path.display().to_string());
-            eprintln!("gua: the time line {path} is not whole: {}", safe(error));
+            say_not_whole(&self.file.path, error);
         }
         failed.is_none()
     }
@@ -102,4 +86,9 @@ impl Timeline {
         }
         out.flush()
     }
+}
+
+fn say_not_whole(path: &Path, error: &str) {
+    let path = safe(&path.display().to_string());
+    eprintln!("gua: the time line {path} is not whole: {}", safe(error));
 }

@@ -95,13 +95,29 @@ fn a_live_line_leaves_out_what_does_not_fit() {
     let shown = |most| live::line("python train.py", &sample, MemoryUnit::Auto, most);
     let lines = [80, 62, 50, 24, 4].map(shown);
     let expected = [
-        "python train.py  4m09s  RAM 2.51 GB  CPU 120 %  GPU memory 850 MB  GPU 4 %",
+        "python train…  4m09s  RAM 2.51 GB  CPU 120 %  GPU memory 850 MB  GPU 4 %",
         "4m09s  RAM 2.51 GB  CPU 120 %  GPU memory 850 MB  GPU 4 %",
         "4m09s  RAM 2.51 GB  CPU 120 %  GPU memory 850 MB",
         "4m09s  RAM 2.51 GB",
         "4m0…",
     ];
     assert_eq!(lines, expected);
+}
+
+/// Regression: between two lines the name came and went with the length of the figures.
+#[test]
+fn a_live_line_keeps_its_name() {
+    for most in 0..100 {
+        let shown = |second, ram, cpu| {
+            let sample = examples::sample(second, ram, cpu);
+            let line = live::line("python train.py", &sample, MemoryUnit::Auto, most);
+            line.split_once("  ").unwrap_or_default().0.to_owned()
+        };
+        let name = |begin: String| begin.starts_with('p').then_some(begin);
+        let first = name(shown(1, 1_000_000_000, 0.0));
+        assert_eq!(first, name(shown(7_000, 12_340_000_000, 0.04)), "{most}");
+        assert_eq!(first, name(shown(59, 1_230_000, 1_600.0)), "{most}");
+    }
 }
 
 proptest! {

@@ -5,9 +5,11 @@ use std::path::Path;
 use probe::units::Bytes;
 use probe::{Reading, Why};
 
+use crate::gpu::Available;
 use crate::gpu_tracker::Tree;
 use crate::gpu_tracker::units::Units;
 use crate::kernel;
+use crate::options::Cards;
 
 /// The machine and what is expected of it, as measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,6 +29,33 @@ pub struct CountedCards {
     pub chosen: u32,
     /// Of all of them.
     pub memory: Reading<Bytes>,
+}
+
+impl CountedCards {
+    #[must_use]
+    pub fn new(cards: &[Available], chosen: &Cards) -> Self {
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let all = count(cards.len());
+        Self {
+            all,
+            chosen: match chosen {
+                Cards::All => all,
+                Cards::None => 0,
+                Cards::Only(uuids) => count(uuids.len()),
+            },
+            memory: cards.iter().map(|card| card.memory).fold(Reading::Known(Bytes(0)), sum),
+        }
+    }
+}
+
+/// Unknown where one of them is.
+fn sum(all: Reading<Bytes>, one: Reading<Bytes>) -> Reading<Bytes> {
+    match (all, one) {
+        (Reading::Known(all), Reading::Known(one)) => {
+            Reading::Known(Bytes(all.0.saturating_add(one.0)))
+        }
+        (Reading::Unknown(why), _) | (_, Reading::Unknown(why)) => Reading::Unknown(why),
+    }
 }
 
 impl Facts {

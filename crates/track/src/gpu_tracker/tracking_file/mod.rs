@@ -6,12 +6,14 @@ mod columns;
 mod csv;
 mod facts;
 mod reader;
+mod recording;
 mod sqlite;
 mod writer;
 
 pub use columns::MEASURES;
 pub use facts::{CountedCards, Facts, Static};
 pub use reader::{Timepoint, Tracked, read};
+pub use recording::{Plan, Recording};
 pub use writer::{Existing, Writer, check};
 
 #[cfg(test)]

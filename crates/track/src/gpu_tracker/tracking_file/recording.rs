@@ -1,35 +1,45 @@
-//! The tracking file, made when there is something to write: a command that does not start
+//! A tracking file that is made when there is something to write: a command that does not start
 //! leaves none behind, and replaces none.
 
 use std::mem;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use track::Sample;
-use track::gpu_tracker::Units;
-use track::gpu_tracker::file::FileError;
-use track::gpu_tracker::tracking_file::{Facts, Writer};
-
-use super::meant::TrackingFile;
+use super::facts::Facts;
+use super::writer::{Existing, Writer};
+use crate::gpu_tracker::file::FileError;
+use crate::gpu_tracker::units::Units;
+use crate::sample::Sample;
 
 /// A tracking file to be. Clones share it: one with the tracker, one for the end.
 #[derive(Debug, Clone)]
-pub(super) struct Recording(Arc<Mutex<State>>);
+pub struct Recording(Arc<Mutex<State>>);
+
+/// What a tracking file is made from.
+#[derive(Debug)]
+pub struct Plan {
+    pub path: PathBuf,
+    pub existing: Existing,
+    pub units: Units,
+    pub facts: Facts,
+}
 
 #[derive(Debug)]
 enum State {
-    Waiting { file: TrackingFile, units: Units, facts: Facts },
+    Waiting(Plan),
     Writing(Writer),
     Failed(FileError),
     Done,
 }
 
 impl Recording {
-    pub(super) fn new(file: TrackingFile, units: Units, facts: Facts) -> Self {
-        Self(Arc::new(Mutex::new(State::Waiting { file, units, facts })))
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        Self(Arc::new(Mutex::new(State::Waiting(plan))))
     }
 
     /// Adds a row. After a failure nothing more is written.
-    pub(super) fn add(&self, sample: &Sample) {
+    pub fn add(&self, sample: &Sample) {
         self.change(|state| match state.begun() {
             State::Writing(mut writer) => match writer.write(sample) {
                 Ok(()) => State::Writing(writer),
@@ -40,7 +50,10 @@ impl Recording {
     }
 
     /// Closes the file, which is there from now on also when no sample came.
-    pub(super) fn end(&self) -> Result<(), FileError> {
+    ///
+    /// # Errors
+    /// When it could not be made, or not be written at any time since.
+    pub fn end(&self) -> Result<(), FileError> {
         let mut outcome = Ok(());
         self.change(|state| {
             if let State::Failed(error) = state.begun() {
@@ -60,8 +73,8 @@ impl Recording {
 impl State {
     fn begun(self) -> Self {
         match self {
-            Self::Waiting { file, units, facts } => {
-                Writer::create(&file.path, file.existing, units, &facts)
+            Self::Waiting(Plan { path, existing, units, facts }) => {
+                Writer::create(&path, existing, units, &facts)
                     .map_or_else(Self::Failed, Self::Writing)
             }
             other => other,
@@ -73,16 +86,19 @@ impl State {
 mod tests {
     use std::path::Path;
 
+    use super::super::facts::CountedCards;
+    use super::*;
     use probe::Reading;
     use probe::units::Bytes;
-    use track::gpu_tracker::tracking_file::{CountedCards, Existing};
-
-    use super::*;
 
     fn recording(path: &Path) -> Recording {
-        let file = TrackingFile { path: path.to_owned(), existing: Existing::Refuse };
         let cards = CountedCards { all: 0, chosen: 0, memory: Reading::Known(Bytes(0)) };
-        Recording::new(file, Units::PLAIN, Facts::of_this_machine(None, cards))
+        Recording::new(Plan {
+            path: path.to_owned(),
+            existing: Existing::Refuse,
+            units: Units::PLAIN,
+            facts: Facts::of_this_machine(None, cards),
+        })
     }
 
     #[test]
