@@ -401,7 +401,8 @@ mod tests {
         let memory = Reading::Known(Bytes(1));
         let sm = Reading::Known(probe::units::Percent(0.0));
         let kinds = process::Kinds::COMPUTE;
-        let holder = process::Holder { pid: 7, kinds, memory, sm };
+        let engines = Reading::Unknown(Why::NotAsked);
+        let holder = process::Holder { pid: 7, kinds, memory, sm, engines };
         let tick = HolderTick { holder, process, command };
         serde_json::to_value(super::holder(&tick, Timestamp::UNIX_EPOCH)).unwrap()
     }

@@ -52,6 +52,7 @@ fn wants(typed: &cli::Stat) -> Wants {
         codecs: everything || typed.codec,
         fan: everything || typed.fan,
         shares: true,
+        ..Wants::ESSENTIALS
     }
 }
 
