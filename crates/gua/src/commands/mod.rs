@@ -1,5 +1,6 @@
 //! One file a command: wiring only.
 
+mod chosen;
 mod daemon;
 mod db;
 mod demo;
