@@ -292,7 +292,7 @@ fn sensors(vitals: &Vitals, limit: Reading<Milliwatts>, unknown: &mut Unknowns) 
     }
 }
 
-fn holder(tick: &HolderTick, now: Timestamp) -> Holder {
+pub(super) fn holder(tick: &HolderTick, now: Timestamp) -> Holder {
     let mut unknown = Unknowns::default();
     let owner = match &tick.process {
         process::Presence::Here(facts) => owner(facts, now, &mut unknown),

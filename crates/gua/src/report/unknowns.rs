@@ -14,6 +14,8 @@ pub enum Reason {
     Foreign,
     /// Nothing on the host gives it a name.
     NoName,
+    /// There is nobody whose it could be.
+    NoHolder,
     /// The figure is that of a moment and covers no time.
     Instant,
     /// There is no driver that could tell.
@@ -34,6 +36,7 @@ impl Reason {
             Self::Unread(why) => why.slug(),
             Self::Foreign => "foreign",
             Self::NoName => "no_name",
+            Self::NoHolder => "no_holder",
             Self::Instant => "instant",
             Self::NoDriver => "no_driver",
             Self::NotInTime => "not_in_time",
@@ -61,6 +64,12 @@ impl Unknowns {
             Reason::Unread(why) => Some(*why),
             _ => None,
         }
+    }
+
+    /// Why a field is null.
+    #[must_use]
+    pub fn reason(&self, field: &str) -> Option<Reason> {
+        self.0.get(field).copied()
     }
 
     /// Takes the value out of a reading, and keeps the reason where there is none.
