@@ -14,6 +14,8 @@ pub enum Reason {
     Foreign,
     /// Nothing on the host gives it a name.
     NoName,
+    /// What it is judged by could not be read.
+    NotJudged(Why),
     /// There is nobody whose it could be.
     NoHolder,
     /// The figure is that of a moment and covers no time.
@@ -33,7 +35,7 @@ impl Reason {
     #[must_use]
     pub const fn slug(self) -> &'static str {
         match self {
-            Self::Unread(why) => why.slug(),
+            Self::Unread(why) | Self::NotJudged(why) => why.slug(),
             Self::Foreign => "foreign",
             Self::NoName => "no_name",
             Self::NoHolder => "no_holder",

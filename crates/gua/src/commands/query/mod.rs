@@ -25,12 +25,14 @@ pub(super) fn run(machine: &Machine, typed: &cli::Query) -> Result<u8, Failure> 
     let mut chosen = Chosen::new(&typed.id);
     let first = chosen.among(sampler.first_tick())?;
     let mut output = Output::open(&asked)?;
-    output.show(&asked.question.answer(&first))?;
+    let answer = asked.question.answer(&first);
+    output.show(&answer)?;
     if asked.until == Until::Count(1) {
         // It answered when it was opened and is gone since: what is shown is not the answer.
         first.driver?;
         return Ok(0);
     }
+    output.talk(&answer);
     let mut next = || chosen.among(sampler.tick());
     repeat(&asked, &mut output, &mut next)?;
     Ok(0)
@@ -47,7 +49,9 @@ fn repeat(
     let mut looks = 1;
     while !asked.is_enough(looks, started.elapsed()) {
         beat.wait();
-        output.show(&asked.question.answer(&next()?))?;
+        let answer = asked.question.answer(&next()?);
+        output.show(&answer)?;
+        output.talk(&answer);
         looks += 1;
     }
     Ok(())

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::line_file::LineFile;
 use crate::render::query::Printer;
 use crate::report::query::Answer;
+use crate::safe::safe;
 
 /// After so many lines people have forgotten the names of the columns.
 const LINES_UNDER_A_HEAD: usize = 20;
@@ -36,9 +37,7 @@ impl Output {
         if let Some(file) = &mut self.file {
             keep(file, &head, &lines).map_err(|error| lost(file.path(), &error))?;
         }
-        self.print(&head, &lines)?;
-        self.talk(answer);
-        Ok(())
+        Ok(self.print(&head, &lines)?)
     }
 
     fn print(&mut self, head: &[String], lines: &[String]) -> io::Result<()> {
@@ -58,13 +57,14 @@ impl Output {
         out.flush()
     }
 
-    /// A driver that goes away may leave no lines, which would look as if all was well.
-    fn talk(&mut self, answer: &Answer) {
+    /// Says on stderr when the driver comes and goes: without it there may be no lines, which
+    /// would look as if all was well.
+    pub fn talk(&mut self, answer: &Answer) {
         if answer.driver_error == self.driver_error {
             return;
         }
         match &answer.driver_error {
-            Some(error) => eprintln!("gua: cannot read the driver: {}", crate::safe::safe(error)),
+            Some(error) => eprintln!("gua: cannot read the driver: {}", safe(error)),
             None => eprintln!("gua: the driver answers again"),
         }
         self.driver_error.clone_from(&answer.driver_error);

@@ -46,6 +46,7 @@ pub(super) fn unknown(reason: Reason) -> String {
         Reason::Unread(Why::Gone) => "Not Found",
         Reason::Unread(Why::Code(999)) => "Unknown Error",
         Reason::Unread(why) => return format!("[{why}]"),
+        Reason::NotJudged(why) => return format!("[not judged: {why}]"),
         Reason::Foreign => "outside of this container",
         Reason::NoName => "no name",
         other => other.slug(),

@@ -10,6 +10,7 @@ use super::CardTick;
 use super::field::{Field, fields};
 use super::value::{Cell, Value, bytes, cell, megahertz, name, percent, switched, watts};
 use crate::classify::{self, State, Thresholds};
+use crate::report::unknowns::Reason;
 
 /// A card at one moment.
 #[derive(Debug, Clone, Copy)]
@@ -126,7 +127,7 @@ pub(super) fn slot(at: &CardAt<'_>) -> Cell {
 
 fn state(at: &CardAt<'_>) -> Cell {
     match classify::state(&at.card.vitals, &Thresholds::default()) {
-        State::Unknown(why) => Err(why.into()),
+        State::Unknown(why) => Err(Reason::NotJudged(why)),
         state => Ok(Value::Text(state.word().to_owned())),
     }
 }
