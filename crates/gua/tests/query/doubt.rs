@@ -83,8 +83,8 @@ fn a_lost_card_is_said_to_be_lost() {
     let fields = ["--fields", "index,uuid,state,utilization.gpu,memory.used,pstate,holders"];
     insta::assert_snapshot!(query(&lost, &fields), @"
     index, uuid, state, utilization.gpu [%], memory.used [MiB], pstate, holders
-    0, [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost]
-    1, GPU-b, [N/A], 0 %, 0 MiB, P0, 1
+    0, [GPU is lost], [not judged: lost from the bus], [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost]
+    1, GPU-b, [not judged: not told by the driver], 0 %, 0 MiB, P0, 1
     2, GPU-c, free, 0 %, 0 MiB, P8, 0
     ");
     insta::assert_snapshot!(query(&lost, &["--preset", "dmon", "-n", "1"]), @"
@@ -133,8 +133,8 @@ fn a_denied_process_list_is_a_row_of_its_own() {
     insta::assert_snapshot!(query(&denied, &["--fields", "card,holders,state"]), @"
     card, holders, state
     0, [Insufficient Permissions], active
-    1, [Insufficient Permissions], [Insufficient Permissions]
-    2, [Insufficient Permissions], [Insufficient Permissions]
+    1, [Insufficient Permissions], [not judged: no permission]
+    2, [Insufficient Permissions], [not judged: no permission]
     ");
 }
 

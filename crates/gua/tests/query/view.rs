@@ -21,7 +21,7 @@ fn csv_is_as_nvidia_smi_writes_it() {
     insta::assert_snapshot!(query(STEADY, &["--fields", rest]), @"
     index, name, uuid, pci.bus_id, driver_version, count, power.draw [W], power.limit [W], enforced.power.limit [W], clocks.current.sm [MHz], clocks.current.memory [MHz], fan.speed [%], compute_mode, persistence_mode, mig.mode.current, utilization.encoder [%], utilization.decoder [%], memory.reserved [MiB], memory.unattributed [MiB], state, holders, card, mig.slot
     0, NVIDIA A100-SXM4-80GB, GPU-a, 00000000:3B:00.0, 560.35.05, 3, 332.00 W, 350.00 W, 350.00 W, 1170 MHz, 1593 MHz, [N/A], Default, Enabled, Disabled, 3 %, 4 %, 600 MiB, 0 MiB, active, 2, 0, [N/A]
-    1, NVIDIA GeForce RTX 4090, GPU-b, 00000000:5E:00.0, 560.35.05, 3, 58.00 W, 400.00 W, 400.00 W, 210 MHz, 1593 MHz, 30 %, Default, Enabled, Disabled, 0 %, 0 %, 300 MiB, [N/A], [N/A], 1, 1, [N/A]
+    1, NVIDIA GeForce RTX 4090, GPU-b, 00000000:5E:00.0, 560.35.05, 3, 58.00 W, 400.00 W, 400.00 W, 210 MHz, 1593 MHz, 30 %, Default, Enabled, Disabled, 0 %, 0 %, 300 MiB, [N/A], [not judged: not told by the driver], 1, 1, [N/A]
     2, NVIDIA A100-SXM4-80GB, GPU-c, 00000000:86:00.0, 560.35.05, 3, 58.00 W, 400.00 W, 400.00 W, 210 MHz, 1593 MHz, [N/A], Default, Enabled, Disabled, 0 %, 0 %, 640 MiB, 0 MiB, free, 0, 2, [N/A]
     ");
 }
@@ -100,10 +100,10 @@ fn json_lines_are_objects_each() {
 fn a_table_is_aligned_for_people() {
     let fields = "card,name,state,utilization.gpu,memory.used,memory.total,fan.speed,holders";
     insta::assert_snapshot!(query(STEADY, &["--fields", fields, "--format", "table"]), @"
-    card  name                     state   utilization.gpu  memory.used  memory.total  fan.speed  holders
-    0     NVIDIA A100-SXM4-80GB    active             80 %    71024 MiB     81920 MiB      [N/A]        2
-    1     NVIDIA GeForce RTX 4090  [N/A]               0 %        0 MiB     24576 MiB       30 %        1
-    2     NVIDIA A100-SXM4-80GB    free                0 %        0 MiB     81920 MiB      [N/A]        0
+    card  name                     state                                 utilization.gpu  memory.used  memory.total  fan.speed  holders
+    0     NVIDIA A100-SXM4-80GB    active                                           80 %    71024 MiB     81920 MiB      [N/A]        2
+    1     NVIDIA GeForce RTX 4090  [not judged: not told by the driver]              0 %        0 MiB     24576 MiB       30 %        1
+    2     NVIDIA A100-SXM4-80GB    free                                              0 %        0 MiB     81920 MiB      [N/A]        0
     ");
     let args = ["--fields", "card,utilization.gpu", "--format", "table,nounits"];
     insta::assert_snapshot!(query(STEADY, &args), @"
@@ -236,7 +236,7 @@ fn every_field_is_explained() {
     insta::assert_snapshot!(run(program(&["query", "--list-fields"])).stdout);
     let json = run(program(&["query", "--list-fields", "--json"]));
     let fields: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
-    assert_eq!(fields["schema"], "gua.query-fields/1");
+    assert_eq!(fields["schema"], "gua.query_fields/1");
     let all = ["cards", "holders"].map(|of| fields[of].as_array().unwrap().clone()).concat();
     for field in all {
         let means = field["means"].as_str().unwrap();

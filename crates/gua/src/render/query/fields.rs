@@ -35,7 +35,7 @@ struct Field {
 pub fn write_json(out: &mut impl Write) -> io::Result<()> {
     let (cards, holders) = all_fields();
     let fields = |columns: Vec<Column>| columns.iter().map(field).collect();
-    let schema = "gua.query-fields/1";
+    let schema = "gua.query_fields/1";
     json::pretty(out, &Fields { schema, cards: fields(cards), holders: fields(holders) })
 }
 
