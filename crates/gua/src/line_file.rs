@@ -34,8 +34,8 @@ pub struct Rotation {
 pub enum Refused {
     #[error("`{}` is there already", .0.display())]
     Exists(PathBuf),
-    #[error("`{}` begins with other columns: {found}", path.display())]
-    OtherHead { path: PathBuf, found: String },
+    #[error("`{}` holds something else: it begins with `{found}`", path.display())]
+    OtherKind { path: PathBuf, found: String },
     #[error("`{}` is no ordinary file, so it cannot make room for another", .0.display())]
     NotOrdinary(PathBuf),
     #[error("`{}` cannot be read: {source}", path.display())]
@@ -43,11 +43,11 @@ pub enum Refused {
 }
 
 impl Terms {
-    /// Whether a file may be written to; one that is appended to has to begin with this line.
+    /// Whether a file may be written to; the first line of one that is appended to has to fit.
     ///
     /// # Errors
     /// When it may not. Nothing is changed in any case.
-    pub fn check(&self, path: &Path, first_line: Option<&str>) -> Result<(), Refused> {
+    pub fn check(&self, path: &Path, fits: impl Fn(&str) -> bool) -> Result<(), Refused> {
         let full = self.rotation.iter().flat_map(|rotation| 1..=rotation.keep);
         let mut all = std::iter::once(path.to_owned()).chain(full.map(|n| numbered(path, n)));
         if self.begins == Begins::Anew {
@@ -57,11 +57,13 @@ impl Terms {
         if self.rotation.is_some() && path.symlink_metadata().is_ok_and(|file| !file.is_file()) {
             return Err(Refused::NotOrdinary(path.to_owned()));
         }
-        first_line.map_or(Ok(()), |expected| check_first_line(path, expected))
+        check_first_line(path, fits)
     }
 }
 
-fn check_first_line(path: &Path, expected: &str) -> Result<(), Refused> {
+fn check_first_line(path: &Path, fits: impl Fn(&str) -> bool) -> Result<(), Refused> {
+    /// More of a line than anybody needs to tell it from another.
+    const MOST: u64 = 1 << 16;
     let unreadable = |source| Refused::Unreadable { path: path.to_owned(), source };
     // What is no ordinary file keeps nothing that could be compared.
     if !path.metadata().is_ok_and(|file| file.is_file()) {
@@ -69,15 +71,14 @@ fn check_first_line(path: &Path, expected: &str) -> Result<(), Refused> {
     }
     let mut found = Vec::new();
     let file = BufReader::new(File::open(path).map_err(unreadable)?);
-    // A line longer than this is another one.
-    let most = expected.len() as u64 + 100;
-    file.take(most).read_until(b'\n', &mut found).map_err(unreadable)?;
+    file.take(MOST).read_until(b'\n', &mut found).map_err(unreadable)?;
     let found = String::from_utf8_lossy(&found);
     let found = found.trim_end_matches(['\n', '\r']);
-    if found.is_empty() || found == expected {
+    if found.is_empty() || fits(found) {
         return Ok(());
     }
-    Err(Refused::OtherHead { path: path.to_owned(), found: found.to_owned() })
+    let found = found.chars().take(100).collect();
+    Err(Refused::OtherKind { path: path.to_owned(), found })
 }
 
 /// The file while it is written.
@@ -203,6 +204,14 @@ mod tests {
     const APPENDED: Terms = Terms { begins: Begins::Appended, rotation: None };
     const ANEW: Terms = Terms { begins: Begins::Anew, rotation: None };
 
+    fn any(_: &str) -> bool {
+        true
+    }
+
+    fn is_head(line: &str) -> bool {
+        line == "head"
+    }
+
     fn place() -> (TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
@@ -232,9 +241,9 @@ mod tests {
     #[test]
     fn what_is_there_is_left_alone() {
         let (_folder, path) = place();
-        ANEW.check(&path, None).unwrap();
+        ANEW.check(&path, any).unwrap();
         fs::write(&path, "kept\n").unwrap();
-        assert!(matches!(ANEW.check(&path, None), Err(Refused::Exists(_))));
+        assert!(matches!(ANEW.check(&path, any), Err(Refused::Exists(_))));
         assert!(LineFile::open(&path, &ANEW).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "kept\n");
     }
@@ -244,18 +253,18 @@ mod tests {
         let (_folder, path) = place();
         fs::write(numbered(&path, 2), "kept\n").unwrap();
         let rotation = |keep| Terms { rotation: Some(Rotation { bytes: 9, keep }), ..ANEW };
-        assert!(matches!(rotation(2).check(&path, None), Err(Refused::Exists(_))));
-        rotation(1).check(&path, None).unwrap();
+        assert!(matches!(rotation(2).check(&path, any), Err(Refused::Exists(_))));
+        rotation(1).check(&path, any).unwrap();
     }
 
     #[test]
     fn a_file_of_other_columns_is_not_appended_to() {
         let (_folder, path) = place();
-        APPENDED.check(&path, Some("head")).unwrap();
+        APPENDED.check(&path, is_head).unwrap();
         for (text, fits) in [("head\nx\n", true), ("", true), ("other\n", false), ("headx", false)]
         {
             fs::write(&path, text).unwrap();
-            assert_eq!(APPENDED.check(&path, Some("head")).is_ok(), fits, "{text}");
+            assert_eq!(APPENDED.check(&path, is_head).is_ok(), fits, "{text}");
         }
     }
 
@@ -272,8 +281,8 @@ mod tests {
         let rotation = Some(Rotation { bytes: 1, keep: 1 });
         let terms = Terms { rotation, ..APPENDED };
         let null = Path::new("/dev/null");
-        assert!(matches!(terms.check(null, None), Err(Refused::NotOrdinary(_))));
-        APPENDED.check(null, Some("head")).unwrap();
+        assert!(matches!(terms.check(null, any), Err(Refused::NotOrdinary(_))));
+        APPENDED.check(null, is_head).unwrap();
     }
 
     proptest! {

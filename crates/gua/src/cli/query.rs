@@ -121,14 +121,27 @@ pub enum FormatWord {
 /// The arguments with nvidia-smi's `-lms`, which is no short option of ours, spelled out.
 pub fn with_habits(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut args: Vec<_> = args.collect();
-    if args.iter().skip(1).any(|word| word == "query") {
-        for word in &mut args {
-            if word == "-lms" {
-                *word = "--loop-ms".into();
-            }
+    let is_query = command(&args).is_some_and(|command| command == "query");
+    for word in args.iter_mut().filter(|_| is_query) {
+        let rest = word.to_str().and_then(|word| word.strip_prefix("-lms"));
+        if let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('=')) {
+            *word = format!("--loop-ms{rest}").into();
         }
     }
     args
+}
+
+/// The first word that is neither an option nor its value. What follows it may be anybody's.
+fn command(args: &[OsString]) -> Option<&OsString> {
+    let mut words = args.iter().skip(1);
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--nvml" | "--host-root") => drop(words.next()),
+            Some(option) if option.starts_with('-') => {}
+            _ => return Some(word),
+        }
+    }
+    None
 }
 
 /// The shortest and the longest pause that make sense.
@@ -152,4 +165,24 @@ fn milliseconds(typed: &str) -> Result<Duration, String> {
 fn room(typed: &str) -> Result<u64, String> {
     let room = size(typed)?;
     if room >= 1000 { Ok(room) } else { Err("expected at least 1kB".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_arguments_are_spelled_out() {
+        let with_habits = |line: &str| {
+            let words = with_habits(line.split(' ').map(OsString::from)).into_iter();
+            words.map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(with_habits("gua query -lms 5"), "gua query --loop-ms 5");
+        assert_eq!(with_habits("gua --nvml x query -lms=5"), "gua --nvml x query --loop-ms=5");
+        for same in
+            ["gua track -- nvidia-smi query -lms 5", "gua stat -lms", "gua query -l 5", "gua"]
+        {
+            assert_eq!(with_habits(same), same);
+        }
+    }
 }

@@ -27,10 +27,24 @@ fn it_ends_by_itself_when_told_to() {
 }
 
 #[test]
-fn the_beat_does_not_drift() {
+fn a_beat_takes_its_time() {
     let started = Instant::now();
     query(STEADY, &["--fields", "index", "-n", "11", "--every", "50ms"]);
     assert!(started.elapsed() >= Duration::from_millis(500), "{:?}", started.elapsed());
+}
+
+/// Trap: the driver keeps half a second of samples, so a look alone sees the end of each second,
+/// nothing but high or nothing but low.
+#[test]
+fn no_work_between_two_beats_is_missed() {
+    let bursts = "[samples]\nperiod = \"50ms\"\ncapacity = 10\n[[card]]\n\
+                  utilization = { duty = 40, period = \"1s\", high = 90, low = 10 }\n";
+    let args = ["--fields", "utilization.gpu", "--noheader", "--nounits", "-n", "5", "-l", "1"];
+    let text = query(bursts, &args);
+    let looks: Vec<f64> = text.lines().skip(1).map(|line| line.parse().unwrap()).collect();
+    let mean = looks.iter().sum::<f64>() / 4.0;
+    // 40 % of the time at 90 %, the rest at 10 %.
+    assert!((34.0..50.0).contains(&mean), "{text}");
 }
 
 /// A line is there as soon as it is known, also in a pipe.

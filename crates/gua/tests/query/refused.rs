@@ -91,7 +91,8 @@ fn a_file_that_is_there_is_left_alone() {
     assert!(run.stderr.contains("is there already\n     Add to it with --append"), "{run:?}");
     let run = machine.gua(&["query", "-o", file, "--append"]);
     assert_eq!(run.code, Some(2), "{run:?}");
-    assert!(run.stderr.contains("begins with other columns: mine\n"), "{run:?}");
+    assert!(run.stderr.contains("holds something else: it begins with `mine`\n"), "{run:?}");
+    assert_eq!(machine.gua(&["query", "-o", file, "--append", "--json"]).code, Some(2));
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine\n");
 }
 

@@ -69,21 +69,19 @@ impl Asked {
         Printer::new(&self.question, self.layout, self.shown.clone())
     }
 
-    /// Whether so many looks in this time were all.
-    pub fn is_enough(&self, looks: u64, elapsed: Duration) -> bool {
+    /// Whether so many looks were all, when the next would be so long after the first.
+    pub fn is_enough(&self, looks: u64, next: Duration) -> bool {
         match self.until {
             Until::Count(count) => looks >= count,
-            Until::For(time) => elapsed.saturating_add(self.every) >= time,
+            Until::For(time) => next >= time,
             Until::Never => false,
         }
     }
 
     fn check_file(&self) -> Result<(), Failure> {
         let Some((path, terms)) = &self.file else { return Ok(()) };
-        // Only CSV says at its top what its lines hold.
-        let head = self.printer().head();
-        let first_line = head.first().filter(|_| self.layout == Layout::Csv);
-        terms.check(path, first_line.map(String::as_str)).map_err(|refused| not_that(&refused))?;
+        let printer = self.printer();
+        terms.check(path, |line| printer.may_follow(line)).map_err(|refused| not_that(&refused))?;
         destination::check(path).map_err(|refused| Failure::Usage {
             what: refused.to_string(),
             next: "Name a file in a folder that you may write to.".to_owned(),
@@ -172,7 +170,9 @@ fn terms(typed: &cli::Query) -> Terms {
 fn not_that(refused: &Refused) -> Failure {
     let next = match refused {
         Refused::Exists(_) => "Add to it with --append, or name another file.",
-        Refused::OtherHead { .. } => "Ask for the same fields, or name another file.",
+        Refused::OtherKind { .. } => {
+            "Ask for the same fields in the same format, or name another file."
+        }
         Refused::NotOrdinary(_) => "Leave --rotate out, or name another file.",
         Refused::Unreadable { .. } => "Name a file that you may read and write.",
     };

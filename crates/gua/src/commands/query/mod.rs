@@ -2,18 +2,19 @@
 
 mod asked;
 mod output;
+mod pace;
 
 use std::io::{self, BufWriter, Write};
-use std::time::Instant;
 
 use self::asked::{Asked, Until};
 use self::output::Output;
+use self::pace::Pace;
 use super::chosen::Chosen;
 use crate::cli;
 use crate::config::Machine;
 use crate::failure::Failure;
 use crate::render::query::fields;
-use crate::sampler::{Beat, Sampler, Tick};
+use crate::sampler::Sampler;
 
 pub(super) fn run(machine: &Machine, typed: &cli::Query) -> Result<u8, Failure> {
     if typed.list_fields {
@@ -23,6 +24,7 @@ pub(super) fn run(machine: &Machine, typed: &cli::Query) -> Result<u8, Failure> 
     let needs = asked.question.needs();
     let mut sampler = Sampler::open(machine, needs.wants)?.with_commands(needs.commands);
     let mut chosen = Chosen::new(&typed.id);
+    let mut pace = Pace::new(asked.every, needs.work);
     let first = chosen.among(sampler.first_tick())?;
     let mut output = Output::open(&asked)?;
     let answer = asked.question.answer(&first);
@@ -33,28 +35,17 @@ pub(super) fn run(machine: &Machine, typed: &cli::Query) -> Result<u8, Failure> 
         return Ok(0);
     }
     output.talk(&answer);
-    let mut next = || chosen.among(sampler.tick());
-    repeat(&asked, &mut output, &mut next)?;
-    Ok(0)
-}
-
-/// Looks at the beat until it is enough.
-fn repeat(
-    asked: &Asked,
-    output: &mut Output,
-    next: &mut impl FnMut() -> Result<Tick, Failure>,
-) -> Result<(), Failure> {
-    let started = Instant::now();
-    let mut beat = Beat::new(asked.every);
-    let mut looks = 1;
-    while !asked.is_enough(looks, started.elapsed()) {
-        beat.wait();
-        let answer = asked.question.answer(&next()?);
+    for looks in 1.. {
+        pace.looked(&sampler);
+        if asked.is_enough(looks, pace.next_after_the_first()) {
+            break;
+        }
+        pace.wait(&mut sampler);
+        let answer = asked.question.answer(&chosen.among(sampler.tick())?);
         output.show(&answer)?;
         output.talk(&answer);
-        looks += 1;
     }
-    Ok(())
+    Ok(0)
 }
 
 fn explain(json: bool) -> Result<u8, Failure> {

@@ -6,6 +6,9 @@ use serde::{Serialize, Serializer};
 
 use crate::report::query::{Answer, Cell, Column, Value};
 
+/// How each line begins.
+pub(super) const BEGINNING: &str = r#"{"schema":"gua.query/1","#;
+
 /// An answer on one line, or laid out for reading.
 pub(super) fn object(answer: &Answer, columns: &[Column], of_cards: bool, pretty: bool) -> String {
     let object = Object { answer, columns, of_cards };

@@ -65,6 +65,17 @@ impl Printer {
         }
     }
 
+    /// Whether its lines belong into a file that begins with this one. A table's columns may be
+    /// as wide as they were, so any is taken.
+    #[must_use]
+    pub fn may_follow(&self, first_line: &str) -> bool {
+        match self.layout {
+            Layout::Csv => self.head().first().is_none_or(|head| head == first_line),
+            Layout::Json { .. } => first_line.starts_with(json::BEGINNING),
+            Layout::Table | Layout::Monitor(_) => true,
+        }
+    }
+
     /// Whether the head is repeated now and then, for people who watch.
     #[must_use]
     pub const fn repeats_its_head(&self) -> bool {

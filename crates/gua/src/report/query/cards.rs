@@ -41,7 +41,7 @@ pub const FIELDS: &[CardField] = fields! {
         "What the card is known by, wherever it is plugged in.";
     ["pci.bus_id" | "gpu_bus_id"] None Nothing |at| name(text(&at.card.facts.bus_id)),
         "Its place on the bus.";
-    ["state"] None Nothing state,
+    ["state"] None Work state,
         "active, idle-held or free, as `gua stat` judges it.";
     ["pstate"] None Performance |at| {
         cell(at.card.vitals.performance, |state| Value::Text(format!("P{}", state.0)))
@@ -49,7 +49,7 @@ pub const FIELDS: &[CardField] = fields! {
     ["temperature.gpu"] Celsius Temperature |at| {
         cell(at.card.vitals.temperature, |celsius| Value::Whole(celsius.0.into()))
     }, "The temperature of the chip.";
-    ["utilization.gpu"] Percent Nothing |at| {
+    ["utilization.gpu"] Percent Work |at| {
         percent(at.card.vitals.utilization.map(|work| work.percent))
     }, "How much of the time it worked: the mean since the last look, at first of 5 s.";
     ["utilization.memory"] Percent MemoryWork |at| percent(at.card.vitals.memory_work),

@@ -53,6 +53,8 @@ impl Column {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     Nothing,
+    /// Utilization over all of the time since the last look.
+    Work,
     Power,
     SetPowerLimit,
     Energy,
@@ -74,12 +76,13 @@ pub enum Need {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     pub wants: Wants,
+    pub work: bool,
     pub commands: bool,
 }
 
 impl FromIterator<Need> for Needs {
     fn from_iter<I: IntoIterator<Item = Need>>(needs: I) -> Self {
-        let mut all = Self { wants: Wants::ESSENTIALS, commands: false };
+        let mut all = Self { wants: Wants::ESSENTIALS, work: false, commands: false };
         needs.into_iter().for_each(|need| all.add(need));
         all
     }
@@ -90,6 +93,7 @@ impl Needs {
         let wants = &mut self.wants;
         let wanted = match need {
             Need::Nothing => return,
+            Need::Work => &mut self.work,
             Need::Power => &mut wants.power,
             Need::SetPowerLimit => &mut wants.set_power_limit,
             Need::Energy => &mut wants.energy,
