@@ -33,9 +33,17 @@ impl Bytes {
     }
 }
 
+impl std::ops::Add for Bytes {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
 impl std::iter::Sum for Bytes {
     fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
-        Self(parts.map(|bytes| bytes.0).fold(0, u64::saturating_add))
+        parts.fold(Self(0), |sum, part| sum + part)
     }
 }
 

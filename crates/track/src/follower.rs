@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::handles::{Finished, Left, Stopper, wait_for};
 use crate::kernel;
 use crate::measure::Measurement;
-use crate::pace::{Due, Pace};
+use crate::pace::{Cost, Due, Pace};
 use crate::usage::Usage;
 
 /// A measurement and its beat.
@@ -59,6 +59,7 @@ impl Follower {
 
     /// Looks until there is a reason to end.
     fn follow(&mut self) -> Over {
+        let mut before = kernel::own_cpu_time();
         loop {
             let (at, due) = self.pace.next();
             match wait_for(&[&self.main, &self.stopper.0], at)[..] {
@@ -67,14 +68,15 @@ impl Follower {
                 _ => {}
             }
             let begun = Instant::now();
-            let before = kernel::own_cpu_time();
-            let of_maps = match due {
+            let looked = match due {
                 Due::Sample => self.measurement.sample(),
                 Due::Glance => self.measurement.glance(),
             };
-            // The maps have a budget of their own.
-            let cost = kernel::own_cpu_time().saturating_sub(before + of_maps);
-            self.pace.done(due, begun, cost, Instant::now());
+            // Waking up is part of the cost; the maps have a budget of their own.
+            let after = kernel::own_cpu_time();
+            let cost = after.saturating_sub(before + looked.of_maps);
+            before = after;
+            self.pace.done(due, begun, Cost { cpu: cost, is_idle: looked.is_idle }, Instant::now());
         }
     }
 }

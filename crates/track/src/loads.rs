@@ -29,11 +29,12 @@ struct Reached {
 }
 
 impl Reached {
-    /// The loads from an earlier moment to this one. More than all cores is rounding.
-    fn since(self, earlier: Self, cores: u32) -> Option<Parts<Percent>> {
+    /// The loads from an earlier moment to this one. More than `cores` could do is rounding: the
+    /// kernel brings the time of who runs up to date only every few milliseconds.
+    fn since(self, earlier: Self, cores: Parts<u32>) -> Option<Parts<Percent>> {
         let passed = self.at.saturating_duration_since(earlier.at);
         percent_of(Duration::ZERO, passed)?;
-        Some(self.times.zip(earlier.times).map(|(now, then)| {
+        Some(self.times.zip(earlier.times).zip(cores).map(|((now, then), cores)| {
             let worked = now.saturating_sub(then);
             let percent = percent_of(worked, passed).unwrap_or_default();
             Percent(percent.0.min(f64::from(cores) * 100.0))
@@ -51,7 +52,12 @@ impl Loads {
     }
 
     /// The loads since the sample before.
-    pub fn sample(&mut self, at: Instant, times: Parts<Duration>, cores: u32) -> Parts<Percent> {
+    pub fn sample(
+        &mut self,
+        at: Instant,
+        times: Parts<Duration>,
+        cores: Parts<u32>,
+    ) -> Parts<Percent> {
         let now = Reached { at, times };
         let since_last = now.since(self.last, cores).unwrap_or_default();
         self.last = now;
@@ -63,7 +69,7 @@ impl Loads {
 
     /// The end, with the final times. What is left since the last window is too short to tell a
     /// maximum, unless there was none.
-    pub fn finish(&mut self, at: Instant, times: Parts<Duration>, cores: u32) {
+    pub fn finish(&mut self, at: Instant, times: Parts<Duration>, cores: Parts<u32>) {
         let now = Reached { at, times };
         self.last = now;
         if self.is_long(at) || self.highest.is_none() {
@@ -89,7 +95,7 @@ impl Loads {
         highest.zip(mean).map(|(highest, mean)| Load { max: max(highest, mean), mean })
     }
 
-    fn close_window(&mut self, to: Reached, cores: u32) {
+    fn close_window(&mut self, to: Reached, cores: Parts<u32>) {
         if let Some(percents) = to.since(self.window, cores) {
             let highest = self.highest.unwrap_or(percents);
             self.highest = Some(highest.zip(percents).map(|(a, b)| max(a, b)));
@@ -102,7 +108,7 @@ impl Loads {
 mod tests {
     use super::*;
 
-    const CORES: u32 = 4;
+    const CORES: Parts<u32> = Parts { main: 4, descendants: 4, combined: 4 };
 
     fn main(ms: u64) -> Parts<Duration> {
         let time = Duration::from_millis(ms);

@@ -79,6 +79,15 @@ impl std::fmt::Debug for Measurement {
     }
 }
 
+/// What a look found, and what the dear part of it cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Looked {
+    /// Nobody has used a core since the look before.
+    pub is_idle: bool,
+    /// The CPU time for reading maps.
+    pub of_maps: Duration,
+}
+
 /// What a measurement begins with.
 #[derive(Debug)]
 pub struct Begin {
@@ -121,21 +130,21 @@ impl Measurement {
     }
 
     /// Looks at the clocks, and at the counters of those who work.
-    pub fn glance(&mut self) -> Duration {
-        self.look(Whose::Working);
-        Duration::ZERO
+    pub fn glance(&mut self) -> Looked {
+        let (is_idle, _) = self.look(Whose::Working);
+        Looked { is_idle, of_maps: Duration::ZERO }
     }
 
-    /// Looks at everything, and tells of it. What the reading of maps cost, if they were read.
-    pub fn sample(&mut self) -> Duration {
+    /// Looks at everything, and tells of it.
+    pub fn sample(&mut self) -> Looked {
         let now = Instant::now();
-        let times = self.look(Whose::All);
-        let cost_of_maps = self.read_maps();
+        let (is_idle, times) = self.look(Whose::All);
+        let looked = Looked { is_idle, of_maps: self.read_maps() };
         let ram = self.keep_peaks();
-        let cpu = self.loads.sample(now, times, self.machine.cores());
+        let cpu = self.loads.sample(now, times, self.usable_cores(times));
         let machine = self.machine.sample(now);
         self.counts.sample(now);
-        let Some(watch) = &mut self.watch else { return cost_of_maps };
+        let Some(watch) = &mut self.watch else { return looked };
         watch(&Sample {
             at: SystemTime::now(),
             since_begin: now.saturating_duration_since(self.begin),
@@ -147,13 +156,13 @@ impl Measurement {
             processes: u32::try_from(self.tree.living().count()).unwrap_or(u32::MAX),
             gpu: self.gpu.as_ref().map_or(Reading::Unknown(Why::NotAsked), Gpu::newest),
         });
-        cost_of_maps
+        looked
     }
 
     /// The main process has ended, and somebody else waits for it.
     pub fn main_left(&mut self, now: Instant) {
-        let times = self.look(Whose::All);
-        self.loads.finish(now, times, self.machine.cores());
+        let (_, times) = self.look(Whose::All);
+        self.loads.finish(now, times, self.usable_cores(times));
     }
 
     /// The main process has ended, and is a child of ours that nobody else waits for.
@@ -167,7 +176,7 @@ impl Measurement {
         self.tree.read_waited();
         let (own, has_waited) = main.unwrap_or((account.cpu, false));
         let times = self.cpu.close(own, account.cpu, &self.tree.times());
-        self.loads.finish(now, times, self.machine.cores());
+        self.loads.finish(now, times, self.usable_cores(times));
         self.is_cpu_exact = true;
         if account.largest_bytes > self.tree.largest() {
             let size = Bytes(account.largest_bytes);
@@ -220,6 +229,15 @@ impl Measurement {
         (usage, self.tree.into_living())
     }
 
+    /// How many cores could be at work at once. Descendants may have come and gone unseen, so
+    /// their threads limit nothing.
+    fn usable_cores(&self, times: Parts<Duration>) -> Parts<u32> {
+        let all = self.machine.cores();
+        let main = self.peaks.threads.main.max(1).min(all);
+        let is_alone = times.descendants.is_zero();
+        Parts { main, descendants: all, combined: if is_alone { main } else { all } }
+    }
+
     /// The cgroup's limits, and the cores that the process may be put on.
     fn limits(&self) -> Limits {
         let cores = self.machine.cores();
@@ -237,16 +255,17 @@ impl Measurement {
         self.cgroup.peak(|pid| self.tree.has_ever_had(pid) || waiting.contains(&pid))
     }
 
-    /// A child that has gone is in its parent's account now, so that is read at once.
-    fn look(&mut self, whose: Whose) -> Parts<Duration> {
-        let has_lost = self.tree.look(whose);
-        if has_lost || whose == Whose::All {
+    /// Whether nobody has worked, and the CPU times by now. A child that has gone is in its
+    /// parent's account, so that is read at once.
+    fn look(&mut self, whose: Whose) -> (bool, Parts<Duration>) {
+        let seen = self.tree.look(whose);
+        if seen.has_lost || whose == Whose::All {
             self.tree.read_waited();
         }
         let times = self.cpu.observe(&self.tree.times());
         self.reap_orphans();
         self.keep_peaks();
-        times
+        (seen.is_idle, times)
     }
 
     fn reap_orphans(&mut self) {

@@ -7,6 +7,10 @@ use std::time::{Duration, Instant};
 /// and the last high-water mark before an end is fresh.
 const GLANCE: Duration = Duration::from_millis(10);
 
+/// While nobody works the distance doubles up to this: who sleeps takes no memory and starts
+/// nobody.
+const IDLE_GLANCE: Duration = Duration::from_millis(80);
+
 /// A glance may cost the 200th part of the time, so twice as long a glance comes half as often.
 const GLANCE_SHARE: u32 = 200;
 
@@ -26,12 +30,22 @@ pub struct Pace {
     every: Duration,
     sample: Instant,
     glance: Instant,
+    /// From one glance to the next.
+    distance: Duration,
+}
+
+/// What a look took, and what it found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    pub cpu: Duration,
+    /// Nobody had worked since the look before.
+    pub is_idle: bool,
 }
 
 impl Pace {
     #[must_use]
     pub fn new(every: Duration, begin: Instant) -> Self {
-        Self { every, sample: begin + every, glance: begin + GLANCE }
+        Self { every, sample: begin + every, glance: begin + GLANCE, distance: GLANCE }
     }
 
     /// What is due next, and when.
@@ -44,17 +58,18 @@ impl Pace {
         }
     }
 
-    /// It was begun at `begun` and took so much CPU time.
-    pub fn done(&mut self, due: Due, begun: Instant, cost: Duration, ended: Instant) {
+    /// It was done from `begun` to `ended`.
+    pub fn done(&mut self, due: Due, begun: Instant, cost: Cost, ended: Instant) {
+        self.distance = if cost.is_idle { (self.distance * 2).min(IDLE_GLANCE) } else { GLANCE };
         match due {
             Due::Sample => {
-                let earliest = begun + cost * SAMPLE_SHARE;
+                let earliest = begun + cost.cpu * SAMPLE_SHARE;
                 while self.sample <= ended.max(earliest) {
                     self.sample += self.every;
                 }
-                self.glance = ended + GLANCE;
+                self.glance = ended + self.distance;
             }
-            Due::Glance => self.glance = (begun + cost * GLANCE_SHARE).max(begun + GLANCE),
+            Due::Glance => self.glance = begun + self.distance.max(cost.cpu * GLANCE_SHARE),
         }
     }
 }
@@ -107,6 +122,16 @@ mod tests {
 
     /// What is due within `whole` when a sample and a glance cost so much.
     fn play(every: Duration, sample: Duration, glance: Duration, whole: Duration) -> [usize; 2] {
+        play_while(false, every, sample, glance, whole)
+    }
+
+    fn play_while(
+        is_idle: bool,
+        every: Duration,
+        sample: Duration,
+        glance: Duration,
+        whole: Duration,
+    ) -> [usize; 2] {
         let begin = Instant::now();
         let mut pace = Pace::new(every, begin);
         let mut counts = [0, 0];
@@ -119,7 +144,7 @@ mod tests {
             }
             let (cost, count) = if due == Due::Sample { (sample, 0) } else { (glance, 1) };
             counts[count] += 1;
-            pace.done(due, now, cost, now + cost);
+            pace.done(due, now, Cost { cpu: cost, is_idle }, now + cost);
             now += cost;
         }
     }
@@ -141,6 +166,13 @@ mod tests {
     fn dear_glances_are_rarer() {
         let [_, glances] = play(ms(1000), ms(0), ms(1), ms(10_000));
         assert!((40..=50).contains(&glances), "{glances}");
+    }
+
+    #[test]
+    fn who_sleeps_is_glanced_at_rarely() {
+        let [samples, glances] = play_while(true, ms(1000), ms(0), ms(0), ms(10_000));
+        assert_eq!(samples, 10);
+        assert!((110..=130).contains(&glances), "{glances}");
     }
 
     #[test]

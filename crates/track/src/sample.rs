@@ -47,6 +47,4 @@ pub struct GpuSample {
     pub utilization: Reading<Percent>,
     /// The tree's own part of it, where the driver tells.
     pub tree_utilization: Reading<Percent>,
-    /// Of the chosen cards together.
-    pub power_watts: Reading<f64>,
 }

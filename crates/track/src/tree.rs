@@ -106,6 +106,15 @@ pub enum Whose {
     Working,
 }
 
+/// What a look found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// Somebody has gone.
+    pub has_lost: bool,
+    /// Nobody has used a core since the last look.
+    pub is_idle: bool,
+}
+
 /// Since when a process is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Since {
@@ -156,16 +165,22 @@ impl Tree {
         }
     }
 
-    /// Looks for newcomers, at the clocks of all, and at the counters. Whether somebody has gone.
-    pub fn look(&mut self, whose: Whose) -> bool {
+    /// Looks for newcomers, at the clocks of all, and at the counters.
+    pub fn look(&mut self, whose: Whose) -> Seen {
         let born = self.births.since_last();
         self.take_in(born, Since::Birth);
-        let before = self.followed.len();
+        let mut seen = Seen { has_lost: false, is_idle: true };
         let buffer = &mut self.buffer;
-        self.followed.retain_mut(|one| one.look(whose, buffer) != Err(Unread::Gone));
+        self.followed.retain_mut(|one| {
+            let before = one.cpu;
+            let is_gone = one.look(whose, buffer) == Err(Unread::Gone);
+            seen.has_lost |= is_gone;
+            seen.is_idle &= !is_gone && one.cpu == before;
+            !is_gone
+        });
         let highest = self.followed.iter().map(Followed::high_water).max();
         self.largest = self.largest.max(highest.unwrap_or(0));
-        self.followed.len() < before
+        seen
     }
 
     /// The last that a main process tells which has ended: its CPU time, and whether it ever

@@ -14,5 +14,7 @@ mod accuracy;
 mod attached;
 /// Which cards there are.
 mod available;
+/// A cgroup of our own.
+mod cgroup;
 /// What a command does on the cards.
 mod gpu;

@@ -97,7 +97,7 @@ fn gone(facts: Arc<CardFacts>) -> CardTick {
         facts,
         vitals: Vitals::unknown(Why::Gone),
         unattributed: Reading::Unknown(Why::Gone),
-        holders: Vec::new(),
+        holders: Arc::default(),
     }
 }
 

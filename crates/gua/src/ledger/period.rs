@@ -63,6 +63,12 @@ impl Period {
         })
     }
 
+    /// Whether an hour begins in it.
+    #[must_use]
+    pub const fn begins_an_hour(self) -> bool {
+        !self.is_empty() && (is_full_hour(self.from) || next_hour(self.from).0 < self.to.0)
+    }
+
     /// What is left of it without the others, which are in order and do not overlap.
     #[must_use]
     pub fn without(self, others: &[Self]) -> Vec<Self> {
@@ -132,6 +138,8 @@ mod tests {
             let whole = period(from, from + length);
             let parts: Vec<_> = whole.by_hour().collect();
             prop_assert_eq!(parts.iter().map(Period::millis).sum::<i64>(), length);
+            let begins = parts.iter().any(|part| is_full_hour(part.from));
+            prop_assert_eq!(whole.begins_an_hour(), begins);
             for part in &parts {
                 prop_assert!(part.millis() <= HOUR);
                 prop_assert!(next_hour(part.from) >= part.to);

@@ -22,6 +22,8 @@ pub enum Change<K, S> {
 #[derive(Debug, Clone)]
 pub struct Spans<K, S> {
     open: HashMap<K, (UnixMillis, S)>,
+    /// What the last tick found: all that is open, or nothing is where it covered no time.
+    found: Vec<(K, S)>,
     /// Where they all end so far.
     until: UnixMillis,
 }
@@ -29,13 +31,17 @@ pub struct Spans<K, S> {
 impl<K: Copy + Eq + Hash, S: Copy + Eq> Spans<K, S> {
     #[must_use]
     pub fn new() -> Self {
-        Self { open: HashMap::new(), until: UnixMillis(i64::MIN) }
+        Self { open: HashMap::new(), found: Vec::new(), until: UnixMillis(i64::MIN) }
     }
 
     /// What a tick that covers this time changes, when it finds each key in this state.
     /// The open spans themselves stay as they are until [`Self::apply`].
     pub fn changes(&self, covers: Period, found: &[(K, S)], into: &mut Vec<Change<K, S>>) {
         let goes_on = covers.from == self.until && !covers.is_empty();
+        let is_open = self.open.len() == found.len() && self.found == found;
+        if goes_on && is_open && !covers.begins_an_hour() {
+            return;
+        }
         let stays = |key: &K| goes_on && found.iter().any(|(other, _)| other == key);
         for (key, (from, _)) in self.open.iter().filter(|(key, _)| !stays(key)) {
             into.push(Change::Ends { key: *key, from: *from, to: self.until });
@@ -51,8 +57,8 @@ impl<K: Copy + Eq + Hash, S: Copy + Eq> Spans<K, S> {
         self.changes(Period::none_at(self.until), &[], into);
     }
 
-    /// Makes the changes of a tick that ended then, once they are written down.
-    pub fn apply(&mut self, changes: &[Change<K, S>], until: UnixMillis) {
+    /// Makes the changes of a tick that found this and ended then, once they are written down.
+    pub fn apply(&mut self, changes: &[Change<K, S>], found: &[(K, S)], until: UnixMillis) {
         for change in changes {
             match change {
                 Change::Begins { key, from, state } => {
@@ -62,6 +68,10 @@ impl<K: Copy + Eq + Hash, S: Copy + Eq> Spans<K, S> {
                     self.open.remove(key);
                 }
             }
+        }
+        if self.found != found {
+            self.found.clear();
+            self.found.extend_from_slice(found);
         }
         self.until = until;
     }
@@ -127,7 +137,7 @@ mod tests {
             let mut changes = Vec::new();
             spans.changes(*covers, found, &mut changes);
             write(&changes);
-            spans.apply(&changes, covers.to);
+            spans.apply(&changes, found, covers.to);
         }
         let mut changes = Vec::new();
         spans.end_all(&mut changes);

@@ -7,13 +7,13 @@ use probe::units::UnixMillis;
 use probe::{Reading, Why};
 
 use crate::classify::Thresholds;
-use crate::ledger::{Clocks, Entry, Event, Kind, Period, Stretch, Timeline, Trouble};
+use crate::ledger::{Clocks, Entry, Event, Judge, Kind, Period, Stretch, Timeline, Trouble};
 use crate::sampler::{CardTick, Tick};
 
 /// Remembers the last tick, so as to tell what is new about the next.
 #[derive(Debug)]
 pub struct Observer {
-    thresholds: Thresholds,
+    judge: Judge,
     timeline: Timeline,
     last: Option<UnixMillis>,
     driver: Driver,
@@ -29,12 +29,25 @@ enum Driver {
     Gone,
 }
 
+impl Driver {
+    /// Whether a tick found it as it was.
+    fn is_as(&self, tick: &Tick) -> bool {
+        match (self, &tick.driver) {
+            (Self::Here(version), Ok(driver)) => {
+                version.as_ref() == driver.version.as_ref().known()
+            }
+            (Self::Gone, Err(_)) => true,
+            (Self::NotSeen | Self::Here(_) | Self::Gone, _) => false,
+        }
+    }
+}
+
 impl Observer {
     /// Has seen nothing yet.
     #[must_use]
     pub fn new(interval: Duration, thresholds: Thresholds) -> Self {
         Self {
-            thresholds,
+            judge: Judge::new(thresholds),
             timeline: Timeline::new(interval),
             last: None,
             driver: Driver::NotSeen,
@@ -76,7 +89,7 @@ impl Observer {
             return Entry { at, covers: Period::none_at(at), late, cards: Vec::new() };
         }
         self.notice_cards(tick, at);
-        Entry::new(tick, stretch.covers, late, &self.thresholds)
+        self.judge.entry(tick, stretch.covers, late)
     }
 
     fn notice_gap(&mut self, stretch: &Stretch) {
@@ -97,18 +110,18 @@ impl Observer {
     }
 
     fn notice_driver(&mut self, tick: &Tick, at: UnixMillis) {
-        let (now, told) = match &tick.driver {
-            Ok(driver) => {
-                let version = driver.version.clone().known();
-                let words = version.clone().unwrap_or_else(|| "of an unknown version".into());
-                (Driver::Here(version), (Kind::Driver, format!("the driver is {words}")))
-            }
-            Err(error) => (Driver::Gone, (Kind::Gap(Trouble::DriverGone), error.to_string())),
-        };
-        if now == self.driver {
+        if self.driver.is_as(tick) {
             return;
         }
-        let (kind, detail) = told;
+        let (now, kind, detail) = match &tick.driver {
+            Ok(driver) => {
+                let version = driver.version.clone().known();
+                let words = version.as_deref().unwrap_or("of an unknown version");
+                let detail = format!("the driver is {words}");
+                (Driver::Here(version), Kind::Driver, detail)
+            }
+            Err(error) => (Driver::Gone, Kind::Gap(Trouble::DriverGone), error.to_string()),
+        };
         // Since the last tick at which it was there nothing is known.
         let since = if now == Driver::Gone { self.last.unwrap_or(at) } else { at };
         if self.driver != Driver::NotSeen {

@@ -4,6 +4,7 @@
 mod beat;
 mod faults;
 mod pretend;
+mod roster;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use probe::{Reading, Why};
 pub use beat::Beat;
 pub use pretend::Pretend;
 
+use self::roster::Roster;
 use crate::config::Machine;
 
 /// One reading of all cards.
@@ -36,8 +38,9 @@ pub struct CardTick {
     pub vitals: Vitals,
     /// Used by no listed holder.
     pub unattributed: Reading<Bytes>,
-    /// Who holds it, in the order of the vitals' holders.
-    pub holders: Vec<HolderTick>,
+    /// Who holds it, in the order of the vitals' holders. The same list as at the last tick
+    /// where nothing about them has changed.
+    pub holders: Arc<[HolderTick]>,
 }
 
 /// One holder at one tick.
@@ -55,6 +58,7 @@ pub struct Sampler {
     host: Host,
     with_commands: bool,
     sensors: Option<Pace>,
+    roster: Roster,
 }
 
 /// How often to read what changes slowly, and when that was last done.
@@ -84,7 +88,7 @@ impl Sampler {
     pub fn open(machine: &Machine, wants: Wants) -> Result<Self, OpenError> {
         let host = Host::new(machine.host_root.clone());
         let prober = Prober::open(machine.probe_options(wants))?;
-        Ok(Self { prober, host, with_commands: false, sensors: None })
+        Ok(Self { prober, host, with_commands: false, sensors: None, roster: Roster::default() })
     }
 
     /// Reads the arguments of each holder too. They may hold secrets.
@@ -135,18 +139,37 @@ impl Sampler {
 
     fn tick_of(&mut self, look: Look) -> Tick {
         let at = UnixMillis::from(SystemTime::now());
-        let holders = look.cards.iter().flat_map(|card| &card.vitals.holders.seen);
-        let pids: HashSet<u32> = holders.map(|holder| holder.pid).collect();
-        self.host.keep_only(|pid| pids.contains(&pid));
-        let cards = look.cards.into_iter().map(|card| self.card(card)).collect();
+        if self.host.forget_the_ended() {
+            self.roster.clear();
+        }
+        let lists = || look.cards.iter().map(|card| card.vitals.holders.seen.as_slice());
+        if !self.roster.is_of(lists()) {
+            let pids: HashSet<u32> = lists().flatten().map(|holder| holder.pid).collect();
+            self.host.keep_only(|pid| pids.contains(&pid));
+            self.roster.truncate(look.cards.len());
+        }
+        let cards = look.cards.into_iter().enumerate();
+        let cards = cards.map(|(place, card)| self.card(place, card)).collect();
         Tick { at, driver: look.driver, cards }
     }
 
-    fn card(&mut self, look: CardLook) -> CardTick {
+    fn card(&mut self, place: usize, look: CardLook) -> CardTick {
         let unattributed = look.unattributed();
         let CardLook { facts, vitals } = look;
-        let holders = vitals.holders.seen.iter().map(|holder| self.holder(*holder)).collect();
+        let holders = match self.roster.those_at(place, &vitals.holders.seen) {
+            Some(holders) => Arc::clone(holders),
+            None => self.name(place, &vitals.holders.seen),
+        };
         CardTick { holders, facts, vitals, unattributed }
+    }
+
+    /// Finds out who the holders of a card are.
+    fn name(&mut self, place: usize, holders: &[Holder]) -> Arc<[HolderTick]> {
+        let named: Arc<[_]> = holders.iter().map(|holder| self.holder(*holder)).collect();
+        // Arguments may change while a process runs.
+        let stay = !self.with_commands && holders.iter().all(|it| self.host.is_watched(it.pid));
+        self.roster.put(place, stay.then(|| Arc::clone(&named)));
+        named
     }
 
     fn holder(&mut self, holder: Holder) -> HolderTick {

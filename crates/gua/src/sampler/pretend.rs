@@ -116,6 +116,7 @@ impl Pretend {
         };
         let look = CardLook { facts: Arc::clone(&spot.facts), vitals };
         let unattributed = look.unattributed();
+        let holders = holders.into();
         CardTick { unattributed, facts: look.facts, vitals: look.vitals, holders }
     }
 }
@@ -176,7 +177,7 @@ fn unread(spot: &Spot, why: Why) -> CardTick {
         facts: Arc::clone(&spot.facts),
         vitals: Vitals::unknown(why),
         unattributed: Reading::Unknown(why),
-        holders: Vec::new(),
+        holders: Arc::default(),
     }
 }
 

@@ -9,7 +9,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::codes;
 use super::error::StoreError;
-use crate::ledger::{CardEntry, HolderEntry, Identity, ProcessKey};
+use crate::classify::Holds;
+use crate::ledger::{CardEntry, Crew, HolderEntry, Identity, ProcessKey};
 
 /// Numbers that were asked for before. What a failed transaction had given out must be
 /// forgotten with [`Names::forget`].
@@ -17,6 +18,8 @@ use crate::ledger::{CardEntry, HolderEntry, Identity, ProcessKey};
 pub(super) struct Names {
     /// Few, and the same ones at every tick.
     cards: Vec<KnownCard>,
+    /// One a card, the last that was there.
+    crews: Vec<KnownCrew>,
     identities: HashMap<Identity, i64>,
     holders: HashMap<(ProcessKey, i64), KnownHolder>,
 }
@@ -26,6 +29,22 @@ struct KnownCard {
     id: i64,
     facts: Arc<CardFacts>,
     memory: Option<Bytes>,
+}
+
+#[derive(Debug)]
+struct KnownCrew {
+    card: i64,
+    crew: Arc<Crew>,
+    numbers: Arc<CrewNumbers>,
+}
+
+/// Everybody on a card by number, with how much each of them holds.
+#[derive(Debug, Default)]
+pub(super) struct CrewNumbers {
+    /// By card and identity.
+    pub owners: Vec<((i64, i64), Holds)>,
+    pub holders: Vec<(i64, Holds)>,
+    pub memory: Vec<(i64, Option<Bytes>)>,
 }
 
 #[derive(Debug)]
@@ -43,6 +62,8 @@ impl Names {
 
     /// Forgets the holders that were not asked for since the last call.
     pub fn forget_the_gone(&mut self) {
+        // Those who stay are asked for again, one by one, by the next tick.
+        self.crews.clear();
         self.holders.retain(|_, known| std::mem::take(&mut known.seen));
     }
 
@@ -59,6 +80,45 @@ impl Names {
         self.cards.retain(|known| known.id != id);
         self.cards.push(KnownCard { id, facts: Arc::clone(facts), memory: measures.total });
         Ok(id)
+    }
+
+    /// Everybody on a card. As long as it is the same crew, nobody is looked up.
+    pub fn crew(
+        &mut self,
+        database: &Connection,
+        boot: &str,
+        card: i64,
+        crew: &Arc<Crew>,
+    ) -> Result<Arc<CrewNumbers>, StoreError> {
+        let is_it = |known: &KnownCrew| known.card == card && Arc::ptr_eq(&known.crew, crew);
+        if let Some(known) = self.crews.iter().find(|known| is_it(known)) {
+            return Ok(Arc::clone(&known.numbers));
+        }
+        let numbers = Arc::new(self.numbers(database, boot, card, crew)?);
+        self.crews.retain(|known| known.card != card);
+        let known = KnownCrew { card, crew: Arc::clone(crew), numbers: Arc::clone(&numbers) };
+        self.crews.push(known);
+        Ok(numbers)
+    }
+
+    fn numbers(
+        &mut self,
+        database: &Connection,
+        boot: &str,
+        card: i64,
+        crew: &Crew,
+    ) -> Result<CrewNumbers, StoreError> {
+        let mut numbers = CrewNumbers::default();
+        for owner in &crew.owners {
+            let identity = self.identity(database, &owner.identity)?;
+            numbers.owners.push(((card, identity), owner.holds));
+        }
+        for holder in &crew.holders {
+            let id = self.holder(database, boot, card, holder)?;
+            numbers.holders.push((id, holder.holds));
+            numbers.memory.push((id, holder.memory));
+        }
+        Ok(numbers)
     }
 
     pub fn identity(

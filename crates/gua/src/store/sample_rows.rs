@@ -35,7 +35,7 @@ impl SampleRows {
             Some(whole(evidence.held.0)),
             evidence.unseen.map(|kib| whole(kib.0)),
             evidence.hidden.map(codes::of_why),
-            i64::try_from(entry.holders.len()).ok(),
+            i64::try_from(entry.crew.holders.len()).ok(),
             measures.used.and_then(|used: Bytes| kib(used)),
             measures.power_milliwatts.map(i64::from),
             measures.temperature_celsius.map(i64::from),
@@ -54,10 +54,10 @@ impl SampleRows {
 
 fn insert(rows: usize) -> String {
     const ROW: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?)";
-    let mut insert = String::from(
-        "INSERT INTO sample (tick, card, state, utilization, utilization_why, basis, held_kib, \
-         unseen_kib, hidden_why, holders, used_kib, power_mw, temperature_c) VALUES ",
-    );
+    const INTO: &str = "INSERT INTO sample (tick, card, state, utilization, utilization_why, basis, held_kib, \
+         unseen_kib, hidden_why, holders, used_kib, power_mw, temperature_c) VALUES ";
+    let mut insert = String::with_capacity(INTO.len() + rows * (ROW.len() + 1));
+    insert.push_str(INTO);
     for row in 0..rows {
         if row > 0 {
             insert.push(',');

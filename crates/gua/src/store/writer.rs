@@ -10,7 +10,7 @@ use super::run::{self, Ending, Run};
 use super::sample_rows::SampleRows;
 use super::span_rows;
 use crate::classify::{Holds, State};
-use crate::ledger::{CardEntry, Change, Entry, Event, HolderEntry, Spans, is_full_hour};
+use crate::ledger::{CardEntry, Change, Entry, Event, Spans};
 
 /// A run being written.
 #[derive(Debug)]
@@ -39,6 +39,7 @@ struct Open {
 /// What one tick found, in the numbers of the database.
 #[derive(Debug, Default)]
 struct Found {
+    observed: &'static [((), ())],
     cards: Vec<(i64, State)>,
     owners: Vec<((i64, i64), Holds)>,
     holders: Vec<(i64, Holds)>,
@@ -82,15 +83,15 @@ impl Writer {
     /// When it cannot be written. It may be tried again; the time until then is a gap.
     pub fn record(&mut self, entry: &Entry, events: &[Event]) -> Result<(), StoreError> {
         self.begin_transaction()?;
-        let written = self.write(entry, events).and_then(|changes| {
+        let written = self.write(entry, events).and_then(|written| {
             self.commit()?;
-            Ok(changes)
+            Ok(written)
         });
         match written {
-            Ok(changes) => {
-                self.open.apply(&changes, entry.covers.to);
+            Ok((found, changes)) => {
+                self.open.apply(&changes, &found, entry.covers.to);
                 self.last = entry.at;
-                if is_first_of_hour(entry) {
+                if entry.covers.begins_an_hour() {
                     self.names.forget_the_gone();
                 }
                 Ok(())
@@ -222,13 +223,13 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, entry: &Entry, events: &[Event]) -> Result<Changes, StoreError> {
+    fn write(&mut self, entry: &Entry, events: &[Event]) -> Result<(Found, Changes), StoreError> {
         for event in events {
             self.note(event)?;
         }
         let is_kept = entry.at >= self.samples_from;
         let tick = is_kept.then(|| self.write_tick(entry)).transpose()?;
-        let mut found = Found::default();
+        let mut found = Found::over(entry);
         let mut samples = SampleRows::with_capacity(entry.cards.len());
         for card in &entry.cards {
             let id = self.find(card, &mut found)?;
@@ -239,7 +240,7 @@ impl Writer {
         samples.write(&self.database)?;
         let changes = self.open.changes(entry, &found);
         self.write_changes(&changes, &found)?;
-        Ok(changes)
+        Ok((found, changes))
     }
 
     fn write_tick(&self, entry: &Entry) -> Result<i64, StoreError> {
@@ -256,16 +257,10 @@ impl Writer {
     fn find(&mut self, entry: &CardEntry, found: &mut Found) -> Result<i64, StoreError> {
         let card = self.names.card(&self.database, entry)?;
         found.cards.push((card, entry.state));
-        for owner in &entry.owners {
-            let identity = self.names.identity(&self.database, &owner.identity)?;
-            found.owners.push(((card, identity), owner.holds));
-        }
-        for holder in &entry.holders {
-            let HolderEntry { holds, memory, .. } = *holder;
-            let id = self.names.holder(&self.database, &self.boot, card, holder)?;
-            found.holders.push((id, holds));
-            found.memory.push((id, memory));
-        }
+        let crew = self.names.crew(&self.database, &self.boot, card, &entry.crew)?;
+        found.owners.extend_from_slice(&crew.owners);
+        found.holders.extend_from_slice(&crew.holders);
+        found.memory.extend_from_slice(&crew.memory);
         Ok(card)
     }
 
@@ -279,6 +274,19 @@ impl Writer {
 }
 
 impl Found {
+    /// With what the time that a tick covers says by itself, and room for the rest.
+    fn over(entry: &Entry) -> Self {
+        let crews = || entry.cards.iter().map(|card| &card.crew);
+        let holders = crews().map(|crew| crew.holders.len()).sum();
+        Self {
+            observed: if entry.covers.is_empty() { &[] } else { &[((), ())] },
+            cards: Vec::with_capacity(entry.cards.len()),
+            owners: Vec::with_capacity(crews().map(|crew| crew.owners.len()).sum()),
+            holders: Vec::with_capacity(holders),
+            memory: Vec::with_capacity(holders),
+        }
+    }
+
     fn memory_of(&self, holder: i64) -> Option<Bytes> {
         self.memory.iter().find(|(id, _)| *id == holder).and_then(|(_, memory)| *memory)
     }
@@ -287,8 +295,7 @@ impl Found {
 impl Open {
     fn changes(&self, entry: &Entry, found: &Found) -> Changes {
         let mut changes = Changes::default();
-        let observed = if entry.covers.is_empty() { &[][..] } else { &[((), ())][..] };
-        self.observed.changes(entry.covers, observed, &mut changes.observed);
+        self.observed.changes(entry.covers, found.observed, &mut changes.observed);
         self.cards.changes(entry.covers, &found.cards, &mut changes.cards);
         self.owners.changes(entry.covers, &found.owners, &mut changes.owners);
         self.holders.changes(entry.covers, &found.holders, &mut changes.holders);
@@ -302,16 +309,12 @@ impl Open {
         self.holders.end_all(&mut changes.holders);
     }
 
-    fn apply(&mut self, changes: &Changes, until: UnixMillis) {
-        self.observed.apply(&changes.observed, until);
-        self.cards.apply(&changes.cards, until);
-        self.owners.apply(&changes.owners, until);
-        self.holders.apply(&changes.holders, until);
+    fn apply(&mut self, changes: &Changes, found: &Found, until: UnixMillis) {
+        self.observed.apply(&changes.observed, found.observed, until);
+        self.cards.apply(&changes.cards, &found.cards, until);
+        self.owners.apply(&changes.owners, &found.owners, until);
+        self.holders.apply(&changes.holders, &found.holders, until);
     }
-}
-
-fn is_first_of_hour(entry: &Entry) -> bool {
-    entry.covers.by_hour().any(|part| is_full_hour(part.from))
 }
 
 /// A transaction that takes the right to write at once: one that only finds out later that

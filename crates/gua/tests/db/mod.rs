@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use gua::classify::{CentiPercent, Evidence, Holds, Kib, State};
 use gua::ledger::{
-    CardEntry, Entry, HolderEntry, Identity, Measures, OwnerEntry, Period, ProcessKey,
+    CardEntry, Crew, Entry, HolderEntry, Identity, Measures, OwnerEntry, Period, ProcessKey,
 };
 use gua::store::{self, Ending, Run, Writer};
 use probe::card::{Basis, CardFacts};
@@ -77,7 +77,6 @@ pub(super) fn card(index: u32, state: State, holders: &[(u32, &str, &str, u64)])
         State::IdleHeld | State::TrulyIdle => Reading::Known(CentiPercent(0)),
         State::Unknown(why) => Reading::Unknown(why),
     };
-    let identity = |user: &str| Identity { user: Some(user.into()), uid: Some(1000) };
     let held: u64 = holders.iter().map(|holder| holder.3).sum();
     CardEntry {
         facts: Arc::new(CardFacts {
@@ -101,22 +100,28 @@ pub(super) fn card(index: u32, state: State, holders: &[(u32, &str, &str, u64)])
             energy_millijoules: None,
             temperature_celsius: None,
         },
-        holders: holders
-            .iter()
-            .map(|(pid, user, program, mib)| HolderEntry {
-                process: ProcessKey { pid: *pid, start_ticks: Some(u64::from(*pid) * 10) },
-                identity: identity(user),
-                program: Some((*program).into()),
-                started: None,
-                kinds: Kinds::COMPUTE,
-                memory: Some(Bytes::from_mib(*mib)),
-                holds: Holds::Much,
-            })
-            .collect(),
-        owners: holders
-            .iter()
-            .map(|holder| OwnerEntry { identity: identity(holder.1), holds: Holds::Much })
-            .collect(),
+        crew: Arc::new(crew(holders)),
+    }
+}
+
+fn crew(holders: &[(u32, &str, &str, u64)]) -> Crew {
+    let identity = |user: &str| Identity { user: Some(user.into()), uid: Some(1000) };
+    let holder = |(pid, user, program, mib): &(u32, &str, &str, u64)| HolderEntry {
+        process: ProcessKey { pid: *pid, start_ticks: Some(u64::from(*pid) * 10) },
+        identity: identity(user),
+        program: Some((*program).into()),
+        started: None,
+        kinds: Kinds::COMPUTE,
+        memory: Some(Bytes::from_mib(*mib)),
+        holds: Holds::Much,
+    };
+    let owner = |holder: &(u32, &str, &str, u64)| OwnerEntry {
+        identity: identity(holder.1),
+        holds: Holds::Much,
+    };
+    Crew {
+        holders: holders.iter().map(holder).collect(),
+        owners: holders.iter().map(owner).collect(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gua::classify::Thresholds;
-use gua::ledger::{Entry, Period};
+use gua::ledger::{Judge, Period};
 use gua::sampler::{CardTick, HolderTick, Tick};
 use gua::store::{self, Ending, Run, Writer};
 use probe::card::{Basis, CardFacts, MemorySource, MemoryUse, Utilization, Vitals};
@@ -81,7 +81,7 @@ impl Recording {
         let cards = (0..).zip(cards).map(|(index, doing)| card_tick(index, doing)).collect();
         let driver = Err(probe::nvml::OpenError::DriverNotLoaded);
         let tick = Tick { at: covers.to, driver, cards };
-        let entry = Entry::new(&tick, covers, None, &Thresholds::default());
+        let entry = Judge::new(Thresholds::default()).entry(&tick, covers, None);
         self.writer.record(&entry, &[]).unwrap();
     }
 
@@ -121,7 +121,7 @@ fn card_tick(index: u32, doing: &Doing) -> CardTick {
         facts: Arc::new(facts),
         vitals: vitals(doing, &holders),
         unattributed: Reading::Unknown(Why::NotAsked),
-        holders,
+        holders: holders.into(),
     }
 }
 

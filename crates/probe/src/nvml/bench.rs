@@ -135,6 +135,8 @@ impl Bench {
         give_up: Instant,
     ) -> Outcome {
         let mut table = self.shared.lock();
+        // Room for all of them, by the thread that is going to give it back.
+        table.done.reserve(units.len());
         table.queue = units.into();
         table.asked = Some(Asked { task, patience });
         let mut outcome = Outcome::default();
@@ -231,8 +233,21 @@ impl Shared {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&'a self, table: MutexGuard<'a, Table>, most: Duration) -> MutexGuard<'a, Table> {
-        self.work.notify_all();
+    /// Lets the workers go on, and waits until they make themselves heard.
+    fn wait<'a>(
+        &'a self,
+        mut table: MutexGuard<'a, Table>,
+        most: Duration,
+    ) -> MutexGuard<'a, Table> {
+        if table.idle > 0 {
+            // Not under the lock: whoever wakes up would find it taken and sleep again.
+            drop(table);
+            self.work.notify_all();
+            table = self.lock();
+        }
+        if !table.is_at_work() {
+            return table;
+        }
         let waited = self.progress.wait_timeout(table, most);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }

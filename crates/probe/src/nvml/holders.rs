@@ -1,6 +1,5 @@
 //! Who holds a card: its process lists in one, with each holder's share of the work.
 
-use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use nvml_wrapper::Nvml;
@@ -229,22 +228,27 @@ impl ListReader {
 
 /// One holder a pid: the kinds of all lists it is on, and the largest memory of them.
 fn merge(lists: [(Kinds, Result<Vec<Listed>, Why>); 3]) -> Holders {
-    let mut holders: BTreeMap<u32, Holder> = BTreeMap::new();
+    let mut seen: Vec<Holder> = Vec::new();
     let mut unread = None;
-    for (kind, list) in lists {
-        let listed = list.unwrap_or_else(|why| {
-            unread = unread.or(Some(why));
-            Vec::new()
-        });
-        for Listed { pid, memory } in listed {
-            let (sm, engines) = unknown(Why::NotSupported);
-            let blank = Holder { pid, kinds: kind, memory, sm, engines };
-            let holder = holders.entry(pid).or_insert(blank);
-            holder.kinds = holder.kinds.and(kind);
-            holder.memory = larger(holder.memory, memory);
+    for (kinds, list) in lists {
+        let (sm, engines) = unknown(Why::NotSupported);
+        let holder = |Listed { pid, memory }| Holder { pid, kinds, memory, sm, engines };
+        match list {
+            Ok(listed) => seen.extend(listed.into_iter().map(holder)),
+            Err(why) => unread = unread.or(Some(why)),
         }
     }
-    Holders { seen: holders.into_values().collect(), unread }
+    // In the order of the lists where a pid is on several.
+    seen.sort_by_key(|holder| holder.pid);
+    seen.dedup_by(|again, holder| {
+        let is_the_same = again.pid == holder.pid;
+        if is_the_same {
+            holder.kinds = holder.kinds.and(again.kinds);
+            holder.memory = larger(holder.memory, again.memory);
+        }
+        is_the_same
+    });
+    Holders { seen, unread }
 }
 
 fn larger(a: Reading<Bytes>, b: Reading<Bytes>) -> Reading<Bytes> {

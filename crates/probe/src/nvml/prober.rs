@@ -199,6 +199,7 @@ impl Prober {
     fn collect(&mut self, driver: &DriverFacts, outcome: Outcome) -> Vec<CardLook> {
         let mut looks: BTreeMap<u32, Vec<CardLook>> = BTreeMap::new();
         let mut units = outcome.unread;
+        units.reserve(outcome.done.len());
         self.passed_over = units.iter().map(Unit::index).collect();
         for (index, facts) in &outcome.found {
             self.remember(*index, facts);
@@ -211,9 +212,11 @@ impl Prober {
             units.push(unit);
         }
         self.put_back(units);
-        (0..driver.gpus)
-            .flat_map(|index| looks.remove(&index).unwrap_or_else(|| self.unread(index)))
-            .collect()
+        let mut cards = Vec::with_capacity(looks.values().map(Vec::len).sum());
+        for index in 0..driver.gpus {
+            cards.extend(looks.remove(&index).unwrap_or_else(|| self.unread(index)));
+        }
+        cards
     }
 
     fn put_back(&mut self, units: Vec<Unit>) {

@@ -47,7 +47,7 @@ struct Known {
 #[derive(Debug)]
 enum Hold {
     /// A handle, where the pid is one of our own kernel's. All of them are asked at once, in
-    /// [`Host::keep_only`].
+    /// [`Host::forget_the_ended`].
     Handle { _open: OwnedFd },
     /// Its folder: the kernel never shows another process in it. Asked one by one.
     Folder(OwnedFd, Stamp),
@@ -181,13 +181,26 @@ impl Host {
         Reading::from(bytes).map(|bytes| cmdline::parse(&bytes))
     }
 
-    /// Forgets the processes that are not among those still of interest, and those that have
-    /// ended. To be called before each look at them.
+    /// Forgets the processes that are not among those still of interest.
     pub fn keep_only(&mut self, is_wanted: impl Fn(u32) -> bool) {
         self.known.retain(|pid, _| is_wanted(*pid));
-        for pid in self.ended() {
-            self.known.remove(&pid);
+    }
+
+    /// Forgets the processes that have ended; true when there were some. To be called before
+    /// each look at them.
+    pub fn forget_the_ended(&mut self) -> bool {
+        let ended = self.ended();
+        for pid in &ended {
+            self.known.remove(pid);
         }
+        !ended.is_empty()
+    }
+
+    /// Whether [`Self::forget_the_ended`] is going to tell the end of a process: until then it
+    /// is here, and says what it said before.
+    #[must_use]
+    pub fn is_watched(&self, pid: u32) -> bool {
+        matches!(self.known.get(&pid), Some(Known { hold: Hold::Handle { .. }, .. }))
     }
 
     /// Those of the held processes that have ended, in one question to the kernel. Where it
@@ -391,7 +404,8 @@ mod tests {
         assert!(matches!(host.process(child.id()), Presence::Here(_)));
         child.kill().unwrap();
         child.wait().unwrap();
-        host.keep_only(|_| true);
+        assert!(host.is_watched(child.id()) && host.forget_the_ended());
+        assert!(!host.is_watched(child.id()) && !host.forget_the_ended());
         assert_eq!(host.process(child.id()), Presence::Gone);
     }
 

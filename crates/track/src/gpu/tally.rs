@@ -93,9 +93,6 @@ impl Tally {
             system_memory: self.see_system_memory(&seen),
             utilization: self.see_utilization(&seen).map(Percent),
             tree_utilization: self.see_tree(&seen, since).map(Percent),
-            power_watts: self.of_chosen(&seen, |one| {
-                one.look.vitals.power.map(|power| f64::from(power.0) / 1000.0)
-            }),
         }
     }
 

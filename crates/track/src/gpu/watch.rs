@@ -26,7 +26,11 @@ const FOR_OPENING: Duration = Duration::from_millis(250);
 const FOR_A_LOOK: Duration = Duration::from_secs(1);
 
 /// What is read besides utilization, memory and holders.
-const WANTS: Wants = Wants { power: true, energy: true, shares: true, ..Wants::ESSENTIALS };
+const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
+
+/// The energy is a counter, so its first and its last reading are enough; some in between are for
+/// a driver that does not live to see the last.
+const BETWEEN_ENERGIES: Duration = Duration::from_secs(5);
 
 /// Looks at the cards until it is finished or dropped.
 #[derive(Debug)]
@@ -170,12 +174,15 @@ impl Watcher {
 
     fn look_until_closed(&self, prober: &mut Prober) {
         let mut pace = Pace::new(self.options.every);
+        let mut energy_at: Option<Instant> = None;
         loop {
             let at = Instant::now();
-            self.look(prober);
+            let energy = energy_at.is_none_or(|then| at.duration_since(then) >= BETWEEN_ENERGIES);
+            energy_at = if energy { Some(at) } else { energy_at };
+            self.look(prober, Wants { energy, ..WANTS });
             pace.took(at.elapsed());
             if self.is_closed_before(at + pace.gap(self.begun.elapsed()), prober) {
-                return self.look(prober);
+                return self.look(prober, Wants { energy: true, ..WANTS });
             }
         }
     }
@@ -193,7 +200,8 @@ impl Watcher {
         }
     }
 
-    fn look(&self, prober: &mut Prober) {
+    fn look(&self, prober: &mut Prober, wants: Wants) {
+        prober.want(wants);
         let look = prober.look();
         let mut state = self.shared.lock();
         if let Err(error) = &look.driver {

@@ -154,7 +154,7 @@ impl Sheet {
             Content::Nothing(why) => {
                 let told = [panel.told.as_str(), why].into_iter().filter(|part| !part.is_empty());
                 let told = told.collect::<Vec<_>>().join("; ");
-                self.words("told", LEFT + ROOM_FOR_LABEL, head, "start", &told);
+                self.words("told", LEFT + PLOT, head, "end", &told);
             }
         }
         self.put(format_args!("</g>"));

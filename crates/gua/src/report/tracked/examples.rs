@@ -297,7 +297,6 @@ pub fn sample_with_gpu(second: u64, ram: u64, cpu: f64, memory: u64, utilization
         system_memory: memory,
         utilization: Reading::Known(Percent(utilization)),
         tree_utilization: Reading::Unknown(Why::NotSupported),
-        power_watts: Reading::Unknown(Why::NotSupported),
     };
     Sample { gpu: Reading::Known(gpu), ..sample(second, ram, cpu) }
 }

@@ -50,7 +50,7 @@ impl<K: Copy + Eq + Hash, S: Copy + Eq> Counted<K, S> {
         self.changes.clear();
         self.spans.changes(part, found, &mut self.changes);
         self.settle(memory_kib, write)?;
-        self.spans.apply(&self.changes, part.to);
+        self.spans.apply(&self.changes, found, part.to);
         for (key, _) in found {
             if let Some(account) = self.accounts.get_mut(key) {
                 account.counted += count;

@@ -154,7 +154,7 @@ fn a_card_that_is_lost_meanwhile_leaves_the_peaks_of_all() {
 fn a_card_that_was_lost_from_the_beginning_is_in_no_sum() {
     let mut run = Run::new(Cards::All);
     let sample = run.look(&[lost(0), card(1, &[(CHILD, 20)])]);
-    assert_eq!((sample.memory.combined, sample.power_watts), (known(20), Reading::Known(1.5)));
+    assert_eq!(sample.memory.combined, known(20));
     let usage = run.tally.usage();
     assert_eq!((usage.memory.combined, usage.capacity), (known(20), known(100)));
     assert_eq!(usage.cards[0].memory, Reading::Unknown(Why::Lost));

@@ -67,7 +67,6 @@ mod tests {
             system_memory: Reading::Known(Bytes(3_000_000_000)),
             utilization: Reading::Known(Percent(30.0)),
             tree_utilization: Reading::Unknown(Why::NotSupported),
-            power_watts: Reading::Unknown(Why::NotSupported),
         }
     }
 
