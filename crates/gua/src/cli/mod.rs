@@ -9,6 +9,7 @@ mod moment;
 mod recorder;
 mod report;
 mod stat;
+mod top;
 mod window;
 mod zone;
 
@@ -20,6 +21,7 @@ pub use moment::Moment;
 pub use recorder::{Daemon, Status, Stop};
 pub use report::{Format, Report};
 pub use stat::{PowerColumn, Stat};
+pub use top::Top;
 pub use window::Window;
 pub use zone::Zone;
 
@@ -97,6 +99,8 @@ pub enum Command {
     Report(Report),
     /// Show each card's state on one line, and who holds it
     Stat(Stat),
+    /// Watch all cards and holders on a whole screen: live, with the last hour and who is idle
+    Top(Top),
     /// Print the version
     Version,
 }

@@ -1,5 +1,6 @@
 //! One file a command: wiring only.
 
+mod chosen;
 mod daemon;
 mod db;
 mod demo;
@@ -9,6 +10,7 @@ mod report;
 mod stat;
 mod status;
 mod stop;
+mod top;
 
 use std::io::{self, Write};
 
@@ -31,6 +33,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Stop(typed) => stop::run(&typed),
         Command::Report(typed) => report::run(&typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &typed),
+        Command::Top(typed) => top::run(machine, &typed),
         Command::Version => version(),
     }
 }

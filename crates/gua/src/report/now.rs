@@ -1,6 +1,7 @@
 //! What is each card doing now, and who holds it?
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use jiff::Timestamp;
 use probe::card::{self, CardFacts, MemoryUse, Utilization, Vitals};
@@ -56,6 +57,17 @@ impl Reason {
     }
 }
 
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unread(why) => why.fmt(f),
+            Self::Foreign => f.write_str("outside this container"),
+            Self::NoName => f.write_str("nothing gives it a name"),
+            Self::Instant => f.write_str("the value of a moment"),
+        }
+    }
+}
+
 impl From<Why> for Reason {
     fn from(why: Why) -> Self {
         Self::Unread(why)
@@ -74,6 +86,12 @@ impl Unknowns {
             Reason::Unread(why) => Some(*why),
             Reason::Foreign | Reason::NoName | Reason::Instant => None,
         }
+    }
+
+    /// The same, whatever the reason is.
+    #[must_use]
+    pub fn reason(&self, field: &str) -> Option<Reason> {
+        self.0.get(field).copied()
     }
 
     /// Takes the value out of a reading, and keeps the reason where there is none.
@@ -450,7 +468,8 @@ fn covers(basis: card::Basis) -> Option<f64> {
 
 /// More digits than the driver's whole percents would pretend to know.
 fn tenths(percent: f64) -> f64 {
-    (percent * 10.0).round() / 10.0
+    // A sum may come out as a zero with a sign, which would be shown.
+    (percent * 10.0).round() / 10.0 + 0.0
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact up to 9 · 10^15 mJ, a gigawatt for years")]
