@@ -32,5 +32,7 @@ mod recorder;
 mod report;
 /// `gua stat`: one line a card, then who holds it.
 mod stat;
+/// `gua top`: the live view, on a real terminal.
+mod top;
 /// What is reported is what a scenario did.
 mod truth;

@@ -6,7 +6,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute};
 use ratatui::Terminal;
@@ -29,7 +29,13 @@ static HOOK: Once = Once::new();
 /// The screen while it is ours. Given back when dropped, and before a panic is told.
 #[derive(Debug)]
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    terminal: Whole,
+}
+
+type Whole = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+
+fn terminal() -> io::Result<Whole> {
+    Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(FRAME, io::stdout())))
 }
 
 impl Screen {
@@ -39,8 +45,7 @@ impl Screen {
     /// When there is none.
     pub fn enter() -> io::Result<Self> {
         HOOK.call_once(give_back_before_a_panic_is_told);
-        let out = BufWriter::with_capacity(FRAME, io::stdout());
-        let terminal = Terminal::new(CrosstermBackend::new(out))?;
+        let terminal = terminal()?;
         take()?;
         Ok(Self { terminal })
     }
@@ -69,8 +74,10 @@ impl Screen {
     pub fn take_again(&mut self) -> io::Result<()> {
         // The modes may have been changed, also by who did not ask us.
         give_back();
-        take()?;
-        self.terminal.clear()
+        // A new one, which knows of nothing that is on the screen. Clearing the one that is
+        // there asks for the cursor's place, and the answer would be taken for keys.
+        self.terminal = terminal()?;
+        take()
     }
 }
 
@@ -85,7 +92,7 @@ fn take() -> io::Result<()> {
     IS_OURS.store(true, Ordering::SeqCst);
     let taken = enable_raw_mode().and_then(|()| {
         let mut out = io::stdout().lock();
-        execute!(out, EnterAlternateScreen, cursor::Hide)?;
+        execute!(out, EnterAlternateScreen, Clear(ClearType::All), cursor::Hide)?;
         out.write_all(MOUSE_ON)?;
         out.flush()
     });

@@ -44,7 +44,11 @@ pub fn power(card: &Card) -> String {
     let sensors = &card.sensors;
     let draw = figure(card, "power_watts", sensors.power_watts);
     match (draw, sensors.power_limit_watts) {
-        (Some(draw), Some(limit)) => format!("{draw}/{limit:.0} W"),
+        // As wide at rest as at work, so that nothing beside it moves.
+        (Some(draw), Some(limit)) => {
+            let limit = format!("{limit:.0}");
+            format!("{draw:>width$}/{limit} W", width = limit.len())
+        }
         (Some(draw), None) => format!("{draw} W"),
         (None, _) => String::new(),
     }
