@@ -21,6 +21,15 @@ fn eighty_columns() {
     assert_snapshot!(text(&mut lab(), COLOR, 80, 24));
 }
 
+/// The documents are tested too.
+#[test]
+fn the_frame_in_the_readme_is_real() {
+    let readme = include_str!("../../../../../README.md");
+    for line in text(&mut lab(), COLOR, 80, 24).lines().take(15) {
+        assert!(readme.lines().any(|shown| shown == line), "not in the README: {line}");
+    }
+}
+
 #[test]
 fn a_usual_terminal() {
     assert_snapshot!(text(&mut lab(), COLOR, 120, 40));
