@@ -22,6 +22,7 @@
 //! | [`service`] | the recorder's files, how it is started and stopped |
 //! | [`report`] | one file or folder a question, plain structs as answers (pure) |
 //! | [`render`] | answers as text, JSON, CSV, Markdown or a picture (pure) |
+//! | [`tui`] | the live view: a state made of looks and keys, drawn on a screen of any size |
 //! | [`checkup`] | gathers what `gua doctor` reports |
 //! | [`commands`] | one file or folder a command, wiring only |
 
@@ -44,6 +45,7 @@ pub mod safe;
 pub mod sampler;
 pub mod service;
 pub mod store;
+pub mod tui;
 
 use std::process::ExitCode;
 

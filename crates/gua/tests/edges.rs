@@ -32,7 +32,7 @@ const ORDER: [&[&str]; 13] = [
     &["demo", "service"],
     &["report"],
     &["render"],
-    &["checkup"],
+    &["checkup", "tui"],
     &["commands", "gpu_tracker"],
 ];
 

@@ -36,6 +36,8 @@ mod recorder;
 mod report;
 /// `gua stat`: one line a card, then who holds it.
 mod stat;
+/// `gua top`: the live view, on a real terminal.
+mod top;
 /// `gua track`: what one command used.
 mod track;
 /// What is reported is what a scenario did.

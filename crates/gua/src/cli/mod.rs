@@ -11,6 +11,7 @@ mod recorder;
 mod report;
 mod size;
 mod stat;
+mod top;
 mod track;
 mod window;
 mod zone;
@@ -24,6 +25,7 @@ pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};
 pub use report::{Format, Report};
 pub use stat::{PowerColumn, Stat};
+pub use top::Top;
 pub use track::{MemoryUnit, Track};
 pub use window::Window;
 pub use zone::Zone;
@@ -107,6 +109,8 @@ pub enum Command {
     /// Run a command, or follow a process, and tell what it used: RAM, CPU, GPU, and what to ask
     /// for next time
     Track(Track),
+    /// Watch all cards and holders on a whole screen: live, with the last hour and who is idle
+    Top(Top),
     /// Print the version
     Version,
 }

@@ -11,6 +11,7 @@ mod report;
 mod stat;
 mod status;
 mod stop;
+mod top;
 mod track;
 
 use std::io::{self, Write};
@@ -36,6 +37,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Report(typed) => report::run(&typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &typed),
         Command::Track(typed) => track::run(&Machine::try_from(machine)?, &typed),
+        Command::Top(typed) => top::run(machine, &typed),
         Command::Version => version(),
     }
 }

@@ -8,12 +8,14 @@
 //! | `play` | what a pretend machine and its recorder do over time |
 //! | `cycle` | three cards that repeat five ticks |
 //! | `lab` | eight cards, a dozen people and their habits, for as long as it takes |
+//! | `live` | the lab as it is now |
 //! | `dice` | chance that is the same every time |
 //! | `taking` | plays one into a database |
 
 mod cycle;
 mod dice;
 mod lab;
+mod live;
 mod play;
 mod taking;
 
@@ -24,6 +26,7 @@ use probe::units::UnixMillis;
 use crate::ledger::Period;
 use crate::store::StoreError;
 
+pub use live::Live;
 pub use taking::make;
 
 /// Which machine.
@@ -51,6 +54,12 @@ impl Plan {
     pub fn period(&self) -> Period {
         let length = self.interval_millis().saturating_mul(self.ticks);
         Period::new(UnixMillis(self.end.0.saturating_sub(length)), self.end)
+    }
+
+    /// The lab's last day, as a recorder would have it.
+    #[must_use]
+    pub const fn of_the_last_day(end: UnixMillis) -> Self {
+        Self { machine: Machine::Lab, end, interval: Duration::from_secs(30), ticks: 2 * 60 * 24 }
     }
 
     fn interval_millis(&self) -> i64 {

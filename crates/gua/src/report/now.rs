@@ -384,7 +384,8 @@ fn covers(basis: card::Basis) -> Option<f64> {
 
 /// More digits than the driver's whole percents would pretend to know.
 fn tenths(percent: f64) -> f64 {
-    (percent * 10.0).round() / 10.0
+    // A sum may come out as a zero with a sign, which would be shown.
+    (percent * 10.0).round() / 10.0 + 0.0
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact up to 9 · 10^15 mJ, a gigawatt for years")]

@@ -1,6 +1,7 @@
 //! Why fields of a report are null.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use probe::{Reading, Why};
 use serde::{Serialize, Serializer};
@@ -45,6 +46,22 @@ impl Reason {
             Self::TooShort => "too_short",
             Self::OnlyAPart => "only_a_part",
         }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unread(why) | Self::NotJudged(why) => return why.fmt(f),
+            Self::Foreign => "outside this container",
+            Self::NoName => "nothing gives it a name",
+            Self::NoHolder => "nobody holds it",
+            Self::Instant => "the value of a moment",
+            Self::NoDriver => "there is no driver",
+            Self::NotInTime => "it was over too soon",
+            Self::TooShort => "it was too short to tell",
+            Self::OnlyAPart => "only a part of it was seen",
+        })
     }
 }
 

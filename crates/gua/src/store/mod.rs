@@ -11,8 +11,8 @@
 //! | `run` | stretches of recording, how they begin and end |
 //! | `writer`, `names`, `span_rows`, `sample_rows` | one tick, one transaction |
 //! | `history` | what was recorded, for a window of time |
-//! | `owners` | who did what with a card |
-//! | `samples` | the single ticks, for judging again |
+//! | `owners` | who did what with a card: people, and processes |
+//! | `samples` | the single ticks, for judging again and for plots |
 //! | [`python`] | databases of the Python gua, read and taken over |
 //! | `retain`, `sweep` | what is too old goes, and the names that nothing refers to |
 //! | `check` | whether a file is as it must be |
@@ -47,13 +47,13 @@ pub use database::{
 };
 pub use error::StoreError;
 pub use export::{Export, SampleRow, SpanKind, SpanRow};
-pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, OwnerKey, RunRow, Span};
+pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, HolderRow, OwnerKey, RunRow, Span};
 pub use identify::{Identity, identify};
 pub use inventory::{Inventory, inventory};
 pub use lock::RecorderLock;
 pub use retain::{Keep, Retention, Step, give_back, size_bytes};
 pub use run::{Ending, Run, last_moment};
-pub use samples::Sample;
+pub use samples::{Level, Sample};
 pub use writer::Writer;
 
 /// An open database.

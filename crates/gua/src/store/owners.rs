@@ -41,7 +41,45 @@ impl History {
     pub fn owner_spans(
         &self,
         window: Period,
-        mut each: impl FnMut(Span<OwnerKey>),
+        each: impl FnMut(Span<OwnerKey>),
+    ) -> Result<(), StoreError> {
+        self.joined(
+            "SELECT from_ms, length_ms, counted_ms, run, state, card, identity FROM owner_span
+                 WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
+            window,
+            |row| Ok(OwnerKey { card: row.get(5)?, identity: row.get(6)? }),
+            each,
+        )
+    }
+
+    /// The states of every process on a card in the window, in the order of time, by the
+    /// number of the holder.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn holder_spans(
+        &self,
+        window: Period,
+        each: impl FnMut(Span<i64>),
+    ) -> Result<(), StoreError> {
+        self.joined(
+            "SELECT from_ms, length_ms, counted_ms, run, state, card, holder FROM holder_span
+                 JOIN holder ON holder.id = holder_span.holder
+                 WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
+            window,
+            |row| row.get(6),
+            each,
+        )
+    }
+
+    /// What somebody held, joined with what the card did. The query gives the columns that
+    /// [`History::spans`] needs, then the state and the card.
+    fn joined<K: Copy>(
+        &self,
+        held: &str,
+        window: Period,
+        key: impl Fn(&Row<'_>) -> rusqlite::Result<K>,
+        mut each: impl FnMut(Span<K>),
     ) -> Result<(), StoreError> {
         let mut query = self.connection().prepare(
             "SELECT from_ms, length_ms, card, run, state FROM card_span
@@ -50,47 +88,42 @@ impl History {
         let rows = query.query((window.from.0.saturating_sub(HOUR), window.to.0))?;
         let mut cards = CardHour::new(self, rows);
         self.spans(
-            "SELECT from_ms, length_ms, counted_ms, run, state, card, identity FROM owner_span
-                 WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
+            held,
             window,
-            |row| Ok((Owned::of(row)?, State::Active)),
-            |span| match span.key.part {
-                Part::Judged(state) => {
-                    let Span { period, counts, .. } = span;
-                    each(Span { key: span.key.owner, period, state, counts });
-                    Ok(())
-                }
-                Part::Holds(holds) => {
-                    let (card, run) = (span.key.owner.card, span.key.run);
-                    for (period, card) in cards.at(card, run, span.period)? {
-                        let period = period.overlap(&span.period);
-                        let (state, counts) = (holds.state(*card), period.millis());
-                        if counts > 0 {
-                            each(Span { key: span.key.owner, period, state, counts });
+            |row| Ok((Held::of(row, key(row)?)?, State::Active)),
+            |span| {
+                let Span { period, counts, .. } = span;
+                let Held { key, card, run, part } = span.key;
+                match part {
+                    Part::Judged(state) => each(Span { key, period, state, counts }),
+                    Part::Holds(holds) => {
+                        for (whole, card) in cards.at(card, run, period)? {
+                            let period = whole.overlap(&period);
+                            let (state, counts) = (holds.state(*card), period.millis());
+                            if counts > 0 {
+                                each(Span { key, period, state, counts });
+                            }
                         }
                     }
-                    Ok(())
                 }
+                Ok(())
             },
         )
     }
 }
 
-/// An owner's row, besides its time.
+/// A row of somebody on a card, besides its time.
 #[derive(Debug, Clone, Copy)]
-struct Owned {
-    owner: OwnerKey,
+struct Held<K> {
+    key: K,
+    card: i64,
     run: i64,
     part: Part,
 }
 
-impl Owned {
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            owner: OwnerKey { card: row.get(5)?, identity: row.get(6)? },
-            run: row.get(3)?,
-            part: codes::part(row.get(4)?),
-        })
+impl<K> Held<K> {
+    fn of(row: &Row<'_>, key: K) -> rusqlite::Result<Self> {
+        Ok(Self { key, card: row.get(5)?, run: row.get(3)?, part: codes::part(row.get(4)?) })
     }
 }
 

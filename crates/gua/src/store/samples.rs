@@ -48,6 +48,43 @@ impl History {
     }
 }
 
+/// How busy and how full a card was at one tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level {
+    pub card: i64,
+    /// The time that it speaks for.
+    pub period: Period,
+    pub work: Option<CentiPercent>,
+    pub used: Option<Kib>,
+}
+
+impl History {
+    /// Every card at every tick of a window, in the order in which they were recorded, for
+    /// plots.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn levels(&self, window: Period, mut each: impl FnMut(Level)) -> Result<(), StoreError> {
+        let mut query = self.database.prepare(
+            "SELECT at_ms, covers_ms, card, utilization, used_kib
+                 FROM tick CROSS JOIN sample ON sample.tick = tick.id
+                 WHERE at_ms >= ?1 AND at_ms < ?2 ORDER BY tick.id",
+        )?;
+        let mut rows = query.query((window.from.0, window.to.0))?;
+        while let Some(row) = rows.next()? {
+            let (at, covers): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let used: Option<i64> = row.get(4)?;
+            each(Level {
+                period: Period::new(UnixMillis(at.saturating_sub(covers)), UnixMillis(at)),
+                card: row.get(2)?,
+                work: row.get::<_, Option<u32>>(3)?.map(CentiPercent),
+                used: used.and_then(|kib| u64::try_from(kib).ok()).map(Kib),
+            });
+        }
+        Ok(())
+    }
+}
+
 fn evidence(row: &Row<'_>) -> rusqlite::Result<Evidence> {
     let kib = |kib: i64| Kib(u64::try_from(kib).unwrap_or(0));
     let work: Option<u32> = row.get(4)?;

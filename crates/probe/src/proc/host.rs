@@ -7,16 +7,17 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::event::{Timespec, epoll};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open, test_kill_process};
 
-use super::{cmdline, passwd, stat, status};
+use super::{cmdline, passwd, stat, status, usage};
 use crate::process::{Presence, ProcessFacts};
 use crate::reading::{Reading, Why};
-use crate::units::UnixMillis;
+use crate::units::{Bytes, UnixMillis};
 
 /// The inode of the first pid namespace, which the kernel keeps for it.
 const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
@@ -74,6 +75,26 @@ impl Stamp {
     fn of(folder: &OwnedFd) -> Option<Self> {
         let stat = rustix::fs::statat(folder, "stat", AtFlags::empty()).ok()?;
         Some(Self { inode: stat.st_ino, seconds: stat.st_mtime, nanoseconds: stat.st_mtime_nsec })
+    }
+}
+
+/// What a process has of the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// Processor time since its start.
+    pub cpu: Duration,
+    /// Memory that is resident, shared pages included.
+    pub resident: Bytes,
+}
+
+impl Taken {
+    fn of(usage: usage::Usage) -> Self {
+        let per_second = rustix::param::clock_ticks_per_second().max(1);
+        let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
+        Self {
+            cpu: Duration::from_millis(usage.cpu_ticks.saturating_mul(1000) / per_second),
+            resident: Bytes(usage.resident_pages.saturating_mul(page)),
+        }
     }
 }
 
@@ -179,6 +200,23 @@ impl Host {
     pub fn command(&self, pid: u32) -> Reading<Vec<String>> {
         let bytes = fs::read(self.of(pid, "cmdline")).map_err(|error| why(&error));
         Reading::from(bytes).map(|bytes| cmdline::parse(&bytes))
+    }
+
+    /// What a process has taken of the processors and takes of the memory.
+    #[must_use]
+    pub fn taken(&self, facts: &ProcessFacts) -> Reading<Taken> {
+        let bytes = match fs::read(self.of(facts.pid, "stat")) {
+            Ok(bytes) => bytes,
+            Err(error) => return Reading::Unknown(why(&error)),
+        };
+        match usage::parse(&bytes) {
+            Some(usage) if usage.start_ticks == facts.start_ticks => {
+                Reading::Known(Taken::of(usage))
+            }
+            // Another process has its pid by now.
+            Some(_) => Reading::Unknown(Why::Gone),
+            None => Reading::Unknown(Why::Garbled),
+        }
     }
 
     /// Forgets the processes that are not among those still of interest.
@@ -375,6 +413,17 @@ mod tests {
         assert_eq!((&*facts.program, facts.parent), ("python", 5));
         assert_eq!(facts.started, Reading::Known(UnixMillis(1_000_000 + 12_340)));
         assert_eq!(host.command(70).known().unwrap(), ["python", "a.py"]);
+    }
+
+    #[test]
+    fn what_a_process_takes_is_that_of_the_process_that_was_meant() {
+        let mut host = Host::new(Some(PathBuf::from("/")));
+        let Presence::Here(facts) = host.process(std::process::id()) else { panic!("not here") };
+        assert!(host.taken(&facts).is_known_and(|taken| taken.resident > Bytes::from_mib(1)));
+        let another = ProcessFacts { start_ticks: facts.start_ticks + 1, ..(*facts).clone() };
+        assert_eq!(host.taken(&another), Reading::Unknown(Why::Gone));
+        let none = ProcessFacts { pid: i32::MAX.cast_unsigned(), ..(*facts).clone() };
+        assert_eq!(host.taken(&none), Reading::Unknown(Why::Gone));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{cmdline, meminfo, passwd, stat, status};
+use super::{cmdline, meminfo, passwd, stat, status, usage};
 
 /// Pieces of the real formats in an order of their own, and plain garbage.
 fn almost() -> impl Strategy<Value = Vec<u8>> {
@@ -40,6 +40,7 @@ proptest! {
         let text = String::from_utf8_lossy(&bytes);
         let _ = stat::parse(&bytes);
         let _ = stat::boot_seconds(&text);
+        let _ = usage::parse(&bytes);
         let _ = status::uid(&text);
         let _ = meminfo::parse(&text);
         let _ = passwd::parse(&text);

@@ -97,7 +97,8 @@ fn row(card: &Card, view: &View) -> Vec<Cell> {
 }
 
 /// Whether nothing at all could be read of it.
-pub(super) fn is_dark(card: &Card) -> bool {
+#[must_use]
+pub fn is_dark(card: &Card) -> bool {
     card.work.utilization_percent.is_none()
         && card.memory.memory_used_bytes.is_none()
         && card.sensors.temperature_celsius.is_none()

@@ -121,7 +121,9 @@ fn program(holder: &Holder, view: &View) -> String {
     }
 }
 
-fn user(holder: &Holder) -> String {
+/// Whose it is, by name or number.
+#[must_use]
+pub fn user(holder: &Holder) -> String {
     match (&holder.owner.user, holder.owner.uid) {
         (Some(user), _) => safe(user),
         (None, Some(uid)) => format!("uid {uid}"),
@@ -129,7 +131,9 @@ fn user(holder: &Holder) -> String {
     }
 }
 
-const fn absence(presence: Presence) -> &'static str {
+/// What is said in the place of a program that cannot be seen.
+#[must_use]
+pub const fn absence(presence: Presence) -> &'static str {
     match presence {
         Presence::Gone => "(gone)",
         Presence::Foreign => "(outside this container)",
@@ -137,7 +141,9 @@ const fn absence(presence: Presence) -> &'static str {
     }
 }
 
-fn remarks(card: &Card) -> Vec<String> {
+/// What else is to be said of a card.
+#[must_use]
+pub fn remarks(card: &Card) -> Vec<String> {
     let unreadable = unreadable(card);
     let mut remarks = Vec::new();
     // What is said of a part of the card need not be said again of its state.

@@ -4,6 +4,9 @@ mod cards;
 mod header;
 mod holders;
 
+pub use self::cards::is_dark;
+pub use self::holders::{absence, remarks, user};
+
 use std::io::{self, Write};
 
 use jiff::tz::TimeZone;

@@ -1,0 +1,198 @@
+//! Everything that is known of one holder or one card, and why the rest is not.
+
+use jiff::Timestamp;
+use probe::Reading;
+use probe::units::UnixMillis;
+
+use super::popup::{Line, Text};
+use super::theme::Ink;
+use crate::render::stat;
+use crate::render::words::{duration, gib, safe};
+use crate::report::now::{Card, Holder, Presence};
+use crate::report::unknowns::Unknowns;
+use crate::tui::holding::Holding;
+use crate::tui::idle::Idle;
+use crate::tui::look::{Kin, Look, label};
+use crate::tui::state::{Focus, State};
+
+pub fn text(state: &State) -> Text {
+    let keys = "Esc: back";
+    let Some(look) = &state.look else { return nothing(keys) };
+    match (state.focus, state.card(), state.holding()) {
+        (Focus::Cards, Some(card), _) => {
+            let title = format!("card {}", label(card.identity.index, card.identity.mig_slot));
+            Text { title, lines: of_card(card), keys }
+        }
+        (Focus::Holders, _, Some(holding)) => {
+            let title = format!("process {} on card {}", holding.key.pid, holding.card);
+            Text { title, lines: of_holder(state, look, holding), keys }
+        }
+        _ => nothing(keys),
+    }
+}
+
+/// It went away while it was looked at.
+fn nothing(keys: &'static str) -> Text {
+    let lines = vec![Line::Said("it is not there any more".to_owned(), Ink::Quiet)];
+    Text { title: "gone".to_owned(), lines, keys }
+}
+
+fn pair(name: &str, value: impl Into<String>) -> Line {
+    Line::Pair(name.to_owned(), value.into())
+}
+
+/// A figure, or why there is none.
+fn told<T>(
+    name: &str,
+    value: Option<T>,
+    unknown: &Unknowns,
+    field: &str,
+    show: impl FnOnce(T) -> String,
+) -> Line {
+    let why = || match unknown.reason(field) {
+        Some(reason) => format!("unknown: {reason}"),
+        None => "none".to_owned(),
+    };
+    pair(name, value.map_or_else(why, show))
+}
+
+fn read<T>(name: &str, reading: Reading<T>, show: impl FnOnce(T) -> String) -> Line {
+    match reading {
+        Reading::Known(value) => pair(name, show(value)),
+        Reading::Unknown(why) => pair(name, format!("unknown: {why}")),
+    }
+}
+
+fn of_holder(state: &State, look: &Look, holding: &Holding) -> Vec<Line> {
+    let same = |(card, holder): &(&Card, &Holder)| look.key(card, holder) == holding.key;
+    let Some((card, holder)) = look.holders().find(same) else { return Vec::new() };
+    let (owner, unknown) = (&holder.owner, &holder.unknown);
+    let others = look
+        .holders()
+        .filter(|(other, holder)| holder.pid == holding.key.pid && other.identity != card.identity);
+    let others: Vec<_> =
+        others.map(|(card, _)| label(card.identity.index, card.identity.mig_slot)).collect();
+    let mut lines = vec![
+        told("user", owner.user.as_deref(), unknown, "user", safe),
+        told("uid", owner.uid, unknown, "uid", |uid| uid.to_string()),
+        told("program", owner.program.as_deref(), unknown, "program", safe),
+        command(holder),
+        pair("presence", presence(holder.presence)),
+        pair("card", card_line(card)),
+    ];
+    if !others.is_empty() {
+        lines.push(pair("also on", format!("card {}", others.join(", "))));
+    }
+    lines.extend([
+        pair("uses it for", holder.kinds.join(", ")),
+        told("memory", holder.memory_bytes, unknown, "memory_bytes", |b| format!("{} GiB", gib(b))),
+        told("SM", holder.sm_percent, unknown, "sm_percent", |percent| format!("{percent:.0} %")),
+        read("CPU", holding.cpu, |cpu| format!("{:.0} % of a core", cpu.0)),
+        read("RAM", holding.ram, |ram| format!("{} GiB, shared pages included", gib(ram.0))),
+        told("started", owner.started, unknown, "started", |at| moment(state, at)),
+        told("runs for", owner.running_seconds, unknown, "running_seconds", duration),
+        pair("idle-held", idle(state, holding, look.at())),
+        told("parent", owner.parent_pid, unknown, "parent_pid", |pid| parents(pid, &holding.kin)),
+    ]);
+    lines
+}
+
+fn command(holder: &Holder) -> Line {
+    match &holder.command {
+        Some(command) => pair("command", safe(&command.join(" "))),
+        None => match holder.unknown.reason("command") {
+            Some(reason) => pair("command", format!("unknown: {reason}")),
+            None => pair("command", "not read, as it may hold secrets; `gua top -f` shows it"),
+        },
+    }
+}
+
+const fn presence(presence: Presence) -> &'static str {
+    match presence {
+        Presence::Here => "here",
+        Presence::Gone => "gone: the driver lists it, this host does not have it",
+        Presence::Foreign => "outside this container: the pid is the host's",
+        Presence::Hidden => "here, but it may not be read",
+    }
+}
+
+fn card_line(card: &Card) -> String {
+    let name = super::figures::name(card);
+    let label = label(card.identity.index, card.identity.mig_slot);
+    format!("{label}  {name}, {}", card.state.word())
+}
+
+fn moment(state: &State, at: Timestamp) -> String {
+    at.to_zoned(state.settings.zone.clone()).strftime("%a %-d %b %Y %H:%M:%S").to_string()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "milliseconds fit 53 bits")]
+fn idle(state: &State, holding: &Holding, now: UnixMillis) -> String {
+    match holding.idle {
+        Idle::No => "no: its card works, or it holds next to nothing".to_owned(),
+        Idle::Unknown(why) => format!("unknown: {why}"),
+        Idle::Since(stretch) => {
+            let since = Timestamp::from_millisecond(stretch.from.0).unwrap_or_default();
+            let length = duration(holding.idle.millis(now).unwrap_or(0) as f64 / 1000.0);
+            let least = if stretch.is_whole { "" } else { " at least; not seen before" };
+            format!("{length}, since {}{least}", moment(state, since))
+        }
+    }
+}
+
+fn parents(pid: u32, kin: &[Kin]) -> String {
+    if kin.is_empty() {
+        return pid.to_string();
+    }
+    let names: Vec<_> = kin.iter().map(|kin| format!("{} {}", kin.pid, kin.program)).collect();
+    names.join(" ← ")
+}
+
+fn of_card(card: &Card) -> Vec<Line> {
+    let (identity, work, memory) = (&card.identity, &card.work, &card.memory);
+    let (sensors, unknown) = (&card.sensors, &card.unknown);
+    let bytes = |bytes: u64| format!("{} GiB", gib(bytes));
+    let watts = |watts: f64| format!("{watts:.0} W");
+    let percent = |percent: f64| format!("{percent:.0} %");
+    let state = match &card.state_reason {
+        Some(reason) => format!("{}: {reason}", card.state.word()),
+        None => card.state.word().to_owned(),
+    };
+    let mut lines = vec![
+        told("name", identity.name.as_deref(), unknown, "name", safe),
+        told("UUID", identity.uuid.as_deref(), unknown, "uuid", safe),
+        told("bus", identity.bus_id.as_deref(), unknown, "bus_id", safe),
+        pair("state", state),
+        told("utilization", work.utilization_percent, unknown, "utilization_percent", percent),
+        told("memory used", memory.memory_used_bytes, unknown, "memory_used_bytes", bytes),
+        told("memory free", memory.memory_free_bytes, unknown, "memory_free_bytes", bytes),
+        told("memory", memory.memory_total_bytes, unknown, "memory_total_bytes", bytes),
+        told(
+            "of nobody visible",
+            memory.memory_unattributed_bytes,
+            unknown,
+            "memory_unattributed_bytes",
+            bytes,
+        ),
+        told("power", sensors.power_watts, unknown, "power_watts", watts),
+        told("power limit", sensors.power_limit_watts, unknown, "power_limit_watts", watts),
+        told(
+            "temperature",
+            sensors.temperature_celsius,
+            unknown,
+            "temperature_celsius",
+            |celsius| format!("{celsius} °C"),
+        ),
+        pair("holders", holders(card)),
+    ];
+    lines.extend(stat::remarks(card).into_iter().map(|remark| pair("", remark)));
+    lines
+}
+
+fn holders(card: &Card) -> String {
+    match (card.holders_complete, card.unknown.why("holders")) {
+        (true, _) => card.holders.len().to_string(),
+        (false, Some(why)) => format!("{} seen; the list is not whole: {why}", card.holders.len()),
+        (false, None) => format!("{} seen; the list is not whole", card.holders.len()),
+    }
+}

@@ -1,0 +1,69 @@
+//! A card's figures in few characters.
+
+use probe::Why;
+
+use super::bar::Shares;
+use crate::render::words::{card_name, gib, safe};
+use crate::report::now::{Basis, Card};
+
+/// What could not be read, where there should be something.
+pub const UNKNOWN: &str = "?";
+
+pub fn name(card: &Card) -> String {
+    card.identity.name.as_deref().map_or_else(|| UNKNOWN.into(), |name| safe(card_name(name)))
+}
+
+pub fn work(card: &Card) -> String {
+    let mark = if card.work.utilization_basis == Some(Basis::Instant) { "~" } else { "" };
+    let percent = card.work.utilization_percent;
+    percent.map_or_else(|| format!("{UNKNOWN} %"), |percent| format!("{mark}{percent:.0} %"))
+}
+
+pub fn work_share(card: &Card) -> Option<Shares> {
+    card.work.utilization_percent.map(|percent| Shares::one(percent / 100.0))
+}
+
+pub fn memory(card: &Card) -> String {
+    let shown = |bytes: Option<u64>| bytes.map_or_else(|| UNKNOWN.to_owned(), gib);
+    let memory = &card.memory;
+    format!("{}/{} GiB", shown(memory.memory_used_bytes), shown(memory.memory_total_bytes))
+}
+
+/// What holders have, and what nobody has who is listed.
+#[expect(clippy::cast_precision_loss, reason = "for a bar")]
+pub fn memory_shares(card: &Card) -> Option<Shares> {
+    let memory = &card.memory;
+    let total = memory.memory_total_bytes.filter(|total| *total > 0)? as f64;
+    let used = memory.memory_used_bytes?;
+    let other = memory.memory_unattributed_bytes.unwrap_or(0).min(used);
+    Some(Shares { full: (used - other) as f64 / total, other: other as f64 / total })
+}
+
+/// Nothing for what the card does not have.
+pub fn power(card: &Card) -> String {
+    let sensors = &card.sensors;
+    let draw = figure(card, "power_watts", sensors.power_watts);
+    match (draw, sensors.power_limit_watts) {
+        // As wide at rest as at work, so that nothing beside it moves.
+        (Some(draw), Some(limit)) => {
+            let limit = format!("{limit:.0}");
+            format!("{draw:>width$}/{limit} W", width = limit.len())
+        }
+        (Some(draw), None) => format!("{draw} W"),
+        (None, _) => String::new(),
+    }
+}
+
+pub fn temperature(card: &Card) -> String {
+    let degrees = card.sensors.temperature_celsius.map(f64::from);
+    let shown = figure(card, "temperature_celsius", degrees);
+    shown.map_or_else(String::new, |degrees| format!("{degrees} °C"))
+}
+
+fn figure(card: &Card, field: &str, value: Option<f64>) -> Option<String> {
+    match (value, card.unknown.why(field)) {
+        (Some(value), _) => Some(format!("{value:.0}")),
+        (None, Some(Why::NotSupported | Why::NotAsked)) => None,
+        (None, _) => Some(UNKNOWN.to_owned()),
+    }
+}

@@ -1,0 +1,97 @@
+//! The first row: which host, which driver, how many cards in which state, and when.
+
+use super::canvas::{Canvas, columns};
+use super::theme::{Ink, ink};
+use crate::classify::State as CardState;
+use crate::render::words::{interval, safe};
+use crate::report::now::{Card, Now};
+use crate::tui::state::State;
+
+/// What stands between two parts.
+const GAP: u16 = 2;
+
+type Part = (String, Ink);
+
+pub fn draw(canvas: &mut Canvas<'_>, state: &State, error: Option<u16>) {
+    let Some(look) = &state.look else {
+        canvas.put(0, 0, "waiting for the driver …", Ink::Quiet);
+        return;
+    };
+    let when = when(state, &look.now);
+    let room = canvas.width().saturating_sub(length(&when) + GAP);
+    let parts = parts(&look.now, room);
+    let is_room = length(&parts) <= room;
+    let mut x = 0;
+    for (text, ink) in parts {
+        x = canvas.put(x, 0, &text, ink) + GAP;
+    }
+    if is_room {
+        let mut x = canvas.width().saturating_sub(length(&when));
+        for (text, ink) in when {
+            x = canvas.put(x, 0, &text, ink) + GAP;
+        }
+    }
+    if let (Some(y), Some(error)) = (error, &look.now.driver_error) {
+        canvas.put(0, y, &format!("driver: {}", safe(error)), Ink::Bad);
+    }
+}
+
+/// All that fits: a narrow screen does without the driver, then without the host, at last
+/// without how many cards there are.
+fn parts(now: &Now, room: u16) -> Vec<Part> {
+    let host = safe(now.host.as_deref().unwrap_or("this host"));
+    let host = (host, Ink::Strong);
+    let driver = now.driver_version.as_deref().map(|version| format!("driver {}", safe(version)));
+    let counts = counts(now);
+    let mut all = vec![host];
+    all.extend(driver.map(|driver| (driver, Ink::Plain)));
+    all.extend(counts.clone());
+    while length(&all) > room && all.len() > counts.len() {
+        let is_driver = all.len() == counts.len() + 2;
+        all.remove(usize::from(is_driver));
+    }
+    // The states say how many there are together.
+    if length(&all) > room && all.len() > 1 {
+        all.remove(0);
+    }
+    all
+}
+
+fn when(state: &State, now: &Now) -> Vec<Part> {
+    let time = now.time.to_zoned(state.settings.zone.clone()).strftime("%H:%M:%S").to_string();
+    if state.is_paused {
+        return vec![(format!("paused at {time}"), Ink::Notice)];
+    }
+    let mut parts = vec![(time, Ink::Plain)];
+    if state.settings.every != std::time::Duration::from_secs(1) {
+        parts.insert(0, (format!("every {}", interval(state.settings.every)), Ink::Quiet));
+    }
+    parts
+}
+
+fn counts(now: &Now) -> Vec<Part> {
+    let cards = match now.cards.len() {
+        0 if now.driver_error.is_some() => "cards unknown".to_owned(),
+        0 => "no cards".to_owned(),
+        1 => "1 card:".to_owned(),
+        many => format!("{many} cards:"),
+    };
+    let in_order: [fn(CardState) -> bool; 4] = [
+        |state| matches!(state, CardState::Active),
+        |state| matches!(state, CardState::IdleHeld),
+        |state| matches!(state, CardState::TrulyIdle),
+        |state| matches!(state, CardState::Unknown(_)),
+    ];
+    let of_state = in_order.into_iter().filter_map(|is| count(&now.cards, is));
+    std::iter::once((cards, Ink::Plain)).chain(of_state).collect()
+}
+
+fn count(cards: &[Card], is: fn(CardState) -> bool) -> Option<Part> {
+    let states: Vec<_> = cards.iter().map(|card| card.state).filter(|state| is(*state)).collect();
+    let first = states.first()?;
+    Some((format!("{} {}", states.len(), first.word()), ink(*first)))
+}
+
+fn length(parts: &[Part]) -> u16 {
+    parts.iter().map(|(text, _)| columns(text) + GAP).sum::<u16>().saturating_sub(GAP)
+}

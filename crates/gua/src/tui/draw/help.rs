@@ -1,0 +1,39 @@
+//! Which keys there are, and what the marks mean.
+
+use super::popup::{Line, Text};
+use super::theme::Ink;
+
+const KEYS: [(&str, &str); 17] = [
+    ("↑ ↓ j k", "one line; PgUp, PgDn, Home, End, the wheel: more"),
+    ("← → h l Tab", "to the cards, to the holders"),
+    ("Enter", "everything that is known of the chosen one"),
+    ("/", "filter by user, program or pid, as you type; Esc takes it off"),
+    ("i", "sort by how long they hold without working, longest first"),
+    ("m", "sort by memory"),
+    ("s", "sort by SM share"),
+    ("u", "sort by user"),
+    ("r", "sort by run time"),
+    ("c", "sort by card; the same key again turns the order round"),
+    ("t", "as a tree, below the processes that started them"),
+    ("o", "only your own processes"),
+    ("g", "without those that only draw graphics"),
+    ("+ -", "less or more time in the graphs, 1 min to 1 h"),
+    ("p Space", "pause; the graphs go on behind it"),
+    ("x", "send a signal to the chosen process, after a question"),
+    ("q Esc Ctrl-C", "quit; Ctrl-Z: to the shell, and back with fg"),
+];
+
+pub fn text() -> Text {
+    let keys = KEYS.iter().map(|(key, what)| Line::Pair((*key).into(), (*what).into()));
+    let said = [
+        "",
+        "active: utilization from 10 % on. idle-held: below, with more than 100 MiB held. \
+         free: neither. unknown: could not be read; Enter on a card says why.",
+        "idle-held of a holder: how long its card has not worked while it holds more than \
+         100 MiB. ≥ where it was so already when it was first seen.",
+        "? is a figure that is not known. ~ is that of a moment only. ▒ is memory of no visible \
+         process. RAM counts shared pages too.",
+    ];
+    let said = said.into_iter().map(|said| Line::Said(said.to_owned(), Ink::Plain));
+    Text { title: "gua top: keys".into(), lines: keys.chain(said).collect(), keys: "Esc: back" }
+}

@@ -1,0 +1,182 @@
+//! Who holds the cards, one line each.
+
+use probe::Reading;
+use probe::units::UnixMillis;
+
+use super::canvas::{Canvas, columns};
+use super::columns::{GAP, Want, fit};
+use super::figures::UNKNOWN;
+use super::layout::Layout;
+use super::theme::Ink;
+use crate::render::words::{duration, gib};
+use crate::tui::holding::{Column, Holding};
+use crate::tui::idle::Idle;
+use crate::tui::look::Kin;
+use crate::tui::state::{Focus, State};
+use crate::tui::tree::{Line, What};
+
+/// A column of the list: its name, its widths, how soon it is left out, whether its cells
+/// stand on the right, and what it is sorted by.
+#[derive(Clone, Copy)]
+struct Title {
+    name: &'static str,
+    want: Want,
+    is_right: bool,
+    sorts: Option<Column>,
+}
+
+const fn title(name: &'static str, least: u16, most: u16, rank: u8, is_right: bool) -> Title {
+    Title { name, want: Want { least, most, rank }, is_right, sorts: None }
+}
+
+const fn by(column: Column, title: Title) -> Title {
+    Title { sorts: Some(column), ..title }
+}
+
+const TITLES: [Title; 10] = [
+    by(Column::Card, title("card", 4, 5, 7, false)),
+    by(Column::User, title("user", 5, 16, 8, false)),
+    title("pid", 7, 7, 9, true),
+    title("program", 7, 80, 6, false),
+    by(Column::Memory, title("memory", 8, 9, 10, true)),
+    by(Column::Sm, title("SM", 5, 6, 5, true)),
+    title("CPU", 6, 7, 3, true),
+    title("RAM", 8, 9, 2, true),
+    by(Column::RunTime, title("runs", 6, 7, 4, true)),
+    by(Column::Idle, title("idle-held", 9, 10, 11, true)),
+];
+const IDLE: usize = 9;
+
+pub fn draw(canvas: &mut Canvas<'_>, state: &State, layout: &Layout) {
+    let (Some(look), Some(y)) = (&state.look, layout.holders_title) else { return };
+    let widths = fit(&wants(&state.lines, canvas.width()), canvas.width());
+    put_titles(canvas, state, &widths, y);
+    if state.lines.is_empty() && layout.holders.height > 0 {
+        canvas.put(0, layout.holders.y, nobody(state), Ink::Quiet);
+    }
+    let seen = state.lines.iter().enumerate().skip(state.holders.top);
+    for ((place, line), row) in seen.zip(0..layout.holders.height) {
+        let y = layout.holders.y + row;
+        put_line(canvas, line, &widths, y, look.at());
+        if state.focus == Focus::Holders && place == state.holders.at {
+            canvas.paint_row(y, Ink::Chosen);
+        }
+    }
+}
+
+/// On a narrow screen cards and pids take only as much room as they need.
+fn wants(lines: &[Line], room: u16) -> [Want; 10] {
+    const NARROW: u16 = 60;
+    let mut wants = TITLES.each_ref().map(|title| title.want);
+    if room >= NARROW {
+        return wants;
+    }
+    let widest = |text: fn(&Holding) -> String| {
+        let holders = lines.iter().filter_map(|line| match &line.what {
+            What::Holder(holding) => Some(columns(&text(holding))),
+            What::Parent(_) => None,
+        });
+        holders.max().unwrap_or(0)
+    };
+    let [card, _, pid, ..] = &mut wants;
+    card.least = widest(|holding| holding.card.clone()).clamp(1, card.most);
+    pid.least = widest(|holding| holding.key.pid.to_string()).clamp(3, pid.most);
+    wants
+}
+
+const fn nobody(state: &State) -> &'static str {
+    if state.all_holders == 0 {
+        "nobody holds a card"
+    } else {
+        "nobody who is asked for holds a card"
+    }
+}
+
+fn put_titles(canvas: &mut Canvas<'_>, state: &State, widths: &[u16], y: u16) {
+    canvas.paint_row(y, Ink::Title);
+    let mut x = 0;
+    for (title, width) in TITLES.iter().zip(widths).filter(|(_, width)| **width > 0) {
+        let is_short = *width < columns(title.name);
+        let name = if is_short { "#" } else { title.name };
+        let is_sorted = title.sorts == Some(state.order.by);
+        let arrow = if state.order.is_reversed { "▲" } else { "▼" };
+        let name = if is_sorted { format!("{name}{arrow}") } else { name.to_owned() };
+        // The longest name and its arrow may use the gap.
+        let room = width + GAP;
+        if title.is_right {
+            canvas.put_right(x + width, y, &name, Ink::Title);
+        } else {
+            canvas.put_in(x, y, room, &name, Ink::Title);
+        }
+        x += width + GAP;
+    }
+}
+
+fn put_line(canvas: &mut Canvas<'_>, line: &Line, widths: &[u16], y: u16, now: UnixMillis) {
+    let (cells, ink) = match &line.what {
+        What::Holder(holding) => {
+            let ink = if holding.is_here { Ink::Plain } else { Ink::Quiet };
+            (of_holder(holding, &line.branch, now), ink)
+        }
+        What::Parent(kin) => (of_parent(kin, &line.branch), Ink::Quiet),
+    };
+    let mut x = 0;
+    let parts = TITLES.iter().zip(&cells).zip(widths).enumerate();
+    for (place, ((title, cell), width)) in parts.filter(|(_, (_, width))| **width > 0) {
+        let is_idle = place == IDLE && !cell.is_empty() && cell != NO && cell != UNKNOWN;
+        let ink = match cell.as_str() {
+            _ if is_idle => Ink::Notice,
+            NO => Ink::Quiet,
+            _ => ink,
+        };
+        let blank = if title.is_right { width.saturating_sub(columns(cell)) } else { 0 };
+        canvas.put_in(x + blank, y, width - blank, cell, ink);
+        x += width + GAP;
+    }
+}
+
+/// What is said of a holder that is not idle.
+const NO: &str = "no";
+
+fn of_holder(holding: &Holding, branch: &str, now: UnixMillis) -> [String; 10] {
+    let unknown = || UNKNOWN.to_owned();
+    let percent = |percent: f64| format!("{percent:.0} %");
+    [
+        holding.card.clone(),
+        holding.user.clone(),
+        holding.key.pid.to_string(),
+        format!("{branch}{}", holding.program),
+        holding.memory.map_or_else(|| format!("{UNKNOWN} GiB"), |b| format!("{} GiB", gib(b))),
+        holding.sm.map_or_else(unknown, percent),
+        known(holding.cpu, |cpu| percent(cpu.0)),
+        known(holding.ram, |ram| format!("{} GiB", gib(ram.0))),
+        holding.runs_seconds.map_or_else(unknown, duration),
+        idle(holding.idle, now),
+    ]
+}
+
+fn known<T>(reading: Reading<T>, show: impl FnOnce(T) -> String) -> String {
+    reading.known().map_or_else(|| UNKNOWN.to_owned(), show)
+}
+
+/// How long; at least, where it was idle already when it was first seen.
+#[expect(clippy::cast_precision_loss, reason = "milliseconds fit 53 bits")]
+fn idle(idle: Idle, now: UnixMillis) -> String {
+    match idle {
+        Idle::No => NO.to_owned(),
+        Idle::Unknown(_) => UNKNOWN.to_owned(),
+        Idle::Since(stretch) => {
+            let length = duration(idle.millis(now).unwrap_or(0) as f64 / 1000.0);
+            if stretch.is_whole { length } else { format!("≥{length}") }
+        }
+    }
+}
+
+fn of_parent(kin: &Kin, branch: &str) -> [String; 10] {
+    let mut cells: [String; 10] = Default::default();
+    let [_, user, pid, program, ..] = &mut cells;
+    *user = kin.user.clone().unwrap_or_default();
+    *pid = kin.pid.to_string();
+    *program = format!("{branch}{}", kin.program);
+    cells
+}

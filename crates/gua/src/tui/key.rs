@@ -1,0 +1,64 @@
+//! A key that was pressed, or the mouse's wheel.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEventKind};
+
+/// What was pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    Char(char),
+    Ctrl(char),
+    Enter,
+    Esc,
+    Backspace,
+    Tab,
+    Up,
+    Down,
+    Left,
+    Right,
+    PageUp,
+    PageDown,
+    Home,
+    End,
+    /// Lines down; up where negative.
+    Wheel(isize),
+}
+
+/// Lines that a notch of the wheel moves.
+const NOTCH: isize = 3;
+
+impl Key {
+    /// `None` for what means nothing here.
+    #[must_use]
+    pub fn of(event: &Event) -> Option<Self> {
+        match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => Self::of_key(*key),
+            Event::Mouse(mouse) => match mouse.kind {
+                MouseEventKind::ScrollDown => Some(Self::Wheel(NOTCH)),
+                MouseEventKind::ScrollUp => Some(Self::Wheel(-NOTCH)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn of_key(key: KeyEvent) -> Option<Self> {
+        Some(match key.code {
+            KeyCode::Char(c) if key.modifiers.contains(KeyModifiers::CONTROL) => Self::Ctrl(c),
+            KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::ALT) => Self::Char(c),
+            KeyCode::F(1) => Self::Char('?'),
+            KeyCode::Enter => Self::Enter,
+            KeyCode::Esc => Self::Esc,
+            KeyCode::Backspace => Self::Backspace,
+            KeyCode::Tab | KeyCode::BackTab => Self::Tab,
+            KeyCode::Up => Self::Up,
+            KeyCode::Down => Self::Down,
+            KeyCode::Left => Self::Left,
+            KeyCode::Right => Self::Right,
+            KeyCode::PageUp => Self::PageUp,
+            KeyCode::PageDown => Self::PageDown,
+            KeyCode::Home => Self::Home,
+            KeyCode::End => Self::End,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,150 @@
+//! What it shows, and what keys do.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+
+use nvidia_ml::skip::skipped;
+
+use super::terminal::Terminal;
+use crate::machine::{Machine, project};
+
+const GUA: &str = env!("CARGO_BIN_EXE_gua");
+
+fn on_a_terminal(machine: &Machine, columns: u16, rows: u16, args: &str) -> Option<Terminal> {
+    let terminal = Terminal::new(columns, rows, &machine.command(&[]))?;
+    terminal.type_line(&format!("{GUA} top --every 200ms {args}"));
+    Some(terminal)
+}
+
+/// On a machine with every kind of trouble, through the driver's library.
+#[test]
+fn keys_are_followed_and_the_screen_tells() {
+    let machine = Machine::bundled("lab.toml");
+    let Some(terminal) = on_a_terminal(&machine, 110, 30, "") else {
+        return skipped("keys_are_followed_and_the_screen_tells", "there is no tmux");
+    };
+    let screen = terminal.wait_for("cards", |screen| screen.contains("lost from the bus"));
+    for seen in ["6 cards:", "● active", "◐ idle-held", "○ free", "? unknown", "jupyter-lab"]
+    {
+        assert!(screen.contains(seen), "{seen} is missing:\n{screen}");
+    }
+    terminal.press(&["/", "b", "o", "b"]);
+    let found = terminal.wait_for("filter", |screen| screen.contains("filter: bob"));
+    assert!(found.contains("2 of 6") && !found.contains("alice"), "{found}");
+    terminal.press(&["Enter", "Enter"]);
+    terminal.wait_for("details", |screen| screen.contains("process 5678 on card 1"));
+    terminal.press(&["Escape"]);
+    terminal.wait_for("list", |screen| !screen.contains("process 5678 on card 1"));
+    terminal.press(&["?"]);
+    terminal.wait_for("help", |screen| screen.contains("gua top: keys"));
+    terminal.press(&["q"]);
+    terminal.wait_for("list again", |screen| !screen.contains("gua top: keys"));
+    terminal.press(&["p"]);
+    terminal.wait_for("pause", |screen| screen.contains("paused at"));
+    terminal.press(&["q"]);
+    terminal
+        .wait_for("the shell", |screen| screen.contains("shell$") && !screen.contains("active"));
+}
+
+#[test]
+fn any_size_is_drawn_and_the_next_too() {
+    let machine = Machine::bundled("eight-cards.toml");
+    let Some(terminal) = on_a_terminal(&machine, 120, 40, "") else {
+        return skipped("any_size_is_drawn_and_the_next_too", "there is no tmux");
+    };
+    terminal.wait_for("cards", |screen| screen.contains("8 cards:"));
+    for (columns, rows) in [(40, 12), (300, 60), (20, 3), (60, 8), (1, 1), (120, 40)] {
+        terminal.resize(columns, rows);
+        let rows = usize::from(rows);
+        // The last row is the keys', the first the header's, once it was drawn anew.
+        terminal.wait_for("a frame of this size", |screen| {
+            let lines: Vec<_> = screen.lines().collect();
+            rows < 3 || lines.len() == rows && lines[rows - 1].starts_with("? help")
+        });
+    }
+}
+
+#[test]
+fn plain_characters_and_no_colours_are_enough() {
+    let machine = Machine::bundled("lab.toml");
+    let Some(terminal) = on_a_terminal(&machine, 100, 30, "--ascii --no-color") else {
+        return skipped("plain_characters_and_no_colours_are_enough", "there is no tmux");
+    };
+    let screen = terminal.wait_for("cards", |screen| screen.contains("lost from the bus"));
+    let top = screen.lines().skip_while(|line| !line.starts_with("lab-a100"));
+    assert!(top.collect::<String>().is_ascii(), "{screen}");
+}
+
+/// Trap: one card that hangs must not keep a key waiting.
+#[test]
+fn a_driver_that_hangs_keeps_no_key_waiting() {
+    let scenario = "[[card]]\n[[card]]\n[[fault]]\ncall = \"nvmlDeviceGetMemoryInfo*\"\ncard = 1\n\
+                    hang = true\n";
+    let machine = Machine::new(scenario);
+    let Some(terminal) = on_a_terminal(&machine, 80, 24, "") else {
+        return skipped("a_driver_that_hangs_keeps_no_key_waiting", "there is no tmux");
+    };
+    terminal.wait_for("a screen", |screen| screen.contains("? help"));
+    terminal.press(&["?"]);
+    terminal.wait_for("help", |screen| screen.contains("gua top: keys"));
+    terminal.press(&["Escape"]);
+    terminal.wait_for("both cards", |screen| screen.contains("no answer in time"));
+    terminal.press(&["q"]);
+    terminal
+        .wait_for("the shell", |screen| screen.contains("shell$") && !screen.contains("no answer"));
+}
+
+/// Nobody else gets it: the process is held by a handle and compared first.
+#[test]
+fn a_signal_reaches_the_process_after_a_question() {
+    let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+    let scenario =
+        format!("[[card]]\n[[process]]\npid = {}\ncard = 0\nmemory = \"1GiB\"\n", child.id());
+    let machine = Machine::new(&scenario);
+    let Some(terminal) = on_a_terminal(&machine, 100, 24, "--host-root /") else {
+        child.kill().unwrap();
+        child.wait().unwrap();
+        return skipped("a_signal_reaches_the_process_after_a_question", "there is no tmux");
+    };
+    terminal.wait_for("the holder", |screen| screen.contains(" sleep "));
+    terminal.press(&["x"]);
+    terminal.wait_for("signals", |screen| screen.contains("which signal?"));
+    terminal.press(&["2"]);
+    terminal.wait_for("question", |screen| screen.contains("Send INT to process"));
+    assert!(child.try_wait().unwrap().is_none());
+    terminal.press(&["y"]);
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
+    terminal.wait_for("answer", |screen| screen.contains("INT was sent to"));
+}
+
+#[test]
+fn machines_that_do_not_exist_are_shown_without_a_driver() {
+    let machine = Machine::new("");
+    let lab = project().join("scenarios/lab.toml");
+    for (args, seen) in [
+        (format!("--scenario {}", lab.display()), "lost from the bus"),
+        ("--demo".to_owned(), "recorded since"),
+    ] {
+        let Some(terminal) = on_a_terminal(&machine, 110, 40, &args) else {
+            let name = "machines_that_do_not_exist_are_shown_without_a_driver";
+            return skipped(name, "there is no tmux");
+        };
+        terminal.wait_for(seen, |screen| screen.contains(seen));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told_in_the_shell() {
+    let machine = Machine::bundled("lab.toml");
+    let Some(terminal) = on_a_terminal(&machine, 110, 40, "--id 77; echo ended $?") else {
+        return skipped("what_is_wrong_is_told_in_the_shell", "there is no tmux");
+    };
+    let screen = terminal.wait_for("the end", |screen| screen.contains("ended 2"));
+    assert!(screen.contains("there is no card `77` here"), "{screen}");
+    terminal.type_line(&format!("{GUA} top --db /nowhere/gua.db; echo gave $?"));
+    let screen = terminal.wait_for("the end", |screen| screen.contains("gave 1"));
+    assert!(screen.contains("cannot use the database /nowhere/gua.db"), "{screen}");
+    terminal.type_line(&format!("{GUA} top --scenario /nowhere.toml; echo left $?"));
+    let screen = terminal.wait_for("the end", |screen| screen.contains("left 2"));
+    assert!(screen.contains("this scenario cannot be played"), "{screen}");
+}
