@@ -199,6 +199,7 @@ mod tests {
             kinds: Kinds::COMPUTE,
             memory: reading(*mib),
             sm: Reading::Known(Percent(0.0)),
+            engines: Reading::Unknown(Why::NotAsked),
         };
         Vitals {
             utilization: match percent {

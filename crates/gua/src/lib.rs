@@ -10,6 +10,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`destination`] | a file that is written at the end, checked at the beginning |
+//! | [`line_file`] | a file that lines are added to, and that makes room when it is full |
 //! | [`following`] | follows a command to its end, signals and all |
 //! | [`mod@gpu_tracker`] | the second program, gpu_tracker's command line |
 //! | [`sampler`] | reads all cards and holders once, or a scenario: a [`sampler::Tick`] |
@@ -35,6 +36,7 @@ pub mod failure;
 pub mod following;
 pub mod gpu_tracker;
 pub mod ledger;
+pub mod line_file;
 pub mod recorder;
 pub mod render;
 pub mod report;
@@ -50,7 +52,7 @@ use clap::Parser;
 /// Runs the program on the arguments of this process.
 #[must_use]
 pub fn run() -> ExitCode {
-    let typed = cli::Gua::parse();
+    let typed = cli::Gua::parse_from(cli::with_habits(std::env::args_os()));
     let code = commands::run(typed).unwrap_or_else(|failure| failure.report());
     if probe::nvml::is_left_in_the_loader() {
         // The ordinary way out would wait for the loader for ever.

@@ -225,6 +225,7 @@ fn every_command_explains_itself() {
         &["--help"][..],
         &["stat", "--help"],
         &["doctor", "--help"],
+        &["query", "--help"],
         &["report", "--help"],
         &["version", "--help"],
     ] {

@@ -26,6 +26,8 @@ mod gpu_tracker;
 mod law;
 /// A scenario that is looked at without a library, held against one that has one.
 mod pretend;
+/// `gua query`: fields of one's choice, shown and kept.
+mod query;
 /// The commands shown in the README.
 mod readme;
 /// `gua daemon`, `gua status`, `gua stop`: the recorder, whatever happens to it.

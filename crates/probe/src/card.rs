@@ -92,7 +92,36 @@ pub struct Vitals {
     pub encoder: Reading<Percent>,
     pub decoder: Reading<Percent>,
     pub fan: Reading<Percent>,
+    /// How much of the driver's last period memory was read or written.
+    pub memory_work: Reading<Percent>,
+    pub performance: Reading<PerformanceState>,
+    pub setup: Setup,
     pub holders: Holders,
+}
+
+/// From 0, the highest, to 15.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PerformanceState(pub u8);
+
+/// What an administrator has set. It may change at any time, so it is no fact.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Setup {
+    pub compute_mode: Reading<ComputeMode>,
+    pub persistence: Reading<bool>,
+    /// Whether the card is in MIG mode; so is the card of an instance.
+    pub mig: Reading<bool>,
+    /// The limit that was set. The enforced one may lie below it.
+    pub power_limit: Reading<Milliwatts>,
+}
+
+/// Who may compute on a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComputeMode {
+    Default,
+    /// One thread of one process; no longer supported.
+    ExclusiveThread,
+    ExclusiveProcess,
+    Prohibited,
 }
 
 impl Vitals {
@@ -110,7 +139,22 @@ impl Vitals {
             encoder: Reading::Unknown(why),
             decoder: Reading::Unknown(why),
             fan: Reading::Unknown(why),
+            memory_work: Reading::Unknown(why),
+            performance: Reading::Unknown(why),
+            setup: Setup::unknown(why),
             holders: Holders::unread(why),
+        }
+    }
+}
+
+impl Setup {
+    #[must_use]
+    pub const fn unknown(why: Why) -> Self {
+        Self {
+            compute_mode: Reading::Unknown(why),
+            persistence: Reading::Unknown(why),
+            mig: Reading::Unknown(why),
+            power_limit: Reading::Unknown(why),
         }
     }
 }

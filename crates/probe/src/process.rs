@@ -14,6 +14,17 @@ pub struct Holder {
     /// Its share of the card's SMs: the mean of what the driver has sampled since the last
     /// look. Many drivers tell only their newest period, a fraction of a second.
     pub sm: Reading<Percent>,
+    /// Its shares of the card's other engines, from the same samples.
+    pub engines: Reading<Engines>,
+}
+
+/// What a process takes of a card besides its SMs.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Engines {
+    /// Of the time in which memory was read or written.
+    pub memory: Percent,
+    pub encoder: Percent,
+    pub decoder: Percent,
 }
 
 /// How a process uses a card; it may do so in several ways.

@@ -1,5 +1,7 @@
 //! What one look costs: fixed facts are read once, and nothing is asked twice.
 
+use probe::nvml::{Options, Prober, Wants};
+
 use crate::machine::on;
 
 const FOUR: &str = r#"
@@ -50,4 +52,48 @@ fn fixed_facts_are_read_once_and_the_rest_once_a_look() {
         // One call for the size of the buffer, then one a look.
         assert_eq!(count("nvmlDeviceGetSamples"), 4 + 4 * looks, "{calls}");
     });
+}
+
+/// The calls that only who asks for them makes. The rates, which hold memory's work, are also
+/// what a look falls back to that finds no new samples.
+const ON_REQUEST: [&str; 5] = [
+    "nvmlDeviceGetPerformanceState",
+    "nvmlDeviceGetComputeMode",
+    "nvmlDeviceGetPersistenceMode",
+    "nvmlDeviceGetMigMode",
+    "nvmlDeviceGetPowerManagementLimit",
+];
+
+/// How often each of them was made in three looks at four cards.
+fn on_request(wants: Wants, check: impl FnOnce([u32; 5])) {
+    on(FOUR, |machine| {
+        let mut prober = Prober::open(Options { wants, ..machine.options() }).unwrap();
+        (0..3).for_each(|_| drop(prober.look()));
+        drop(prober);
+        check(ON_REQUEST.map(|name| machine.calls_of(name)));
+    });
+}
+
+/// A card is asked once whether it is divided, when it is attached.
+#[test]
+fn a_recorder_asks_for_nothing_that_it_does_not_keep() {
+    let wants = Wants { power: true, temperature: true, ..Wants::ESSENTIALS };
+    on_request(wants, |calls| assert_eq!(calls, [0, 0, 0, 4, 0]));
+}
+
+#[test]
+fn each_want_is_one_call_a_card_and_look() {
+    let none = Wants::ESSENTIALS;
+    let each = [
+        Wants { performance: true, ..none },
+        Wants { compute_mode: true, ..none },
+        Wants { persistence: true, ..none },
+        Wants { mig: true, ..none },
+        Wants { set_power_limit: true, ..none },
+    ];
+    for (place, wants) in each.into_iter().enumerate() {
+        let mut expected = [0, 0, 0, 4, 0];
+        expected[place] += 12;
+        on_request(wants, |calls| assert_eq!(calls, expected, "{wants:?}"));
+    }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use nvidia_ml::machine::Machine as Truth;
 use probe::card::Basis;
-use probe::nvml::{Look, Prober};
+use probe::nvml::{Look, Options, Prober, Wants};
 use probe::{CardLook, Reading, Why};
 use scenario::Moment;
 use scenario::state::Place;
@@ -140,7 +140,8 @@ fn what_a_drain_took_is_there_for_the_look_and_only_once() {
 fn a_drain_is_one_call_a_card() {
     on(&short_buffer(4), |machine| {
         let drains = 10;
-        let mut prober = machine.prober();
+        let options = Options { wants: Wants::ESSENTIALS, ..machine.options() };
+        let mut prober = Prober::open(options).unwrap();
         prober.look();
         for _ in 0..drains {
             prober.drain();

@@ -180,3 +180,17 @@ fn a_share_does_not_freeze_when_the_buffer_fails() {
         });
     });
 }
+
+#[test]
+fn shares_of_the_other_engines_come_with_the_samples() {
+    let scenario = "[[card]]\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GiB\"\nbegin = \"-1h\"\n\
+        sm = 70\nmemory_utilization = 30\nencoder = 12\ndecoder = 4\n";
+    on(scenario, |machine| {
+        let look = machine.prober().look();
+        let engines = look.cards[0].vitals.holders.seen[0].engines.known().unwrap();
+        assert_eq!(
+            [engines.memory, engines.encoder, engines.decoder].map(|p| p.0),
+            [30.0, 12.0, 4.0]
+        );
+    });
+}

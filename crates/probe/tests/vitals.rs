@@ -1,6 +1,6 @@
 //! Utilization, memory and the rest of one card.
 
-use probe::card::{Basis, MemorySource};
+use probe::card::{Basis, ComputeMode, MemorySource, PerformanceState, Setup};
 use probe::units::{Bytes, Celsius, Megahertz, Milliwatts};
 use probe::{CardLook, Reading, Why};
 
@@ -21,6 +21,7 @@ fn everything_that_a_card_tells() {
         memory = "80GiB"
         reserved = "600MiB"
         utilization = 50
+        memory_utilization = 44
         encoder = 11
         decoder = 22
         fan = 33
@@ -40,8 +41,17 @@ fn everything_that_a_card_tells() {
         assert_eq!(vitals.temperature, Reading::Known(Celsius(50)));
         assert_eq!(vitals.sm_clock, Reading::Known(Megahertz(800)));
         assert_eq!(vitals.memory_clock, Reading::Known(Megahertz(1593)));
-        let shares = [vitals.encoder, vitals.decoder, vitals.fan].map(|p| p.map(|p| p.0));
-        assert_eq!(shares, [11.0, 22.0, 33.0].map(Reading::Known));
+        let shares = [vitals.encoder, vitals.decoder, vitals.fan, vitals.memory_work];
+        let shares = shares.map(|share| share.map(|percent| percent.0));
+        assert_eq!(shares, [11.0, 22.0, 33.0, 44.0].map(Reading::Known));
+        assert_eq!(vitals.performance, Reading::Known(PerformanceState(0)));
+        let setup = Setup {
+            compute_mode: Reading::Known(ComputeMode::Default),
+            persistence: Reading::Known(true),
+            mig: Reading::Known(false),
+            power_limit: Reading::Known(Milliwatts(350_000)),
+        };
+        assert_eq!(vitals.setup, setup);
         assert!(vitals.energy.is_known_and(|energy| energy.0 > 0));
         // Trap: the index is not the device minor.
         assert_eq!((facts.index, facts.minor), (0, Reading::Known(3)));

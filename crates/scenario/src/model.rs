@@ -196,9 +196,26 @@ pub struct Process {
     /// The most it ever held, for the driver's accounting; its memory when `None`.
     pub peak: Option<u64>,
     pub sm: Load,
+    pub engines: Engines,
     pub begin: Moment,
     pub end: Option<Moment>,
     pub owner: Owner,
+}
+
+/// What a process takes of a card besides its SMs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Engines {
+    pub memory: Load,
+    pub encoder: Load,
+    pub decoder: Load,
+}
+
+impl Default for Engines {
+    /// Nothing.
+    fn default() -> Self {
+        let [memory, encoder, decoder] = [(); 3].map(|()| Load::constant(0.0));
+        Self { memory, encoder, decoder }
+    }
 }
 
 /// What the host's `/proc` says of a process.

@@ -1,14 +1,19 @@
 //! Looks at the tree at its beat until it is over.
 
 use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::handles::{Finished, Left, Stopper, wait_for};
-use crate::kernel;
+use crate::kernel::{self, Reaped};
 use crate::measure::Measurement;
 use crate::pace::{Cost, Due, Pace};
 use crate::usage::Usage;
+
+/// The exit code of a command that somebody else in this process has waited for.
+const STATUS_LOST: i32 = 255;
 
 /// A measurement and its beat.
 #[derive(Debug)]
@@ -19,23 +24,11 @@ pub(crate) struct Follower {
     pub(crate) stopper: Stopper,
 }
 
-/// Why it is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Over {
-    Stopped,
-    MainEnded,
-}
-
 impl Follower {
     pub(crate) fn until_stopped(mut self) -> Usage {
-        let over = self.follow();
+        self.follow();
         let end = Instant::now();
-        match over {
-            Over::Stopped => {
-                self.measurement.sample();
-            }
-            Over::MainEnded => self.measurement.main_left(end),
-        }
+        self.measurement.end(end);
         self.measurement.finish(end).0
     }
 
@@ -43,29 +36,24 @@ impl Follower {
         loop {
             self.follow();
             let end = Instant::now();
-            let mut how = None;
-            self.measurement.main_ended(end, || {
-                let (status, account) = kernel::reap(pid)?;
-                how = Some(status);
-                Some(account)
-            });
-            if let Some(status) = how {
-                let (usage, living) = self.measurement.finish(end);
-                let left = living.iter().filter_map(Left::hold).collect();
-                return Finished { status, usage, left };
-            }
+            let status = match self.measurement.main_ended(end, || kernel::reap(pid)) {
+                Reaped::NotYet => continue,
+                Reaped::Ended(status, _) => status,
+                Reaped::NotOurs => ExitStatus::from_raw(STATUS_LOST << 8),
+            };
+            let (usage, living) = self.measurement.finish(end);
+            let left = living.iter().filter_map(Left::hold).collect();
+            return Finished { status, usage, left };
         }
     }
 
-    /// Looks until there is a reason to end.
-    fn follow(&mut self) -> Over {
+    /// Looks until the main process has ended, or somebody wants an end.
+    fn follow(&mut self) {
         let mut before = kernel::own_cpu_time();
         loop {
             let (at, due) = self.pace.next();
-            match wait_for(&[&self.main, &self.stopper.0], at)[..] {
-                [true, _] => return Over::MainEnded,
-                [_, true] => return Over::Stopped,
-                _ => {}
+            if wait_for(&[&self.main, &self.stopper.0], at).contains(&true) {
+                return;
             }
             let begun = Instant::now();
             let looked = match due {

@@ -1,5 +1,6 @@
 //! The questions that only a bare system call answers; the only `unsafe` here.
 
+use std::io;
 use std::mem::MaybeUninit;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
@@ -41,10 +42,20 @@ fn read_clock(clock: libc::clockid_t) -> Option<Duration> {
     (answer == 0).then(|| Duration::new(seconds, nanoseconds))
 }
 
-/// Waits for a child that has ended. `None` when it has not, or is not our child.
+/// What waiting for a child comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaped {
+    Ended(ExitStatus, Account),
+    /// It is still at work.
+    NotYet,
+    /// It is none of ours, or somebody else has waited for it.
+    NotOurs,
+}
+
+/// Waits for a child if it has ended.
 #[must_use]
-pub fn reap(pid: u32) -> Option<(ExitStatus, Account)> {
-    let pid = libc::pid_t::try_from(pid).ok()?;
+pub fn reap(pid: u32) -> Reaped {
+    let Ok(pid) = libc::pid_t::try_from(pid) else { return Reaped::NotOurs };
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: both are valid places to write to, and zeroes are an rusage.
@@ -56,7 +67,11 @@ pub fn reap(pid: u32) -> Option<(ExitStatus, Account)> {
         cpu: duration(usage.ru_utime) + duration(usage.ru_stime),
         largest_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0).saturating_mul(1024),
     };
-    (reaped == pid).then(|| (ExitStatus::from_raw(status), account))
+    match reaped {
+        0 => Reaped::NotYet,
+        _ if reaped == pid => Reaped::Ended(ExitStatus::from_raw(status), account),
+        _ => Reaped::NotOurs,
+    }
 }
 
 fn duration(time: libc::timeval) -> Duration {
@@ -64,11 +79,67 @@ fn duration(time: libc::timeval) -> Duration {
     Duration::from_secs(seconds) + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))
 }
 
-/// Makes a command start from a copy of this process instead of borrowing its memory until then:
-/// otherwise the kernel charges the command with all that this process has.
-pub fn start_from_a_copy(command: &mut Command) {
-    // SAFETY: it does nothing, which is allowed between fork and exec.
-    unsafe { command.pre_exec(|| Ok(())) };
+/// Prepares a command, and this process for waiting for it.
+///
+/// - It starts from a copy of this process instead of borrowing its memory until then: otherwise
+///   the kernel charges the command with all that this process has.
+/// - Who was told to ignore the end of children cannot wait for them. This process stops to, and
+///   the command inherits what it would have.
+/// - This process may hold as many files as it is allowed, one for each process that it follows.
+///   The command keeps the limit that it would have.
+///
+/// # Errors
+/// When the system refuses one of these.
+pub fn prepare(command: &mut Command) -> io::Result<()> {
+    let ignores_children = stop_ignoring_children()?;
+    let files = raise_file_limit()?;
+    let restore = move || {
+        // SAFETY: both are allowed between fork and exec, and `files` is a valid limit.
+        let limited = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const files) };
+        if limited != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if ignores_children {
+            // SAFETY: as above.
+            unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+        }
+        Ok(())
+    };
+    // SAFETY: it makes two system calls and touches no memory but its own.
+    unsafe { command.pre_exec(restore) };
+    Ok(())
+}
+
+/// Whether the end of children was ignored until now.
+fn stop_ignoring_children() -> io::Result<bool> {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: nothing is set, `action` is a valid place to write to, and zeroes are a sigaction.
+    let (answer, action) = unsafe {
+        let asked = libc::sigaction(libc::SIGCHLD, std::ptr::null(), action.as_mut_ptr());
+        (asked, action.assume_init())
+    };
+    if answer != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let is_ignored = action.sa_sigaction == libc::SIG_IGN;
+    if is_ignored {
+        // SAFETY: the default is always a valid way to meet a signal.
+        unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+    }
+    Ok(is_ignored)
+}
+
+/// Raises the number of files that this process may hold; what it was before.
+fn raise_file_limit() -> io::Result<libc::rlimit> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid place to write to.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let raised = libc::rlimit { rlim_cur: limit.rlim_max, ..limit };
+    // SAFETY: `raised` is a valid limit. Where it is refused, fewer are followed, which is told.
+    let _ = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) };
+    Ok(limit)
 }
 
 /// The cores that are switched on, whoever may use them.
@@ -94,16 +165,16 @@ mod tests {
         });
         assert!(ended.into_iter().any(|is_zombie| is_zombie));
         assert!(cpu_time(pid).is_some_and(|time| time > Duration::ZERO));
-        let (status, account) = reap(pid).unwrap();
+        let Reaped::Ended(status, account) = reap(pid) else { panic!("it has ended") };
         assert_eq!(status.code(), Some(3));
         assert!(account.largest_bytes > 100_000);
-        assert_eq!((cpu_time(pid), reap(pid)), (None, None));
+        assert_eq!((cpu_time(pid), reap(pid)), (None, Reaped::NotOurs));
     }
 
     #[test]
     fn who_is_not_our_child_is_not_waited_for() {
-        assert_eq!(reap(1), None);
-        assert_eq!(reap(u32::MAX), None);
+        assert_eq!(reap(1), Reaped::NotOurs);
+        assert_eq!(reap(u32::MAX), Reaped::NotOurs);
         assert_eq!(cpu_time(u32::MAX), None);
     }
 }

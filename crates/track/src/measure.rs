@@ -9,7 +9,7 @@ use probe::{Reading, Why};
 use crate::cgroup::Cgroup;
 use crate::cpu::CpuAccount;
 use crate::gpu::Gpu;
-use crate::kernel::{self, Account};
+use crate::kernel::{self, Account, Reaped};
 use crate::loads::Loads;
 use crate::machine::MachineWatch;
 use crate::options::Options;
@@ -120,8 +120,10 @@ impl Measurement {
             is_cpu_exact: false,
         };
         if is_from_birth {
-            // Whatever it has used already, it has used since its birth.
+            // Whatever it has used already, it has used since its birth; and it had a thread,
+            // also if it is gone by now.
             measurement.cpu.observe(&[]);
+            measurement.peaks.threads = Parts { main: 1, descendants: 0, combined: 1 };
         }
         measurement.look(Whose::All);
         measurement.read_maps();
@@ -159,21 +161,35 @@ impl Measurement {
         looked
     }
 
-    /// The main process has ended, and somebody else waits for it.
-    pub fn main_left(&mut self, now: Instant) {
+    /// It is over, and the main process goes on or somebody else waits for it.
+    pub fn end(&mut self, now: Instant) {
         let (_, times) = self.look(Whose::All);
         self.loads.finish(now, times, self.usable_cores(times));
+        self.read_maps();
+        self.keep_peaks();
     }
 
-    /// The main process has ended, and is a child of ours that nobody else waits for.
-    pub fn main_ended(&mut self, now: Instant, reap: impl FnOnce() -> Option<Account>) {
+    /// The main process has ended, and is a child of ours.
+    pub fn main_ended(&mut self, now: Instant, reap: impl FnOnce() -> Reaped) -> Reaped {
         let main = self.tree.last_of_main();
-        let Some(account) = reap() else { return };
-        self.tree.drop_main();
-        self.tree.look(Whose::All);
-        self.reap_orphans();
-        self.keep_peaks();
-        self.tree.read_waited();
+        let reaped = reap();
+        match reaped {
+            Reaped::NotYet => {}
+            Reaped::NotOurs => self.end(now),
+            Reaped::Ended(_, account) => {
+                self.tree.drop_main();
+                self.tree.look(Whose::All);
+                self.tree.read_waited();
+                self.reap_orphans();
+                self.keep_peaks();
+                self.close(now, account, main);
+            }
+        }
+        reaped
+    }
+
+    /// The kernel's final account, which tells what no look has seen.
+    fn close(&mut self, now: Instant, account: Account, main: Option<(Duration, bool)>) {
         let (own, has_waited) = main.unwrap_or((account.cpu, false));
         let times = self.cpu.close(own, account.cpu, &self.tree.times());
         self.loads.finish(now, times, self.usable_cores(times));
@@ -190,7 +206,7 @@ impl Measurement {
         self.machine.finish(end);
         let wall = end.saturating_duration_since(self.begin);
         let time = self.loads.time();
-        let left_running = self.tree.living().count();
+        let left_running = self.tree.living_descendants().count();
         let usage = Usage {
             began: self.began,
             wall,
@@ -215,6 +231,7 @@ impl Measurement {
                 seen: self.tree.seen(),
                 left_running: u32::try_from(left_running).unwrap_or(u32::MAX),
                 hidden: self.tree.hidden(),
+                missed: self.tree.missed(),
             },
             sampling: Sampling {
                 asked: self.asked,

@@ -17,6 +17,8 @@ pub struct Options {
 impl Options {
     /// No sample is closer to the one before.
     pub const SHORTEST: Duration = Duration::from_millis(1);
+    /// No sample is further from it.
+    pub const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 }
 
 impl Default for Options {

@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
 use crate::proc::rollup::{self, Rollup};
@@ -24,6 +24,8 @@ pub enum Unread {
     Gone,
     /// It may not be read, or it makes no sense.
     Hidden,
+    /// This process holds as many files as it may.
+    NoRoom,
 }
 
 /// Files are read in one go into a place that is kept; a stat line and a status fit in easily.
@@ -41,9 +43,30 @@ impl Process {
     /// # Errors
     /// See [`Unread`], here and for the other files.
     pub fn status(&self, buffer: &mut Buffer) -> Result<Status, Unread> {
-        self.read("status", buffer)?;
+        let status = self.status_in("status", buffer)?;
+        if !status.has_ended || status.threads < 2 {
+            return Ok(status);
+        }
+        // Only its first thread has ended; what they share is told by the others.
+        let Some(thread) = self.other_thread() else { return Ok(status) };
+        self.status_in(&format!("task/{thread}/status"), buffer).or(Ok(status))
+    }
+
+    fn status_in(&self, name: &str, buffer: &mut Buffer) -> Result<Status, Unread> {
+        self.read(name, buffer)?;
         // A name may hold any bytes; it is not looked at.
         status::parse(&String::from_utf8_lossy(buffer)).ok_or(Unread::Hidden)
+    }
+
+    /// A thread that is not the first.
+    fn other_thread(&self) -> Option<u32> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = openat(&self.folder, "task", flags, Mode::empty()).ok()?;
+        let mut threads = Dir::read_from(folder).ok()?;
+        threads.find_map(|entry| {
+            let thread: u32 = entry.ok()?.file_name().to_str().ok()?.parse().ok()?;
+            (thread != self.pid).then_some(thread)
+        })
     }
 
     pub fn stat(&self, buffer: &mut Buffer) -> Result<Stat, Unread> {
@@ -54,6 +77,12 @@ impl Process {
     /// The dear one: the kernel walks through all pages of the process for it.
     pub fn rollup(&self, buffer: &mut Buffer) -> Result<Rollup, Unread> {
         self.read("smaps_rollup", buffer)?;
+        if let Some(rollup) = rollup::parse(&String::from_utf8_lossy(buffer)) {
+            return Ok(rollup);
+        }
+        // A first thread that has ended has no map any more.
+        let thread = self.other_thread().ok_or(Unread::Hidden)?;
+        self.read(&format!("task/{thread}/smaps_rollup"), buffer)?;
         rollup::parse(&String::from_utf8_lossy(buffer)).ok_or(Unread::Hidden)
     }
 
@@ -85,6 +114,13 @@ impl Process {
     }
 }
 
+/// The process that this is a thread of, unless it is its first.
+#[must_use]
+pub fn of_thread(pid: u32) -> Option<u32> {
+    let status = Process::open(pid).ok()?.status(&mut Buffer::new()).ok()?;
+    (status.process != pid).then_some(status.process)
+}
+
 /// The parent of a process, with one file opened and nothing held.
 #[must_use]
 pub fn parent(pid: u32) -> Option<u32> {
@@ -99,6 +135,7 @@ impl From<Errno> for Unread {
     fn from(errno: Errno) -> Self {
         match errno {
             Errno::NOENT | Errno::SRCH => Self::Gone,
+            Errno::MFILE | Errno::NFILE => Self::NoRoom,
             _ => Self::Hidden,
         }
     }

@@ -19,7 +19,7 @@ use crate::measure::{Begin, Measurement, Watch};
 use crate::members::Members;
 use crate::options::Options;
 use crate::pace::Pace;
-use crate::process::Unread;
+use crate::process::{self, Unread};
 use crate::sample::Sample;
 use crate::tree::Tree;
 
@@ -56,6 +56,8 @@ impl fmt::Debug for Tracker {
 pub enum StartError {
     #[error("there is no process {0}")]
     Gone(u32),
+    #[error("{pid} is a thread of process {process}")]
+    Thread { pid: u32, process: u32 },
     #[error("process {0} may not be read")]
     Hidden(u32),
     #[error("a process cannot be waited for: {0}")]
@@ -86,7 +88,7 @@ impl From<io::Error> for SpawnError {
 impl Tracker {
     #[must_use]
     pub fn new(options: Options) -> Self {
-        let every = options.every.max(Options::SHORTEST);
+        let every = options.every.clamp(Options::SHORTEST, Options::LONGEST);
         Self { options: Options { every, ..options }, watch: None }
     }
 
@@ -103,14 +105,17 @@ impl Tracker {
     /// When there is none, or it may not be read.
     pub fn start(self, pid: u32) -> Result<Tracking, StartError> {
         let at = Instant::now();
+        if let Some(process) = process::of_thread(pid) {
+            return Err(StartError::Thread { pid, process });
+        }
         let main = handle(pid).map_err(|errno| match errno {
-            Errno::SRCH | Errno::INVAL => StartError::Gone(pid),
+            Errno::SRCH | Errno::INVAL | Errno::NOENT => StartError::Gone(pid),
             errno => StartError::System(errno.into()),
         })?;
         let members = Members::default();
         let tree = Tree::attached(pid, members.clone()).map_err(|unread| match unread {
             Unread::Gone => StartError::Gone(pid),
-            Unread::Hidden => StartError::Hidden(pid),
+            Unread::Hidden | Unread::NoRoom => StartError::Hidden(pid),
         })?;
         let gpu = Gpu::begin(&self.options, members);
         let stopper = Stopper::new()?;
@@ -133,7 +138,7 @@ impl Tracker {
         let stopper = Stopper::new()?;
         let us = i32::try_from(std::process::id()).ok().and_then(Pid::from_raw);
         rustix::process::set_child_subreaper(us).map_err(io::Error::from)?;
-        kernel::start_from_a_copy(&mut command);
+        kernel::prepare(&mut command)?;
         let at = Instant::now();
         let child = command.spawn()?;
         let pid = child.id();

@@ -7,7 +7,7 @@ use rustix::thread::sched_getaffinity;
 
 use crate::births::{self, Births};
 use crate::cpu;
-use crate::kernel;
+use crate::kernel::{self, Reaped};
 use crate::members::{Members, Role};
 use crate::parts::Parts;
 use crate::proc::rollup::{ByKind, Rollup};
@@ -28,6 +28,11 @@ pub struct Tree {
     members: Members,
     seen: u32,
     hidden: u32,
+    /// How many can be followed at once; each takes a file.
+    room: usize,
+    /// Descendants that there is no room for, and how many there ever were.
+    waiting: Vec<u32>,
+    missed: u32,
     /// How much memory that may be shared came or went while the maps were read.
     blur: u64,
     /// The largest resident size that any member had at any time.
@@ -158,6 +163,9 @@ impl Tree {
             members,
             seen: 0,
             hidden: 0,
+            room: room(),
+            waiting: Vec::new(),
+            missed: 0,
             blur: 0,
             largest: 0,
             ticks_per_second: rustix::param::clock_ticks_per_second().max(1),
@@ -170,11 +178,14 @@ impl Tree {
         let born = self.births.since_last();
         self.take_in(born, Since::Birth);
         let mut seen = Seen { has_lost: false, is_idle: true };
-        let buffer = &mut self.buffer;
+        let (buffer, members) = (&mut self.buffer, &self.members);
         self.followed.retain_mut(|one| {
             let before = one.cpu;
             let is_gone = one.look(whose, buffer) == Err(Unread::Gone);
             seen.has_lost |= is_gone;
+            if is_gone {
+                members.remove(one.process.pid);
+            }
             seen.is_idle &= !is_gone && one.cpu == before;
             !is_gone
         });
@@ -192,10 +203,26 @@ impl Tree {
         Some((main.cpu, main.stat.waited.faults > 0))
     }
 
-    /// Reads what waited-for children have used, of all.
+    /// Reads what waited-for children have used, of all. A child that was waited for since its
+    /// own clock was read would count twice, so it is read again without those that are gone,
+    /// until nobody goes meanwhile.
     pub fn read_waited(&mut self) {
-        for one in &mut self.followed {
-            one.stat = one.process.stat(&mut self.buffer).unwrap_or(one.stat);
+        loop {
+            for one in &mut self.followed {
+                one.stat = one.process.stat(&mut self.buffer).unwrap_or(one.stat);
+            }
+            let before = self.followed.len();
+            let members = &self.members;
+            self.followed.retain(|one| {
+                let is_there = one.process.is_there();
+                if !is_there {
+                    members.remove(one.process.pid);
+                }
+                is_there
+            });
+            if self.followed.len() == before {
+                return;
+            }
         }
     }
 
@@ -294,11 +321,16 @@ impl Tree {
     pub fn reap_orphans(&mut self) -> Vec<kernel::Account> {
         let Some(us) = self.adopter else { return Vec::new() };
         let mut accounts = Vec::new();
+        let members = &self.members;
         self.followed.retain(|one| {
             let is_orphan = !one.is_main() && one.status.parent == us && one.status.has_ended;
-            let reaped = is_orphan.then(|| kernel::reap(one.process.pid)).flatten();
-            accounts.extend(reaped.map(|(_, account)| account));
-            reaped.is_none()
+            if !is_orphan {
+                return true;
+            }
+            let Reaped::Ended(_, account) = kernel::reap(one.process.pid) else { return true };
+            accounts.push(account);
+            members.remove(one.process.pid);
+            false
         });
         accounts
     }
@@ -312,6 +344,12 @@ impl Tree {
     #[must_use]
     pub const fn is_from_birth(&self) -> bool {
         self.adopter.is_some()
+    }
+
+    /// Those of the living that are not the main process.
+    pub fn living_descendants(&self) -> impl Iterator<Item = &Process> {
+        let living = self.followed.iter().filter(|one| !one.status.has_ended);
+        living.filter(|one| !one.is_main()).map(|one| &one.process)
     }
 
     /// The members that have not ended.
@@ -329,7 +367,7 @@ impl Tree {
     /// Whether it was ever a member.
     #[must_use]
     pub fn has_ever_had(&self, pid: u32) -> bool {
-        self.members.read(|members| members.contains_key(&pid))
+        self.members.ever(|members| members.contains_key(&pid))
     }
 
     /// The main process's `cgroup` file; empty when it cannot be read.
@@ -363,15 +401,23 @@ impl Tree {
         self.hidden
     }
 
+    /// How many there was no room for.
+    #[must_use]
+    pub const fn missed(&self) -> u32 {
+        self.missed
+    }
+
     /// Takes in those of the candidates that descend from a member, in whatever order they
     /// come. Most of a busy machine's newcomers do not, so that costs little.
     fn take_in(&mut self, candidates: Vec<u32>, since: Since) {
-        if candidates.is_empty() {
+        if candidates.is_empty() && self.waiting.is_empty() {
             return;
         }
         let us = std::process::id();
+        let waiting = std::mem::take(&mut self.waiting);
         let mut left: Vec<(u32, u32)> = candidates
             .into_iter()
+            .chain(waiting.iter().copied())
             .filter(|pid| *pid != us && !self.is_member(*pid))
             .filter_map(|pid| Some((pid, process::parent(pid)?)))
             .collect();
@@ -382,12 +428,21 @@ impl Tree {
                 return;
             }
             for (pid, _) in ours {
-                // Gone meanwhile is gone; its parent may be gone too, and it is ours all the same.
-                if let Ok((process, status)) = self.open(pid) {
-                    self.follow(process, Role::Descendant, status, since);
-                }
+                self.take_in_one(pid, waiting.contains(&pid), since);
             }
             left = others;
+        }
+    }
+
+    /// Gone meanwhile is gone; its parent may be gone too, and it is ours all the same. Those
+    /// that there is no room for wait until there is.
+    fn take_in_one(&mut self, pid: u32, has_waited: bool, since: Since) {
+        if self.followed.len() >= self.room {
+            self.missed += u32::from(!has_waited);
+            self.waiting.push(pid);
+        } else if let Ok((process, status)) = self.open(pid) {
+            self.missed -= u32::from(has_waited).min(self.missed);
+            self.follow(process, Role::Descendant, status, since);
         }
     }
 
@@ -426,6 +481,14 @@ impl Tree {
         }
         self.followed.push(one);
     }
+}
+
+/// How many processes can be followed, with some files left for everything else.
+fn room() -> usize {
+    const FOR_OTHERS: u64 = 64;
+    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let room = files.map_or(u64::MAX, |files| files.saturating_sub(FOR_OTHERS).max(1));
+    usize::try_from(room).unwrap_or(usize::MAX)
 }
 
 /// What a child of this process has before it becomes another program, which the kernel's account

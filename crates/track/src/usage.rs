@@ -148,8 +148,10 @@ pub struct Processes {
     pub seen: u32,
     /// How many of the descendants go on.
     pub left_running: u32,
-    /// How many could not be read because they belong to another user.
+    /// Of how many it is not known whose their pages are, since they belong to another user.
     pub hidden: u32,
+    /// How many could not be followed, for want of files that this process may hold.
+    pub missed: u32,
 }
 
 /// How it was measured.

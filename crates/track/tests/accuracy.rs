@@ -129,6 +129,22 @@ fn short_lived_children_are_all_accounted_for() {
 }
 
 #[test]
+fn a_child_that_ends_while_others_are_looked_at_does_not_count_twice() {
+    let (said, finished) = subject(EVERY, &["crowd", "60", "100", "20"]).says();
+    let truth: f64 = said.trim().parse().unwrap();
+    let usage = ended(finished);
+    let told = milliseconds(usage.cpu.time.descendants);
+    assert_near("descendants", told, truth / 1e3, 0.5, 5.0);
+}
+
+#[test]
+fn a_process_goes_on_without_its_first_thread() {
+    let usage = held(&["leaderless", "100"], 100.0);
+    assert_memory("total", usage.ram.peak.main.total, 100.0);
+    assert!(usage.cpu.threads.main >= 2);
+}
+
+#[test]
 fn children_that_the_kernel_forgets_count_as_last_seen() {
     let usage = run(&["forgotten", "3", "300"]);
     let found = milliseconds(usage.cpu.time.descendants);

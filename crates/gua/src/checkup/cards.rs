@@ -234,6 +234,7 @@ mod tests {
             decoder: Reading::Known(Percent(0.0)),
             fan: Reading::Known(Percent(30.0)),
             holders: Holders { seen: Vec::new(), unread: None },
+            ..Vitals::unknown(Why::NotAsked)
         };
         CardLook { facts: Arc::new(facts), vitals }
     }
@@ -311,7 +312,13 @@ mod tests {
 
     #[test]
     fn processes_show_what_is_told_of_them() {
-        let holder = |memory, sm| Holder { pid: 1, kinds: Kinds::COMPUTE, memory, sm };
+        let holder = |memory, sm| Holder {
+            pid: 1,
+            kinds: Kinds::COMPUTE,
+            memory,
+            sm,
+            engines: Reading::Unknown(Why::NotAsked),
+        };
         let known = Reading::Known(Bytes(1));
         let unsupported = Reading::Unknown(Why::NotSupported);
         let with = |seen| report(&changed(|v| v.holders = Holders { seen, unread: None }));

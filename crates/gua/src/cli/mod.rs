@@ -6,8 +6,10 @@ mod demo;
 mod doctor;
 mod duration;
 mod moment;
+mod query;
 mod recorder;
 mod report;
+mod size;
 mod stat;
 mod track;
 mod window;
@@ -18,6 +20,7 @@ pub use db_import::DbImport;
 pub use demo::Demo;
 pub use doctor::Doctor;
 pub use moment::Moment;
+pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};
 pub use report::{Format, Report};
 pub use stat::{PowerColumn, Stat};
@@ -94,6 +97,8 @@ pub enum Command {
     Status(Status),
     /// End the recorder in the background
     Stop(Stop),
+    /// Print the fields that you choose, once or at a beat, and keep them in a file
+    Query(Query),
     /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
     /// held idle, stood free, and by whom
     Report(Report),

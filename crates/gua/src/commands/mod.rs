@@ -1,10 +1,12 @@
 //! One file a command: wiring only.
 
+mod chosen;
 mod daemon;
 mod db;
 mod demo;
 mod doctor;
 mod history;
+mod query;
 mod report;
 mod stat;
 mod status;
@@ -30,6 +32,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Daemon(typed) => daemon::run(&Machine::try_from(machine)?, &typed),
         Command::Status(typed) => status::run(&typed),
         Command::Stop(typed) => stop::run(&typed),
+        Command::Query(typed) => query::run(&Machine::try_from(machine)?, &typed),
         Command::Report(typed) => report::run(&typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &typed),
         Command::Track(typed) => track::run(&Machine::try_from(machine)?, &typed),

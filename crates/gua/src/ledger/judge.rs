@@ -156,6 +156,7 @@ mod tests {
                 kinds: Kinds::COMPUTE,
                 memory: memory.map_or(Reading::Unknown(Why::NotTold), Reading::Known),
                 sm: Reading::Known(Percent(0.0)),
+                engines: Reading::Unknown(Why::NotAsked),
             },
             process: Presence::Here(Arc::new(ProcessFacts {
                 pid,

@@ -29,6 +29,7 @@ pub use clocks::boot_id;
 pub use log::{Log, open as open_log};
 pub use observer::Observer;
 pub use recording::{Place, Recording};
+pub use schedule::{Schedule, Task};
 pub use signals::Signals;
 pub use source::{Seen, Source};
 

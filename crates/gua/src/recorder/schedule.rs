@@ -11,14 +11,14 @@ const MOST_DRAINS: u32 = 1000;
 
 /// What is to be done next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Task {
+pub enum Task {
     Tick,
     Drain,
 }
 
 /// A beat that does not drift, and does not catch up on what it missed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Schedule {
+pub struct Schedule {
     interval: Duration,
     /// When the next tick is due.
     tick: Instant,
@@ -28,11 +28,13 @@ pub(super) struct Schedule {
 
 impl Schedule {
     /// The first tick is due at once.
+    #[must_use]
     pub const fn new(interval: Duration, now: Instant) -> Self {
         Self { interval, tick: now, drain: None }
     }
 
     /// What is next, and when.
+    #[must_use]
     pub fn next(&self) -> (Task, Instant) {
         match self.drain {
             Some((_, at)) if at < self.tick => (Task::Drain, at),
@@ -41,6 +43,7 @@ impl Schedule {
     }
 
     /// When the next tick is due, or was.
+    #[must_use]
     pub const fn tick_due(&self) -> Instant {
         self.tick
     }

@@ -9,6 +9,7 @@ pub mod json;
 mod markdown;
 pub mod paint;
 pub mod picture;
+pub mod query;
 pub mod stat;
 pub mod status;
 pub mod table;

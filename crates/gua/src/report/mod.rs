@@ -4,6 +4,7 @@ pub mod checkup;
 pub mod database;
 pub mod imported;
 pub mod now;
+pub mod query;
 pub mod status;
 pub mod tracked;
 pub mod unknowns;

@@ -292,7 +292,7 @@ fn sensors(vitals: &Vitals, limit: Reading<Milliwatts>, unknown: &mut Unknowns) 
     }
 }
 
-fn holder(tick: &HolderTick, now: Timestamp) -> Holder {
+pub(super) fn holder(tick: &HolderTick, now: Timestamp) -> Holder {
     let mut unknown = Unknowns::default();
     let owner = match &tick.process {
         process::Presence::Here(facts) => owner(facts, now, &mut unknown),
@@ -401,7 +401,8 @@ mod tests {
         let memory = Reading::Known(Bytes(1));
         let sm = Reading::Known(probe::units::Percent(0.0));
         let kinds = process::Kinds::COMPUTE;
-        let holder = process::Holder { pid: 7, kinds, memory, sm };
+        let engines = Reading::Unknown(Why::NotAsked);
+        let holder = process::Holder { pid: 7, kinds, memory, sm, engines };
         let tick = HolderTick { holder, process, command };
         serde_json::to_value(super::holder(&tick, Timestamp::UNIX_EPOCH)).unwrap()
     }

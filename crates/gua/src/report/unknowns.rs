@@ -14,6 +14,10 @@ pub enum Reason {
     Foreign,
     /// Nothing on the host gives it a name.
     NoName,
+    /// What it is judged by could not be read.
+    NotJudged(Why),
+    /// There is nobody whose it could be.
+    NoHolder,
     /// The figure is that of a moment and covers no time.
     Instant,
     /// There is no driver that could tell.
@@ -31,9 +35,10 @@ impl Reason {
     #[must_use]
     pub const fn slug(self) -> &'static str {
         match self {
-            Self::Unread(why) => why.slug(),
+            Self::Unread(why) | Self::NotJudged(why) => why.slug(),
             Self::Foreign => "foreign",
             Self::NoName => "no_name",
+            Self::NoHolder => "no_holder",
             Self::Instant => "instant",
             Self::NoDriver => "no_driver",
             Self::NotInTime => "not_in_time",
@@ -61,6 +66,12 @@ impl Unknowns {
             Reason::Unread(why) => Some(*why),
             _ => None,
         }
+    }
+
+    /// Why a field is null.
+    #[must_use]
+    pub fn reason(&self, field: &str) -> Option<Reason> {
+        self.0.get(field).copied()
     }
 
     /// Takes the value out of a reading, and keeps the reason where there is none.

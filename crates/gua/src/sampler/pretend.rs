@@ -228,6 +228,7 @@ fn holder(
                 .memory
                 .map_or(Reading::Unknown(Why::NotTold), |bytes| Reading::Known(Bytes(bytes))),
             sm: Reading::Known(Percent(process.sm.at(at))),
+            engines: Reading::Unknown(Why::NotAsked),
         },
         process: known.cloned().unwrap_or(Presence::Gone),
         command: Reading::Unknown(Why::NotAsked),

@@ -58,7 +58,8 @@ mod tests {
 
     fn holder(pid: u32, mib: u64) -> Holder {
         let memory = Reading::Known(Bytes::from_mib(mib));
-        Holder { pid, kinds: Kinds::COMPUTE, memory, sm: Reading::Unknown(Why::NotAsked) }
+        let (sm, engines) = (Reading::Unknown(Why::NotAsked), Reading::Unknown(Why::NotAsked));
+        Holder { pid, kinds: Kinds::COMPUTE, memory, sm, engines }
     }
 
     fn named(holders: &[Holder]) -> Option<Arc<[HolderTick]>> {

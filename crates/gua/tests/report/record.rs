@@ -164,6 +164,7 @@ fn holder(pid: u32, user: Option<&str>, uid: Option<u32>, mib: u64) -> HolderTic
             kinds: Kinds::COMPUTE,
             memory: Reading::Known(Bytes::from_mib(mib)),
             sm: Reading::Known(Percent(0.0)),
+            engines: Reading::Unknown(Why::NotAsked),
         },
         process: uid.map_or(Presence::Gone, here),
         command: Reading::Unknown(Why::NotAsked),

@@ -4,6 +4,8 @@
 mod cards;
 /// Where the summary and the time line go.
 mod files;
+/// What the shell has set up before.
+mod inherited;
 /// What is refused before anything starts.
 mod refused;
 /// Signals, and processes that were running already.

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_uint, c_ulonglong};
 
-use scenario::{Moment, Process, Scenario};
+use scenario::{Load, Moment, Process, Scenario};
 
 use crate::abi::structs::{
     ProcessUtilizationInfo, ProcessUtilizationSample, ProcessesUtilizationInfo,
@@ -89,8 +89,8 @@ fn of_processes(device: &Device<'_>, last_seen: u64) -> Vec<ProcessUtilizationSa
     }
     scenario
         .processes_at(device.place, call.at)
-        .map(|process| sample(process.pid, time_stamp, whole(sm(scenario, process, newest))))
-        .filter(|sample| sample.sm_util > 0)
+        .map(|process| of_process(scenario, process, newest, time_stamp))
+        .filter(has_worked)
         .collect()
 }
 
@@ -105,17 +105,37 @@ fn stray(device: &Device<'_>, last_seen: u64) -> impl Iterator<Item = ProcessUti
     })
 }
 
+/// What a process did in the period that ends at `newest`.
+fn of_process(
+    scenario: &Scenario,
+    process: &Process,
+    newest: Moment,
+    time_stamp: u64,
+) -> ProcessUtilizationSample {
+    let share = |load: &Load| whole(share(scenario, process, load, newest));
+    ProcessUtilizationSample {
+        mem_util: share(&process.engines.memory),
+        enc_util: share(&process.engines.encoder),
+        dec_util: share(&process.engines.decoder),
+        ..sample(process.pid, time_stamp, share(&process.sm))
+    }
+}
+
+const fn has_worked(sample: &ProcessUtilizationSample) -> bool {
+    sample.sm_util > 0 || sample.mem_util > 0 || sample.enc_util > 0 || sample.dec_util > 0
+}
+
 /// A process's share of the period that ends at `newest`, while it ran.
-fn sm(scenario: &Scenario, process: &Process, newest: Moment) -> f64 {
+fn share(scenario: &Scenario, process: &Process, load: &Load, newest: Moment) -> f64 {
     let period = scenario.samples.period;
     let from = newest - period;
     if process.begin <= from {
-        return process.sm.sampled(from, newest, scenario.seed, u64::from(process.pid));
+        return load.sampled(from, newest, scenario.seed, u64::from(process.pid));
     }
     if process.begin >= newest {
         return 0.0;
     }
-    process.sm.integral(process.begin, newest) / period.as_secs_f64()
+    load.integral(process.begin, newest) / period.as_secs_f64()
 }
 
 fn sample(pid: u32, time_stamp: u64, sm_util: u32) -> ProcessUtilizationSample {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use nvml_wrapper::enum_wrappers::device::{self, Clock, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 
@@ -16,7 +16,7 @@ use super::raw::Gpu;
 use super::unit::Wants;
 use super::utilization::SampleReader;
 use crate::account::CardAccounts;
-use crate::card::{CardFacts, CardLook, Utilization, Vitals};
+use crate::card::{CardFacts, CardLook, ComputeMode, PerformanceState, Setup, Utilization, Vitals};
 use crate::proc::meminfo;
 use crate::reading::{Reading, Why};
 use crate::units::{Celsius, Megahertz, Millijoules, Milliwatts, Percent};
@@ -53,6 +53,12 @@ enum Quantity {
     Encoder,
     Decoder,
     Fan,
+    MemoryWork,
+    Performance,
+    ComputeMode,
+    Persistence,
+    Mig,
+    SetPowerLimit,
 }
 
 impl Attached {
@@ -179,6 +185,11 @@ impl Attached {
             fan: ask
                 .when(wants.fan, Quantity::Fan, |d| d.fan_speed(0))
                 .map(|percent| Percent(f64::from(percent))),
+            memory_work: ask
+                .when(wants.memory_work, Quantity::MemoryWork, Device::utilization_rates)
+                .map(|rates| Percent(f64::from(rates.memory.min(100)))),
+            performance: ask.performance(wants),
+            setup: ask.setup(wants, self.facts.instance.is_some()),
         }
     }
 }
@@ -208,5 +219,56 @@ impl<'nvml> Ask<'_, 'nvml> {
             self.lacks.0 |= bit;
         }
         reading
+    }
+
+    fn performance(&mut self, wants: Wants) -> Reading<PerformanceState> {
+        let call = Device::performance_state;
+        match self.when(wants.performance, Quantity::Performance, call) {
+            Reading::Known(state) => match u8::try_from(state.as_c()) {
+                Ok(state) if state <= 15 => Reading::Known(PerformanceState(state)),
+                // The driver's own word for unknown is 32.
+                _ => Reading::Unknown(Why::NotTold),
+            },
+            Reading::Unknown(why) => Reading::Unknown(why),
+        }
+    }
+
+    fn setup(&mut self, wants: Wants, is_instance: bool) -> Setup {
+        let mig = match is_instance {
+            // Its card could not have been divided otherwise.
+            true => Reading::Known(true),
+            false => {
+                self.when(wants.mig, Quantity::Mig, Device::mig_mode).map(|mode| mode.current == 1)
+            }
+        };
+        Setup {
+            mig,
+            compute_mode: self
+                .when(wants.compute_mode, Quantity::ComputeMode, Device::compute_mode)
+                .map(ComputeMode::from),
+            persistence: self.when(
+                wants.persistence,
+                Quantity::Persistence,
+                Device::is_in_persistent_mode,
+            ),
+            power_limit: self
+                .when(
+                    wants.set_power_limit,
+                    Quantity::SetPowerLimit,
+                    Device::power_management_limit,
+                )
+                .map(Milliwatts),
+        }
+    }
+}
+
+impl From<device::ComputeMode> for ComputeMode {
+    fn from(mode: device::ComputeMode) -> Self {
+        match mode {
+            device::ComputeMode::Default => Self::Default,
+            device::ComputeMode::ExclusiveThread => Self::ExclusiveThread,
+            device::ComputeMode::ExclusiveProcess => Self::ExclusiveProcess,
+            device::ComputeMode::Prohibited => Self::Prohibited,
+        }
     }
 }

@@ -7,7 +7,7 @@ use nvml_wrapper::error::NvmlError;
 
 use super::gathered::FIRST_LOOK;
 use super::raw::{self, Gpu, List, Listed, ProcessSample, Version};
-use crate::process::{Holder, Holders, Kinds};
+use crate::process::{Engines, Holder, Holders, Kinds};
 use crate::reading::{Reading, Why};
 use crate::units::{Bytes, Percent};
 
@@ -33,8 +33,11 @@ pub(super) struct HolderReader {
 struct LastShares {
     /// The card's newest sample at that time.
     card_sample: u64,
-    shares: Vec<(u32, Reading<Percent>)>,
+    shares: Vec<(u32, Share)>,
 }
+
+/// A process's share of a card's SMs and of its other engines.
+type Share = (Reading<Percent>, Reading<Engines>);
 
 impl HolderReader {
     pub const fn new(is_instance: bool) -> Self {
@@ -55,7 +58,8 @@ impl HolderReader {
         let mut holders = self.list(nvml, gpu);
         if !self.repeat_work(card_sample, &mut holders.seen) {
             self.add_work(nvml, gpu, card_sample, &mut holders.seen);
-            let shares = holders.seen.iter().map(|holder| (holder.pid, holder.sm)).collect();
+            let share = |holder: &Holder| (holder.pid, (holder.sm, holder.engines));
+            let shares = holders.seen.iter().map(share).collect();
             self.last = card_sample.map(|card_sample| LastShares { card_sample, shares });
         }
         holders
@@ -64,7 +68,7 @@ impl HolderReader {
     /// The holders, when nobody wants to know their shares of the work.
     pub fn without_shares(&mut self, nvml: &Nvml, gpu: Gpu) -> Holders {
         let mut holders = self.list(nvml, gpu);
-        holders.seen.iter_mut().for_each(|holder| holder.sm = Reading::Unknown(Why::NotAsked));
+        holders.seen.iter_mut().for_each(|holder| set_share(holder, unknown(Why::NotAsked)));
         holders
     }
 
@@ -86,7 +90,7 @@ impl HolderReader {
         }
         for holder in seen {
             let share = last.shares.iter().find(|(pid, _)| *pid == holder.pid);
-            holder.sm = share.map_or(Reading::Unknown(Why::FirstLook), |(_, share)| *share);
+            set_share(holder, share.map_or(unknown(Why::FirstLook), |(_, share)| *share));
         }
         true
     }
@@ -103,19 +107,41 @@ impl HolderReader {
             Err(error) => {
                 let why = Why::from(error);
                 self.without_samples = why == Why::NotSupported;
-                seen.iter_mut().for_each(|holder| holder.sm = Reading::Unknown(why));
+                seen.iter_mut().for_each(|holder| set_share(holder, unknown(why)));
                 return;
             }
         };
         for holder in seen {
             let own =
                 samples.iter().filter(|sample| sample.pid == holder.pid && window.has(sample));
-            holder.sm = Reading::Known(Percent(mean(own.map(|sample| sample.sm))));
+            set_share(holder, share_of(&own));
         }
         let valid = samples.iter().filter(|sample| window.has(sample));
         let newest = valid.map(|sample| sample.micros).max();
         self.newest_sample = newest.or(card_sample).or(self.newest_sample);
     }
+}
+
+const fn unknown(why: Why) -> Share {
+    (Reading::Unknown(why), Reading::Unknown(why))
+}
+
+const fn set_share(holder: &mut Holder, share: Share) {
+    (holder.sm, holder.engines) = share;
+}
+
+/// The mean of a process's own samples.
+fn share_of<'a>(own: &(impl Iterator<Item = &'a ProcessSample> + Clone)) -> Share {
+    let mean = |of: fn(&ProcessSample) -> u32| {
+        // A single figure may be garbage too.
+        Percent(mean(own.clone().map(of).filter(|percent| *percent <= 100)))
+    };
+    let engines = Engines {
+        memory: mean(|sample| sample.memory),
+        encoder: mean(|sample| sample.encoder),
+        decoder: mean(|sample| sample.decoder),
+    };
+    (Reading::Known(mean(|sample| sample.sm)), Reading::Known(engines))
 }
 
 /// The time that process samples may be of, in the driver's clock. Outside of it they are
@@ -205,8 +231,8 @@ fn merge(lists: [(Kinds, Result<Vec<Listed>, Why>); 3]) -> Holders {
     let mut seen: Vec<Holder> = Vec::new();
     let mut unread = None;
     for (kinds, list) in lists {
-        let sm = Reading::Unknown(Why::NotSupported);
-        let holder = |Listed { pid, memory }| Holder { pid, kinds, memory, sm };
+        let (sm, engines) = unknown(Why::NotSupported);
+        let holder = |Listed { pid, memory }| Holder { pid, kinds, memory, sm, engines };
         match list {
             Ok(listed) => seen.extend(listed.into_iter().map(holder)),
             Err(why) => unread = unread.or(Some(why)),
@@ -270,7 +296,14 @@ mod tests {
     #[test]
     fn only_samples_of_the_time_since_the_last_look_count() {
         let second = 1_000_000;
-        let sample = |at: u64, sm| ProcessSample { pid: 1, micros: at * second, sm };
+        let sample = |at: u64, sm| ProcessSample {
+            pid: 1,
+            micros: at * second,
+            sm,
+            memory: 0,
+            encoder: 0,
+            decoder: 0,
+        };
         let with_buffer = Window::new(Some(90 * second), Some(100 * second), 5);
         let counts = |window: Window| [80, 90, 95, 109, 200].map(|at| window.has(&sample(at, 50)));
         assert_eq!(counts(with_buffer), [false, false, true, true, false]);
@@ -284,18 +317,20 @@ mod tests {
     #[test]
     fn a_sample_that_was_counted_already_does_not_make_its_process_idle() {
         let busy = Reading::Known(Percent(70.0));
+        let encodes = Engines { encoder: Percent(5.0), ..Engines::default() };
+        let share = (busy, Reading::Known(encodes));
         let reader = HolderReader {
             newest_sample: Some(110),
-            last: Some(LastShares { card_sample: 100, shares: vec![(1, busy)] }),
+            last: Some(LastShares { card_sample: 100, shares: vec![(1, share)] }),
             ..HolderReader::new(false)
         };
         let memory = Reading::Known(Bytes(1));
-        let mut seen =
-            [Holder { pid: 1, kinds: Kinds::COMPUTE, memory, sm: Reading::Unknown(Why::NotAsked) }];
+        let (sm, engines) = unknown(Why::NotAsked);
+        let mut seen = [Holder { pid: 1, kinds: Kinds::COMPUTE, memory, sm, engines }];
         for (card_sample, is_repeated) in [(100, true), (110, true), (111, false)] {
             assert_eq!(reader.repeat_work(Some(card_sample), &mut seen), is_repeated);
         }
-        assert_eq!(seen[0].sm, busy);
+        assert_eq!((seen[0].sm, seen[0].engines), share);
         assert!(!reader.repeat_work(None, &mut seen));
     }
 

@@ -132,6 +132,9 @@ pub(super) struct ProcessSample {
     pub pid: u32,
     pub micros: u64,
     pub sm: u32,
+    pub memory: u32,
+    pub encoder: u32,
+    pub decoder: u32,
 }
 
 /// The process samples that are newer than `since`, as the driver gives them.
@@ -150,6 +153,9 @@ pub(super) fn process_samples(
         pid: raw.pid,
         micros: raw.timeStamp,
         sm: raw.smUtil,
+        memory: raw.memUtil,
+        encoder: raw.encUtil,
+        decoder: raw.decUtil,
     };
     Ok(buffer.iter().map(sample).collect())
 }

@@ -28,6 +28,14 @@ pub struct Wants {
     pub fan: bool,
     /// Each holder's own share of the work.
     pub shares: bool,
+    /// How much of the time memory was read or written.
+    pub memory_work: bool,
+    pub performance: bool,
+    pub compute_mode: bool,
+    pub persistence: bool,
+    pub mig: bool,
+    /// The limit that was set, which another may lie below.
+    pub set_power_limit: bool,
 }
 
 impl Wants {
@@ -39,6 +47,12 @@ impl Wants {
         codecs: true,
         fan: true,
         shares: true,
+        memory_work: true,
+        performance: true,
+        compute_mode: true,
+        persistence: true,
+        mig: true,
+        set_power_limit: true,
     };
 
     /// Only utilization, memory and holders.
@@ -50,6 +64,12 @@ impl Wants {
         codecs: false,
         fan: false,
         shares: false,
+        memory_work: false,
+        performance: false,
+        compute_mode: false,
+        persistence: false,
+        mig: false,
+        set_power_limit: false,
     };
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range as Bytes;
 use toml::Spanned;
 
 use crate::load::Load;
-use crate::model::{Card, Kind, Owner, Process};
+use crate::model::{Card, Engines, Kind, Owner, Process};
 use crate::moment::Moment;
 use crate::parse::{Wrong, card, wrong};
 use crate::typed;
@@ -75,10 +75,20 @@ fn process(
         kinds: typed.kind.as_ref().map_or_else(|| vec![Kind::Compute], |kinds| kinds.0.clone()),
         memory: typed.memory.0,
         sm: typed.sm.clone().unwrap_or(Load::constant(0.0)),
+        engines: engines(typed),
         begin,
         end: typed.end.map(|end| end.0),
         owner: owner.clone(),
     })
+}
+
+fn engines(typed: &typed::Process) -> Engines {
+    let load = |typed: &Option<Load>| typed.clone().unwrap_or(Load::constant(0.0));
+    Engines {
+        memory: load(&typed.memory_utilization),
+        encoder: load(&typed.encoder),
+        decoder: load(&typed.decoder),
+    }
 }
 
 /// The most it ever held is not less than what it holds.

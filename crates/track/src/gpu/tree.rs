@@ -90,7 +90,8 @@ mod tests {
     const UNTOLD: Reading<Bytes> = Reading::Unknown(Why::NotTold);
 
     fn holder(pid: u32, memory: Reading<Bytes>, sm: Reading<f64>) -> Holder {
-        Holder { pid, kinds: Kinds::COMPUTE, memory, sm: sm.map(Percent) }
+        let engines = Reading::Unknown(Why::NotAsked);
+        Holder { pid, kinds: Kinds::COMPUTE, memory, sm: sm.map(Percent), engines }
     }
 
     fn joined(seen: Vec<Holder>, unread: Option<Why>) -> OnCard {

@@ -210,7 +210,7 @@ impl Watcher {
                 return;
             }
         }
-        let trees: Vec<OnCard> = self.members.read(|roles| {
+        let trees: Vec<OnCard> = self.members.living(|roles| {
             look.cards.iter().map(|card| on_card(&card.vitals.holders, roles)).collect()
         });
         let sample = state.tally.see(&look.cards, &trees, Instant::now());
@@ -218,9 +218,9 @@ impl Watcher {
     }
 
     fn account(&self, prober: &mut Prober) {
-        let pids: Vec<u32> = self.members.read(|roles| roles.keys().copied().collect());
+        let pids: Vec<u32> = self.members.ever(|roles| roles.keys().copied().collect());
         let accounts = prober.accounts(&pids);
         let mut state = self.shared.lock();
-        self.members.read(|roles| state.tally.account(&accounts, roles, self.began));
+        self.members.ever(|roles| state.tally.account(&accounts, roles, self.began));
     }
 }

@@ -80,6 +80,13 @@ impl Subject {
         }
     }
 
+    /// What it writes, until it ends.
+    pub fn says(mut self) -> (String, Finished) {
+        let mut said = String::new();
+        self.stdout.read_to_string(&mut said).unwrap();
+        (said, self.end())
+    }
+
     /// Lets it go, and waits for its end.
     pub fn end(self) -> Finished {
         drop(self.stdin);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -175,6 +176,44 @@ static void do_threads(long count, long milliseconds) {
     for (long i = 0; i < count; i++) pthread_join(threads[i], NULL);
 }
 
+/* crowd ROUNDS IDLE MS: one child after the other works, beside others that sleep. Tells what the
+ * kernel charges for all of them, in microseconds. */
+static void do_crowd(long rounds, long idle, long milliseconds) {
+    pid_t sleeping[1000];
+    for (long i = 0; i < idle; i++) {
+        if ((sleeping[i] = fork_or_fail()) == 0) {
+            pause();
+            _exit(0);
+        }
+    }
+    for (long i = 0; i < rounds; i++) {
+        pid_t pid = fork_or_fail();
+        if (pid == 0) {
+            burn_on(CLOCK_PROCESS_CPUTIME_ID, milliseconds);
+            _exit(0);
+        }
+        waitpid(pid, NULL, 0);
+    }
+    for (long i = 0; i < idle; i++) kill(sleeping[i], SIGKILL);
+    while (wait(NULL) > 0) {}
+    struct rusage used;
+    getrusage(RUSAGE_CHILDREN, &used);
+    printf("%lld\n", used.ru_utime.tv_sec * 1000000LL + used.ru_utime.tv_usec +
+                         used.ru_stime.tv_sec * 1000000LL + used.ru_stime.tv_usec);
+}
+
+static void *hold_thread(void *megabytes) {
+    do_alloc((long)megabytes);
+    exit(0);
+}
+
+/* leaderless MB: its first thread ends, another one holds it. */
+static void do_leaderless(long megabytes) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, hold_thread, (void *)megabytes)) fail("thread");
+    pthread_exit(NULL);
+}
+
 static long number(char **arguments, int place) {
     return arguments[place] == NULL ? 0 : atol(arguments[place]);
 }
@@ -193,6 +232,8 @@ int main(int count, char **arguments) {
     else if (!strcmp(what, "forgotten")) do_forgotten(first, second);
     else if (!strcmp(what, "orphan")) do_orphan(first, second);
     else if (!strcmp(what, "threads")) do_threads(first, second);
+    else if (!strcmp(what, "crowd")) do_crowd(first, second, count > 4 ? number(arguments, 4) : 20);
+    else if (!strcmp(what, "leaderless")) do_leaderless(first);
     else if (!strcmp(what, "burn")) burn_on(CLOCK_PROCESS_CPUTIME_ID, first);
     else if (!strcmp(what, "exit")) return (int)first;
     else if (!strcmp(what, "kill")) raise((int)first);

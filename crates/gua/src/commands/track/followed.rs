@@ -131,6 +131,9 @@ fn not_followed(error: &StartError) -> Failure {
         StartError::Gone(_) => {
             Failure::Usage { what, next: "`ps -e` lists those that there are.".to_owned() }
         }
+        StartError::Thread { process, .. } => {
+            Failure::Usage { what, next: format!("`gua track --pid {process}` follows it whole.") }
+        }
         StartError::Hidden(_) => {
             Failure::Failed { what, next: "Its owner can follow it, and so can root.".to_owned() }
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use probe::units::UnixMillis;
 use scenario::load::Shape;
-use scenario::model::Owner;
+use scenario::model::{Engines, Owner};
 use scenario::{Kind, Load, Moment, Process};
 
 pub(super) const MINUTE: i64 = 60;
@@ -96,6 +96,7 @@ impl Session {
             memory: Some(self.memory_mib << 20),
             peak: None,
             sm: Load { shape: self.work.shape(day), noise: 0.0 },
+            engines: Engines::default(),
             begin: moment(self.begin),
             end: Some(moment(self.end)),
             owner: Owner {

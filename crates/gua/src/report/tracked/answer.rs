@@ -114,6 +114,7 @@ pub struct Processes {
     pub killed: u32,
     /// Those of other users, which could not be read.
     pub hidden: u32,
+    pub missed: u32,
 }
 
 /// How it was measured.

@@ -89,7 +89,7 @@ pub fn training() -> Measured {
             threads: Parts { main: 24, descendants: 4, combined: 28 },
         },
         gpu: Ok(gpu),
-        processes: Processes { seen: 5, left_running: 0, hidden: 0 },
+        processes: Processes { seen: 5, left_running: 0, hidden: 0, missed: 0 },
         sampling: Sampling {
             asked: Duration::from_secs(1),
             samples: 5_382,
@@ -213,7 +213,7 @@ pub fn told_apart() -> Measured {
 pub fn left_running() -> Measured {
     let mut measured = without_gpu();
     measured.ending = Ending::Exited { code: 3 };
-    measured.usage.processes = Processes { seen: 12, left_running: 2, hidden: 1 };
+    measured.usage.processes = Processes { seen: 12, left_running: 2, hidden: 1, missed: 0 };
     measured.killed = 1;
     measured
 }
@@ -248,7 +248,8 @@ pub fn extreme() -> Measured {
     usage.machine.limits = Limits { ram: Some(Bytes(0)), cores: Some(f64::NAN) };
     usage.sampling.samples = u64::MAX;
     usage.sampling.period = Some(Duration::MAX);
-    usage.processes = Processes { seen: u32::MAX, left_running: u32::MAX, hidden: u32::MAX };
+    usage.processes =
+        Processes { seen: u32::MAX, left_running: u32::MAX, hidden: u32::MAX, missed: u32::MAX };
     if let Ok(gpu) = &mut usage.gpu {
         gpu.cards[0].memory = Reading::Known(Bytes(u64::MAX));
         gpu.cards[0].name = Reading::Known("<b>\x1b[2J| 学習機".repeat(9));

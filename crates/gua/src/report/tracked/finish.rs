@@ -62,6 +62,7 @@ pub fn tracked(measured: &Measured) -> Tracked {
             left_running: usage.processes.left_running,
             killed: *killed,
             hidden: usage.processes.hidden,
+            missed: usage.processes.missed,
         },
         sampling: sampling(usage),
         suggestion,

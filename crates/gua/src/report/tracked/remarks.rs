@@ -50,6 +50,7 @@ pub enum Rule {
     GpuUnknown,
     GpuPartlyRead,
     ProcessesHidden,
+    ProcessesMissed,
     ProcessesLeft,
     ProcessesKilled,
 }
@@ -66,6 +67,7 @@ pub(super) fn remarks(tracked: &Tracked, usage: &Usage) -> Vec<Remark> {
         tracked.gpu.as_ref().and_then(|gpu| cards(gpu, tracked)),
         tracked.gpu.as_ref().and_then(shared),
         hidden(tracked),
+        missed(tracked),
         left_running(tracked),
         killed(tracked),
     ];
@@ -244,6 +246,19 @@ fn hidden(tracked: &Tracked) -> Told {
          shared is a guess."
     );
     Some((Rule::ProcessesHidden, sentence))
+}
+
+fn missed(tracked: &Tracked) -> Told {
+    let who = match tracked.processes.missed {
+        0 => return None,
+        1 => "One process that it started".to_owned(),
+        several => format!("{several} processes that it started"),
+    };
+    let sentence = format!(
+        "{who} could not be followed, as gua may hold too few files (`ulimit -n`): the peaks of \
+         RAM are without that."
+    );
+    Some((Rule::ProcessesMissed, sentence))
 }
 
 fn killed(tracked: &Tracked) -> Told {

@@ -82,6 +82,7 @@ fn card(index: u32, held: &[(u32, u64)]) -> CardLook {
         kinds: Kinds::COMPUTE,
         memory: Reading::Known(Bytes(*bytes)),
         sm: Reading::Known(Percent(10.0)),
+        engines: Reading::Unknown(Why::NotAsked),
     };
     let used = held.iter().map(|(_, bytes)| bytes).sum();
     let memory = MemoryUse {

@@ -114,12 +114,13 @@ fn is_unread(card: &CardFacts) -> bool {
     card.uuid.why().is_some()
 }
 
-/// By index, by index and slot as it is shown, or by UUID, its own or its GPU's.
+/// By index, by index and slot as it is shown, by UUID, its own or its GPU's, or by bus id.
 fn is_called(card: &CardFacts, typed: &str) -> bool {
     let is = |uuid: &Reading<String>| uuid.as_ref().is_known_and(|uuid| uuid == typed);
     let instance = card.instance.as_ref();
     typed == card.index.to_string()
         || is(&card.uuid)
+        || card.bus_id.as_ref().is_known_and(|bus_id| bus_id.eq_ignore_ascii_case(typed))
         || instance.is_some_and(|instance| {
             is(&instance.parent_uuid) || typed == format!("{}:{}", card.index, instance.slot)
         })
