@@ -102,6 +102,8 @@ pub struct GpuUsage {
     pub energy: Reading<Millijoules>,
     /// How often the cards were looked at.
     pub looks: u64,
+    /// In how many of these looks a card that was there did not tell who held it.
+    pub unread_looks: u64,
 }
 
 /// One card meanwhile.

@@ -1,6 +1,6 @@
 //! The cards that were named, held against the driver before anything starts.
 
-use track::gpu::Available;
+use track::gpu::available::{Available, FOR_A_COUNT, FOR_NAMED, available};
 use track::gpu_tracker::tracking_file::CountedCards;
 use track::{Cards, Options};
 
@@ -9,13 +9,13 @@ use super::refusal::Refusal;
 /// Checks that the chosen cards exist, and counts. Without a driver there is no card, which
 /// is fine as long as none was named.
 pub(super) fn count(options: &Options) -> Result<CountedCards, Refusal> {
-    let available = track::gpu::available(options);
-    let cards = available.as_deref().unwrap_or_default();
+    let within = if matches!(options.cards, Cards::Only(_)) { FOR_NAMED } else { FOR_A_COUNT };
+    let told = available(options, within);
     if let Cards::Only(uuids) = &options.cards {
-        let why = available.as_ref().err().map(ToString::to_string);
-        check(uuids, cards, why)?;
+        let why = told.as_ref().err().map(ToString::to_string);
+        check(uuids, told.as_deref().unwrap_or_default(), why)?;
     }
-    Ok(CountedCards::new(cards, &options.cards))
+    Ok(CountedCards::new(told.as_deref(), &options.cards))
 }
 
 fn check(uuids: &[String], cards: &[Available], why: Option<String>) -> Result<(), Refusal> {

@@ -39,7 +39,7 @@ fn each_format_holds_every_sample() {
         assert_eq!(child.wait().unwrap().code(), Some(0));
         let tracked = tracking_file::read(&path).unwrap();
         assert_eq!(tracked.facts.expected_cores, 1);
-        assert_eq!((tracked.facts.cards, tracked.facts.gpu_ram_capacity), (0, Some(0.0)));
+        assert_eq!((tracked.facts.cards, tracked.facts.gpu_ram_capacity), (Some(0), Some(0.0)));
         for pair in tracked.timepoints.windows(2) {
             assert!(pair[0].at < pair[1].at);
             assert_eq!(pair[0].values[4..10], [Some(0.0); 6], "no card holds nothing");

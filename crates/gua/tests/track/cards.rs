@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -99,4 +100,18 @@ fn no_driver_is_one_remark() {
     assert_eq!(run.code, Some(0));
     let remark = "Nothing is known of the GPUs: /nowhere/libnvidia-ml.so.1 was not found.";
     assert_eq!(run.stderr.matches(remark).count(), 1, "{}", run.stderr);
+}
+
+/// Regression: a driver that hangs held the command up for half a minute.
+#[test]
+fn a_command_does_not_wait_long_for_a_driver_that_hangs() {
+    let machine = Machine::new("[[card]]\n[[fault]]\ncall = \"nvmlInit*\"\nhang = true\n");
+    let table = machine.dir().join("t.csv");
+    let begun = Instant::now();
+    let run = machine.gua(&["track", "--timeline", table.to_str().unwrap(), "--", "true"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    let first_row = fs::read_to_string(&table).unwrap().lines().nth(1).unwrap().to_owned();
+    let cells: Vec<&str> = first_row.split(',').collect();
+    assert_eq!((cells[4], &cells[7..]), ("", &["", ""][..]), "{first_row}");
 }

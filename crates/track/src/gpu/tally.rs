@@ -35,6 +35,8 @@ pub(super) struct Tally {
     busiest: Option<f64>,
     tree: Course,
     looks: u64,
+    /// Those in which a card did not tell who held it.
+    unread_looks: u64,
     last: Option<Instant>,
 }
 
@@ -67,12 +69,19 @@ impl Tally {
             busiest: None,
             tree: Course::default(),
             looks: 0,
+            unread_looks: 0,
             last: None,
         }
     }
 
     pub const fn looks(&self) -> u64 {
         self.looks
+    }
+
+    /// Notes a look that told nothing, or never came back.
+    pub const fn miss(&mut self) {
+        self.looks += 1;
+        self.unread_looks += 1;
     }
 
     /// Adds a look; what it saw is also a sample.
@@ -86,7 +95,11 @@ impl Tally {
         if trees.iter().any(|tree| !tree.members.is_empty()) {
             self.pids = Pids::Ours;
         }
+        // Of a card that is lost there is nothing to be held.
+        let is_unread =
+            |one: &Seen<'_>| one.look.vitals.holders.unread.is_some_and(|why| why != Why::Lost);
         self.looks += 1;
+        self.unread_looks += u64::from(seen.iter().any(is_unread));
         self.last = Some(at);
         GpuSample {
             memory: self.see_memory(&seen),
@@ -218,6 +231,7 @@ impl Tally {
             tree_utilization: self.unless_foreign(self.tree.tell()),
             energy: self.energy(),
             looks: self.looks,
+            unread_looks: self.unread_looks,
         }
     }
 

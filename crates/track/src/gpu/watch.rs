@@ -99,12 +99,15 @@ impl Gpu {
     pub(crate) fn finish(self) -> Result<GpuUsage, NoGpu> {
         let Self { shared, open } = self;
         drop(open);
-        let state = shared.wait_for_the_end();
+        let mut state = shared.wait_for_the_end();
         match &state.stage {
-            Stage::Failed(error) => Err(NoGpu::NoDriver(error.to_string())),
-            _ if state.tally.looks() == 0 => Err(NoGpu::NotInTime),
-            _ => Ok(state.tally.usage()),
+            Stage::Failed(error) => return Err(NoGpu::NoDriver(error.to_string())),
+            _ if state.tally.looks() == 0 => return Err(NoGpu::NotInTime),
+            // The last look has not come back.
+            Stage::Looking => state.tally.miss(),
+            Stage::Opening | Stage::Over => {}
         }
+        Ok(state.tally.usage())
     }
 }
 
@@ -207,6 +210,9 @@ impl Watcher {
         if let Err(error) = &look.driver {
             state.newest = Reading::Unknown(error.why());
             if look.cards.is_empty() {
+                if state.tally.looks() > 0 {
+                    state.tally.miss();
+                }
                 return;
             }
         }

@@ -51,6 +51,12 @@ impl From<Option<f64>> for Tree {
     }
 }
 
+impl From<Option<u32>> for Tree {
+    fn from(count: Option<u32>) -> Self {
+        count.map_or(Self::Missing, Self::from)
+    }
+}
+
 impl Serialize for Tree {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

@@ -1,6 +1,7 @@
 //! Which cards are meant, held against the driver before the command starts.
 
 use probe::nvml::OpenError;
+use track::gpu::available::{FOR_A_COUNT, FOR_NAMED};
 use track::gpu::{Available, ChoiceError, available, choose};
 use track::gpu_tracker::tracking_file::CountedCards;
 use track::{Cards, Options};
@@ -16,24 +17,23 @@ pub(super) struct Found {
 }
 
 /// Asks the driver only for what must be known before: named cards, and the first row of a
-/// table. A command need not wait for it otherwise.
+/// table. A command need not wait for it otherwise, and not for long there.
 pub(super) fn find(machine: &Machine, meant: &Track) -> Result<Found, Failure> {
     let kind = meant.timeline.as_ref().map(|timeline| timeline.kind);
     let mut options =
         Options { every: meant.every, cards: Cards::All, library: machine.nvml.clone() };
-    let is_asked = match meant.gpus {
-        Gpus::None => false,
-        Gpus::All => kind == Some(TimelineKind::Table),
-        Gpus::Named(_) => true,
+    let within = match meant.gpus {
+        Gpus::Named(_) => Some(FOR_NAMED),
+        Gpus::All if kind == Some(TimelineKind::Table) => Some(FOR_A_COUNT),
+        Gpus::All | Gpus::None => None,
     };
-    let cards = if is_asked { available(&options) } else { Ok(Vec::new()) };
+    let cards = within.map_or_else(|| Ok(Vec::new()), |within| available(&options, within));
     options.cards = match &meant.gpus {
         Gpus::All => Cards::All,
         Gpus::None => Cards::None,
         Gpus::Named(typed) => chosen(typed, cards.as_deref())?,
     };
-    let cards = cards.unwrap_or_default();
-    Ok(Found { counted: CountedCards::new(&cards, &options.cards), options })
+    Ok(Found { counted: CountedCards::new(cards.as_deref(), &options.cards), options })
 }
 
 fn chosen(typed: &str, cards: Result<&[Available], &OpenError>) -> Result<Cards, Failure> {

@@ -59,6 +59,7 @@ pub fn training() -> Measured {
         tree_utilization: Reading::Known(load(4.0, 0.3)),
         energy: Reading::Known(Millijoules(41_000_000)),
         looks: 5_382,
+        unread_looks: 0,
     };
     let usage = Usage {
         began: began(),

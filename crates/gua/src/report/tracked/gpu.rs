@@ -7,6 +7,9 @@ use track::usage::{self, CardUsage, GpuUsage};
 use super::answer::{Load, Parts};
 use crate::report::unknowns::Unknowns;
 
+/// More than one in so many looks that could not be read are too many.
+const TOO_MANY_UNREAD: u64 = 10;
+
 /// The GPUs meanwhile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Gpu {
@@ -23,6 +26,8 @@ pub struct Gpu {
     /// Of the chosen cards, everybody's work.
     pub energy_joules: Option<f64>,
     pub looks: u64,
+    /// Looks in which a card did not tell who held it.
+    pub unread_looks: u64,
     pub unknown: Unknowns,
 }
 
@@ -76,6 +81,7 @@ impl Gpu {
                 .map(Load::from),
             energy_joules: unknown.take("energy_joules", usage.energy).map(joules),
             looks: usage.looks,
+            unread_looks: usage.unread_looks,
             unknown,
         }
     }
@@ -85,10 +91,17 @@ impl Gpu {
         self.cards.iter().filter(|card| card.memory_peak_bytes.is_some_and(|bytes| bytes > 0))
     }
 
+    /// Whether too much of the time is missing to say what was not held then.
+    #[must_use]
+    pub const fn is_only_a_part(&self) -> bool {
+        self.unread_looks.saturating_mul(TOO_MANY_UNREAD) > self.looks
+    }
+
     /// Whether it is known of each card whether the command held it.
     #[must_use]
     pub fn is_told(&self) -> bool {
-        self.memory_peak_bytes.combined.is_some()
+        !self.is_only_a_part()
+            && self.memory_peak_bytes.combined.is_some()
             && self.cards.iter().all(|card| card.memory_peak_bytes.is_some())
     }
 

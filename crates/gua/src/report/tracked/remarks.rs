@@ -48,6 +48,7 @@ pub enum Rule {
     CardNotHeld,
     CardShared,
     GpuUnknown,
+    GpuPartlyRead,
     ProcessesHidden,
     ProcessesMissed,
     ProcessesLeft,
@@ -62,6 +63,7 @@ pub(super) fn remarks(tracked: &Tracked, usage: &Usage) -> Vec<Remark> {
         cpu(tracked),
         bursts(tracked),
         gpu_unknown(tracked, usage),
+        tracked.gpu.as_ref().and_then(partly_read),
         tracked.gpu.as_ref().and_then(|gpu| cards(gpu, tracked)),
         tracked.gpu.as_ref().and_then(shared),
         hidden(tracked),
@@ -175,6 +177,16 @@ fn gpu_unknown(tracked: &Tracked, usage: &Usage) -> Told {
     }
 }
 
+/// Where nothing at all is known, that was said.
+fn partly_read(gpu: &Gpu) -> Told {
+    gpu.memory_peak_bytes.combined.filter(|_| gpu.unread_looks > 0)?;
+    let sentence = format!(
+        "Who held the cards could not be read in {} of {} looks: it may have held more.",
+        gpu.unread_looks, gpu.looks
+    );
+    Some((Rule::GpuPartlyRead, sentence))
+}
+
 fn cards(gpu: &Gpu, tracked: &Tracked) -> Told {
     if is_too_short(tracked) || !gpu.is_told() || gpu.cards.is_empty() {
         return None;
@@ -286,6 +298,24 @@ mod tests {
         let told = tracked(&measured).remarks.into_iter();
         let rules = [Rule::ProcessesHidden, Rule::ProcessesLeft, Rule::ProcessesKilled];
         told.filter(|told| rules.contains(&told.rule)).map(|told| told.sentence).collect()
+    }
+
+    /// Regression: no GPU was suggested by what a part of the run had shown.
+    #[test]
+    fn looks_that_could_not_be_read_are_no_looks() {
+        let with = |unread_looks| {
+            let mut measured = examples::training();
+            let gpu = measured.usage.gpu.as_mut().unwrap();
+            gpu.unread_looks = unread_looks;
+            let tracked = tracked(&measured);
+            let rules = tracked.remarks.iter().map(|remark| remark.rule);
+            let is_said = rules.into_iter().any(|rule| rule == Rule::GpuPartlyRead);
+            (is_said, tracked.suggestion.gpus, tracked.suggestion.gpu_memory_bytes.is_some())
+        };
+        assert_eq!(with(0), (false, Some(1), true));
+        assert_eq!(with(538), (true, Some(1), true));
+        assert_eq!(with(539), (true, None, false));
+        assert_eq!(with(u64::MAX), (true, None, false));
     }
 
     #[test]

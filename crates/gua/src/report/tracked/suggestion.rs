@@ -175,7 +175,8 @@ fn cards(gpu: Result<&Gpu, Reason>, unknown: &mut Unknowns) -> (Option<u32>, Opt
     if !gpu.is_told() {
         let why = gpu.unknown.why("memory_peak_bytes.combined");
         let why = why.or_else(|| gpu.cards.iter().find_map(|c| c.unknown.why("memory_peak_bytes")));
-        let reason = why.map_or(Reason::NotInTime, Reason::from);
+        // What is known of each card is then known of a part of the time.
+        let reason = why.map_or(Reason::OnlyAPart, Reason::from);
         unknown.note("gpus", reason);
         unknown.note("gpu_memory_bytes", reason);
         return (None, None);

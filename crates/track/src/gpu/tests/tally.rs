@@ -151,6 +151,20 @@ fn a_card_that_is_lost_meanwhile_leaves_the_peaks_of_all() {
 }
 
 #[test]
+fn looks_in_which_a_card_did_not_tell_are_counted() {
+    let mut run = Run::new(Cards::All);
+    let mut hung = card(1, &[]);
+    hung.vitals.holders = Holders::unread(Why::TimedOut);
+    run.look(&[card(0, &[]), card(1, &[])]);
+    run.look(&[card(0, &[]), hung.clone()]);
+    run.look(&[card(0, &[]), hung]);
+    run.look(&[card(0, &[]), lost(1)]);
+    let usage = run.tally.usage();
+    assert_eq!((usage.looks, usage.unread_looks), (4, 2));
+    assert_eq!(usage.memory.combined, Reading::Known(Bytes(0)));
+}
+
+#[test]
 fn a_card_that_was_lost_from_the_beginning_is_in_no_sum() {
     let mut run = Run::new(Cards::All);
     let sample = run.look(&[lost(0), card(1, &[(CHILD, 20)])]);

@@ -64,6 +64,14 @@ impl Row<'_> {
         self.text(at).parse().map_err(|_| self.wrong(at, "a whole number"))
     }
 
+    /// `None` where the cell is empty.
+    pub(in crate::gpu_tracker) fn count_if_any<T: std::str::FromStr>(
+        &self,
+        at: usize,
+    ) -> Result<Option<T>, FileError> {
+        if self.text(at).is_empty() { Ok(None) } else { self.count(at).map(Some) }
+    }
+
     pub(in crate::gpu_tracker) fn wrong(&self, at: usize, expected: &'static str) -> FileError {
         FileError::Cell {
             path: self.path.to_owned(),

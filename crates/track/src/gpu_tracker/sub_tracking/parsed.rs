@@ -34,8 +34,8 @@ struct WrittenFacts {
     gpu_ram_system_capacity: Option<f64>,
     system_core_count: u32,
     n_expected_cores: u32,
-    system_gpu_count: u32,
-    n_expected_gpus: u32,
+    system_gpu_count: Option<u32>,
+    n_expected_gpus: Option<u32>,
 }
 
 #[derive(Deserialize)]

@@ -84,16 +84,22 @@ fn gpu_values(gpu: &Reading<GpuSample>, facts: &Static) -> [Value; 6] {
     match gpu {
         Reading::Known(gpu) => {
             let [main, descendants, combined] = in_order(gpu.memory).map(|part| bytes(part, unit));
-            let [sum, share] = loads(gpu.utilization, f64::from(facts.expected_cards));
+            let [sum, share] = card_loads(gpu.utilization, facts.expected_cards);
             [main, descendants, combined, bytes(gpu.system_memory, unit), sum, share]
         }
-        Reading::Unknown(_) if facts.cards == 0 => [Value::Number(0.0); 6],
+        Reading::Unknown(_) if facts.cards == Some(0) => [Value::Number(0.0); 6],
         Reading::Unknown(_) => [Value::Missing; 6],
     }
 }
 
 fn bytes(reading: Reading<Bytes>, unit: RamUnit) -> Value {
     reading.known().map_or(Value::Missing, |bytes| Value::Number(unit.of(bytes)))
+}
+
+/// The share is not known where the number of cards is not.
+fn card_loads(load: Reading<Percent>, cards: Option<u32>) -> [Value; 2] {
+    let [sum, share] = loads(load, f64::from(cards.unwrap_or_default()));
+    [sum, cards.map_or(Value::Missing, |_| share)]
 }
 
 /// A sum and its share of so many cores or cards.

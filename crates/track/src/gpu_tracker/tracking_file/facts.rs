@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use probe::nvml::OpenError;
 use probe::units::Bytes;
 use probe::{Reading, Why};
 
@@ -18,29 +19,42 @@ pub struct Facts {
     pub gpu_ram_capacity: Reading<Bytes>,
     pub cores: u32,
     pub expected_cores: u32,
-    pub cards: u32,
-    pub expected_cards: u32,
+    pub cards: Reading<u32>,
+    pub expected_cards: Reading<u32>,
 }
 
 /// The machine's cards, as far as they matter here.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CountedCards {
-    pub all: u32,
-    pub chosen: u32,
+    pub all: Reading<u32>,
+    pub chosen: Reading<u32>,
     /// Of all of them.
     pub memory: Reading<Bytes>,
 }
 
 impl CountedCards {
+    const UNKNOWN: Self = Self {
+        all: Reading::Unknown(Why::TimedOut),
+        chosen: Reading::Unknown(Why::TimedOut),
+        memory: Reading::Unknown(Why::TimedOut),
+    };
+
+    /// Those that the driver has told of. Without a driver there are none; with one that does
+    /// not answer, nobody knows.
     #[must_use]
-    pub fn new(cards: &[Available], chosen: &Cards) -> Self {
-        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    pub fn new(told: Result<&[Available], &OpenError>, chosen: &Cards) -> Self {
+        let cards = match told {
+            Ok(cards) => cards,
+            Err(OpenError::TimedOut { .. }) => return Self::UNKNOWN,
+            Err(_) => &[],
+        };
+        let count = |count: usize| Reading::Known(u32::try_from(count).unwrap_or(u32::MAX));
         let all = count(cards.len());
         Self {
             all,
             chosen: match chosen {
                 Cards::All => all,
-                Cards::None => 0,
+                Cards::None => count(0),
                 Cards::Only(uuids) => count(uuids.len()),
             },
             memory: cards.iter().map(|card| card.memory).fold(Reading::Known(Bytes(0)), sum),
@@ -84,8 +98,9 @@ pub struct Static {
     pub gpu_ram_capacity: Option<f64>,
     pub cores: u32,
     pub expected_cores: u32,
-    pub cards: u32,
-    pub expected_cards: u32,
+    /// `None` where it is not known, here and below.
+    pub cards: Option<u32>,
+    pub expected_cards: Option<u32>,
 }
 
 /// The columns of the first row.
@@ -108,11 +123,11 @@ impl Static {
             units,
             ram_capacity: facts.ram_capacity.known().map(|bytes| units.ram.of(bytes)),
             // No card has no memory: that is known to be 0.
-            gpu_ram_capacity: gpu_ram.or((facts.cards == 0).then_some(0.0)),
+            gpu_ram_capacity: gpu_ram.or((facts.cards == Reading::Known(0)).then_some(0.0)),
             cores: facts.cores,
             expected_cores: facts.expected_cores,
-            cards: facts.cards,
-            expected_cards: facts.expected_cards,
+            cards: facts.cards.known(),
+            expected_cards: facts.expected_cards.known(),
         }
     }
 

@@ -36,8 +36,8 @@ mod tests {
         gpu_ram_capacity: Reading::Known(Bytes(80_000_000_000)),
         cores: 8,
         expected_cores: 2,
-        cards: 2,
-        expected_cards: 1,
+        cards: Reading::Known(2),
+        expected_cards: Reading::Known(1),
     };
 
     fn parts<T>(main: T, descendants: T, combined: T) -> Parts<T> {
@@ -110,11 +110,31 @@ mod tests {
     #[test]
     fn on_a_machine_without_cards_they_hold_nothing() {
         let unknown = Reading::Unknown(Why::NotAsked);
-        let none = Facts { gpu_ram_capacity: unknown, cards: 0, expected_cards: 0, ..FACTS };
+        let no = Reading::Known(0);
+        let none = Facts { gpu_ram_capacity: unknown, cards: no, expected_cards: no, ..FACTS };
         let (_folder, path) = written("a.csv", &none);
         let tracked = read(&path).unwrap();
         assert_eq!(tracked.facts.gpu_ram_capacity, Some(0.0));
         assert_eq!(tracked.timepoints[0].values[4..10], [Some(0.0); 6]);
+    }
+
+    #[test]
+    fn cards_that_nobody_could_count_are_not_none() {
+        let late = Reading::Unknown(Why::TimedOut);
+        let unknown = Facts {
+            gpu_ram_capacity: Reading::Unknown(Why::TimedOut),
+            cards: late,
+            expected_cards: late,
+            ..FACTS
+        };
+        for name in ["a.csv", "a.sqlite"] {
+            let (_folder, path) = written(name, &unknown);
+            let Tracked { facts, timepoints } = read(&path).unwrap();
+            let counts = (facts.gpu_ram_capacity, facts.cards, facts.expected_cards);
+            assert_eq!(counts, (None, None, None));
+            assert_eq!(timepoints[0].values[4..10], [None; 6]);
+            assert_eq!(timepoints[1].values[8..10], [Some(30.0), None], "a share of what?");
+        }
     }
 
     #[test]

@@ -53,8 +53,8 @@ fn parse_facts(row: &Row<'_>) -> Result<Static, FileError> {
         gpu_ram_capacity: row.number(4)?,
         cores: row.count(5)?,
         expected_cores: row.count(6)?,
-        cards: row.count(7)?,
-        expected_cards: row.count(8)?,
+        cards: row.count_if_any(7)?,
+        expected_cards: row.count_if_any(8)?,
     })
 }
 

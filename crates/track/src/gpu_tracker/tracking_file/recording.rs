@@ -88,11 +88,10 @@ mod tests {
 
     use super::super::facts::CountedCards;
     use super::*;
-    use probe::Reading;
-    use probe::units::Bytes;
+    use crate::options::Cards;
 
     fn recording(path: &Path) -> Recording {
-        let cards = CountedCards { all: 0, chosen: 0, memory: Reading::Known(Bytes(0)) };
+        let cards = CountedCards::new(Ok(&[]), &Cards::All);
         Recording::new(Plan {
             path: path.to_owned(),
             existing: Existing::Refuse,

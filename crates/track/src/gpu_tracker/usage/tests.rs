@@ -51,6 +51,7 @@ fn gpu() -> GpuUsage {
         tree_utilization: Reading::Unknown(Why::NotSupported),
         energy: Reading::Known(Millijoules(12)),
         looks: 3,
+        unread_looks: 0,
     }
 }
 
