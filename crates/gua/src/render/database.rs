@@ -94,6 +94,7 @@ fn kept(info: &Info, tables: &[&str], from: Option<Timestamp>, zone: &TimeZone) 
 /// When the writer fails.
 pub fn checked(out: &mut impl Write, checked: &Checked) -> io::Result<()> {
     let verified = [
+        format!("layout {}", checked.layout),
         some(checked.run_count, "run"),
         some(checked.span_count, "span"),
         some(checked.tick_count, "tick"),

@@ -45,6 +45,9 @@ fn prune(path: &Path, keep: Keep) -> Result<Pruned, StoreError> {
         Err(StoreError::Recorded) => None,
         Err(other) => return Err(other),
     };
+    if let Some(lock) = &lock {
+        store::bring_forward(path, lock)?;
+    }
     let mut database = store::open_to_write_patiently(path)?;
     let mut retention = match lock {
         Some(_) => Retention::new(keep),
