@@ -129,6 +129,9 @@ pub fn pruned(out: &mut impl Write, pruned: &Pruned) -> io::Result<()> {
         bytes(pruned.before_bytes),
         bytes(pruned.after_bytes)
     )?;
+    if let Some(kept) = &pruned.older_kept {
+        writeln!(out, "It had an older layout; as it was before, it is kept as {}.", safe(kept))?;
+    }
     if pruned.names_left {
         writeln!(out, "A recorder writes to it; names of the past are left for it to take out.")?;
     }

@@ -236,4 +236,6 @@ pub struct Pruned {
     pub keep_spans_seconds: f64,
     /// Names that nothing refers to any more are left to a recorder that is running.
     pub names_left: bool,
+    /// Where it is as it was before it got our layout; null where it had it.
+    pub older_kept: Option<String>,
 }

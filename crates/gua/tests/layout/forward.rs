@@ -113,6 +113,9 @@ fn pruning_brings_it_forward_and_reading_does_not() {
     assert!(files(histories.dir()) == before, "reading changes nothing");
     let pruned = run(prune(&path));
     assert_eq!((pruned.code, pruned.stderr.as_str()), (Some(0), ""), "{pruned:?}");
+    let kept = histories.dir().canonicalize().unwrap().join("gua-layout-1.db");
+    let line = format!("as it was before, it is kept as {}.\n", kept.display());
+    assert!(pruned.stdout.ends_with(&line), "{pruned:?}");
     assert_eq!(info(), "layout    2");
     assert_eq!(told(&path), first);
     assert_eq!(names(histories.dir()), ["gua-layout-1.db", "gua.db"]);
