@@ -24,6 +24,8 @@ mod failing;
 mod gpu_tracker;
 /// A law: what is reported is what the ticks counted, whatever happens.
 mod law;
+/// Databases of an older layout: read as they are, brought forward by who writes.
+mod layout;
 /// A scenario that is looked at without a library, held against one that has one.
 mod pretend;
 /// `gua query`: fields of one's choice, shown and kept.

@@ -9,7 +9,7 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `NVML_SIM_SCENARIO` | the scenario file; read again whenever it changes |
+//! | `NVML_SIM_SCENARIO` | the scenario file; read again when it changes, looked at every 2 ms at most |
 //! | `NVML_SIM_START` | the scenario's `t = 0` in µs of the Unix epoch; else the first `nvmlInit` |
 //! | `NVML_SIM_CALLS` | a file for the number of calls of each function, written at the end |
 //!

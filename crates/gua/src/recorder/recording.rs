@@ -156,7 +156,9 @@ impl Recording {
         if matches!(store::identify(&path), store::Identity::Missing) {
             store::create(&path)?;
         }
-        self.place.lock = RecorderLock::take(&path)?;
+        let lock = RecorderLock::take(&path)?;
+        store::bring_forward(&path, &lock)?;
+        self.place.lock = lock;
         Ok(())
     }
 

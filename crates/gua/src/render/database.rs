@@ -94,6 +94,7 @@ fn kept(info: &Info, tables: &[&str], from: Option<Timestamp>, zone: &TimeZone) 
 /// When the writer fails.
 pub fn checked(out: &mut impl Write, checked: &Checked) -> io::Result<()> {
     let verified = [
+        format!("layout {}", checked.layout),
         some(checked.run_count, "run"),
         some(checked.span_count, "span"),
         some(checked.tick_count, "tick"),
@@ -128,6 +129,9 @@ pub fn pruned(out: &mut impl Write, pruned: &Pruned) -> io::Result<()> {
         bytes(pruned.before_bytes),
         bytes(pruned.after_bytes)
     )?;
+    if let Some(kept) = &pruned.older_kept {
+        writeln!(out, "It had an older layout; as it was before, it is kept as {}.", safe(kept))?;
+    }
     if pruned.names_left {
         writeln!(out, "A recorder writes to it; names of the past are left for it to take out.")?;
     }

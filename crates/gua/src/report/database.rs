@@ -129,6 +129,7 @@ fn timestamp(at: UnixMillis) -> Option<Timestamp> {
 pub struct Checked {
     pub schema: &'static str,
     pub path: String,
+    pub layout: u32,
     pub ok: bool,
     pub run_count: u64,
     pub span_count: u64,
@@ -154,6 +155,7 @@ pub fn checked(path: String, check: &Check) -> Checked {
     Checked {
         schema: "gua.db_check/1",
         path,
+        layout: check.layout,
         ok: check.is_ok(),
         run_count: check.runs,
         span_count: check.spans,
@@ -234,4 +236,6 @@ pub struct Pruned {
     pub keep_spans_seconds: f64,
     /// Names that nothing refers to any more are left to a recorder that is running.
     pub names_left: bool,
+    /// Where it is as it was before it got our layout; null where it had it.
+    pub older_kept: Option<String>,
 }

@@ -71,6 +71,13 @@ fn take(path: &Path, log: &mut Log) -> Result<Place, StoreError> {
         _ => {}
     }
     let lock = RecorderLock::take(path)?;
+    if let Some(kept) = store::bring_forward(path, &lock)? {
+        log.say(&format!(
+            "brought the database to layout {}; as it was before, it is kept as {}",
+            store::SCHEMA_VERSION,
+            kept.display()
+        ));
+    }
     Ok(Place { path: path.to_owned(), lock })
 }
 

@@ -62,7 +62,7 @@ fn make(path: &Path) -> Result<(), StoreError> {
     lay_out(path)
 }
 
-fn remove_if_there(path: &Path) -> io::Result<()> {
+pub(super) fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -143,9 +143,17 @@ fn make_tables(database: &mut Connection) -> Result<(), StoreError> {
 /// Opens a database of ours for writing.
 ///
 /// # Errors
-/// When it is not ours, or newer than we know, or not to be written.
+/// When it is not ours, or newer than we know, or not to be written; [`StoreError::Older`]
+/// when it has to be brought forward first.
 pub fn open_to_write(path: &Path) -> Result<Connection, StoreError> {
-    check_identity(path)?;
+    match layout_of(path)? {
+        SCHEMA_VERSION => open_older_to_write(path),
+        found => Err(StoreError::Older { found }),
+    }
+}
+
+/// The same for a database that may have an older layout.
+pub(super) fn open_older_to_write(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let database = Connection::open_with_flags(path, flags)?;
     settle_in(&database)?;
@@ -209,8 +217,15 @@ pub fn open_read_only(path: &Path) -> Result<Connection, StoreError> {
 /// # Errors
 /// With what it is instead.
 pub fn check_identity(path: &Path) -> Result<(), StoreError> {
+    layout_of(path).map(drop)
+}
+
+/// The layout of a database of ours, which is none that we do not know.
+pub(super) fn layout_of(path: &Path) -> Result<u32, StoreError> {
     Err(match identify(path) {
-        Identity::Ours { schema_version } if schema_version <= SCHEMA_VERSION => return Ok(()),
+        Identity::Ours { schema_version } if schema_version <= SCHEMA_VERSION => {
+            return Ok(schema_version);
+        }
         Identity::Ours { schema_version } => {
             StoreError::Newer { found: schema_version, known: SCHEMA_VERSION }
         }

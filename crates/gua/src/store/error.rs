@@ -22,6 +22,10 @@ pub enum StoreError {
     Damaged(String),
     #[error("it was written by a newer gua (layout {found}, this one knows {known})")]
     Newer { found: u32, known: u32 },
+    #[error("it has layout {found} of an older gua, which only its recorder may bring forward")]
+    Older { found: u32 },
+    #[error("its numbers for ticks or cards have run out")]
+    OutOfNumbers,
     #[error("{}", .0)]
     NotOurs(&'static str),
     #[error("it is a database of the Python gua")]
@@ -100,6 +104,10 @@ impl StoreError {
                  one. `sqlite3 FILE .recover` may save what is in it."
             }
             Self::Newer { .. } => "Update this gua, or name another database with --db PATH.",
+            Self::Older { .. } => {
+                "Stop the recorder that writes to it (`gua stop`), and try again."
+            }
+            Self::OutOfNumbers => "Move it away: `gua daemon` begins a new one.",
             Self::PythonGua => {
                 "It was left as it is. `gua db import FILE` takes it over; `gua report --db FILE` \
                  reads it as it is."

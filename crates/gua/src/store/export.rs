@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::codes::Part;
 use super::error::StoreError;
 use super::run::last_tick;
-use super::{codes, database};
+use super::{codes, database, sample_key};
 use crate::classify::{Holds, State};
 use crate::ledger::Period;
 
@@ -148,17 +148,16 @@ impl Export {
         window: Period,
         each: impl FnMut(SampleRow) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.rows(
+        let of_tick = sample_key::is_of("tick.id", &self.database)?;
+        let query = format!(
             "SELECT at_ms, covers_ms, uuid, number, slot, state, utilization, utilization_why,
                     basis, held_kib, unseen_kib, hidden_why, holders, used_kib, power_mw,
                     temperature_c, run
-                 FROM tick CROSS JOIN sample ON sample.tick = tick.id
+                 FROM tick CROSS JOIN sample ON {of_tick}
                  LEFT JOIN card ON card.id = sample.card
-                 WHERE at_ms >= ?1 AND at_ms < ?2 ORDER BY tick.id, sample.card",
-            window,
-            sample,
-            each,
-        )
+                 WHERE at_ms >= ?1 AND at_ms < ?2 ORDER BY tick.id, sample.card"
+        );
+        self.rows(&query, window, sample, each)
     }
 
     fn rows<T, E: From<StoreError>>(

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row};
 
 use super::error::StoreError;
 use super::run::{Ending, last_tick};
-use super::{codes, database};
+use super::{codes, database, sample_key};
 use crate::classify::State;
 use crate::ledger::{Event, HOUR, Identity, Kind, Period};
 
@@ -294,9 +294,10 @@ impl History {
     /// When it cannot be read.
     pub fn cards_at_newest_tick(&self) -> Result<Option<u64>, StoreError> {
         let Some(run) = self.newest_run() else { return Ok(None) };
-        let count = "SELECT count(card) FROM sample WHERE tick =
-                         (SELECT id FROM tick WHERE run = ?1 ORDER BY id DESC LIMIT 1)";
-        let count: i64 = self.database.query_row(count, [run.id], |row| row.get(0))?;
+        let newest = "(SELECT id FROM tick WHERE run = ?1 ORDER BY id DESC LIMIT 1)";
+        let of_tick = sample_key::is_of(newest, &self.database)?;
+        let count = format!("SELECT count(card) FROM sample WHERE {of_tick}");
+        let count: i64 = self.database.query_row(&count, [run.id], |row| row.get(0))?;
         Ok(u64::try_from(count).ok().filter(|count| *count > 0))
     }
 

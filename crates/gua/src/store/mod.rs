@@ -6,10 +6,12 @@
 //! |---|---|
 //! | `identify` | what a file is, before anything is done with it |
 //! | `database` | making one and opening one |
+//! | `migration`, `layout_2.sql` | an older layout becomes ours, and a copy is kept |
 //! | `lock` | one recorder a database |
 //! | `schema.sql`, `codes` | the tables, and what their numbers mean |
 //! | `run` | stretches of recording, how they begin and end |
 //! | `writer`, `names`, `span_rows`, `sample_rows` | one tick, one transaction |
+//! | `sample_key` | the number of a sample, and which are of a tick, in either layout |
 //! | `history` | what was recorded, for a window of time |
 //! | `owners` | who did what with a card: people, and processes |
 //! | `samples` | the single ticks, for judging again and for plots |
@@ -29,11 +31,13 @@ mod history;
 mod identify;
 mod inventory;
 mod lock;
+mod migration;
 mod names;
 mod owners;
 pub mod python;
 mod retain;
 mod run;
+mod sample_key;
 mod sample_rows;
 mod samples;
 mod span_rows;
@@ -51,6 +55,7 @@ pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, HolderRow, OwnerKey
 pub use identify::{Identity, identify};
 pub use inventory::{Inventory, inventory};
 pub use lock::RecorderLock;
+pub use migration::bring_forward;
 pub use retain::{Keep, Retention, Step, give_back, size_bytes};
 pub use run::{Ending, Run, last_moment};
 pub use samples::{Level, Sample};
@@ -63,4 +68,4 @@ pub type Database = rusqlite::Connection;
 pub const APPLICATION_ID: u32 = 0x4755_4131;
 
 /// The newest layout that this version understands.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;

@@ -3,12 +3,12 @@
 use probe::units::Bytes;
 use rusqlite::{Connection, params_from_iter};
 
-use super::codes;
 use super::error::StoreError;
 use super::span_rows::kib;
+use super::{codes, sample_key};
 use crate::ledger::CardEntry;
 
-const COLUMNS: usize = 13;
+const COLUMNS: usize = 12;
 
 /// More rows than that in one statement have more values than SQLite takes.
 const MOST_ROWS: usize = 1000;
@@ -22,12 +22,11 @@ impl SampleRows {
         Self(Vec::with_capacity(rows))
     }
 
-    pub fn add(&mut self, tick: i64, card: i64, entry: &CardEntry) {
+    pub fn add(&mut self, tick: i64, card: i64, entry: &CardEntry) -> Result<(), StoreError> {
         let CardEntry { evidence, measures, .. } = entry;
         let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         self.0.push([
-            Some(tick),
-            Some(card),
+            Some(sample_key::number(tick, card)?),
             Some(codes::of_state(entry.state)),
             evidence.work.known().map(|work| work.0.into()),
             evidence.work.why().map(codes::of_why),
@@ -40,6 +39,7 @@ impl SampleRows {
             measures.power_milliwatts.map(i64::from),
             measures.temperature_celsius.map(i64::from),
         ]);
+        Ok(())
     }
 
     /// One statement for all: that they are many must not cost as much as if each came alone.
@@ -53,8 +53,8 @@ impl SampleRows {
 }
 
 fn insert(rows: usize) -> String {
-    const ROW: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?)";
-    const INTO: &str = "INSERT INTO sample (tick, card, state, utilization, utilization_why, basis, held_kib, \
+    const ROW: &str = "(?,?,?,?,?,?,?,?,?,?,?,?)";
+    const INTO: &str = "INSERT INTO sample (id, state, utilization, utilization_why, basis, held_kib, \
          unseen_kib, hidden_why, holders, used_kib, power_mw, temperature_c) VALUES ";
     let mut insert = String::with_capacity(INTO.len() + rows * (ROW.len() + 1));
     insert.push_str(INTO);

@@ -4,9 +4,9 @@ use probe::Reading;
 use probe::units::UnixMillis;
 use rusqlite::Row;
 
-use super::codes;
 use super::error::StoreError;
 use super::history::{History, parts_that_count};
+use super::{codes, sample_key};
 use crate::classify::{CentiPercent, Evidence, Kib};
 use crate::ledger::Period;
 
@@ -27,13 +27,14 @@ impl History {
     /// # Errors
     /// When it cannot be read.
     pub fn samples(&self, window: Period, mut each: impl FnMut(Sample)) -> Result<(), StoreError> {
-        let mut query = self.database.prepare(
+        let mut query = self.database.prepare(&format!(
             "SELECT at_ms, covers_ms, run, card, utilization, utilization_why, held_kib,
                     unseen_kib, hidden_why, holders
-                 FROM tick CROSS JOIN sample ON sample.tick = tick.id
+                 FROM tick CROSS JOIN sample ON {}
                  WHERE at_ms > ?1 AND at_ms - covers_ms < ?2 AND covers_ms > 0
                  ORDER BY tick.id",
-        )?;
+            sample_key::is_of("tick.id", &self.database)?
+        ))?;
         let mut rows = query.query((window.from.0, window.to.0))?;
         while let Some(row) = rows.next()? {
             let (at, covers, run): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);

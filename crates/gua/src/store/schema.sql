@@ -1,4 +1,4 @@
--- Layout 1. Times are milliseconds since 1970 in UTC, lengths are milliseconds.
+-- Layout 2. Times are milliseconds since 1970 in UTC, lengths are milliseconds.
 
 CREATE TABLE host (
     id   INTEGER PRIMARY KEY,
@@ -64,10 +64,11 @@ CREATE TABLE tick (
     late_ms   INTEGER                       -- NULL: in time
 ) STRICT;
 
--- One card at one tick.
+-- One card at one tick. The number holds both, so that samples lie in the order of ticks.
 CREATE TABLE sample (
-    tick             INTEGER NOT NULL REFERENCES tick (id),
-    card             INTEGER NOT NULL REFERENCES card (id),
+    id               INTEGER PRIMARY KEY,   -- the tick's, then 20 bits for the card's
+    tick             INTEGER NOT NULL AS (id >> 20) REFERENCES tick (id),
+    card             INTEGER NOT NULL AS (id & 0xfffff) REFERENCES card (id),
     state            INTEGER NOT NULL,      -- see `state` below
     utilization      INTEGER,               -- hundredths of a percent
     utilization_why  INTEGER,               -- why there is none
@@ -78,9 +79,8 @@ CREATE TABLE sample (
     holders          INTEGER NOT NULL,
     used_kib         INTEGER,
     power_mw         INTEGER,
-    temperature_c    INTEGER,
-    PRIMARY KEY (tick, card)
-) STRICT, WITHOUT ROWID;
+    temperature_c    INTEGER
+) STRICT;
 
 -- Spans: each within one hour. An open one (length NULL) ends at the last tick. Where
 -- counted_ms is set, it is what the span counts for instead of its length. Those of owners

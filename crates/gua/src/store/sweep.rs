@@ -64,22 +64,9 @@ impl Sweep {
         Ok(newest_run(database)? == self.newest_run)
     }
 
-    /// Goes on with it: the rows deleted, and whether it is done.
+    /// Goes on with it: the rows deleted, and whether it is done. For who has turned off
+    /// that references are checked.
     pub fn step(
-        &mut self,
-        database: &mut Connection,
-        most_rows: usize,
-    ) -> Result<(usize, bool), StoreError> {
-        // SQLite would look for spans of each holder that goes, through all of them; here
-        // it is known that there are none.
-        let checks: bool = database.pragma_query_value(None, "foreign_keys", |row| row.get(0))?;
-        database.pragma_update(None, "foreign_keys", false)?;
-        let done = self.unchecked_step(database, most_rows);
-        database.pragma_update(None, "foreign_keys", checks)?;
-        done
-    }
-
-    fn unchecked_step(
         &mut self,
         database: &mut Connection,
         most_rows: usize,

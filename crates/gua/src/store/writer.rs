@@ -234,7 +234,7 @@ impl Writer {
         for card in &entry.cards {
             let id = self.find(card, &mut found)?;
             if let Some(tick) = tick {
-                samples.add(tick, id, card);
+                samples.add(tick, id, card)?;
             }
         }
         samples.write(&self.database)?;

@@ -184,7 +184,8 @@ fn the_command_says_before_and_after() {
       "after_bytes": 102400,
       "keep_samples_seconds": 2592000.0,
       "keep_spans_seconds": 34560000.0,
-      "names_left": false
+      "names_left": false,
+      "older_kept": null
     }
     "#);
     assert!(size() < before / 2, "{before} → {}", size());

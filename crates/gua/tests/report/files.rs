@@ -10,6 +10,7 @@ use nvidia_ml::skip::skipped;
 
 use super::record::{MINUTE, Recording};
 use super::{BOTH_DAYS, HOUR, Histories, SATURDAY, lab};
+use crate::layout::to_layout_1;
 use crate::machine::{program, run};
 
 /// What it says on stderr of a file with this in it.
@@ -62,7 +63,7 @@ fn a_history_of_a_newer_gua() {
     database.pragma_update(None, "user_version", 999).unwrap();
     drop(database);
     insta::assert_snapshot!(refused(&histories), @"
-    gua: cannot use the database DIR/gua.db: it was written by a newer gua (layout 999, this one knows 1)
+    gua: cannot use the database DIR/gua.db: it was written by a newer gua (layout 999, this one knows 2)
          Update this gua, or name another database with --db PATH.
     ");
 }
@@ -101,7 +102,17 @@ fn it_reads_while_the_recorder_writes() {
 /// for writing, also while the recorder writes.
 #[test]
 fn it_reads_what_it_may_not_write() {
+    reads_what_it_may_not_write(&Histories::two_days());
+}
+
+#[test]
+fn it_reads_an_older_layout_that_it_may_not_write() {
     let histories = Histories::two_days();
+    to_layout_1(&histories.path());
+    reads_what_it_may_not_write(&histories);
+}
+
+fn reads_what_it_may_not_write(histories: &Histories) {
     let expected = histories.report(&BOTH_DAYS).stdout;
     fs::set_permissions(histories.path(), fs::Permissions::from_mode(0o444)).unwrap();
     fs::set_permissions(histories.dir(), fs::Permissions::from_mode(0o555)).unwrap();
@@ -110,10 +121,12 @@ fn it_reads_what_it_may_not_write() {
     };
     command.args(["report", "--db"]).arg(histories.path()).args(BOTH_DAYS);
     let before = fs::read_dir(histories.dir()).unwrap().count();
+    let bytes = fs::read(histories.path()).unwrap();
     let run = run(command);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     assert_eq!(run.stdout, expected);
     assert_eq!(fs::read_dir(histories.dir()).unwrap().count(), before);
+    assert!(fs::read(histories.path()).unwrap() == bytes);
     fs::set_permissions(histories.dir(), fs::Permissions::from_mode(0o755)).unwrap();
 }
 

@@ -72,7 +72,7 @@ pub(super) const BOTH_DAYS: [&str; 4] = ["--from", "2024-11-09", "--until", "202
 
 /// A card that works by day and is left held in the evening, one that is held all the
 /// time, and one that stands free and is lost for two hours.
-fn lab(at: i64) -> Vec<Doing> {
+pub(super) fn lab(at: i64) -> Vec<Doing> {
     const A100: &str = "NVIDIA A100-SXM4-80GB";
     let hour = (at - SATURDAY) / HOUR % 24;
     let alice = |percent| card(A100, percent).held_by("alice", 1000, 70_000);

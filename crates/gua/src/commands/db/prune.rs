@@ -45,6 +45,10 @@ fn prune(path: &Path, keep: Keep) -> Result<Pruned, StoreError> {
         Err(StoreError::Recorded) => None,
         Err(other) => return Err(other),
     };
+    let kept = match &lock {
+        Some(lock) => store::bring_forward(path, lock)?,
+        None => None,
+    };
     let mut database = store::open_to_write_patiently(path)?;
     let mut retention = match lock {
         Some(_) => Retention::new(keep),
@@ -79,5 +83,6 @@ fn prune(path: &Path, keep: Keep) -> Result<Pruned, StoreError> {
         keep_samples_seconds: keep.samples.as_secs_f64(),
         keep_spans_seconds: keep.spans.as_secs_f64(),
         names_left: lock.is_none(),
+        older_kept: kept.map(|kept| kept.display().to_string()),
     })
 }

@@ -28,6 +28,7 @@ const MOST_FINDINGS: usize = 100;
 /// What was verified, and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Check {
+    pub layout: u32,
     /// The first ones.
     pub findings: Vec<Finding>,
     /// How many there are in all.
@@ -90,7 +91,8 @@ pub fn check(path: &Path) -> Result<Check, StoreError> {
 fn of(database: &Connection) -> Result<Check, StoreError> {
     // All parts look at the same moment, however much is recorded meanwhile.
     database.execute_batch("BEGIN")?;
-    let mut check = Check::default();
+    let layout = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let mut check = Check { layout, ..Check::default() };
     let structure = structure(database, &mut check);
     check.part(structure)?;
     let references = references(database, &mut check);

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::Connection;
 
-use super::super::codes;
 use super::super::error::StoreError;
+use super::super::{codes, sample_key};
 use super::finding::{Finding, Table};
 use super::{Check, Known};
 use crate::ledger::HOUR;
@@ -184,10 +184,10 @@ fn count_samples(
 ) -> Result<(), StoreError> {
     let mut unknown = BTreeSet::new();
     // Both are kept in the order of ticks, so this reads each of them once.
-    let mut samples = database.prepare(
-        "SELECT run, card, state, at_ms, covers_ms FROM tick CROSS JOIN sample
-             WHERE sample.tick = tick.id",
-    )?;
+    let mut samples = database.prepare(&format!(
+        "SELECT run, card, state, at_ms, covers_ms FROM tick CROSS JOIN sample WHERE {}",
+        sample_key::is_of("tick.id", database)?
+    ))?;
     let mut rows = samples.query([])?;
     while let Some(row) = rows.next()? {
         check.samples += 1;

@@ -7,10 +7,10 @@ use probe::card::Basis;
 use probe::units::UnixMillis;
 use rusqlite::{Connection, params};
 
-use super::super::codes;
 use super::super::error::StoreError;
 use super::super::history::DEFAULT_INTERVAL_MILLIS;
 use super::super::run::{self, Ending};
+use super::super::{codes, sample_key};
 use super::extent::{Extents, portions};
 use super::names::{KnownCard, Names};
 use super::rows::{GpuRow, ProcessRow, Texts};
@@ -194,13 +194,12 @@ impl<'d> Recording<'d> {
         let not_told = codes::of_why(Why::NotTold);
         self.database
             .prepare_cached(
-                "INSERT INTO sample (tick, card, state, utilization, utilization_why, basis,
+                "INSERT INTO sample (id, state, utilization, utilization_why, basis,
                      held_kib, unseen_kib, hidden_why, holders, used_kib, power_mw, temperature_c)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
             )?
             .execute(params![
-                tick,
-                card.id,
+                sample_key::number(tick, card.id)?,
                 codes::of_state(state),
                 row.work.map(|work| work.0),
                 row.work.is_none().then_some(not_told),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-use super::super::codes;
 use super::super::error::StoreError;
+use super::super::{codes, sample_key};
 use crate::classify::State;
 use crate::ledger::Period;
 
@@ -100,9 +100,9 @@ impl Tally {
             Ok(number.unsigned_abs())
         };
         let ticks = number("SELECT count(*) FROM tick WHERE run > ?1")?;
-        let samples = "SELECT count(*) FROM sample WHERE tick >= ifnull(
-            (SELECT min(id) FROM tick WHERE run > ?1), 9223372036854775807)";
-        let samples = if with_samples { number(samples)? } else { self.gpu_rows };
+        let first = "(SELECT min(id) FROM tick WHERE run > ?1)";
+        let samples = format!("SELECT count(*) FROM sample WHERE {}", sample_key::is_since(first));
+        let samples = if with_samples { number(&samples)? } else { self.gpu_rows };
         let is_whole = ticks == self.ticks
             && samples == self.gpu_rows
             && by_state(database, "card_span", after_run)? == self.cards_by_state

@@ -10,6 +10,7 @@ use super::super::database::{check_identity, create, lay_out, move_new, open_to_
 use super::super::error::StoreError;
 use super::super::identify::{Identity, beside, identify};
 use super::super::lock::RecorderLock;
+use super::super::migration::bring_forward;
 use super::import::{Progress, import};
 use super::source::Source;
 use super::tally::Imported;
@@ -45,7 +46,8 @@ fn into_existing(
 ) -> Result<Imported, StoreError> {
     check_identity(path)?;
     // First, so that it is given back last: after the connection.
-    let _lock = RecorderLock::take(path)?;
+    let lock = RecorderLock::take(path)?;
+    bring_forward(path, &lock)?;
     let mut database = open_to_write(path)?;
     import(file, &mut database, progress)
 }
