@@ -227,6 +227,7 @@ fn every_command_explains_itself() {
         &["doctor", "--help"],
         &["report", "--help"],
         &["version", "--help"],
+        &["who", "--help"],
     ] {
         let run = run(program(args));
         assert_eq!(run.code, Some(0), "{args:?}");

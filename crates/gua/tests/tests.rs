@@ -8,6 +8,9 @@
 /// The builder that the others use: a pretend machine to run the program on.
 mod machine;
 
+/// What a machine can suffer from, for the commands that look at it.
+mod faults;
+
 /// `gua db`: looks after the history.
 mod db;
 /// `gua db import`: the history of a Python gua becomes ours.
@@ -36,3 +39,5 @@ mod report;
 mod stat;
 /// What is reported is what a scenario did.
 mod truth;
+/// `gua who`: who holds which card, longest idle first.
+mod who;

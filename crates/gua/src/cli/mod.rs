@@ -9,6 +9,7 @@ mod moment;
 mod recorder;
 mod report;
 mod stat;
+mod who;
 mod window;
 mod zone;
 
@@ -20,6 +21,7 @@ pub use moment::Moment;
 pub use recorder::{Daemon, Status, Stop};
 pub use report::{Format, Report};
 pub use stat::{PowerColumn, Stat};
+pub use who::Who;
 pub use window::Window;
 pub use zone::Zone;
 
@@ -97,6 +99,8 @@ pub enum Command {
     Report(Report),
     /// Show each card's state on one line, and who holds it
     Stat(Stat),
+    /// Tell who holds which card now, longest idle first: whom to ask to let go
+    Who(Who),
     /// Print the version
     Version,
 }

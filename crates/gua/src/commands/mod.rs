@@ -1,14 +1,17 @@
 //! One file a command: wiring only.
 
+mod chosen;
 mod daemon;
 mod db;
 mod demo;
 mod doctor;
 mod history;
+mod redraw;
 mod report;
 mod stat;
 mod status;
 mod stop;
+mod who;
 
 use std::io::{self, Write};
 
@@ -31,6 +34,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Stop(typed) => stop::run(&typed),
         Command::Report(typed) => report::run(&typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &typed),
+        Command::Who(typed) => who::run(&Machine::try_from(machine)?, &typed),
         Command::Version => version(),
     }
 }

@@ -11,5 +11,6 @@ pub mod stat;
 pub mod status;
 pub mod table;
 pub mod usage;
+pub mod who;
 pub mod words;
 pub mod wrap;

@@ -6,3 +6,4 @@ pub mod imported;
 pub mod now;
 pub mod status;
 pub mod usage;
+pub mod who;

@@ -1,6 +1,7 @@
 //! Reads all cards and their holders once: a [`Tick`]. [`Pretend`] makes ticks of a scenario
 //! instead.
 
+mod beat;
 mod faults;
 mod pretend;
 
@@ -15,6 +16,7 @@ use probe::process::{Holder, Presence};
 use probe::units::{Bytes, UnixMillis};
 use probe::{Reading, Why};
 
+pub use beat::Beat;
 pub use pretend::Pretend;
 
 use crate::config::Machine;

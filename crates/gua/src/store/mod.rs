@@ -12,6 +12,7 @@
 //! | `writer`, `names`, `span_rows`, `sample_rows` | one tick, one transaction |
 //! | `history` | what was recorded, for a window of time |
 //! | `owners` | who did what with a card |
+//! | `idle` | since when a card is held idle, and by whom |
 //! | `samples` | the single ticks, for judging again |
 //! | [`python`] | databases of the Python gua, read and taken over |
 //! | `retain`, `sweep` | what is too old goes, and the names that nothing refers to |
@@ -27,6 +28,7 @@ mod error;
 mod export;
 mod history;
 mod identify;
+mod idle;
 mod inventory;
 mod lock;
 mod names;
@@ -49,6 +51,7 @@ pub use error::StoreError;
 pub use export::{Export, SampleRow, SpanKind, SpanRow};
 pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, OwnerKey, RunRow, Span};
 pub use identify::{Identity, identify};
+pub use idle::{Beginning, HolderKey, Idleness, Unbroken};
 pub use inventory::{Inventory, inventory};
 pub use lock::RecorderLock;
 pub use retain::{Keep, Retention, Step, give_back, size_bytes};

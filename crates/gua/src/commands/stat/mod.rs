@@ -1,6 +1,5 @@
 //! `gua stat`: what each card is doing now, once or again and again.
 
-mod chosen;
 mod live;
 
 use std::io::{self, BufWriter, Write};
@@ -9,8 +8,8 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use probe::nvml::Wants;
 
-use self::chosen::Chosen;
-use self::live::{Beat, Live};
+use self::live::Live;
+use super::chosen::Chosen;
 use crate::classify::Thresholds;
 use crate::cli;
 use crate::config::{Machine, Screen};
@@ -19,7 +18,7 @@ use crate::render::paint::Paint;
 use crate::render::stat::{Power, View};
 use crate::render::{json, stat};
 use crate::report::now::{self, Now};
-use crate::sampler::{Sampler, Tick};
+use crate::sampler::{Beat, Sampler, Tick};
 
 pub(super) fn run(machine: &Machine, typed: &cli::Stat) -> Result<u8, Failure> {
     let mut sampler = Sampler::open(machine, wants(typed))?.with_commands(typed.full_command);
