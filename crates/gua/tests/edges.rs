@@ -23,7 +23,7 @@ const CRATES: [(&str, &[&str]); 5] = [
 const ORDER: [&[&str]; 14] = [
     &["safe"],
     &["cli", "failure"],
-    &["config", "destination", "following"],
+    &["config", "destination", "following", "reservation"],
     &["gpu_tracker"],
     &["sampler"],
     &["classify"],

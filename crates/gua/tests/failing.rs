@@ -228,6 +228,7 @@ fn every_command_explains_itself() {
         &["report", "--help"],
         &["version", "--help"],
         &["who", "--help"],
+        &["pick", "--help"],
     ] {
         let run = run(program(args));
         assert_eq!(run.code, Some(0), "{args:?}");

@@ -27,6 +27,8 @@ mod failing;
 mod gpu_tracker;
 /// A law: what is reported is what the ticks counted, whatever happens.
 mod law;
+/// `gua pick`: which cards to use.
+mod pick;
 /// A scenario that is looked at without a library, held against one that has one.
 mod pretend;
 /// The commands shown in the README.

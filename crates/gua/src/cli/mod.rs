@@ -6,8 +6,10 @@ mod demo;
 mod doctor;
 mod duration;
 mod moment;
+mod pick;
 mod recorder;
 mod report;
+mod size;
 mod stat;
 mod who;
 mod window;
@@ -18,6 +20,7 @@ pub use db_import::DbImport;
 pub use demo::Demo;
 pub use doctor::Doctor;
 pub use moment::Moment;
+pub use pick::{Pick, PickFormat};
 pub use recorder::{Daemon, Status, Stop};
 pub use report::{Format, Report};
 pub use stat::{PowerColumn, Stat};
@@ -97,6 +100,8 @@ pub enum Command {
     /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
     /// held idle, stood free, and by whom
     Report(Report),
+    /// Choose cards to use, for a shell or for a command
+    Pick(Pick),
     /// Show each card's state on one line, and who holds it
     Stat(Stat),
     /// Tell who holds which card now, longest idle first: whom to ask to let go

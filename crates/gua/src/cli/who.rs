@@ -26,9 +26,10 @@ pub struct Who {
     #[arg(long, visible_alias = "gpus", value_name = "CARDS", value_delimiter = ',')]
     pub id: Vec<String>,
     /// Look again every so often (seconds, or such as 500ms or 1m), without a value every 2 s
+    // No hyphens in its value: it would take the next option for it.
     #[arg(
         short = 'i', long, visible_alias = "interval", value_name = "D", num_args = 0..=1,
-        default_missing_value = "2s", value_parser = duration::refresh, allow_hyphen_values = true
+        default_missing_value = "2s", value_parser = duration::refresh
     )]
     pub watch: Option<Duration>,
     /// The history to read instead of gua.db in GUA_HOME or ~/.gua

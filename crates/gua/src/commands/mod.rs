@@ -6,6 +6,7 @@ mod db;
 mod demo;
 mod doctor;
 mod history;
+mod pick;
 mod redraw;
 mod report;
 mod stat;
@@ -33,6 +34,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Status(typed) => status::run(&typed),
         Command::Stop(typed) => stop::run(&typed),
         Command::Report(typed) => report::run(&typed),
+        Command::Pick(typed) => pick::run(&Machine::try_from(machine)?, &typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &typed),
         Command::Who(typed) => who::run(&Machine::try_from(machine)?, &typed),
         Command::Version => version(),

@@ -7,6 +7,7 @@ pub mod export;
 pub mod imported;
 pub mod json;
 pub mod paint;
+pub mod pick;
 pub mod stat;
 pub mod status;
 pub mod table;

@@ -4,6 +4,7 @@ pub mod checkup;
 pub mod database;
 pub mod imported;
 pub mod now;
+pub mod pick;
 pub mod status;
 pub mod usage;
 pub mod who;

@@ -86,7 +86,7 @@ fn names_cannot_break_a_line() {
 #[test]
 fn watching_prints_an_object_a_line_and_ends_with_its_reader() {
     let machine = Machine::bundled("lab.toml");
-    let mut command = machine.command(&["who", "--json", "--watch", "0.1"]);
+    let mut command = machine.command(&["who", "--watch", "0.1", "--json"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().take(3);
     for line in lines {
@@ -95,4 +95,16 @@ fn watching_prints_an_object_a_line_and_ends_with_its_reader() {
     }
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+}
+
+/// Trap: the next option was taken for the time.
+#[test]
+fn watching_without_a_time_leaves_the_next_option_alone() {
+    let machine = Machine::bundled("lab.toml");
+    let mut command = machine.command(&["who", "--watch", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().starts_with("{\"schema\":\"gua.who/1\""));
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
