@@ -15,7 +15,7 @@ use super::size::size;
     after_help = "The cards are named by UUID, which means the same to CUDA whatever the order it \
                   counts in:\n  \
                   gua pick -- python train.py\n  \
-                  export $(gua pick -n 2 --min-free 20GB)\n\
+                  cards=$(gua pick -n 2 --min-free 20GB) && export $cards\n\
                   A card is only taken when nobody holds it, unless --min-free or --max-util say how \
                   much must be left. Cards that are unknown, reserved or busy over the time are never \
                   taken. With a command, the cards stay reserved as long as it runs.\n\
