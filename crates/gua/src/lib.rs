@@ -12,6 +12,7 @@
 //! | [`destination`] | a file that is written at the end, checked at the beginning |
 //! | [`line_file`] | a file that lines are added to, and that makes room when it is full |
 //! | [`following`] | follows a command to its end, signals and all |
+//! | [`reservation`] | cards that somebody was given and does not hold yet |
 //! | [`mod@gpu_tracker`] | the second program, gpu_tracker's command line |
 //! | [`sampler`] | reads all cards and holders once, or a scenario: a [`sampler::Tick`] |
 //! | [`classify`] | judges what a card was doing (pure) |
@@ -41,6 +42,7 @@ pub mod line_file;
 pub mod recorder;
 pub mod render;
 pub mod report;
+pub mod reservation;
 pub mod safe;
 pub mod sampler;
 pub mod service;

@@ -228,6 +228,8 @@ fn every_command_explains_itself() {
         &["query", "--help"],
         &["report", "--help"],
         &["version", "--help"],
+        &["who", "--help"],
+        &["pick", "--help"],
     ] {
         let run = run(program(args));
         assert_eq!(run.code, Some(0), "{args:?}");

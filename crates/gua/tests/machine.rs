@@ -84,7 +84,13 @@ impl Machine {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = program(args);
         command.envs(self.installed.envs()).env("HOME", self.home());
+        command.env("GUA_RESERVATIONS", self.reservations());
         command
+    }
+
+    /// Where cards are reserved on it.
+    pub fn reservations(&self) -> PathBuf {
+        self.dir.path().join("reservations")
     }
 
     /// The second program, `gpu-tracker`, with these arguments, not yet started.
@@ -113,9 +119,16 @@ pub fn gpu_tracker(args: &[&str]) -> Command {
 fn on_this_host(path: &str, args: &[&str]) -> Command {
     let mut command = Command::new(path);
     command.args(args).stdin(Stdio::null());
-    for variable in
-        ["GUA_NVML", "GUA_HOST_ROOT", "GUA_HOME", "NO_COLOR", "COLUMNS", "LD_LIBRARY_PATH"]
-    {
+    for variable in [
+        "GUA_NVML",
+        "GUA_HOST_ROOT",
+        "GUA_HOME",
+        "GUA_RESERVATIONS",
+        "CUDA_VISIBLE_DEVICES",
+        "NO_COLOR",
+        "COLUMNS",
+        "LD_LIBRARY_PATH",
+    ] {
         command.env_remove(variable);
     }
     command.env("TZ", "UTC");

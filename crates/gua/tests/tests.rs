@@ -8,6 +8,9 @@
 /// The builder that the others use: a pretend machine to run the program on.
 mod machine;
 
+/// What a machine can suffer from, for the commands that look at it.
+mod faults;
+
 /// `gua db`: looks after the history.
 mod db;
 /// `gua db import`: the history of a Python gua becomes ours.
@@ -26,6 +29,8 @@ mod gpu_tracker;
 mod law;
 /// Databases of an older layout: read as they are, brought forward by who writes.
 mod layout;
+/// `gua pick`: which cards to use.
+mod pick;
 /// A scenario that is looked at without a library, held against one that has one.
 mod pretend;
 /// `gua query`: fields of one's choice, shown and kept.
@@ -44,3 +49,5 @@ mod top;
 mod track;
 /// What is reported is what a scenario did.
 mod truth;
+/// `gua who`: who holds which card, longest idle first.
+mod who;

@@ -35,6 +35,14 @@ pub(super) fn interval(typed: &str) -> Result<Duration, String> {
     if may_be.contains(&interval) { Ok(interval) } else { Err("expected 100ms to 1h".to_owned()) }
 }
 
+/// How often a view may look again: as `gua stat -i` has it in seconds, or with a unit.
+pub(super) fn refresh(typed: &str) -> Result<Duration, String> {
+    let is_number = typed.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let refresh = if is_number { duration(&format!("{typed}s")) } else { duration(typed) }?;
+    let may_be = Duration::from_millis(100)..=Duration::from_secs(86_400);
+    if may_be.contains(&refresh) { Ok(refresh) } else { Err("expected 100ms to 1d".to_owned()) }
+}
+
 /// The seconds of the first number with its unit, and what follows.
 fn part(text: &str) -> Option<(f64, &str)> {
     // Digits and a point only: no sign, no exponent, neither NaN nor infinity.
@@ -82,6 +90,15 @@ mod tests {
         let shortest = Ok(Duration::from_millis(1));
         for typed in ["1ms", "1.0ms", "0.001s", "0.000016666666666667m", "0.5ms0.5ms"] {
             assert_eq!(duration(typed), shortest, "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_view_refreshes_by_seconds_or_by_a_time() {
+        let millis = |typed| refresh(typed).map(|time| time.as_millis());
+        assert_eq!(["1", "0.5", "2s", "250ms"].map(millis), [1000, 500, 2000, 250].map(Ok));
+        for typed in ["", "0", "0.05", "soon", "2d", "-1", "1 2"] {
+            assert!(refresh(typed).is_err(), "{typed}");
         }
     }
 

@@ -6,6 +6,7 @@ mod demo;
 mod doctor;
 mod duration;
 mod moment;
+mod pick;
 mod query;
 mod recorder;
 mod report;
@@ -13,6 +14,7 @@ mod size;
 mod stat;
 mod top;
 mod track;
+mod who;
 mod window;
 mod zone;
 
@@ -21,12 +23,14 @@ pub use db_import::DbImport;
 pub use demo::Demo;
 pub use doctor::Doctor;
 pub use moment::Moment;
+pub use pick::{Pick, PickFormat};
 pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};
 pub use report::{Format, Report};
 pub use stat::{PowerColumn, Stat};
 pub use top::Top;
 pub use track::{MemoryUnit, Track};
+pub use who::Who;
 pub use window::Window;
 pub use zone::Zone;
 
@@ -104,6 +108,8 @@ pub enum Command {
     /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
     /// held idle, stood free, and by whom
     Report(Report),
+    /// Choose cards to use, for a shell or for a command
+    Pick(Pick),
     /// Show each card's state on one line, and who holds it
     Stat(Stat),
     /// Run a command, or follow a process, and tell what it used: RAM, CPU, GPU, and what to ask
@@ -111,6 +117,8 @@ pub enum Command {
     Track(Track),
     /// Watch all cards and holders on a whole screen: live, with the last hour and who is idle
     Top(Top),
+    /// Tell who holds which card now, longest idle first: whom to ask to let go
+    Who(Who),
     /// Print the version
     Version,
 }

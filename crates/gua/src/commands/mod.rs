@@ -6,13 +6,16 @@ mod db;
 mod demo;
 mod doctor;
 mod history;
+mod pick;
 mod query;
+mod redraw;
 mod report;
 mod stat;
 mod status;
 mod stop;
 mod top;
 mod track;
+mod who;
 
 use std::io::{self, Write};
 
@@ -35,9 +38,11 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Stop(typed) => stop::run(&typed),
         Command::Query(typed) => query::run(&Machine::try_from(machine)?, &typed),
         Command::Report(typed) => report::run(&typed),
+        Command::Pick(typed) => pick::run(&Machine::try_from(machine)?, &typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &typed),
         Command::Track(typed) => track::run(&Machine::try_from(machine)?, &typed),
         Command::Top(typed) => top::run(machine, &typed),
+        Command::Who(typed) => who::run(&Machine::try_from(machine)?, &typed),
         Command::Version => version(),
     }
 }

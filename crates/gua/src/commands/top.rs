@@ -71,16 +71,7 @@ fn source(machine: cli::Machine, typed: &cli::Top) -> Result<Box<dyn Source>, Fa
 }
 
 /// What is shown, and no more.
-const WANTS: Wants = Wants {
-    power: true,
-    temperature: true,
-    energy: false,
-    clocks: false,
-    codecs: false,
-    fan: false,
-    shares: true,
-    ..Wants::ESSENTIALS
-};
+const WANTS: Wants = Wants { power: true, temperature: true, shares: true, ..Wants::ESSENTIALS };
 
 fn broken(error: &demo::DemoError) -> Failure {
     Failure::Failed {

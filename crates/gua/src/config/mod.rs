@@ -10,6 +10,7 @@ use std::env;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use probe::nvml::{Options, Patience, Wants};
@@ -74,6 +75,24 @@ impl Machine {
 pub fn home() -> Option<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("GUA_HOME").or_else(|| Some(set("HOME")?.join(".gua")))
+}
+
+/// Where cards are reserved: `GUA_RESERVATIONS`, else a folder that every user of the host finds.
+/// Not in a home and not below TMPDIR, which differ from user to user.
+#[must_use]
+pub fn reservations() -> PathBuf {
+    let named = env::var_os("GUA_RESERVATIONS").filter(|path| !path.is_empty());
+    let usual = || {
+        let is_for_all = |path: &str| {
+            const STICKY_FOR_ALL: u32 = 0o1777;
+            let mode = std::fs::metadata(path).map(|found| found.permissions().mode());
+            mode.is_ok_and(|mode| mode & STICKY_FOR_ALL == STICKY_FOR_ALL)
+        };
+        // Not every system lets users make something there.
+        let shared = if is_for_all("/run/lock") { "/run/lock" } else { "/tmp" };
+        PathBuf::from(shared).join("gua-reservations")
+    };
+    named.map_or_else(usual, PathBuf::from)
 }
 
 /// What the place that we print to can show.

@@ -144,10 +144,7 @@ pub fn status(
 }
 
 fn state(process: Process, age: Option<i64>, interval: Option<i64>) -> Recorder {
-    let is_late = match (age, interval) {
-        (Some(age), Some(interval)) => age > MISSING_TICKS * interval + DRIVER_MILLIS,
-        _ => false,
-    };
+    let is_late = age.is_some_and(|age| is_late(age, interval));
     match process {
         Process::None => Recorder::NotRunning,
         Process::Here(_) if is_late => Recorder::Stalled,
@@ -156,6 +153,11 @@ fn state(process: Process, age: Option<i64>, interval: Option<i64>) -> Recorder 
         Process::Here(_) | Process::Unnamed => Recorder::Recording,
         Process::Unsure(_) => Recorder::Unsure,
     }
+}
+
+/// Whether the last tick of a recorder is so long ago that another should have come.
+pub(super) fn is_late(age_millis: i64, interval_millis: Option<i64>) -> bool {
+    interval_millis.is_some_and(|interval| age_millis > MISSING_TICKS * interval + DRIVER_MILLIS)
 }
 
 fn told(event: Event) -> Option<Told> {

@@ -14,6 +14,7 @@
 //! | `sample_key` | the number of a sample, and which are of a tick, in either layout |
 //! | `history` | what was recorded, for a window of time |
 //! | `owners` | who did what with a card: people, and processes |
+//! | `idle` | since when a card is held idle, and by whom |
 //! | `samples` | the single ticks, for judging again and for plots |
 //! | [`python`] | databases of the Python gua, read and taken over |
 //! | `retain`, `sweep` | what is too old goes, and the names that nothing refers to |
@@ -29,6 +30,7 @@ mod error;
 mod export;
 mod history;
 mod identify;
+mod idle;
 mod inventory;
 mod lock;
 mod migration;
@@ -53,6 +55,7 @@ pub use error::StoreError;
 pub use export::{Export, SampleRow, SpanKind, SpanRow};
 pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, HolderRow, OwnerKey, RunRow, Span};
 pub use identify::{Identity, identify};
+pub use idle::{Beginning, HolderKey, Idleness, Unbroken};
 pub use inventory::{Inventory, inventory};
 pub use lock::RecorderLock;
 pub use migration::bring_forward;

@@ -20,7 +20,16 @@ pub(crate) struct Doing {
     name: &'static str,
     /// `None` where it is lost.
     percent: Option<f64>,
-    holders: Vec<(Option<String>, Option<u32>, u64)>,
+    holders: Vec<Holding>,
+}
+
+#[derive(Clone)]
+struct Holding {
+    user: Option<String>,
+    uid: Option<u32>,
+    mib: u64,
+    /// Which process it is, where that matters.
+    process: Option<(u32, u64)>,
 }
 
 /// A card that works so much and is held by nobody.
@@ -29,18 +38,31 @@ pub(crate) fn card(name: &'static str, percent: f64) -> Doing {
 }
 
 impl Doing {
-    pub(crate) fn held_by(mut self, user: &str, uid: u32, mib: u64) -> Self {
-        self.holders.push((Some(user.to_owned()), Some(uid), mib));
-        self
+    pub(crate) fn held_by(self, user: &str, uid: u32, mib: u64) -> Self {
+        self.held(Some(user), Some(uid), mib, None)
     }
 
-    pub(crate) fn held_by_nobody_known(mut self, mib: u64) -> Self {
-        self.holders.push((None, None, mib));
-        self
+    pub(crate) fn held_by_nobody_known(self, mib: u64) -> Self {
+        self.held(None, None, mib, None)
     }
 
-    pub(crate) fn held_by_nameless(mut self, uid: u32, mib: u64) -> Self {
-        self.holders.push((None, Some(uid), mib));
+    pub(crate) fn held_by_nameless(self, uid: u32, mib: u64) -> Self {
+        self.held(None, Some(uid), mib, None)
+    }
+
+    /// By the process of a number that started at a time, in clock ticks since boot.
+    pub(crate) fn held_by_process(self, pid: u32, start_ticks: u64, mib: u64) -> Self {
+        self.held(Some("somebody"), Some(1000), mib, Some((pid, start_ticks)))
+    }
+
+    fn held(
+        mut self,
+        user: Option<&str>,
+        uid: Option<u32>,
+        mib: u64,
+        process: Option<(u32, u64)>,
+    ) -> Self {
+        self.holders.push(Holding { user: user.map(str::to_owned), uid, mib, process });
         self
     }
 
@@ -59,12 +81,17 @@ pub(crate) struct Recording {
 impl Recording {
     /// Begins one, in a new database or in one that is there.
     pub(crate) fn begin(path: &Path, started: i64, interval_millis: i64) -> Self {
+        Self::begin_in("boot", path, started, interval_millis)
+    }
+
+    /// The same, after a certain boot.
+    pub(crate) fn begin_in(boot: &str, path: &Path, started: i64, interval_millis: i64) -> Self {
         if !path.exists() {
             store::create(path).unwrap();
         }
         let run = Run {
             host: "lab-a100".to_owned(),
-            boot: "boot".to_owned(),
+            boot: boot.to_owned(),
             driver: Some("560.35.05".to_owned()),
             recorder: "gua 0.1.0".to_owned(),
             interval_millis: Some(interval_millis),
@@ -115,7 +142,7 @@ fn card_tick(index: u32, doing: &Doing) -> CardTick {
     facts.name = Reading::Known(doing.name.to_owned());
     let holders: Vec<_> = (100..)
         .zip(&doing.holders)
-        .map(|(pid, (user, uid, mib))| holder(pid + 100 * index, user.as_deref(), *uid, *mib))
+        .map(|(pid, holding)| holder(pid + 100 * index, holding))
         .collect();
     CardTick {
         facts: Arc::new(facts),
@@ -146,23 +173,25 @@ fn vitals(doing: &Doing, holders: &[HolderTick]) -> Vitals {
     }
 }
 
-fn holder(pid: u32, user: Option<&str>, uid: Option<u32>, mib: u64) -> HolderTick {
+fn holder(pid: u32, holding: &Holding) -> HolderTick {
+    let Holding { user, uid, mib, process } = holding;
+    let (pid, start_ticks) = process.unwrap_or((pid, 7));
     let here = |uid| {
         Presence::Here(Arc::new(ProcessFacts {
             pid,
             parent: 1,
-            start_ticks: 7,
+            start_ticks,
             started: Reading::Known(UnixMillis(0)),
             program: "python".into(),
             uid: Reading::Known(uid),
-            user: Reading::Known(user.map(Into::into)),
+            user: Reading::Known(user.as_deref().map(Into::into)),
         }))
     };
     HolderTick {
         holder: Holder {
             pid,
             kinds: Kinds::COMPUTE,
-            memory: Reading::Known(Bytes::from_mib(mib)),
+            memory: Reading::Known(Bytes::from_mib(*mib)),
             sm: Reading::Known(Percent(0.0)),
             engines: Reading::Unknown(Why::NotAsked),
         },

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
+use super::super::redraw::redraw;
 use super::view;
 use crate::cli;
 use crate::config::Screen;
@@ -26,7 +27,10 @@ impl<'a> Live<'a> {
         let mut out = BufWriter::new(io::stdout().lock());
         match screen.rows {
             _ if self.typed.json => json::line(&mut out, now)?,
-            Some(rows) => self.redraw(&mut out, now, screen, rows)?,
+            Some(rows) => {
+                let lines = |rows| stat::lines_within(rows, now, &view(self.typed, screen));
+                redraw(&mut out, rows, self.is_first, lines)?;
+            }
             None => {
                 if !self.is_first {
                     writeln!(out)?;
@@ -36,30 +40,5 @@ impl<'a> Live<'a> {
         }
         self.is_first = false;
         out.flush()
-    }
-
-    /// Writes over what is there, without clearing first, so that nothing flickers.
-    fn redraw(
-        &self,
-        out: &mut impl Write,
-        now: &Now,
-        screen: Screen,
-        rows: usize,
-    ) -> io::Result<()> {
-        const CLEAR_SCREEN: &str = "\x1b[2J";
-        const HOME: &str = "\x1b[H";
-        const CLEAR_LINE: &str = "\x1b[K";
-        const CLEAR_BELOW: &str = "\x1b[J";
-        if self.is_first {
-            write!(out, "{CLEAR_SCREEN}")?;
-        }
-        write!(out, "{HOME}")?;
-        // The last row is where the cursor rests.
-        let rows = rows.saturating_sub(1);
-        for line in stat::lines_within(rows, now, &view(self.typed, screen)) {
-            // Not after the text: a full line leaves the cursor on its last character.
-            writeln!(out, "{CLEAR_LINE}{line}")?;
-        }
-        write!(out, "{CLEAR_BELOW}")
     }
 }

@@ -90,7 +90,7 @@ pub fn lines_within(rows: usize, now: &Now, view: &View) -> Vec<String> {
 }
 
 /// As many lines as leave a row for the number of the others, where there are others.
-fn fold(mut lines: Vec<String>, rows: usize) -> (Vec<String>, usize) {
+pub(super) fn fold(mut lines: Vec<String>, rows: usize) -> (Vec<String>, usize) {
     let all = lines.len();
     if all > rows {
         lines.truncate(rows.saturating_sub(1));

@@ -1,0 +1,122 @@
+//! `gua who`: who holds which card now, and since when without working?
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use jiff::tz::TimeZone;
+use probe::nvml::Wants;
+
+use super::chosen::Chosen;
+use super::history;
+use super::redraw::redraw;
+use crate::classify::Thresholds;
+use crate::cli;
+use crate::config::{Machine, Screen};
+use crate::failure::Failure;
+use crate::recorder::boot_id;
+use crate::render::json;
+use crate::render::paint::Paint;
+use crate::render::who::{self as render, View};
+use crate::report::now;
+use crate::report::who::{self, Asked, Record, Who};
+use crate::sampler::{Beat, Sampler, Tick};
+use crate::store::{History, StoreError};
+
+const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
+
+pub(super) fn run(machine: &Machine, typed: &cli::Who) -> Result<u8, Failure> {
+    let asked = Asked { idle: typed.idle, users: typed.user.clone() };
+    let mut sampler = Sampler::open(machine, WANTS)?;
+    let host = sampler.host().name();
+    let mut chosen = Chosen::new(&typed.id);
+    let first = chosen.among(sampler.first_tick())?;
+    let answer = |tick: &Tick| -> Result<Who, Failure> {
+        let now = now::now(tick, host.as_deref(), &Thresholds::default());
+        Ok(who::who(tick, now, record(tick, typed.db.as_deref())?, &asked))
+    };
+    let mut screen = Watched { typed, asked: &asked, is_first: true };
+    screen.show(&answer(&first)?)?;
+    let Some(every) = typed.watch else {
+        // It answered when it was opened and is gone since: what is shown is not the answer.
+        first.driver?;
+        return Ok(0);
+    };
+    let mut beat = Beat::new(every);
+    loop {
+        beat.wait();
+        screen.show(&answer(&chosen.among(sampler.tick())?)?)?;
+    }
+}
+
+/// What is recorded of those who are seen. A history that was named must be there; without
+/// the usual one, there is still the look.
+fn record(tick: &Tick, named: Option<&Path>) -> Result<Record, Failure> {
+    let path = match history::path(named) {
+        Ok(path) => path,
+        Err(Failure::Usage { what, .. }) => return Ok(Record::none(None, what)),
+        Err(failure) => return Err(failure),
+    };
+    match recorded(tick, &path) {
+        Ok(record) => Ok(record),
+        Err(error) if named.is_some() => Err(error.failure(&path)),
+        Err(StoreError::Missing) => {
+            let reason = format!("there is no history at {}", path.display());
+            Ok(Record::none(Some(path.display().to_string()), reason))
+        }
+        Err(error) => {
+            let reason = format!("the history at {} cannot be read: {error}", path.display());
+            Ok(Record::none(Some(path.display().to_string()), reason))
+        }
+    }
+}
+
+fn recorded(tick: &Tick, path: &Path) -> Result<Record, StoreError> {
+    let history = History::open(path)?;
+    let (cards, holders) = who::keys(tick);
+    let idleness = history.idleness(&cards, &holders, &boot_id())?;
+    Ok(Record::new(path.display().to_string(), idleness, history.newest_run(), tick.at))
+}
+
+/// What is shown, once or again and again.
+struct Watched<'a> {
+    typed: &'a cli::Who,
+    asked: &'a Asked,
+    is_first: bool,
+}
+
+impl Watched<'_> {
+    fn show(&mut self, who: &Who) -> io::Result<()> {
+        // Asked anew each time: the window may have been resized.
+        let screen = Screen::of_stdout(&self.typed.color);
+        let view =
+            View { paint: Paint(screen.color), width: screen.columns, zone: TimeZone::system() };
+        let mut out = BufWriter::new(io::stdout().lock());
+        match (self.typed.json, self.typed.watch, screen.rows) {
+            (true, None, _) => json::pretty(&mut out, who)?,
+            (true, Some(_), _) => json::line(&mut out, who)?,
+            (false, Some(_), Some(rows)) => {
+                let lines = |rows| render::lines_within(rows, who, self.asked, &view);
+                redraw(&mut out, rows, self.is_first, lines)?;
+            }
+            (false, _, _) => self.print(&mut out, who, &view)?,
+        }
+        out.flush()?;
+        self.is_first = false;
+        Ok(())
+    }
+
+    fn print(&self, out: &mut impl Write, who: &Who, view: &View) -> io::Result<()> {
+        if self.is_first {
+            // Said once: what repeats is the data.
+            if let Some(doubt) = render::doubt(who, &view.zone) {
+                eprintln!("gua: {doubt}");
+            }
+        } else {
+            writeln!(out)?;
+        }
+        for line in render::lines(who, self.asked, view) {
+            writeln!(out, "{line}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,289 @@
+//! `gua who` as text: a row a holder, longest idle first.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::paint::{Ink, Paint};
+use super::stat::fold;
+use super::table::{self, Align, Cell, Column, Line};
+use super::words::{self, duration, gib, safe};
+use crate::classify::State;
+use crate::report::now::{Holder, Identity, Presence};
+use crate::report::who::{Asked, Doubt, Held, Idle, Standing, Unseen, Who};
+
+/// What to show it on.
+#[derive(Debug, Clone)]
+pub struct View {
+    pub paint: Paint,
+    /// Columns; `None` where lines may be as long as they like.
+    pub width: Option<usize>,
+    pub zone: TimeZone,
+}
+
+impl View {
+    fn most(&self) -> usize {
+        self.width.unwrap_or(usize::MAX)
+    }
+}
+
+const HEADINGS: [&str; 8] =
+    ["idle", "who", "card", "memory", "program", "pid", "running", "idle since"];
+const ALIGNS: [Align; 8] = [
+    Align::Right,
+    Align::Left,
+    Align::Left,
+    Align::Right,
+    Align::Left,
+    Align::Right,
+    Align::Right,
+    Align::Left,
+];
+const PROGRAM: usize = 4;
+const RUNNING: usize = 6;
+const SINCE: usize = 7;
+
+/// How far rows stand in.
+const INDENT: usize = 2;
+/// A program's name is not cut shorter than this while there is something else to leave out.
+const SHORTEST_NAME: usize = 8;
+
+/// The view as lines, none longer than the screen is wide.
+#[must_use]
+pub fn lines(who: &Who, asked: &Asked, view: &View) -> Vec<String> {
+    let mut lines = vec![single(&Cell::new(headline(who, asked), Ink::Strong), view)];
+    if let Some(error) = &who.driver_error {
+        lines.push(single(&Cell::new(format!("driver: {}", safe(error)), Ink::Bad), view));
+    }
+    lines.extend(table(who, view));
+    lines.extend(summary(who).map(|text| single(&Cell::plain(text), view)));
+    lines
+}
+
+/// The view on a screen of so many rows.
+#[must_use]
+pub fn lines_within(rows: usize, who: &Who, asked: &Asked, view: &View) -> Vec<String> {
+    let mut lines = lines(who, asked, view);
+    if let Some(doubt) = doubt(who, &view.zone) {
+        lines.push(single(&Cell::new(doubt, Ink::Quiet), view));
+    }
+    let (mut lines, rest) = fold(lines, rows);
+    if rest > 0 {
+        lines.push(single(&Cell::new(format!("… {rest} more lines"), Ink::Quiet), view));
+    }
+    lines
+}
+
+/// What is not known of how long, in a line for a person; `None` where all of it is.
+#[must_use]
+pub fn doubt(who: &Who, zone: &TimeZone) -> Option<String> {
+    match [of_the_record(who, zone), left_out(who)] {
+        [Some(one), Some(other)] => Some(format!("{one}; {other}")),
+        [one, other] => one.or(other),
+    }
+}
+
+fn of_the_record(who: &Who, zone: &TimeZone) -> Option<String> {
+    let history = &who.history;
+    match (history.state, history.recorded_until) {
+        (Standing::Recording, _) => None,
+        (Standing::None, _) => {
+            let why = history.reason.as_deref().unwrap_or("there is no history");
+            Some(format!("since when is not known: {} (`gua daemon` records one)", safe(why)))
+        }
+        (Standing::Ended, until) => {
+            let until = until.map(|at| format!(" since {}", moment(at, who.time, zone)));
+            let until = until.unwrap_or_default();
+            Some(format!("nothing is recorded{until}, so idle times end there (see `gua status`)"))
+        }
+    }
+}
+
+fn left_out(who: &Who) -> Option<String> {
+    match who.idle_now_left_out {
+        0 => None,
+        1 => Some("one more is idle now; for how long is not recorded".to_owned()),
+        more => Some(format!("{more} more are idle now; for how long is not recorded")),
+    }
+}
+
+fn headline(who: &Who, asked: &Asked) -> String {
+    let host = who.host.as_deref().map(|host| format!(" on {}", safe(host))).unwrap_or_default();
+    let whose = match asked.users.as_slice() {
+        [] => String::new(),
+        users => format!(" by {}", safe(&users.join(", "))),
+    };
+    let is_empty = who.holders.is_empty() && who.unseen.is_empty();
+    match (asked.idle.map(words::interval), is_empty) {
+        (Some(idle), true) => {
+            format!("no card{host} is known to be held idle{whose} for {idle} or longer")
+        }
+        (Some(idle), false) => {
+            format!("held without working{host}{whose} for {idle} or longer, longest first")
+        }
+        (None, true) if who.driver_error.is_some() => {
+            format!("who holds a card{host} cannot be told")
+        }
+        (None, true) => format!("no card{host} is held{}", by_anybody(&whose)),
+        (None, false) => format!("held{host}{whose}, longest idle first"),
+    }
+}
+
+fn by_anybody(whose: &str) -> String {
+    if whose.is_empty() { " by anybody".to_owned() } else { whose.to_owned() }
+}
+
+fn table(who: &Who, view: &View) -> Vec<String> {
+    let held = who.holders.iter().map(|held| held_row(held, who.time, view));
+    let unseen = who.unseen.iter().map(|unseen| unseen_row(unseen, who.time, view));
+    let rows: Vec<Vec<Cell>> = held.chain(unseen).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let headings = HEADINGS.map(|heading| Cell::new(heading, Ink::Quiet)).to_vec();
+    let rows: Vec<_> = std::iter::once(headings).chain(rows).collect();
+    let mut columns = table::fit(&ALIGNS, rows.iter().map(Vec::as_slice));
+    squeeze(&mut columns, view.most().saturating_sub(INDENT));
+    let line = |row: &Vec<Cell>| {
+        let mut line = Line::default();
+        table::put_row(&mut line, INDENT, row, &columns, view.most(), view.paint);
+        line.text
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Shortens programs, then leaves columns out: how long is told twice, the pid is needed.
+fn squeeze(columns: &mut [Column], most: usize) {
+    table::shorten(columns, PROGRAM, SHORTEST_NAME, most);
+    for dispensable in [RUNNING, SINCE] {
+        if table::total(columns) <= most {
+            return;
+        }
+        if let Some(column) = columns.get_mut(dispensable) {
+            column.width = 0;
+        }
+    }
+    table::shorten(columns, PROGRAM, 0, most);
+}
+
+fn held_row(held: &Held, now: Timestamp, view: &View) -> Vec<Cell> {
+    let holder = &held.holder;
+    vec![
+        idle_cell(held.state, &held.idle),
+        Cell::plain(user(holder)),
+        Cell::plain(card(&held.card)),
+        Cell::plain(memory(holder.memory_bytes)),
+        Cell::plain(program(holder)),
+        Cell::plain(holder.pid.to_string()),
+        Cell::plain(holder.owner.running_seconds.map_or_else(|| "?".to_owned(), duration)),
+        Cell::plain(since(held.state_reason.as_deref(), &held.idle, now, &view.zone)),
+    ]
+}
+
+fn unseen_row(unseen: &Unseen, now: Timestamp, view: &View) -> Vec<Cell> {
+    let what = match &unseen.holders_reason {
+        // Said of the card already.
+        Some(why) if unseen.state_reason.as_ref() == Some(why) => "(not listed)".to_owned(),
+        Some(why) => format!("(not listed: {why})"),
+        None => "(no visible process)".to_owned(),
+    };
+    vec![
+        idle_cell(unseen.state, &unseen.idle),
+        Cell::plain("?"),
+        Cell::plain(card(&unseen.card)),
+        Cell::plain(memory(unseen.memory_bytes)),
+        Cell::plain(what),
+        Cell::plain("?"),
+        Cell::plain("?"),
+        Cell::plain(since(unseen.state_reason.as_deref(), &unseen.idle, now, &view.zone)),
+    ]
+}
+
+fn idle_cell(state: State, idle: &Idle) -> Cell {
+    match (state, idle.idle_seconds) {
+        (State::IdleHeld, Some(seconds)) => {
+            let mark = if idle.idle_doubt.is_some() { "≥" } else { "" };
+            Cell::new(format!("{mark}{}", duration(seconds)), Ink::Notice)
+        }
+        (State::IdleHeld, None) => Cell::new("now", Ink::Notice),
+        (State::Active, _) => Cell::new("active", Ink::Good),
+        (State::TrulyIdle, _) => Cell::plain("little"),
+        (State::Unknown(_), _) => Cell::new("unknown", Ink::Bad),
+    }
+}
+
+fn since(state_reason: Option<&str>, idle: &Idle, now: Timestamp, zone: &TimeZone) -> String {
+    let Some(since) = idle.idle_since else {
+        return match (state_reason, idle.idle_doubt) {
+            (Some(reason), _) => reason.to_owned(),
+            (None, Some(Doubt::NotRecorded)) => "after the last tick, or not recorded".to_owned(),
+            (None, Some(Doubt::NoHistory)) => "not recorded".to_owned(),
+            (None, _) => String::new(),
+        };
+    };
+    let since = moment(since, now, zone);
+    match (idle.idle_recorded_until, idle.idle_doubt) {
+        (Some(until), _) => format!("{since}, recorded until {}", moment(until, now, zone)),
+        (None, Some(_)) => format!("{since} or before"),
+        (None, None) => since,
+    }
+}
+
+/// A time of day, and the day where it is another.
+fn moment(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
+    let (at, now) = (at.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
+    let form = match () {
+        () if at.date() == now.date() => "%H:%M",
+        () if at.year() == now.year() => "%a %-d %b %H:%M",
+        () => "%a %-d %b %Y %H:%M",
+    };
+    at.strftime(form).to_string()
+}
+
+fn card(card: &Identity) -> String {
+    match card.mig_slot {
+        Some(slot) => format!("{}:{slot}", card.index),
+        None => card.index.to_string(),
+    }
+}
+
+fn memory(bytes: Option<u64>) -> String {
+    bytes.map_or_else(|| "? GiB".to_owned(), |bytes| format!("{} GiB", gib(bytes)))
+}
+
+fn user(holder: &Holder) -> String {
+    match (&holder.owner.user, holder.owner.uid) {
+        (Some(user), _) => safe(user),
+        (None, Some(uid)) => format!("uid {uid}"),
+        (None, None) => "?".to_owned(),
+    }
+}
+
+fn program(holder: &Holder) -> String {
+    match (&holder.owner.program, holder.presence) {
+        (Some(program), _) => safe(program),
+        (None, Presence::Gone) => "(gone)".to_owned(),
+        (None, Presence::Foreign) => "(outside this container)".to_owned(),
+        (None, Presence::Here | Presence::Hidden) => "(not readable)".to_owned(),
+    }
+}
+
+/// How many cards would be free, if their holders let go.
+fn summary(who: &Who) -> Option<String> {
+    let held = who.holders.iter().map(|held| (held.state, &held.card));
+    let unseen = who.unseen.iter().map(|unseen| (unseen.state, &unseen.card));
+    let idle = held.chain(unseen).filter(|(state, _)| *state == State::IdleHeld);
+    let mut cards: Vec<_> = idle.map(|(_, card)| (card.index, card.mig_slot)).collect();
+    cards.sort_unstable();
+    cards.dedup();
+    match cards.len() {
+        0 => None,
+        1 => Some("1 card is held without working on it. Ask first.".to_owned()),
+        many => Some(format!("{many} cards are held without working on them. Ask first.")),
+    }
+}
+
+fn single(cell: &Cell, view: &View) -> String {
+    let mut line = Line::default();
+    line.put(0, cell, view.most(), view.paint);
+    line.text
+}

@@ -1,0 +1,311 @@
+//! Who holds what now, and since when without working?
+
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use probe::process::Presence;
+use probe::units::UnixMillis;
+use serde::Serialize;
+
+use super::now::{Card, Holder, Identity, Now};
+use super::status;
+use crate::classify::{self, State, Thresholds};
+use crate::ledger::ProcessKey;
+use crate::sampler::{CardTick, HolderTick, Tick};
+use crate::store::{Beginning, HolderKey, Idleness, RunRow, Unbroken};
+
+/// Everybody who holds a card, longest idle first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Who {
+    pub schema: &'static str,
+    pub time: Timestamp,
+    pub host: Option<String>,
+    /// Why the driver cannot be read, while it cannot.
+    pub driver_error: Option<String>,
+    pub history: Record,
+    pub holders: Vec<Held>,
+    /// Cards that somebody holds, or may hold, who is not listed.
+    pub unseen: Vec<Unseen>,
+    /// How many were left out of `holders` as nobody knows how long they have been idle.
+    pub idle_now_left_out: usize,
+}
+
+/// What the history says of now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Record {
+    pub path: Option<String>,
+    pub state: Standing,
+    /// Why there is nothing to read.
+    pub reason: Option<String>,
+    pub recorded_until: Option<Timestamp>,
+    #[serde(skip)]
+    idleness: Idleness,
+}
+
+/// Whether the record reaches up to now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    Recording,
+    /// It ends before now: nobody knows what happened since.
+    Ended,
+    /// There is none.
+    None,
+}
+
+/// One process on one card.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Held {
+    pub card: Identity,
+    pub state: State,
+    /// In words, for a state that is unknown.
+    pub state_reason: Option<String>,
+    #[serde(flatten)]
+    pub idle: Idle,
+    #[serde(flatten)]
+    pub holder: Holder,
+}
+
+/// A card with somebody on it who is not listed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Unseen {
+    pub card: Identity,
+    pub state: State,
+    pub state_reason: Option<String>,
+    #[serde(flatten)]
+    pub idle: Idle,
+    /// Null where that cannot be told.
+    pub memory_bytes: Option<u64>,
+    /// Why the list is not complete, where it is not.
+    pub holders_reason: Option<String>,
+}
+
+/// How long somebody has held a card without work on it. All null when it is not so now.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Default)]
+pub struct Idle {
+    pub idle_since: Option<Timestamp>,
+    pub idle_seconds: Option<f64>,
+    /// Why it may be longer, or why it is not known at all.
+    pub idle_doubt: Option<Doubt>,
+    /// Where the record ends, when that is before now.
+    pub idle_recorded_until: Option<Timestamp>,
+}
+
+/// What is not known of an idle time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doubt {
+    /// It is idle now; nothing is recorded.
+    NoHistory,
+    /// It is idle now, and was not at the last tick.
+    NotRecorded,
+    /// It is at least so long: what was before is not recorded.
+    BeginningNotRecorded,
+    /// It was so long when the record ended, and is idle now.
+    RecorderNotRunning,
+}
+
+/// Whom to leave in.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// Only who has held a card idle for so long.
+    pub idle: Option<Duration>,
+    /// Only these, by name or uid; everybody where there is none.
+    pub users: Vec<String>,
+}
+
+impl Record {
+    /// There is none to read.
+    #[must_use]
+    pub fn none(path: Option<String>, reason: String) -> Self {
+        Self {
+            path,
+            state: Standing::None,
+            reason: Some(reason),
+            recorded_until: None,
+            idleness: Idleness::default(),
+        }
+    }
+
+    /// What was read at a moment, of a history whose newest run is this one.
+    #[must_use]
+    pub fn new(path: String, idleness: Idleness, run: Option<&RunRow>, now: UnixMillis) -> Self {
+        let Some(until) = idleness.until else {
+            return Self::none(Some(path), "nothing is recorded in it yet".to_owned());
+        };
+        let age = now.0.saturating_sub(until.0);
+        let goes_on = run
+            .is_some_and(|run| run.ended.is_none() && !status::is_late(age, run.interval_millis));
+        Self {
+            path: Some(path),
+            state: if goes_on { Standing::Recording } else { Standing::Ended },
+            reason: None,
+            recorded_until: timestamp(until),
+            idleness,
+        }
+    }
+
+    /// How long it was idle-held, for who is on an idle-held card now.
+    fn idle(&self, found: Option<&Unbroken>, now: Timestamp) -> Idle {
+        let nothing = |doubt| Idle { idle_doubt: Some(doubt), ..Idle::default() };
+        let Some(found) = found.filter(|_| self.state != Standing::None) else {
+            let is_none = self.state == Standing::None;
+            return nothing(if is_none { Doubt::NoHistory } else { Doubt::NotRecorded });
+        };
+        let ended = self.recorded_until.filter(|_| self.state == Standing::Ended);
+        let until = ended.unwrap_or(now);
+        let Some(since) = timestamp(found.since) else { return nothing(Doubt::NotRecorded) };
+        Idle {
+            idle_since: Some(since),
+            idle_seconds: Some(until.duration_since(since).as_secs_f64().max(0.0)),
+            idle_doubt: match (ended, found.beginning) {
+                (Some(_), _) => Some(Doubt::RecorderNotRunning),
+                (None, Beginning::Unseen) => Some(Doubt::BeginningNotRecorded),
+                (None, Beginning::Seen) => None,
+            },
+            idle_recorded_until: ended,
+        }
+    }
+}
+
+/// Which cards and holders to ask a history about.
+#[must_use]
+pub fn keys(tick: &Tick) -> (Vec<String>, Vec<HolderKey>) {
+    let named = tick.cards.iter().filter_map(|card| Some((uuid(card)?, card)));
+    let cards = named.clone().map(|(uuid, _)| uuid.to_owned()).collect();
+    let holders = named.flat_map(|(uuid, card)| card.holders.iter().map(move |h| key(uuid, h)));
+    (cards, holders.collect())
+}
+
+fn uuid(card: &CardTick) -> Option<&str> {
+    card.facts.uuid.as_ref().known().map(String::as_str)
+}
+
+fn key(uuid: &str, tick: &HolderTick) -> HolderKey {
+    let start_ticks = match &tick.process {
+        Presence::Here(facts) => Some(facts.start_ticks),
+        Presence::Gone | Presence::Foreign | Presence::Hidden(_) => None,
+    };
+    let process = ProcessKey { pid: tick.holder.pid, start_ticks };
+    HolderKey { card: uuid.to_owned(), process }
+}
+
+/// Answers from one tick, the same as `gua stat` shows it, and what is recorded.
+#[must_use]
+pub fn who(tick: &Tick, now: Now, record: Record, asked: &Asked) -> Who {
+    let mut holders = Vec::new();
+    let mut unseen = Vec::new();
+    for (tick, card) in tick.cards.iter().zip(now.cards) {
+        unseen.extend(unseen_on(tick, &card, &record, now.time));
+        holders.extend(held(tick, card, &record, now.time));
+    }
+    holders.retain(|held| asked.is_by(held));
+    // Nobody can say whose it is.
+    unseen.retain(|_| asked.users.is_empty());
+    let is_idle_now = |held: &&Held| held.state == State::IdleHeld && !held.idle.is_known();
+    let idle_now = holders.iter().filter(is_idle_now).count();
+    holders.retain(|held| asked.is_long_enough(&held.idle));
+    unseen.retain(|unseen| asked.is_long_enough(&unseen.idle));
+    holders.sort_by_key(|held| (place(held.state, &held.idle, &held.card), held.holder.pid));
+    unseen.sort_by_key(|unseen| place(unseen.state, &unseen.idle, &unseen.card));
+    Who {
+        schema: "gua.who/1",
+        time: now.time,
+        host: now.host,
+        driver_error: now.driver_error,
+        history: record,
+        idle_now_left_out: if asked.idle.is_some() { idle_now } else { 0 },
+        holders,
+        unseen,
+    }
+}
+
+impl Asked {
+    fn is_by(&self, held: &Held) -> bool {
+        let owner = &held.holder.owner;
+        let is = |user: &String| {
+            owner.user.as_ref() == Some(user)
+                || owner.uid.is_some_and(|uid| *user == uid.to_string())
+        };
+        self.users.is_empty() || self.users.iter().any(is)
+    }
+
+    fn is_long_enough(&self, idle: &Idle) -> bool {
+        let is_so_long = |wanted: Duration| {
+            idle.idle_seconds.is_some_and(|seconds| seconds >= wanted.as_secs_f64())
+        };
+        self.idle.is_none_or(is_so_long)
+    }
+}
+
+impl Idle {
+    /// Whether it is known for how long.
+    #[must_use]
+    pub const fn is_known(&self) -> bool {
+        self.idle_seconds.is_some()
+    }
+}
+
+fn held(tick: &CardTick, card: Card, record: &Record, now: Timestamp) -> Vec<Held> {
+    let Card { identity, state, state_reason, holders, .. } = card;
+    let idle = |process: &HolderTick| match state {
+        State::IdleHeld => {
+            let found =
+                uuid(tick).and_then(|uuid| record.idleness.holders.get(&key(uuid, process)));
+            record.idle(found, now)
+        }
+        State::Active | State::TrulyIdle | State::Unknown(_) => Idle::default(),
+    };
+    let both = tick.holders.iter().zip(holders);
+    both.map(|(process, holder)| Held {
+        card: identity.clone(),
+        state,
+        state_reason: state_reason.clone(),
+        idle: idle(process),
+        holder,
+    })
+    .collect()
+}
+
+/// Who is on a card without being listed, where somebody is or may be.
+fn unseen_on(tick: &CardTick, card: &Card, record: &Record, now: Timestamp) -> Option<Unseen> {
+    let unread = tick.vitals.holders.unread;
+    let is_untold = tick.vitals.holders.seen.iter().any(|holder| holder.memory.why().is_some());
+    // What a listed holder does not tell is his own, as far as anybody knows.
+    let memory = classify::unseen(&tick.vitals).filter(|_| unread.is_some() || !is_untold);
+    let memory = memory.filter(|bytes| *bytes > Thresholds::default().held);
+    if memory.is_none() && unread.is_none() {
+        return None;
+    }
+    let found = uuid(tick).and_then(|uuid| record.idleness.cards.get(uuid));
+    let is_idle = card.state == State::IdleHeld;
+    Some(Unseen {
+        card: card.identity.clone(),
+        state: card.state,
+        state_reason: card.state_reason.clone(),
+        idle: if is_idle { record.idle(found, now) } else { Idle::default() },
+        memory_bytes: memory.map(|bytes| bytes.0),
+        holders_reason: unread.map(|why| why.to_string()),
+    })
+}
+
+type Place = (u8, Reverse<u64>, u32, Option<u32>);
+
+/// Longest idle first, then what may be idle, then what is not.
+fn place(state: State, idle: &Idle, card: &Identity) -> Place {
+    let rank = match state {
+        State::IdleHeld if idle.is_known() => 0,
+        State::IdleHeld => 1,
+        State::Unknown(_) => 2,
+        State::TrulyIdle => 3,
+        State::Active => 4,
+    };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let seconds = idle.idle_seconds.unwrap_or(0.0) as u64;
+    (rank, Reverse(seconds), card.index, card.mig_slot)
+}
+
+fn timestamp(at: UnixMillis) -> Option<Timestamp> {
+    Timestamp::from_millisecond(at.0).ok()
+}

@@ -1,0 +1,72 @@
+//! Cards that somebody was given and does not hold yet.
+//!
+//! A file a card and user in a folder that all users share. It names no more than a time, or
+//! a command: after that time, or when the command has ended, it says nothing any more, so a
+//! crash leaves nothing that lasts. A command keeps its file locked through a handle that it
+//! inherits; a program that closes what it inherits is still known by its number and start.
+//!
+//! Whoever chooses locks the folder meanwhile. Nobody can take away what is another's, for
+//! the folder is sticky; a file whose owner is not the one in its name is not believed.
+
+mod folder;
+mod slip;
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+pub use folder::{Folder, Locked};
+pub use slip::{Kind, Slip};
+
+use probe::units::UnixMillis;
+
+use crate::failure::Failure;
+
+/// A card that is given to somebody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reserved {
+    /// As [`card_key`] has it.
+    pub card: String,
+    pub uid: u32,
+    pub pid: u32,
+    /// `None` while a command runs.
+    pub until: Option<UnixMillis>,
+}
+
+/// A reservation that was made. A command inherits its handle.
+#[derive(Debug)]
+pub struct Taken {
+    pub file: OwnedFd,
+    name: String,
+}
+
+/// Why nothing can be reserved.
+#[derive(Debug, thiserror::Error)]
+pub enum ReservationError {
+    #[error("the reservations' folder {} {}", .0.display(), .1)]
+    Folder(PathBuf, io::Error),
+    #[error("{} is not a folder for reservations: {}", .0.display(), .1)]
+    NotOurs(PathBuf, &'static str),
+    #[error("somebody has locked the reservations in {} for too long", .0.display())]
+    Locked(PathBuf),
+    #[error("{} cannot be written: {}", .0.display(), .1)]
+    File(PathBuf, io::Error),
+}
+
+impl From<ReservationError> for Failure {
+    fn from(error: ReservationError) -> Self {
+        Self::Failed {
+            what: format!("cards cannot be reserved: {error}"),
+            next: "Name a folder that all users share with GUA_RESERVATIONS, or only look with \
+                   --no-reserve."
+                .to_owned(),
+        }
+    }
+}
+
+/// A card's UUID as a part of a file's name.
+#[must_use]
+pub fn card_key(uuid: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    uuid.chars().map(plain).take(100).collect()
+}

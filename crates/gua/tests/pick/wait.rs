@@ -1,0 +1,68 @@
+//! It waits until there are enough.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::Instant;
+
+use super::{free_cards, pick};
+use crate::machine::Machine;
+
+const HELD: &str = "[[card]]\nuuid = \"GPU-a\"\nutilization = 0\n[[process]]\npid = 5\ncard = 0\n\
+                    user = \"ann\"\nmemory = \"60GiB\"\n";
+
+#[test]
+fn it_goes_on_when_a_card_is_let_go() {
+    let machine = Machine::new(HELD);
+    let mut command = machine.command(&["pick", "--wait", "--format", "uuids"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert_eq!(
+        said.next().unwrap().unwrap(),
+        "gua: waiting; 1 card wanted: there is 1, and none will do"
+    );
+    machine.becomes("[[card]]\nuuid = \"GPU-a\"\nutilization = 0\n");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"GPU-a\n"[..]));
+}
+
+#[test]
+fn it_waits_for_a_reservation_to_end() {
+    let machine = Machine::new(&free_cards(1));
+    assert!(pick(&machine, &["--reserve", "500ms"]).is_ok());
+    assert!(pick(&machine, &["--wait", "60s", "--", "true"]).is_ok());
+}
+
+#[test]
+fn it_gives_up_when_the_time_is_over() {
+    let machine = Machine::new(HELD);
+    let begun = Instant::now();
+    let (code, said) = pick(&machine, &["--wait", "1200ms"]).unwrap_err();
+    assert_eq!(code, Some(1));
+    assert!(begun.elapsed().as_millis() >= 1200);
+    assert!(said.contains("held by ann, 19.4 GiB left"), "{said}");
+}
+
+#[test]
+fn more_cards_than_there_are_is_not_waited_for() {
+    let machine = Machine::new(&free_cards(2));
+    let (code, said) = pick(&machine, &["-n", "3", "--wait"]).unwrap_err();
+    assert_eq!(code, Some(1));
+    assert!(said.contains("gua: 3 cards wanted: there are 2, and 2 will do\n"), "{said}");
+    assert!(said.contains("Ask for fewer"), "{said}");
+}
+
+#[test]
+fn a_driver_that_is_away_is_waited_for() {
+    let away = "[[fault]]\ncall = \"nvml*\"\ncode = \"DRIVER_NOT_LOADED\"\n";
+    let machine = Machine::new(HELD);
+    let mut command = machine.command(&["pick", "--wait", "--format", "uuids"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(said.next().unwrap().unwrap().starts_with("gua: waiting; 1 card wanted"));
+    machine.becomes(&format!("{HELD}{away}"));
+    let line = said.next().unwrap().unwrap();
+    assert!(line.starts_with("gua: waiting; the driver cannot be read: "), "{line}");
+    machine.becomes("[[card]]\nuuid = \"GPU-a\"\nutilization = 0\n");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"GPU-a\n"[..]));
+}

@@ -1,0 +1,95 @@
+//! What `gua who` says when something is not known, and how it fails.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{json, text};
+use crate::faults::{FAULTS, TWO_CARDS};
+use crate::machine::{Machine, program, run};
+
+#[test]
+fn every_fault_is_survived_and_told() {
+    for (name, fault) in FAULTS {
+        let machine = Machine::new(&format!("{TWO_CARDS}{fault}"));
+        let run = machine.gua(&["who", "--json"]);
+        assert!(matches!(run.code, Some(0 | 1)), "{name}: {run:?}");
+        assert!(!run.stderr.contains("panicked"), "{name}: {run:?}");
+        if run.stdout.is_empty() {
+            assert!(run.stderr.starts_with("gua: cannot read the driver"), "{name}: {run:?}");
+            continue;
+        }
+        let who: Value = serde_json::from_str(&run.stdout).unwrap();
+        for held in who["holders"].as_array().unwrap() {
+            let is_unknown = held["state"] == "unknown";
+            assert_eq!(is_unknown, held["state_reason"].is_string(), "{name}: {held}");
+        }
+    }
+}
+
+#[test]
+fn a_lost_card_has_unknown_holders() {
+    let machine = Machine::bundled("lab.toml");
+    let unseen = json(&machine, &[])["unseen"].clone();
+    assert_eq!(unseen[0]["card"]["index"], 5, "{unseen}");
+    assert_eq!(unseen[0]["state_reason"], "lost from the bus");
+    assert_eq!(unseen[0]["memory_bytes"], Value::Null);
+    assert_eq!(unseen.as_array().unwrap().len(), 1, "{unseen}");
+}
+
+#[test]
+fn who_is_not_listed_is_somebody_all_the_same() {
+    let fault = "[[fault]]\ncall = \"*RunningProcesses*\"\ncard = 0\ncode = \"NO_PERMISSION\"\n";
+    let machine = Machine::new(&format!("{TWO_CARDS}{fault}"));
+    insta::assert_snapshot!(text(&machine, &[], "100"), @"
+    held on two, longest idle first
+      idle  who  card   memory  program                      pid  running  idle since
+       now  ?    0     7.8 GiB  (not listed: no permission)    ?        ?  not recorded
+    1 card is held without working on it. Ask first.
+    ");
+    let unattributed = "[[card]]\nutilization = 0\nunattributed = \"40GiB\"\n";
+    insta::assert_snapshot!(text(&Machine::new(unattributed), &["--id", "0"], "100"), @"
+    held on pretend, longest idle first
+      idle  who  card    memory  program               pid  running  idle since
+       now  ?    0     40.0 GiB  (no visible process)    ?        ?  not recorded
+    1 card is held without working on it. Ask first.
+    ");
+}
+
+#[test]
+fn no_driver_is_a_sentence() {
+    let run = run(program(&["--nvml", "/nowhere.so", "who"]));
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
+    assert!(run.stderr.starts_with("gua: cannot read the driver: /nowhere.so was not found\n"));
+}
+
+/// What was named must be there; the usual one need not.
+#[test]
+fn a_history_that_cannot_be_read() {
+    let machine = Machine::new(TWO_CARDS);
+    let run = machine.gua(&["who", "--db", "/nowhere/gua.db"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
+    assert!(run.stderr.starts_with("gua: cannot use the database /nowhere/gua.db: there is none"));
+    fs::create_dir(machine.home().join(".gua")).unwrap();
+    fs::write(machine.home().join(".gua/gua.db"), "not a database").unwrap();
+    let who = json(&machine, &[]);
+    assert_eq!(who["history"]["state"], "none");
+    let reason = who["history"]["reason"].as_str().unwrap();
+    assert!(reason.ends_with("cannot be read: it is not a database"), "{reason}");
+    assert_eq!(who["holders"][0]["idle_doubt"], "no_history");
+}
+
+#[test]
+fn wrong_usage_is_refused() {
+    let machine = Machine::new(TWO_CARDS);
+    for args in [
+        &["who", "--idle", "soon"][..],
+        &["who", "--idle", "0s"],
+        &["who", "--watch", "0"],
+        &["who", "--id", "7"],
+        &["who", "bob"],
+    ] {
+        let run = machine.gua(args);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{args:?} {run:?}");
+    }
+}

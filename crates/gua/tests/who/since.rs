@@ -1,0 +1,230 @@
+//! Since when, from a history.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use gua::store::Ending;
+use probe::proc::stat;
+use probe::units::UnixMillis;
+use serde_json::Value;
+
+use super::{json, text, users};
+use crate::machine::Machine;
+use crate::recorder::Recorder;
+use crate::report::record::{Doing, MINUTE, Recording, card};
+
+const SECOND: i64 = 1000;
+const HOUR: i64 = 60 * MINUTE;
+
+/// Three cards that nobody works on, and one that is at work.
+const FOUR_CARDS: &str = r#"
+[host]
+name = "four"
+[[card]]
+uuid = "GPU-00000000"
+utilization = 0
+[[card]]
+uuid = "GPU-00000001"
+utilization = 0
+[[card]]
+uuid = "GPU-00000002"
+utilization = 0
+[[card]]
+uuid = "GPU-00000003"
+utilization = 80
+[[process]]
+pid = 200
+card = 0
+user = "bob"
+memory = "8000MiB"
+begin = "-3d2h"
+[[process]]
+pid = 300
+card = 1
+user = "carol"
+memory = "8000MiB"
+begin = "-2d"
+[[process]]
+pid = 301
+card = 1
+user = "dave"
+memory = "8000MiB"
+begin = "-1h"
+[[process]]
+pid = 400
+card = 2
+user = "erin"
+memory = "8000MiB"
+begin = "-5m"
+[[process]]
+pid = 500
+card = 3
+user = "frank"
+memory = "8000MiB"
+begin = "-5h"
+"#;
+
+fn now() -> i64 {
+    UnixMillis::from(SystemTime::now()).0
+}
+
+/// The history at home, begun after this boot.
+fn begin(machine: &Machine, started: i64) -> Recording {
+    let path = database(machine);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    Recording::begin_in(boot.trim(), &path, started, 30 * SECOND)
+}
+
+fn database(machine: &Machine) -> PathBuf {
+    machine.home().join(".gua/gua.db")
+}
+
+/// A card that is held by these processes of the machine, as it works so much.
+fn held(machine: &Machine, percent: f64, pids: &[u32]) -> Doing {
+    let start = |pid: &u32| {
+        let text = fs::read(machine.root().join(format!("proc/{pid}/stat"))).unwrap();
+        stat::parse(&text).unwrap().start_ticks
+    };
+    let add = |doing: Doing, pid: &u32| doing.held_by_process(*pid, start(pid), 8000);
+    pids.iter().fold(card("A100", percent), add)
+}
+
+/// Bob since 30 h, then the card worked; Carol since before the record begins at 40 h, but it
+/// has a hole 20 h ago; Dave since an hour; Erin is too new to be in it.
+fn recorded(machine: &Machine) -> Recording {
+    let end = now() - 5 * SECOND;
+    let mut recording = begin(machine, end - 40 * HOUR);
+    let doing = |at: i64| {
+        let bob = held(machine, if end - at > 30 * HOUR { 90.0 } else { 1.0 }, &[200]);
+        let carol = held(machine, 0.0, if end - at > HOUR { &[300] } else { &[300, 301] });
+        vec![bob, carol, card("A100", 0.0), held(machine, 80.0, &[500])]
+    };
+    recording.until(end - 20 * HOUR, 10, doing);
+    recording.skip(10 * MINUTE);
+    recording.until(end, 10, doing);
+    recording
+}
+
+fn holder<'a>(who: &'a Value, user: &str) -> &'a Value {
+    let holders = who["holders"].as_array().unwrap();
+    holders.iter().find(|holder| holder["user"] == user).unwrap()
+}
+
+fn hours(held: &Value) -> f64 {
+    held["idle_seconds"].as_f64().unwrap() / 3600.0
+}
+
+#[test]
+fn the_longest_idle_comes_first() {
+    let machine = Machine::new(FOUR_CARDS);
+    let recording = recorded(&machine);
+    let who = json(&machine, &[]);
+    assert_eq!(who["history"]["state"], "recording", "{who}");
+    assert_eq!(users(&who), ["bob", "carol", "dave", "erin", "frank"]);
+    let doubts = ["bob", "carol", "dave", "erin"].map(|user| &holder(&who, user)["idle_doubt"]);
+    let beginning = Value::from("beginning_not_recorded");
+    assert_eq!(doubts, [&beginning, &beginning, &Value::Null, &"not_recorded".into()]);
+    assert!((hours(holder(&who, "dave")) - 1.0).abs() < 0.1, "{who}");
+    assert_eq!(holder(&who, "frank")["idle_since"], Value::Null);
+    assert_eq!(holder(&who, "frank")["state"], "active");
+    drop(recording);
+}
+
+#[test]
+fn it_reads_like_this() {
+    let machine = Machine::new(FOUR_CARDS);
+    let recording = recorded(&machine);
+    insta::with_settings!({filters => vec![
+        (r"\w{3} \d+ \w{3}( \d{4})? \d\d:\d\d", "DAY HH:MM"),
+        (r"(\s\s)\d\d:\d\d", "${1}HH:MM"),
+        (r"DAY HH:MM|HH:MM", "[WHEN]"),
+    ]}, {
+        insta::assert_snapshot!(text(&machine, &[], "120"), @"
+        held on four, longest idle first
+             idle  who    card   memory  program  pid  running  idle since
+          ≥19h50m  bob    0     7.8 GiB  python   200    3d02h  [WHEN] or before
+          ≥19h50m  carol  1     7.8 GiB  python   300    2d00h  [WHEN] or before
+            1h00m  dave   1     7.8 GiB  python   301    1h00m  [WHEN]
+              now  erin   2     7.8 GiB  python   400       5m  after the last tick, or not recorded
+           active  frank  3     7.8 GiB  python   500    5h00m
+        3 cards are held without working on them. Ask first.
+        ");
+        insta::assert_snapshot!(text(&machine, &["--idle", "5h"], "120"), @"
+        held without working on four for 5h or longer, longest first
+             idle  who    card   memory  program  pid  running  idle since
+          ≥19h50m  bob    0     7.8 GiB  python   200    3d02h  [WHEN] or before
+          ≥19h50m  carol  1     7.8 GiB  python   300    2d00h  [WHEN] or before
+        2 cards are held without working on them. Ask first.
+        ");
+    });
+    assert_eq!(users(&json(&machine, &["--idle", "30m"])), ["bob", "carol", "dave"]);
+    assert_eq!(users(&json(&machine, &["--idle", "30m", "-u", "dave"])), ["dave"]);
+    drop(recording);
+}
+
+#[test]
+fn a_beginning_that_was_seen_is_exact() {
+    let machine = Machine::new(FOUR_CARDS);
+    let end = now() - 5 * SECOND;
+    let mut recording = begin(&machine, end - 10 * HOUR);
+    recording.until(end, 10, |at| {
+        vec![held(&machine, if end - at > 3 * HOUR { 90.0 } else { 1.0 }, &[200])]
+    });
+    let who = json(&machine, &[]);
+    let bob = holder(&who, "bob");
+    assert_eq!((users(&who)[0], &bob["idle_doubt"]), ("bob", &Value::Null), "{bob}");
+    assert!((hours(bob) - 3.0).abs() < 0.2, "{bob}");
+}
+
+/// Nobody knows what happened since: what is recorded is told, and that it ends.
+#[test]
+fn a_recorder_that_ended_makes_it_at_least() {
+    let machine = Machine::new(FOUR_CARDS);
+    let end = now() - 2 * HOUR;
+    let mut recording = begin(&machine, end - 4 * HOUR);
+    recording.until(end, 10, |_| vec![held(&machine, 1.0, &[200])]);
+    let is_at_least = || {
+        let who = json(&machine, &["-u", "bob"]);
+        assert_eq!(who["history"]["state"], "ended");
+        let bob = holder(&who, "bob");
+        assert_eq!(bob["idle_doubt"], "recorder_not_running");
+        assert_eq!(hours(bob), 4.0, "{bob}");
+        assert_eq!(bob["idle_recorded_until"], who["history"]["recorded_until"]);
+    };
+    // First as if it was killed.
+    is_at_least();
+    recording.end(Ending::Stopped);
+    is_at_least();
+    let run = machine.gua(&["who", "-u", "bob"]);
+    assert!(run.stdout.contains(", recorded until "), "{run:?}");
+    assert!(run.stderr.starts_with("gua: nothing is recorded since "), "{run:?}");
+}
+
+/// Trap: another process with the same number is not the one that held the card.
+#[test]
+fn a_number_that_is_used_again_is_another_process() {
+    let machine = Machine::new(FOUR_CARDS);
+    let end = now() - 5 * SECOND;
+    let mut recording = begin(&machine, end - 4 * HOUR);
+    recording.until(end, 10, |_| vec![card("A100", 1.0).held_by_process(200, 7, 8000)]);
+    let who = json(&machine, &["-u", "bob"]);
+    assert_eq!(holder(&who, "bob")["idle_doubt"], "not_recorded");
+    let text = text(&machine, &["-u", "bob"], "100");
+    assert!(text.contains("now  bob"), "{text}");
+}
+
+#[test]
+fn a_real_recorder_tells_since_when() {
+    let machine = Machine::new(FOUR_CARDS);
+    let mut recorder = Recorder::start(&machine);
+    recorder.has_ticked(4);
+    let who = json(&machine, &[]);
+    assert_eq!(who["history"]["state"], "recording", "{who}");
+    let bob = holder(&who, "bob");
+    assert!(bob["idle_seconds"].as_f64().unwrap() > 0.0, "{bob}");
+    assert_eq!(bob["idle_doubt"], "beginning_not_recorded");
+    assert_eq!(users(&who)[4], "frank");
+    recorder.end();
+}
