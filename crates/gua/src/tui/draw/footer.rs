@@ -44,7 +44,7 @@ pub fn draw(canvas: &mut Canvas<'_>, state: &State, y: Option<u16>) {
         x = canvas.put(x, y, key, Ink::Strong) + 1;
         x = canvas.put(x, y, what, Ink::Plain) + 2;
     }
-    if x < end {
+    if x <= end {
         canvas.put(end, y, &memory, Ink::Quiet);
     }
 }
