@@ -1,6 +1,6 @@
 //! `gua top`: all cards and holders on a whole screen, live.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use jiff::tz::TimeZone;
@@ -105,11 +105,14 @@ fn past(typed: &cli::Top) -> Result<Option<ReadPast>, Failure> {
     Ok(Some(Box::new(move || recorded(&path))))
 }
 
-fn recorded(path: &PathBuf) -> Result<Past, String> {
+fn recorded(path: &Path) -> Result<Past, String> {
     let now = now();
     let window = Period::new(UnixMillis(now.0 - HOUR), now);
-    let history = history::open(path, window, Detail::Samples).map_err(|f| f.to_string())?;
-    Past::read(&history, now).map_err(|error| error.failure(Path::new(path)).to_string())
+    let history = history::open(path, window, Detail::Samples);
+    let past =
+        history.and_then(|history| Past::read(&history, now).map_err(|error| error.failure(path)));
+    // One row has room for what it is, not for what to do.
+    past.map_err(|failure| failure.to_string().lines().next().unwrap_or_default().to_owned())
 }
 
 /// What a recorder would have seen of the lab in the last day.

@@ -62,3 +62,35 @@ impl Key {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossterm::event::MouseEvent;
+
+    fn wheel(kind: MouseEventKind) -> Option<Key> {
+        let modifiers = KeyModifiers::NONE;
+        Key::of(&Event::Mouse(MouseEvent { kind, column: 3, row: 4, modifiers }))
+    }
+
+    fn key(code: KeyCode, modifiers: KeyModifiers) -> Option<Key> {
+        Key::of(&Event::Key(KeyEvent::new(code, modifiers)))
+    }
+
+    #[test]
+    fn the_wheel_scrolls_and_moves_of_the_mouse_mean_nothing() {
+        assert_eq!(wheel(MouseEventKind::ScrollDown), Some(Key::Wheel(3)));
+        assert_eq!(wheel(MouseEventKind::ScrollUp), Some(Key::Wheel(-3)));
+        assert_eq!(wheel(MouseEventKind::Moved), None);
+    }
+
+    #[test]
+    fn letters_are_told_from_control_and_alt() {
+        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::NONE), Some(Key::Char('c')));
+        assert_eq!(key(KeyCode::Char('G'), KeyModifiers::SHIFT), Some(Key::Char('G')));
+        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Key::Ctrl('c')));
+        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::ALT), None);
+        assert_eq!(key(KeyCode::F(1), KeyModifiers::NONE), Some(Key::Char('?')));
+        assert_eq!(key(KeyCode::F(9), KeyModifiers::NONE), None);
+    }
+}

@@ -76,6 +76,8 @@ pub fn run(
     let mut view = View { state: State::new(settings), theme, ending: None };
     view.wait_for_the_first(&events)?;
     if view.ending.is_none() {
+        // Settled by us already, the environment included.
+        crossterm::style::force_color_output(view.theme.color);
         let mut screen = Screen::enter()?;
         event::read_keys(tell)?;
         view.show(&mut screen, &events)?;

@@ -13,6 +13,32 @@ pub struct Point {
     pub memory: Option<f32>,
 }
 
+/// What is seen more often than this is kept as its mean, in milliseconds.
+const SHORTEST: i64 = 1000;
+
+impl Point {
+    fn is_short_with(&self, next: &Self) -> bool {
+        next.period.to.0.saturating_sub(self.period.from.0) <= SHORTEST
+    }
+
+    /// Both as one.
+    fn joined(&self, next: &Self) -> Self {
+        let (ours, theirs) = (self.period.seconds(), next.period.seconds());
+        // Points without a length count the same.
+        let share = if ours + theirs > 0.0 { theirs / (ours + theirs) } else { 0.5 };
+        #[expect(clippy::cast_possible_truncation, reason = "for a plot")]
+        let mean = |a: Option<f32>, b: Option<f32>| match (a, b) {
+            (Some(a), Some(b)) => Some(a + (b - a) * share as f32),
+            (a, b) => a.or(b),
+        };
+        Self {
+            period: Period::new(self.period.from, next.period.to),
+            work: mean(self.work, next.work),
+            memory: mean(self.memory, next.memory),
+        }
+    }
+}
+
 /// The points of a card, in the order of time.
 #[derive(Debug, Clone, Default)]
 pub struct Series(VecDeque<Point>);
@@ -26,7 +52,10 @@ impl Series {
         if self.0.back().is_some_and(|last| last.period.to >= point.period.to) {
             self.0.retain(|earlier| earlier.period.to < point.period.to);
         }
-        self.0.push_back(point);
+        match self.0.back_mut().filter(|last| last.is_short_with(&point)) {
+            Some(last) => *last = last.joined(&point),
+            None => self.0.push_back(point),
+        }
         let oldest = point.period.to.0.saturating_sub(HOUR);
         while self.0.front().is_some_and(|first| first.period.to.0 < oldest) {
             self.0.pop_front();
@@ -52,17 +81,25 @@ impl Series {
         let mut sums = vec![(0.0_f32, 0.0_f32); count];
         let begin = first.saturating_mul(width);
         let recent = self.0.partition_point(|point| point.period.to.0 < begin);
-        for point in self.0.iter().skip(recent) {
+        // Where the part begins that a point ends in. Walked, not divided: an hour has many
+        // points, and this is done for every frame.
+        let (mut place, mut start) = (0_usize, begin);
+        for point in self.0.range(recent..) {
+            while point.period.to.0 >= start.saturating_add(width) && place < count {
+                (place, start) = (place + 1, start.saturating_add(width));
+            }
             let Some(value) = figure(point) else { continue };
-            let to = point.period.to.0.div_euclid(width);
-            // A point without a length, and the last moment of one, belong to where it ends.
-            let from = (point.period.from.0 + 1).div_euclid(width).min(to);
-            for part in from.max(first)..=to {
-                let place = usize::try_from(part - first).unwrap_or(usize::MAX);
-                if let Some((sum, weight)) = sums.get_mut(place) {
+            let (mut of_point, mut from) = (place, start);
+            loop {
+                if let Some((sum, weight)) = sums.get_mut(of_point) {
                     *sum += value;
                     *weight += 1.0;
                 }
+                // A point without a length, and the last moment of one, belong to where it ends.
+                if of_point == 0 || point.period.from.0 + 1 >= from {
+                    break;
+                }
+                (of_point, from) = (of_point - 1, from.saturating_sub(width));
             }
         }
         sums.into_iter().map(|(sum, weight)| (weight > 0.0).then(|| sum / weight)).collect()
@@ -99,6 +136,18 @@ mod tests {
             series.push(point(at - 1_000, at, work));
         }
         assert_eq!(series.means(3_500, 4_000, 1, WORK), [Some(0.5)]);
+    }
+
+    #[test]
+    fn what_is_seen_often_is_kept_once_a_second() {
+        let mut series = Series::default();
+        for tenth in 1..=100_i16 {
+            let at = i64::from(tenth) * 100;
+            series.push(point(at - 100, at, f32::from(tenth % 10) / 9.0));
+        }
+        assert_eq!(series.0.len(), 10);
+        let means = series.means(10_000, 10_000, 10, WORK);
+        assert!(means.iter().flatten().all(|mean| (mean - 0.5).abs() < 0.01), "{means:?}");
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! How it gives the terminal back, whatever ends it.
 
 use std::fs;
-use std::io::IsTerminal;
 
 use nvidia_ml::skip::skipped;
 use rustix::process::{Pid, Signal, kill_process};
@@ -91,29 +90,24 @@ fn while_it_is_stopped() {
     terminal.wait_for("the shell's modes", |_| terminal.modes() == THE_SHELLS);
 }
 
-/// What falls over in the test below, on a terminal: this very program, told to run only that.
+/// This very test again, on a terminal of its own, falls over there.
 #[test]
 fn after_a_panic_which_is_told() {
+    const INSIDE: &str = "GUA_TEST_FALLS_OVER";
+    if std::env::var_os(INSIDE).is_some() {
+        let _screen = gua::tui::Screen::enter().unwrap();
+        panic!("fallen over on purpose");
+    }
     let machine = Machine::bundled("lab.toml");
     let Some(terminal) = Terminal::new(90, 24, &machine.command(&[])) else {
         return skipped("after_a_panic_which_is_told", "there is no tmux");
     };
     let this = std::env::current_exe().unwrap();
-    let name = "top::restored::falls_over_on_a_terminal";
-    type_between(
-        &terminal,
-        &format!("RUST_BACKTRACE=0 {} --ignored --exact {name} --nocapture", this.display()),
-    );
+    let name = "top::restored::after_a_panic_which_is_told";
+    let again =
+        format!("{INSIDE}=1 RUST_BACKTRACE=0 {} --exact {name} --nocapture", this.display());
+    type_between(&terminal, &again);
     assert_restored(&terminal, "101");
     let screen = terminal.screen();
     assert!(screen.contains("fallen over on purpose"), "{screen}");
-}
-
-#[test]
-#[ignore = "run by the one above, on a terminal"]
-fn falls_over_on_a_terminal() {
-    if std::io::stdout().is_terminal() {
-        let _screen = gua::tui::Screen::enter().unwrap();
-        panic!("fallen over on purpose");
-    }
 }

@@ -144,7 +144,41 @@ fn what_is_wrong_is_told_in_the_shell() {
     terminal.type_line(&format!("{GUA} top --db /nowhere/gua.db; echo gave $?"));
     let screen = terminal.wait_for("the end", |screen| screen.contains("gave 1"));
     assert!(screen.contains("cannot use the database /nowhere/gua.db"), "{screen}");
+    let damaged = terminal.file("damaged.db");
+    std::fs::write(&damaged, "no database").unwrap();
+    terminal.type_line(&format!("{GUA} top --db {}", damaged.display()));
+    // The cards are shown all the same.
+    terminal.wait_for("both", |screen| {
+        screen.contains("6 cards:") && screen.contains("cannot use the database")
+    });
+    terminal.press(&["q"]);
+    terminal.wait_for("the shell", |screen| !screen.contains("6 cards:"));
     terminal.type_line(&format!("{GUA} top --scenario /nowhere.toml; echo left $?"));
     let screen = terminal.wait_for("the end", |screen| screen.contains("left 2"));
     assert!(screen.contains("this scenario cannot be played"), "{screen}");
+}
+
+/// A view that stays open sees cards come and go.
+#[test]
+fn trouble_that_comes_and_goes_is_told() {
+    let card = "[[card]]\nutilization = 50\n";
+    let fault =
+        |call: &str, code: &str| format!("{card}[[fault]]\ncall = \"{call}\"\ncode = \"{code}\"\n");
+    let machine = Machine::new(card);
+    let Some(terminal) = on_a_terminal(&machine, 90, 20, "") else {
+        return skipped("trouble_that_comes_and_goes_is_told", "there is no tmux");
+    };
+    let troubles = [
+        (fault("nvmlDeviceGet*", "GPU_IS_LOST"), "lost from the bus"),
+        (fault("nvmlDeviceGetMemoryInfo*", "NOT_SUPPORTED"), "shares the host's memory"),
+        (fault("nvmlDeviceGet*", "RESET_REQUIRED"), "needs a reset"),
+    ];
+    for (scenario, told) in troubles {
+        terminal.wait_for("work", |screen| screen.contains("● active"));
+        machine.becomes(&scenario);
+        terminal.press(&["h"]);
+        terminal.wait_for(told, |screen| screen.contains(told));
+        machine.becomes(card);
+    }
+    terminal.wait_for("work again", |screen| screen.contains("● active"));
 }

@@ -108,40 +108,44 @@ fn index(card: &Card) -> String {
 
 fn title(canvas: &mut Canvas<'_>, state: &State, sizes: &Sizes, y: u16, seen: usize) {
     canvas.paint_row(y, Ink::Title);
-    let span = span(state);
     match sizes {
-        Sizes::Block(block) => {
-            let x = block.figures + GAP;
-            canvas.put_in(0, y, block.figures, "cards", Ink::Title);
-            let work = format!("utilization, last {span}");
-            canvas.put_in(x, y, block.work, &work, Ink::Title);
-            canvas.put_in(x + block.work + GAP, y, block.memory, "memory", Ink::Title);
-        }
-        Sizes::Row(widths) => {
-            let names = ["", "", "state", "utilization", "", "memory", "", "power", "temp"];
-            let mut x = 0;
-            for (place, width) in widths.iter().enumerate().filter(|(_, width)| **width > 0) {
-                let graph = format!("utilization, last {span}");
-                let text = match place {
-                    9 if *width >= 21 => &graph,
-                    9 if *width >= 11 => &format!("last {span}"),
-                    9 => &span,
-                    10 => "memory",
-                    place => names.get(place).copied().unwrap_or(""),
-                };
-                // A bar's name goes on over its figure.
-                let next = widths.get(place + 1).map_or(0, |next| next + GAP);
-                let room = if matches!(place, 3 | 5) { width + next } else { *width };
-                canvas.put_in(x, y, room, text, Ink::Title);
-                x += width + GAP;
-            }
-        }
+        Sizes::Block(block) => title_blocks(canvas, *block, y, &span(state)),
+        Sizes::Row(widths) => title_rows(canvas, widths, y, &span(state)),
     }
     let (first, count) = (state.cards.top + 1, state.card_count());
     if seen < count {
         let range = format!(" {first}–{} of {count}", state.cards.top + seen);
         canvas.put_right(canvas.width(), y, &range, Ink::Title);
     }
+}
+
+fn title_blocks(canvas: &mut Canvas<'_>, block: Block, y: u16, span: &str) {
+    let x = block.figures + GAP;
+    canvas.put_in(0, y, block.figures, "cards", Ink::Title);
+    canvas.put_in(x, y, block.work, &format!("utilization, last {span}"), Ink::Title);
+    canvas.put_in(x + block.work + GAP, y, block.memory, "memory", Ink::Title);
+}
+
+fn title_rows(canvas: &mut Canvas<'_>, widths: &[u16], y: u16, span: &str) {
+    let names = ["", "", "state", "utilization", "", "memory", "", "power", "temp", "", "memory"];
+    let mut x = 0;
+    for (place, width) in widths.iter().enumerate().filter(|(_, width)| **width > 0) {
+        let text = match place {
+            9 => graph_title(span, *width),
+            place => names.get(place).copied().unwrap_or("").to_owned(),
+        };
+        // A bar's name goes on over its figure.
+        let next = widths.get(place + 1).map_or(0, |next| next + GAP);
+        let room = if matches!(place, 3 | 5) { width + next } else { *width };
+        canvas.put_in(x, y, room, &text, Ink::Title);
+        x += width + GAP;
+    }
+}
+
+/// As much of it as fits.
+fn graph_title(span: &str, width: u16) -> String {
+    let whole = [format!("utilization, last {span}"), format!("last {span}")];
+    whole.into_iter().find(|text| columns(text) <= width).unwrap_or_else(|| span.to_owned())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an hour at most")]

@@ -5,7 +5,7 @@ use probe::units::UnixMillis;
 
 use super::canvas::{Canvas, columns};
 use super::theme::Ink;
-use crate::render::words::safe;
+use crate::render::words::{cut, safe};
 use crate::tui::state::{Mode, Remembers, State};
 
 const KEYS: [(&str, &str); 9] = [
@@ -33,7 +33,8 @@ pub fn draw(canvas: &mut Canvas<'_>, state: &State, y: Option<u16>) {
     for choice in choices(state) {
         x = canvas.put(x, y, &choice, Ink::Notice) + 2;
     }
-    let memory = memory(state);
+    // The keys come first.
+    let memory = cut(&memory(state), usize::from(canvas.width() / 2));
     let end = canvas.width().saturating_sub(columns(&memory));
     for (key, what) in KEYS {
         let key = if canvas.theme.is_ascii && key == "⏎" { "Enter" } else { key };
@@ -43,7 +44,7 @@ pub fn draw(canvas: &mut Canvas<'_>, state: &State, y: Option<u16>) {
         x = canvas.put(x, y, key, Ink::Strong) + 1;
         x = canvas.put(x, y, what, Ink::Plain) + 2;
     }
-    if x < end {
+    if x <= end {
         canvas.put(end, y, &memory, Ink::Quiet);
     }
 }
@@ -83,6 +84,6 @@ fn memory(state: &State) -> String {
     match &state.remembers {
         Remembers::OnlyWhatWasSeen => format!("seen since {}", clock(state.settings.began)),
         Remembers::From(from) => format!("recorded since {}", clock(*from)),
-        Remembers::Not(why) => format!("no history: {why}"),
+        Remembers::Not(why) => why.clone(),
     }
 }

@@ -36,7 +36,8 @@ impl Theme {
             Ink::Good => (Some(Color::Green), Modifier::empty()),
             Ink::Notice => (Some(Color::Yellow), Modifier::BOLD),
             Ink::Bad => (Some(Color::Red), Modifier::empty()),
-            Ink::Other => (Some(Color::Blue), Modifier::empty()),
+            // Blue is hard to read on black, cyan on white.
+            Ink::Other => (Some(Color::Magenta), Modifier::empty()),
             Ink::Quiet => (None, Modifier::DIM),
             Ink::Strong => (None, Modifier::BOLD),
             Ink::Title => (None, Modifier::BOLD.union(Modifier::UNDERLINED)),

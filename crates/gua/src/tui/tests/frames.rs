@@ -176,7 +176,7 @@ fn only_the_terminals_own_colours_are_used() {
     let mut state = lab();
     for keys in ["", "?", "Esc Enter", "Esc Tab", "Enter"] {
         press(&mut state, keys);
-        let named = [Color::Reset, Color::Green, Color::Yellow, Color::Red, Color::Blue];
+        let named = [Color::Reset, Color::Green, Color::Yellow, Color::Red, Color::Magenta];
         for cell in frame(&mut state, COLOR, 120, 40).content() {
             assert_eq!(cell.bg, Color::Reset, "{cell:?}");
             assert!(named.contains(&cell.fg), "{cell:?}");
