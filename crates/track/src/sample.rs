@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use probe::Reading;
 use probe::units::{Bytes, Percent};
+use probe::{Reading, Why};
 
 use crate::parts::Parts;
 
@@ -36,6 +36,20 @@ pub struct Ram {
     pub shared: Bytes,
 }
 
+impl Ram {
+    /// Private and shared, unless the total is a size that the kernel noted and no look has seen:
+    /// then nobody knows whose those pages were.
+    #[must_use]
+    pub const fn split(&self) -> Reading<(Bytes, Bytes)> {
+        let seen = self.private.0.saturating_add(self.shared.0);
+        if seen >= self.total.0 / 2 {
+            Reading::Known((self.private, self.shared))
+        } else {
+            Reading::Unknown(Why::FirstLook)
+        }
+    }
+}
+
 /// What the cards did at one moment, as the newest look at them saw it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GpuSample {
@@ -47,4 +61,20 @@ pub struct GpuSample {
     pub utilization: Reading<Percent>,
     /// The tree's own part of it, where the driver tells.
     pub tree_utilization: Reading<Percent>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ram(total: u64, private: u64, shared: u64) -> Ram {
+        Ram { total: Bytes(total), private: Bytes(private), shared: Bytes(shared) }
+    }
+
+    #[test]
+    fn a_size_that_nobody_saw_is_not_split() {
+        assert_eq!(ram(1_900_000, 16_000, 16_000).split(), Reading::Unknown(Why::FirstLook));
+        assert_eq!(ram(300, 200, 150).split(), Reading::Known((Bytes(200), Bytes(150))));
+        assert_eq!(ram(0, 0, 0).split(), Reading::Known((Bytes(0), Bytes(0))));
+    }
 }

@@ -31,7 +31,8 @@ fn is_digits(text: &str) -> bool {
 
 #[test]
 fn the_text_stands_after_the_status() {
-    let ran = track(&["-e", "echo hello", "--st=0.3", "--tu=seconds", "--ru=megabytes"]);
+    let command = "sh -c 'echo hello; sleep 0.3'";
+    let ran = track(&["-e", command, "--st=0.1", "--tu=seconds", "--ru=megabytes"]);
     assert_eq!(ran.code, Some(0));
     assert_snapshot!(without_figures(&ran.stdout));
     assert_eq!(

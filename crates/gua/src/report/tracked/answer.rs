@@ -90,8 +90,9 @@ pub struct Ram {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RamPeak {
     pub total_bytes: u64,
-    pub private_bytes: u64,
-    pub shared_bytes: u64,
+    /// Null, as the other, where only the kernel has seen the peak.
+    pub private_bytes: Option<u64>,
+    pub shared_bytes: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -93,10 +93,13 @@ fn gpu_error(usage: &Usage) -> Option<String> {
 }
 
 fn ram(usage: &Usage, unknown: &mut Unknowns) -> Ram {
-    let peak = usage.ram.peak.map(|ram: sample::Ram| RamPeak {
-        total_bytes: ram.total.0,
-        private_bytes: ram.private.0,
-        shared_bytes: ram.shared.0,
+    let peak = usage.ram.peak.map(|ram: sample::Ram| {
+        let split = unknown.take("ram.peak.private_bytes", ram.split());
+        RamPeak {
+            total_bytes: ram.total.0,
+            private_bytes: split.map(|(private, _)| private.0),
+            shared_bytes: split.map(|(_, shared)| shared.0),
+        }
     });
     let system = unknown.take("ram.system_peak_bytes", usage.ram.system_peak);
     Ram {

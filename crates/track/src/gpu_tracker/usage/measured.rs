@@ -39,7 +39,10 @@ impl Known<'_> {
         match reading {
             Reading::Known(value) => value,
             Reading::Unknown(why) => {
-                self.0.push(Unknown::Figure(key, why));
+                let note = Unknown::Figure(key, why);
+                if !self.0.contains(&note) {
+                    self.0.push(note);
+                }
                 T::default()
             }
         }
@@ -52,7 +55,7 @@ fn max_ram(usage: &Usage, unit: RamUnit, unknown: &mut Vec<Unknown>) -> MaxRam {
         unit,
         system_capacity: unit.of(known.or_zero("system capacity of RAM", usage.machine.ram)),
         system: unit.of(known.or_zero("system RAM", usage.ram.system_peak)),
-        tree: usage.ram.peak.map(|ram| RssValues::new(ram, unit)),
+        tree: usage.ram.peak.map(|ram| RssValues::new(ram, unit, &mut known)),
     }
 }
 
@@ -116,12 +119,9 @@ impl Percentages {
 }
 
 impl RssValues {
-    fn new(ram: Ram, unit: RamUnit) -> Self {
-        Self {
-            total: unit.of(ram.total),
-            private: unit.of(ram.private),
-            shared: unit.of(ram.shared),
-        }
+    fn new(ram: Ram, unit: RamUnit, known: &mut Known<'_>) -> Self {
+        let (private, shared) = known.or_zero("private and shared RSS", ram.split());
+        Self { total: unit.of(ram.total), private: unit.of(private), shared: unit.of(shared) }
     }
 }
 
