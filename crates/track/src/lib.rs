@@ -17,18 +17,19 @@
 //! | [`parts`] | a figure for the main process, its descendants, and both together |
 //! | `follower`, `pace` | looks at its beat: samples, glances between them, dear readings within a budget |
 //! | `measure` | one measurement: looks, accounts, maxima |
-//! | `tree`, `process`, `births` | who belongs to it, as they come and go |
+//! | `tree`, `followed`, `process`, `births` | who belongs to it, as they come and go |
 //! | [`members`] | which pids belong to it, for those who look at the cards |
 //! | `cpu`, `loads` | CPU time that is neither lost nor doubled; the highest and the mean |
 //! | `ram`, `peaks` | memory with shared pages counted once; the most of it |
 //! | [`gpu`] | what the tree holds of the cards and does on them, from a thread of its own |
-//! | `machine`, `cgroup` | the whole machine; what a container or job allows of it |
+//! | `machine`, `cgroup`, `ourselves` | the whole machine; what a container or job allows of it; what we have |
 //! | `proc` | parsing what `/proc` says |
 //! | `kernel` | what only a bare system call answers; the only `unsafe` |
 
 mod births;
 mod cgroup;
 mod cpu;
+mod followed;
 mod follower;
 pub mod gpu;
 pub mod gpu_tracker;
@@ -40,6 +41,7 @@ mod measure;
 pub mod members;
 pub mod options;
 pub mod orphans;
+mod ourselves;
 mod pace;
 pub mod parts;
 mod peaks;

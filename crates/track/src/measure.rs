@@ -8,6 +8,7 @@ use probe::{Reading, Why};
 
 use crate::cgroup::Cgroup;
 use crate::cpu::CpuAccount;
+use crate::followed::Whose;
 use crate::gpu::Gpu;
 use crate::kernel::{self, Account, Reaped};
 use crate::loads::Loads;
@@ -18,7 +19,7 @@ use crate::parts::Parts;
 use crate::peaks::Peaks;
 use crate::process::{Buffer, Process};
 use crate::sample::{Ram, Sample};
-use crate::tree::{Tree, Whose};
+use crate::tree::Tree;
 use crate::usage::{CpuUsage, Limits, Machine, NoGpu, Processes, RamUsage, Sampling, Usage};
 
 /// Maps are read again after this time, also where nothing seems to have changed.

@@ -7,11 +7,11 @@ use rustix::thread::sched_getaffinity;
 
 use crate::births::{self, Births};
 use crate::cpu;
+use crate::followed::{Followed, Since, Whose};
 use crate::kernel::{self, Reaped};
 use crate::members::{Members, Role};
+use crate::ourselves;
 use crate::parts::Parts;
-use crate::proc::rollup::{ByKind, Rollup};
-use crate::proc::stat::Stat;
 use crate::proc::status::Status;
 use crate::process::{self, Buffer, Process, Unread};
 use crate::ram::{self, Map, Resident};
@@ -41,76 +41,6 @@ pub struct Tree {
     buffer: Buffer,
 }
 
-#[derive(Debug)]
-struct Followed {
-    process: Process,
-    role: Role,
-    status: Status,
-    stat: Stat,
-    cpu: Duration,
-    /// What it had when it was first seen.
-    first: ByKind,
-    map: Option<Map>,
-    /// Read just now; it counts when those of the others are read as well.
-    rollup: Option<Rollup>,
-    /// How far the high-water mark stands above what is resident, if it rose since the last
-    /// look: the top of a spike that nobody saw.
-    unseen_spike: u64,
-}
-
-impl Followed {
-    fn is_main(&self) -> bool {
-        self.role == Role::Main
-    }
-
-    fn resident(&self) -> Option<Resident> {
-        let now = self.status.memory?;
-        let map = self.map.unwrap_or(Map::Newcomer { first: self.first });
-        Some(Resident { now, map })
-    }
-
-    fn high_water(&self) -> u64 {
-        self.status.memory.map_or(0, |memory| memory.high_water)
-    }
-
-    /// Its clock and, where wanted, its counters. The clock is asked by pid: that the folder can be
-    /// read after it tells that it was the same process.
-    fn look(&mut self, whose: Whose, buffer: &mut Buffer) -> Result<(), Unread> {
-        self.unseen_spike = 0;
-        let clock = kernel::cpu_time(self.process.pid);
-        if whose == Whose::Working && clock == Some(self.cpu) {
-            return Ok(());
-        }
-        let status = self.process.status(buffer)?;
-        self.cpu = clock.unwrap_or(self.cpu);
-        self.update(status);
-        Ok(())
-    }
-
-    /// What may be shared with others that were not forked from it.
-    fn shared_kinds(&self) -> u64 {
-        let by_kind = self.status.memory.unwrap_or_default().by_kind;
-        by_kind.file.saturating_add(by_kind.shared_memory)
-    }
-
-    fn update(&mut self, status: Status) {
-        let before = self.high_water();
-        self.status = status;
-        self.unseen_spike = status.memory.map_or(0, |now| {
-            if now.high_water > before { now.high_water.saturating_sub(now.resident) } else { 0 }
-        });
-    }
-}
-
-/// Whose counters to read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    All,
-    /// Those that have used a core since the last look. The others cannot have taken more
-    /// memory, nor have ended.
-    Working,
-}
-
 /// What a look found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
@@ -118,14 +48,6 @@ pub struct Seen {
     pub has_lost: bool,
     /// Nobody has used a core since the last look.
     pub is_idle: bool,
-}
-
-/// Since when a process is followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Since {
-    /// From its start: all that it ever had counts.
-    Birth,
-    Attached,
 }
 
 impl Tree {
@@ -147,7 +69,7 @@ impl Tree {
     #[must_use]
     pub fn born(main: u32, members: Members) -> Self {
         let mut tree = Self::empty(Some(std::process::id()), Births::after(main), members);
-        tree.largest = size_before_exec();
+        tree.largest = ourselves::size_before_exec();
         match tree.open(main) {
             Ok((process, status)) => tree.follow(process, Role::Main, status, Since::Birth),
             Err(_) => tree.hidden += 1,
@@ -163,7 +85,7 @@ impl Tree {
             members,
             seen: 0,
             hidden: 0,
-            room: room(),
+            room: ourselves::room(),
             waiting: Vec::new(),
             missed: 0,
             blur: 0,
@@ -464,41 +386,7 @@ impl Tree {
     fn follow(&mut self, process: Process, role: Role, status: Status, since: Since) {
         self.members.add(process.pid, role);
         self.seen += 1;
-        let mut one = Followed {
-            process,
-            role,
-            status,
-            stat: Stat::default(),
-            cpu: Duration::ZERO,
-            first: status.memory.unwrap_or_default().by_kind,
-            map: None,
-            rollup: None,
-            unseen_spike: 0,
-        };
-        if since == Since::Birth {
-            one.status.memory = None;
-            one.update(status);
-        }
+        let one = Followed::new(process, role, status, since);
         self.followed.push(one);
     }
-}
-
-/// How many processes can be followed, with some files left for everything else.
-fn room() -> usize {
-    const FOR_OTHERS: u64 = 64;
-    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    let room = files.map_or(u64::MAX, |files| files.saturating_sub(FOR_OTHERS).max(1));
-    usize::try_from(room).unwrap_or(usize::MAX)
-}
-
-/// What a child of this process has before it becomes another program, which the kernel's account
-/// at its end includes: a copy of our own pages, but not those of files, and a few more.
-fn size_before_exec() -> u64 {
-    const A_FEW: u64 = 512 << 10;
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let status = crate::proc::status::parse(&text);
-    let ours = status
-        .and_then(|status| status.memory)
-        .map_or(0, |ours| ours.by_kind.anonymous.saturating_add(ours.by_kind.shared_memory));
-    ours.saturating_add(A_FEW)
 }

@@ -1,0 +1,110 @@
+//! One member of a tree, and what was last read of it.
+
+use std::time::Duration;
+
+use crate::kernel;
+use crate::members::Role;
+use crate::proc::rollup::{ByKind, Rollup};
+use crate::proc::stat::Stat;
+use crate::proc::status::Status;
+use crate::process::{Buffer, Process, Unread};
+use crate::ram::{Map, Resident};
+
+/// A member, as it was at the last look.
+#[derive(Debug)]
+pub struct Followed {
+    pub process: Process,
+    pub role: Role,
+    pub status: Status,
+    pub stat: Stat,
+    pub cpu: Duration,
+    /// What it had when it was first seen.
+    first: ByKind,
+    pub map: Option<Map>,
+    /// Read just now; it counts when those of the others are read as well.
+    pub rollup: Option<Rollup>,
+    /// How far the high-water mark stands above what is resident, if it rose since the last
+    /// look: the top of a spike that nobody saw.
+    pub unseen_spike: u64,
+}
+
+impl Followed {
+    #[must_use]
+    pub fn new(process: Process, role: Role, status: Status, since: Since) -> Self {
+        let mut one = Followed {
+            process,
+            role,
+            status,
+            stat: Stat::default(),
+            cpu: Duration::ZERO,
+            first: status.memory.unwrap_or_default().by_kind,
+            map: None,
+            rollup: None,
+            unseen_spike: 0,
+        };
+        if since == Since::Birth {
+            one.status.memory = None;
+            one.update(status);
+        }
+        one
+    }
+
+    pub fn is_main(&self) -> bool {
+        self.role == Role::Main
+    }
+
+    pub fn resident(&self) -> Option<Resident> {
+        let now = self.status.memory?;
+        let map = self.map.unwrap_or(Map::Newcomer { first: self.first });
+        Some(Resident { now, map })
+    }
+
+    pub fn high_water(&self) -> u64 {
+        self.status.memory.map_or(0, |memory| memory.high_water)
+    }
+
+    /// Its clock and, where wanted, its counters. The clock is asked by pid: that the folder can be
+    /// read after it tells that it was the same process.
+    pub fn look(&mut self, whose: Whose, buffer: &mut Buffer) -> Result<(), Unread> {
+        self.unseen_spike = 0;
+        let clock = kernel::cpu_time(self.process.pid);
+        if whose == Whose::Working && clock == Some(self.cpu) {
+            return Ok(());
+        }
+        let status = self.process.status(buffer)?;
+        self.cpu = clock.unwrap_or(self.cpu);
+        self.update(status);
+        Ok(())
+    }
+
+    /// What may be shared with others that were not forked from it.
+    pub fn shared_kinds(&self) -> u64 {
+        let by_kind = self.status.memory.unwrap_or_default().by_kind;
+        by_kind.file.saturating_add(by_kind.shared_memory)
+    }
+
+    pub fn update(&mut self, status: Status) {
+        let before = self.high_water();
+        self.status = status;
+        self.unseen_spike = status.memory.map_or(0, |now| {
+            if now.high_water > before { now.high_water.saturating_sub(now.resident) } else { 0 }
+        });
+    }
+}
+
+/// Whose counters to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    All,
+    /// Those that have used a core since the last look. The others cannot have taken more
+    /// memory, nor have ended.
+    Working,
+}
+
+/// Since when a process is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// From its start: all that it ever had counts.
+    Birth,
+    Attached,
+}
