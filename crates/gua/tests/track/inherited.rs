@@ -41,9 +41,18 @@ fn the_command_keeps_its_limit_of_files() {
 
 #[test]
 fn processes_that_there_is_no_room_for_are_told() {
-    let many = "for i in 1 2 3 4 5 6 7 8 9; do sleep 60 & all=\"$all $!\"; done; sleep 0.3; kill $all; wait";
-    let args = ["--every", "20ms", "--json", "--", "sh", "-c", many];
-    let ran = after("ulimit -n 68", &args);
+    let folder = tempfile::tempdir().unwrap();
+    let samples = folder.path().join("samples.csv");
+    // They stay until two samples have seen them, which stand below three lines of head.
+    let many = format!(
+        "for i in 1 2 3 4 5 6 7 8 9; do sleep 600 & all=\"$all $!\"; done
+         until [ \"$(cat '{0}' 2>/dev/null | wc -l)\" -ge 5 ]; do :; done
+         kill $all; wait",
+        samples.display()
+    );
+    let timeline = samples.to_str().unwrap();
+    let options = ["--every", "20ms", "--json", "--timeline", timeline];
+    let ran = after("ulimit -n 68", &[&options[..], &["--", "sh", "-c", &many]].concat());
     let told: serde_json::Value = serde_json::from_str(&ran.stderr).unwrap();
     let processes = &told["processes"];
     assert!(processes["missed"].as_u64().is_some_and(|missed| missed > 0), "{processes}");
