@@ -14,7 +14,8 @@
 //! | [`card`] | what is known of one card, and what it does now |
 //! | [`process`] | a holder of a card, and the process behind it |
 //! | [`nvml`] | cards and holders through the driver's library |
-//! | [`proc`] | who a pid is, from the host's `/proc` |
+//! | [`proc`] | what a pid is, from the host's `/proc` |
+//! | [`who`] | who is behind it: a person, a job, a container, a notebook |
 //!
 //! ```no_run
 //! use probe::nvml::{Options, Prober};
@@ -33,6 +34,7 @@ pub mod proc;
 pub mod process;
 pub mod reading;
 pub mod units;
+pub mod who;
 
 pub use account::{Account, CardAccounts};
 pub use card::{Basis, CardFacts, CardLook, MemoryUse, Utilization, Vitals};

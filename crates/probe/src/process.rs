@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::reading::{Reading, Why};
 use crate::units::{Bytes, Percent, UnixMillis};
+use crate::who::Who;
 
 /// One process on one card, as the driver lists it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -118,4 +119,6 @@ pub struct ProcessFacts {
     pub uid: Reading<u32>,
     /// `None` where the uid has no name.
     pub user: Reading<Option<Arc<str>>>,
+    /// Who is behind it; `NotAsked` where it is not asked for.
+    pub who: Reading<Arc<Who>>,
 }

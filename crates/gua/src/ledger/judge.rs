@@ -166,6 +166,7 @@ mod tests {
                 program: "python".into(),
                 uid: Reading::Known(1000),
                 user: Reading::Known(Some(user.into())),
+                who: Reading::Unknown(Why::NotAsked),
             })),
             command: Reading::Unknown(Why::NotAsked),
         }

@@ -417,6 +417,7 @@ mod tests {
             program: "x".into(),
             uid,
             user: uid.map(|_| None),
+            who: Reading::Unknown(Why::NotAsked),
         }))
     }
 

@@ -257,6 +257,7 @@ fn presence(process: &Process, origin: UnixMillis) -> Presence {
         program: process.owner.program.as_str().into(),
         uid: Reading::Known(process.owner.uid),
         user: Reading::Known(process.owner.user.as_deref().map(Into::into)),
+        who: Reading::Unknown(Why::NotAsked),
     }))
 }
 

@@ -185,6 +185,7 @@ fn holder(pid: u32, holding: &Holding) -> HolderTick {
             program: "python".into(),
             uid: Reading::Known(uid),
             user: Reading::Known(user.as_deref().map(Into::into)),
+            who: Reading::Unknown(Why::NotAsked),
         }))
     };
     HolderTick {

@@ -280,6 +280,7 @@ impl Host {
                 Reading::Unknown(why) => Reading::Unknown(why),
             },
             uid,
+            who: Reading::Unknown(Why::NotAsked),
         }
     }
 

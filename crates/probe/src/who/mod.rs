@@ -1,0 +1,123 @@
+//! Who is behind a process: a person, a job, a container, a notebook, each with the place that
+//! it is known from.
+
+mod source;
+
+use std::sync::Arc;
+
+pub use source::Source;
+
+/// All that is known of who is behind a process. What is not known is not guessed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Who {
+    pub user: Option<Told<User>>,
+    pub job: Option<Told<Job>>,
+    pub container: Option<Told<Container>>,
+    pub pod: Option<Told<Pod>>,
+    pub notebook: Option<Told<Notebook>>,
+    pub environment: Option<Told<Environment>>,
+    pub group: Option<Told<Group>>,
+    pub launcher: Option<Told<Launcher>>,
+    /// What it runs besides its program: a script or a module, never other arguments.
+    pub script: Option<Arc<str>>,
+}
+
+/// Something, and where it is known from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Told<T> {
+    pub value: T,
+    pub source: Source,
+}
+
+/// A person or a service account.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct User {
+    pub uid: u32,
+    /// `None` where the uid has no name.
+    pub name: Option<Arc<str>>,
+}
+
+/// A job of Slurm.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Job {
+    pub id: Arc<str>,
+    /// A number, or a word such as `batch`.
+    pub step: Option<Arc<str>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Container {
+    pub runtime: Runtime,
+    /// In full: 64 hexadecimal digits.
+    pub id: Arc<str>,
+    /// `None` where only root may know it.
+    pub name: Option<Arc<str>>,
+}
+
+/// What runs a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Runtime {
+    Docker,
+    Podman,
+    Containerd,
+    Crio,
+}
+
+/// A pod of Kubernetes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Pod {
+    pub uid: Arc<str>,
+    /// Where its logs tell.
+    pub name: Option<Arc<str>>,
+    pub namespace: Option<Arc<str>>,
+}
+
+/// A kernel that works for a notebook.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Notebook {
+    /// Of the kernel's connection file.
+    pub kernel: Option<Arc<str>>,
+    /// Its file, or only its name with an older server.
+    pub path: Option<Arc<str>>,
+    pub client: Client,
+}
+
+/// What a kernel was started by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Client {
+    Jupyter,
+    VsCode,
+}
+
+/// The Python environment that a process runs in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Environment {
+    pub kind: EnvironmentKind,
+    pub path: Arc<str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EnvironmentKind {
+    Conda,
+    Venv,
+}
+
+/// Processes that work on one thing together.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Group {
+    pub kind: GroupKind,
+    pub id: Arc<str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum GroupKind {
+    Torchrun,
+    Ray,
+}
+
+/// The process at the top of its tree.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Launcher {
+    pub pid: u32,
+    pub program: Arc<str>,
+}
