@@ -17,13 +17,16 @@
 //! | [`sampler`] | reads all cards and holders once, or a scenario: a [`sampler::Tick`] |
 //! | [`classify`] | judges what a card was doing (pure) |
 //! | [`ledger`] | from ticks to what is kept of them: entries, spans, events (pure) |
+//! | [`metrics`] | what the ticks have counted, as series for Prometheus and its kin (pure) |
 //! | [`store`] | the database; the only SQL |
 //! | [`recorder`] | looks at its beat and keeps what it saw, whatever happens |
+//! | [`counting`] | the counters of a host: kept from run to run, and shown to who asks |
 //! | [`demo`] | makes a history of a machine that does not exist |
 //! | [`service`] | the recorder's files, how it is started and stopped |
 //! | [`report`] | one file or folder a question, plain structs as answers (pure) |
 //! | [`render`] | answers as text, JSON, CSV, Markdown or a picture (pure) |
 //! | [`tui`] | the live view: a state made of looks and keys, drawn on a screen of any size |
+//! | [`web`] | what listens; async lives only here |
 //! | [`checkup`] | gathers what `gua doctor` reports |
 //! | [`commands`] | one file or folder a command, wiring only |
 
@@ -32,6 +35,7 @@ pub mod classify;
 pub mod cli;
 pub mod commands;
 pub mod config;
+pub mod counting;
 pub mod demo;
 pub mod destination;
 pub mod failure;
@@ -39,6 +43,7 @@ pub mod following;
 pub mod gpu_tracker;
 pub mod ledger;
 pub mod line_file;
+pub mod metrics;
 pub mod recorder;
 pub mod render;
 pub mod report;
@@ -48,6 +53,7 @@ pub mod sampler;
 pub mod service;
 pub mod store;
 pub mod tui;
+pub mod web;
 
 use std::process::ExitCode;
 

@@ -20,19 +20,20 @@ const CRATES: [(&str, &[&str]); 5] = [
 
 /// The modules of `gua` in the order of the data: each may import only those before it.
 /// The ones on one row do not know each other.
-const ORDER: [&[&str]; 13] = [
+const ORDER: [&[&str]; 14] = [
     &["safe"],
     &["cli", "failure"],
     &["config", "destination", "following", "line_file", "reservation"],
     &["sampler"],
     &["classify"],
     &["ledger"],
+    &["metrics"],
     &["store"],
     &["recorder"],
-    &["demo", "service"],
+    &["counting", "demo", "service"],
     &["report"],
     &["render"],
-    &["checkup", "tui"],
+    &["checkup", "tui", "web"],
     &["commands", "gpu_tracker"],
 ];
 

@@ -5,11 +5,13 @@ mod db_import;
 mod demo;
 mod doctor;
 mod duration;
+mod listen;
 mod moment;
 mod pick;
 mod query;
 mod recorder;
 mod report;
+mod serve;
 mod size;
 mod stat;
 mod top;
@@ -22,11 +24,13 @@ pub use db::{Db, DbCheck, DbExport, DbInfo, DbPrune, ExportFormat, ExportWhat};
 pub use db_import::DbImport;
 pub use demo::Demo;
 pub use doctor::Doctor;
+pub use listen::Protection;
 pub use moment::Moment;
 pub use pick::{Pick, PickFormat};
 pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};
 pub use report::{Format, Report};
+pub use serve::Serve;
 pub use stat::{PowerColumn, Stat};
 pub use top::Top;
 pub use track::{MemoryUnit, Track};
@@ -108,6 +112,8 @@ pub enum Command {
     /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
     /// held idle, stood free, and by whom
     Report(Report),
+    /// Answer /metrics for Prometheus and its kin from the history
+    Serve(Serve),
     /// Choose cards to use, for a shell or for a command
     Pick(Pick),
     /// Show each card's state on one line, and who holds it

@@ -8,12 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use probe::nvml::Wants;
+use probe::units::UnixMillis;
 
+use super::listener::Listener;
 use crate::classify::Thresholds;
 use crate::cli;
-use crate::config::Machine;
+use crate::config::{Listen, Machine};
+use crate::counting::{CountersFile, Keeper};
 use crate::failure::Failure;
-use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals};
+use crate::metrics::{Counters, Wanted};
+use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals, Witness};
 use crate::render::words;
 use crate::sampler::Sampler;
 use crate::service::{self, Existing, Found, Held, Places, Process, Started};
@@ -40,11 +44,40 @@ pub(super) fn run(machine: &Machine, typed: &cli::Daemon) -> Result<u8, Failure>
         return Ok(0);
     }
     service::check(&places, existing(typed))?;
+    let listen = listen(typed)?;
     if typed.foreground {
-        in_the_foreground(machine, typed, &places)
+        in_the_foreground(machine, typed, &places, listen)
     } else {
         background(typed, &places)
     }
+}
+
+/// Whether to listen, and to whom; said before anything is begun.
+fn listen(typed: &cli::Daemon) -> Result<Option<Listen>, Failure> {
+    let protection = &typed.protection;
+    let is_protected = protection.token_file.is_some() || protection.tls_cert.is_some();
+    if typed.listen.is_none() && (is_protected || protection.public_metrics) {
+        return Err(Failure::Usage {
+            what: "who may read it was said, but not where to listen".to_owned(),
+            next: "Add --listen ADDR, such as --listen 127.0.0.1:7071.".to_owned(),
+        });
+    }
+    typed.listen.as_deref().map(|address| Listen::new(address, protection)).transpose()
+}
+
+/// The counters, which go on from where they were.
+fn keeper(places: &Places, hostname: String, log: &mut Log) -> Keeper {
+    let file = CountersFile::beside(&places.database);
+    let counters = file.load().unwrap_or_else(|error| {
+        let path = file.path().display();
+        let aside = file.set_aside().map(|aside| format!("; it is kept as {}", aside.display()));
+        let kept = aside.unwrap_or_default();
+        log.say(&format!("the counters in {path} cannot be read: {error}; they begin anew{kept}"));
+        None
+    });
+    let now = UnixMillis::from(std::time::SystemTime::now());
+    let counters = counters.unwrap_or_else(|| Counters::beginning(now));
+    Keeper::new(counters, file, hostname, Wanted::default())
 }
 
 const fn existing(typed: &cli::Daemon) -> Existing {
@@ -134,12 +167,14 @@ fn in_the_foreground(
     machine: &Machine,
     typed: &cli::Daemon,
     places: &Places,
+    listen: Option<Listen>,
 ) -> Result<u8, Failure> {
     let mut log = log(typed, places)?;
     if typed.detached {
         // Out of the session of whoever started us: its end must not be ours.
         leave_the_terminal().map_err(|error| cannot_start(&error))?;
     }
+    let listener = listen.map(Listener::take).transpose()?;
     let sampler = Sampler::open(machine, WANTS)?.with_sensors_every(SENSORS, WANTS);
     // Before the database: of two that start at the same time the second then knows the first.
     let held = Arc::new(take_pid_file(places)?);
@@ -147,18 +182,25 @@ fn in_the_foreground(
     // Not before: until then nobody would act on them, and a driver that does not answer is
     // waited for. They end what has not begun.
     let signals = Signals::catch().map_err(|error| cannot_start(&error))?;
+    let host = sampler.host().name();
+    let hostname = host.clone().unwrap_or_else(|| "unknown".to_owned());
+    let keeper = listener.as_ref().map(|_| keeper(places, hostname.clone(), &mut log));
+    if let (Some(listener), Some(keeper)) = (listener, &keeper) {
+        log.say(&listener.start(keeper.slot(), host)?);
+    }
     let run = Run {
-        host: sampler.host().name().unwrap_or_else(|| "unknown".to_owned()),
+        host: hostname,
         boot: recorder::boot_id(),
         driver: None,
         recorder: recorder::name(),
         interval_millis: i64::try_from(typed.interval.as_millis()).ok(),
-        started: probe::units::UnixMillis(0),
+        started: UnixMillis(0),
     };
     let every = words::interval(typed.interval);
     log.say(&format!("gua records every {every} into {}", places.database.display()));
     let keep = Keep::new(typed.keep_samples, typed.keep_spans);
-    let recording = Recording::new(place, run, typed.interval, Thresholds::default(), keep);
+    let recording = Recording::new(place, run, typed.interval, Thresholds::default(), keep)
+        .with_witness(keeper.map(|keeper| Box::new(keeper) as Box<dyn Witness>));
     let left_behind = Arc::clone(&held);
     let give_up = move || {
         left_behind.remove();

@@ -6,6 +6,7 @@ mod db;
 mod demo;
 mod doctor;
 mod history;
+mod listener;
 mod pick;
 mod query;
 mod redraw;
@@ -38,6 +39,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Stop(typed) => stop::run(&typed),
         Command::Query(typed) => query::run(&Machine::try_from(machine)?, &typed),
         Command::Report(typed) => report::run(&typed),
+        Command::Serve(_) => version(),
         Command::Pick(typed) => pick::run(&Machine::try_from(machine)?, &typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &typed),
         Command::Track(typed) => track::run(&Machine::try_from(machine)?, &typed),

@@ -1,8 +1,10 @@
 //! What is meant: the typed options and the environment, settled once.
 
+mod listen;
 mod track;
 mod window;
 
+pub use listen::{Listen, TlsFiles, Token};
 pub use track::{Gpus, Target, Timeline, TimelineKind, Track};
 pub use window::Window;
 

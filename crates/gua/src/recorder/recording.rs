@@ -9,8 +9,10 @@ use super::log::Log;
 use super::observer::Observer;
 use super::pruning::Pruning;
 use super::source::Seen;
+use super::witness::Witness;
 use crate::classify::Thresholds;
 use crate::ledger::{Entry, Event, Kind, Period, Trouble};
+use crate::metrics::Observed;
 use crate::store::{self, Database, Ending, Keep, RecorderLock, Run, StoreError, Writer};
 
 /// What could not be told while the database was away is kept up to here.
@@ -46,6 +48,7 @@ pub struct Recording {
     pruned: Result<(), StoreError>,
     /// The end of what was recorded before us.
     recorded_until: Option<UnixMillis>,
+    witness: Option<Box<dyn Witness>>,
 }
 
 impl Recording {
@@ -70,7 +73,15 @@ impl Recording {
             pruning: Pruning::new(keep),
             pruned: Ok(()),
             recorded_until: None,
+            witness: None,
         }
+    }
+
+    /// Somebody hears of every tick that is stored.
+    #[must_use]
+    pub fn with_witness(mut self, witness: Option<Box<dyn Witness>>) -> Self {
+        self.witness = witness;
+        self
     }
 
     /// Keeps one tick. What fails is logged, and told in the history once that goes again.
@@ -84,12 +95,17 @@ impl Recording {
         log: &mut Log,
     ) -> Result<(), StoreError> {
         let (entry, events) = self.observer.see(&seen.tick, seen.clocks, late);
-        for event in events {
-            self.tell(event, log);
+        for event in &events {
+            self.tell(event.clone(), log);
         }
+        let was_away = self.storage_gap(&entry);
         match self.store(&entry) {
             Ok(()) => {
                 self.recovered(&entry, log);
+                let events: Vec<_> = events.into_iter().chain(was_away).collect();
+                if let Some(words) = self.tell_the_witness(&entry, &events, seen.took) {
+                    log.say(&words);
+                }
                 if let Err(error) = std::mem::replace(&mut self.pruned, Ok(())) {
                     log.say(&format!("what is too old could not be taken out: {error}"));
                 }
@@ -164,16 +180,28 @@ impl Recording {
 
     /// What happened since something was last stored, the time without a database included.
     fn events_to_tell(&self, entry: &Entry) -> Vec<Event> {
-        let mut events = self.untold.clone();
-        if let Some((since, why)) = &self.storage {
-            events.push(Event {
-                at: *since,
-                until: Some(entry.covers.from),
-                kind: Kind::Gap(Trouble::Storage),
-                detail: why.clone(),
-            });
-        }
-        events
+        self.untold.iter().cloned().chain(self.storage_gap(entry)).collect()
+    }
+
+    /// The time without a database, where it was away until this tick.
+    fn storage_gap(&self, entry: &Entry) -> Option<Event> {
+        let (since, why) = self.storage.as_ref()?;
+        Some(Event {
+            at: *since,
+            until: Some(entry.covers.from),
+            kind: Kind::Gap(Trouble::Storage),
+            detail: why.clone(),
+        })
+    }
+
+    fn tell_the_witness(
+        &mut self,
+        entry: &Entry,
+        events: &[Event],
+        took: Duration,
+    ) -> Option<String> {
+        let observed = Observed { entry, events, took: Some(took) };
+        self.witness.as_mut()?.stored(observed, self.observer.driver_version())
     }
 
     fn tell(&mut self, event: Event, log: &mut Log) {

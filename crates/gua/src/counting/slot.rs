@@ -1,0 +1,63 @@
+//! The newest frame, put there by one thread and taken by others.
+
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::metrics::Frame;
+
+/// Where frames are taken from.
+pub trait Frames: Debug + Send + Sync {
+    /// The newest, for a scrape.
+    ///
+    /// # Errors
+    /// When there is none.
+    fn newest(&self) -> Result<Shown, NotReady>;
+}
+
+/// A frame, and the tick up to which scrapes have got everything before.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    pub frame: Arc<Frame>,
+    pub served: u64,
+}
+
+/// Why there is nothing to show.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum NotReady {
+    #[error("no tick is recorded yet")]
+    NoTick,
+    #[error("the history cannot be read: {0}")]
+    Unreadable(String),
+}
+
+/// Holds the newest frame. Both sides hold it for as long as it takes to copy a pointer.
+#[derive(Debug)]
+pub struct Slot {
+    newest: Mutex<Option<Arc<Frame>>>,
+    served: AtomicU64,
+}
+
+impl Slot {
+    /// Empty. What was counted up to tick `served` is no news to anybody.
+    #[must_use]
+    pub const fn new(served: u64) -> Self {
+        Self { newest: Mutex::new(None), served: AtomicU64::new(served) }
+    }
+
+    pub fn put(&self, frame: Arc<Frame>) {
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(frame);
+    }
+
+    fn peek(&self) -> Option<Arc<Frame>> {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Frames for Slot {
+    fn newest(&self) -> Result<Shown, NotReady> {
+        let frame = self.peek().ok_or(NotReady::NoTick)?;
+        let served = self.served.fetch_max(frame.counters.ticks, Ordering::Relaxed);
+        Ok(Shown { frame, served })
+    }
+}

@@ -1,0 +1,233 @@
+//! One card's counters, and those of everybody on it.
+
+use probe::units::{Bytes, UnixMillis};
+use serde::{Deserialize, Serialize};
+
+use super::owner::{OTHERS, Owner, UNATTRIBUTED, Wanted};
+use super::split::split;
+use crate::classify::State;
+use crate::ledger::{CardEntry, Crew, Period};
+
+/// The words for the states, in the order in which they are counted.
+pub const STATES: [&str; 4] = ["active", "idle_held", "truly_idle", "unknown"];
+
+/// Idle stretches go on over a doubt or a gap of this length.
+const DOUBT_MILLIS: i64 = 120_000;
+
+/// A power that was read is taken for the one since, up to here; after that it is not known.
+const POWER_HOLDS_MILLIS: i64 = 60_000;
+
+/// What was counted of a card. Times are in microseconds, as shares are that fine.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct CardCounters {
+    /// The number of the tick that saw it first.
+    pub born: u64,
+    pub states: [u64; 4],
+    /// Hundredths of a percent times microseconds, divided by 10,000.
+    pub busy: u64,
+    pub energy_microjoules: u64,
+    /// When a power was last read, and what it was.
+    pub(super) power: Option<(i64, u32)>,
+    pub owners: Vec<OwnerCounters>,
+    pub people: Vec<PersonCounters>,
+}
+
+/// Somebody's share of a card's time, by what the card did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerCounters {
+    pub owner: Owner,
+    pub born: u64,
+    pub states: [u64; 4],
+}
+
+/// Somebody's time on a card, shared or not, by what they did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PersonCounters {
+    pub user: String,
+    pub born: u64,
+    pub states: [u64; 4],
+    /// Since when they hold it idle, and until when that was last seen.
+    pub idle: Option<(i64, i64)>,
+}
+
+/// A tick, as far as a card's counters need it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tick<'a> {
+    pub number: u64,
+    pub covers: Period,
+    pub wanted: &'a Wanted,
+    /// Whether there is room for another owner.
+    pub has_room: bool,
+}
+
+impl CardCounters {
+    pub(super) fn count(&mut self, card: &CardEntry, tick: Tick<'_>) {
+        let micros = micros(tick.covers);
+        self.states[place(card.state)] += micros;
+        if let Some(work) = card.evidence.work.known() {
+            self.busy += micros * u64::from(work.0) / 10_000;
+        }
+        self.count_energy(card.measures.power_milliwatts, tick.covers);
+        self.count_shares(card, micros, tick);
+        self.count_people(card, micros, tick);
+    }
+
+    /// By the power that was last read: sensors are read more rarely than cards.
+    fn count_energy(&mut self, milliwatts: Option<u32>, covers: Period) {
+        if let Some(milliwatts) = milliwatts {
+            self.power = Some((covers.to.0, milliwatts));
+        }
+        let since = covers.to.0.saturating_sub(POWER_HOLDS_MILLIS);
+        if let Some((_, milliwatts)) = self.power.filter(|(read, _)| *read >= since) {
+            let millis = u64::try_from(covers.millis()).unwrap_or(0);
+            self.energy_microjoules += millis * u64::from(milliwatts);
+        }
+    }
+
+    /// Divides the time of the card among those who hold it. Nobody has a free card's.
+    fn count_shares(&mut self, card: &CardEntry, micros: u64, tick: Tick<'_>) {
+        if card.state == State::TrulyIdle {
+            return;
+        }
+        let state = place(card.state);
+        let shares = shares(card, tick.wanted);
+        let weights: Vec<u64> = shares.iter().map(|(_, weight)| *weight).collect();
+        let parts = split(micros, &weights);
+        for ((owner, _), part) in shares.into_iter().zip(parts) {
+            self.owner(owner, tick).states[state] += part;
+        }
+    }
+
+    fn owner(&mut self, owner: Owner, tick: Tick<'_>) -> &mut OwnerCounters {
+        let known = |owners: &[OwnerCounters], owner: &Owner| {
+            owners.iter().position(|known| known.owner == *owner)
+        };
+        let owner = match known(&self.owners, &owner) {
+            None if !tick.has_room => Owner::named(OTHERS),
+            _ => owner,
+        };
+        let place = known(&self.owners, &owner).unwrap_or_else(|| {
+            self.owners.push(OwnerCounters { owner, born: tick.number, states: [0; 4] });
+            self.owners.len() - 1
+        });
+        &mut self.owners[place]
+    }
+
+    /// A card counts in full for everybody on it.
+    fn count_people(&mut self, card: &CardEntry, micros: u64, tick: Tick<'_>) {
+        let here = people(&card.crew, card.state);
+        for person in &mut self.people {
+            if !here.iter().any(|(user, _)| *user == person.user) {
+                person.idle = None;
+            }
+        }
+        for (user, state) in here {
+            let person = self.person(user, tick);
+            person.states[place(state)] += micros;
+            person.see(state, tick.covers);
+        }
+    }
+
+    fn person(&mut self, user: String, tick: Tick<'_>) -> &mut PersonCounters {
+        let known = |people: &[PersonCounters], user: &str| {
+            people.iter().position(|person| person.user == user)
+        };
+        let user = match known(&self.people, &user) {
+            None if !tick.has_room => OTHERS.to_owned(),
+            _ => user,
+        };
+        let place = known(&self.people, &user).unwrap_or_else(|| {
+            let (born, states) = (tick.number, [0; 4]);
+            self.people.push(PersonCounters { user, born, states, idle: None });
+            self.people.len() - 1
+        });
+        &mut self.people[place]
+    }
+}
+
+impl PersonCounters {
+    /// Begins, goes on with or ends their idle stretch.
+    fn see(&mut self, state: State, covers: Period) {
+        let (from, to) = (covers.from.0, covers.to.0);
+        let goes_on = |(_, until): &(i64, i64)| from.saturating_sub(*until) <= DOUBT_MILLIS;
+        self.idle = match state {
+            State::IdleHeld => match self.idle.filter(goes_on) {
+                Some((since, _)) => Some((since, to)),
+                None => Some((from, to)),
+            },
+            State::Unknown(_) => self.idle.filter(goes_on),
+            State::Active | State::TrulyIdle => None,
+        };
+    }
+
+    /// Since when they hold it idle.
+    #[must_use]
+    pub fn idle_since(&self) -> Option<UnixMillis> {
+        self.idle.map(|(since, _)| UnixMillis(since))
+    }
+}
+
+/// Where a state is counted.
+pub(super) const fn place(state: State) -> usize {
+    match state {
+        State::Active => 0,
+        State::IdleHeld => 1,
+        State::TrulyIdle => 2,
+        State::Unknown(_) => 3,
+    }
+}
+
+fn micros(covers: Period) -> u64 {
+    u64::try_from(covers.millis()).unwrap_or(0) * 1000
+}
+
+/// Everybody with the memory that they hold, in KiB. What nobody listed accounts for is of
+/// those whose memory is not told, else nobody's.
+fn shares(card: &CardEntry, wanted: &Wanted) -> Vec<(Owner, u64)> {
+    let holders = &card.crew.holders;
+    let unseen = card.evidence.unseen.map_or(0, |unseen| unseen.0);
+    let untold = holders.iter().filter(|holder| holder.memory.is_none()).count();
+    let of_untold = split(unseen, &vec![1; untold]);
+    let mut of_untold = of_untold.into_iter();
+    let mut shares: Vec<(Owner, u64)> = Vec::new();
+    let mut add = |owner: Owner, kib: u64| match shares.iter_mut().find(|(it, _)| *it == owner) {
+        Some((_, held)) => *held += kib,
+        None => shares.push((owner, kib)),
+    };
+    for holder in holders {
+        let kib = match holder.memory {
+            Some(Bytes(bytes)) => bytes.div_ceil(1024),
+            None => of_untold.next().unwrap_or(0),
+        };
+        add(Owner::of_holder(holder, wanted), kib);
+    }
+    let is_nobodys = untold == 0 && (unseen > 0 || holders.is_empty());
+    if is_nobodys {
+        add(Owner::named(UNATTRIBUTED), unseen);
+    }
+    shares
+}
+
+/// Everybody on the card with what they did, each once: of two identities of one name, what
+/// says most counts.
+fn people(crew: &Crew, card: State) -> Vec<(String, State)> {
+    let mut people: Vec<(String, State)> = Vec::new();
+    for owner in &crew.owners {
+        let (user, state) = (Owner::of_identity(&owner.identity).user, owner.holds.state(card));
+        match people.iter_mut().find(|(known, _)| *known == user) {
+            Some((_, known)) if weight(state) > weight(*known) => *known = state,
+            Some(_) => {}
+            None => people.push((user, state)),
+        }
+    }
+    people
+}
+
+const fn weight(state: State) -> u8 {
+    match state {
+        State::Active => 3,
+        State::IdleHeld => 2,
+        State::Unknown(_) => 1,
+        State::TrulyIdle => 0,
+    }
+}

@@ -1,0 +1,1 @@
+//! Ticks to count in tests.
