@@ -14,6 +14,7 @@
 //! | [`following`] | follows a command to its end, signals and all |
 //! | [`reservation`] | cards that somebody was given and does not hold yet |
 //! | [`mod@gpu_tracker`] | the second program, gpu_tracker's command line |
+//! | [`engine`] | Prometheus and its kin, asked over HTTP |
 //! | [`sampler`] | reads all cards and holders once, or a scenario: a [`sampler::Tick`] |
 //! | [`classify`] | judges what a card was doing (pure) |
 //! | [`ledger`] | from ticks to what is kept of them: entries, spans, events (pure) |
@@ -38,6 +39,7 @@ pub mod config;
 pub mod counting;
 pub mod demo;
 pub mod destination;
+pub mod engine;
 pub mod failure;
 pub mod following;
 pub mod gpu_tracker;

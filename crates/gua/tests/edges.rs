@@ -24,7 +24,7 @@ const ORDER: [&[&str]; 14] = [
     &["safe"],
     &["cli", "failure"],
     &["config", "destination", "following", "line_file", "reservation"],
-    &["sampler"],
+    &["engine", "sampler"],
     &["classify"],
     &["ledger"],
     &["metrics"],

@@ -5,6 +5,8 @@ mod db_import;
 mod demo;
 mod doctor;
 mod duration;
+mod engine;
+mod fleet;
 mod listen;
 mod moment;
 mod pick;
@@ -24,6 +26,8 @@ pub use db::{Db, DbCheck, DbExport, DbInfo, DbPrune, ExportFormat, ExportWhat};
 pub use db_import::DbImport;
 pub use demo::Demo;
 pub use doctor::Doctor;
+pub use engine::Engine;
+pub use fleet::Fleet;
 pub use listen::Protection;
 pub use moment::Moment;
 pub use pick::{Pick, PickFormat};
@@ -105,6 +109,8 @@ pub enum Command {
     /// Tell whether a recorder is running, and how it does
     #[command(after_help = "Exit codes: 0 running, 3 not running, 1 running but not recording.")]
     Status(Status),
+    /// Show many hosts at once: what works, what idles, what is free, by a Prometheus
+    Fleet(Fleet),
     /// End the recorder in the background
     Stop(Stop),
     /// Print the fields that you choose, once or at a beat, and keep them in a file

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::duration::duration;
-use super::{Color, Window};
+use super::{Color, Engine, Window};
 
 /// What `gua report` was asked.
 #[derive(Debug, Args)]
@@ -16,6 +16,8 @@ pub struct Report {
     pub db: Option<PathBuf>,
     #[command(flatten)]
     pub window: Window,
+    #[command(flatten)]
+    pub engine: Engine,
     /// Let every tick of another program's history count for this long
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub interval: Option<Duration>,

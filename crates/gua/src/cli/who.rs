@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::Color;
 use super::duration::{self, duration};
+use super::{Color, Engine};
 
 /// What `gua who` was asked.
 #[derive(Debug, Args)]
@@ -38,6 +38,8 @@ pub struct Who {
     /// Print JSON, with --watch one object a line; null is what is not known
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub engine: Engine,
     #[command(flatten)]
     pub color: Color,
 }

@@ -5,6 +5,7 @@ mod daemon;
 mod db;
 mod demo;
 mod doctor;
+mod fleet;
 mod history;
 mod listener;
 mod pick;
@@ -38,13 +39,20 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Status(typed) => status::run(&typed),
         Command::Stop(typed) => stop::run(&typed),
         Command::Query(typed) => query::run(&Machine::try_from(machine)?, &typed),
-        Command::Report(typed) => report::run(&typed),
+        Command::Fleet(typed) => fleet::fleet(&typed),
+        Command::Report(typed) => match &typed.engine.prometheus {
+            Some(url) => fleet::report(&typed, url),
+            None => report::run(&typed),
+        },
         Command::Serve(_) => version(),
         Command::Pick(typed) => pick::run(&Machine::try_from(machine)?, &typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &typed),
         Command::Track(typed) => track::run(&Machine::try_from(machine)?, &typed),
         Command::Top(typed) => top::run(machine, &typed),
-        Command::Who(typed) => who::run(&Machine::try_from(machine)?, &typed),
+        Command::Who(typed) => match &typed.engine.prometheus {
+            Some(url) => fleet::who(&typed, url),
+            None => who::run(&Machine::try_from(machine)?, &typed),
+        },
         Command::Version => version(),
     }
 }

@@ -1,12 +1,12 @@
 //! The report as text, as Markdown and as rows for a spreadsheet.
 
 pub mod csv;
-mod figures;
-mod header;
-mod heatmap;
+pub(in crate::render) mod figures;
+pub(in crate::render) mod header;
+pub(in crate::render) mod heatmap;
 pub mod markdown;
-mod page;
-mod sections;
+pub(in crate::render) mod page;
+pub(in crate::render) mod sections;
 
 use std::io::{self, Write};
 

@@ -17,9 +17,9 @@ const SHORTEST_BAR: usize = 8;
 const CAPACITY_AT: usize = INDENT + 12;
 
 /// How many people are shown.
-pub(super) const MOST_PEOPLE: usize = 10;
+pub(in crate::render) const MOST_PEOPLE: usize = 10;
 
-pub(super) fn headline(page: &mut Page<'_>, usage: &Usage) {
+pub(in crate::render) fn headline(page: &mut Page<'_>, usage: &Usage) {
     page.heading("§1 Headline");
     page.text(INDENT, &basis(usage), Ink::Quiet);
     if let Some(judged) = judged_again(usage, &page.view.tz) {
@@ -42,7 +42,7 @@ pub(super) fn headline(page: &mut Page<'_>, usage: &Usage) {
     page.table(&[Align::Left, Align::Left, Align::Right, Align::Right], &rows, 0);
 }
 
-pub(super) fn basis(usage: &Usage) -> String {
+pub(in crate::render) fn basis(usage: &Usage) -> String {
     let lines = usage.thresholds;
     let (active, held) = (lines.active_percent, lines.held_mb);
     format!(
@@ -51,7 +51,7 @@ pub(super) fn basis(usage: &Usage) -> String {
     )
 }
 
-pub(super) fn judged_again(usage: &Usage, tz: &jiff::tz::TimeZone) -> Option<String> {
+pub(in crate::render) fn judged_again(usage: &Usage, tz: &jiff::tz::TimeZone) -> Option<String> {
     let judged = usage.judged_again.as_ref()?;
     let (from, to) = (judged.from?, judged.to?);
     Some(format!(
@@ -61,7 +61,7 @@ pub(super) fn judged_again(usage: &Usage, tz: &jiff::tz::TimeZone) -> Option<Str
     ))
 }
 
-pub(super) fn idle_capacity(page: &mut Page<'_>, usage: &Usage) {
+pub(in crate::render) fn idle_capacity(page: &mut Page<'_>, usage: &Usage) {
     page.heading("§2 Idle capacity");
     for (state, text) in capacity(usage) {
         page.beside(&Cell::new(state.word(), ink(state)), CAPACITY_AT, &text);
@@ -69,7 +69,7 @@ pub(super) fn idle_capacity(page: &mut Page<'_>, usage: &Usage) {
 }
 
 /// What stood idle, in hours and in cards.
-pub(super) fn capacity(usage: &Usage) -> [(Shown, String); 2] {
+pub(in crate::render) fn capacity(usage: &Usage) -> [(Shown, String); 2] {
     let equivalent = usage.equivalent_gpus;
     let of = match usage.cards.len() {
         1 => "of 1 card".to_owned(),
@@ -89,7 +89,7 @@ pub(super) fn capacity(usage: &Usage) -> [(Shown, String); 2] {
     ]
 }
 
-pub(super) fn cards(page: &mut Page<'_>, usage: &Usage) {
+pub(in crate::render) fn cards(page: &mut Page<'_>, usage: &Usage) {
     page.heading("§3 Per-GPU");
     let states: Vec<_> = shown(&usage.states).collect();
     let mut aligns = vec![Align::Right, Align::Left];
@@ -143,18 +143,19 @@ fn card_rows(
 }
 
 /// The index, with the slot of an instance.
-pub(super) fn place(card: &Card) -> String {
+pub(in crate::render) fn place(card: &Card) -> String {
     card.slot.map_or_else(|| card.index.to_string(), |slot| format!("{}:{slot}", card.index))
 }
 
-pub(super) fn called(card: &Card) -> String {
+pub(in crate::render) fn called(card: &Card) -> String {
     card.name.as_deref().map_or_else(|| "unknown".to_owned(), |name| safe(card_name(name)))
 }
 
 /// Why the shares of people may add up to more than all.
-pub(super) const SHARED_CARDS: &str = "a shared card counts in full for everybody who holds it";
+pub(in crate::render) const SHARED_CARDS: &str =
+    "a shared card counts in full for everybody who holds it";
 
-pub(super) fn people(page: &mut Page<'_>, usage: &Usage) {
+pub(in crate::render) fn people(page: &mut Page<'_>, usage: &Usage) {
     page.heading("§4 Top identities");
     let Some(people) = &usage.identities else {
         page.text(INDENT, NOT_JUDGED_AGAIN, Ink::Quiet);
@@ -188,32 +189,32 @@ pub(super) fn people(page: &mut Page<'_>, usage: &Usage) {
     }
 }
 
-pub(super) const NOT_JUDGED_AGAIN: &str = "not judged again: samples do not tell what each \
+pub(in crate::render) const NOT_JUDGED_AGAIN: &str = "not judged again: samples do not tell what each \
     identity held; without --active-percent and --held-mb they are shown";
 
 /// The part of all idle-held time; those on one card share it, so parts may add up to more.
-pub(super) fn of_all(idle_held_hours: f64, usage: &Usage) -> Option<f64> {
+pub(in crate::render) fn of_all(idle_held_hours: f64, usage: &Usage) -> Option<f64> {
     let all = usage.states.idle_held.gpu_hours;
     (all > 0.0).then(|| (idle_held_hours / all).min(1.0))
 }
 
 /// The states that have a row: what is unknown only where something is.
-pub(super) fn shown(states: &States) -> impl Iterator<Item = Shown> + use<> {
+pub(in crate::render) fn shown(states: &States) -> impl Iterator<Item = Shown> + use<> {
     let unknown = states.unknown.gpu_hours > 0.0;
     let all = states.all().map(|(state, _)| state);
     all.into_iter().filter(move |state| unknown || *state != Shown::Unknown)
 }
 
 /// What the figures of a column are shown beside.
-pub(super) fn largest(states: &States) -> f64 {
+pub(in crate::render) fn largest(states: &States) -> f64 {
     states.all().iter().map(|(_, amount)| amount.gpu_hours).fold(0.0, f64::max)
 }
 
-pub(super) fn most_hours(people: &[Person]) -> f64 {
+pub(in crate::render) fn most_hours(people: &[Person]) -> f64 {
     people.iter().take(MOST_PEOPLE).map(|person| person.gpu_hours).fold(0.0, f64::max)
 }
 
-pub(super) fn amount(states: &States, which: Shown) -> Amount {
+pub(in crate::render) fn amount(states: &States, which: Shown) -> Amount {
     match which {
         Shown::Active => states.active,
         Shown::IdleHeld => states.idle_held,

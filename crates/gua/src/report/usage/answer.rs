@@ -106,7 +106,7 @@ pub struct JudgedAgain {
 }
 
 /// A moment for a person. One that no calendar knows is the last that one does.
-pub(super) fn timestamp(at: UnixMillis) -> Timestamp {
+pub(in crate::report) fn timestamp(at: UnixMillis) -> Timestamp {
     let far = if at.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_millisecond(at.0).unwrap_or(far)
 }

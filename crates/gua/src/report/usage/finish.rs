@@ -121,11 +121,11 @@ fn told(question: &Question, counted: i64) -> Window {
     }
 }
 
-fn stretch(period: Period) -> Stretch {
+pub(in crate::report) fn stretch(period: Period) -> Stretch {
     Stretch { from: timestamp(period.from), to: timestamp(period.to) }
 }
 
-const fn lines(thresholds: &Thresholds) -> Lines {
+pub(in crate::report) const fn lines(thresholds: &Thresholds) -> Lines {
     Lines { active_percent: thresholds.active.0, held_mb: thresholds.held.0 >> 20 }
 }
 
@@ -149,7 +149,7 @@ fn told_cards(rows: &[CardRow], times: &BTreeMap<i64, Times>) -> Vec<Card> {
     rows.iter().filter_map(card).collect()
 }
 
-fn heatmap(week: &[Cell]) -> Vec<HeatCell> {
+pub(in crate::report) fn heatmap(week: &[Cell]) -> Vec<HeatCell> {
     let cell = |(HourOfWeek { weekday, hour }, cell): (HourOfWeek, &Cell)| {
         let active_share = share(cell.active, cell.all)?;
         Some(HeatCell { weekday, hour, active_share, observed_seconds: seconds(cell.all) })

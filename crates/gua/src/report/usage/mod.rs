@@ -11,17 +11,17 @@
 //! | `verdict` | what the figures mean |
 //! | `finish` | from sums to the answer |
 
-mod answer;
+pub(super) mod answer;
 mod coverage;
-mod finish;
+pub(super) mod finish;
 mod gaps;
-mod hours;
+pub(super) mod hours;
 mod people;
-mod tally;
+pub(super) mod tally;
 #[cfg(test)]
 mod tests;
-mod times;
-mod verdict;
+pub(super) mod times;
+pub(super) mod verdict;
 
 pub use answer::{Card, Equivalent, HeatCell, Host, JudgedAgain, Lines, Stretch, Usage, Window};
 pub use finish::Facts;

@@ -1,0 +1,148 @@
+//! `gua report --prometheus`: the report over all hosts.
+
+use std::io::{self, BufWriter, Write};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use probe::units::UnixMillis;
+
+use super::access::{client, no_series, selection};
+use crate::cli;
+use crate::commands::report::width;
+use crate::config::{Screen, Window};
+use crate::engine::{Client, EngineError, Span};
+use crate::failure::Failure;
+use crate::ledger::Period;
+use crate::render::fleet as render;
+use crate::render::json;
+use crate::render::paint::Paint;
+use crate::render::usage::View;
+use crate::report::fleet::{Around, Edge, FleetUsage, Gather, Questions, Source, TargetId};
+
+pub(in crate::commands) fn report(typed: &cli::Report, url: &str) -> Result<u8, Failure> {
+    let now = Timestamp::now();
+    let window = Window::new(&typed.window, now)?;
+    let client = client(&typed.engine, url)?;
+    let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
+    let questions = Questions {
+        selection: selection(&typed.engine),
+        window: Period::new(moment(window.from), moment(window.until)),
+        now: moment(now),
+    };
+    let gather = Gather::new(questions.window, window.zone.tz.clone());
+    let mut asking = Asking { client: &client, questions, gather, among: None };
+    asking.hosts()?;
+    if asking.gather.targets.is_empty() {
+        return Err(no_series(&client, &asking.questions.selection));
+    }
+    asking.counters()?;
+    asking.specials()?;
+    asking.hours(&window.zone.tz)?;
+    let source = Source {
+        url: client.url().to_owned(),
+        matching: asking.questions.selection.matching.clone(),
+        host: asking.questions.selection.host.clone(),
+    };
+    let fleet = asking.gather.finish(source, window.zone.name.clone());
+    show(&fleet, &view(&window, typed, url, now), typed)?;
+    Ok(0)
+}
+
+/// The questions, one after the other; how many there are does not depend on the hosts.
+struct Asking<'a> {
+    client: &'a Client,
+    questions: Questions,
+    gather: Gather,
+    /// The matcher for the hosts that are meant, where not all are.
+    among: Option<String>,
+}
+
+impl Asking<'_> {
+    fn hosts(&mut self) -> Result<(), EngineError> {
+        let Self { client, questions, gather, .. } = self;
+        let until = questions.window.to;
+        client.at(&questions.hosts(), until, |one| gather.targets.add_host(&one))?;
+        if questions.selection.host.is_some() {
+            let all: Vec<TargetId> = gather.targets.iter().map(|(id, _)| id).collect();
+            self.among = gather.targets.matcher(&all);
+        }
+        let among = self.among.as_deref();
+        client.at(&questions.cards(among), until, |one| gather.targets.add_card(&one))?;
+        let ticks = questions.last_ticks(among);
+        client.at(&ticks, until, |one| gather.targets.add_time(&one, false))?;
+        let first = questions.counted_at_first(among);
+        client.at(&first, until, |one| gather.targets.add_time(&one, true))?;
+        client.at(&questions.samples(among), until, |one| gather.add_count(&one))
+    }
+
+    fn counters(&mut self) -> Result<(), EngineError> {
+        let Self { client, questions, gather, among } = self;
+        let distance = gather.distance();
+        let window = questions.window;
+        for (edge, moment) in [(Edge::Begin, window.from), (Edge::End, window.to)] {
+            let around = |what| questions.around(moment, distance, what, among.as_deref());
+            let (ticks, at) = around(Around::Ticks);
+            client.at(&ticks, at, |one| gather.add_ticks(edge, &one))?;
+            let (counters, at) = around(Around::Counters);
+            client.at(&counters, at, |one| gather.add_counter(edge, &one))?;
+        }
+        Ok(())
+    }
+
+    /// Hosts that were not there all the time, and those that count anew.
+    fn specials(&mut self) -> Result<(), EngineError> {
+        let (partly, anew) = self.gather.special();
+        let Self { client, questions, gather, among } = self;
+        let until = questions.window.to;
+        if !partly.is_empty() {
+            let among = gather.targets.matcher(&partly).or_else(|| among.clone());
+            let [least, most] = questions.extremes(among.as_deref());
+            gather.forget(&partly);
+            client.at(&least, until, |one| gather.add_least(&partly, &one))?;
+            client.at(&most, until, |one| gather.add_most(&partly, &one))?;
+        }
+        if !anew.is_empty() {
+            let among = gather.targets.matcher(&anew).or_else(|| among.clone());
+            gather.forget(&anew);
+            let all = questions.everything(among.as_deref());
+            client.at(&all, until, |one| gather.add_all(&anew, &one))?;
+        }
+        Ok(())
+    }
+
+    fn hours(&mut self, tz: &TimeZone) -> Result<(), EngineError> {
+        let Self { client, questions, gather, among } = self;
+        let begin = Timestamp::from_millisecond(questions.window.from.0);
+        let offset = begin.map_or(0, |begin| tz.to_offset(begin).seconds());
+        if let Some((period, step)) = questions.grid(offset) {
+            let span = Span { from: period.from, to: period.to, step };
+            let hours = questions.hours(among.as_deref());
+            client.over(&hours, span, |one| gather.add_hours(&one))?;
+        }
+        gather.add_rest();
+        Ok(())
+    }
+}
+
+fn show(fleet: &FleetUsage, view: &View, typed: &cli::Report) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let format = if typed.json { cli::Format::Json } else { typed.format };
+    match format {
+        cli::Format::Text => render::write(&mut out, fleet, view)?,
+        cli::Format::Json => json::pretty(&mut out, fleet)?,
+        cli::Format::Csv => render::csv::write(&mut out, fleet)?,
+        cli::Format::Markdown => render::markdown::write(&mut out, fleet, view)?,
+    }
+    out.flush()
+}
+
+fn view(window: &Window, typed: &cli::Report, url: &str, now: Timestamp) -> View {
+    let screen = Screen::of_stdout(&typed.color);
+    View {
+        paint: Paint(screen.color),
+        width: width(typed.width, &screen),
+        tz: window.zone.tz.clone(),
+        now,
+        command: format!("gua report --prometheus {url}"),
+    }
+}

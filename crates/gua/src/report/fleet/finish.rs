@@ -1,0 +1,230 @@
+//! From sums to the answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::answer::{FleetPerson, FleetUsage, HostUsage, ModelUsage, Source};
+use super::gather::Gather;
+use super::tally::Sums;
+use super::target::{Target, TargetId};
+use crate::metrics::UNATTRIBUTED;
+use crate::report::usage::answer::timestamp;
+use crate::report::usage::finish::{heatmap, lines, stretch};
+use crate::report::usage::times::{Times, hours, seconds, share};
+use crate::report::usage::verdict::{self, Basis};
+use crate::report::usage::{Card, Equivalent, Person, States, Stretch, Usage, Window};
+
+use probe::units::UnixMillis;
+
+/// A host that was not heard of for so long is silent, and longer where its samples are rare.
+const SILENT_MILLIS: i64 = 5 * 60_000;
+
+/// What somebody counts on all hosts together.
+#[derive(Debug, Default)]
+struct Counted {
+    hosts: BTreeSet<String>,
+    present: Times,
+    shares: Times,
+}
+
+impl Gather {
+    /// The answer.
+    #[must_use]
+    pub fn finish(mut self, source: Source, tz_name: String) -> FleetUsage {
+        let silent_after = SILENT_MILLIS.max(self.distance() * 3);
+        let once = self.once_each();
+        let mut hosts: Vec<HostUsage> =
+            once.iter().filter_map(|id| self.host(*id, silent_after)).collect();
+        hosts.sort_by(|a, b| {
+            let idle = |host: &HostUsage| host.states.idle_held.gpu_hours;
+            idle(b).total_cmp(&idle(a)).then_with(|| a.name.cmp(&b.name))
+        });
+        let silent_hosts =
+            hosts.iter().filter(|host| host.is_silent).map(|host| host.name.clone()).collect();
+        let people = self.people(&once);
+        FleetUsage {
+            usage: self.usage(&once, &hosts, &people, tz_name),
+            models: self.models(&once),
+            people,
+            hosts,
+            silent_hosts,
+            source,
+        }
+    }
+
+    /// Targets without those that tell of the same cards of the same host again: of a host that
+    /// is scraped and pushes too, what saw more.
+    fn once_each(&self) -> Vec<TargetId> {
+        let observed = |id: TargetId| self.tally.get(id).map_or(-1, |sums| sums.observed_millis);
+        let mut ids: Vec<_> = self.targets.iter().map(|(id, _)| id).collect();
+        ids.sort_by_key(|id| (-observed(*id), *id));
+        let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
+        ids.retain(|id| {
+            let Some(target) = self.targets.get(*id) else { return false };
+            let mut cards =
+                target.cards.keys().map(|uuid| (target.hostname.as_str(), uuid.as_str()));
+            let is_again = cards.clone().any(|card| seen.contains(&card));
+            if !is_again {
+                seen.extend(&mut cards);
+            }
+            !is_again
+        });
+        ids
+    }
+
+    fn host(&self, id: TargetId, silent_after: i64) -> Option<HostUsage> {
+        let target = self.targets.get(id)?;
+        let nothing = Sums::default();
+        let sums = self.tally.get(id).unwrap_or(&nothing);
+        let times: Times = sums.cards.values().copied().sum();
+        let last = target.last_tick;
+        let is_silent = last.is_none_or(|last| self.window.to.0 - last > silent_after);
+        Some(HostUsage {
+            name: target.hostname.clone(),
+            labels: target.labels.clone(),
+            gua_version: target.version.clone(),
+            driver_version: target.cards.values().find_map(|card| card.driver_version.clone()),
+            states: times.into(),
+            observed_seconds: seconds(sums.observed_millis),
+            coverage: share(sums.observed_millis, self.window.millis()),
+            last_tick: last.map(|last| timestamp(UnixMillis(last))),
+            is_silent,
+            cards: cards(target, sums),
+        })
+    }
+
+    fn models(&self, once: &[TargetId]) -> Vec<ModelUsage> {
+        let mut models: BTreeMap<Option<String>, (usize, Times)> = BTreeMap::new();
+        for (target, sums) in self.told(once) {
+            for (uuid, times) in &sums.cards {
+                let model = target.cards.get(uuid).and_then(|card| card.model.clone());
+                let (cards, all) = models.entry(model).or_default();
+                *cards += 1;
+                *all = [*all, *times].into_iter().sum();
+            }
+        }
+        let mut models: Vec<_> = models
+            .into_iter()
+            .map(|(name, (cards, times))| ModelUsage { name, cards, states: times.into() })
+            .collect();
+        models.sort_by_key(|model| std::cmp::Reverse(model.cards));
+        models
+    }
+
+    /// Everybody, the longest idle holders first.
+    fn people(&self, once: &[TargetId]) -> Vec<FleetPerson> {
+        let mut people: BTreeMap<String, Counted> = BTreeMap::new();
+        for (target, sums) in self.told(once) {
+            for (user, times) in &sums.present {
+                let counted = people.entry(user.clone()).or_default();
+                if times.all() > 0 {
+                    counted.hosts.insert(target.hostname.clone());
+                }
+                counted.present = [counted.present, *times].into_iter().sum();
+            }
+            for (user, times) in &sums.shares {
+                let counted = people.entry(user.clone()).or_default();
+                counted.shares = [counted.shares, *times].into_iter().sum();
+            }
+        }
+        let mut people: Vec<_> = people
+            .into_iter()
+            .filter(|(_, counted)| counted.present.all() > 0 || counted.shares.all() > 0)
+            .collect();
+        people.sort_by_key(|(_, it)| std::cmp::Reverse((it.shares.idle_held, it.present.all())));
+        people.into_iter().map(|(user, counted)| person(user, &counted)).collect()
+    }
+
+    fn told(&self, once: &[TargetId]) -> impl Iterator<Item = (&Target, &Sums)> {
+        once.iter().filter_map(|id| Some((self.targets.get(*id)?, self.tally.get(*id)?)))
+    }
+
+    fn usage(
+        &self,
+        once: &[TargetId],
+        hosts: &[HostUsage],
+        people: &[FleetPerson],
+        tz_name: String,
+    ) -> Usage {
+        let times: Times = self.told(once).flat_map(|(_, sums)| sums.cards.values().copied()).sum();
+        let observed: i64 = self.told(once).map(|(_, sums)| sums.observed_millis).sum();
+        let possible = self.window.millis() * i64::try_from(hosts.len()).unwrap_or(0);
+        let coverage = share(observed.min(possible), possible);
+        let longest = self.told(once).map(|(_, sums)| sums.observed_millis).max().unwrap_or(0);
+        let Stretch { from, to } = stretch(self.window);
+        Usage {
+            schema: "gua.fleet-report/1",
+            host: None,
+            window: Window {
+                from,
+                to,
+                tz: tz_name,
+                seconds: self.window.seconds(),
+                observed_seconds: seconds(observed),
+                coverage,
+            },
+            data: None,
+            thresholds: lines(&crate::classify::Thresholds::default()),
+            states: times.into(),
+            equivalent_gpus: self.equivalent(once),
+            cards: hosts.iter().flat_map(|host| host.cards.clone()).collect(),
+            identities: Some(people.iter().map(identity).collect()),
+            heatmap: heatmap(&self.week),
+            verdict: verdict::verdict(times, Basis { seconds: seconds(longest), coverage }),
+            gaps: Vec::new(),
+            judged_again: None,
+        }
+    }
+
+    /// Each host's by its own observed time.
+    fn equivalent(&self, once: &[TargetId]) -> Equivalent {
+        let sum = |millis: fn(&Times) -> i64| {
+            let of_host = |(_, sums): (&Target, &Sums)| {
+                share(sums.cards.values().map(millis).sum(), sums.observed_millis)
+            };
+            self.told(once).filter_map(of_host).reduce(|a, b| a + b)
+        };
+        Equivalent { idle_held: sum(|it| it.idle_held), truly_idle: sum(|it| it.truly_idle) }
+    }
+}
+
+fn cards(target: &Target, sums: &Sums) -> Vec<Card> {
+    let mut cards: Vec<_> =
+        sums.cards.iter().map(|(uuid, times)| card(target, uuid, *times)).collect();
+    cards.sort_by_key(|card| (card.index, card.slot));
+    cards
+}
+
+fn card(target: &Target, uuid: &str, times: Times) -> Card {
+    let told = target.cards.get(uuid);
+    let gpu = told.map_or("", |card| card.gpu.as_str());
+    let (index, slot) = gpu.split_once(':').map_or((gpu, None), |(card, slot)| (card, Some(slot)));
+    Card {
+        uuid: Some(uuid.to_owned()),
+        // A card that only its counters tell of stands behind those that have a place.
+        index: index.parse().unwrap_or(u32::MAX),
+        slot: slot.and_then(|slot| slot.parse().ok()),
+        name: told.and_then(|card| card.model.clone()),
+        states: States::from(times),
+    }
+}
+
+fn person(user: String, counted: &Counted) -> FleetPerson {
+    FleetPerson {
+        user: Some(user).filter(|user| user != UNATTRIBUTED),
+        hosts: counted.hosts.len(),
+        gpu_hours: hours(counted.present.all()),
+        idle_held_gpu_hours: hours(counted.present.idle_held),
+        idle_held_part_gpu_hours: hours(counted.shares.idle_held),
+    }
+}
+
+fn identity(person: &FleetPerson) -> Person {
+    let share = (person.gpu_hours > 0.0).then(|| person.idle_held_gpu_hours / person.gpu_hours);
+    Person {
+        user: person.user.clone(),
+        uid: None,
+        gpu_hours: person.gpu_hours,
+        idle_held_gpu_hours: person.idle_held_gpu_hours,
+        idle_held_share: share.map(|share| (share * 1e6).round() / 1e6),
+    }
+}

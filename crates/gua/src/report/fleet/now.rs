@@ -1,0 +1,416 @@
+//! The hosts at this moment: what is free where, and who idles.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use probe::units::UnixMillis;
+use serde::Serialize;
+
+use super::target::{TargetId, Targets};
+use crate::engine::Series;
+use crate::metrics::UNATTRIBUTED;
+use crate::report::usage::answer::timestamp;
+
+/// What is asked at once: everything that tells of now.
+pub const SERIES: &str = "gua_build_info|gua_gpu_info|gua_gpu_state|gua_gpu_memory_total_bytes|\
+    gua_gpu_memory_used_bytes|gua_user_gpu_memory_bytes|gua_user_idle_since_timestamp_seconds|\
+    gua_last_tick_timestamp_seconds";
+
+/// A host whose last tick is older than this is not known to be as it was.
+const OLD_MILLIS: i64 = 5 * 60_000;
+
+/// What `gua fleet` answers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fleet {
+    pub schema: &'static str,
+    pub url: String,
+    pub at: Timestamp,
+    pub totals: Totals,
+    /// By name.
+    pub hosts: Vec<HostNow>,
+}
+
+/// Cards by state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Totals {
+    pub cards: usize,
+    pub active: usize,
+    pub idle_held: usize,
+    pub free: usize,
+    pub unknown: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HostNow {
+    pub name: String,
+    pub labels: BTreeMap<String, String>,
+    pub last_tick: Option<Timestamp>,
+    /// Whether that is too long ago to know more.
+    pub is_silent: bool,
+    pub totals: Totals,
+    /// Who has held a card idle for longest.
+    pub longest_idle: Option<Idle>,
+    pub cards: Vec<CardNow>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CardNow {
+    pub uuid: String,
+    pub gpu: String,
+    pub model: Option<String>,
+    pub state: &'static str,
+    pub memory_total_bytes: Option<u64>,
+    pub memory_used_bytes: Option<u64>,
+    /// Longest idle first.
+    pub holders: Vec<HolderNow>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HolderNow {
+    /// Null where nobody is known.
+    pub user: Option<String>,
+    pub memory_bytes: Option<u64>,
+    /// Null while the card works.
+    pub idle_since: Option<Timestamp>,
+    pub idle_seconds: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Idle {
+    pub user: Option<String>,
+    pub gpu: String,
+    pub seconds: f64,
+}
+
+/// What `gua fleet --free` answers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Free {
+    pub schema: &'static str,
+    pub url: String,
+    pub at: Timestamp,
+    /// Hosts with the most free cards first.
+    pub cards: Vec<FreeCard>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FreeCard {
+    pub host: String,
+    pub gpu: String,
+    pub uuid: String,
+    pub model: Option<String>,
+    pub memory_total_bytes: Option<u64>,
+}
+
+/// What `gua who --prometheus` answers: everybody on every card, longest idle first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Holders {
+    pub schema: &'static str,
+    pub url: String,
+    pub at: Timestamp,
+    pub holders: Vec<HolderThere>,
+    /// Hosts of which nothing is known now.
+    pub silent_hosts: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HolderThere {
+    pub host: String,
+    pub gpu: String,
+    pub uuid: String,
+    pub model: Option<String>,
+    pub card_state: &'static str,
+    #[serde(flatten)]
+    pub holder: HolderNow,
+}
+
+impl Fleet {
+    /// Leaves out cards of other models, and hosts that have none of this one.
+    pub fn keep_models(&mut self, model: &str) {
+        let model = model.to_lowercase();
+        let fits = |card: &CardNow| {
+            card.model.as_deref().is_some_and(|name| name.to_lowercase().contains(&model))
+        };
+        for host in &mut self.hosts {
+            host.cards.retain(fits);
+            host.totals = host.cards.iter().fold(Totals::default(), Totals::with);
+            host.longest_idle = longest_idle(&host.cards).filter(|_| !host.is_silent);
+        }
+        self.hosts.retain(|host| !host.cards.is_empty());
+        self.totals = self.hosts.iter().fold(Totals::default(), |sum, it| sum.plus(it.totals));
+    }
+
+    #[must_use]
+    pub fn free(&self) -> Free {
+        let mut hosts: Vec<_> = self.hosts.iter().collect();
+        hosts.sort_by_key(|host| std::cmp::Reverse(host.totals.free));
+        let free = |host: &HostNow| {
+            let host_name = host.name.clone();
+            let cards = host.cards.clone().into_iter().filter(|card| card.state == "free");
+            cards.map(move |card| FreeCard {
+                host: host_name.clone(),
+                gpu: card.gpu,
+                uuid: card.uuid,
+                model: card.model,
+                memory_total_bytes: card.memory_total_bytes,
+            })
+        };
+        let cards = hosts.into_iter().flat_map(free).collect();
+        Free { schema: "gua.fleet-free/1", url: self.url.clone(), at: self.at, cards }
+    }
+
+    #[must_use]
+    pub fn holders(&self) -> Holders {
+        let mut holders: Vec<_> =
+            self.hosts.iter().filter(|host| !host.is_silent).flat_map(holders_of).collect();
+        holders.sort_by(|a, b| {
+            let idle = |it: &HolderThere| it.holder.idle_seconds.unwrap_or(-1.0);
+            idle(b).total_cmp(&idle(a)).then_with(|| (&a.host, &a.gpu).cmp(&(&b.host, &b.gpu)))
+        });
+        let silent = self.hosts.iter().filter(|host| host.is_silent);
+        Holders {
+            schema: "gua.fleet-who/1",
+            url: self.url.clone(),
+            at: self.at,
+            holders,
+            silent_hosts: silent.map(|host| host.name.clone()).collect(),
+        }
+    }
+}
+
+fn holders_of(host: &HostNow) -> impl Iterator<Item = HolderThere> {
+    host.cards.iter().flat_map(|card| {
+        card.holders.iter().map(|holder| HolderThere {
+            host: host.name.clone(),
+            gpu: card.gpu.clone(),
+            uuid: card.uuid.clone(),
+            model: card.model.clone(),
+            card_state: card.state,
+            holder: holder.clone(),
+        })
+    })
+}
+
+impl Holders {
+    /// Leaves out who has not idled for so long, and others than these people.
+    pub fn keep(&mut self, idle: Option<Duration>, users: &[String]) {
+        self.holders.retain(|it| {
+            let is_idle = idle.is_none_or(|least| {
+                it.holder.idle_seconds.is_some_and(|seconds| seconds >= least.as_secs_f64())
+            });
+            let name = it.holder.user.as_deref();
+            let is_meant = users.is_empty() || users.iter().any(|user| Some(user.as_str()) == name);
+            is_idle && is_meant
+        });
+    }
+}
+
+/// Takes the series of now.
+#[derive(Debug, Default)]
+pub struct GatherNow {
+    targets: Targets,
+    later: Vec<(Series, f64)>,
+    /// The hosts that are meant, where not all are.
+    chosen: Option<Vec<TargetId>>,
+}
+
+impl GatherNow {
+    pub fn add(&mut self, series: Series) {
+        match series.label("__name__") {
+            "gua_build_info" => self.targets.add_host(&series),
+            _ => {
+                let value = series.points().last().map(|(_, value)| *value);
+                self.later.extend(value.map(|value| (series, value)));
+            }
+        }
+    }
+
+    /// From here on, only hosts that are chosen are meant.
+    pub fn begin_choosing(&mut self) {
+        self.chosen = Some(Vec::new());
+    }
+
+    pub fn choose(&mut self, series: &Series) {
+        if let Some(chosen) = &mut self.chosen {
+            chosen.extend(self.targets.of(series));
+        }
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.targets.is_empty() || self.chosen.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    /// The answer.
+    #[must_use]
+    pub fn finish(mut self, url: &str, now: UnixMillis) -> Fleet {
+        let later = std::mem::take(&mut self.later);
+        for (told, _) in &later {
+            match told.label("__name__") {
+                "gua_gpu_info" => self.targets.add_card(told),
+                "gua_last_tick_timestamp_seconds" => self.targets.add_time(told, false),
+                _ => {}
+            }
+        }
+        let mut cards: BTreeMap<TargetId, BTreeMap<String, CardNow>> = BTreeMap::new();
+        for (told, value) in &later {
+            if let Some(target) = self.targets.of(told) {
+                let card = cards.entry(target).or_default();
+                add_to_card(card, told, *value, now);
+            }
+        }
+        let is_meant = |id: &TargetId| self.chosen.as_ref().is_none_or(|them| them.contains(id));
+        let hosts = self.targets.iter().map(|(id, _)| id).filter(is_meant);
+        let mut hosts: Vec<_> = hosts
+            .filter_map(|id| self.host(id, cards.remove(&id).unwrap_or_default(), now))
+            .collect();
+        hosts.sort_by(|a, b| a.name.cmp(&b.name));
+        hosts.dedup_by(|b, a| is_same(a, b));
+        let totals = hosts.iter().fold(Totals::default(), |sum, host| sum.plus(host.totals));
+        Fleet { schema: "gua.fleet/1", url: url.to_owned(), at: timestamp(now), totals, hosts }
+    }
+
+    fn host(
+        &self,
+        id: TargetId,
+        mut cards: BTreeMap<String, CardNow>,
+        now: UnixMillis,
+    ) -> Option<HostNow> {
+        let target = self.targets.get(id)?;
+        for (uuid, told) in &target.cards {
+            let card = cards.entry(uuid.clone()).or_insert_with(|| CardNow::unknown(uuid));
+            card.gpu.clone_from(&told.gpu);
+            card.model.clone_from(&told.model);
+        }
+        let is_silent = target.last_tick.is_none_or(|last| now.0 - last > OLD_MILLIS);
+        let mut cards: Vec<_> = cards.into_values().collect();
+        cards.sort_by(|a, b| a.gpu.len().cmp(&b.gpu.len()).then_with(|| a.gpu.cmp(&b.gpu)));
+        if is_silent {
+            // What they did when they were last heard of says nothing about now.
+            cards.iter_mut().for_each(|card| card.state = "unknown");
+        }
+        Some(HostNow {
+            name: target.hostname.clone(),
+            labels: target.labels.clone(),
+            last_tick: target.last_tick.map(|last| timestamp(UnixMillis(last))),
+            is_silent,
+            totals: cards.iter().fold(Totals::default(), Totals::with),
+            longest_idle: longest_idle(&cards).filter(|_| !is_silent),
+            cards,
+        })
+    }
+}
+
+/// One host through two ways.
+fn is_same(one: &HostNow, other: &HostNow) -> bool {
+    let has = |uuid: &str| one.cards.iter().any(|card| card.uuid == uuid);
+    one.name == other.name && other.cards.iter().any(|card| has(&card.uuid))
+}
+
+impl CardNow {
+    fn unknown(uuid: &str) -> Self {
+        Self {
+            uuid: uuid.to_owned(),
+            gpu: String::new(),
+            model: None,
+            state: "unknown",
+            memory_total_bytes: None,
+            memory_used_bytes: None,
+            holders: Vec::new(),
+        }
+    }
+
+    fn holder(&mut self, user: &str) -> Option<&mut HolderNow> {
+        let user = Some(user.to_owned()).filter(|user| user != UNATTRIBUTED);
+        if !self.holders.iter().any(|holder| holder.user == user) {
+            let (memory_bytes, idle_since, idle_seconds) = (None, None, None);
+            let user = user.clone();
+            self.holders.push(HolderNow { user, memory_bytes, idle_since, idle_seconds });
+        }
+        self.holders.iter_mut().find(|holder| holder.user == user)
+    }
+}
+
+fn add_to_card(
+    cards: &mut BTreeMap<String, CardNow>,
+    series: &Series,
+    value: f64,
+    now: UnixMillis,
+) {
+    let uuid = series.label("UUID");
+    if uuid.is_empty() {
+        return;
+    }
+    let card = cards.entry(uuid.to_owned()).or_insert_with(|| CardNow::unknown(uuid));
+    match series.label("__name__") {
+        "gua_gpu_state" if value > 0.5 => card.state = state(series.label("state")),
+        "gua_gpu_memory_total_bytes" => card.memory_total_bytes = Some(whole(value)),
+        "gua_gpu_memory_used_bytes" => card.memory_used_bytes = Some(whole(value)),
+        "gua_user_gpu_memory_bytes" => {
+            if let Some(holder) = card.holder(series.label("user")) {
+                holder.memory_bytes = Some(whole(value));
+            }
+        }
+        "gua_user_idle_since_timestamp_seconds" => {
+            let since = i64::try_from(whole(value * 1000.0)).unwrap_or(0);
+            if let Some(holder) = card.holder(series.label("user")) {
+                holder.idle_since = Some(timestamp(UnixMillis(since)));
+                holder.idle_seconds =
+                    Some(crate::ledger::Period::new(UnixMillis(since), now).seconds());
+            }
+        }
+        _ => {}
+    }
+    card.holders.sort_by(|a, b| {
+        let idle = |it: &HolderNow| it.idle_seconds.unwrap_or(-1.0);
+        idle(b).total_cmp(&idle(a)).then_with(|| a.user.cmp(&b.user))
+    });
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes of a card")]
+const fn whole(value: f64) -> u64 {
+    value.round() as u64
+}
+
+/// The words for a moment.
+fn state(slug: &str) -> &'static str {
+    match slug {
+        "active" => "active",
+        "idle_held" => "idle-held",
+        "truly_idle" => "free",
+        _ => "unknown",
+    }
+}
+
+impl Totals {
+    fn with(self, card: &CardNow) -> Self {
+        let one = |state: &str| usize::from(card.state == state);
+        self.plus(Self {
+            cards: 1,
+            active: one("active"),
+            idle_held: one("idle-held"),
+            free: one("free"),
+            unknown: one("unknown"),
+        })
+    }
+
+    const fn plus(self, other: Self) -> Self {
+        Self {
+            cards: self.cards + other.cards,
+            active: self.active + other.active,
+            idle_held: self.idle_held + other.idle_held,
+            free: self.free + other.free,
+            unknown: self.unknown + other.unknown,
+        }
+    }
+}
+
+fn longest_idle(cards: &[CardNow]) -> Option<Idle> {
+    let idle = cards.iter().flat_map(|card| {
+        card.holders.iter().filter_map(|holder| {
+            let seconds = holder.idle_seconds?;
+            Some(Idle { user: holder.user.clone(), gpu: card.gpu.clone(), seconds })
+        })
+    });
+    idle.max_by(|a, b| a.seconds.total_cmp(&b.seconds))
+}

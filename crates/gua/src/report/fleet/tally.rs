@@ -1,0 +1,110 @@
+//! What the counters add up to.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::questions::NAME;
+use super::target::TargetId;
+use crate::classify::State;
+use crate::engine::Series;
+use crate::metrics::STATES;
+use crate::report::usage::times::Times;
+
+/// What a counter counts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum What {
+    /// A card's time in a state.
+    Card {
+        uuid: String,
+        state: usize,
+    },
+    /// Somebody's share of cards in a state.
+    Share {
+        user: String,
+        state: usize,
+    },
+    /// Somebody's time on cards, shared or not.
+    Present {
+        user: String,
+        state: usize,
+    },
+    Observed,
+}
+
+/// Sums by target, so that a host that is there twice can be left out once.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    targets: HashMap<TargetId, Sums>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    pub cards: BTreeMap<String, Times>,
+    pub shares: BTreeMap<String, Times>,
+    pub present: BTreeMap<String, Times>,
+    pub observed_millis: i64,
+}
+
+impl What {
+    pub fn of(series: &Series) -> Option<Self> {
+        let state = || STATES.iter().position(|word| *word == series.label("state"));
+        let user = || series.label("user").to_owned();
+        match name(series) {
+            "gua_gpu_state_seconds_total" => {
+                Some(Self::Card { uuid: series.label("UUID").to_owned(), state: state()? })
+            }
+            "gua_user_gpu_seconds_total" => Some(Self::Share { user: user(), state: state()? }),
+            "gua_user_gpu_present_seconds_total" => {
+                Some(Self::Present { user: user(), state: state()? })
+            }
+            "gua_observed_seconds_total" => Some(Self::Observed),
+            _ => None,
+        }
+    }
+}
+
+/// The name of a series, which some questions make a label.
+fn name(series: &Series) -> &str {
+    match series.label("__name__") {
+        "" => series.label(NAME),
+        name => name,
+    }
+}
+
+impl Tally {
+    pub fn add(&mut self, target: TargetId, what: What, seconds: f64) {
+        #[expect(clippy::cast_possible_truncation, reason = "milliseconds of centuries")]
+        let millis = (seconds * 1000.0).round() as i64;
+        let sums = self.targets.entry(target).or_default();
+        match what {
+            What::Card { uuid, state } => {
+                sums.cards.entry(uuid).or_default().add(of_place(state), millis);
+            }
+            What::Share { user, state } => {
+                sums.shares.entry(user).or_default().add(of_place(state), millis);
+            }
+            What::Present { user, state } => {
+                sums.present.entry(user).or_default().add(of_place(state), millis);
+            }
+            What::Observed => sums.observed_millis += millis,
+        }
+    }
+
+    /// Begins anew with a target.
+    pub fn forget(&mut self, target: TargetId) {
+        self.targets.remove(&target);
+    }
+
+    pub fn get(&self, target: TargetId) -> Option<&Sums> {
+        self.targets.get(&target)
+    }
+}
+
+/// The state that is counted at a place.
+fn of_place(place: usize) -> State {
+    match place {
+        0 => State::Active,
+        1 => State::IdleHeld,
+        2 => State::TrulyIdle,
+        _ => State::Unknown(probe::Why::NotTold),
+    }
+}
