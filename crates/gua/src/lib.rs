@@ -39,6 +39,7 @@ pub mod following;
 pub mod gpu_tracker;
 pub mod ledger;
 pub mod line_file;
+pub mod near;
 pub mod recorder;
 pub mod render;
 pub mod report;
