@@ -4,8 +4,9 @@
 //! # Layout
 //!
 //! What was typed becomes what is meant once, in [`cli`] and [`config`]; what comes from
-//! outside is made fit to be shown in [`mod@safe`], which all may use. Then the data flows
-//! in one direction, and a module imports only from those above it:
+//! outside is made fit to be shown in [`mod@safe`], and names like a wrong one are found in
+//! [`mod@near`], which all may use. Then the data flows in one direction, and a module imports
+//! only from those above it:
 //!
 //! | module | what it does |
 //! |---|---|
