@@ -4,9 +4,9 @@
 //! # Layout
 //!
 //! What was typed becomes what is meant once, in [`cli`] and [`config`]; what comes from
-//! outside is made fit to be shown in [`mod@safe`], and names like a wrong one are found in
-//! [`mod@near`], which all may use. Then the data flows in one direction, and a module imports
-//! only from those above it:
+//! outside is made fit to be shown in [`mod@safe`], what is said besides the data goes
+//! through [`talk`], and names like a wrong one are found in [`mod@near`]; all may use them.
+//! Then the data flows in one direction, and a module imports only from those above it:
 //!
 //! | module | what it does |
 //! |---|---|
@@ -27,6 +27,9 @@
 //! | [`tui`] | the live view: a state made of looks and keys, drawn on a screen of any size |
 //! | [`checkup`] | gathers what `gua doctor` reports |
 //! | [`commands`] | one file or folder a command, wiring only |
+
+// It panics when nobody reads stderr any more; `talk` does not.
+#![deny(clippy::print_stderr)]
 
 pub mod checkup;
 pub mod classify;
@@ -49,6 +52,7 @@ pub mod safe;
 pub mod sampler;
 pub mod service;
 pub mod store;
+pub mod talk;
 pub mod tui;
 
 use std::process::ExitCode;
