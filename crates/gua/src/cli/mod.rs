@@ -1,5 +1,6 @@
 //! What was typed: one file a command, and one a kind of value.
 
+mod config;
 mod db;
 mod db_import;
 mod demo;
@@ -22,10 +23,12 @@ mod who;
 mod window;
 mod zone;
 
+pub use config::{Config, ConfigCheck, ConfigShow, Files};
 pub use db::{Db, DbCheck, DbExport, DbInfo, DbPrune, ExportFormat, ExportWhat};
 pub use db_import::DbImport;
 pub use demo::Demo;
 pub use doctor::Doctor;
+pub(crate) use duration::{duration, interval};
 pub use engine::Engine;
 pub use fleet::Fleet;
 pub use listen::Protection;
@@ -34,6 +37,7 @@ pub use pick::{Pick, PickFormat};
 pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};
 pub use report::{Format, Report};
+pub(crate) use report::{MOST_MB, percent};
 pub use serve::Serve;
 pub use stat::{PowerColumn, Stat};
 pub use top::Top;
@@ -63,6 +67,8 @@ const STYLES: Styles = Styles::styled()
 pub struct Gua {
     #[command(flatten)]
     pub machine: Machine,
+    #[command(flatten)]
+    pub files: Files,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -94,6 +100,11 @@ pub struct Machine {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Show the settings in force, or check a config file
+    Config {
+        #[command(subcommand)]
+        command: Config,
+    },
     /// Look after the history database
     Db {
         #[command(subcommand)]
