@@ -185,8 +185,9 @@ impl History {
     /// When it cannot be read.
     pub fn identities(&self) -> Result<HashMap<i64, Identity>, StoreError> {
         let mut identities = self.database.prepare("SELECT id, user, uid FROM identity")?;
-        let identity =
-            |row: &Row<'_>| Ok((row.get(0)?, Identity { user: row.get(1)?, uid: row.get(2)? }));
+        let identity = |row: &Row<'_>| {
+            Ok((row.get(0)?, Identity { user: row.get(1)?, uid: row.get(2)?, source: None }))
+        };
         Ok(identities.query_map([], identity)?.collect::<Result<_, _>>()?)
     }
 

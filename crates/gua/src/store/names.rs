@@ -199,7 +199,7 @@ pub(super) fn write_identity(
     database: &Connection,
     identity: &Identity,
 ) -> Result<i64, StoreError> {
-    let Identity { user, uid } = identity;
+    let Identity { user, uid, .. } = identity;
     let mut find = database.prepare_cached(
         "SELECT id FROM identity WHERE ifnull(user, '') = ifnull(?1, '')
              AND ifnull(uid, -1) = ifnull(?2, -1)",
