@@ -23,6 +23,7 @@
 //! | [`store`] | the database; the only SQL |
 //! | [`recorder`] | looks at its beat and keeps what it saw, whatever happens |
 //! | [`counting`] | the counters of a host: kept from run to run, and shown to who asks |
+//! | [`push`] | sends every tick to a receiver of remote writes |
 //! | [`demo`] | makes a history of a machine that does not exist |
 //! | [`service`] | the recorder's files, how it is started and stopped |
 //! | [`report`] | one file or folder a question, plain structs as answers (pure) |
@@ -51,6 +52,7 @@ pub mod ledger;
 pub mod line_file;
 pub mod metrics;
 pub mod near;
+pub mod push;
 pub mod recorder;
 pub mod render;
 pub mod report;

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use probe::nvml::Wants;
 use probe::units::UnixMillis;
@@ -14,7 +15,8 @@ use crate::cli;
 use crate::config::{Config, Listen, Machine, Settings};
 use crate::counting::{CountersFile, Keeper};
 use crate::failure::Failure;
-use crate::metrics::{Counters, Wanted};
+use crate::metrics::Counters;
+use crate::push::{PushError, Pusher};
 use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals, Witness};
 use crate::render::words;
 use crate::sampler::Sampler;
@@ -24,6 +26,9 @@ use crate::talk::say;
 
 /// What a history is made of; the rest is for looking at now.
 const WANTS: Wants = Wants { power: true, temperature: true, shares: true, ..Wants::ESSENTIALS };
+
+/// How long what is recorded waits at most before it is pushed.
+const LONGEST_WAIT: Duration = Duration::from_secs(15);
 
 pub(super) fn run(
     machine: &Machine,
@@ -65,8 +70,34 @@ fn listen(typed: &cli::Daemon) -> Result<Option<Listen>, Failure> {
     typed.listen.as_deref().map(|address| Listen::new(address, protection)).transpose()
 }
 
+/// What pushes, where the config says so.
+fn pusher(
+    config: &Config,
+    typed: &cli::Daemon,
+    places: &Places,
+    hostname: String,
+) -> Result<Option<Pusher>, Failure> {
+    let every = config.recorder.interval.min(LONGEST_WAIT);
+    let database = places.database.clone();
+    // Opened for each line: the log may be moved away meanwhile, and there is little to say.
+    let log_file = typed.log_file.is_some().then(|| places.log_file.clone());
+    let say = move |text: &str| {
+        let log = log_file.as_deref().map(Log::to_file);
+        log.and_then(Result::ok).unwrap_or(Log::to_stderr()).say(text);
+    };
+    let pusher = Pusher::new(&config.remote_write, config.metrics, database, hostname, every, say);
+    pusher.map_err(|error| cannot_push(&error))
+}
+
+fn cannot_push(error: &PushError) -> Failure {
+    Failure::Usage {
+        what: format!("cannot push as [remote_write] says: {error}"),
+        next: "`gua config show` tells where it is set.".to_owned(),
+    }
+}
+
 /// The counters, which go on from where they were.
-fn keeper(places: &Places, hostname: String, log: &mut Log) -> Keeper {
+fn keeper(config: &Config, places: &Places, hostname: String, log: &mut Log) -> Keeper {
     let file = CountersFile::beside(&places.database);
     let counters = file.load().unwrap_or_else(|error| {
         let path = file.path().display();
@@ -77,7 +108,7 @@ fn keeper(places: &Places, hostname: String, log: &mut Log) -> Keeper {
     });
     let now = UnixMillis::from(std::time::SystemTime::now());
     let counters = counters.unwrap_or_else(|| Counters::beginning(now));
-    Keeper::new(counters, file, hostname, Wanted::default())
+    Keeper::new(counters, file, hostname, config.metrics)
 }
 
 fn places(config: &Config, typed: &cli::Daemon) -> Result<Places, Failure> {
@@ -192,9 +223,13 @@ fn in_the_foreground(
     let signals = Signals::catch().map_err(|error| cannot_start(&error))?;
     let host = sampler.host().name();
     let hostname = host.clone().unwrap_or_else(|| "unknown".to_owned());
-    let keeper = listener.as_ref().map(|_| keeper(places, hostname.clone(), &mut log));
+    let pusher = pusher(config, typed, places, hostname.clone())?;
+    let keeper = listener.as_ref().map(|_| keeper(config, places, hostname.clone(), &mut log));
     if let (Some(listener), Some(keeper)) = (listener, &keeper) {
         log.say(&listener.start(keeper.slot(), host)?);
+    }
+    if let Some(pusher) = pusher {
+        pusher.start().map_err(|error| cannot_push(&error))?;
     }
     let run = Run {
         host: hostname,

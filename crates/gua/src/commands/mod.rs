@@ -13,6 +13,7 @@ mod pick;
 mod query;
 mod redraw;
 mod report;
+mod serve;
 mod stat;
 mod status;
 mod stop;
@@ -51,7 +52,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
             Some(url) => fleet::report(&typed, url),
             None => report::run(files.settings()?, &typed),
         },
-        Command::Serve(_) => version(),
+        Command::Serve(typed) => serve::run(&config()?, &typed),
         Command::Pick(typed) => pick::run(&Machine::try_from(machine)?, &config()?, &typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &config()?, &typed),
         Command::Track(typed) => track::run(&Machine::try_from(machine)?, &typed),

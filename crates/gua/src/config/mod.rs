@@ -7,8 +7,8 @@ mod window;
 
 pub use listen::{Listen, TlsFiles, Token};
 pub use settings::{
-    Config, ConfigFile, Cost, FileError, Files, Flags, Identity, Listed, Mistake, Origin, Presence,
-    Recorder, Retention, Row, Settings, Surroundings, Thresholds, Whose,
+    Config, ConfigFile, Cost, FileError, Files, Flags, Identity, Listed, Metrics, Mistake, Origin,
+    Presence, Recorder, RemoteWrite, Retention, Row, Settings, Surroundings, Thresholds, Whose,
 };
 pub use track::{Gpus, Target, Timeline, TimelineKind, Track};
 pub use window::Window;

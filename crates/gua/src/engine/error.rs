@@ -94,7 +94,8 @@ pub(super) fn told(url: &str, error: ureq::Error, seconds: u64) -> EngineError {
 pub(super) fn broken(url: &str, error: &io::Error, seconds: u64) -> EngineError {
     let url = url.to_owned();
     let words = error.to_string();
-    let is_tls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
+    let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    let is_tls = cause.is_some();
     match error.kind() {
         _ if is_tls => EngineError::Untrusted { url, why: words },
         io::ErrorKind::TimedOut => EngineError::TimedOut { url, seconds },

@@ -185,7 +185,7 @@ fn micros(covers: Period) -> u64 {
 /// those whose memory is not told, else nobody's.
 fn shares(card: &CardEntry, wanted: &Wanted) -> Vec<(Owner, u64)> {
     let holders = &card.crew.holders;
-    let unseen = card.evidence.unseen.map_or(0, |unseen| unseen.0);
+    let unseen = card.unseen.map_or(0, |unseen| unseen.0);
     let untold = holders.iter().filter(|holder| holder.memory.is_none()).count();
     let of_untold = split(unseen, &vec![1; untold]);
     let mut of_untold = of_untold.into_iter();

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Which labels besides the user are made, and how many owners there are at most.
+pub use crate::config::Metrics as Wanted;
 use crate::ledger::{HolderEntry, Identity};
 use crate::safe::safe;
 
@@ -23,22 +25,6 @@ pub struct Owner {
     pub more: Vec<(String, String)>,
 }
 
-/// Which labels besides the user are made, and how many series at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
-    pub job: bool,
-    pub container: bool,
-    pub notebook: bool,
-    /// How many owners there are at most, over all cards.
-    pub most_owners: usize,
-}
-
-impl Default for Wanted {
-    fn default() -> Self {
-        Self { job: false, container: false, notebook: false, most_owners: 1000 }
-    }
-}
-
 impl Owner {
     #[must_use]
     pub fn named(user: &str) -> Self {
@@ -55,8 +41,20 @@ impl Owner {
         })
     }
 
-    pub(super) fn of_holder(holder: &HolderEntry, _wanted: &Wanted) -> Self {
-        Self::of_identity(&holder.identity)
+    /// With what the holder runs for, as far as it is wanted and known.
+    pub(super) fn of_holder(holder: &HolderEntry, wanted: &Wanted) -> Self {
+        let Self { user, .. } = Self::of_identity(&holder.identity);
+        let mut more = Vec::new();
+        if let Some(who) = &holder.workload {
+            let job = who.job.as_ref().filter(|_| wanted.job).map(|job| &job.value.id);
+            let container = who.container.as_ref().filter(|_| wanted.container);
+            let container = container.map(|it| it.value.name.as_ref().unwrap_or(&it.value.id));
+            let notebook = who.notebook.as_ref().filter(|_| wanted.notebook);
+            let notebook = notebook.and_then(|it| it.value.path.as_ref());
+            let named = [("slurm_job", job), ("container", container), ("notebook", notebook)];
+            more.extend(named.into_iter().filter_map(|(name, it)| Some((name.into(), label(it?)))));
+        }
+        Self { user, more }
     }
 }
 

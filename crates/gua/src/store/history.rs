@@ -410,7 +410,7 @@ fn share(amount: i64, part: i64, whole: i64) -> i64 {
 }
 
 /// `None` for a kind that a later version has made: it is none of ours to tell.
-fn event(row: &Row<'_>) -> rusqlite::Result<Option<Event>> {
+pub(super) fn event(row: &Row<'_>) -> rusqlite::Result<Option<Event>> {
     let kind: String = row.get(2)?;
     let Some(kind) = Kind::of_slug(&kind) else { return Ok(None) };
     Ok(Some(Event {

@@ -19,6 +19,7 @@
 //! | `holders` | who held a card: their process, and what it ran for |
 //! | `owners` | who did what with a card: people, and processes |
 //! | `idle` | since when a card is held idle, and by whom |
+//! | `replay` | ticks again, as they were recorded |
 //! | `samples` | the single ticks, for judging again and for plots |
 //! | [`python`] | databases of the Python gua, read and taken over |
 //! | `retain`, `sweep` | what is too old goes, and the names that nothing refers to |
@@ -43,6 +44,7 @@ mod migration;
 mod names;
 mod owners;
 pub mod python;
+mod replay;
 mod retain;
 mod run;
 mod sample_key;
@@ -67,6 +69,7 @@ pub use idle::{Beginning, HolderKey, Idleness, Unbroken};
 pub use inventory::{Inventory, inventory};
 pub use lock::RecorderLock;
 pub use migration::bring_forward;
+pub use replay::Replayed;
 pub use retain::{Keep, Retention, Step, give_back, size_bytes};
 pub use run::{Ending, Run, last_moment};
 pub use samples::{Level, Sample};

@@ -8,7 +8,7 @@
 //! | `reader`, `mistake` | a file's text, read over what is in force; every mistake with its place |
 //! | `names` | sections and keys, and what may have been meant by one that is none |
 //! | `section`, `value`, `origin` | keys, kinds of values, and where a value came from |
-//! | `database`, `recorder`, `thresholds`, `retention`, `cost`, `identity` | one file a section |
+//! | `database`, `recorder`, `thresholds`, `retention`, `cost`, `identity`, `metrics`, `remote_write` | one file a section |
 //! | `flags` | options that stand for a setting |
 //! | `listing` | everything as a list, to be shown |
 //! | `surroundings` | the folders that paths begin at |
@@ -19,11 +19,13 @@ mod files;
 mod flags;
 mod identity;
 mod listing;
+mod metrics;
 mod mistake;
 mod names;
 mod origin;
 mod reader;
 mod recorder;
+mod remote_write;
 mod retention;
 mod section;
 mod surroundings;
@@ -35,9 +37,11 @@ pub use files::{ConfigFile, FileError, Files, Presence};
 pub use flags::Flags;
 pub use identity::Identity;
 pub use listing::{Listed, Row};
+pub use metrics::Metrics;
 pub use mistake::Mistake;
 pub use origin::{Origin, Whose};
 pub use recorder::Recorder;
+pub use remote_write::RemoteWrite;
 pub use retention::Retention;
 pub use surroundings::Surroundings;
 pub use thresholds::Thresholds;
@@ -59,6 +63,8 @@ pub struct Settings {
     retention: retention::Section,
     cost: cost::Section,
     identity: identity::Section,
+    metrics: metrics::Section,
+    remote_write: remote_write::Section,
 }
 
 /// The same, for who only needs the values.
@@ -71,6 +77,8 @@ pub struct Config {
     pub retention: Retention,
     pub cost: Cost,
     pub identity: Identity,
+    pub metrics: Metrics,
+    pub remote_write: RemoteWrite,
 }
 
 impl Settings {
@@ -84,6 +92,8 @@ impl Settings {
             retention: retention::Section::usual(),
             cost: cost::Section::usual(),
             identity: identity::Section::usual(),
+            metrics: metrics::Section::usual(),
+            remote_write: remote_write::Section::usual(),
         }
     }
 
@@ -110,6 +120,8 @@ impl Settings {
             retention: self.retention.settled(),
             cost: self.cost.settled(),
             identity: self.identity.settled(),
+            metrics: self.metrics.settled(),
+            remote_write: self.remote_write.settled(),
         }
     }
 
@@ -119,7 +131,7 @@ impl Settings {
         listing::of(self.clone().sections())
     }
 
-    fn sections(&mut self) -> [&mut dyn Section; 6] {
+    fn sections(&mut self) -> [&mut dyn Section; 8] {
         [
             &mut self.database,
             &mut self.recorder,
@@ -127,6 +139,8 @@ impl Settings {
             &mut self.retention,
             &mut self.cost,
             &mut self.identity,
+            &mut self.metrics,
+            &mut self.remote_write,
         ]
     }
 
