@@ -24,7 +24,7 @@ impl Keeper {
     /// Goes on from these counters.
     #[must_use]
     pub fn new(counters: Counters, file: CountersFile, hostname: String, wanted: Wanted) -> Self {
-        let slot = Arc::new(Slot::new(counters.ticks));
+        let slot = Arc::new(Slot::new());
         let host = Host { name: hostname, driver_version: None };
         Self { counters, file, host, wanted, slot, has_failed: false }
     }

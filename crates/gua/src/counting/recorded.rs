@@ -67,7 +67,7 @@ impl Recorded {
         // Without counters of the recorder, or with some that cannot be read, they are our own.
         let kept = CountersFile::beside(&self.database).load().ok().flatten();
         if let Some((counters, last)) = kept.and_then(|it| it.last_millis.map(|last| (it, last))) {
-            let served = counters.ticks;
+            let served = u64::MAX;
             let tick = history.tick_at(UnixMillis(last))?;
             return Ok(Following { counters, tick, by_day: false, newest: None, served });
         }

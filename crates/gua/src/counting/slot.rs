@@ -39,10 +39,11 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Empty. What was counted up to tick `served` is no news to anybody.
+    /// Empty. To the first who asks, everything is as it is: they know nothing that it could
+    /// be held against.
     #[must_use]
-    pub const fn new(served: u64) -> Self {
-        Self { newest: Mutex::new(None), served: AtomicU64::new(served) }
+    pub const fn new() -> Self {
+        Self { newest: Mutex::new(None), served: AtomicU64::new(u64::MAX) }
     }
 
     pub fn put(&self, frame: Arc<Frame>) {
@@ -54,10 +55,16 @@ impl Slot {
     }
 }
 
+impl Default for Slot {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Frames for Slot {
     fn newest(&self) -> Result<Shown, NotReady> {
         let frame = self.peek().ok_or(NotReady::NoTick)?;
-        let served = self.served.fetch_max(frame.counters.ticks, Ordering::Relaxed);
+        let served = self.served.swap(frame.counters.ticks, Ordering::Relaxed);
         Ok(Shown { frame, served })
     }
 }

@@ -14,8 +14,9 @@ pub const STATES: [&str; 4] = ["active", "idle_held", "truly_idle", "unknown"];
 /// Idle stretches go on over a doubt or a gap of this length.
 const DOUBT_MILLIS: i64 = 120_000;
 
-/// A power that was read is taken for the one since, up to here; after that it is not known.
-const POWER_HOLDS_MILLIS: i64 = 60_000;
+/// What a sensor told is taken for what it is since, up to here; after that it is not known.
+/// Sensors are read more rarely than cards.
+const SENSORS_HOLD_MILLIS: i64 = 60_000;
 
 /// What was counted of a card. Times are in microseconds, as shares are that fine.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -26,8 +27,10 @@ pub struct CardCounters {
     /// Hundredths of a percent times microseconds, divided by 10,000.
     pub busy: u64,
     pub energy_microjoules: u64,
-    /// When a power was last read, and what it was.
+    /// Milliwatts and degrees Celsius, with when they were last read.
     pub(super) power: Option<(i64, u32)>,
+    #[serde(default)]
+    pub(super) temperature: Option<(i64, u32)>,
     pub owners: Vec<OwnerCounters>,
     pub people: Vec<PersonCounters>,
 }
@@ -67,18 +70,24 @@ impl CardCounters {
         if let Some(work) = card.evidence.work.known() {
             self.busy += micros * u64::from(work.0) / 10_000;
         }
-        self.count_energy(card.measures.power_milliwatts, tick.covers);
+        self.read_sensors(card, tick.covers.to.0);
+        self.count_energy(tick.covers);
         self.count_shares(card, micros, tick);
         self.count_people(card, micros, tick);
     }
 
-    /// By the power that was last read: sensors are read more rarely than cards.
-    fn count_energy(&mut self, milliwatts: Option<u32>, covers: Period) {
-        if let Some(milliwatts) = milliwatts {
-            self.power = Some((covers.to.0, milliwatts));
-        }
-        let since = covers.to.0.saturating_sub(POWER_HOLDS_MILLIS);
-        if let Some((_, milliwatts)) = self.power.filter(|(read, _)| *read >= since) {
+    fn read_sensors(&mut self, card: &CardEntry, now: i64) {
+        let since = now.saturating_sub(SENSORS_HOLD_MILLIS);
+        let newest = |read: Option<u32>, before: Option<(i64, u32)>| {
+            read.map(|read| (now, read)).or(before).filter(|(at, _)| *at >= since)
+        };
+        self.power = newest(card.measures.power_milliwatts, self.power);
+        self.temperature = newest(card.measures.temperature_celsius, self.temperature);
+    }
+
+    /// By the power that was last read.
+    fn count_energy(&mut self, covers: Period) {
+        if let Some((_, milliwatts)) = self.power {
             let millis = u64::try_from(covers.millis()).unwrap_or(0);
             self.energy_microjoules += millis * u64::from(milliwatts);
         }

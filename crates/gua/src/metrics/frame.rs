@@ -2,6 +2,7 @@
 
 use probe::units::UnixMillis;
 
+use super::card::CardCounters;
 use super::counters::{Counters, key};
 use super::owner::Owner;
 use crate::classify::State;
@@ -46,7 +47,8 @@ impl Frame {
     /// Nothing is shown of a card that the last tick did not see, but what it was counted for.
     #[must_use]
     pub fn new(host: Host, counters: Counters, entry: &Entry) -> Self {
-        let cards = entry.cards.iter().map(CardNow::of).collect();
+        let card = |card| CardNow::of(card, counters.cards.get(&key(card)));
+        let cards = entry.cards.iter().map(card).collect();
         Self { host, counters, at: entry.at, cards }
     }
 
@@ -58,7 +60,7 @@ impl Frame {
 }
 
 impl CardNow {
-    fn of(card: &CardEntry) -> Self {
+    fn of(card: &CardEntry, counted: Option<&CardCounters>) -> Self {
         let facts = &card.facts;
         let measures = &card.measures;
         let slot = facts.instance.as_ref().map(|instance| instance.slot);
@@ -71,8 +73,8 @@ impl CardNow {
             utilization_ratio: card.evidence.work.known().map(|work| f64::from(work.0) / 10_000.0),
             used_bytes: measures.used.map(|used| used.0),
             total_bytes: measures.total.map(|total| total.0),
-            power_watts: measures.power_milliwatts.map(|power| f64::from(power) / 1000.0),
-            temperature_celsius: measures.temperature_celsius,
+            power_watts: counted.and_then(|it| it.power).map(|(_, it)| f64::from(it) / 1000.0),
+            temperature_celsius: counted.and_then(|it| it.temperature).map(|(_, it)| it),
             holders: holders(card),
             memory: memory(card),
         }

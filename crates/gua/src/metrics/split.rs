@@ -30,7 +30,7 @@ mod tests {
         assert_eq!(split(10, &[1, 1, 1]), [4, 3, 3]);
         assert_eq!(split(10, &[0, 0]), [5, 5]);
         assert_eq!(split(10, &[0, 3, 3, 3]), [0, 4, 3, 3]);
-        assert_eq!(split(10, &[]), []);
+        assert!(split(10, &[]).is_empty());
     }
 
     proptest! {

@@ -33,8 +33,8 @@ impl Format {
     }
 }
 
-/// The whole text. A series that no scrape has got yet, as it was made after tick `served`,
-/// is shown with 0 first: an increase can only be seen from there on.
+/// The whole text. A series that was made after tick `served`, and so is new to who scrapes, is
+/// shown with 0 first: an increase can only be seen from there on.
 #[must_use]
 pub fn text(frame: &Frame, served: u64, format: Format) -> String {
     let mut text = Text { out: String::with_capacity(32 << 10), format, served, family: None };

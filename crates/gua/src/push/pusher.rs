@@ -162,7 +162,12 @@ impl Pusher {
         let history = History::open(&self.database)?;
         let cursor = match self.cursor.take() {
             Some(cursor) => found_again(cursor, &history)?,
-            None => begin(&history, &CountersFile::beside(&self.database))?,
+            None => {
+                let cursor = begin(&history, &CountersFile::beside(&self.database))?;
+                // From here on nothing is left out, also when we end before anything is taken.
+                self.file.save(&cursor)?;
+                cursor
+            }
         };
         let ticks = history.ticks_after(cursor.tick, MOST_TICKS);
         // The file must not be read from while somebody is waited for.

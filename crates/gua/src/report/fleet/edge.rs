@@ -33,7 +33,7 @@ impl TickTimes {
     }
 
     /// The tick that a sample tells of. One that is told without its tick is as old as itself.
-    fn tick(&self, target: TargetId, at: i64) -> i64 {
+    pub fn tick(&self, target: TargetId, at: i64) -> i64 {
         let times = self.times.get(&target);
         let found = times.and_then(|times| times.iter().find(|(sample, _)| *sample == at));
         found.map_or(at, |(_, tick)| *tick)

@@ -9,7 +9,7 @@ use probe::units::UnixMillis;
 use super::edge::{At, TickTimes};
 use super::questions::NAME;
 use super::resets;
-use super::tally::{Tally, What};
+use super::tally::{Tally, What, name};
 use super::target::{TargetId, Targets};
 use crate::engine::Series;
 use crate::ledger::Period;
@@ -246,13 +246,15 @@ impl Gather {
     }
 }
 
-/// What a series is, in 64 bits, whatever the order of its labels.
+/// What a series is, in 64 bits, whatever the order of its labels. Where its name became a
+/// label, some engines keep it all the same.
 fn id(series: &Series) -> u64 {
-    let one = |(name, value): &(String, String)| {
-        let name = if name == NAME { "__name__" } else { name };
+    let one = |name: &str, value: &str| {
         let mut hasher = DefaultHasher::new();
         (name, value).hash(&mut hasher);
         hasher.finish()
     };
-    series.metric.0.iter().map(one).fold(0, u64::wrapping_add)
+    let labels = series.metric.0.iter().filter(|(label, _)| label != "__name__" && label != NAME);
+    let labels = labels.map(|(label, value)| one(label, value));
+    labels.fold(one("__name__", name(series)), u64::wrapping_add)
 }

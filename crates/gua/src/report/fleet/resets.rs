@@ -19,7 +19,7 @@ pub(super) fn increase(
     });
     let mut last = first;
     let mut sum = 0.0;
-    for (_, value) in points.iter().filter(|(at, _)| *at > from) {
+    for (_, value) in points.iter().filter(|(at, _)| ticks.tick(target, *at) > from) {
         // Lower than before: it began at 0 again.
         let rose = if *value < last { *value } else { *value - last };
         sum += rose;
@@ -42,5 +42,14 @@ mod tests {
         assert_eq!(rose(&[(10, 7.0), (20, 9.0)], 0, true), 9.0);
         assert_eq!(rose(&[(10, 7.0), (20, 9.0)], 0, false), 2.0);
         assert_eq!(rose(&[], 0, true), 0.0);
+    }
+
+    /// A sample within the window may tell of a tick before it.
+    #[test]
+    fn what_a_late_sample_tells_is_not_taken_for_a_new_beginning() {
+        let mut ticks = TickTimes::default();
+        ticks.add(TargetId(0), &[(12_000, 8.0), (22_000, 18.0)]);
+        let points = [(12_000, 108.0), (22_000, 118.0)];
+        assert_eq!(increase(&ticks, TargetId(0), &points, 10_000, false), 8.0);
     }
 }

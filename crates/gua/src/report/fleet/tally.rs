@@ -63,7 +63,7 @@ impl What {
 }
 
 /// The name of a series, which some questions make a label.
-fn name(series: &Series) -> &str {
+pub(super) fn name(series: &Series) -> &str {
     match series.label("__name__") {
         "" => series.label(NAME),
         name => name,

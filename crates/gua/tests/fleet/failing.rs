@@ -1,0 +1,90 @@
+//! An engine that is not there, not one, or does not let us in.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread;
+
+use super::engine::{Engine, Kind, free_port, programs};
+use crate::machine::{Run, program, run};
+
+fn report(args: &[&str]) -> Run {
+    run(program(&[&["report"], args].concat()))
+}
+
+/// Answers every request in the same way; with nothing, it lets everybody wait.
+fn server(answer: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        let mut waiting = Vec::new();
+        for mut stream in listener.incoming().flatten() {
+            let mut request = [0; 4096];
+            let _ = stream.read(&mut request);
+            if answer.is_empty() {
+                waiting.push(stream);
+                continue;
+            }
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    url
+}
+
+fn told(run: &Run, url: &str) -> String {
+    format!("exit {:?}\n{}", run.code.unwrap(), run.stderr.replace(url, "[URL]"))
+}
+
+/// A sentence each, with what to do.
+#[test]
+fn each_failure_is_a_sentence() {
+    let mut all = String::new();
+    let mut add = |what: &str, url: &str, more: &[&str]| {
+        let run = report(&[&["--prometheus", url], more].concat());
+        assert_eq!(run.stdout, "");
+        all += &format!("== {what}\n{}", told(&run, url));
+    };
+    add("no address", "prometheus:9090", &[]);
+    add("a secret in the address", "http://me:secret@prometheus:9090", &[]);
+    add("nobody listens", &format!("http://127.0.0.1:{}", free_port()), &[]);
+    add("no such host", "http://no-such-host.invalid:9090", &[]);
+    let refused =
+        server("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    add("not let in", &refused, &[]);
+    let page = "HTTP/1.1 200 OK\r\nContent-Length: 13\r\nConnection: close\r\n\r\n<html></html>";
+    add("a web page", &server(page), &[]);
+    let missing = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    add("another service", &server(missing), &[]);
+    let broken = "HTTP/1.1 503 No\r\nContent-Length: 39\r\nConnection: close\r\n\r\n\
+                  {\"status\":\"error\",\"error\":\"overloaded\"}  ";
+    add("an engine in trouble", &server(broken), &[]);
+    add("an engine that hangs", &server(""), &["--prometheus-timeout", "1s"]);
+    add("no HTTP", &server("SSH-2.0-OpenSSH_9.2\r\n"), &[]);
+    add("no such secret", "http://127.0.0.1:1", &["--prometheus-token-file", "/no/such/file"]);
+    add("no such certificates", "https://127.0.0.1:1", &["--prometheus-ca", "/no/such/file"]);
+    // The port differs from run to run.
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn an_engine_without_our_series_says_so() {
+    let Some(programs) = programs("an_engine_without_our_series_says_so") else { return };
+    for kind in [Kind::Prometheus, Kind::Victoria] {
+        let mut engine = Engine::new(&programs, kind);
+        engine.start("");
+        for args in [&["report"][..], &["fleet"], &["who"], &["report", "--match", "a=\"b\""]] {
+            let run = engine.gua(args);
+            assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
+            assert!(run.stderr.contains("there are no series of gua in"), "{run:?}");
+        }
+        let wrong = engine.gua(&["report", "--match", "a=b"]);
+        assert_eq!(wrong.code, Some(1), "{wrong:?}");
+        assert!(wrong.stderr.contains("answers with HTTP"), "{wrong:?}");
+    }
+}
+
+#[test]
+fn a_fleet_needs_an_engine() {
+    let run = run(program(&["fleet"]));
+    assert_eq!(run.code, Some(2));
+    insta::assert_snapshot!(run.stderr);
+}

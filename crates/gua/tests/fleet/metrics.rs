@@ -1,0 +1,213 @@
+//! `/metrics`: what it says, and that it goes on.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use super::engine::{free_port, programs, request};
+use crate::machine::Machine;
+use crate::recorder::{Recorder, TWO_CARDS, until};
+
+/// A recorder that listens, and its port.
+pub(super) fn listening(machine: &Machine, more: &[&str]) -> (Recorder, u16) {
+    let port = free_port();
+    let listen = port.to_string();
+    let args = [&["--interval", "100ms", "--listen", &listen], more].concat();
+    (Recorder::with(machine, &args, |_| ()), port)
+}
+
+pub(super) fn scrape(port: u16) -> String {
+    let mut told = None;
+    until("metrics are answered", || {
+        told = request(port, "GET", "/metrics", &[], b"").filter(|(status, _)| *status == 200);
+        told.is_some()
+    });
+    told.unwrap().1
+}
+
+/// The value of a series, as it is written.
+pub(super) fn value(told: &str, series: &str) -> Option<f64> {
+    let line = told
+        .lines()
+        .find(|line| line.strip_prefix(series).is_some_and(|it| it.starts_with(' ')))?;
+    line.rsplit_once(' ')?.1.parse().ok()
+}
+
+const ACTIVE: &str = "gua_gpu_state_seconds_total{UUID=\"GPU-a\",state=\"active\"}";
+const SHARE: &str = "gua_user_gpu_seconds_total{UUID=\"GPU-a\",user=\"alice\",state=\"active\"}";
+
+/// What differs from run to run taken out.
+fn plain(told: &str) -> String {
+    let keep = |line: &str| match line.rsplit_once(' ') {
+        Some((series, _)) if !line.starts_with('#') && is_moving(series) => {
+            format!("{series} [N]\n")
+        }
+        _ => format!("{line}\n"),
+    };
+    told.lines().map(keep).collect()
+}
+
+fn is_moving(series: &str) -> bool {
+    series.contains("_seconds") || series.contains("_joules") || series.contains("_ratio")
+}
+
+#[test]
+fn every_series_is_there_and_well_formed() {
+    let machine = Machine::new(TWO_CARDS);
+    let (recorder, port) = listening(&machine, &[]);
+    scrape(port);
+    until("time was counted", || value(&scrape(port), ACTIVE).is_some_and(|it| it > 0.5));
+    let told = scrape(port);
+    let open = request(port, "GET", "/metrics", &[("Accept", "application/openmetrics-text")], b"");
+    recorder.end();
+    insta::assert_snapshot!(plain(&told));
+    let (_, open) = open.unwrap();
+    assert!(open.ends_with("# EOF\n") && open.contains("# TYPE gua_gpu_busy_seconds counter"));
+    if let Some(programs) = programs("every_series_is_there_and_well_formed") {
+        assert_eq!(lint(&programs, &told), "");
+    }
+}
+
+/// What promtool has to say about it.
+fn lint(programs: &Path, told: &str) -> String {
+    let mut promtool = Command::new(programs.join("promtool"))
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    promtool.stdin.take().unwrap().write_all(told.as_bytes()).unwrap();
+    let output = promtool.wait_with_output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// A scrape that sees a series for the first time sees it with 0, so that an increase is seen.
+#[test]
+fn new_series_begin_with_0() {
+    let machine = Machine::new(
+        "[[card]]\nuuid = \"GPU-a\"\nutilization = 80\n[[process]]\npid = 1\ncard = 0\n\
+         memory = \"9GiB\"\nuser = \"alice\"\nbegin = \"3s\"\n",
+    );
+    let (recorder, port) = listening(&machine, &[]);
+    assert_eq!(value(&scrape(port), SHARE), None);
+    let mut seen = Vec::new();
+    until("alice is counted", || {
+        seen.extend(value(&scrape(port), SHARE));
+        seen.last().is_some_and(|it| *it > 0.0)
+    });
+    assert!(seen.len() > 1 && seen[0] == 0.0, "{seen:?}");
+    recorder.end();
+}
+
+/// After a stop and after a kill, they go on from where anybody has seen them.
+#[test]
+fn counters_go_on() {
+    let machine = Machine::new(TWO_CARDS);
+    let mut last = 0.0;
+    for round in 0..3 {
+        let (mut recorder, port) = listening(&machine, &[]);
+        let told = scrape(port);
+        let first = value(&told, ACTIVE).unwrap();
+        assert!(first >= last, "round {round}: {first} after {last}");
+        until("time was counted", || {
+            last = value(&scrape(port), ACTIVE).unwrap();
+            last > first + 0.3
+        });
+        recorder.goes_on();
+        if round == 1 { recorder.kill() } else { recorder.end() }
+    }
+}
+
+/// The counters beside the database are for its owner, and one that is no such file is set aside.
+#[test]
+fn counters_that_cannot_be_read_are_kept() {
+    use std::os::unix::fs::PermissionsExt;
+    let machine = Machine::new(TWO_CARDS);
+    let path = machine.home().join(".gua/gua-counters.json");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, "{ not json").unwrap();
+    let (recorder, port) = listening(&machine, &[]);
+    scrape(port);
+    assert!(recorder.said().contains("cannot be read"), "{}", recorder.said());
+    let aside = machine.home().join(".gua/gua-counters.json.unreadable");
+    assert_eq!(std::fs::read_to_string(aside).unwrap(), "{ not json");
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    recorder.end();
+}
+
+/// What the counters say is what the report on the same history says.
+#[test]
+fn counters_agree_with_the_report() {
+    let machine = Machine::bundled("lab.toml");
+    let (recorder, port) = listening(&machine, &[]);
+    until("time was counted", || value(&scrape(port), "gua_observed_seconds_total").unwrap() > 2.0);
+    recorder.signal(rustix::process::Signal::STOP);
+    // Nothing is stored while it stands still, and what is shown was stored before.
+    recorder.signal(rustix::process::Signal::CONT);
+    let path = recorder.database.clone();
+    recorder.end();
+    let told = served(&path);
+    let mut command = crate::machine::program(&["report", "--json", "--since", "1h", "--db"]);
+    command.arg(&path);
+    let report: serde_json::Value =
+        serde_json::from_str(&crate::machine::run(command).stdout).unwrap();
+    for state in ["active", "idle_held", "truly_idle", "unknown"] {
+        let sum: f64 = told
+            .lines()
+            .filter(|line| line.starts_with("gua_gpu_state_seconds_total"))
+            .filter(|line| line.contains(&format!("state=\"{state}\"")))
+            .map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap())
+            .sum();
+        let hours = report["states"][state]["gpu_hours"].as_f64().unwrap();
+        assert!((sum / 3600.0 - hours).abs() < 1e-5, "{state}: {sum} s, {hours} h");
+    }
+    let shares: f64 = told
+        .lines()
+        .filter(|line| line.starts_with("gua_user_gpu_seconds_total"))
+        .filter(|line| line.contains("state=\"idle_held\""))
+        .map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap())
+        .sum();
+    let idle = report["states"]["idle_held"]["gpu_hours"].as_f64().unwrap();
+    assert!((shares / 3600.0 - idle).abs() < 1e-5, "{shares} s, {idle} h");
+}
+
+/// `gua serve` on a history; it ends with the test.
+pub(super) struct Server(Child);
+
+impl Server {
+    pub fn start(database: &Path, args: &[&str]) -> (Self, u16) {
+        let port = free_port();
+        let mut command =
+            crate::machine::program(&["serve", "--listen", &port.to_string(), "--db"]);
+        command.arg(database).args(args).stderr(Stdio::null());
+        (Self(command.spawn().unwrap()), port)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What `gua serve` says of a history.
+fn served(database: &Path) -> String {
+    let (_server, port) = Server::start(database, &[]);
+    scrape(port)
+}
+
+/// Without a recorder that counts, what is in the history is counted, and more as it comes.
+#[test]
+fn a_history_is_served_as_it_grows() {
+    let machine = Machine::new(TWO_CARDS);
+    let mut recorder = Recorder::start(&machine);
+    recorder.has_ticked(5);
+    let (_server, port) = Server::start(&recorder.database, &[]);
+    let first = value(&scrape(port), ACTIVE).unwrap();
+    until("it grows", || value(&scrape(port), ACTIVE).unwrap() > first + 0.3);
+    recorder.end();
+    assert!(!machine.home().join(".gua/gua-counters.json").exists());
+}
