@@ -110,6 +110,7 @@ impl Reader {
             return Some(Arc::clone(known));
         }
         let arguments = self.bytes(pid, "cmdline").unwrap_or_default();
+        let kernel = jupyter::kernel(&cmdline::parse(&arguments));
         let ancestor = Arc::new(Ancestor {
             pid,
             parent: stat.parent,
@@ -117,8 +118,9 @@ impl Reader {
             program: cmdline::program(&stat.comm, &arguments).into(),
             uid: self.text(pid, "status").and_then(|text| status::uid(&text)),
             cgroup: self.text(pid, "cgroup").map(|text| Cgroup::new(&text)),
-            kernel: jupyter::kernel(&cmdline::parse(&arguments)),
             environ: self.environ(pid),
+            folder: kernel.as_ref().and_then(|_| self.folder(pid)),
+            kernel,
         });
         if self.ancestors.len() >= REMEMBERED {
             self.ancestors.clear();

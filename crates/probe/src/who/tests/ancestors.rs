@@ -76,6 +76,12 @@ fn what_a_kernel_started_works_for_its_notebook() {
     let notebook = family().command(40, &kernel).who().notebook.clone().unwrap();
     assert_eq!(notebook.value.kernel.as_deref(), Some("abc"));
     assert_eq!((notebook.value.path, notebook.source), (None, Source::Ancestors));
+    // As its kernel has it, so that both are of one notebook.
+    let tree = family().command(40, &kernel).folder(40, "/a").environ(PID, &[]);
+    let notebook =
+        tree.environ(40, &["JPY_SESSION_NAME=fit.ipynb"]).who().notebook.clone().unwrap();
+    assert_eq!(notebook.value.path.as_deref(), Some("/a/fit.ipynb"));
+    assert_eq!(notebook.source, Source::WorkingFolder);
     let tree = family().command(40, &kernel).environ(PID, &["JPY_SESSION_NAME=/a/fit.ipynb"]);
     let notebook = tree.who().notebook.clone().unwrap();
     assert_eq!(notebook.value.path.as_deref(), Some("/a/fit.ipynb"));
@@ -132,12 +138,15 @@ fn what_ended_while_it_was_read_is_gone() {
 #[test]
 fn a_real_process_has_us_among_its_ancestors() {
     let mut child = std::process::Command::new("sh")
-        .args(["-c", "read -r line", "x"])
+        .args(["-c", "echo; read -r line", "x"])
         .env("SLURM_JOB_ID", "4711")
         .env("RAY_JOB_ID", "\x1b[2J\n")
         .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
+    // Until it runs, its environment may not be in place.
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
     let mut host = crate::proc::Host::new(Some("/".into())).with_who(true);
     let Presence::Here(facts) = host.process(child.id()) else { panic!("not here") };
     let who = facts.who.clone().known().unwrap();
