@@ -18,8 +18,8 @@ use crate::reading::{Reading, Why};
 
 /// A longer line of parents makes no sense.
 const GENERATIONS: usize = 40;
-/// So many ancestors are remembered. More than a host has of them at once.
-const REMEMBERED: usize = 4096;
+/// So many ancestors are remembered at once.
+const REMEMBERED: usize = 1024;
 /// In bytes, of any file.
 const LONGEST_FILE: u64 = 16 << 20;
 /// Orphans come to it, so it says nothing of who started them.
@@ -37,7 +37,8 @@ pub struct Subject<'a> {
 }
 
 /// Finds out who is behind a process. Remembers the processes that others came from, so that a
-/// crowd of one launcher costs little more than one of them.
+/// crowd of one launcher costs little more than one of them. What it costs follows those who
+/// are asked for, never how many processes the host has.
 #[derive(Debug)]
 pub struct Reader {
     root: PathBuf,
@@ -71,6 +72,17 @@ impl Reader {
         }
         let mut records = HostRecords { root: &self.root, accounts };
         Reading::Known(Arc::new(attribution::who(&evidence, &mut records)))
+    }
+
+    /// Forgets those that others came from: they may be other programs by the next time.
+    pub fn forget_ancestors(&mut self) {
+        self.ancestors.clear();
+    }
+
+    /// How many processes that others came from are remembered.
+    #[must_use]
+    pub fn remembered(&self) -> usize {
+        self.ancestors.len()
     }
 
     fn evidence(&mut self, subject: &Subject<'_>) -> Evidence {

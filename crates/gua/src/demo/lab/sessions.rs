@@ -155,15 +155,17 @@ impl Session {
             }
             Setting::Job(_) => {
                 let job = self.job();
-                Self::within(format!("/system.slice/slurmstepd.scope/job_{job}/step_0/user/task_0"))
+                Self::within(&format!(
+                    "/system.slice/slurmstepd.scope/job_{job}/step_0/user/task_0"
+                ))
             }
             Setting::Container(_) => {
-                Self::within(format!("/system.slice/docker-{}.scope", self.container_id()))
+                Self::within(&format!("/system.slice/docker-{}.scope", self.container_id()))
             }
         }
     }
 
-    fn within(path: String) -> Identity {
+    fn within(path: &str) -> Identity {
         Identity { cgroup: Some(format!("0::{path}\n")), ..Identity::default() }
     }
 

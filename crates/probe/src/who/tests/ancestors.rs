@@ -115,6 +115,42 @@ fn it_is_read_at_first_sight_only() {
     assert_eq!(&*who(&mut host).job.as_ref().unwrap().value.id, "6");
 }
 
+/// What it costs follows those who come anew: a crowd reads its launcher once, and who was seen
+/// before is not read again.
+#[test]
+fn a_crowd_costs_little_more_than_one() {
+    let crowd = 1000..1200;
+    let mut tree = family();
+    for pid in crowd.clone() {
+        tree = tree.process(pid, 40, "python").uid(pid, 1001).of(pid, "cgroup", SESSION);
+    }
+    let mut reader = crate::who::Reader::new(tree.root().to_owned());
+    let mut accounts = crate::proc::Accounts::new(tree.root().to_owned());
+    for pid in crowd.clone() {
+        let stat = std::fs::read(tree.root().join(format!("proc/{pid}/stat"))).unwrap();
+        let stat = crate::proc::stat::parse(&stat).unwrap();
+        let program = "python".into();
+        let subject =
+            crate::who::Subject { pid, stat: &stat, program, uid: Some(1001), arguments: b"" };
+        let who = reader.who(&subject, &mut accounts).known().unwrap();
+        assert_eq!(who.launcher.as_ref().unwrap().value.pid, 30);
+    }
+    assert_eq!(reader.remembered(), 4);
+    let mut host = tree.host();
+    for pid in crowd.clone() {
+        host.process(pid);
+    }
+    for pid in crowd.clone() {
+        for file in ["status", "cgroup", "cmdline"] {
+            std::fs::remove_file(tree.root().join(format!("proc/{pid}/{file}"))).unwrap();
+        }
+    }
+    for pid in crowd {
+        let Presence::Here(facts) = host.process(pid) else { panic!("not here") };
+        assert!(facts.who.clone().known().unwrap().launcher.is_some());
+    }
+}
+
 /// Trap: the process may end, and another get its pid, while its files are read.
 #[test]
 fn what_ended_while_it_was_read_is_gone() {
