@@ -3,8 +3,8 @@
 /// How many names are proposed at most.
 const MOST_NEAR: usize = 4;
 
-/// The names that are most like the typed one, nearest first: those that it is a part of, and those a few
-/// letters away.
+/// The names that are most like the typed one, nearest first: those that it is a part of, and
+/// those a few letters away.
 #[must_use]
 pub fn near<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let typed = typed.to_lowercase();

@@ -6,6 +6,7 @@ pub mod csv;
 pub mod database;
 pub mod export;
 pub mod fleet;
+pub mod identity;
 pub mod imported;
 pub mod json;
 mod markdown;

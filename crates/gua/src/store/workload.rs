@@ -21,7 +21,9 @@ pub struct Workload {
 
 /// Writes one down; gives its number.
 pub(super) fn write(database: &Connection, who: &Who) -> Result<i64, StoreError> {
-    let Who { job, container, pod, notebook, environment, group, launcher, script, .. } = who;
+    let Who {
+        job, container, pod, notebook, hub_user, environment, group, launcher, script, ..
+    } = who;
     let of_job = |part: fn(&Job) -> Option<&Arc<str>>| value(job, part);
     let of_container = |part: fn(&Container) -> Option<&Arc<str>>| value(container, part);
     let of_pod = |part: fn(&Pod) -> Option<&Arc<str>>| value(pod, part);
@@ -31,9 +33,10 @@ pub(super) fn write(database: &Connection, who: &Who) -> Result<i64, StoreError>
             "INSERT INTO workload (job, step, job_source, container, container_name, runtime,
                  container_source, pod, pod_name, pod_namespace, pod_source, notebook, kernel,
                  client, notebook_source, environment, environment_kind, environment_source,
-                 group_id, group_kind, group_source, launcher, launcher_source, script)
+                 group_id, group_kind, group_source, launcher, launcher_source, script, hub_user,
+                 hub_user_source)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
-                     ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+                     ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)",
         )?
         .execute(params![
             of_job(|job| Some(&job.id)),
@@ -60,6 +63,8 @@ pub(super) fn write(database: &Connection, who: &Who) -> Result<i64, StoreError>
             value(launcher, |launcher| Some(&launcher.program)),
             source(launcher),
             script,
+            value(hub_user, Some),
+            source(hub_user),
         ])?;
     Ok(database.last_insert_rowid())
 }
@@ -100,6 +105,7 @@ fn workload(row: &Row<'_>) -> rusqlite::Result<Workload> {
             let (kernel, path) = (text(row, "kernel")?, text(row, "notebook")?);
             Ok(Some(Notebook { kernel, path, client }))
         })?,
+        hub_user: told(row, "hub_user_source", text(row, "hub_user")?, |user| Ok(Some(user)))?,
         environment: told(row, "environment_source", text(row, "environment")?, |path| {
             let kind = word(row, "environment_kind", ENVIRONMENTS)?;
             Ok(kind.map(|kind| Environment { kind, path }))

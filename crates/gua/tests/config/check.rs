@@ -52,10 +52,10 @@ fn every_mistake_is_named_with_its_place() {
 #[test]
 fn one_mistake_hides_no_other() {
     let machine = Machine::bundled("lab.toml");
-    let all: String = "[recorder]\ninterval = 30s\nsensors_evry = \"1s\"\n[thresholds]\n\
-                       held_mb = \"x\"\n[cost]\nprice = \n\n[identity]\nstore_command = 1\n"
-        .to_owned();
-    write_user(&machine, &all);
+    let all = "[recorder]\ninterval = 30s\nsensors_evry = \"1s\"\n[thresholds]\nheld_mb = \"x\"\n\
+               active_percent 5\nworked_percent: 5\n[cost]\nprice = \n\n[identity]\n\
+               store_command = 1\n";
+    write_user(&machine, all);
     insta::assert_snapshot!(told(&machine, &machine.gua(&["config", "check"])));
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{with, write_user};
 use crate::machine::Machine;
-use crate::recorder::{Background, Recorder, until};
+use crate::recorder::{Background, Recorder};
 
 /// Other lines than the usual ones: of the lab's cards one that works is idle then, and one that
 /// is held is free.
@@ -118,24 +118,30 @@ fn what_is_kept_is_as_the_config_says() {
     assert_eq!(kept(&["--keep-spans", "2d"]), (2.0 * day, 2.0 * day));
 }
 
-/// The lines are kept as long as what was judged by them.
+/// The lines are kept as long as what was judged by them, and no longer.
 #[test]
-fn lines_outlive_the_events_of_their_time() {
+fn lines_go_with_their_run() {
     let machine = with(LINES, "");
-    let mut recorder = Recorder::with(&machine, &["--interval", "100ms"], |_| ());
-    recorder.has_ticked(3);
-    recorder.signal(Signal::TERM);
-    recorder.ended();
+    for _ in 0..2 {
+        Recorder::with(&machine, &["--interval", "100ms"], |_| ()).end();
+    }
     let database = machine.home().join(".gua/gua.db");
-    let change = rusqlite::Connection::open(&database).unwrap();
-    // As if the run had begun long ago and gone on until today.
-    change.execute("UPDATE event SET at_ms = 0", []).unwrap();
-    drop(change);
-    assert_eq!(machine.gua(&["db", "prune"]).code, Some(0));
     let ask = |sql: &str| -> i64 {
         let database = rusqlite::Connection::open(&database).unwrap();
         database.query_row(sql, [], |row| row.get(0)).unwrap()
     };
-    assert_eq!(ask("SELECT count(*) FROM event WHERE kind = 'lines'"), 1);
-    until("it is clean", || machine.gua(&["db", "check"]).code == Some(0));
+    let lines = "SELECT count(*) FROM event WHERE kind = 'lines'";
+    let change = |sql: &str| {
+        rusqlite::Connection::open(&database).unwrap().execute_batch(sql).unwrap();
+    };
+    // As if the runs had begun long ago and gone on until today.
+    change("UPDATE event SET at_ms = 0");
+    assert_eq!(machine.gua(&["db", "prune"]).code, Some(0));
+    assert_eq!(ask(lines), 2);
+    assert_eq!(machine.gua(&["db", "check"]).code, Some(0));
+    // And as if nothing were left of them; the newest is never forgotten.
+    change("DELETE FROM sample; DELETE FROM tick; DELETE FROM observed; DELETE FROM card_span");
+    change("DELETE FROM owner_span; DELETE FROM holder_span");
+    assert_eq!(machine.gua(&["db", "prune"]).code, Some(0));
+    assert_eq!((ask("SELECT count(*) FROM run"), ask(lines)), (1, 1));
 }

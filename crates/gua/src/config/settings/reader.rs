@@ -1,5 +1,6 @@
 //! A file's text, read over what is in force so far; every mistake is told.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +18,9 @@ use super::value::{Price, Value};
 /// How much of a wrong value is shown.
 const MOST_SHOWN: usize = 40;
 
+/// How many lines that are nothing are told at most.
+const MOST_STRAY: usize = 20;
+
 /// A text and where it comes from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Source<'a> {
@@ -31,32 +35,69 @@ impl Source<'_> {
     /// Takes every value that is right, and tells every mistake in the order of the text.
     pub fn read(self, settings: &mut Settings) -> Vec<Mistake> {
         let (document, errors) = DeTable::parse_recoverable(self.text);
+        if errors.is_empty() {
+            return self.take(document.get_ref(), settings, Vec::new());
+        }
+        let (text, mut broken) = self.without_stray_lines();
+        let (document, errors) = DeTable::parse_recoverable(&text);
+        broken.extend(errors.iter().map(|error| self.not_toml(error)));
+        self.take(document.get_ref(), settings, broken)
+    }
+
+    fn take(
+        self,
+        document: &DeTable<'_>,
+        settings: &mut Settings,
+        mut broken: Vec<Mistake>,
+    ) -> Vec<Mistake> {
         let mut reader = Reader { source: self, names: settings.names(), mistakes: Vec::new() };
-        reader.document(document.get_ref(), settings);
-        let mut mistakes: Vec<_> = errors.iter().map(|error| self.not_toml(error)).collect();
+        reader.document(document, settings);
         // What was made of a broken line is nobody's mistake.
-        let is_broken = |line: usize| mistakes.iter().any(|broken| broken.line == line);
+        let is_broken = |line: usize| broken.iter().any(|broken| broken.line == line);
         reader.mistakes.retain(|mistake| !is_broken(mistake.line));
-        mistakes.append(&mut reader.mistakes);
-        mistakes.sort();
-        mistakes.dedup();
-        mistakes
+        broken.append(&mut reader.mistakes);
+        broken.sort();
+        broken.dedup();
+        broken
+    }
+
+    /// The text without lines that are neither a key with its value nor a section, and what is
+    /// wrong with them: after one of those, the parser takes in nothing more.
+    fn without_stray_lines(&self) -> (String, Vec<Mistake>) {
+        let (mut text, mut mistakes) = (self.text.to_owned(), Vec::new());
+        while mistakes.len() < MOST_STRAY {
+            let (_, errors) = DeTable::parse_recoverable(&text);
+            let Some((error, line)) = errors.iter().find_map(|error| stray(&text, error)) else {
+                break;
+            };
+            mistakes.push(self.not_toml(error));
+            // As long as before, so that what follows is found where it is.
+            text.replace_range(line.clone(), &" ".repeat(line.len()));
+        }
+        (text, mistakes)
     }
 
     fn not_toml(&self, error: &Error) -> Mistake {
         let byte = error.span().map_or(self.text.len(), |span| span.start);
         let why = begun_value(self.text, byte).and_then(instead_of_a_value);
-        Mistake::at(
-            self.text,
-            byte,
-            &format!("this is no TOML: {}", why.unwrap_or(error.message())),
-        )
+        let reason = format!("this is no TOML: {}", why.unwrap_or(error.message()));
+        Mistake::at(self.text, byte, &reason)
     }
 
     fn origin(&self, byte: usize) -> Origin {
         let (line, _) = place(self.text, byte);
         Origin::File { whose: self.whose, path: Arc::clone(self.path), line }
     }
+}
+
+/// An error with the line that it is in, where that is neither a key with a value nor a section.
+fn stray<'e>(text: &str, error: &'e Error) -> Option<(&'e Error, Range<usize>)> {
+    let (before, rest) = text.split_at_checked(error.span()?.start)?;
+    let from = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let to = before.len() + rest.find('\n').unwrap_or(rest.len());
+    let line = text.get(from..to)?;
+    let is_stray = !line.trim().is_empty() && !line.contains(['=', '[', '{']);
+    is_stray.then_some((error, from..to))
 }
 
 /// The rest of a line from a byte on, where that is the place of a value.
@@ -67,12 +108,14 @@ fn begun_value(text: &str, byte: usize) -> Option<&str> {
 
 /// Why what stands there is no value, in plainer words than a parser has.
 fn instead_of_a_value(rest: &str) -> Option<&'static str> {
-    match rest.trim_start().chars().next() {
-        None | Some('#') => Some("there is no value behind the `=`"),
-        Some(c) if c.is_alphanumeric() || "/~$€".contains(c) => {
-            Some(r#"text and times stand in quotes, such as "30s""#)
-        }
-        Some(_) => None,
+    let value = rest.trim_start();
+    let is_text = value.contains(|c: char| c.is_alphabetic() || c == '/');
+    if value.is_empty() || value.starts_with('#') {
+        Some("there is no value behind the `=`")
+    } else if is_text && !value.starts_with(['"', '\'', '[', '{']) {
+        Some(r#"text and times stand in quotes, such as "30s""#)
+    } else {
+        None
     }
 }
 
