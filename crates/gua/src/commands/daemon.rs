@@ -229,9 +229,6 @@ fn in_the_foreground(
     if let (Some(listener), Some(keeper)) = (listener, &keeper) {
         log.say(&listener.start(keeper.slot(), host)?);
     }
-    if let Some(pusher) = pusher {
-        pusher.start().map_err(|error| cannot_push(&error))?;
-    }
     let run = Run {
         host: hostname,
         boot: recorder::boot_id(),
@@ -256,6 +253,10 @@ fn in_the_foreground(
     let ready = move || {
         if detached {
             service::report_ready();
+        }
+        // Not before the recorder has opened the database, which looks at the file first.
+        if let Some(Err(error)) = pusher.map(Pusher::start) {
+            say(format_args!("cannot push: {error}"));
         }
     };
     let outcome = beat.run(sampler, ready);

@@ -49,7 +49,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Query(typed) => query::run(&Machine::try_from(machine)?, &files, &typed),
         Command::Fleet(typed) => fleet::fleet(&typed),
         Command::Report(typed) => match &typed.engine.prometheus {
-            Some(url) => fleet::report(&typed, url),
+            Some(url) => fleet::report(&config()?, &typed, url),
             None => report::run(files.settings()?, &typed),
         },
         Command::Serve(typed) => serve::run(&config()?, &typed),

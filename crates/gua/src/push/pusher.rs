@@ -159,7 +159,7 @@ impl Pusher {
 
     /// Sends the next ticks; whether there were any.
     fn step(&mut self) -> Result<bool, Trouble> {
-        let history = History::open(&self.database)?;
+        let history = History::open_beside_the_writer(&self.database)?;
         let cursor = match self.cursor.take() {
             Some(cursor) => found_again(cursor, &history)?,
             None => {

@@ -95,6 +95,14 @@ impl History {
         Self::of(database::open_to_read(path)?)
     }
 
+    /// Opens a database that this process records into.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open_beside_the_writer(path: &Path) -> Result<Self, StoreError> {
+        Self::of(database::open_to_read_beside_the_writer(path)?)
+    }
+
     /// Reads an open database.
     ///
     /// # Errors

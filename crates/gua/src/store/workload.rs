@@ -63,7 +63,7 @@ pub(super) fn write(database: &Connection, who: &Who) -> Result<i64, StoreError>
             value(launcher, |launcher| Some(&launcher.program)),
             source(launcher),
             script,
-            value(hub_user, Some),
+            value(hub_user, |user| Some(user)),
             source(hub_user),
         ])?;
     Ok(database.last_insert_rowid())
@@ -223,6 +223,7 @@ mod tests {
                 },
                 Source::CommandLine,
             ),
+            hub_user: told("ann".into(), Source::Environment),
             environment: told(
                 Environment { kind: EnvironmentKind::Venv, path: "/home/ann/v".into() },
                 Source::Environment,

@@ -25,14 +25,25 @@ fn settings(machine: &Machine) -> Value {
     serde_json::from_str::<Value>(&shown.stdout).unwrap()["settings"].clone()
 }
 
-/// Names and values of all keys that are not prices.
+/// Keys that have no default.
+const WITHOUT: [&str; 7] = [
+    "cost.price_per_gpu_hour",
+    "cost.models",
+    "remote_write.url",
+    "remote_write.user",
+    "remote_write.password_file",
+    "remote_write.token_file",
+    "remote_write.ca_file",
+];
+
+/// Names and values of all keys that have a default.
 fn values(settings: &Value) -> BTreeSet<(String, String)> {
     let sections = settings.as_object().unwrap().iter();
     let keys = sections.flat_map(|(section, keys)| {
         let keys = keys.as_object().unwrap().iter();
         keys.map(move |(key, told)| (format!("{section}.{key}"), told["value"].to_string()))
     });
-    keys.filter(|(key, _)| !key.starts_with("cost.price") && key != "cost.models").collect()
+    keys.filter(|(key, _)| !WITHOUT.contains(&key.as_str())).collect()
 }
 
 #[test]

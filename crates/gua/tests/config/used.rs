@@ -141,7 +141,7 @@ fn lines_go_with_their_run() {
     assert_eq!(machine.gua(&["db", "check"]).code, Some(0));
     // And as if nothing were left of them; the newest is never forgotten.
     change("DELETE FROM sample; DELETE FROM tick; DELETE FROM observed; DELETE FROM card_span");
-    change("DELETE FROM owner_span; DELETE FROM holder_span");
+    change("DELETE FROM owner_span; DELETE FROM holder_span; DELETE FROM unseen_span");
     assert_eq!(machine.gua(&["db", "prune"]).code, Some(0));
     assert_eq!((ask("SELECT count(*) FROM run"), ask(lines)), (1, 1));
 }

@@ -9,7 +9,7 @@ use probe::units::UnixMillis;
 use super::access::{client, no_series, selection};
 use crate::cli;
 use crate::commands::report::width;
-use crate::config::{Screen, Window};
+use crate::config::{Config, Screen, Window};
 use crate::engine::{Client, EngineError, Span};
 use crate::failure::Failure;
 use crate::ledger::Period;
@@ -19,7 +19,11 @@ use crate::render::paint::Paint;
 use crate::render::usage::View;
 use crate::report::fleet::{Around, Edge, FleetUsage, Gather, Questions, Source, TargetId};
 
-pub(in crate::commands) fn report(typed: &cli::Report, url: &str) -> Result<u8, Failure> {
+pub(in crate::commands) fn report(
+    config: &Config,
+    typed: &cli::Report,
+    url: &str,
+) -> Result<u8, Failure> {
     let now = Timestamp::now();
     let window = Window::new(&typed.window, now)?;
     let client = client(&typed.engine, url)?;
@@ -43,7 +47,7 @@ pub(in crate::commands) fn report(typed: &cli::Report, url: &str) -> Result<u8, 
         matching: asking.questions.selection.matching.clone(),
         host: asking.questions.selection.host.clone(),
     };
-    let fleet = asking.gather.finish(source, window.zone.name.clone());
+    let fleet = asking.gather.finish(source, window.zone.name.clone(), &config.cost);
     show(&fleet, &view(&window, typed, url, now), typed)?;
     Ok(0)
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::rows;
 use crate::render::markdown::{row, table, text};
 use crate::render::usage::figures::{hours, percent};
-use crate::render::usage::sections::{amount, basis, capacity, largest, shown};
+use crate::render::usage::sections::{amount, capacity, largest, shown};
 use crate::render::usage::{View, header, markdown};
 use crate::report::fleet::FleetUsage;
 
@@ -28,6 +28,9 @@ pub fn write(out: &mut impl Write, fleet: &FleetUsage, view: &View) -> io::Resul
     for (state, told) in capacity(usage) {
         writeln!(out, "- {}: {}", state.word(), text(&told))?;
     }
+    if let Some(money) = rows::money(fleet) {
+        writeln!(out, "- in money: {}", text(&money))?;
+    }
     section(out, "§3 Per host", rows::hosts(fleet))?;
     section(out, "§3 Per model", rows::models(fleet))?;
     section(out, "§4 Top identities", rows::people(fleet))?;
@@ -38,7 +41,7 @@ pub fn write(out: &mut impl Write, fleet: &FleetUsage, view: &View) -> io::Resul
 
 fn headline(out: &mut impl Write, fleet: &FleetUsage) -> io::Result<()> {
     let states = &fleet.usage.states;
-    writeln!(out, "\n## §1 Headline\n\n{}\n", text(&basis(&fleet.usage)))?;
+    writeln!(out, "\n## §1 Headline\n\n{}\n", text(rows::BASIS))?;
     table(out, &["state", "share", "GPU-h"], &[false, true, true])?;
     for state in shown(states) {
         let amount = amount(states, state);

@@ -43,8 +43,11 @@ pub fn lines(fleet: &FleetUsage, view: &View) -> Vec<String> {
         page.text(0, rows::NOTHING, Ink::Strong);
         return page.lines;
     }
-    sections::headline(&mut page, usage);
+    sections::headline_by(&mut page, usage, rows::BASIS);
     sections::idle_capacity(&mut page, usage);
+    if let Some(money) = rows::money(fleet) {
+        page.beside(&Cell::new("in money", Ink::Notice), sections::CAPACITY_AT, &money);
+    }
     table(&mut page, "§3 Per host", rows::hosts(fleet), fleet.hosts.len());
     table(&mut page, "§3 Per model", rows::models(fleet), 0);
     people(&mut page, fleet);

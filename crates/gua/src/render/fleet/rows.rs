@@ -2,7 +2,7 @@
 
 use crate::render::usage::figures::{hours, percent};
 use crate::render::usage::sections::{MOST_PEOPLE, amount, of_all, shown};
-use crate::render::words::{card_name, safe};
+use crate::render::words::{card_name, safe, thousands};
 use crate::report::fleet::{FleetPerson, FleetUsage};
 use crate::report::usage::States;
 
@@ -35,6 +35,28 @@ pub(super) fn silent(fleet: &FleetUsage) -> Option<String> {
         more => format!(" and {more} more"),
     };
     (!named.is_empty()).then(|| format!("silent at the end: {}{more}", named.join(", ")))
+}
+
+/// What the states are judged by.
+pub(super) const BASIS: &str = "basis: card time; each host judges by its own thresholds";
+
+/// What stood idle, in money.
+pub(super) fn money(fleet: &FleetUsage) -> Option<String> {
+    let cost = fleet.cost.as_ref()?;
+    let currency = safe(&cost.currency);
+    let amount = |amount: f64| thousands(&format!("{amount:.0}"));
+    let without = match cost.unpriced_gpu_hours {
+        hours if hours > 0.0 => {
+            format!("; {} GPU-hours of models without a price are not in it", amount(hours))
+        }
+        _ => String::new(),
+    };
+    Some(format!(
+        "idle-held {} {currency}, {} {currency} a month at this pace; truly-idle {} {currency}{without}",
+        amount(cost.idle_held),
+        amount(cost.idle_held_per_month),
+        amount(cost.truly_idle),
+    ))
 }
 
 pub(super) fn hosts(fleet: &FleetUsage) -> Vec<Vec<String>> {

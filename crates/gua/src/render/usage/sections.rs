@@ -14,14 +14,19 @@ const LONGEST_CARD_BAR: usize = 24;
 const SHORTEST_BAR: usize = 8;
 
 /// Where the words about idle capacity stand, after the state.
-const CAPACITY_AT: usize = INDENT + 12;
+pub(in crate::render) const CAPACITY_AT: usize = INDENT + 12;
 
 /// How many people are shown.
 pub(in crate::render) const MOST_PEOPLE: usize = 10;
 
 pub(in crate::render) fn headline(page: &mut Page<'_>, usage: &Usage) {
+    headline_by(page, usage, &basis(usage));
+}
+
+/// The same, with what else the states were judged by.
+pub(in crate::render) fn headline_by(page: &mut Page<'_>, usage: &Usage, basis: &str) {
     page.heading("§1 Headline");
-    page.text(INDENT, &basis(usage), Ink::Quiet);
+    page.text(INDENT, basis, Ink::Quiet);
     if let Some(judged) = judged_again(usage, &page.view.tz) {
         page.text(INDENT, &judged, Ink::Quiet);
     }

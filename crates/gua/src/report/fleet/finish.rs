@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::answer::{FleetPerson, FleetUsage, HostUsage, ModelUsage, Source};
+use super::answer::{FleetCost, FleetPerson, FleetUsage, HostUsage, ModelUsage, Source};
 use super::gather::Gather;
 use super::tally::Sums;
 use super::target::{Target, TargetId};
+use crate::config::Cost;
+use crate::ledger::Period;
 use crate::metrics::UNATTRIBUTED;
 use crate::report::usage::answer::timestamp;
 use crate::report::usage::finish::{heatmap, lines, stretch};
@@ -18,6 +20,9 @@ use probe::units::UnixMillis;
 /// A host that was not heard of for so long is silent, and longer where its samples are rare.
 const SILENT_MILLIS: i64 = 5 * 60_000;
 
+/// A twelfth of a year.
+const MONTH_SECONDS: f64 = 365.25 * 86_400.0 / 12.0;
+
 /// What somebody counts on all hosts together.
 #[derive(Debug, Default)]
 struct Counted {
@@ -29,7 +34,7 @@ struct Counted {
 impl Gather {
     /// The answer.
     #[must_use]
-    pub fn finish(mut self, source: Source, tz_name: String) -> FleetUsage {
+    pub fn finish(mut self, source: Source, tz_name: String, prices: &Cost) -> FleetUsage {
         let silent_after = SILENT_MILLIS.max(self.distance() * 3);
         let once = self.once_each();
         let mut hosts: Vec<HostUsage> =
@@ -41,9 +46,11 @@ impl Gather {
         let silent_hosts =
             hosts.iter().filter(|host| host.is_silent).map(|host| host.name.clone()).collect();
         let people = self.people(&once);
+        let models = self.models(&once);
         FleetUsage {
+            cost: cost(&models, prices, self.window),
             usage: self.usage(&once, &hosts, &people, tz_name),
-            models: self.models(&once),
+            models,
             people,
             hosts,
             silent_hosts,
@@ -128,7 +135,7 @@ impl Gather {
         }
         let mut people: Vec<_> = people
             .into_iter()
-            .filter(|(_, counted)| counted.present.all() > 0 || counted.shares.all() > 0)
+            .filter(|(_, counted)| counted.present.all() > 0 || counted.shares.idle_held > 0)
             .collect();
         people.sort_by_key(|(_, it)| std::cmp::Reverse((it.shares.idle_held, it.present.all())));
         people.into_iter().map(|(user, counted)| person(user, &counted)).collect()
@@ -185,6 +192,32 @@ impl Gather {
         };
         Equivalent { idle_held: sum(|it| it.idle_held), truly_idle: sum(|it| it.truly_idle) }
     }
+}
+
+/// In money, where there are prices.
+fn cost(models: &[ModelUsage], prices: &Cost, window: Period) -> Option<FleetCost> {
+    let priced: Vec<_> = models
+        .iter()
+        .map(|model| (model, prices.price_of(model.name.as_deref().unwrap_or_default())))
+        .collect();
+    let sum = |hours: fn(&States) -> f64| {
+        let of_model = |(model, price): &(&ModelUsage, Option<f64>)| {
+            price.map(|price| price * hours(&model.states))
+        };
+        let sum: f64 = priced.iter().filter_map(of_model).sum();
+        (sum * 100.0).round() / 100.0
+    };
+    let without = priced.iter().filter(|(_, price)| price.is_none());
+    let unpriced_gpu_hours = without.map(|(model, _)| model.states.gpu_hours()).sum();
+    let idle_held = sum(|states| states.idle_held.gpu_hours);
+    let months = window.seconds() / MONTH_SECONDS;
+    priced.iter().any(|(_, price)| price.is_some()).then(|| FleetCost {
+        currency: prices.currency.clone(),
+        idle_held,
+        truly_idle: sum(|states| states.truly_idle.gpu_hours),
+        idle_held_per_month: (idle_held / months * 100.0).round() / 100.0,
+        unpriced_gpu_hours,
+    })
 }
 
 fn cards(target: &Target, sums: &Sums) -> Vec<Card> {
