@@ -11,7 +11,7 @@ use super::duration::duration;
 #[command(next_help_heading = "Many hosts")]
 pub struct Engine {
     /// Ask this Prometheus, VictoriaMetrics, Mimir or Thanos about all hosts that it knows
-    #[arg(long, value_name = "URL", env = "GUA_PROMETHEUS", hide_env_values = true)]
+    #[arg(long, value_name = "URL")]
     pub prometheus: Option<String>,
     /// Only series with these labels, such as 'cluster="a"'
     #[arg(long = "match", value_name = "LABELS", requires = "prometheus")]

@@ -12,22 +12,24 @@ use super::{Color, Engine, Window};
 #[derive(Debug, Args)]
 pub struct Report {
     /// The history to read instead of the usual one, as `gua config show` names it
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "prometheus")]
     pub db: Option<PathBuf>,
     #[command(flatten)]
     pub window: Window,
     #[command(flatten)]
     pub engine: Engine,
     /// Let every tick of another program's history count for this long
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true,
+          conflicts_with = "prometheus")]
     pub interval: Option<Duration>,
     /// Judge again, with a card active from this utilization on [default: 10, or as in the
     /// config]
-    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true,
+          conflicts_with = "prometheus")]
     pub active_percent: Option<f64>,
     /// Judge again, with a card held above so many MB (of 1024² bytes) [default: 100, or as in
     /// the config]
-    #[arg(long, value_name = "MB", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(..=MOST_MB))]
+    #[arg(long, value_name = "MB", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(..=MOST_MB), conflicts_with = "prometheus")]
     pub held_mb: Option<u64>,
     /// How to print it
     #[arg(long, value_name = "FORMAT", default_value = "text")]

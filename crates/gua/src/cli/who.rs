@@ -23,17 +23,24 @@ pub struct Who {
     #[arg(short, long, value_name = "USER", value_delimiter = ',')]
     pub user: Vec<String>,
     /// Show only these cards: indices, INDEX:SLOT or UUIDs, separated by commas
-    #[arg(long, visible_alias = "gpus", value_name = "CARDS", value_delimiter = ',')]
+    #[arg(
+        long,
+        visible_alias = "gpus",
+        value_name = "CARDS",
+        value_delimiter = ',',
+        conflicts_with = "prometheus"
+    )]
     pub id: Vec<String>,
     /// Look again every so often (seconds, or such as 500ms or 1m), without a value every 2 s
     // No hyphens in its value: it would take the next option for it.
     #[arg(
         short = 'i', long, visible_alias = "interval", value_name = "D", num_args = 0..=1,
-        default_missing_value = "2s", value_parser = duration::refresh
+        default_missing_value = "2s", value_parser = duration::refresh,
+        conflicts_with = "prometheus"
     )]
     pub watch: Option<Duration>,
     /// The history to read instead of the usual one, as `gua config show` names it
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "prometheus")]
     pub db: Option<PathBuf>,
     /// Print JSON, with --watch one object a line; null is what is not known
     #[arg(long)]

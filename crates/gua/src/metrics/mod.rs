@@ -16,14 +16,14 @@
 
 mod card;
 mod counters;
-#[cfg(test)]
-mod examples;
 mod family;
 mod frame;
 mod histogram;
 mod owner;
 mod series;
 mod split;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use card::{CardCounters, STATES};

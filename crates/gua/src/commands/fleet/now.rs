@@ -18,7 +18,7 @@ use crate::report::fleet::quoted;
 pub(in crate::commands) fn fleet(typed: &cli::Fleet) -> Result<u8, Failure> {
     let url = typed.engine.prometheus.as_deref().ok_or_else(|| Failure::Usage {
         what: "it was not said which engine knows the hosts".to_owned(),
-        next: "Name it with --prometheus URL, or in GUA_PROMETHEUS.".to_owned(),
+        next: "Name it with --prometheus URL, such as http://prometheus:9090.".to_owned(),
     })?;
     let mut fleet = ask(&typed.engine, url)?;
     if let Some(model) = &typed.model {

@@ -1,1 +1,0 @@
-//! Ticks to count in tests.

@@ -1,0 +1,170 @@
+//! Laws of the counters, whatever happens on the cards.
+
+use std::sync::Arc;
+
+use probe::card::CardFacts;
+use probe::process::Kinds;
+use probe::units::{Bytes, UnixMillis};
+use probe::{Reading, Why};
+use proptest::prelude::*;
+
+use super::{Counters, Format, Frame, Host, Observed, Wanted, text};
+use crate::classify::{CentiPercent, Evidence, Holds, Kib, State, Work};
+use crate::ledger::{
+    CardEntry, Crew, Entry, HolderEntry, Identity, Measures, OwnerEntry, Period, ProcessKey,
+};
+
+fn holder(pid: u32, user: Option<&str>, mib: Option<u64>) -> HolderEntry {
+    HolderEntry {
+        process: ProcessKey { pid, start_ticks: Some(1) },
+        identity: Identity { user: user.map(Into::into), uid: None, source: None },
+        program: None,
+        started: None,
+        workload: None,
+        kinds: Kinds::COMPUTE,
+        memory: mib.map(Bytes::from_mib),
+        holds: Holds::Much,
+        work: Work::AsTheCard,
+    }
+}
+
+fn card(state: State, holders: Vec<HolderEntry>, unseen: Option<u64>) -> CardEntry {
+    let owners = holders
+        .iter()
+        .map(|holder| OwnerEntry { identity: holder.identity.clone(), holds: holder.holds });
+    let crew = Arc::new(Crew { owners: owners.collect(), holders });
+    CardEntry {
+        facts: Arc::new(CardFacts {
+            uuid: Reading::Known("GPU-a".to_owned()),
+            ..CardFacts::unread(0, Why::NotAsked)
+        }),
+        state,
+        evidence: Evidence {
+            work: Reading::Known(CentiPercent(5000)),
+            held: Kib(0),
+            unseen: unseen.map(Kib),
+            hidden: None,
+            has_holders: true,
+        },
+        unseen: unseen.map(Kib),
+        measures: Measures {
+            basis: None,
+            used: None,
+            total: None,
+            power_milliwatts: Some(100_000),
+            energy_millijoules: None,
+            temperature_celsius: None,
+        },
+        crew,
+    }
+}
+
+fn entry(from: i64, to: i64, card: CardEntry) -> Entry {
+    let covers = Period::new(UnixMillis(from), UnixMillis(to));
+    Entry { at: covers.to, covers, late: None, cards: vec![card] }
+}
+
+fn count(counters: &mut Counters, entry: &Entry, wanted: &Wanted) {
+    counters.count(Observed { entry, events: &[], took: None }, wanted);
+}
+
+fn told(counters: &Counters, entry: &Entry) -> String {
+    text(&Frame::new(Host::default(), counters.clone(), entry), u64::MAX, Format::Prometheus)
+}
+
+fn states() -> impl Strategy<Value = State> {
+    let unknown = State::Unknown(Why::Lost);
+    prop::sample::select(vec![State::Active, State::IdleHeld, State::TrulyIdle, unknown])
+}
+
+type TickOf = (i64, i64, State, Vec<(u8, Option<u64>)>, Option<u64>);
+
+fn ticks() -> impl Strategy<Value = Vec<TickOf>> {
+    let user = (0_u8..5, prop::option::of(0_u64..90_000));
+    let holders = prop::collection::vec(user, 0..6);
+    let tick = (0_i64..9, 1_i64..50_000, states(), holders, prop::option::of(0_u64..1 << 30));
+    prop::collection::vec(tick, 0..30)
+}
+
+proptest! {
+    /// What is divided among people is what the card did, to the microsecond; and what is
+    /// observed and what is not make up all of the time.
+    #[test]
+    fn shares_and_time_add_up(ticks in ticks()) {
+        let mut counters = Counters::beginning(UnixMillis(0));
+        let (mut at, mut first) = (0, None);
+        for (gap, length, state, holders, unseen) in ticks {
+            let holders = (1..).zip(holders).map(|(pid, (user, mib))| {
+                let name = format!("user-{user}");
+                holder(pid, Some(name.as_str()).filter(|_| user > 0), mib)
+            });
+            let from = at + gap;
+            at = from + length;
+            first = first.or(Some(from));
+            count(&mut counters, &entry(from, at, card(state, holders.collect(), unseen)), &Wanted::default());
+        }
+        for card in counters.cards.values() {
+            for state in [0, 1, 3] {
+                let shares: u64 = card.owners.iter().map(|owner| owner.states[state]).sum();
+                prop_assert_eq!(shares, card.states[state]);
+            }
+            let all: u64 = card.states.iter().sum();
+            prop_assert_eq!(all, counters.observed_millis * 1000);
+        }
+        let passed = at - first.unwrap_or(0);
+        let counted = counters.observed_millis + counters.gap_millis;
+        prop_assert_eq!(i64::try_from(counted).unwrap(), passed);
+        let json = serde_json::to_string(&counters).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Counters>(&json).unwrap(), counters);
+    }
+
+    /// A name cannot break a line, nor make one.
+    #[test]
+    fn names_stay_within_their_quotes(name in "\\PC{0,20}[\"\\\\\n\r\u{1b}]{0,4}\\PC{0,200}") {
+        let mut counters = Counters::beginning(UnixMillis(0));
+        let entry = entry(0, 1000, card(State::IdleHeld, vec![holder(1, Some(&name), Some(9))], None));
+        count(&mut counters, &entry, &Wanted::default());
+        for line in told(&counters, &entry).lines().filter(|line| line.contains("user=")) {
+            let inside = line.split_once("user=\"").unwrap().1;
+            let mut is_escaped = false;
+            let end = inside.find(|c| {
+                let ends = c == '"' && !is_escaped;
+                is_escaped = c == '\\' && !is_escaped;
+                ends
+            });
+            let rest = &inside[end.unwrap() + 1..];
+            prop_assert!(rest.starts_with([',', '}']), "{line}");
+            prop_assert!(!line.contains(['\r', '\u{1b}']), "{line}");
+        }
+    }
+}
+
+#[test]
+fn beyond_the_cap_the_rest_is_counted_together() {
+    let mut counters = Counters::beginning(UnixMillis(0));
+    let wanted = Wanted { most_owners: 2, ..Wanted::default() };
+    for number in 0..5_i64 {
+        let user = format!("user-{number}");
+        let held = card(State::Active, vec![holder(1, Some(&user), Some(9))], None);
+        count(&mut counters, &entry(number * 1000, number * 1000 + 1000, held), &wanted);
+    }
+    let owners = &counters.cards["GPU-a"].owners;
+    let told: Vec<_> = owners.iter().map(|it| (it.owner.user.as_str(), it.states[0])).collect();
+    assert_eq!(told, [("user-0", 1_000_000), ("user-1", 1_000_000), ("others", 3_000_000)]);
+}
+
+#[test]
+fn an_idle_stretch_goes_on_over_a_doubt_and_ends_with_work() {
+    let mut counters = Counters::beginning(UnixMillis(0));
+    let mut since = |from: i64, to: i64, state| {
+        let entry = entry(from, to, card(state, vec![holder(1, Some("ann"), Some(9000))], None));
+        count(&mut counters, &entry, &Wanted::default());
+        counters.cards["GPU-a"].people[0].idle_since().map(|since| since.0)
+    };
+    assert_eq!(since(0, 30_000, State::IdleHeld), Some(0));
+    assert_eq!(since(30_000, 60_000, State::Unknown(Why::TimedOut)), Some(0));
+    assert_eq!(since(60_000, 90_000, State::IdleHeld), Some(0));
+    assert_eq!(since(300_000, 330_000, State::IdleHeld), Some(300_000), "nobody looked meanwhile");
+    assert_eq!(since(330_000, 360_000, State::Active), None);
+    assert_eq!(since(360_000, 390_000, State::IdleHeld), Some(360_000));
+}
