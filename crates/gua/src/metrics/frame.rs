@@ -51,12 +51,6 @@ impl Frame {
         let cards = entry.cards.iter().map(card).collect();
         Self { host, counters, at: entry.at, cards }
     }
-
-    /// Before the first tick: what was counted in earlier runs.
-    #[must_use]
-    pub const fn before(host: Host, counters: Counters, at: UnixMillis) -> Self {
-        Self { host, counters, at, cards: Vec::new() }
-    }
 }
 
 impl CardNow {

@@ -152,6 +152,8 @@ fn ten_recorders_agree_with_both_engines() {
         (&10.into(), &9.into()),
         "{now}"
     );
+    let shown = prometheus.gua(&["fleet", "--host", "live-[12]"]).stdout;
+    assert!(shown.contains("live-1") && !shown.contains("live-3"), "{shown}");
     let free = prometheus.json(&["fleet", "--free", "--model", "a100"]);
     assert_eq!(free["cards"].as_array().unwrap().len(), 9);
     let bobs = victoria.json(&["who", "--user", "bob"]);

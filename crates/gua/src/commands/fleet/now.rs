@@ -12,8 +12,7 @@ use crate::failure::Failure;
 use crate::render::fleet::now as render;
 use crate::render::json;
 use crate::render::paint::Paint;
-use crate::report::fleet::now::{Fleet, GatherNow, SERIES};
-use crate::report::fleet::quoted;
+use crate::report::fleet::now::{Fleet, GatherNow, choice, questions};
 
 pub(in crate::commands) fn fleet(typed: &cli::Fleet) -> Result<u8, Failure> {
     let url = typed.engine.prometheus.as_deref().ok_or_else(|| Failure::Usage {
@@ -51,18 +50,17 @@ pub(in crate::commands) fn who(typed: &cli::Who, url: &str) -> Result<u8, Failur
     Ok(0)
 }
 
-/// Everything that there is to know about now, in one question.
+/// Everything that there is to know about now.
 fn ask(typed: &cli::Engine, url: &str) -> Result<Fleet, Failure> {
     let (client, selection) = (client(typed, url)?, selection(typed));
     let now = UnixMillis(Timestamp::now().as_millisecond());
     let mut gather = GatherNow::default();
-    let more = selection.matching.as_ref().map_or_else(String::new, |it| format!(",{it}"));
-    let query = format!("{{__name__=~\"{SERIES}\"{more}}}");
-    client.at(&query, now, |one| gather.add(one))?;
-    if let Some(host) = &selection.host {
-        let named = format!("{{__name__=\"gua_build_info\",hostname=~{}{more}}}", quoted(host));
+    for question in questions(&selection) {
+        client.at(&question, now, |one| gather.add(one))?;
+    }
+    if let Some(choice) = choice(&selection) {
         gather.begin_choosing();
-        client.at(&named, now, |one| gather.choose(&one))?;
+        client.at(&choice, now, |one| gather.choose(&one))?;
     }
     if gather.is_empty() {
         return Err(no_series(&client, &selection));

@@ -30,5 +30,5 @@ mod target;
 
 pub use answer::{FleetCost, FleetPerson, FleetUsage, HostUsage, ModelUsage, Source};
 pub use gather::{Edge, Gather};
-pub use questions::{Around, Questions, Selection, quoted};
+pub use questions::{Around, Questions, Selection};
 pub use target::{TargetId, Targets};

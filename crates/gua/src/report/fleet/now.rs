@@ -7,15 +7,40 @@ use jiff::Timestamp;
 use probe::units::UnixMillis;
 use serde::Serialize;
 
+use super::questions::{Selection, quoted};
 use super::target::{TargetId, Targets};
 use crate::engine::Series;
 use crate::metrics::UNATTRIBUTED;
 use crate::report::usage::answer::timestamp;
 
-/// What is asked at once: everything that tells of now.
-pub const SERIES: &str = "gua_build_info|gua_gpu_info|gua_gpu_state|gua_gpu_memory_total_bytes|\
-    gua_gpu_memory_used_bytes|gua_user_gpu_memory_bytes|gua_user_idle_since_timestamp_seconds|\
-    gua_last_tick_timestamp_seconds";
+/// What tells of now.
+const NOW: &str = "gua_gpu_state|gua_gpu_memory_total_bytes|gua_gpu_memory_used_bytes|\
+    gua_user_gpu_memory_bytes|gua_user_idle_since_timestamp_seconds";
+
+/// What tells which hosts there are, also of those that are silent by now.
+const LATELY: &str = "gua_build_info|gua_gpu_info|gua_last_tick_timestamp_seconds";
+
+/// How far back hosts are looked for.
+const LOOK_BACK: &str = "1d";
+
+/// The questions about now.
+#[must_use]
+pub fn questions(selection: &Selection) -> [String; 2] {
+    let more = selection.matching.as_ref().map_or_else(String::new, |it| format!(",{it}"));
+    [
+        format!("last_over_time({{__name__=~\"{LATELY}\"{more}}}[{LOOK_BACK}])"),
+        format!("{{__name__=~\"{NOW}\"{more}}}"),
+    ]
+}
+
+/// Which hosts are meant, where not all are.
+#[must_use]
+pub fn choice(selection: &Selection) -> Option<String> {
+    let host = quoted(selection.host.as_ref()?);
+    let more = selection.matching.as_ref().map_or_else(String::new, |it| format!(",{it}"));
+    let named = format!("{{__name__=\"gua_build_info\",hostname=~{host}{more}}}");
+    Some(format!("last_over_time({named}[{LOOK_BACK}])"))
+}
 
 /// A host whose last tick is older than this is not known to be as it was.
 const OLD_MILLIS: i64 = 5 * 60_000;

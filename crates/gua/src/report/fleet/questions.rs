@@ -186,8 +186,7 @@ fn millis(length: i64) -> String {
 }
 
 /// A string of the language.
-#[must_use]
-pub fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
