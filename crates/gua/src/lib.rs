@@ -4,8 +4,9 @@
 //! # Layout
 //!
 //! What was typed becomes what is meant once, in [`cli`] and [`config`]; what comes from
-//! outside is made fit to be shown in [`mod@safe`], which all may use. Then the data flows
-//! in one direction, and a module imports only from those above it:
+//! outside is made fit to be shown in [`mod@safe`], what is said besides the data goes
+//! through [`talk`], and names like a wrong one are found in [`mod@near`]; all may use them.
+//! Then the data flows in one direction, and a module imports only from those above it:
 //!
 //! | module | what it does |
 //! |---|---|
@@ -27,6 +28,9 @@
 //! | [`checkup`] | gathers what `gua doctor` reports |
 //! | [`commands`] | one file or folder a command, wiring only |
 
+// It panics when nobody reads stderr any more; `talk` does not.
+#![deny(clippy::print_stderr)]
+
 pub mod checkup;
 pub mod classify;
 pub mod cli;
@@ -39,6 +43,7 @@ pub mod following;
 pub mod gpu_tracker;
 pub mod ledger;
 pub mod line_file;
+pub mod near;
 pub mod recorder;
 pub mod render;
 pub mod report;
@@ -47,6 +52,7 @@ pub mod safe;
 pub mod sampler;
 pub mod service;
 pub mod store;
+pub mod talk;
 pub mod tui;
 
 use std::process::ExitCode;

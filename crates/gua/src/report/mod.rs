@@ -2,7 +2,9 @@
 
 pub mod accounts;
 pub mod checkup;
+pub mod config;
 pub mod database;
+pub mod identity;
 pub mod imported;
 pub mod now;
 pub mod pick;

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use probe::process::Presence;
-use probe::units::UnixMillis;
+use probe::units::{Bytes, UnixMillis};
 use serde::Serialize;
 
-use super::now::{Card, Holder, Identity, Now};
-use super::status;
+use super::now::{self, Card, Holder, Identity, Now};
+use super::unknowns::Reason;
+use super::{identity, status};
 use crate::classify::{self, State, Thresholds};
 use crate::ledger::{Beginning, ProcessKey, Spell};
 use crate::sampler::{CardTick, HolderTick, Tick};
@@ -67,6 +68,8 @@ pub struct Held {
     pub idle: Idle,
     #[serde(flatten)]
     pub holder: Holder,
+    /// Who is behind it.
+    pub identity: Option<identity::Identity>,
 }
 
 /// A card with somebody on it who is not listed.
@@ -186,11 +189,11 @@ fn key(uuid: &str, tick: &HolderTick) -> HolderKey {
 
 /// Answers from one tick, the same as `gua stat` shows it, and what is recorded.
 #[must_use]
-pub fn who(tick: &Tick, now: Now, record: Record, asked: &Asked) -> Who {
+pub fn who(tick: &Tick, now: Now, record: Record, asked: &Asked, thresholds: &Thresholds) -> Who {
     let mut holders = Vec::new();
     let mut unseen = Vec::new();
     for (tick, card) in tick.cards.iter().zip(now.cards) {
-        unseen.extend(unseen_on(tick, &card, &record, now.time));
+        unseen.extend(unseen_on(tick, &card, &record, now.time, thresholds.held));
         holders.extend(held(tick, card, &record, now.time));
     }
     holders.retain(|held| asked.is_by(held));
@@ -217,10 +220,16 @@ pub fn who(tick: &Tick, now: Now, record: Record, asked: &Asked) -> Who {
 impl Asked {
     fn is_by(&self, held: &Held) -> bool {
         let owner = &held.holder.owner;
-        let is = |user: &String| {
-            owner.user.as_ref() == Some(user)
-                || owner.uid.is_some_and(|uid| *user == uid.to_string())
+        // Who is behind it, where that is known, is not always whose process it is.
+        let (name, uid) = match &held.identity {
+            Some(identity) => match &identity.user {
+                Some(user) => (user.value.name.as_ref(), Some(user.value.uid)),
+                None => (None, None),
+            },
+            None => (owner.user.as_ref(), owner.uid),
         };
+        let is =
+            |user: &String| name == Some(user) || uid.is_some_and(|uid| *user == uid.to_string());
         self.users.is_empty() || self.users.iter().any(is)
     }
 
@@ -243,7 +252,7 @@ impl Idle {
 fn held(tick: &CardTick, card: Card, record: &Record, now: Timestamp) -> Vec<Held> {
     let Card { identity, state: card_state, state_reason, holders, .. } = card;
     let both = tick.holders.iter().zip(holders);
-    both.map(|(process, holder)| {
+    both.map(|(process, mut holder)| {
         let found = uuid(tick).and_then(|uuid| record.idleness.holders.get(&key(uuid, process)));
         let state = doing(holder.state, card_state, found.is_some());
         Held {
@@ -255,6 +264,7 @@ fn held(tick: &CardTick, card: Card, record: &Record, now: Timestamp) -> Vec<Hel
                 State::IdleHeld => record.idle(found, now),
                 State::Active | State::TrulyIdle | State::Unknown(_) => Idle::default(),
             },
+            identity: behind(&mut holder),
             holder,
         }
     })
@@ -271,13 +281,28 @@ const fn doing(own: State, card: State, is_recorded: bool) -> State {
     }
 }
 
+fn behind(holder: &mut Holder) -> Option<identity::Identity> {
+    let identity = holder.identity.clone();
+    if holder.presence == now::Presence::Foreign {
+        holder.unknown.note("identity", Reason::Foreign);
+        return None;
+    }
+    holder.unknown.take("identity", identity)
+}
+
 /// Who is on a card without being listed, where somebody is or may be.
-fn unseen_on(tick: &CardTick, card: &Card, record: &Record, now: Timestamp) -> Option<Unseen> {
+fn unseen_on(
+    tick: &CardTick,
+    card: &Card,
+    record: &Record,
+    now: Timestamp,
+    line: Bytes,
+) -> Option<Unseen> {
     let unread = tick.vitals.holders.unread;
     let is_untold = tick.vitals.holders.seen.iter().any(|holder| holder.memory.why().is_some());
     // What a listed holder does not tell is his own, as far as anybody knows.
     let memory = classify::unseen(&tick.vitals).filter(|_| unread.is_some() || !is_untold);
-    let memory = memory.filter(|bytes| *bytes > Thresholds::default().held);
+    let memory = memory.filter(|bytes| *bytes > line);
     if memory.is_none() && unread.is_none() {
         return None;
     }

@@ -13,29 +13,31 @@ use probe::units::{Bytes, Percent};
 use self::round::{Given, Round};
 use super::chosen::Chosen;
 use crate::cli::{self, PickFormat};
-use crate::config::{self, Machine};
+use crate::config::{self, Config, Machine};
 use crate::failure::Failure;
 use crate::render::{json, pick as render, words};
 use crate::report::pick::{Pick, Wishes};
 use crate::reservation::Folder;
 use crate::sampler::{Beat, Sampler, Tick};
+use crate::talk::{CLEARED, say, say_plainly};
 
 const WANTS: Wants = Wants::ESSENTIALS;
 
 /// How often to look while waiting.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-pub(super) fn run(machine: &Machine, typed: &cli::Pick) -> Result<u8, Failure> {
-    let wishes = wishes(typed);
+pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Pick) -> Result<u8, Failure> {
+    let wishes = wishes(typed, config);
     let mut sampler = Sampler::open(machine, WANTS)?;
     let folder = folder(typed)?;
     let mut chosen = Chosen::new(&typed.id);
     let mut waiting = Waiting::new(typed);
     let first = chosen.among(sampler.first_tick())?;
-    let mut round = Round::new(typed, &wishes, folder.as_ref()).of(first)?;
+    let attempt = Round { typed, config, wishes: &wishes, folder: folder.as_ref() };
+    let mut round = attempt.of(first)?;
     while waiting.goes_on(&round, &wishes) {
         let tick = chosen.among(sampler.tick())?;
-        round = Round::new(typed, &wishes, folder.as_ref()).of(tick)?;
+        round = attempt.of(tick)?;
     }
     waiting.end();
     // The driver is let go of before a command comes in our place.
@@ -43,11 +45,12 @@ pub(super) fn run(machine: &Machine, typed: &cli::Pick) -> Result<u8, Failure> {
     finish(round, &wishes, folder.as_ref(), typed)
 }
 
-fn wishes(typed: &cli::Pick) -> Wishes {
+fn wishes(typed: &cli::Pick, config: &Config) -> Wishes {
     Wishes {
         count: typed.count.try_into().unwrap_or(usize::MAX),
         min_free: typed.min_free.map(Bytes),
         max_work: typed.max_util.map(Percent),
+        active: config.thresholds.active,
     }
 }
 
@@ -66,10 +69,10 @@ fn finish(
     typed: &cli::Pick,
 ) -> Result<u8, Failure> {
     if let Some(doubt) = given.doubt(typed.over).filter(|_| !typed.json) {
-        eprintln!("gua: {doubt}");
+        say(doubt);
     }
     if given.has_several_instances() {
-        eprintln!("gua: a CUDA program uses one MIG instance only, the first that it is given");
+        say("a CUDA program uses one MIG instance only, the first that it is given");
     }
     if typed.json {
         show_json(&given, wishes, typed)?;
@@ -78,9 +81,11 @@ fn finish(
         given.tick.driver?;
         if !typed.json {
             for line in render::reasons(&given.choice, wishes.count) {
-                eprintln!("{}{line}", if line.starts_with(' ') { "" } else { "gua: " });
+                let name = if line.starts_with(' ') { "" } else { "gua: " };
+                say_plainly(format_args!("{name}{line}\n"));
             }
-            eprintln!("     {}", render::next_step(&given.choice, wishes.count));
+            let next = render::next_step(&given.choice, wishes.count);
+            say_plainly(format_args!("     {next}\n"));
         }
         return Ok(1);
     }
@@ -159,9 +164,9 @@ impl Waiting {
     fn speak(&mut self, standing: String) {
         if self.is_terminal {
             let waited = words::duration(self.begun.elapsed().as_secs_f64());
-            eprint!("\r\x1b[Kgua: waiting for {waited}; {standing}");
+            say_plainly(format_args!("{CLEARED}gua: waiting for {waited}; {standing}"));
         } else if self.said != standing {
-            eprintln!("gua: waiting; {standing}");
+            say(format_args!("waiting; {standing}"));
         }
         self.said = standing;
     }
@@ -169,7 +174,7 @@ impl Waiting {
     /// Takes away the line that says so.
     fn end(&self) {
         if self.is_terminal && !self.said.is_empty() {
-            eprint!("\r\x1b[K");
+            say_plainly(CLEARED);
         }
     }
 }
