@@ -190,31 +190,38 @@ fn micros(covers: Period) -> u64 {
     u64::try_from(covers.millis()).unwrap_or(0) * 1000
 }
 
-/// Everybody with the memory that they hold, in KiB. What nobody listed accounts for is of
-/// those whose memory is not told, else nobody's.
+/// Everybody with the memory that they hold, in KiB: as the history divides it, too.
 fn shares(card: &CardEntry, wanted: &Wanted) -> Vec<(Owner, u64)> {
     let holders = &card.crew.holders;
-    let unseen = card.unseen.map_or(0, |unseen| unseen.0);
-    let untold = holders.iter().filter(|holder| holder.memory.is_none()).count();
-    let of_untold = split(unseen, &vec![1; untold]);
-    let mut of_untold = of_untold.into_iter();
+    let (weights, unseen) = weights(card);
     let mut shares: Vec<(Owner, u64)> = Vec::new();
     let mut add = |owner: Owner, kib: u64| match shares.iter_mut().find(|(it, _)| *it == owner) {
         Some((_, held)) => *held += kib,
         None => shares.push((owner, kib)),
     };
-    for holder in holders {
-        let kib = match holder.memory {
-            Some(Bytes(bytes)) => bytes.div_ceil(1024),
-            None => of_untold.next().unwrap_or(0),
-        };
+    for (holder, kib) in holders.iter().zip(weights) {
         add(Owner::of_holder(holder, wanted), kib);
     }
-    let is_nobodys = untold == 0 && (unseen > 0 || holders.is_empty());
-    if is_nobodys {
+    if unseen > 0 {
         add(Owner::named(UNATTRIBUTED), unseen);
     }
     shares
+}
+
+/// What each holds, and what nobody listed does. What is unseen is of those whose memory is not
+/// told; where nothing is told of anybody, all hold the same.
+fn weights(card: &CardEntry) -> (Vec<u64>, u64) {
+    let holders = &card.crew.holders;
+    let unseen = card.unseen.map_or(0, |unseen| unseen.0);
+    let untold = holders.iter().filter(|holder| holder.memory.is_none()).count() as u64;
+    let theirs = unseen.checked_div(untold).unwrap_or(0);
+    let kib = |memory: Option<Bytes>| memory.map_or(theirs, |memory| memory.0.div_ceil(1024));
+    let weights: Vec<u64> = holders.iter().map(|holder| kib(holder.memory)).collect();
+    let unseen = if untold == 0 { unseen } else { 0 };
+    if unseen == 0 && weights.iter().all(|weight| *weight == 0) {
+        return (vec![1; holders.len()], u64::from(holders.is_empty()));
+    }
+    (weights, unseen)
 }
 
 /// Everybody on the card with what they did, each once: of two identities of one name, what

@@ -21,6 +21,7 @@ fn holder(pid: u32, user: Option<&str>, mib: Option<u64>) -> HolderEntry {
         program: None,
         started: None,
         workload: None,
+        command: None,
         kinds: Kinds::COMPUTE,
         memory: mib.map(Bytes::from_mib),
         holds: Holds::Much,

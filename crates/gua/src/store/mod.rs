@@ -17,8 +17,9 @@
 //! | `sample_key` | the number of a sample, and which are of a tick, in either layout |
 //! | `history` | what was recorded, for a window of time |
 //! | `holders` | who held a card: their process, and what it ran for |
-//! | `owners` | who did what with a card: people, and processes |
-//! | `idle` | since when a card is held idle, and by whom |
+//! | `owners` | who did what with a card |
+//! | `pieces` | every card's time, cut wherever anything changes |
+//! | `sessions` | since when a card is held idle, and by whom |
 //! | `replay` | ticks again, as they were recorded |
 //! | `samples` | the single ticks, for judging again and for plots |
 //! | [`python`] | databases of the Python gua, read and taken over |
@@ -36,13 +37,13 @@ mod export;
 mod history;
 mod holders;
 mod identify;
-mod idle;
 mod inventory;
 mod lines;
 mod lock;
 mod migration;
 mod names;
 mod owners;
+mod pieces;
 pub mod python;
 mod replay;
 mod retain;
@@ -50,6 +51,7 @@ mod run;
 mod sample_key;
 mod sample_rows;
 mod samples;
+mod sessions;
 mod span_rows;
 mod sweep;
 mod workload;
@@ -65,7 +67,6 @@ pub use export::{Export, SampleRow, SpanKind, SpanRow};
 pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, OwnerKey, RunRow, Span};
 pub use holders::HolderRow;
 pub use identify::{Identity, identify};
-pub use idle::{Beginning, HolderKey, Idleness, Unbroken};
 pub use inventory::{Inventory, inventory};
 pub use lock::RecorderLock;
 pub use migration::bring_forward;
@@ -73,6 +74,7 @@ pub use replay::Replayed;
 pub use retain::{Keep, Retention, Step, give_back, size_bytes};
 pub use run::{Ending, Run, last_moment};
 pub use samples::{Level, Sample};
+pub use sessions::{HolderKey, Idleness, Session};
 pub use workload::Workload;
 pub use writer::Writer;
 

@@ -10,13 +10,13 @@ use probe::units::{Bytes, UnixMillis};
 use probe::{Reading, Why};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::codes::{self, Part};
+use super::codes;
 use super::error::StoreError;
 use super::history::{CardRow, History};
 use super::{sample_key, workload};
 use crate::classify::{CentiPercent, Evidence, Holds, Kib, State, Work};
 use crate::ledger::{
-    CardEntry, Crew, Entry, Event, HOUR, HolderEntry, Identity, Measures, OwnerEntry, Period,
+    CardEntry, Crew, Entry, Event, HOUR, HolderEntry, Identity, Measures, OwnerEntry, Part, Period,
     ProcessKey,
 };
 
@@ -200,6 +200,7 @@ impl<'a> Reader<'a> {
             program: row.get(6)?,
             started: row.get::<_, Option<i64>>(7)?.map(UnixMillis),
             workload: runs_for.flatten().map(|found| Arc::new(found.who)),
+            command: None,
             kinds: kinds(row.get(3)?),
             memory: kib.and_then(|kib| u64::try_from(kib).ok()).map(|kib| Bytes(kib * 1024)),
             holds,

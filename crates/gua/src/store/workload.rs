@@ -20,10 +20,13 @@ pub struct Workload {
 }
 
 /// Writes one down; gives its number.
-pub(super) fn write(database: &Connection, who: &Who) -> Result<i64, StoreError> {
-    let Who {
-        job, container, pod, notebook, hub_user, environment, group, launcher, script, ..
-    } = who;
+pub(super) fn write(
+    database: &Connection,
+    who: &Who,
+    command: Option<&str>,
+) -> Result<i64, StoreError> {
+    let Who { job, container, pod, notebook, hub_user, environment, group, .. } = who;
+    let Who { launcher, script, .. } = who;
     let of_job = |part: fn(&Job) -> Option<&Arc<str>>| value(job, part);
     let of_container = |part: fn(&Container) -> Option<&Arc<str>>| value(container, part);
     let of_pod = |part: fn(&Pod) -> Option<&Arc<str>>| value(pod, part);
@@ -32,11 +35,11 @@ pub(super) fn write(database: &Connection, who: &Who) -> Result<i64, StoreError>
         .prepare_cached(
             "INSERT INTO workload (job, step, job_source, container, container_name, runtime,
                  container_source, pod, pod_name, pod_namespace, pod_source, notebook, kernel,
-                 client, notebook_source, environment, environment_kind, environment_source,
-                 group_id, group_kind, group_source, launcher, launcher_source, script, hub_user,
-                 hub_user_source)
+                 client, notebook_source, hub_user, hub_user_source, environment, environment_kind, environment_source,
+                 group_id, group_kind, group_source, launcher, launcher_source, script,
+                 command)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
-                     ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)",
+                     ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)",
         )?
         .execute(params![
             of_job(|job| Some(&job.id)),
@@ -54,6 +57,8 @@ pub(super) fn write(database: &Connection, who: &Who) -> Result<i64, StoreError>
             of_notebook(|notebook| notebook.kernel.as_ref()),
             notebook.as_ref().map(|told| client(told.value.client)),
             source(notebook),
+            value(hub_user, |user| Some(user)),
+            source(hub_user),
             value(environment, |environment| Some(&environment.path)),
             environment.as_ref().map(|told| environment_kind(told.value.kind)),
             source(environment),
@@ -63,8 +68,7 @@ pub(super) fn write(database: &Connection, who: &Who) -> Result<i64, StoreError>
             value(launcher, |launcher| Some(&launcher.program)),
             source(launcher),
             script,
-            value(hub_user, |user| Some(user)),
-            source(hub_user),
+            command,
         ])?;
     Ok(database.last_insert_rowid())
 }
@@ -241,9 +245,11 @@ mod tests {
     fn what_was_written_down_comes_back() {
         let database = in_memory().unwrap();
         for who in [full(), Who::default()] {
-            let id = write(&database, &who).unwrap();
-            let expected = Workload { who, command: None };
-            assert_eq!(read(&database, id).unwrap(), Some(expected));
+            for command in [None, Some("python train.py".to_owned())] {
+                let id = write(&database, &who, command.as_deref()).unwrap();
+                let expected = Workload { who: who.clone(), command };
+                assert_eq!(read(&database, id).unwrap(), Some(expected));
+            }
         }
         assert_eq!(read(&database, 77).unwrap(), None);
     }
@@ -262,7 +268,7 @@ mod tests {
     #[test]
     fn what_nobody_knows_is_left_out() {
         let database = in_memory().unwrap();
-        let id = write(&database, &full()).unwrap();
+        let id = write(&database, &full(), None).unwrap();
         let change = "UPDATE workload SET runtime = 'kata', pod_source = 'dream'";
         database.execute_batch(change).unwrap();
         let expected = Who { container: None, pod: None, ..full() };

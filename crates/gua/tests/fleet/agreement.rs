@@ -152,6 +152,12 @@ fn assert_agrees(test: &str, length: i64, interval: i64, scrape: i64) {
         hosts.names.iter().map(|name| (name.as_str(), hosts.report(name, from, until))).collect();
     let mut truth = Account::default();
     own.values().for_each(|report| truth.add(account(report)));
+    let mut parts: BTreeMap<String, f64> = BTreeMap::new();
+    for name in &hosts.names {
+        for (user, hours) in hosts.parts(name, from, until) {
+            *parts.entry(user).or_default() += hours;
+        }
+    }
     let files = [hosts.for_prometheus(), hosts.for_victoria()];
     for (kind, file) in [Kind::Prometheus, Kind::Victoria].into_iter().zip(files) {
         let mut engine = Engine::with(&programs, kind, &file);
@@ -160,7 +166,7 @@ fn assert_agrees(test: &str, length: i64, interval: i64, scrape: i64) {
             let report = engine.json(&[&["report"], &window[..]].concat());
             assert_hosts_agree(&report, &own, &what);
             account(&report).assert_is(&truth, &what);
-            assert_parts_add_up(&report, &what);
+            assert_parts_add_up(&report, &parts, &what);
             assert_eq!(report["silent_hosts"], serde_json::json!(["node-4"]), "{what}");
             assert_eq!(report["hosts"].as_array().unwrap().len(), 10, "{what}");
             engine.stop();
@@ -183,13 +189,20 @@ fn assert_hosts_agree(report: &Value, own: &BTreeMap<&str, Value>, what: &str) {
     }
 }
 
-/// What is divided by memory adds up to what the cards were idle-held.
-fn assert_parts_add_up(report: &Value, what: &str) {
-    let people = report["people"].as_array().unwrap();
-    let parts: f64 =
-        people.iter().map(|one| one["idle_held_part_gpu_hours"].as_f64().unwrap()).sum();
+/// What is divided by memory is what the hosts' own accounts say, and adds up to what the cards
+/// were idle-held.
+fn assert_parts_add_up(report: &Value, own: &BTreeMap<String, f64>, what: &str) {
+    let mut sum = 0.0;
+    for person in report["people"].as_array().unwrap() {
+        let user = person["user"].as_str().unwrap_or("nobody");
+        let part = person["idle_held_part_gpu_hours"].as_f64().unwrap();
+        let is = own.get(user).copied().unwrap_or(0.0);
+        let off = (part - is).abs();
+        assert!(off <= 0.01 * is.max(0.05), "{what}: the part of {user}: said {part}, is {is}");
+        sum += part;
+    }
     let whole = report["states"]["idle_held"]["gpu_hours"].as_f64().unwrap();
-    assert!((parts - whole).abs() < 0.001 * whole, "{what}: {parts} of {whole}");
+    assert!((sum - whole).abs() < 0.001 * whole, "{what}: {sum} of {whole}");
 }
 
 #[test]
