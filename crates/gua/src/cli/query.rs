@@ -132,7 +132,7 @@ pub fn with_habits(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
 }
 
 /// The first word that is neither an option nor its value. What follows it may be anybody's.
-fn command(args: &[OsString]) -> Option<&OsString> {
+pub(super) fn command(args: &[OsString]) -> Option<&OsString> {
     let mut words = args.iter().skip(1);
     while let Some(word) = words.next() {
         match word.to_str() {

@@ -10,6 +10,7 @@ mod pick;
 mod query;
 mod redraw;
 mod report;
+mod reserved;
 mod stat;
 mod status;
 mod stop;

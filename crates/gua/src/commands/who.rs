@@ -60,12 +60,8 @@ fn record(tick: &Tick, named: Option<&Path>) -> Result<Record, Failure> {
     match recorded(tick, &path) {
         Ok(record) => Ok(record),
         Err(error) if named.is_some() => Err(error.failure(&path)),
-        Err(StoreError::Missing) => {
-            let reason = format!("there is no history at {}", path.display());
-            Ok(Record::none(Some(path.display().to_string()), reason))
-        }
         Err(error) => {
-            let reason = format!("the history at {} cannot be read: {error}", path.display());
+            let reason = history::reason(&path, &error);
             Ok(Record::none(Some(path.display().to_string()), reason))
         }
     }

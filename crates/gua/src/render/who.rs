@@ -8,7 +8,7 @@ use super::stat::fold;
 use super::table::{self, Align, Cell, Column, Line};
 use super::words::{self, duration, gib, safe};
 use crate::classify::State;
-use crate::report::now::{Holder, Identity, Presence};
+use crate::report::now::{Holder, Presence};
 use crate::report::who::{Asked, Doubt, Held, Idle, Standing, Unseen, Who};
 
 /// What to show it on.
@@ -170,7 +170,7 @@ fn held_row(held: &Held, now: Timestamp, view: &View) -> Vec<Cell> {
     vec![
         idle_cell(held.state, &held.idle),
         Cell::plain(user(holder)),
-        Cell::plain(card(&held.card)),
+        Cell::plain(held.card.label()),
         Cell::plain(memory(holder.memory_bytes)),
         Cell::plain(program(holder)),
         Cell::plain(holder.pid.to_string()),
@@ -189,7 +189,7 @@ fn unseen_row(unseen: &Unseen, now: Timestamp, view: &View) -> Vec<Cell> {
     vec![
         idle_cell(unseen.state, &unseen.idle),
         Cell::plain("?"),
-        Cell::plain(card(&unseen.card)),
+        Cell::plain(unseen.card.label()),
         Cell::plain(memory(unseen.memory_bytes)),
         Cell::plain(what),
         Cell::plain("?"),
@@ -237,13 +237,6 @@ fn moment(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
         () => "%a %-d %b %Y %H:%M",
     };
     at.strftime(form).to_string()
-}
-
-fn card(card: &Identity) -> String {
-    match card.mig_slot {
-        Some(slot) => format!("{}:{slot}", card.index),
-        None => card.index.to_string(),
-    }
 }
 
 fn memory(bytes: Option<u64>) -> String {

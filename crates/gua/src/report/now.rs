@@ -62,6 +62,14 @@ pub struct Identity {
     pub minor: Option<u32>,
 }
 
+impl Identity {
+    /// Its number as it is shown.
+    #[must_use]
+    pub fn label(&self) -> String {
+        card::label(self.index, self.mig_slot)
+    }
+}
+
 /// What a utilization rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

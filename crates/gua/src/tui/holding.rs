@@ -7,7 +7,7 @@ use probe::units::{Bytes, Percent, UnixMillis};
 use probe::{Reading, Why};
 
 use super::idle::{Idle, Idleness};
-use super::look::{HolderKey, Kin, Look, label};
+use super::look::{HolderKey, Kin, Look};
 use crate::render::stat;
 use crate::render::words::safe;
 use crate::report::now::{Card, Holder, Presence};
@@ -60,7 +60,7 @@ fn holding(
     let absence = || stat::absence(holder.presence).to_owned();
     Holding {
         place,
-        card: label(card.identity.index, card.identity.mig_slot),
+        card: card.identity.label(),
         user: stat::user(holder),
         uid: holder.owner.uid,
         program: holder.owner.program.as_deref().map_or_else(absence, safe),

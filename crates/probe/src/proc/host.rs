@@ -119,6 +119,11 @@ impl Host {
         Self { root, view, boot_seconds: None, names: None, known: HashMap::new(), endings: None }
     }
 
+    /// What a user of the host is called; `None` where nothing says so.
+    pub fn user_name(&mut self, uid: u32) -> Option<String> {
+        self.user(uid).ok().flatten().map(|name| name.to_string())
+    }
+
     /// Where the host's files begin.
     #[must_use]
     pub fn root(&self) -> &Path {

@@ -9,7 +9,7 @@ use super::{figures, graph};
 use crate::render::stat;
 use crate::render::words::duration;
 use crate::report::now::Card;
-use crate::tui::look::{CardKey, label};
+use crate::tui::look::CardKey;
 use crate::tui::series::Figure;
 use crate::tui::state::{Focus, State};
 
@@ -103,7 +103,7 @@ fn widest(cards: &[Card], text: impl Fn(&Card) -> String) -> u16 {
 }
 
 fn index(card: &Card) -> String {
-    label(card.identity.index, card.identity.mig_slot)
+    card.identity.label()
 }
 
 fn title(canvas: &mut Canvas<'_>, state: &State, sizes: &Sizes, y: u16, seen: usize) {

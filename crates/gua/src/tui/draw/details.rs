@@ -12,7 +12,7 @@ use crate::report::now::{Card, Holder, Presence};
 use crate::report::unknowns::Unknowns;
 use crate::tui::holding::Holding;
 use crate::tui::idle::Idle;
-use crate::tui::look::{Kin, Look, label};
+use crate::tui::look::{Kin, Look};
 use crate::tui::state::{Focus, State};
 
 pub fn text(state: &State) -> Text {
@@ -20,7 +20,7 @@ pub fn text(state: &State) -> Text {
     let Some(look) = &state.look else { return nothing(keys) };
     match (state.focus, state.card(), state.holding()) {
         (Focus::Cards, Some(card), _) => {
-            let title = format!("card {}", label(card.identity.index, card.identity.mig_slot));
+            let title = format!("card {}", card.identity.label());
             Text { title, lines: of_card(card), keys }
         }
         (Focus::Holders, _, Some(holding)) => {
@@ -70,8 +70,7 @@ fn of_holder(state: &State, look: &Look, holding: &Holding) -> Vec<Line> {
     let others = look
         .holders()
         .filter(|(other, holder)| holder.pid == holding.key.pid && other.identity != card.identity);
-    let others: Vec<_> =
-        others.map(|(card, _)| label(card.identity.index, card.identity.mig_slot)).collect();
+    let others: Vec<_> = others.map(|(card, _)| card.identity.label()).collect();
     let mut lines = vec![
         told("user", owner.user.as_deref(), unknown, "user", safe),
         told("uid", owner.uid, unknown, "uid", |uid| uid.to_string()),
@@ -118,7 +117,7 @@ const fn presence(presence: Presence) -> &'static str {
 
 fn card_line(card: &Card) -> String {
     let name = super::figures::name(card);
-    let label = label(card.identity.index, card.identity.mig_slot);
+    let label = card.identity.label();
     format!("{label}  {name}, {}", card.state.word())
 }
 
