@@ -102,3 +102,14 @@ fn the_cards_shown_are_real() {
     };
     assert_eq!(shape(shown), shape(&real));
 }
+
+/// Trap: a block that is not closed takes all that follows it.
+#[test]
+fn every_block_is_closed() {
+    let text = readme();
+    let mut fences = text.lines().filter(|line| line.starts_with("```"));
+    while let Some(begin) = fences.next() {
+        assert!(["```sh", "```text", "```console"].contains(&begin), "begins with {begin}");
+        assert_eq!(fences.next(), Some("```"), "{begin} is not closed");
+    }
+}

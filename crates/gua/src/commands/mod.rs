@@ -6,6 +6,7 @@ mod db;
 mod demo;
 mod doctor;
 mod history;
+mod pace;
 mod pick;
 mod query;
 mod redraw;

@@ -7,6 +7,8 @@ use probe::units::UnixMillis;
 
 use crate::config::{self, Machine};
 use crate::reservation::{Folder, ReservationError, Reserved};
+use crate::safe::safe;
+use crate::talk::say;
 
 /// All reservations that hold now, for who only looks. Where nobody ever reserved, there are none.
 pub(super) fn standing(machine: &Machine) -> Result<Vec<Reserved>, ReservationError> {
@@ -14,6 +16,22 @@ pub(super) fn standing(machine: &Machine) -> Result<Vec<Reserved>, ReservationEr
     let folder = Folder::find(&config::reservations())?;
     let standing = folder.map_or_else(|| Ok(Vec::new()), |folder| folder.standing(now))?;
     Ok(named(standing, machine))
+}
+
+/// The same, and where it cannot be read, that is said; `None` then.
+pub(super) fn told(machine: &Machine, said: &mut Option<String>) -> Option<Vec<Reserved>> {
+    match standing(machine) {
+        Ok(standing) => Some(standing),
+        Err(error) => {
+            let error = safe(&error.to_string());
+            // Once, not at every look.
+            if said.as_ref() != Some(&error) {
+                say(format_args!("what is reserved is not known: {error}"));
+                *said = Some(error);
+            }
+            None
+        }
+    }
 }
 
 /// The same with the users' names, as far as the host gives them some.

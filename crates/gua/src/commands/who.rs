@@ -5,14 +5,17 @@ use std::path::Path;
 
 use jiff::tz::TimeZone;
 use probe::nvml::Wants;
+use probe::units::UnixMillis;
 
 use super::chosen::Chosen;
-use super::history;
+use super::history::{self, Detail};
 use super::redraw::redraw;
+use super::reserved;
 use crate::classify::Thresholds;
 use crate::cli;
 use crate::config::{Machine, Screen};
 use crate::failure::Failure;
+use crate::ledger::{HOUR, Period};
 use crate::recorder::boot_id;
 use crate::render::json;
 use crate::render::paint::Paint;
@@ -20,7 +23,7 @@ use crate::render::who::{self as render, View};
 use crate::report::now;
 use crate::report::who::{self, Asked, Record, Who};
 use crate::sampler::{Beat, Sampler, Tick};
-use crate::store::{History, StoreError};
+use crate::store::StoreError;
 use crate::talk::say;
 
 const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
@@ -31,8 +34,11 @@ pub(super) fn run(machine: &Machine, typed: &cli::Who) -> Result<u8, Failure> {
     let host = sampler.host().name();
     let mut chosen = Chosen::new(&typed.id);
     let first = chosen.among(sampler.first_tick())?;
-    let answer = |tick: &Tick| -> Result<Who, Failure> {
+    let mut said = None;
+    let mut answer = |tick: &Tick| -> Result<Who, Failure> {
+        let reserved = reserved::told(machine, &mut said);
         let now = now::now(tick, host.as_deref(), &Thresholds::default());
+        let now = now.with_reservations(reserved.as_deref());
         Ok(who::who(tick, now, record(tick, typed.db.as_deref())?, &asked))
     };
     let mut screen = Watched { typed, asked: &asked, is_first: true };
@@ -68,11 +74,15 @@ fn record(tick: &Tick, named: Option<&Path>) -> Result<Record, Failure> {
 }
 
 fn recorded(tick: &Tick, path: &Path) -> Result<Record, StoreError> {
-    let history = History::open(path)?;
+    let window = Period::new(UnixMillis(tick.at.0.saturating_sub(LOOKED_BACK)), tick.at);
+    let history = history::read(path, window, Detail::Spans)?;
     let (cards, holders) = who::keys(tick);
     let idleness = history.idleness(&cards, &holders, &boot_id())?;
     Ok(Record::new(path.display().to_string(), idleness, history.newest_run(), tick.at))
 }
+
+/// How much of the Python gua's history is read: more than anybody holds a card idle.
+const LOOKED_BACK: i64 = 30 * 24 * HOUR;
 
 /// What is shown, once or again and again.
 struct Watched<'a> {

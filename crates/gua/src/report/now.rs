@@ -4,12 +4,13 @@ use jiff::Timestamp;
 use probe::card::{self, CardFacts, MemoryUse, Utilization, Vitals};
 use probe::nvml::OpenError;
 use probe::process::{self, ProcessFacts};
-use probe::units::{Bytes, Milliwatts};
+use probe::units::{Bytes, Milliwatts, UnixMillis};
 use probe::{Reading, Why};
 use serde::Serialize;
 
 use super::unknowns::{Reason, Unknowns};
 use crate::classify::{self, State, Thresholds};
+use crate::reservation::{Reserved, Term, card_key};
 use crate::sampler::{CardTick, HolderTick, Tick};
 
 /// How far ahead of now a process may seem to have started.
@@ -45,7 +46,51 @@ pub struct Card {
     /// False when a process list could not be read: there may be more holders.
     pub holders_complete: bool,
     pub holders: Vec<Holder>,
+    /// Somebody who is not listed, where there is or may be one.
+    #[serde(skip)]
+    pub unseen: Option<Unseen>,
+    /// Who was given it and may not hold it yet.
+    pub reservations: Vec<Reservation>,
     pub unknown: Unknowns,
+}
+
+/// Somebody on a card who is not listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unseen {
+    /// Unknown where that cannot be told.
+    pub memory: Reading<Bytes>,
+    /// Why the list is not complete, where it is not.
+    pub unread: Option<Why>,
+}
+
+/// A card that somebody was given by `gua pick`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reservation {
+    pub user: Option<String>,
+    pub uid: u32,
+    /// Of the command that it is given to as long as that runs; else null.
+    pub pid: Option<u32>,
+    /// Null where no time ends it, or where its user keeps that from others.
+    pub seconds_left: Option<i64>,
+    /// By whom and how long, in words.
+    #[serde(skip)]
+    pub terms: String,
+}
+
+impl Reservation {
+    fn new(by: &Reserved, now: Timestamp) -> Self {
+        let now = UnixMillis(now.as_millisecond());
+        Self {
+            user: by.user.clone(),
+            uid: by.uid,
+            pid: match by.term {
+                Term::Command { pid } => Some(pid),
+                Term::Until(_) | Term::Untold => None,
+            },
+            seconds_left: by.seconds_left(now),
+            terms: by.terms(now),
+        }
+    }
 }
 
 /// Which card it is.
@@ -211,6 +256,23 @@ pub fn now(tick: &Tick, host: Option<&str>, thresholds: &Thresholds) -> Now {
     }
 }
 
+impl Now {
+    /// The same with what is reserved, or that it is not known.
+    #[must_use]
+    pub fn with_reservations(mut self, reserved: Option<&[Reserved]>) -> Self {
+        for card in &mut self.cards {
+            let Some(reserved) = reserved else {
+                card.unknown.note("reservations", Reason::NoReservations);
+                continue;
+            };
+            let key = card.identity.uuid.as_deref().map(card_key);
+            let of_card = reserved.iter().filter(|by| key.as_ref() == Some(&by.card));
+            card.reservations = of_card.map(|by| Reservation::new(by, self.time)).collect();
+        }
+        self
+    }
+}
+
 fn card(tick: &CardTick, now: Timestamp, thresholds: &Thresholds) -> Card {
     let CardTick { facts, vitals, unattributed, holders } = tick;
     let mut unknown = Unknowns::default();
@@ -230,8 +292,30 @@ fn card(tick: &CardTick, now: Timestamp, thresholds: &Thresholds) -> Card {
         sensors: sensors(vitals, facts.power_limit(), &mut unknown),
         holders_complete: vitals.holders.unread.is_none(),
         holders: holders.iter().map(|tick| holder(tick, now)).collect(),
+        unseen: unseen(vitals, state, thresholds),
+        reservations: Vec::new(),
         unknown,
     }
+}
+
+/// Who is on a card without being listed, where somebody is or may be.
+fn unseen(vitals: &Vitals, state: State, thresholds: &Thresholds) -> Option<Unseen> {
+    let Vitals { memory, holders, .. } = vitals;
+    let is_untold = holders.seen.iter().any(|holder| holder.memory.why().is_some());
+    // What a listed holder does not tell is his own, as far as anybody knows.
+    let amount = classify::unseen(vitals).filter(|_| holders.unread.is_some() || !is_untold);
+    let is_much = amount.is_some_and(|bytes| bytes > thresholds.held);
+    // Where nobody is listed and nothing says that it is free, somebody may be there.
+    let may_be = holders.seen.is_empty() && state != State::TrulyIdle;
+    if !is_much && !may_be && holders.unread.is_none() {
+        return None;
+    }
+    // Where the driver counts its reserve as used, a little is not told from nothing.
+    let is_exact = memory.is_known_and(|memory| memory.reserved.why().is_none());
+    let why = memory.why().unwrap_or(Why::NotTold);
+    let amount = amount.filter(|_| is_exact || is_much);
+    let memory = amount.map_or(Reading::Unknown(why), Reading::Known);
+    Some(Unseen { memory, unread: holders.unread })
 }
 
 fn identity(facts: &CardFacts, unknown: &mut Unknowns) -> Identity {
@@ -475,7 +559,7 @@ mod tests {
 
     #[test]
     fn a_host_without_a_name_has_a_reason() {
-        let at = probe::units::UnixMillis(0);
+        let at = UnixMillis(0);
         let driver = Err(OpenError::DriverNotLoaded);
         let tick = Tick { at, driver, cards: Vec::new() };
         let now = serde_json::to_value(now(&tick, None, &Thresholds::default())).unwrap();

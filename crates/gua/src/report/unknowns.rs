@@ -31,6 +31,8 @@ pub enum Reason {
     OnlyAPart,
     /// No history tells of it.
     NotRecorded,
+    /// The reservations cannot be read.
+    NoReservations,
 }
 
 impl Reason {
@@ -48,6 +50,7 @@ impl Reason {
             Self::TooShort => "too_short",
             Self::OnlyAPart => "only_a_part",
             Self::NotRecorded => "not_recorded",
+            Self::NoReservations => "no_reservations",
         }
     }
 }
@@ -65,6 +68,7 @@ impl fmt::Display for Reason {
             Self::TooShort => "it was too short to tell",
             Self::OnlyAPart => "only a part of it was seen",
             Self::NotRecorded => "it is not recorded",
+            Self::NoReservations => "the reservations cannot be read",
         })
     }
 }

@@ -36,8 +36,8 @@ pub(super) fn run(machine: &Machine, typed: &cli::Pick) -> Result<u8, Failure> {
     let devices = config::visible_devices().filter(|_| !typed.all_cards);
     let round = Round { machine, typed, wishes: &wishes, folder: folder.as_ref() };
     let mut attempt = |tick: Tick| {
-        let cards = tick.cards.iter().map(|card| &*card.facts);
-        let visible = Visible::of(devices.as_deref(), cards);
+        let cards: Vec<_> = tick.cards.iter().map(|card| &*card.facts).collect();
+        let visible = Visible::of(devices.as_deref(), &cards);
         round.of(chosen.among(tick)?, &visible)
     };
     let mut given = attempt(sampler.first_tick())?;

@@ -119,7 +119,7 @@ fn wishes_are_kept_to() {
     let half = |percent| Wishes { max_work: Some(Percent(percent)), ..wishes(1) };
     let works = || vec![worked(card(0, IdleHeld, 80), 42.0)];
     assert_eq!(of(works(), &half(42.0)).0, [0]);
-    assert_eq!(of(works(), &half(41.0)).1, ["busy: 42 % over the last 5 min"]);
+    assert_eq!(of(works(), &half(41.0)).1, ["busy: 42 % over the last 5m"]);
     assert_eq!(of(vec![card(0, Active, 80)], &half(100.0)).0, [0]);
 }
 

@@ -13,14 +13,16 @@ pub struct Visible {
 impl Visible {
     /// What a variable means, among all cards of the host. As in CUDA, the first name that means
     /// no card ends the list, and nothing at all means no card.
-    pub fn of<'a>(typed: Option<&str>, cards: impl Iterator<Item = &'a CardFacts> + Clone) -> Self {
+    #[must_use]
+    pub fn of(typed: Option<&str>, cards: &[&CardFacts]) -> Self {
         let Some(typed) = typed else { return Self::default() };
         // What does not say who it is may be the one that is meant.
-        let is_one_unread = cards.clone().any(|card| card.uuid.why().is_some());
+        let is_one_unread = cards.iter().any(|card| card.uuid.why().is_some());
         let mut places = Vec::new();
         for name in typed.split(',').map(str::trim) {
             let before = places.len();
-            places.extend(cards.clone().filter(|card| is_called(card, name)).map(place));
+            places
+                .extend(cards.iter().filter(|card| is_called(card, name)).map(|card| place(card)));
             let may_be_unread = is_one_unread && is_uuid(name);
             if places.len() == before && !may_be_unread {
                 break;
@@ -90,7 +92,7 @@ mod tests {
     }
 
     fn seen(typed: Option<&str>, cards: &[CardFacts]) -> Vec<String> {
-        let visible = Visible::of(typed, cards.iter());
+        let visible = Visible::of(typed, &cards.iter().collect::<Vec<_>>());
         cards.iter().filter(|card| visible.has(card)).map(CardFacts::label).collect()
     }
 
