@@ -11,9 +11,8 @@ use super::chosen::Chosen;
 use super::history::{self, Detail};
 use super::redraw::redraw;
 use super::reserved;
-use crate::classify::Thresholds;
 use crate::cli;
-use crate::config::{Machine, Screen};
+use crate::config::{Config, Machine, Screen};
 use crate::failure::Failure;
 use crate::ledger::{HOUR, Period};
 use crate::recorder::boot_id;
@@ -28,7 +27,8 @@ use crate::talk::say;
 
 const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
 
-pub(super) fn run(machine: &Machine, typed: &cli::Who) -> Result<u8, Failure> {
+pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Who) -> Result<u8, Failure> {
+    let thresholds = config.thresholds.into();
     let asked = Asked { idle: typed.idle, users: typed.user.clone() };
     let mut sampler = Sampler::open(machine, WANTS)?;
     let host = sampler.host().name();
@@ -37,9 +37,9 @@ pub(super) fn run(machine: &Machine, typed: &cli::Who) -> Result<u8, Failure> {
     let mut said = None;
     let mut answer = |tick: &Tick| -> Result<Who, Failure> {
         let reserved = reserved::told(machine, &mut said);
-        let now = now::now(tick, host.as_deref(), &Thresholds::default());
+        let now = now::now(tick, host.as_deref(), &thresholds);
         let now = now.with_reservations(reserved.as_deref());
-        Ok(who::who(tick, now, record(tick, typed.db.as_deref())?, &asked))
+        Ok(who::who(tick, now, record(tick, typed.db.as_deref(), config)?, &asked))
     };
     let mut screen = Watched { typed, asked: &asked, is_first: true };
     screen.show(&answer(&first)?)?;
@@ -57,8 +57,8 @@ pub(super) fn run(machine: &Machine, typed: &cli::Who) -> Result<u8, Failure> {
 
 /// What is recorded of those who are seen. A history that was named must be there; without
 /// the usual one, there is still the look.
-fn record(tick: &Tick, named: Option<&Path>) -> Result<Record, Failure> {
-    let path = match history::path(named) {
+fn record(tick: &Tick, named: Option<&Path>, config: &Config) -> Result<Record, Failure> {
+    let path = match history::path(named, config) {
         Ok(path) => path,
         Err(Failure::Usage { what, .. }) => return Ok(Record::none(None, what)),
         Err(failure) => return Err(failure),

@@ -13,7 +13,7 @@ use probe::units::{Bytes, Percent};
 use self::round::{Given, Round};
 use super::chosen::Chosen;
 use crate::cli::{self, PickFormat};
-use crate::config::{self, Machine, Screen};
+use crate::config::{self, Config, Machine, Screen};
 use crate::failure::Failure;
 use crate::render::{json, pick as render, words};
 use crate::report::pick::{Pick, Visible, Wishes};
@@ -27,14 +27,14 @@ const WANTS: Wants = Wants { mig: true, compute_mode: true, ..Wants::ESSENTIALS 
 /// How often to look while waiting.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-pub(super) fn run(machine: &Machine, typed: &cli::Pick) -> Result<u8, Failure> {
-    let wishes = wishes(typed);
+pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Pick) -> Result<u8, Failure> {
+    let wishes = wishes(typed, config);
     let mut sampler = Sampler::open(machine, WANTS)?;
     let folder = folder(typed)?;
     let mut chosen = Chosen::new(&typed.id);
     let mut waiting = Waiting::new(typed);
     let devices = config::visible_devices().filter(|_| !typed.all_cards);
-    let round = Round { machine, typed, wishes: &wishes, folder: folder.as_ref() };
+    let round = Round { machine, typed, config, wishes: &wishes, folder: folder.as_ref() };
     let mut attempt = |tick: Tick| {
         let cards: Vec<_> = tick.cards.iter().map(|card| &*card.facts).collect();
         let visible = Visible::of(devices.as_deref(), &cards);
@@ -50,11 +50,12 @@ pub(super) fn run(machine: &Machine, typed: &cli::Pick) -> Result<u8, Failure> {
     finish(given, &round, devices)
 }
 
-fn wishes(typed: &cli::Pick) -> Wishes {
+fn wishes(typed: &cli::Pick, config: &Config) -> Wishes {
     Wishes {
         count: typed.count.try_into().unwrap_or(usize::MAX),
         min_free: typed.min_free.map(Bytes),
         max_work: typed.max_util.map(Percent),
+        active: config.thresholds.active,
     }
 }
 

@@ -8,9 +8,8 @@ use probe::units::UnixMillis;
 
 use super::super::history::{self, Detail};
 use super::super::reserved;
-use crate::classify::Thresholds;
 use crate::cli;
-use crate::config::Machine;
+use crate::config::{Config, Machine};
 use crate::failure::Failure;
 use crate::ledger::Period;
 use crate::render::words;
@@ -24,6 +23,7 @@ use crate::store::StoreError;
 pub(super) struct Round<'a> {
     pub machine: &'a Machine,
     pub typed: &'a cli::Pick,
+    pub config: &'a Config,
     pub wishes: &'a Wishes,
     /// Where to reserve; `None` where nothing is to be.
     pub folder: Option<&'a Folder>,
@@ -44,7 +44,7 @@ pub(super) struct Given {
 impl Round<'_> {
     pub fn of(&self, tick: Tick, visible: &Visible) -> Result<Given, Failure> {
         let (past, unrecorded) = self.past(tick.at)?;
-        let now = now::now(&tick, None, &Thresholds::default());
+        let now = now::now(&tick, None, &self.config.thresholds.into());
         let cards = candidates(&tick, now, &past, visible);
         let mut given = Given {
             choice: Choice::default(),
@@ -99,7 +99,7 @@ impl Round<'_> {
     /// A history that was named must be there; without the usual one, there is still the look.
     fn past(&self, now: UnixMillis) -> Result<(Past, Option<String>), Failure> {
         let named = self.typed.db.as_deref();
-        let path = match history::path(named) {
+        let path = match history::path(named, self.config) {
             Ok(path) => path,
             Err(Failure::Usage { what, .. }) => return Ok((Past::default(), Some(what))),
             Err(failure) => return Err(failure),

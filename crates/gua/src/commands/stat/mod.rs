@@ -12,9 +12,8 @@ use self::live::Live;
 use super::chosen::Chosen;
 use super::pace::Pace;
 use super::reserved;
-use crate::classify::Thresholds;
 use crate::cli;
-use crate::config::{Machine, Screen};
+use crate::config::{Config, Machine, Screen};
 use crate::failure::Failure;
 use crate::render::paint::Paint;
 use crate::render::stat::{Power, View};
@@ -22,13 +21,14 @@ use crate::render::{json, stat};
 use crate::report::now::{self, Now};
 use crate::sampler::{Sampler, Tick};
 
-pub(super) fn run(machine: &Machine, typed: &cli::Stat) -> Result<u8, Failure> {
+pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Stat) -> Result<u8, Failure> {
+    let thresholds = config.thresholds.into();
     let mut sampler = Sampler::open(machine, wants(typed))?.with_commands(typed.full_command);
     let host = sampler.host().name();
     let mut said = None;
     let mut report = |tick: &Tick| {
         let reserved = reserved::told(machine, &mut said);
-        let now = now::now(tick, host.as_deref(), &Thresholds::default());
+        let now = now::now(tick, host.as_deref(), &thresholds);
         now.with_reservations(reserved.as_deref())
     };
     let mut chosen = Chosen::new(&typed.id);

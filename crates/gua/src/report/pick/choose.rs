@@ -9,7 +9,7 @@ use probe::{Reading, Why};
 
 use super::Wishes;
 use super::evidence::{Candidate, Work};
-use crate::classify::{State, Thresholds};
+use crate::classify::State;
 use crate::quantity::{duration, gib};
 use crate::reservation::Reserved;
 
@@ -142,7 +142,7 @@ fn bar(card: &Candidate) -> Option<Bar> {
 fn busy(card: &Candidate, wishes: &Wishes) -> Option<Refusal> {
     let is_too_much = |percent: Percent| match wishes.max_work {
         Some(most) => percent > most,
-        None => percent >= Thresholds::default().active,
+        None => percent >= wishes.active,
     };
     if let Some(percent) = card.work_now.filter(|percent| is_too_much(*percent)) {
         return Some(Refusal::Busy { percent, over: None });

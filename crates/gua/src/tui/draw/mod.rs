@@ -50,7 +50,7 @@ pub fn draw(state: &mut State, theme: Theme, area: Rect, buffer: &mut Buffer) {
     let text = match &state.mode {
         Mode::List | Mode::Filter { .. } => None,
         Mode::Details { of, .. } => Some(details::text(state, of)),
-        Mode::Help { .. } => Some(help::text()),
+        Mode::Help { .. } => Some(help::text(&state.settings.thresholds)),
         Mode::Signal { target, choice, is_asked } => {
             Some(question::text(target, *choice, *is_asked))
         }
