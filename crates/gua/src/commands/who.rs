@@ -9,6 +9,7 @@ use probe::units::UnixMillis;
 
 use super::chosen::Chosen;
 use super::history::{self, Detail};
+use super::pace::Pace;
 use super::redraw::redraw;
 use super::reserved;
 use crate::cli;
@@ -21,7 +22,7 @@ use crate::render::paint::Paint;
 use crate::render::who::{self as render, View};
 use crate::report::now;
 use crate::report::who::{self, Asked, Record, Who};
-use crate::sampler::{Beat, Sampler, Tick};
+use crate::sampler::{Sampler, Tick};
 use crate::store::StoreError;
 use crate::talk::say;
 
@@ -48,9 +49,10 @@ pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Who) -> Resul
         first.driver?;
         return Ok(0);
     };
-    let mut beat = Beat::new(every);
+    let mut pace = Pace::new(every, true);
     loop {
-        beat.wait();
+        pace.looked(&sampler);
+        pace.wait(&mut sampler);
         screen.show(&answer(&chosen.among(sampler.tick())?)?)?;
     }
 }

@@ -4,13 +4,13 @@ use jiff::Timestamp;
 use probe::card::{self, CardFacts, MemoryUse, Utilization, Vitals};
 use probe::nvml::OpenError;
 use probe::process::{self, ProcessFacts};
-use probe::units::{Bytes, Milliwatts, UnixMillis};
+use probe::units::{Bytes, Milliwatts};
 use probe::{Reading, Why};
 use serde::Serialize;
 
+use super::reservation::Reservation;
 use super::unknowns::{Reason, Unknowns};
 use crate::classify::{self, State, Thresholds};
-use crate::reservation::{Reserved, Term, card_key};
 use crate::sampler::{CardTick, HolderTick, Tick};
 
 /// How far ahead of now a process may seem to have started.
@@ -61,36 +61,6 @@ pub struct Unseen {
     pub memory: Reading<Bytes>,
     /// Why the list is not complete, where it is not.
     pub unread: Option<Why>,
-}
-
-/// A card that somebody was given by `gua pick`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Reservation {
-    pub user: Option<String>,
-    pub uid: u32,
-    /// Of the command that it is given to as long as that runs; else null.
-    pub pid: Option<u32>,
-    /// Null where no time ends it, or where its user keeps that from others.
-    pub seconds_left: Option<i64>,
-    /// By whom and how long, in words.
-    #[serde(skip)]
-    pub terms: String,
-}
-
-impl Reservation {
-    fn new(by: &Reserved, now: Timestamp) -> Self {
-        let now = UnixMillis(now.as_millisecond());
-        Self {
-            user: by.user.clone(),
-            uid: by.uid,
-            pid: match by.term {
-                Term::Command { pid } => Some(pid),
-                Term::Until(_) | Term::Untold => None,
-            },
-            seconds_left: by.seconds_left(now),
-            terms: by.terms(now),
-        }
-    }
 }
 
 /// Which card it is.
@@ -253,23 +223,6 @@ pub fn now(tick: &Tick, host: Option<&str>, thresholds: &Thresholds) -> Now {
         driver_error: tick.driver.as_ref().err().map(OpenError::to_string),
         cards: tick.cards.iter().map(|tick| card(tick, time, thresholds)).collect(),
         unknown,
-    }
-}
-
-impl Now {
-    /// The same with what is reserved, or that it is not known.
-    #[must_use]
-    pub fn with_reservations(mut self, reserved: Option<&[Reserved]>) -> Self {
-        for card in &mut self.cards {
-            let Some(reserved) = reserved else {
-                card.unknown.note("reservations", Reason::NoReservations);
-                continue;
-            };
-            let key = card.identity.uuid.as_deref().map(card_key);
-            let of_card = reserved.iter().filter(|by| key.as_ref() == Some(&by.card));
-            card.reservations = of_card.map(|by| Reservation::new(by, self.time)).collect();
-        }
-        self
     }
 }
 
@@ -559,7 +512,7 @@ mod tests {
 
     #[test]
     fn a_host_without_a_name_has_a_reason() {
-        let at = UnixMillis(0);
+        let at = probe::units::UnixMillis(0);
         let driver = Err(OpenError::DriverNotLoaded);
         let tick = Tick { at, driver, cards: Vec::new() };
         let now = serde_json::to_value(now(&tick, None, &Thresholds::default())).unwrap();

@@ -8,7 +8,8 @@ use probe::process::Presence;
 use probe::units::UnixMillis;
 use serde::Serialize;
 
-use super::now::{self, Card, Holder, Identity, Now, Reservation};
+use super::now::{self, Card, Holder, Identity, Now};
+use super::reservation::Reservation;
 use super::status;
 use super::unknowns::Unknowns;
 use crate::classify::State;
@@ -219,17 +220,12 @@ fn key(uuid: &str, tick: &HolderTick) -> HolderKey {
 pub fn who(tick: &Tick, now: Now, record: Record, asked: &Asked) -> Who {
     let mut holders = Vec::new();
     let mut unseen = Vec::new();
-    let mut reservations = Vec::new();
-    let is_unread = now.cards.iter().any(|card| card.unknown.reason("reservations").is_some());
-    for (tick, mut card) in tick.cards.iter().zip(now.cards) {
-        let given = |by| Given { card: card.identity.clone(), by };
-        reservations.extend(std::mem::take(&mut card.reservations).into_iter().map(given));
+    let reservations = given(&now, asked);
+    for (tick, card) in tick.cards.iter().zip(now.cards) {
         unseen.extend(unseen_on(tick, &card, &record, now.time));
         holders.extend(held(tick, card, &record, now.time));
     }
     holders.retain(|held| asked.is_by(held));
-    // Who has held nothing yet is not idle.
-    reservations.retain(|given| asked.idle.is_none() && asked.is_of(&given.by));
     // Nobody can say whose it is.
     let nobodys = if asked.users.is_empty() { 0 } else { unseen.len() };
     unseen.retain(|_| asked.users.is_empty());
@@ -246,13 +242,26 @@ pub fn who(tick: &Tick, now: Now, record: Record, asked: &Asked) -> Who {
         host: now.host,
         driver_error: now.driver_error,
         history: record,
-        reservations: (!is_unread).then_some(reservations),
+        reservations,
         idle_now_left_out: idle_now,
         unknown_left_out: unknown,
         unseen_left_out: nobodys,
         holders,
         unseen,
     }
+}
+
+/// The cards that somebody was given; `None` where that cannot be read.
+fn given(now: &Now, asked: &Asked) -> Option<Vec<Given>> {
+    if now.cards.iter().any(|card| card.unknown.reason("reservations").is_some()) {
+        return None;
+    }
+    let all = now.cards.iter().flat_map(|card| card.reservations.iter().map(move |by| (card, by)));
+    // Who has held nothing yet is not idle.
+    let asked_for = all.filter(|(_, by)| asked.idle.is_none() && asked.is_of(by));
+    let given =
+        |(card, by): (&Card, &Reservation)| Given { card: card.identity.clone(), by: by.clone() };
+    Some(asked_for.map(given).collect())
 }
 
 impl Who {
