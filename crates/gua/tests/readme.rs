@@ -113,3 +113,14 @@ fn every_block_is_closed() {
         assert_eq!(fences.next(), Some("```"), "{begin} is not closed");
     }
 }
+
+/// What may be read of an environment is told to those whose it is.
+#[test]
+fn the_names_that_are_read_of_an_environment_are_told() {
+    let text = readme();
+    for (name, _) in probe::who::NAMES {
+        assert!(text.contains(&format!("`{name}`")), "{name}");
+    }
+    let seven = "of an environment seven names are read";
+    assert_eq!((probe::who::NAMES.len(), text.contains(seven)), (7, true));
+}

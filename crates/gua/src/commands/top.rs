@@ -93,7 +93,7 @@ fn source(
         return Ok(Box::new(Played::new(play, host, pick, thresholds)));
     }
     let machine = Machine::try_from(machine)?;
-    let sampler = Sampler::open(&machine, WANTS)?.with_commands(typed.full_command);
+    let sampler = Sampler::open(&machine, WANTS)?.with_commands(typed.full_command).with_who(true);
     Ok(Box::new(tui::Machine::new(sampler, Host::new(machine.host_root), pick, thresholds)))
 }
 

@@ -3,6 +3,7 @@
 pub mod checkup;
 pub mod config;
 pub mod database;
+pub mod identity;
 pub mod imported;
 pub mod now;
 pub mod pick;

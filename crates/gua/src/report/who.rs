@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::now::{self, Card, Holder, Identity, Now};
 use super::reservation::Reservation;
-use super::status;
-use super::unknowns::Unknowns;
+use super::unknowns::{Reason, Unknowns};
+use super::{identity, status};
 use crate::classify::State;
 use crate::ledger::ProcessKey;
 use crate::sampler::{CardTick, HolderTick, Tick};
@@ -88,6 +88,8 @@ pub struct Held {
     pub idle: Idle,
     #[serde(flatten)]
     pub holder: Holder,
+    /// Who is behind it.
+    pub identity: Option<identity::Identity>,
 }
 
 /// A card with somebody on it who is not listed.
@@ -282,7 +284,15 @@ impl Who {
 impl Asked {
     fn is_by(&self, held: &Held) -> bool {
         let owner = &held.holder.owner;
-        self.has(owner.user.as_deref(), owner.uid)
+        // Who is behind it, where that is known, is not always whose process it is.
+        let (name, uid) = match &held.identity {
+            Some(identity) => match &identity.user {
+                Some(user) => (user.value.name.as_deref(), Some(user.value.uid)),
+                None => (None, None),
+            },
+            None => (owner.user.as_deref(), owner.uid),
+        };
+        self.has(name, uid)
     }
 
     fn is_of(&self, by: &Reservation) -> bool {
@@ -335,14 +345,24 @@ fn held(tick: &CardTick, card: Card, record: &Record, now: Timestamp) -> Vec<Hel
         State::Active | State::TrulyIdle | State::Unknown(_) => Idle::default(),
     };
     let both = tick.holders.iter().zip(holders);
-    both.map(|(process, holder)| Held {
+    both.map(|(process, mut holder)| Held {
         card: identity.clone(),
         state,
         state_reason: state_reason.clone(),
         idle: idle(process),
+        identity: behind(&mut holder),
         holder,
     })
     .collect()
+}
+
+fn behind(holder: &mut Holder) -> Option<identity::Identity> {
+    let identity = holder.identity.clone();
+    if holder.presence == now::Presence::Foreign {
+        holder.unknown.note("identity", Reason::Foreign);
+        return None;
+    }
+    holder.unknown.take("identity", identity)
 }
 
 fn unseen_on(tick: &CardTick, card: &Card, record: &Record, now: Timestamp) -> Option<Unseen> {
