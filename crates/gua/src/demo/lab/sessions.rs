@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use probe::units::UnixMillis;
+use scenario::identity::Identity;
 use scenario::load::Shape;
 use scenario::model::{Engines, Owner};
 use scenario::{Kind, Load, Moment, Process};
@@ -106,6 +107,7 @@ impl Session {
                 command: vec![self.program.to_owned()],
                 parent: 1,
                 gone: self.user.is_none(),
+                identity: Identity::default(),
             },
         }
     }
