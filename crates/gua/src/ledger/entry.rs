@@ -9,7 +9,7 @@ use probe::units::{Bytes, UnixMillis};
 use probe::who::{Source, Told, User, Who};
 
 use super::period::Period;
-use crate::classify::{Evidence, Holds, State, Work};
+use crate::classify::{Evidence, Holds, Kib, State, Work};
 
 /// All cards over the time that one tick speaks for.
 #[derive(Debug, Clone)]
@@ -27,6 +27,8 @@ pub struct CardEntry {
     pub facts: Arc<CardFacts>,
     pub state: State,
     pub evidence: Evidence,
+    /// Held by somebody who is not listed, where it is enough to count.
+    pub unseen: Option<Kib>,
     pub measures: Measures,
     /// The same one as at the last tick where nothing about them has changed.
     pub crew: Arc<Crew>,

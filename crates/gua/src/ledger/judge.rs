@@ -52,6 +52,7 @@ impl Judge {
             facts: Arc::clone(&tick.facts),
             measures: Measures::of(&tick.vitals),
             crew: self.crew(place, tick, state),
+            unseen: evidence.unseen.filter(|unseen| *unseen > self.thresholds.held.into()),
             state,
             evidence,
         }

@@ -92,6 +92,7 @@ pub(super) fn card(index: u32, state: State, holders: &[(u32, &str, &str, u64)])
             hidden: None,
             has_holders: !holders.is_empty(),
         },
+        unseen: None,
         measures: Measures {
             basis: work.known().map(|_| Basis::Instant),
             used: work.known().map(|_| Bytes::from_mib(held)),
