@@ -17,6 +17,7 @@
 //! | `history` | what was recorded, for a window of time |
 //! | `holders` | who held a card: their process, and what it ran for |
 //! | `owners` | who did what with a card: people, and processes |
+//! | `pieces` | every card's time, cut wherever anything changes |
 //! | `idle` | since when a card is held idle, and by whom |
 //! | `samples` | the single ticks, for judging again and for plots |
 //! | [`python`] | databases of the Python gua, read and taken over |
@@ -40,6 +41,7 @@ mod lock;
 mod migration;
 mod names;
 mod owners;
+mod pieces;
 pub mod python;
 mod retain;
 mod run;

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use probe::units::UnixMillis;
 use rusqlite::{Row, Rows};
 
-use super::codes::{self, Part};
+use super::codes;
 use super::error::StoreError;
 use super::history::{History, OwnerKey, Span};
 use crate::classify::State;
-use crate::ledger::{HOUR, Period};
+use crate::ledger::{HOUR, Part, Period};
 
 /// The states of the cards in one hour.
 struct CardHour<'rows> {
@@ -96,10 +96,10 @@ impl History {
                 let Held { key, card, run, part } = span.key;
                 match part {
                     Part::Judged(state) => each(Span { key, period, state, counts }),
-                    Part::Holds(holds, work) => {
+                    Part::Holds(..) => {
                         for (whole, card) in cards.at(card, run, period)? {
                             let period = whole.overlap(&period);
-                            let (state, counts) = (work.state(holds, *card), period.millis());
+                            let (state, counts) = (part.state(*card), period.millis());
                             if counts > 0 {
                                 each(Span { key, period, state, counts });
                             }

@@ -65,7 +65,7 @@ impl Tally {
         if period.is_empty() {
             return;
         }
-        let count = |part| counted(span.counts, span.period, part);
+        let count = |part| span.period.counted(span.counts, part);
         self.cards.entry(span.key).or_default().add(span.state, count(period));
         let week = &mut self.week;
         self.hours.parts(period, |part, hour| {
@@ -83,7 +83,7 @@ impl Tally {
     pub fn add_owner(&mut self, span: &Span<OwnerKey>) {
         let period = span.period.overlap(&self.question.window);
         if !period.is_empty() {
-            let counts = counted(span.counts, span.period, period);
+            let counts = span.period.counted(span.counts, period);
             self.people.add(Span { period, counts, ..*span });
         }
     }
@@ -100,17 +100,4 @@ impl Tally {
     pub const fn judge_again(&mut self) {
         self.is_judged_again = true;
     }
-}
-
-/// What a part of a span counts for. By what is counted up to its ends, so that the parts
-/// of a span add up to it.
-pub(super) fn counted(counts: i64, whole: Period, part: Period) -> i64 {
-    if counts == whole.millis() {
-        return part.millis();
-    }
-    let up_to = |at: probe::units::UnixMillis| {
-        let millis = i128::from(at.0) - i128::from(whole.from.0);
-        i128::from(counts) * millis / i128::from(whole.millis().max(1))
-    };
-    i64::try_from(up_to(part.to) - up_to(part.from)).unwrap_or(0)
 }
