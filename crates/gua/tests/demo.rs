@@ -54,11 +54,14 @@ fn three_cards() {
       2  A100-SXM4-80GB   0.0 %      0.0 %     100.0 %  ░░░░░░░░░░░░░░░░░░░░░░░░
 
     §4 Top identities
-      who      GPU-hours  idle-held  of all idle-held
-      bob           0.01    100.0 %            71.4 %
-      unknown       0.01    100.0 %            71.4 %
-      alice         0.01     50.0 %            28.6 %
-      a shared card counts in full for everybody who holds it
+      user                   present  worked  idle-held  of all  all idle  GB-h idle
+      bob                       0.01       0       0.01  69.7 %      0.01       0.07
+      alice                     0.01   <0.01      <0.01  28.6 %     <0.01       0.24
+      unattributed: not kn…     0.01       0      <0.01   1.7 %      0.01      <0.01
+      in GPU-hours. present: with a process on a card. idle-held: their part of the
+      cards' idle-held time; a shared card is split by memory, so this column adds
+      up to the cards' 0.01. all idle: whenever they held memory without working,
+      also while others worked on the card. GB-h idle: that memory × time
 
     §5 Time-of-day heatmap (UTC)
            00       03       06       09       12       15       18       21

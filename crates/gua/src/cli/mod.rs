@@ -1,5 +1,6 @@
 //! What was typed: one file a command, and one a kind of value.
 
+mod accounts;
 mod db;
 mod db_import;
 mod demo;
@@ -18,6 +19,7 @@ mod who;
 mod window;
 mod zone;
 
+pub use accounts::{Accounts, By, Count, Price};
 pub use db::{Db, DbCheck, DbExport, DbInfo, DbPrune, ExportFormat, ExportWhat};
 pub use db_import::DbImport;
 pub use demo::Demo;
@@ -26,7 +28,7 @@ pub use moment::Moment;
 pub use pick::{Pick, PickFormat};
 pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};
-pub use report::{Format, Report};
+pub use report::{Compare, Format, Report};
 pub use stat::{PowerColumn, Stat};
 pub use top::Top;
 pub use track::{MemoryUnit, Track};

@@ -18,6 +18,7 @@ use crate::ledger::Period;
 use crate::render::paint::Paint;
 use crate::render::usage::View;
 use crate::render::words;
+use crate::report::accounts::By;
 use crate::report::usage::Question;
 use crate::store::{self, History, RecorderLock, StoreError};
 use crate::talk::say;
@@ -38,8 +39,9 @@ pub(super) fn run(typed: &cli::Demo) -> Result<u8, Failure> {
     say(next_step(typed, &plan));
     let path = typed.db.as_deref().unwrap_or(Path::new(NO_FILE));
     let question = question(typed, plan.period());
-    let usage = report::answer(&made.history, question, plan.end, false)
-        .map_err(|error| error.failure(path))?;
+    let now = report::Now { at: plan.end, is_recorded: false, is_here: false };
+    let usage =
+        report::answer(&made.history, question, now).map_err(|error| error.failure(path))?;
     let format = if typed.json { cli::Format::Json } else { cli::Format::Text };
     report::show(&usage, &view(typed, at), format)?;
     Ok(0)
@@ -170,6 +172,9 @@ fn question(typed: &cli::Demo, window: Period) -> Question {
         tz: typed.tz.tz.clone(),
         tz_name: typed.tz.name.clone(),
         thresholds: Thresholds::default(),
+        bys: report::bys(&typed.accounts, By::User),
+        user: None,
+        tariff: report::tariff(&typed.accounts),
     }
 }
 
@@ -181,5 +186,7 @@ fn view(typed: &cli::Demo, now: Timestamp) -> View {
         tz: typed.tz.tz.clone(),
         now,
         command: "gua report".to_owned(),
+        sessions: report::sessions(&typed.accounts),
+        is_here: false,
     }
 }

@@ -84,6 +84,7 @@ fn source<T>(told: &Option<Told<T>>) -> Option<&'static str> {
 fn workload(row: &Row<'_>) -> rusqlite::Result<Workload> {
     let who = Who {
         user: None,
+        hub_user: None,
         job: told(row, "job_source", text(row, "job")?, |id| {
             Ok(Some(Job { id, step: text(row, "step")? }))
         })?,
@@ -196,6 +197,7 @@ mod tests {
     fn full() -> Who {
         Who {
             user: None,
+            hub_user: None,
             job: told(Job { id: "42".into(), step: Some("batch".into()) }, Source::Cgroup),
             container: told(
                 Container {

@@ -37,11 +37,14 @@ fn on_a_wide_screen() {
       2  RTX 4090         0.0 %      0.0 %      95.7 %    4.3 %  ░░░░░░░░░░░░░░░░░░░░░░░?
 
     §4 Top identities
-      who      GPU-hours  idle-held  of all idle-held
-      bob           46.0    100.0 %            79.3 %
-      unknown       46.0    100.0 %            79.3 %
-      alice         32.0     37.5 %            20.7 %
-      a shared card counts in full for everybody who holds it
+      user                     present  worked  idle-held  of all  all idle  GB-h idle
+      bob                         46.0       0       44.9  77.4 %      46.0        386
+      alice                       32.0    20.0       12.0  20.7 %      12.0        881
+      unattributed: not known     46.0       0        1.1   1.9 %      46.0         10
+      in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held
+      time; a shared card is split by memory, so this column adds up to the cards' 58.0. all idle:
+      whenever they held memory without working, also while others worked on the card. GB-h idle: that
+      memory × time
 
     §5 Time-of-day heatmap (UTC)
            00       03       06       09       12       15       18       21
@@ -91,11 +94,15 @@ fn on_a_narrower_screen() {
       2  RTX 4090         0.0 %      0.0 %      95.7 %    4.3 %
 
     §4 Top identities
-      who      GPU-hours  idle-held  of all idle-held
-      bob           46.0    100.0 %            79.3 %
-      unknown       46.0    100.0 %            79.3 %
-      alice         32.0     37.5 %            20.7 %
-      a shared card counts in full for everybody who holds it
+      user          present  worked  idle-held  of all  all idle
+      bob              46.0       0       44.9  77.4 %      46.0
+      alice            32.0    20.0       12.0  20.7 %      12.0
+      unattribute…     46.0       0        1.1   1.9 %      46.0
+      in GPU-hours. present: with a process on a card.
+      idle-held: their part of the cards' idle-held time; a
+      shared card is split by memory, so this column adds up to
+      the cards' 58.0. all idle: whenever they held memory
+      without working, also while others worked on the card
 
     §5 Time-of-day heatmap (UTC)
            00    03    06    09    12    15    18    21
@@ -147,12 +154,17 @@ fn on_the_narrowest_screen() {
       2   0.0 %    0.0 %  95.7 %  4.3 %
 
     §4 Top identities
-      who      GPU-hours  idle-held
-      bob           46.0    100.0 %
-      unknown       46.0    100.0 %
-      alice         32.0     37.5 %
-      a shared card counts in full for
-      everybody who holds it
+      user               idle-held  all idle
+      bob                     44.9      46.0
+      alice                   12.0      12.0
+      unattributed: no…        1.1      46.0
+      in GPU-hours. idle-held: their part of
+      the cards' idle-held time; a shared
+      card is split by memory, so this
+      column adds up to the cards' 58.0. all
+      idle: whenever they held memory
+      without working, also while others
+      worked on the card
 
     §5 Time-of-day heatmap (UTC)
            00 03 06 09 12 15 18 21
@@ -184,6 +196,59 @@ fn as_json() {
     heatmap.truncate(1);
     insta::assert_snapshot!(serde_json::to_string_pretty(&report).unwrap(), @r#"
     {
+      "accounts": [
+        {
+          "by": "user",
+          "cost": null,
+          "gpu_hours": 46.0,
+          "held_idle_gb_hours": 385.875968,
+          "id": null,
+          "idle_gpu_hours": 46.0,
+          "idle_held_gpu_hours": 44.878048611,
+          "idle_held_share": 0.773759,
+          "name": "bob",
+          "unattributed": null,
+          "unknown_gpu_hours": 0.0,
+          "unpriced_gpu_hours": 44.878048611,
+          "user": null,
+          "worked_gpu_hours": 0.0
+        },
+        {
+          "by": "user",
+          "cost": null,
+          "gpu_hours": 32.0,
+          "held_idle_gb_hours": 880.80384,
+          "id": null,
+          "idle_gpu_hours": 12.0,
+          "idle_held_gpu_hours": 12.0,
+          "idle_held_share": 0.206897,
+          "name": "alice",
+          "unattributed": null,
+          "unknown_gpu_hours": 0.0,
+          "unpriced_gpu_hours": 12.0,
+          "user": null,
+          "worked_gpu_hours": 20.0
+        },
+        {
+          "by": "user",
+          "cost": null,
+          "gpu_hours": 46.0,
+          "held_idle_gb_hours": 9.646899,
+          "id": null,
+          "idle_gpu_hours": 46.0,
+          "idle_held_gpu_hours": 1.121951389,
+          "idle_held_share": 0.019344,
+          "name": null,
+          "unattributed": "not_known",
+          "unknown_gpu_hours": 0.0,
+          "unpriced_gpu_hours": 1.121951111,
+          "user": null,
+          "worked_gpu_hours": 0.0
+        }
+      ],
+      "accounts_by": [
+        "user"
+      ],
       "cards": [
         {
           "index": 0,
@@ -258,6 +323,7 @@ fn as_json() {
           "uuid": "GPU-00000002"
         }
       ],
+      "compared": null,
       "data": {
         "from": "2024-11-09T00:00:00Z",
         "to": "2024-11-11T00:00:00Z"
@@ -309,7 +375,10 @@ fn as_json() {
         }
       ],
       "judged_again": null,
+      "money": null,
+      "person": null,
       "schema": "gua.report/1",
+      "sessions": [],
       "states": {
         "active": {
           "gpu_hours": 20.0,
@@ -333,6 +402,7 @@ fn as_json() {
         "held_mb": 100
       },
       "verdict": {
+        "culprits": null,
         "exceeded": true,
         "idle_held_share": 0.42029,
         "rests_on_little": false,
@@ -423,13 +493,13 @@ fn as_markdown() {
 
     ## §4 Top identities
 
-    | who | GPU-hours | idle-held | of all idle-held |
-    |---|---:|---:|---:|
-    | bob | 46.0 | 100.0 % | 79.3 % |
-    | unknown | 46.0 | 100.0 % | 79.3 % |
-    | alice | 32.0 | 37.5 % | 20.7 % |
+    | user | present | worked | idle-held | of all | all idle | GB-h idle |
+    |---|---:|---:|---:|---:|---:|---:|
+    | bob | 46.0 | 0 | 44.9 | 77.4 % | 46.0 | 386 |
+    | alice | 32.0 | 20.0 | 12.0 | 20.7 % | 12.0 | 881 |
+    | unattributed: not known | 46.0 | 0 | 1.1 | 1.9 % | 46.0 | 10 |
 
-    a shared card counts in full for everybody who holds it
+    in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held time; a shared card is split by memory, so this column adds up to the cards' 58.0. all idle: whenever they held memory without working, also while others worked on the card. GB-h idle: that memory × time
 
     ## §5 Time-of-day heatmap (UTC)
 

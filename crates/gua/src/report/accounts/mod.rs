@@ -4,16 +4,18 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `by` | what an account is of: a person, a job, a card |
+//! | `by`, `name` | what an account is of: a person, a job, a card; and what it is called |
 //! | `tally` | adds up pieces of time, one by one |
 //! | `account` | what comes of it |
 
 mod account;
 mod by;
+mod name;
 mod tally;
 #[cfg(test)]
 mod tests;
 
-pub use account::{Account, HeldIdle};
-pub use by::{By, Name};
+pub use account::{Account, HeldIdle, OnCard};
+pub use by::By;
+pub use name::{Known, Name, Unattributed};
 pub use tally::Accounts;

@@ -1,13 +1,19 @@
 //! `gua report`: what did the cards do over a time, and whose was it?
 
+mod answer;
+mod asked;
+
+pub(super) use answer::{Now, answer};
+pub(super) use asked::{bys, sessions, tariff};
+
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use jiff::Timestamp;
-use probe::units::{Bytes, Percent, UnixMillis};
+use probe::units::UnixMillis;
 
-use super::history::{self, Detail};
-use crate::classify::Thresholds;
+use self::asked::{earlier, question};
+use super::history;
 use crate::cli;
 use crate::config::{Screen, Window};
 use crate::failure::Failure;
@@ -15,8 +21,8 @@ use crate::ledger::Period;
 use crate::render::paint::Paint;
 use crate::render::usage::{self as render, View};
 use crate::render::{json, words};
-use crate::report::usage::{Facts, Question, Tally, Usage};
-use crate::store::{History, RecorderLock, RunRow, StoreError};
+use crate::report::usage::{Question, Usage};
+use crate::store::{History, RecorderLock, RunRow};
 use crate::talk::say;
 
 /// Lines wider than this are hard to follow.
@@ -29,18 +35,42 @@ pub(super) fn run(typed: &cli::Report) -> Result<u8, Failure> {
     let window = Window::new(&typed.window, now)?;
     let path = history::path(typed.db.as_deref())?;
     let question = question(&window, typed);
+    let before = typed.compare.map(|compare| earlier(question.window, compare));
     // Before the database is opened, as the lock wants it.
     let is_recorded = RecorderLock::is_taken(&path);
-    let mut history = history::open(&path, question.window, detail(&question))?;
+    let whole = before.map_or(question.window, |before| both(before, question.window));
+    let mut history = history::open(&path, whole, answer::detail(&question))?;
     if let Some(interval) = typed.interval {
         let millis = i64::try_from(interval.as_millis()).unwrap_or(i64::MAX);
         count_ticks_as(&mut history, millis);
     }
-    let usage = answer(&history, question, UnixMillis(now.as_millisecond()), is_recorded)
-        .map_err(|error| error.failure(&path))?;
+    let at = Now { at: UnixMillis(now.as_millisecond()), is_recorded, is_here: true };
+    let answered =
+        |question: Question| answer(&history, question, at).map_err(|error| error.failure(&path));
+    let mut usage = answered(question.clone())?;
+    refuse_a_stranger(&usage, &question)?;
+    if let Some(window) = before {
+        usage = usage.beside(&answered(Question { window, ..question })?);
+    }
     let format = if typed.json { cli::Format::Json } else { typed.format };
     show(&usage, &view(&window, typed, &path, now), format)?;
     Ok(0)
+}
+
+/// From the begin of the earlier to the end of the later.
+fn both(before: Period, window: Period) -> Period {
+    Period::new(before.from.min(window.from), before.to.max(window.to))
+}
+
+/// Nobody else's name is told to who asks for one that is not there.
+fn refuse_a_stranger(usage: &Usage, question: &Question) -> Result<(), Failure> {
+    let Some(user) = question.user.as_ref().filter(|_| usage.person.is_none()) else {
+        return Ok(());
+    };
+    Err(Failure::Failed {
+        what: format!("nobody called {user} held a card in this window"),
+        next: "Names are those of `id -un`, or a uid; --since 30d looks further back.".to_owned(),
+    })
 }
 
 fn count_ticks_as(history: &mut History, interval_millis: i64) {
@@ -49,57 +79,6 @@ fn count_ticks_as(history: &mut History, interval_millis: i64) {
     } else {
         say("--interval changes nothing: the ticks of this history measured their time");
     }
-}
-
-fn question(window: &Window, typed: &cli::Report) -> Question {
-    let usual = Thresholds::default();
-    let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
-    Question {
-        window: Period::new(moment(window.from), moment(window.until)),
-        tz: window.zone.tz.clone(),
-        tz_name: window.zone.name.clone(),
-        thresholds: Thresholds {
-            active: typed.active_percent.map_or(usual.active, Percent),
-            held: typed.held_mb.map_or(usual.held, Bytes::from_mib),
-            ..usual
-        },
-    }
-}
-
-/// By the recorder's own lines the spans are judged already, and go further back.
-fn detail(question: &Question) -> Detail {
-    let is_usual = question.thresholds == Thresholds::default();
-    if is_usual { Detail::Spans } else { Detail::Samples }
-}
-
-/// Answers from what was recorded.
-pub(super) fn answer(
-    history: &History,
-    question: Question,
-    now: UnixMillis,
-    is_recorded: bool,
-) -> Result<Usage, StoreError> {
-    let window = question.window;
-    let detail = detail(&question);
-    let mut tally = Tally::new(question, &history.identities()?);
-    if detail == Detail::Spans {
-        history.card_spans(window, |span| tally.add_card(&span))?;
-        history.owner_spans(window, |span| tally.add_owner(&span))?;
-    } else {
-        tally.judge_again();
-        history.samples(window, |sample| tally.add_sample(&sample))?;
-    }
-    let facts = Facts {
-        runs: history.runs().to_vec(),
-        cards: history.cards()?,
-        observed: history.observed(window)?,
-        events: history.events(window)?,
-        extent: history.extent()?,
-        newest_tick: history.newest_tick()?,
-        is_recorded,
-        now,
-    };
-    Ok(tally.finish(&facts))
 }
 
 /// Prints an answer.
@@ -126,6 +105,8 @@ fn view(window: &Window, typed: &cli::Report, path: &Path, now: Timestamp) -> Vi
             Some(_) => format!("gua report --db {path}"),
             None => "gua report".to_owned(),
         },
+        sessions: sessions(&typed.accounts),
+        is_here: true,
     }
 }
 

@@ -1,0 +1,99 @@
+//! Holding sessions: stretches in which one process held a card and did not work.
+
+use std::cmp::Reverse;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::report::identity::Identity;
+
+/// One process on one card, from when it stopped working until it went on or let go.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Session {
+    /// Null where the uid has no name, or where nobody is known.
+    pub user: Option<String>,
+    pub uid: Option<u32>,
+    pub card_uuid: Option<String>,
+    pub card_index: u32,
+    /// Of a MIG instance.
+    pub card_slot: Option<u32>,
+    pub pid: u32,
+    pub program: Option<String>,
+    pub from: Timestamp,
+    /// Whether it was seen to begin; else it began then or before.
+    pub from_seen: bool,
+    pub to: Timestamp,
+    /// Null where it was on when the record ended: nobody knows whether it still is.
+    pub open: Option<bool>,
+    pub idle_seconds: f64,
+    /// What of it somebody else worked on the card: idle memory on a busy card.
+    pub busy_card_seconds: f64,
+    /// Its part of the idle-held time of the window.
+    pub idle_held_gpu_hours: f64,
+    /// Null where the driver never told.
+    pub peak_memory_bytes: Option<u64>,
+    /// Whether it had no more than the bare context of CUDA, no data.
+    pub bare_context: Option<bool>,
+    /// What to type to ask about it, and to end it, while it is on.
+    pub ask: Option<String>,
+    pub end: Option<String>,
+    /// Null where nobody looked for it, as in older histories.
+    pub identity: Option<Identity>,
+}
+
+impl Session {
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.open == Some(true)
+    }
+
+    /// Whether somebody worked on the card for most of it.
+    #[must_use]
+    pub fn is_on_a_busy_card(&self) -> bool {
+        self.busy_card_seconds * 2.0 > self.idle_seconds
+    }
+}
+
+/// Those that are still on first, then what may be, then the ended ones; the longest first.
+pub(super) fn in_order(sessions: &mut [Session]) {
+    sessions.sort_by(|a, b| {
+        let rank = |session: &Session| match session.open {
+            Some(true) => 0_u8,
+            None => 1,
+            Some(false) => 2,
+        };
+        let place = |session: &Session| (session.from, session.card_index, session.pid);
+        let longest = b.idle_seconds.total_cmp(&a.idle_seconds);
+        rank(a).cmp(&rank(b)).then(longest).then_with(|| place(a).cmp(&place(b)))
+    });
+}
+
+/// How few sessions make up how much of the idle-held time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Culprits {
+    /// Places in the list of sessions, the largest part first.
+    pub sessions: Vec<usize>,
+    pub idle_held_share: f64,
+}
+
+/// So many are named.
+const MOST_CULPRITS: usize = 3;
+
+/// The sessions with the largest parts of all idle-held hours.
+pub(super) fn culprits(sessions: &[Session], idle_held_hours: f64) -> Option<Culprits> {
+    let mut places: Vec<_> =
+        (0..).zip(sessions).filter(|(_, s)| s.idle_held_gpu_hours > 0.0).collect();
+    places.sort_by_key(|(place, session)| (Reverse(micros(session.idle_held_gpu_hours)), *place));
+    places.truncate(MOST_CULPRITS);
+    let theirs: f64 = places.iter().map(|(_, session)| session.idle_held_gpu_hours).sum();
+    let is_told = !places.is_empty() && idle_held_hours > 0.0;
+    is_told.then(|| Culprits {
+        sessions: places.into_iter().map(|(place, _)| place).collect(),
+        idle_held_share: (theirs / idle_held_hours).min(1.0),
+    })
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "only for their order")]
+fn micros(hours: f64) -> i64 {
+    (hours * 1e6) as i64
+}
