@@ -297,6 +297,33 @@ fn assert_accounts(
     Ok(())
 }
 
+/// Who holds a card idle, or is on one that is held idle, is in a session all that time.
+fn assert_sessions(
+    path: &Path,
+    ticks: &[(Period, Vec<Card>)],
+    window: Period,
+) -> Result<(), TestCaseError> {
+    let mut expected = BTreeMap::<String, i64>::new();
+    for (covers, cards) in ticks {
+        for card in cards {
+            let is_idle = |held: &Held| !card.works(*held) && (held.mib > 100 || card.state() == 1);
+            for (person, _) in card.held.iter().filter(|(_, held)| is_idle(held)) {
+                *expected.entry(PEOPLE[*person].to_owned()).or_default() += covers.millis();
+            }
+        }
+    }
+    let mut told = BTreeMap::<String, i64>::new();
+    for session in History::open(path).unwrap().sessions(window, 0).unwrap() {
+        let user = session.holder.identity.user.unwrap().to_string();
+        *told.entry(user).or_default() += session.spell.idle_millis;
+        let length = session.spell.to.0 - session.spell.from.0;
+        prop_assert!(session.spell.idle_millis <= length);
+    }
+    expected.retain(|_, millis| *millis > 0);
+    prop_assert_eq!(told, expected);
+    Ok(())
+}
+
 fn usage(path: &Path, window: Period) -> Usage {
     let history = History::open(path).unwrap();
     let (utc, lines) = (jiff::tz::TimeZone::UTC, Thresholds::default());
@@ -379,6 +406,7 @@ proptest! {
             assert_told(&usage(&path, window), &straight_count(&ticks, window))?;
             assert_accounts(&path, &ticks, window)?;
         }
+        assert_sessions(&path, &ticks, all)?;
         let check = store::check(&path).unwrap();
         prop_assert!(check.is_ok(), "{:?}", check.findings);
         if left != Left::Pruned {

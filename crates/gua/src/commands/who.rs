@@ -73,8 +73,7 @@ fn record(tick: &Tick, named: Option<&Path>) -> Result<Record, Failure> {
 
 fn recorded(tick: &Tick, path: &Path) -> Result<Record, StoreError> {
     let history = History::open(path)?;
-    let (cards, holders) = who::keys(tick);
-    let idleness = history.idleness(&cards, &holders, &boot_id())?;
+    let idleness = history.idleness(&boot_id())?;
     Ok(Record::new(path.display().to_string(), idleness, history.newest_run(), tick.at))
 }
 

@@ -12,9 +12,9 @@ use super::now::{self, Card, Holder, Identity, Now};
 use super::unknowns::Reason;
 use super::{identity, status};
 use crate::classify::{self, State, Thresholds};
-use crate::ledger::ProcessKey;
+use crate::ledger::{Beginning, ProcessKey, Spell};
 use crate::sampler::{CardTick, HolderTick, Tick};
-use crate::store::{Beginning, HolderKey, Idleness, RunRow, Unbroken};
+use crate::store::{HolderKey, Idleness, RunRow};
 
 /// Everybody who holds a card, longest idle first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -59,7 +59,9 @@ pub enum Standing {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Held {
     pub card: Identity,
+    /// What it does: it may sleep on a card that works.
     pub state: State,
+    pub card_state: State,
     /// In words, for a state that is unknown.
     pub state_reason: Option<String>,
     #[serde(flatten)]
@@ -150,7 +152,7 @@ impl Record {
     }
 
     /// How long it was idle-held, for who is on an idle-held card now.
-    fn idle(&self, found: Option<&Unbroken>, now: Timestamp) -> Idle {
+    fn idle(&self, found: Option<&Spell>, now: Timestamp) -> Idle {
         let nothing = |doubt| Idle { idle_doubt: Some(doubt), ..Idle::default() };
         let Some(found) = found.filter(|_| self.state != Standing::None) else {
             let is_none = self.state == Standing::None;
@@ -158,7 +160,7 @@ impl Record {
         };
         let ended = self.recorded_until.filter(|_| self.state == Standing::Ended);
         let until = ended.unwrap_or(now);
-        let Some(since) = timestamp(found.since) else { return nothing(Doubt::NotRecorded) };
+        let Some(since) = timestamp(found.from) else { return nothing(Doubt::NotRecorded) };
         Idle {
             idle_since: Some(since),
             idle_seconds: Some(until.duration_since(since).as_secs_f64().max(0.0)),
@@ -170,15 +172,6 @@ impl Record {
             idle_recorded_until: ended,
         }
     }
-}
-
-/// Which cards and holders to ask a history about.
-#[must_use]
-pub fn keys(tick: &Tick) -> (Vec<String>, Vec<HolderKey>) {
-    let named = tick.cards.iter().filter_map(|card| Some((uuid(card)?, card)));
-    let cards = named.clone().map(|(uuid, _)| uuid.to_owned()).collect();
-    let holders = named.flat_map(|(uuid, card)| card.holders.iter().map(move |h| key(uuid, h)));
-    (cards, holders.collect())
 }
 
 fn uuid(card: &CardTick) -> Option<&str> {
@@ -257,23 +250,23 @@ impl Idle {
 }
 
 fn held(tick: &CardTick, card: Card, record: &Record, now: Timestamp) -> Vec<Held> {
-    let Card { identity, state, state_reason, holders, .. } = card;
-    let idle = |process: &HolderTick| match state {
-        State::IdleHeld => {
-            let found =
-                uuid(tick).and_then(|uuid| record.idleness.holders.get(&key(uuid, process)));
-            record.idle(found, now)
-        }
-        State::Active | State::TrulyIdle | State::Unknown(_) => Idle::default(),
-    };
+    let Card { identity, state: card_state, state_reason, holders, .. } = card;
     let both = tick.holders.iter().zip(holders);
-    both.map(|(process, mut holder)| Held {
-        card: identity.clone(),
-        state,
-        state_reason: state_reason.clone(),
-        idle: idle(process),
-        identity: behind(&mut holder),
-        holder,
+    both.map(|(process, mut holder)| {
+        let found = uuid(tick).and_then(|uuid| record.idleness.holders.get(&key(uuid, process)));
+        let state = doing(holder.state, card_state, found.is_some());
+        Held {
+            card: identity.clone(),
+            state,
+            card_state,
+            state_reason: state_reason.clone(),
+            idle: match state {
+                State::IdleHeld => record.idle(found, now),
+                State::Active | State::TrulyIdle | State::Unknown(_) => Idle::default(),
+            },
+            identity: behind(&mut holder),
+            holder,
+        }
     })
     .collect()
 }
@@ -285,6 +278,16 @@ fn behind(holder: &mut Holder) -> Option<identity::Identity> {
         return None;
     }
     holder.unknown.take("identity", identity)
+}
+
+/// What a holder does: what its card does, but for who works on one that is idle, and who sleeps
+/// on one that works. A moment is too short to call anybody asleep, so the record must say so.
+const fn doing(own: State, card: State, is_recorded: bool) -> State {
+    match (card, own) {
+        (State::IdleHeld, State::Active) => State::Active,
+        (State::Active, State::IdleHeld) if is_recorded => State::IdleHeld,
+        _ => card,
+    }
 }
 
 /// Who is on a card without being listed, where somebody is or may be.

@@ -16,9 +16,9 @@
 //! | `sample_key` | the number of a sample, and which are of a tick, in either layout |
 //! | `history` | what was recorded, for a window of time |
 //! | `holders` | who held a card: their process, and what it ran for |
-//! | `owners` | who did what with a card: people, and processes |
+//! | `owners` | who did what with a card |
 //! | `pieces` | every card's time, cut wherever anything changes |
-//! | `idle` | since when a card is held idle, and by whom |
+//! | `sessions` | since when a card is held idle, and by whom |
 //! | `samples` | the single ticks, for judging again and for plots |
 //! | [`python`] | databases of the Python gua, read and taken over |
 //! | `retain`, `sweep` | what is too old goes, and the names that nothing refers to |
@@ -35,7 +35,6 @@ mod export;
 mod history;
 mod holders;
 mod identify;
-mod idle;
 mod inventory;
 mod lock;
 mod migration;
@@ -48,6 +47,7 @@ mod run;
 mod sample_key;
 mod sample_rows;
 mod samples;
+mod sessions;
 mod span_rows;
 mod sweep;
 mod workload;
@@ -63,13 +63,13 @@ pub use export::{Export, SampleRow, SpanKind, SpanRow};
 pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, OwnerKey, RunRow, Span};
 pub use holders::HolderRow;
 pub use identify::{Identity, identify};
-pub use idle::{Beginning, HolderKey, Idleness, Unbroken};
 pub use inventory::{Inventory, inventory};
 pub use lock::RecorderLock;
 pub use migration::bring_forward;
 pub use retain::{Keep, Retention, Step, give_back, size_bytes};
 pub use run::{Ending, Run, last_moment};
 pub use samples::{Level, Sample};
+pub use sessions::{HolderKey, Idleness, Session};
 pub use workload::Workload;
 pub use writer::Writer;
 

@@ -52,26 +52,6 @@ impl History {
         )
     }
 
-    /// The states of every process on a card in the window, in the order of time, by the
-    /// number of the holder.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn holder_spans(
-        &self,
-        window: Period,
-        each: impl FnMut(Span<i64>),
-    ) -> Result<(), StoreError> {
-        self.joined(
-            "SELECT from_ms, length_ms, counted_ms, run, state, card, holder FROM holder_span
-                 JOIN holder ON holder.id = holder_span.holder
-                 WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
-            window,
-            |row| row.get(6),
-            each,
-        )
-    }
-
     /// What somebody held, joined with what the card did. The query gives the columns that
     /// [`History::spans`] needs, then the state and the card.
     fn joined<K: Copy>(

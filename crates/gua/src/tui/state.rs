@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use probe::units::UnixMillis;
 
 use super::holding::{self, Choice, Column, Order};
-use super::idle::{BRIDGE_MILLIS, Idleness};
+use super::idle::Idleness;
 use super::look::{CardKey, Look};
 use super::past::Past;
 use super::series::{Point, Series};
@@ -171,7 +171,7 @@ impl State {
         for (card, points) in series {
             self.series.entry(card).or_default().put_before(points);
         }
-        self.idleness.remember(idle, bridge.max(BRIDGE_MILLIS));
+        self.idleness.remember(idle, bridge);
         if let Some(from) = from {
             self.remembers = Remembers::From(from);
             self.span = SPAN_WITH_HISTORY;

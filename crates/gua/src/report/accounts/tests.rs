@@ -18,6 +18,7 @@ fn row(id: i64, user: Option<&str>, who: Who) -> HolderRow {
     HolderRow {
         id,
         card: 7,
+        boot: String::new(),
         pid: 1,
         start_ticks: None,
         started: None,

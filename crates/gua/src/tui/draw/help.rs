@@ -29,8 +29,9 @@ pub fn text() -> Text {
         "",
         "active: utilization from 10 % on. idle-held: below, with more than 100 MiB held. \
          free: neither. unknown: could not be read; Enter on a card says why.",
-        "idle-held of a holder: how long its card has not worked while it holds more than \
-         100 MiB. ≥ where it was so already when it was first seen.",
+        "idle-held of a holder: how long it has not worked, by its own SM share or by its card \
+         where that is not told, with more than 100 MiB held. ≥ where it was so already when it \
+         was first seen.",
         "? is a figure that is not known. ~ is that of a moment only. ▒ is memory of no visible \
          process. RAM counts shared pages too.",
     ];
