@@ -11,7 +11,7 @@ use probe::units::UnixMillis;
 use super::report;
 use crate::classify::Thresholds;
 use crate::cli;
-use crate::config::Screen;
+use crate::config::{self, Cost, Screen};
 use crate::demo::{self, DemoError, Machine, Plan};
 use crate::failure::Failure;
 use crate::ledger::Period;
@@ -174,7 +174,8 @@ fn question(typed: &cli::Demo, window: Period) -> Question {
         thresholds: Thresholds::default(),
         bys: report::bys(&typed.accounts, By::User),
         user: None,
-        tariff: report::tariff(&typed.accounts),
+        context: config::Thresholds::default().context,
+        cost: report::cost(&typed.accounts, Cost::default()),
     }
 }
 

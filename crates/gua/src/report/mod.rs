@@ -2,6 +2,7 @@
 
 pub mod accounts;
 pub mod checkup;
+pub mod config;
 pub mod database;
 pub mod identity;
 pub mod imported;

@@ -48,6 +48,7 @@ fn ancestor(process: &Process) -> Ancestor {
         program: program.as_str().into(),
         uid: Some(*uid),
         cgroup: Some(Cgroup::new(&identity.cgroup(*uid))),
+        folder: identity.folder.as_deref().map(Into::into),
         kernel: who::kernel(command),
         environ: Environ::parse(identity.environ().as_bytes()),
     }

@@ -124,7 +124,7 @@ fn everybody_is_told_by_what_can_be_trusted() {
       active  ann           0     1.0 GiB  python                                     100    5h00m
       active  ann           0     1.0 GiB  python      train.py                       101    5h00m
       active  bob           0     2.0 GiB  python3.11  fit.ipynb                      200    5h00m
-      active  bob           0     1.0 GiB  python3.11  a notebook                     201    5h00m
+      active  bob           0     1.0 GiB  python3.11  fit.ipynb                      201    5h00m
       active  carol         0     3.0 GiB  python      job 4711.0, fit.py             300    5h00m
       active  dave          0     1.0 GiB  python      job 4711 (by its environment)  301    5h00m
       active  unattributed  0     1.0 GiB  python      container quiet_fox            400    5h00m

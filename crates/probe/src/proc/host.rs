@@ -240,6 +240,9 @@ impl Host {
     /// Forgets the processes that are not among those still of interest.
     pub fn keep_only(&mut self, is_wanted: impl Fn(u32) -> bool) {
         self.known.retain(|pid, _| is_wanted(*pid));
+        if let Some(identities) = &mut self.identities {
+            identities.forget_ancestors();
+        }
     }
 
     /// Forgets the processes that have ended; true when there were some. To be called before

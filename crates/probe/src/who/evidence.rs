@@ -39,6 +39,8 @@ pub struct Ancestor {
     /// Of its arguments nothing else is kept.
     pub kernel: Option<Kernel>,
     pub environ: Environ,
+    /// Of a kernel, where it works.
+    pub folder: Option<Arc<str>>,
 }
 
 impl Ancestor {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::environ::Name;
 use super::labels::Labels;
 use super::text::kept;
-use super::{Client, Evidence, Notebook, Source, Told};
+use super::{Ancestor, Client, Evidence, Notebook, Source, Told};
 
 /// A kernel, as its command line tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,23 +51,34 @@ fn is_uuid(text: &str) -> bool {
 /// The notebook that a process works for: as a kernel, or as what a kernel started.
 #[must_use]
 pub(super) fn notebook(evidence: &Evidence, labels: &Labels) -> Option<Told<Notebook>> {
-    let own = kernel(&evidence.arguments);
-    let mut kin = evidence.ancestors.iter().filter(|kin| kin.uid == evidence.uid);
-    let above = kin.find_map(|kin| kin.kernel.clone());
     let session = labels.get(Name::JupyterSession);
-    let of_whom = match (&own, &above, &session) {
-        (Some(_), ..) => Source::CommandLine,
-        (None, Some(_), _) => Source::Ancestors,
-        (None, None, session) => session.as_ref()?.source,
-    };
-    // Only a kernel is started in the folder of its notebook.
-    let folder = evidence.folder.as_deref().filter(|_| own.is_some());
-    let kernel = own.or(above);
-    let path = path(session, folder);
-    let source = path.as_ref().map_or(of_whom, |path| path.source);
+    if let Some(kernel) = kernel(&evidence.arguments) {
+        let path = path(session, evidence.folder.as_deref());
+        return Some(told(Some(kernel), path, Source::CommandLine));
+    }
+    let mut kin = evidence.ancestors.iter().filter(|kin| kin.uid == evidence.uid);
+    match kin.find(|kin| kin.kernel.is_some()) {
+        Some(kin) => {
+            let path = path(session.or_else(|| session_of(kin)), kin.folder.as_deref());
+            Some(told(kin.kernel.clone(), path, Source::Ancestors))
+        }
+        None => session.map(|session| {
+            let source = session.source;
+            told(None, Some(session), source)
+        }),
+    }
+}
+
+fn session_of(kin: &Ancestor) -> Option<Told<Arc<str>>> {
+    let value = Arc::clone(kin.environ.get(Name::JupyterSession)?);
+    Some(Told { value, source: Source::AncestorEnvironment })
+}
+
+fn told(kernel: Option<Kernel>, path: Option<Told<Arc<str>>>, known_by: Source) -> Told<Notebook> {
+    let source = path.as_ref().map_or(known_by, |path| path.source);
     let client = kernel.as_ref().map_or(Client::Jupyter, |kernel| kernel.client);
-    let kernel = kernel.map(|kernel| kernel.id);
-    Some(Told { value: Notebook { kernel, path: path.map(|path| path.value), client }, source })
+    let (kernel, path) = (kernel.map(|kernel| kernel.id), path.map(|path| path.value));
+    Told { value: Notebook { kernel, path, client }, source }
 }
 
 /// Older servers tell a name without its folder, VS Code tells nothing: then the folder that
@@ -117,7 +128,7 @@ mod tests {
         assert_eq!(found(&[]), None);
     }
 
-    fn told(session: Option<&str>, folder: Option<&str>) -> Option<(String, Source)> {
+    fn found_at(session: Option<&str>, folder: Option<&str>) -> Option<(String, Source)> {
         let session =
             session.map(|session| Told { value: Arc::from(session), source: Source::Environment });
         path(session, folder).map(|told| (told.value.to_string(), told.source))
@@ -126,14 +137,14 @@ mod tests {
     #[test]
     fn the_folder_helps_where_the_name_is_bare() {
         let some = |path: &str, source| Some((path.to_owned(), source));
-        let whole = told(Some("/home/ann/a.ipynb"), Some("/x"));
+        let whole = found_at(Some("/home/ann/a.ipynb"), Some("/x"));
         assert_eq!(whole, some("/home/ann/a.ipynb", Source::Environment));
-        let bare = told(Some("a.ipynb"), Some("/home/ann/work"));
+        let bare = found_at(Some("a.ipynb"), Some("/home/ann/work"));
         assert_eq!(bare, some("/home/ann/work/a.ipynb", Source::WorkingFolder));
-        let relative = told(Some("work/a.ipynb"), Some("/home/ann/work/"));
+        let relative = found_at(Some("work/a.ipynb"), Some("/home/ann/work/"));
         assert_eq!(relative, some("/home/ann/work/a.ipynb", Source::WorkingFolder));
-        assert_eq!(told(Some("a.ipynb"), None), some("a.ipynb", Source::Environment));
-        assert_eq!(told(None, Some("/home/ann")), some("/home/ann/", Source::WorkingFolder));
-        assert_eq!(told(None, None), None);
+        assert_eq!(found_at(Some("a.ipynb"), None), some("a.ipynb", Source::Environment));
+        assert_eq!(found_at(None, Some("/home/ann")), some("/home/ann/", Source::WorkingFolder));
+        assert_eq!(found_at(None, None), None);
     }
 }

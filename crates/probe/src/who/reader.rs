@@ -18,8 +18,8 @@ use crate::reading::{Reading, Why};
 
 /// A longer line of parents makes no sense.
 const GENERATIONS: usize = 40;
-/// So many ancestors are remembered. More than a host has of them at once.
-const REMEMBERED: usize = 4096;
+/// So many ancestors are remembered at once.
+const REMEMBERED: usize = 1024;
 /// In bytes, of any file.
 const LONGEST_FILE: u64 = 16 << 20;
 /// Orphans come to it, so it says nothing of who started them.
@@ -37,7 +37,8 @@ pub struct Subject<'a> {
 }
 
 /// Finds out who is behind a process. Remembers the processes that others came from, so that a
-/// crowd of one launcher costs little more than one of them.
+/// crowd of one launcher costs little more than one of them. What it costs follows those who
+/// are asked for, never how many processes the host has.
 #[derive(Debug)]
 pub struct Reader {
     root: PathBuf,
@@ -71,6 +72,17 @@ impl Reader {
         }
         let mut records = HostRecords { root: &self.root, accounts };
         Reading::Known(Arc::new(attribution::who(&evidence, &mut records)))
+    }
+
+    /// Forgets those that others came from: they may be other programs by the next time.
+    pub fn forget_ancestors(&mut self) {
+        self.ancestors.clear();
+    }
+
+    /// How many processes that others came from are remembered.
+    #[must_use]
+    pub fn remembered(&self) -> usize {
+        self.ancestors.len()
     }
 
     fn evidence(&mut self, subject: &Subject<'_>) -> Evidence {
@@ -110,6 +122,7 @@ impl Reader {
             return Some(Arc::clone(known));
         }
         let arguments = self.bytes(pid, "cmdline").unwrap_or_default();
+        let kernel = jupyter::kernel(&cmdline::parse(&arguments));
         let ancestor = Arc::new(Ancestor {
             pid,
             parent: stat.parent,
@@ -117,8 +130,9 @@ impl Reader {
             program: cmdline::program(&stat.comm, &arguments).into(),
             uid: self.text(pid, "status").and_then(|text| status::uid(&text)),
             cgroup: self.text(pid, "cgroup").map(|text| Cgroup::new(&text)),
-            kernel: jupyter::kernel(&cmdline::parse(&arguments)),
             environ: self.environ(pid),
+            folder: kernel.as_ref().and_then(|_| self.folder(pid)),
+            kernel,
         });
         if self.ancestors.len() >= REMEMBERED {
             self.ancestors.clear();

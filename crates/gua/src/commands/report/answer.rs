@@ -3,7 +3,7 @@
 use probe::units::UnixMillis;
 
 use super::super::history::Detail;
-use crate::classify::Thresholds;
+use crate::classify::{Lines, Thresholds};
 use crate::report::accounts::{Accounts, By};
 use crate::report::usage::{Book, Facts, Holdings, Question, Tally, Usage};
 use crate::store::{History, StoreError};
@@ -18,10 +18,17 @@ pub(in crate::commands) struct Now {
     pub is_here: bool,
 }
 
-/// By the recorder's own lines the spans are judged already, and go further back.
-pub(super) fn detail(question: &Question) -> Detail {
+/// The Python gua judges by lines that are our usual ones.
+pub(super) fn detail_of_python(question: &Question) -> Detail {
     let is_usual = question.thresholds == Thresholds::default();
     if is_usual { Detail::Spans } else { Detail::Samples }
+}
+
+/// By the recorder's own lines the spans are judged already, and go further back.
+fn detail(history: &History, question: &Question) -> Detail {
+    let lines = Lines::from(&question.thresholds);
+    let is_judged = history.is_judged_by(question.window, lines);
+    if is_judged { Detail::Spans } else { Detail::Samples }
 }
 
 /// Answers from what was recorded.
@@ -31,7 +38,7 @@ pub(in crate::commands) fn answer(
     now: Now,
 ) -> Result<Usage, StoreError> {
     let window = question.window;
-    let detail = detail(&question);
+    let detail = detail(history, &question);
     let holdings = match detail {
         Detail::Spans => {
             Some(Holdings { books: books(history, &question)?, ..Holdings::default() })

@@ -3,32 +3,27 @@
 use std::cmp::Reverse;
 
 use jiff::Timestamp;
-use probe::units::{Bytes, Percent, UnixMillis};
+use probe::units::UnixMillis;
 
-use crate::classify::Thresholds;
 use crate::cli;
-use crate::config::Window;
+use crate::config::{Config, Cost, Window};
 use crate::ledger::Period;
 use crate::report::accounts::By;
-use crate::report::usage::{Question, Tariff};
+use crate::report::usage::Question;
 
-pub(super) fn question(window: &Window, typed: &cli::Report) -> Question {
-    let usual = Thresholds::default();
+pub(super) fn question(window: &Window, typed: &cli::Report, config: &Config) -> Question {
     let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
     let is_of_one = typed.user.is_some();
     Question {
         window: Period::new(moment(window.from), moment(window.until)),
         tz: window.zone.tz.clone(),
         tz_name: window.zone.name.clone(),
-        thresholds: Thresholds {
-            active: typed.active_percent.map_or(usual.active, Percent),
-            held: typed.held_mb.map_or(usual.held, Bytes::from_mib),
-            ..usual
-        },
+        thresholds: config.thresholds.into(),
+        context: config.thresholds.context,
         // Of one person there is one account by user, which is told anyway.
         bys: bys(&typed.accounts, if is_of_one { By::Card } else { By::User }),
         user: typed.user.clone(),
-        tariff: tariff(&typed.accounts),
+        cost: cost(&typed.accounts, config.cost.clone()),
     }
 }
 
@@ -65,21 +60,18 @@ const fn meant(by: cli::By) -> By {
     }
 }
 
-/// Prices as they were typed stand in the place of all others.
-pub(in crate::commands) fn tariff(typed: &cli::Accounts) -> Tariff {
-    let mut tariff = Tariff::default();
-    if let Some(currency) = &typed.currency {
-        tariff.currency.clone_from(currency);
-    }
+/// Prices that were typed stand in the place of all others.
+pub(in crate::commands) fn cost(typed: &cli::Accounts, settled: Cost) -> Cost {
+    let currency = typed.currency.clone().unwrap_or_else(|| settled.currency.clone());
     if typed.price.is_empty() {
-        return tariff;
+        return Cost { currency, ..settled };
     }
     let of_models = typed.price.iter().filter_map(|price| Some((price.model.as_ref()?, price)));
-    tariff.models = of_models.map(|(model, it)| (model.to_lowercase(), it.per_gpu_hour)).collect();
-    tariff.models.sort_by_key(|(part, _)| Reverse(part.chars().count()));
+    let mut models: Vec<_> =
+        of_models.map(|(model, it)| (model.to_lowercase(), it.per_gpu_hour)).collect();
+    models.sort_by_key(|(part, _)| Reverse(part.chars().count()));
     let any = typed.price.iter().rfind(|price| price.model.is_none());
-    tariff.price = any.map(|price| price.per_gpu_hour);
-    tariff
+    Cost { currency, price: any.map(|price| price.per_gpu_hour), models }
 }
 
 /// How many sessions to show.

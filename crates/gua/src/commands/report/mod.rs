@@ -4,7 +4,7 @@ mod answer;
 mod asked;
 
 pub(super) use answer::{Now, answer};
-pub(super) use asked::{bys, sessions, tariff};
+pub(super) use asked::{bys, cost, sessions};
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -15,7 +15,7 @@ use probe::units::UnixMillis;
 use self::asked::{earlier, question};
 use super::history;
 use crate::cli;
-use crate::config::{Screen, Window};
+use crate::config::{Screen, Settings, Window};
 use crate::failure::Failure;
 use crate::ledger::Period;
 use crate::render::paint::Paint;
@@ -30,16 +30,17 @@ const WIDEST: usize = 100;
 /// The width of what is nobody's screen.
 const WIDTH_IN_A_PIPE: usize = 80;
 
-pub(super) fn run(typed: &cli::Report) -> Result<u8, Failure> {
+pub(super) fn run(settings: Settings, typed: &cli::Report) -> Result<u8, Failure> {
     let now = Timestamp::now();
     let window = Window::new(&typed.window, now)?;
-    let path = history::path(typed.db.as_deref())?;
-    let question = question(&window, typed);
+    let config = settings.with(typed.into()).settled();
+    let path = history::path(typed.db.as_deref(), &config)?;
+    let question = question(&window, typed, &config);
     let before = typed.compare.map(|compare| earlier(question.window, compare));
     // Before the database is opened, as the lock wants it.
     let is_recorded = RecorderLock::is_taken(&path);
     let whole = before.map_or(question.window, |before| both(before, question.window));
-    let mut history = history::open(&path, whole, answer::detail(&question))?;
+    let mut history = history::open(&path, whole, answer::detail_of_python(&question))?;
     if let Some(interval) = typed.interval {
         let millis = i64::try_from(interval.as_millis()).unwrap_or(i64::MAX);
         count_ticks_as(&mut history, millis);

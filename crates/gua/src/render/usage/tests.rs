@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::{View, csv, lines, markdown};
 use crate::render::paint::Paint;
 use crate::report::accounts::By;
-use crate::report::usage::examples::{tariff, week_of};
+use crate::report::usage::examples::{cost, week_of};
 use crate::report::usage::{Question, Usage};
 
 fn view(width: usize, usage: &Usage) -> View {
@@ -27,7 +27,7 @@ fn week(ask: impl FnOnce(&mut Question)) -> Usage {
 
 fn everything(question: &mut Question) {
     question.bys = vec![By::User, By::Notebook];
-    question.tariff = tariff(&[("a100", 2.5)]);
+    question.cost = cost(&[("a100", 2.5)]);
 }
 
 /// From a heading on.

@@ -7,8 +7,9 @@ use jiff::tz::TimeZone;
 use probe::units::UnixMillis;
 use probe::who::{Client, Job, Notebook, Source, Told, User, Who};
 
-use super::{Book, Facts, Holdings, Question, Session, Tally, Tariff, Usage};
+use super::{Book, Facts, Holdings, Question, Session, Tally, Usage};
 use crate::classify::{State, Thresholds};
+use crate::config::Cost;
 use crate::ledger::{HOUR, Period};
 use crate::report::accounts::{Account, By, HeldIdle, Known, Name, OnCard, Unattributed};
 use crate::store::{CardRow, Ending, RunRow, Span};
@@ -196,6 +197,7 @@ fn facts(window: Period, holdings: Holdings) -> Facts {
         started: window.from,
         ended: Some(window.to),
         ending: Some(Ending::Stopped),
+        lines: None,
     };
     let observed = Span { key: 1, period: window, state: State::Active, counts: window.millis() };
     Facts {
@@ -217,7 +219,7 @@ fn facts(window: Period, holdings: Holdings) -> Facts {
 
 /// Prices by model; cards of other models have none.
 #[must_use]
-pub fn tariff(models: &[(&str, f64)]) -> Tariff {
+pub fn cost(models: &[(&str, f64)]) -> Cost {
     let models = models.iter().map(|(model, price)| ((*model).to_owned(), *price)).collect();
-    Tariff { currency: "$".to_owned(), price: None, models }
+    Cost { currency: "$".to_owned(), price: None, models }
 }

@@ -57,7 +57,7 @@ impl Tally {
             is_recorded: facts.is_recorded,
             now: facts.now,
         };
-        let prices = Prices::new(&question.tariff, &facts.cards);
+        let prices = Prices::new(&question.cost, &facts.cards);
         let beside = Beside { cards: &facts.cards, prices: &prices, idle_held: times.idle_held };
         let holdings = facts.holdings.as_ref().filter(|_| !is_judged_again);
         let Told { accounts, sessions, person, culprits } =

@@ -10,7 +10,7 @@
 //! | `account` | what is told of one account |
 //! | `session`, `remedy` | stretches of holding without working, and what to type about them |
 //! | `holdings` | accounts and sessions, from sums to what is told |
-//! | `tariff`, `money` | what idle time costs |
+//! | `money` | what idle time costs |
 //! | `person_page`, `suggestion` | the page for one person, and what would help most |
 //! | `compared` | two windows side by side |
 //! | `coverage`, `gaps` | which time was observed, and why the rest was not |
@@ -34,7 +34,6 @@ mod remedy;
 mod session;
 mod suggestion;
 mod tally;
-mod tariff;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -54,6 +53,5 @@ pub use remedy::Hand;
 pub use session::{Culprits, Session};
 pub use suggestion::Suggestion;
 pub use tally::{Question, Tally};
-pub use tariff::Tariff;
 pub use times::{Amount, Shown, States};
 pub use verdict::Verdict;

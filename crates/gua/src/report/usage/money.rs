@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::tariff::Tariff;
 use super::times::{Times, float, hours, rounded};
+use crate::config::Cost as Tariff;
 use crate::store::CardRow;
 
 /// What a month is taken for.

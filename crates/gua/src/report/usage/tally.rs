@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use jiff::tz::TimeZone;
+use probe::units::Bytes;
 
 use super::coverage::Coverage;
 use super::hours::{HourOfWeek, LocalHours};
 use super::people::People;
-use super::tariff::Tariff;
 use super::times::Times;
 use crate::classify::{State, Thresholds};
+use crate::config::{self, Cost};
 use crate::ledger::{Identity, Period};
 use crate::report::accounts::By;
 use crate::store::{OwnerKey, Sample, Span};
@@ -25,15 +26,25 @@ pub struct Question {
     pub bys: Vec<By>,
     /// Whom alone to tell of, by name or uid.
     pub user: Option<String>,
-    pub tariff: Tariff,
+    pub cost: Cost,
+    /// Who holds no more than this has only the bare context of CUDA.
+    pub context: Bytes,
 }
 
 impl Question {
     /// What the cards did, and which people held them.
     #[must_use]
     pub fn new(window: Period, tz: TimeZone, tz_name: String, thresholds: Thresholds) -> Self {
-        let (bys, tariff) = (vec![By::User], Tariff::default());
-        Self { window, tz, tz_name, thresholds, bys, user: None, tariff }
+        Self {
+            window,
+            tz,
+            tz_name,
+            thresholds,
+            bys: vec![By::User],
+            user: None,
+            cost: Cost::default(),
+            context: config::Thresholds::default().context,
+        }
     }
 
     /// Whether somebody is one of those whom it is about.

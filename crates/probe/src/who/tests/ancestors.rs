@@ -76,6 +76,12 @@ fn what_a_kernel_started_works_for_its_notebook() {
     let notebook = family().command(40, &kernel).who().notebook.clone().unwrap();
     assert_eq!(notebook.value.kernel.as_deref(), Some("abc"));
     assert_eq!((notebook.value.path, notebook.source), (None, Source::Ancestors));
+    // As its kernel has it, so that both are of one notebook.
+    let tree = family().command(40, &kernel).folder(40, "/a").environ(PID, &[]);
+    let notebook =
+        tree.environ(40, &["JPY_SESSION_NAME=fit.ipynb"]).who().notebook.clone().unwrap();
+    assert_eq!(notebook.value.path.as_deref(), Some("/a/fit.ipynb"));
+    assert_eq!(notebook.source, Source::WorkingFolder);
     let tree = family().command(40, &kernel).environ(PID, &["JPY_SESSION_NAME=/a/fit.ipynb"]);
     let notebook = tree.who().notebook.clone().unwrap();
     assert_eq!(notebook.value.path.as_deref(), Some("/a/fit.ipynb"));
@@ -109,6 +115,42 @@ fn it_is_read_at_first_sight_only() {
     assert_eq!(&*who(&mut host).job.as_ref().unwrap().value.id, "6");
 }
 
+/// What it costs follows those who come anew: a crowd reads its launcher once, and who was seen
+/// before is not read again.
+#[test]
+fn a_crowd_costs_little_more_than_one() {
+    let crowd = 1000..1200;
+    let mut tree = family();
+    for pid in crowd.clone() {
+        tree = tree.process(pid, 40, "python").uid(pid, 1001).of(pid, "cgroup", SESSION);
+    }
+    let mut reader = crate::who::Reader::new(tree.root().to_owned());
+    let mut accounts = crate::proc::Accounts::new(tree.root().to_owned());
+    for pid in crowd.clone() {
+        let stat = std::fs::read(tree.root().join(format!("proc/{pid}/stat"))).unwrap();
+        let stat = crate::proc::stat::parse(&stat).unwrap();
+        let program = "python".into();
+        let subject =
+            crate::who::Subject { pid, stat: &stat, program, uid: Some(1001), arguments: b"" };
+        let who = reader.who(&subject, &mut accounts).known().unwrap();
+        assert_eq!(who.launcher.as_ref().unwrap().value.pid, 30);
+    }
+    assert_eq!(reader.remembered(), 4);
+    let mut host = tree.host();
+    for pid in crowd.clone() {
+        host.process(pid);
+    }
+    for pid in crowd.clone() {
+        for file in ["status", "cgroup", "cmdline"] {
+            std::fs::remove_file(tree.root().join(format!("proc/{pid}/{file}"))).unwrap();
+        }
+    }
+    for pid in crowd {
+        let Presence::Here(facts) = host.process(pid) else { panic!("not here") };
+        assert!(facts.who.clone().known().unwrap().launcher.is_some());
+    }
+}
+
 /// Trap: the process may end, and another get its pid, while its files are read.
 #[test]
 fn what_ended_while_it_was_read_is_gone() {
@@ -132,12 +174,15 @@ fn what_ended_while_it_was_read_is_gone() {
 #[test]
 fn a_real_process_has_us_among_its_ancestors() {
     let mut child = std::process::Command::new("sh")
-        .args(["-c", "read -r line", "x"])
+        .args(["-c", "echo; read -r line", "x"])
         .env("SLURM_JOB_ID", "4711")
         .env("RAY_JOB_ID", "\x1b[2J\n")
         .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
+    // Until it runs, its environment may not be in place.
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
     let mut host = crate::proc::Host::new(Some("/".into())).with_who(true);
     let Presence::Here(facts) = host.process(child.id()) else { panic!("not here") };
     let who = facts.who.clone().known().unwrap();

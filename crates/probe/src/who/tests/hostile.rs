@@ -128,6 +128,11 @@ proptest! {
         let _ = (script(&arguments), jupyter::kernel(&arguments));
         let _ = masked(&arguments);
     }
+}
+
+proptest! {
+    // Each is a tree of files.
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// The law: whatever the files say, somebody in a session is nobody but who logged in, or
     /// whose job it is.
