@@ -139,9 +139,7 @@ impl Record {
         let Some(until) = idleness.until else {
             return Self::none(Some(path), "nothing is recorded in it yet".to_owned());
         };
-        let age = now.0.saturating_sub(until.0);
-        let goes_on = run
-            .is_some_and(|run| run.ended.is_none() && !status::is_late(age, run.interval_millis));
+        let goes_on = status::is_live(run, Some(until), now);
         Self {
             path: Some(path),
             state: if goes_on { Standing::Recording } else { Standing::Ended },

@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use jiff::Timestamp;
-use probe::units::UnixMillis;
+use probe::proc::Host;
 
 use self::asked::{earlier, question};
 use super::history;
@@ -22,7 +22,7 @@ use crate::render::paint::Paint;
 use crate::render::usage::{self as render, View};
 use crate::render::{json, words};
 use crate::report::usage::{Question, Usage};
-use crate::store::{History, RecorderLock, RunRow};
+use crate::store::{History, RecorderLock, RunRow, StoreError};
 use crate::talk::say;
 
 /// Lines wider than this are hard to follow.
@@ -30,7 +30,7 @@ const WIDEST: usize = 100;
 /// The width of what is nobody's screen.
 const WIDTH_IN_A_PIPE: usize = 80;
 
-pub(super) fn run(settings: Settings, typed: &cli::Report) -> Result<u8, Failure> {
+pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Result<u8, Failure> {
     let now = Timestamp::now();
     let window = Window::new(&typed.window, now)?;
     let config = settings.with(typed.into()).settled();
@@ -45,17 +45,23 @@ pub(super) fn run(settings: Settings, typed: &cli::Report) -> Result<u8, Failure
         let millis = i64::try_from(interval.as_millis()).unwrap_or(i64::MAX);
         count_ticks_as(&mut history, millis);
     }
-    let at = Now { at: UnixMillis(now.as_millisecond()), is_recorded, is_here: true };
-    let answered =
-        |question: Question| answer(&history, question, at).map_err(|error| error.failure(&path));
+    let failed = |error: StoreError| error.failure(&path);
+    let asked = Now::of(&history, now, is_recorded).map_err(failed)?;
+    let answered = |question: Question| answer(&history, question, asked).map_err(failed);
     let mut usage = answered(question.clone())?;
     refuse_a_stranger(&usage, &question)?;
     if let Some(window) = before {
         usage = usage.beside(&answered(Question { window, ..question })?);
     }
     let format = if typed.json { cli::Format::Json } else { typed.format };
-    show(&usage, &view(&window, typed, &path, now), format)?;
+    let is_here = is_of(&usage, host.name().as_deref());
+    show(&usage, &View { is_here, ..view(&window, typed, &path, now) }, format)?;
     Ok(0)
+}
+
+/// Whether a history is of the host of this name.
+fn is_of(usage: &Usage, here: Option<&str>) -> bool {
+    here.is_some() && usage.host.as_ref().map(|host| host.name.as_str()) == here
 }
 
 /// From the begin of the earlier to the end of the later.
@@ -107,7 +113,7 @@ fn view(window: &Window, typed: &cli::Report, path: &Path, now: Timestamp) -> Vi
             None => "gua report".to_owned(),
         },
         sessions: sessions(&typed.accounts),
-        is_here: true,
+        is_here: false,
     }
 }
 

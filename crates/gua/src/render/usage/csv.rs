@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use crate::render::csv::{name, row};
 use crate::render::words::safe;
+use crate::report::accounts::Unattributed;
 use crate::report::usage::{
     Account, Card, Compared, ComparedAccount, Cost, HeatCell, Money, Person, Session, States, Usage,
 };
@@ -53,6 +54,7 @@ impl Row {
         Self(vec![("kind", kind.to_owned())])
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "figures and words")]
     fn with(mut self, column: &'static str, value: impl ToString) -> Self {
         self.0.push((column, value.to_string()));
         self
@@ -162,7 +164,7 @@ fn of_account(row: Row, account: &Account) -> Row {
     row.text("user", account.user.as_deref())
         .with("by", account.by.slug())
         .text("name", account.name.as_deref())
-        .maybe("unattributed", account.unattributed.map(|why| why.slug()))
+        .maybe("unattributed", account.unattributed.map(Unattributed::slug))
         .text("id", account.id.as_deref())
 }
 
@@ -237,6 +239,6 @@ fn of_compared(row: Row, account: &ComparedAccount) -> Row {
     row.text("user", account.user.as_deref())
         .with("by", account.by.slug())
         .text("name", account.name.as_deref())
-        .maybe("unattributed", account.unattributed.map(|why| why.slug()))
+        .maybe("unattributed", account.unattributed.map(Unattributed::slug))
         .text("id", account.id.as_deref())
 }

@@ -94,9 +94,11 @@ pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
             } else {
                 format!("{sessions} sessions")
             };
+            let is_sure = usage.sessions.iter().flatten().all(|session| session.open.is_some());
+            let now = if is_sure { " Nothing is held idle now." } else { "" };
             format!(
                 "Let programs and kernels end when their work is done: {count} stayed for {} \
-                 without working. Nothing is held idle now.",
+                 without working.{now}",
                 length(*idle_seconds)
             )
         }

@@ -1,6 +1,5 @@
 //! Who held a card without working, how long, and what to type about it.
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::figures::{length, percent};
@@ -16,7 +15,7 @@ use crate::report::usage::{Session, Usage};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     Open,
-    /// On when the record ended.
+    /// On when the window or the record ended.
     Unclear,
     Ended,
 }
@@ -27,7 +26,7 @@ impl Standing {
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::Open => "now, longest first",
-            Self::Unclear => "on when the record ended, longest first",
+            Self::Unclear => "on at the end, longest first",
             Self::Ended => "ended, longest first",
         }
     }
@@ -141,7 +140,8 @@ fn put(page: &mut Page<'_>, row: &[Cell], columns: &[Column]) {
 
 /// One session in cells, below [`HEADS`].
 pub(super) fn cells(session: &Session, usage: &Usage, tz: &TimeZone) -> [String; 7] {
-    let mark = if session.from_seen { "" } else { "≥" };
+    let is_all = session.from_seen && (session.to_seen || session.is_open());
+    let mark = if is_all { "" } else { "≥" };
     [
         format!("{mark}{}", length(session.idle_seconds)),
         who(session),
@@ -181,17 +181,19 @@ pub(super) fn what(session: &Session) -> String {
     what
 }
 
-/// Since when, or from when to when; the year only where it is another one than the report's.
+/// Since when, or from when to when; the year only where it is another one than the report's,
+/// the day once, seconds where minutes are few.
 fn when(session: &Session, usage: &Usage, tz: &TimeZone) -> String {
-    let day = |at: Timestamp| {
-        let (at, end) = (at.to_zoned(tz.clone()), usage.window.to.to_zoned(tz.clone()));
-        let form = if at.year() == end.year() { "%-d %b %H:%M" } else { "%-d %b %Y %H:%M" };
-        at.strftime(form).to_string()
-    };
-    match session.open {
-        Some(true) => format!("since {}", day(session.from)),
-        _ => format!("{} → {}", day(session.from), day(session.to)),
+    let [from, to, end] =
+        [session.from, session.to, usage.window.to].map(|at| at.to_zoned(tz.clone()));
+    let day = if from.year() == end.year() { "%-d %b " } else { "%-d %b %Y " };
+    let clock = if session.idle_seconds < 600.0 { "%H:%M:%S" } else { "%H:%M" };
+    let shown = from.strftime(&format!("{day}{clock}")).to_string();
+    if session.is_open() {
+        return format!("since {shown}");
     }
+    let day = if from.date() == to.date() { "" } else { day };
+    format!("{shown} → {}", to.strftime(&format!("{day}{clock}")))
 }
 
 /// What to type to ask, and to end it.

@@ -63,16 +63,16 @@ fn on_a_wide_screen() {
       2  RTX 4090        11.9 %      0.0 %      88.1 %  ███░░░░░░░░░░░░░░░░░░░░░
 
     §4 Top identities
-      user                              present  worked  idle-held  of all  all idle  GB-h idle    cost
-      bob                                   150      10         70  58.3 %       130      1,040    $175
-      alice                                 100      60         40  33.3 %        40      2,400    $100
-      unattributed: no visible process       80       0         10   8.3 %        80         80  $25.00
-      carol                                  20      20          0   0.0 %         0          0   $0.00
+      user                               present  worked  idle-held  of all  all idle  GB-h idle    cost
+      bob                                    150      10         70  58.3 %       130      1,040    $175
+      alice                                  100      60         40  33.3 %        40      2,400    $100
+      no visible process (unattributed)       80       0         10   8.3 %        80         80  $25.00
+      carol                                   20      20          0   0.0 %         0          0   $0.00
 
       notebook                      who  present  worked  idle-held  of all  all idle  GB-h idle    cost
       home/bob/exp/sweep.ipynb      bob      150      10         70  58.3 %       130      1,040    $175
       no notebook                            120      80         40  33.3 %        40      2,400    $100
-      unattributed: no visible pr…            80       0         10   8.3 %        80         80  $25.00
+      no visible process (unattri…            80       0         10   8.3 %        80         80  $25.00
       in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held
       time; a shared card is split by memory, so this column adds up to the cards' 120. all idle:
       whenever they held memory without working, also while others worked on the card. GB-h idle: that
@@ -119,13 +119,13 @@ fn on_the_narrowest_screen() {
       user               idle-held  all idle
       bob                       70       130
       alice                     40        40
-      unattributed: no…         10        80
+      no visible proce…         10        80
       carol                      0         0
 
       notebook           idle-held  all idle
       …/exp/sweep.ipynb         70       130
       no notebook               40        40
-      unattributed: no…         10        80
+      no visible proce…         10        80
       in GPU-hours. idle-held: their part of
       the cards' idle-held time; a shared
       card is split by memory, so this
@@ -224,23 +224,23 @@ fn beside_an_earlier_window() {
     let usage = week(everything).beside(&before);
     insta::assert_snapshot!(from(&usage, 80, "Compared"), @"
     Compared with 8 Nov 20:00 → 15 Nov 2026 20:00 UTC, 7d, 100.0 % observed
-                                             now  before  difference
-      active                              29.8 %  29.8 %  0.0 points
-      idle-held                           23.8 %  23.8 %  0.0 points
-      truly-idle                          46.4 %  46.4 %  0.0 points
-      idle-held GPU-h                        120     120           0
-      idle-held cards                        0.7     0.7         0.0
-      idle-held cost                        $300    $300       $0.00
+                                              now  before  difference
+      active                               29.8 %  29.8 %  0.0 points
+      idle-held                            23.8 %  23.8 %  0.0 points
+      truly-idle                           46.4 %  46.4 %  0.0 points
+      idle-held GPU-h                         120     120           0
+      idle-held cards                         0.7     0.7         0.0
+      idle-held cost                         $300    $300       $0.00
       idle-held GPU-h by user
-        bob                                 70.0       0       +70.0
-        eve                                    0    70.0       −70.0
-        alice                               40.0    40.0           0
-        unattributed: no visible process    10.0    10.0           0
+        bob                                  70.0       0       +70.0
+        eve                                     0    70.0       −70.0
+        alice                                40.0    40.0           0
+        no visible process (unattributed)    10.0    10.0           0
       idle-held GPU-h by notebook
-        home/bob/exp/sweep.ipynb of bob     70.0       0       +70.0
-        x.ipynb of eve                         0    70.0       −70.0
-        no notebook                         40.0    40.0           0
-        unattributed: no visible process    10.0    10.0           0
+        home/bob/exp/sweep.ipynb of bob      70.0       0       +70.0
+        x.ipynb of eve                          0    70.0       −70.0
+        no notebook                          40.0    40.0           0
+        no visible process (unattributed)    10.0    10.0           0
 
     Verdict
       Idle-held is 23.8 % of the observed card time, over the 20 % line: a matter of
@@ -268,14 +268,14 @@ fn as_markdown() {
     |---|---:|---:|---:|---:|---:|---:|---:|
     | bob | 150 | 10 | 70 | 58.3 % | 130 | 1,040 | $175 |
     | alice | 100 | 60 | 40 | 33.3 % | 40 | 2,400 | $100 |
-    | unattributed: no visible process | 80 | 0 | 10 | 8.3 % | 80 | 80 | $25.00 |
+    | no visible process (unattributed) | 80 | 0 | 10 | 8.3 % | 80 | 80 | $25.00 |
     | carol | 20 | 20 | 0 | 0.0 % | 0 | 0 | $0.00 |
 
     | notebook | who | present | worked | idle-held | of all | all idle | GB-h idle | cost |
     |---|---|---:|---:|---:|---:|---:|---:|---:|
     | home/bob/exp/sweep.ipynb | bob | 150 | 10 | 70 | 58.3 % | 130 | 1,040 | $175 |
     | no notebook |  | 120 | 80 | 40 | 33.3 % | 40 | 2,400 | $100 |
-    | unattributed: no visible process |  | 80 | 0 | 10 | 8.3 % | 80 | 80 | $25.00 |
+    | no visible process (unattributed) |  | 80 | 0 | 10 | 8.3 % | 80 | 80 | $25.00 |
 
     in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held time; a shared card is split by memory, so this column adds up to the cards' 120. all idle: whenever they held memory without working, also while others worked on the card. GB-h idle: that memory × time. cost: of idle-held
 
@@ -311,11 +311,11 @@ fn as_markdown() {
     | idle-held GPU-h by user |  |  |  |
     |   bob | 70.0 | 70.0 | 0 |
     |   alice | 40.0 | 40.0 | 0 |
-    |   unattributed: no visible process | 10.0 | 10.0 | 0 |
+    |   no visible process (unattributed) | 10.0 | 10.0 | 0 |
     | idle-held GPU-h by notebook |  |  |  |
     |   home/bob/exp/sweep.ipynb of bob | 70.0 | 70.0 | 0 |
     |   no notebook | 40.0 | 40.0 | 0 |
-    |   unattributed: no visible process | 10.0 | 10.0 | 0 |
+    |   no visible process (unattributed) | 10.0 | 10.0 | 0 |
 
     ## Verdict
 

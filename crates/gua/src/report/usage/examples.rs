@@ -39,7 +39,7 @@ fn card(id: i64, name: &str) -> CardRow {
 }
 
 /// Hours present, worked, of the cards' idle-held, idle at all, with so many GB, on a card.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Hours(i64, i64, i64, i64, u128, i64);
 
 fn account(name: Name, all: &[Hours]) -> Account {
@@ -71,10 +71,10 @@ fn books(bob: &str, notebook: &str) -> Vec<Book> {
     let (nobodys, carols) = (Hours(80, 0, 10, 80, 1, 2), Hours(20, 20, 0, 0, 0, 3));
     let unseen = Name::Nobody(Unattributed::NoVisibleProcess);
     let people = [
-        account(known(bob, None), &[bobs.clone()]),
-        account(known("alice", None), &[alices.clone()]),
-        account(unseen.clone(), &[nobodys.clone()]),
-        account(known("carol", None), &[carols.clone()]),
+        account(known(bob, None), &[bobs]),
+        account(known("alice", None), &[alices]),
+        account(unseen.clone(), &[nobodys]),
+        account(known("carol", None), &[carols]),
     ];
     let notebooks = [
         account(known(notebook, Some(bob)), &[bobs]),
@@ -109,6 +109,7 @@ fn session(user: &str, uid: u32, card: u32, hours: (f64, f64)) -> Session {
         from: at(hours.0),
         from_seen: true,
         to: at(hours.1),
+        to_seen: true,
         open: Some(false),
         idle_seconds: (hours.1 - hours.0) * 3600.0,
         busy_card_seconds: 0.0,
@@ -133,6 +134,7 @@ fn sessions(bob: &str, notebook: &str) -> Vec<Session> {
     };
     let open = Session {
         open: Some(true),
+        to_seen: false,
         peak_memory_bytes: Some(8_100_000_000),
         ask: Some("gua who --user 1001".to_owned()),
         end: Some("scancel 4711".to_owned()),

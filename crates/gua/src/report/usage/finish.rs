@@ -44,7 +44,7 @@ impl Tally {
     pub fn finish(self, facts: &Facts) -> Usage {
         let Self { question, cards, people, week, judged, is_judged_again, .. } = self;
         let window = question.window;
-        let observed = observed(&facts.observed);
+        let observed = coverage::observed(&facts.observed);
         let counted: i64 = facts.observed.iter().map(|span| span.counts).sum();
         let judged_again = is_judged_again.then(|| judged_again(judged, &observed));
         let times: Times = cards.values().copied().sum();
@@ -88,12 +88,6 @@ impl Tally {
             judged_again,
         }
     }
-}
-
-fn observed(spans: &[Span<i64>]) -> Vec<Period> {
-    let mut observed = Coverage::default();
-    spans.iter().for_each(|span| observed.add(span.period));
-    observed.finish()
 }
 
 fn judged_again(judged: Coverage, observed: &[Period]) -> JudgedAgain {

@@ -4,9 +4,10 @@
 //! it. What its owner can forge, such as a job that only its environment claims, ends nothing:
 //! it may be another's.
 
-use probe::who::{Container, Pod, Runtime, Source, Told, Who};
+use probe::who::{Container, Pod, Runtime, Source, Told};
 
 use crate::ledger::Identity;
+use crate::store::HolderRow;
 
 /// Who is going to type it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,15 +28,18 @@ pub(super) fn ask(identity: &Identity) -> Option<String> {
     Some(format!("gua who --user {name}"))
 }
 
-/// What ends it, by what it is: a job, a pod, a container or just a process.
-pub(super) fn end(pid: u32, identity: &Identity, who: Option<&Who>, hand: Hand) -> String {
+/// What ends it, by what it is: a job, a pod, a container or just a process. `None` where the
+/// host did not show the process: the number may be another's.
+pub(super) fn end(holder: &HolderRow, hand: Hand) -> Option<String> {
+    let who = holder.workload.as_ref().map(|workload| &workload.who);
     let of_job = || {
         let job = who?.job.as_ref().filter(|job| job.source == Source::Cgroup)?;
         is_plain(&job.value.id).then(|| format!("scancel {}", job.value.id))
     };
     let of_pod = || delete_pod(&who?.pod.as_ref()?.value);
     let of_container = || stop(who?.container.as_ref()?);
-    of_job().or_else(of_pod).or_else(of_container).unwrap_or_else(|| kill(pid, identity, hand))
+    let of_process = || holder.start_ticks.map(|_| kill(holder.pid, &holder.identity, hand));
+    of_job().or_else(of_pod).or_else(of_container).or_else(of_process)
 }
 
 fn kill(pid: u32, identity: &Identity, hand: Hand) -> String {
@@ -76,10 +80,29 @@ fn is_plain(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use probe::who::Job;
+    use crate::store::Workload;
+    use probe::who::{Job, Who};
 
     fn identity(user: Option<&str>, uid: Option<u32>) -> Identity {
         Identity { user: user.map(Into::into), uid, source: None }
+    }
+
+    fn holder(identity: &Identity, who: Option<&Who>) -> HolderRow {
+        HolderRow {
+            id: 1,
+            card: 1,
+            pid: 5678,
+            start_ticks: Some(7),
+            started: None,
+            boot: String::new(),
+            program: None,
+            identity: identity.clone(),
+            workload: who.map(|who| Workload { who: who.clone(), command: None }),
+        }
+    }
+
+    fn ended(identity: &Identity, who: Option<&Who>, hand: Hand) -> String {
+        end(&holder(identity, who), hand).unwrap()
     }
 
     fn told<T>(value: T, source: Source) -> Option<Told<T>> {
@@ -94,10 +117,13 @@ mod tests {
     #[test]
     fn a_process_is_killed_by_its_owner_or_with_leave() {
         let bob = identity(Some("bob"), Some(1001));
-        assert_eq!(end(5678, &bob, None, Hand::Uid(1001)), "kill 5678");
-        assert_eq!(end(5678, &bob, None, Hand::Theirs), "kill 5678");
-        assert_eq!(end(5678, &bob, None, Hand::Uid(0)), "kill 5678");
-        assert_eq!(end(5678, &bob, None, Hand::Uid(1000)), "sudo kill 5678");
+        assert_eq!(ended(&bob, None, Hand::Uid(1001)), "kill 5678");
+        assert_eq!(ended(&bob, None, Hand::Theirs), "kill 5678");
+        assert_eq!(ended(&bob, None, Hand::Uid(0)), "kill 5678");
+        assert_eq!(ended(&bob, None, Hand::Uid(1000)), "sudo kill 5678");
+        // Nobody has seen the process itself.
+        let gone = HolderRow { start_ticks: None, ..holder(&identity(None, None), None) };
+        assert_eq!(end(&gone, Hand::Uid(0)), None);
     }
 
     #[test]
@@ -107,9 +133,9 @@ mod tests {
             job: told(Job { id: "4711".into(), step: None }, source),
             ..Who::default()
         };
-        let end = |source| end(1, &bob, Some(&job(source)), Hand::Theirs);
+        let end = |source| ended(&bob, Some(&job(source)), Hand::Theirs);
         assert_eq!(end(Source::Cgroup), "scancel 4711");
-        assert_eq!(end(Source::Environment), "kill 1");
+        assert_eq!(end(Source::Environment), "kill 5678");
     }
 
     #[test]
@@ -117,7 +143,7 @@ mod tests {
         let nobody = identity(None, None);
         let mut who =
             Who { container: told(container(Some("sweep_1")), Source::Cgroup), ..Who::default() };
-        let end = |who: &Who| end(1, &nobody, Some(who), Hand::Uid(0));
+        let end = |who: &Who| ended(&nobody, Some(who), Hand::Uid(0));
         assert_eq!(end(&who), "docker stop sweep_1");
         who.pod = told(
             Pod { uid: "0-1".into(), name: Some("fit-0".into()), namespace: Some("lab".into()) },
@@ -135,7 +161,7 @@ mod tests {
             assert_eq!(ask(&user).unwrap(), "gua who --user 7", "{name}");
             let who =
                 Who { container: told(container(Some(name)), Source::Cgroup), ..Who::default() };
-            assert_eq!(end(1, &user, Some(&who), Hand::Theirs), "docker stop 0123456789ab");
+            assert_eq!(ended(&user, Some(&who), Hand::Theirs), "docker stop 0123456789ab");
         }
         assert_eq!(ask(&identity(None, None)), None);
     }
