@@ -138,7 +138,8 @@ fn help() {
 
 #[test]
 fn help_tells_the_lines_in_force() {
-    let thresholds = Thresholds { active: Percent(25.0), held: Bytes::from_mib(512) };
+    let thresholds =
+        Thresholds { active: Percent(25.0), held: Bytes::from_mib(512), ..Thresholds::default() };
     let mut state = State::new(Settings { thresholds, ..settings() });
     press(&mut state, "?");
     let shown = text(&mut state, COLOR, 200, 40);
