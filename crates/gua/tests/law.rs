@@ -281,7 +281,7 @@ fn assert_accounts(
     prop_assert_eq!(told.iter().map(|it| it.idle_held_share).sum::<i64>(), idle_held);
     for it in told {
         let name = match it.name {
-            Name::Known { label, .. } => label,
+            Name::Known(known) => known.label,
             _ => String::new(),
         };
         let (times, share) = expected.remove(&name).unwrap_or_default();
@@ -290,8 +290,10 @@ fn assert_accounts(
         prop_assert!(off < 2.0, "{}: {} and not {}", name, it.idle_held_share, share);
     }
     prop_assert!(expected.is_empty(), "{:?}", expected);
-    let by_card: i64 = accounts(path, window, By::Card).iter().map(|it| it.idle_held_share).sum();
-    prop_assert_eq!(by_card, idle_held);
+    for by in By::ALL {
+        let shares: i64 = accounts(path, window, by).iter().map(|it| it.idle_held_share).sum();
+        prop_assert_eq!(shares, idle_held, "{}", by.slug());
+    }
     Ok(())
 }
 
@@ -324,12 +326,8 @@ fn assert_sessions(
 
 fn usage(path: &Path, window: Period) -> Usage {
     let history = History::open(path).unwrap();
-    let question = Question {
-        window,
-        tz: jiff::tz::TimeZone::UTC,
-        tz_name: "UTC".to_owned(),
-        thresholds: Thresholds::default(),
-    };
+    let (utc, lines) = (jiff::tz::TimeZone::UTC, Thresholds::default());
+    let question = Question::new(window, utc, "UTC".to_owned(), lines);
     let mut tally = Tally::new(question, &history.identities().unwrap());
     history.card_spans(window, |span| tally.add_card(&span)).unwrap();
     history.owner_spans(window, |span| tally.add_owner(&span)).unwrap();
@@ -342,6 +340,7 @@ fn usage(path: &Path, window: Period) -> Usage {
         newest_tick: history.newest_tick().unwrap(),
         is_recorded: false,
         now: window.to,
+        holdings: None,
     })
 }
 

@@ -9,10 +9,12 @@ mod doctor;
 mod fleet;
 mod history;
 mod listener;
+mod pace;
 mod pick;
 mod query;
 mod redraw;
 mod report;
+mod reserved;
 mod serve;
 mod stat;
 mod status;
@@ -22,6 +24,8 @@ mod track;
 mod who;
 
 use std::io::{self, Write};
+
+use probe::proc::Host;
 
 use crate::cli::{Command, Gua};
 use crate::config::{Files, Machine};
@@ -50,7 +54,10 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Fleet(typed) => fleet::fleet(&typed),
         Command::Report(typed) => match &typed.engine.prometheus {
             Some(url) => fleet::report(&config()?, &typed, url),
-            None => report::run(files.settings()?, &typed),
+            None => {
+                let host = Host::new(machine.host_root.map(Into::into));
+                report::run(&host, files.settings()?, &typed)
+            }
         },
         Command::Serve(typed) => serve::run(&config()?, &typed),
         Command::Pick(typed) => pick::run(&Machine::try_from(machine)?, &config()?, &typed),

@@ -250,7 +250,9 @@ fn the_report_of_two_hosts_in_all_formats() {
     let (from, until) = (at(0), at(2 * HOUR));
     let mut shown = String::new();
     for format in ["text", "markdown", "csv", "json"] {
-        let told = engine.gua(&["report", "--from", &from, "--until", &until, "--format", format]);
+        let window = ["report", "--from", &from, "--until", &until];
+        let told =
+            engine.gua(&[&window[..], &["--price", "A100=2.50", "--format", format]].concat());
         assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""));
         shown += &format!("== {format}\n{}", told.stdout);
     }

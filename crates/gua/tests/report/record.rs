@@ -10,6 +10,7 @@ use gua::store::{self, Ending, Run, Writer};
 use probe::card::{Basis, CardFacts, MemorySource, MemoryUse, Utilization, Vitals};
 use probe::process::{Holder, Holders, Kinds, Presence, ProcessFacts};
 use probe::units::{Bytes, Percent, UnixMillis};
+use probe::who::{Source, Told, User, Who};
 use probe::{Reading, Why};
 
 pub(crate) const MINUTE: i64 = 60_000;
@@ -33,6 +34,7 @@ struct Holding {
     /// Which process it is, where that matters.
     process: Option<(u32, u64)>,
     sm: f64,
+    who: Option<Arc<Who>>,
 }
 
 /// A card that works so much and is held by nobody.
@@ -66,7 +68,7 @@ impl Doing {
         process: Option<(u32, u64)>,
     ) -> Self {
         let user = user.map(str::to_owned);
-        self.holders.push(Holding { user, uid, mib, process, sm: 0.0 });
+        self.holders.push(Holding { user, uid, mib, process, sm: 0.0, who: None });
         self
     }
 
@@ -79,7 +81,18 @@ impl Doing {
         sm: f64,
     ) -> Self {
         let (user, process) = (Some(user.to_owned()), Some(process));
-        self.holders.push(Holding { user, uid: Some(1000), mib, process, sm });
+        self.holders.push(Holding { user, uid: Some(1000), mib, process, sm, who: None });
+        self
+    }
+
+    /// The last holder runs for this; whose it is, is still told by its owner.
+    pub(crate) fn running_for(mut self, who: Who) -> Self {
+        if let Some(holding) = self.holders.last_mut() {
+            let name = holding.user.as_deref().map(Into::into);
+            let user =
+                holding.uid.map(|uid| Told { value: User { uid, name }, source: Source::Uid });
+            holding.who = Some(Arc::new(Who { user, ..who }));
+        }
         self
     }
 
@@ -198,7 +211,7 @@ fn vitals(doing: &Doing, held: Vec<Holder>) -> Vitals {
 }
 
 fn holder(pid: u32, holding: &Holding) -> (Holder, HolderTick) {
-    let Holding { user, uid, mib, process, sm } = holding;
+    let Holding { user, uid, mib, process, sm, who } = holding;
     let (pid, start_ticks) = process.unwrap_or((pid, 7));
     let here = |uid| {
         Presence::Here(Arc::new(ProcessFacts {
@@ -209,7 +222,7 @@ fn holder(pid: u32, holding: &Holding) -> (Holder, HolderTick) {
             program: "python".into(),
             uid: Reading::Known(uid),
             user: Reading::Known(user.as_deref().map(Into::into)),
-            who: Reading::Unknown(Why::NotAsked),
+            who: who.clone().map_or(Reading::Unknown(Why::NotAsked), Reading::Known),
         }))
     };
     let held = Holder {

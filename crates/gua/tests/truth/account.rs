@@ -91,9 +91,15 @@ pub(super) fn account(report: &Value) -> Account {
         let name = person["user"].as_str().unwrap_or("nobody").to_owned();
         (name, (hours(person), person["idle_held_gpu_hours"].as_f64().unwrap()))
     };
+    let share = |account: &Value| {
+        let nobody =
+            if account["unattributed"] == "no_visible_process" { UNSEEN } else { "nobody" };
+        let name = account["name"].as_str().unwrap_or(nobody).to_owned();
+        (name, account["idle_held_gpu_hours"].as_f64().unwrap())
+    };
     Account {
         cards: report["cards"].as_array().unwrap().iter().map(card).collect(),
         people: report["identities"].as_array().unwrap().iter().map(person).collect(),
-        shares: BTreeMap::new(),
+        shares: report["accounts"].as_array().unwrap().iter().map(share).collect(),
     }
 }

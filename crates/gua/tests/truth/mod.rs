@@ -34,14 +34,11 @@ fn assert_close(what: &str, said: f64, true_hours: f64) {
 fn assert_true(text: &str, parts: &[(i64, i64)]) {
     let scenario = scenario::parse::from_str("truth.toml", text).unwrap();
     let ticks = ticks(parts);
-    let recorded = Recorded::new(&scenario, &ticks);
-    let report = recorded.report();
+    let report = Recorded::new(&scenario, &ticks).report();
     let (said, truth) = (account(&report), truth(&scenario, &ticks));
-    let shares = recorded.shares();
     for (user, share) in &truth.shares {
-        // A process that the host no longer has is nobody's.
-        let user = if user == "nobody" { "" } else { user };
-        assert_close(&format!("{user}, share"), shares.get(user).copied().unwrap_or(0.0), *share);
+        let said = said.shares.get(user).copied().unwrap_or(0.0);
+        assert_close(&format!("{user}, share"), said, *share);
     }
     assert_eq!(said.cards.len(), truth.cards.len());
     for (card, (said, truth)) in said.cards.iter().zip(&truth.cards).enumerate() {

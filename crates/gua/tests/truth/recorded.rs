@@ -1,21 +1,18 @@
 //! A scenario recorded by the real pipeline.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gua::classify::Thresholds;
-use gua::ledger::{Clocks, Period};
+use gua::ledger::Clocks;
 use gua::recorder::Observer;
-use gua::report::accounts::{Account, Accounts, By, Name};
 use gua::sampler::Pretend;
-use gua::store::{self, Ending, History, Run, Writer};
+use gua::store::{self, Ending, Run, Writer};
 use probe::units::UnixMillis;
 use scenario::Scenario;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::account::UNSEEN;
 use crate::machine::{program, run};
 
 /// 2026-11-09, a Monday.
@@ -34,23 +31,6 @@ impl Recorded {
         store::create(&new.path()).unwrap();
         record(&new.path(), scenario, ticks);
         new
-    }
-
-    /// Everybody's share of idle-held time, in hours.
-    pub(super) fn shares(&self) -> BTreeMap<String, f64> {
-        let history = History::open(&self.path()).unwrap();
-        let at = |second| UnixMillis((MONDAY + second) * 1000);
-        let window = Period::new(at(0), at(self.seconds));
-        let mut accounts = Accounts::new(By::User, &Thresholds::default());
-        history.pieces(window, |piece| accounts.add(piece, |id| history.holder(id))).unwrap();
-        let share = |account: Account| {
-            let name = match account.name {
-                Name::Known { label, .. } => label,
-                _ => UNSEEN.to_owned(),
-            };
-            (name, account.idle_held_share as f64 / 3_600_000.0)
-        };
-        accounts.finish().into_iter().map(share).collect()
     }
 
     fn path(&self) -> PathBuf {

@@ -8,7 +8,7 @@ use probe::units::UnixMillis;
 
 use super::access::{client, no_series, selection};
 use crate::cli;
-use crate::commands::report::width;
+use crate::commands::report::{cost, width};
 use crate::config::{Config, Screen, Window};
 use crate::engine::{Client, EngineError, Span};
 use crate::failure::Failure;
@@ -24,6 +24,7 @@ pub(in crate::commands) fn report(
     typed: &cli::Report,
     url: &str,
 ) -> Result<u8, Failure> {
+    refuse_accounts(&typed.accounts)?;
     let now = Timestamp::now();
     let window = Window::new(&typed.window, now)?;
     let client = client(&typed.engine, url)?;
@@ -47,9 +48,26 @@ pub(in crate::commands) fn report(
         matching: asking.questions.selection.matching.clone(),
         host: asking.questions.selection.host.clone(),
     };
-    let fleet = asking.gather.finish(source, window.zone.name.clone(), &config.cost);
+    let fleet = asking.gather.finish(
+        source,
+        window.zone.name.clone(),
+        &cost(&typed.accounts, config.cost.clone()),
+    );
     show(&fleet, &view(&window, typed, url, now), typed)?;
     Ok(0)
+}
+
+/// What an engine does not know is asked of the hosts themselves.
+fn refuse_accounts(typed: &cli::Accounts) -> Result<(), Failure> {
+    if typed.by.iter().all(|by| *by == cli::By::User) {
+        return Ok(());
+    }
+    Err(Failure::Usage {
+        what: "--by: over many hosts, only people are told apart".to_owned(),
+        next: "Ask a host itself with `gua report --by`, or the engine for the labels that \
+               [metrics] in the config adds."
+            .to_owned(),
+    })
 }
 
 /// The questions, one after the other; how many there are does not depend on the hosts.
@@ -148,5 +166,7 @@ fn view(window: &Window, typed: &cli::Report, url: &str, now: Timestamp) -> View
         tz: window.zone.tz.clone(),
         now,
         command: format!("gua report --prometheus {url}"),
+        sessions: 0,
+        is_here: false,
     }
 }

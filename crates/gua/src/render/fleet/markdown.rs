@@ -28,9 +28,6 @@ pub fn write(out: &mut impl Write, fleet: &FleetUsage, view: &View) -> io::Resul
     for (state, told) in capacity(usage) {
         writeln!(out, "- {}: {}", state.word(), text(&told))?;
     }
-    if let Some(money) = rows::money(fleet) {
-        writeln!(out, "- in money: {}", text(&money))?;
-    }
     section(out, "§3 Per host", rows::hosts(fleet))?;
     section(out, "§3 Per model", rows::models(fleet))?;
     section(out, "§4 Top identities", rows::people(fleet))?;

@@ -45,9 +45,6 @@ pub fn lines(fleet: &FleetUsage, view: &View) -> Vec<String> {
     }
     sections::headline_by(&mut page, usage, rows::BASIS);
     sections::idle_capacity(&mut page, usage);
-    if let Some(money) = rows::money(fleet) {
-        page.beside(&Cell::new("in money", Ink::Notice), sections::CAPACITY_AT, &money);
-    }
     table(&mut page, "§3 Per host", rows::hosts(fleet), fleet.hosts.len());
     table(&mut page, "§3 Per model", rows::models(fleet), 0);
     people(&mut page, fleet);
@@ -75,7 +72,7 @@ fn people(page: &mut Page<'_>, fleet: &FleetUsage) {
     }
     put(page, rows::people(fleet));
     page.text(INDENT, rows::TWO_FIGURES, Ink::Quiet);
-    let more = fleet.people.len().saturating_sub(sections::MOST_PEOPLE);
+    let more = fleet.people.len().saturating_sub(rows::MOST_PEOPLE);
     if more > 0 {
         page.text(INDENT, &format!("and {more} more; --json has all"), Ink::Quiet);
     }

@@ -1,8 +1,8 @@
 //! What the tables of the report over many hosts say.
 
 use crate::render::usage::figures::{hours, percent};
-use crate::render::usage::sections::{MOST_PEOPLE, amount, of_all, shown};
-use crate::render::words::{card_name, safe, thousands};
+use crate::render::usage::sections::{amount, shown};
+use crate::render::words::{card_name, safe};
 use crate::report::fleet::{FleetPerson, FleetUsage};
 use crate::report::usage::States;
 
@@ -13,6 +13,9 @@ pub(super) const NOTHING: &str = "Nothing was counted in this window.";
 /// Which figure of a person is which.
 pub(super) const TWO_FIGURES: &str = "a shared card counts in full for everybody on it under \
     GPU-hours and idle-held; `part` divides its idle-held time by memory, so that parts add up";
+
+/// How many people are shown.
+pub(super) const MOST_PEOPLE: usize = 10;
 
 /// How many silent hosts are named.
 const MOST_SILENT: usize = 8;
@@ -39,25 +42,6 @@ pub(super) fn silent(fleet: &FleetUsage) -> Option<String> {
 
 /// What the states are judged by.
 pub(super) const BASIS: &str = "basis: card time; each host judges by its own thresholds";
-
-/// What stood idle, in money.
-pub(super) fn money(fleet: &FleetUsage) -> Option<String> {
-    let cost = fleet.cost.as_ref()?;
-    let currency = safe(&cost.currency);
-    let amount = |amount: f64| thousands(&format!("{amount:.0}"));
-    let without = match cost.unpriced_gpu_hours {
-        hours if hours > 0.0 => {
-            format!("; {} GPU-hours of models without a price are not in it", amount(hours))
-        }
-        _ => String::new(),
-    };
-    Some(format!(
-        "idle-held {} {currency}, {} {currency} a month at this pace; truly-idle {} {currency}{without}",
-        amount(cost.idle_held),
-        amount(cost.idle_held_per_month),
-        amount(cost.truly_idle),
-    ))
-}
 
 pub(super) fn hosts(fleet: &FleetUsage) -> Vec<Vec<String>> {
     let mut rows = vec![head(fleet, "host", &["cards", "observed"])];
@@ -107,7 +91,7 @@ pub(super) fn people(fleet: &FleetUsage) -> Vec<Vec<String>> {
             hours(person.gpu_hours, most),
             hours(person.idle_held_gpu_hours, most),
             hours(person.idle_held_part_gpu_hours, most),
-            percent(of_all(person.idle_held_part_gpu_hours, &fleet.usage)),
+            percent(of_all(person, fleet)),
         ]);
     }
     rows
@@ -115,4 +99,10 @@ pub(super) fn people(fleet: &FleetUsage) -> Vec<Vec<String>> {
 
 pub(super) fn name(person: &FleetPerson) -> String {
     person.user.as_deref().map_or_else(|| "unattributed".to_owned(), safe)
+}
+
+/// The part of all idle-held time.
+fn of_all(person: &FleetPerson, fleet: &FleetUsage) -> Option<f64> {
+    let all = fleet.usage.states.idle_held.gpu_hours;
+    (all > 0.0).then(|| (person.idle_held_part_gpu_hours / all).min(1.0))
 }

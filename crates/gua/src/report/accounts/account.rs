@@ -1,6 +1,6 @@
 //! What is added up for one account.
 
-use super::by::Name;
+use super::name::Name;
 use crate::classify::Kib;
 
 /// One account's time on all cards, in milliseconds. A card counts once at a time, however many
@@ -23,6 +23,16 @@ pub struct Account {
     /// Memory of its processes that did not work, also beside one that did, while it was more
     /// than the line.
     pub held_idle: HeldIdle,
+    /// What of it was on which card.
+    pub cards: Vec<OnCard>,
+}
+
+/// The part of an account that was on one card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnCard {
+    pub card: i64,
+    pub present: i64,
+    pub idle_held_share: i64,
 }
 
 /// Memory over time, in KiB × milliseconds.

@@ -1,11 +1,14 @@
 //! What an account is of.
 
-use probe::who::{Container, Job, Notebook, Pod, Who};
+use probe::who::{Container, Job, Notebook, Pod, Told, Who};
+use serde::Serialize;
 
+use super::name::{Known, Name, Unattributed};
 use crate::store::HolderRow;
 
 /// What time is added up by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum By {
     User,
     Job,
@@ -14,20 +17,6 @@ pub enum By {
     Notebook,
     Program,
     Card,
-}
-
-/// The name of an account.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Name {
-    /// `id` is what it is known by, `label` what a person calls it; both as the outside gave
-    /// them.
-    Known { id: String, label: String },
-    /// A user without a name.
-    Uid(u32),
-    /// The number of a card.
-    Card(i64),
-    /// Nobody and nothing that is known: there is none, or it cannot be told.
-    None,
 }
 
 impl By {
@@ -55,24 +44,37 @@ impl By {
         }
     }
 
+    /// Whether two people may have one of the same name: anybody can say that they are of a job,
+    /// and what they hold is never another's.
+    #[must_use]
+    pub const fn is_of_a_user(self) -> bool {
+        matches!(self, Self::Job | Self::Notebook)
+    }
+
     /// The account of a holder.
     #[must_use]
     pub fn name(self, holder: &HolderRow) -> Name {
         let who = holder.workload.as_ref().map(|workload| &workload.who);
-        let told = match self {
-            Self::User => return user(holder),
+        let found = match self {
+            Self::User => return Name::of_user(&holder.identity),
             Self::Card => return Name::Card(holder.card),
-            Self::Program => program(holder, who),
-            Self::Job => who.and_then(|who| who.job.as_ref()).map(|told| job(&told.value)),
-            Self::Container => {
-                who.and_then(|who| who.container.as_ref()).map(|told| container(&told.value))
+            Self::Program => {
+                return program(holder, who)
+                    .map_or(Name::Nobody(Unattributed::NotKnown), Name::Known);
             }
-            Self::Pod => who.and_then(|who| who.pod.as_ref()).map(|told| pod(&told.value)),
-            Self::Notebook => {
-                who.and_then(|who| who.notebook.as_ref()).and_then(|told| notebook(&told.value))
-            }
+            Self::Job => who.map(|who| told(&who.job, job)),
+            Self::Container => who.map(|who| told(&who.container, container)),
+            Self::Pod => who.map(|who| told(&who.pod, pod)),
+            Self::Notebook => who.map(|who| told(&who.notebook, notebook)),
         };
-        told.map_or(Name::None, |(id, label)| Name::Known { id, label })
+        match found {
+            None => Name::Nobody(Unattributed::NotKnown),
+            Some(None) => Name::Nobody(Unattributed::None),
+            Some(Some(known)) if self.is_of_a_user() => {
+                Name::Known(Known { user: Some(Name::called(&holder.identity)), ..known })
+            }
+            Some(Some(known)) => Name::Known(known),
+        }
     }
 
     /// The account of memory that nobody who is listed holds.
@@ -80,55 +82,45 @@ impl By {
     pub const fn of_unseen(self, card: i64) -> Name {
         match self {
             Self::Card => Name::Card(card),
-            _ => Name::None,
+            _ => Name::Nobody(Unattributed::NoVisibleProcess),
         }
     }
 }
 
-/// What it is known by, and what it is called.
-type Told = (String, String);
-
-/// One name is one person, whichever uid it goes by.
-fn user(holder: &HolderRow) -> Name {
-    match (&holder.identity.user, holder.identity.uid) {
-        (Some(user), _) => Name::Known { id: user.to_string(), label: user.to_string() },
-        (None, Some(uid)) => Name::Uid(uid),
-        (None, None) => Name::None,
-    }
+fn told<T>(told: &Option<Told<T>>, known: impl FnOnce(&T) -> Known) -> Option<Known> {
+    told.as_ref().map(|told| known(&told.value))
 }
 
 /// All steps of a job are one account.
-fn job(job: &Job) -> Told {
-    (job.id.to_string(), job.id.to_string())
+fn job(job: &Job) -> Known {
+    Known::of(&*job.id)
 }
 
-fn container(container: &Container) -> Told {
-    let short = || container.id.get(..12).unwrap_or(&container.id).to_owned();
-    let label = container.name.as_ref().map_or_else(short, ToString::to_string);
-    (container.id.to_string(), label)
+fn container(container: &Container) -> Known {
+    let label = container.name.as_ref().unwrap_or(&container.id).to_string();
+    Known { label, ..Known::of(&*container.id) }
 }
 
-fn pod(pod: &Pod) -> Told {
+fn pod(pod: &Pod) -> Known {
     let label = match (&pod.namespace, &pod.name) {
         (Some(namespace), Some(name)) => format!("{namespace}/{name}"),
         (None, Some(name)) => name.to_string(),
         (_, None) => pod.uid.to_string(),
     };
-    (pod.uid.to_string(), label)
+    Known { label, ..Known::of(&*pod.uid) }
 }
 
 /// A notebook is the same one with another kernel; a kernel without a notebook is itself.
-fn notebook(notebook: &Notebook) -> Option<Told> {
-    let name = notebook.path.as_ref().or(notebook.kernel.as_ref())?;
-    Some((name.to_string(), name.to_string()))
+fn notebook(notebook: &Notebook) -> Known {
+    let name = notebook.path.as_ref().or(notebook.kernel.as_ref());
+    Known::of(name.map_or("a notebook", |name| &**name))
 }
 
 /// With its script, where it has one: an interpreter alone says little.
-fn program(holder: &HolderRow, who: Option<&Who>) -> Option<Told> {
+fn program(holder: &HolderRow, who: Option<&Who>) -> Option<Known> {
     let program = holder.program.as_ref()?;
-    let name = match who.and_then(|who| who.script.as_ref()) {
-        Some(script) => format!("{program} {script}"),
-        None => program.clone(),
-    };
-    Some((name.clone(), name))
+    Some(match who.and_then(|who| who.script.as_ref()) {
+        Some(script) => Known::of(format!("{program} {script}")),
+        None => Known::of(program),
+    })
 }

@@ -4,16 +4,21 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `by` | what an account is of: a person, a job, a card |
+//! | `by`, `name` | what an account is of: a person, a job, a card; and what it is called |
 //! | `tally` | adds up pieces of time, one by one |
 //! | `account` | what comes of it |
+//! | `parts` | the same for single stretches of holding |
 
 mod account;
 mod by;
+mod name;
+mod parts;
 mod tally;
 #[cfg(test)]
 mod tests;
 
-pub use account::{Account, HeldIdle};
-pub use by::{By, Name};
+pub use account::{Account, HeldIdle, OnCard};
+pub use by::By;
+pub use name::{Known, Name, Unattributed};
+pub use parts::Parts;
 pub use tally::Accounts;

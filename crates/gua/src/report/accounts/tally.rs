@@ -5,23 +5,35 @@ use std::collections::HashMap;
 
 use probe::Why;
 
-use super::account::{Account, HeldIdle};
-use super::by::{By, Name};
+use super::account::{Account, HeldIdle, OnCard};
+use super::by::By;
+use super::name::Name;
 use crate::classify::{Kib, State, Thresholds};
-use crate::ledger::{Held, Piece, Share, Sharer, Weights, whole};
+use crate::ledger::{Held, Identity, Piece, Share, Sharer, Weights, whole};
 use crate::store::HolderRow;
 
 /// Accounts in the making.
 #[derive(Debug)]
 pub struct Accounts {
     by: By,
+    /// Whom alone it is about.
+    user: Option<String>,
     /// More than this is held.
     line: Kib,
-    accounts: Vec<(Account, Share)>,
+    accounts: Vec<Kept>,
     places: HashMap<Name, usize>,
     place_of: HashMap<i64, usize>,
     weights: Weights,
     here: Vec<Here>,
+}
+
+/// An account with its shares, which are not whole milliseconds yet.
+#[derive(Debug)]
+struct Kept {
+    account: Account,
+    share: Share,
+    /// In the order of the account's cards.
+    shares: Vec<Share>,
 }
 
 /// An account in one piece.
@@ -62,6 +74,7 @@ impl Accounts {
     pub fn new(by: By, thresholds: &Thresholds) -> Self {
         Self {
             by,
+            user: None,
             line: thresholds.held.into(),
             accounts: Vec::new(),
             places: HashMap::new(),
@@ -69,6 +82,14 @@ impl Accounts {
             weights: Weights::default(),
             here: Vec::new(),
         }
+    }
+
+    /// Only what is of one person, by name or uid: what others have is counted with them where
+    /// cards are split, and then left out.
+    #[must_use]
+    pub fn about(mut self, user: Option<String>) -> Self {
+        self.user = user;
+        self
     }
 
     /// Adds a piece. `holder` tells who is behind a number, and is asked once for each.
@@ -91,14 +112,14 @@ impl Accounts {
         // Somebody holds what is idle-held, also where it was not written down how much.
         let is_held = piece.unseen.is_some() || piece.state == State::IdleHeld;
         if self.weights.have_unseen() && is_held {
-            let account = self.place(self.by.of_unseen(piece.card));
+            let account = self.place(self.of_unseen(piece.card));
             let doing = self.unseen(piece.state);
             self.come(account, doing, piece.unseen.unwrap_or(Kib(0)));
         }
         if piece.state == State::IdleHeld {
             self.share(piece);
         }
-        self.count(piece.counts);
+        self.count(piece.card, piece.counts);
         Ok(())
     }
 
@@ -106,12 +127,11 @@ impl Accounts {
     #[must_use]
     pub fn finish(mut self) -> Vec<Account> {
         // In an order of its own, so that the same history is always rounded the same way.
-        self.accounts.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
-        let shares: Vec<_> = self.accounts.iter().map(|(_, share)| *share).collect();
+        self.accounts.sort_by(|a, b| a.account.name.cmp(&b.account.name));
+        let shares: Vec<_> = self.accounts.iter().map(|kept| kept.share).collect();
         let told = self.accounts.into_iter().zip(whole(&shares));
-        let mut accounts: Vec<_> = told
-            .map(|((account, _), idle_held_share)| Account { idle_held_share, ..account })
-            .collect();
+        let mut accounts: Vec<_> = told.map(|(kept, share)| kept.finish(share)).collect();
+        accounts.retain(|account| account.name != Name::Another);
         accounts.sort_by(|a, b| {
             let order = |it: &Account| (it.idle_held_share, it.idle_held, it.present);
             order(b).cmp(&order(a)).then_with(|| a.name.cmp(&b.name))
@@ -129,19 +149,28 @@ impl Accounts {
             return Ok(*place);
         }
         let name = match holder(held.holder)? {
+            Some(row) if !self.is_about(&row.identity) => Name::Another,
             Some(row) => self.by.name(&row),
-            None => self.by.of_unseen(card),
+            None => self.of_unseen(card),
         };
         let place = self.place(name);
         self.place_of.insert(held.holder, place);
         Ok(place)
     }
 
+    fn is_about(&self, identity: &Identity) -> bool {
+        self.user.as_deref().is_none_or(|user| identity.is_called(user))
+    }
+
+    fn of_unseen(&self, card: i64) -> Name {
+        if self.user.is_some() { Name::Another } else { self.by.of_unseen(card) }
+    }
+
     fn place(&mut self, name: Name) -> usize {
         let next = self.accounts.len();
         let place = *self.places.entry(name.clone()).or_insert(next);
         if place == next {
-            self.accounts.push((Account::new(name), Share::default()));
+            self.accounts.push(Kept::new(name));
         }
         place
     }
@@ -166,11 +195,12 @@ impl Accounts {
     }
 
     fn share(&mut self, piece: &Piece<'_>) {
-        let Self { weights, here, place_of, places, by, .. } = self;
+        let unseen = self.places.get(&self.of_unseen(piece.card)).copied();
+        let Self { weights, here, place_of, .. } = self;
         weights.split(piece.counts, |sharer, share| {
             let place = match sharer {
                 Sharer::Holder(at) => piece.holders.get(at).and_then(|it| place_of.get(&it.holder)),
-                Sharer::Unseen => places.get(&by.of_unseen(piece.card)),
+                Sharer::Unseen => unseen.as_ref(),
             };
             if let Some(it) = here.iter_mut().find(|it| Some(&it.place) == place) {
                 it.share.add(share);
@@ -178,13 +208,13 @@ impl Accounts {
         });
     }
 
-    fn count(&mut self, millis: i64) {
+    fn count(&mut self, card: i64, millis: i64) {
         for here in &self.here {
-            let Some((account, share)) = self.accounts.get_mut(here.place) else { continue };
+            let Some(kept) = self.accounts.get_mut(here.place) else { continue };
             let is_idle = here.holds || here.idle > self.line;
-            account.present += millis;
+            kept.count_on(card, millis, here.share);
+            let account = &mut kept.account;
             account.held_idle.add(if is_idle { here.idle } else { Kib(0) }, millis);
-            share.add(here.share);
             let time = match () {
                 () if here.works => &mut account.worked,
                 () if is_idle => &mut account.idle_held,
@@ -205,6 +235,35 @@ fn doing(held: &Held, memory: Kib, card: State, line: Kib) -> State {
     }
 }
 
+impl Kept {
+    const fn new(name: Name) -> Self {
+        Self { account: Account::new(name), share: Share::NONE, shares: Vec::new() }
+    }
+
+    fn count_on(&mut self, card: i64, millis: i64, share: Share) {
+        self.account.present += millis;
+        self.share.add(share);
+        let cards = &mut self.account.cards;
+        let place = cards.iter().position(|on| on.card == card).unwrap_or(cards.len());
+        if place == cards.len() {
+            cards.push(OnCard { card, present: 0, idle_held_share: 0 });
+            self.shares.push(Share::NONE);
+        }
+        if let (Some(on), Some(sum)) = (cards.get_mut(place), self.shares.get_mut(place)) {
+            on.present += millis;
+            sum.add(share);
+        }
+    }
+
+    fn finish(self, idle_held_share: i64) -> Account {
+        let mut account = Account { idle_held_share, ..self.account };
+        for (on, share) in account.cards.iter_mut().zip(whole(&self.shares)) {
+            on.idle_held_share = share;
+        }
+        account
+    }
+}
+
 impl Account {
     const fn new(name: Name) -> Self {
         Self {
@@ -215,6 +274,7 @@ impl Account {
             unknown: 0,
             idle_held_share: 0,
             held_idle: HeldIdle(0),
+            cards: Vec::new(),
         }
     }
 }

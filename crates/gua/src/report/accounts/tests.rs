@@ -63,7 +63,8 @@ fn accounts(by: By, pieces: &[Piece<'_>]) -> Vec<Account> {
 fn minutes(pieces: &[Piece<'_>]) -> Vec<(String, [i64; 5])> {
     let told = |it: Account| {
         let name = match it.name {
-            Name::Known { label, .. } => label,
+            Name::Known(known) => known.label,
+            Name::Nobody(why) => why.slug().to_owned(),
             other => format!("{other:?}"),
         };
         let times = [it.present, it.worked, it.idle_held, it.unknown, it.idle_held_share];
@@ -84,7 +85,7 @@ fn an_idle_card_is_split_by_memory() {
     let expected = told(&[
         ("bob", [60, 0, 60, 0, 30]),
         ("ann", [60, 0, 60, 0, 15]),
-        ("None", [60, 0, 60, 0, 15]),
+        ("no_visible_process", [60, 0, 60, 0, 15]),
     ]);
     assert_eq!(minutes(&[hour(IDLE, &crew, Some(2000))]), expected);
 }
@@ -120,8 +121,14 @@ fn what_is_not_told_is_not_nothing() {
     let crew = [held(1, lost, Some(9000))];
     assert_eq!(minutes(&[hour(lost, &crew, None)]), told(&[("ann", [60, 0, 0, 60, 0])]));
     // Nobody is seen, and it is not written down how much they hold.
-    assert_eq!(minutes(&[hour(IDLE, &[], None)]), told(&[("None", [60, 0, 60, 0, 60])]));
-    assert_eq!(minutes(&[hour(ACTIVE, &[], Some(900))]), told(&[("None", [60, 0, 0, 60, 0])]));
+    assert_eq!(
+        minutes(&[hour(IDLE, &[], None)]),
+        told(&[("no_visible_process", [60, 0, 60, 0, 60])])
+    );
+    assert_eq!(
+        minutes(&[hour(ACTIVE, &[], Some(900))]),
+        told(&[("no_visible_process", [60, 0, 0, 60, 0])])
+    );
     assert_eq!(minutes(&[hour(LITTLE, &[], None)]), []);
 }
 
@@ -156,15 +163,42 @@ fn every_kind_has_its_name() {
     };
     let full = row(1, Some("ann"), who);
     let label = |by: By| match by.name(&full) {
-        Name::Known { label, .. } => label,
+        Name::Known(known) => known.label,
         other => format!("{other:?}"),
     };
-    let labels = ["ann", "42", "0123456789ab", "lab/web", "k", "python train.py", "Card(7)"];
+    let labels = ["ann", "42", "0123456789abcdef", "lab/web", "k", "python train.py", "Card(7)"];
     assert_eq!(By::ALL.map(label), labels);
     let bare = HolderRow { program: None, workload: None, ..row(1, None, Who::default()) };
     let uid =
         HolderRow { identity: Identity { uid: Some(7), ..Identity::default() }, ..bare.clone() };
-    assert_eq!(By::User.name(&uid), Name::Uid(7));
+    assert_eq!(By::User.name(&uid), Name::Known(Known::of("uid 7")));
     let names = By::ALL.map(|by| by.name(&bare));
-    assert!(names[..6].iter().all(|name| *name == Name::None), "{names:?}");
+    let not_known = Name::Nobody(Unattributed::NotKnown);
+    assert!(names[..6].iter().all(|name| *name == not_known), "{names:?}");
+    // It was looked for, and there is none.
+    let none = Name::Nobody(Unattributed::None);
+    assert_eq!(By::Job.name(&row(1, Some("ann"), Who::default())), none);
+}
+
+/// A job that somebody only says that they are of is never another's account.
+#[test]
+fn a_name_that_anybody_can_choose_is_of_its_user() {
+    let job = Job { id: "42".into(), step: None };
+    let who = Who { job: Some(Told { value: job, source: Source::Environment }), ..Who::default() };
+    let [anns, eves] = ["ann", "eve"].map(|user| By::Job.name(&row(1, Some(user), who.clone())));
+    assert_ne!(anns, eves);
+}
+
+/// What others hold is split with them, and not told.
+#[test]
+fn one_person_alone() {
+    let crew = [held(1, IDLE, Some(2000)), held(2, IDLE, Some(4000))];
+    let mut accounts =
+        Accounts::new(By::User, &Thresholds::default()).about(Some("ann".to_owned()));
+    accounts.add(&hour(IDLE, &crew, Some(2000)), people).unwrap();
+    let told = accounts.finish();
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].idle_held_share, HOUR / 4);
+    let on = OnCard { card: 7, present: HOUR, idle_held_share: HOUR / 4 };
+    assert_eq!(told[0].cards, [on]);
 }

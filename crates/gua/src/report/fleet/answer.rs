@@ -14,8 +14,6 @@ pub struct FleetUsage {
     /// The same as of one host, over all of them; its schema is that of the whole.
     #[serde(flatten)]
     pub usage: Usage,
-    /// Null where no price is known.
-    pub cost: Option<FleetCost>,
     /// Most idle-held time first.
     pub hosts: Vec<HostUsage>,
     pub models: Vec<ModelUsage>,
@@ -56,18 +54,6 @@ pub struct ModelUsage {
     pub name: Option<String>,
     pub cards: usize,
     pub states: States,
-}
-
-/// What stood idle, in money.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FleetCost {
-    pub currency: String,
-    pub idle_held: f64,
-    pub truly_idle: f64,
-    /// At the pace of the window.
-    pub idle_held_per_month: f64,
-    /// Of models that have no price.
-    pub unpriced_gpu_hours: f64,
 }
 
 /// One person on all hosts.

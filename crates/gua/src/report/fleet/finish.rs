@@ -2,26 +2,28 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::answer::{FleetCost, FleetPerson, FleetUsage, HostUsage, ModelUsage, Source};
+use super::answer::{FleetPerson, FleetUsage, HostUsage, ModelUsage, Source};
 use super::gather::Gather;
 use super::tally::Sums;
 use super::target::{Target, TargetId};
-use crate::config::Cost;
-use crate::ledger::Period;
+use crate::config::Cost as Tariff;
 use crate::metrics::UNATTRIBUTED;
 use crate::report::usage::answer::timestamp;
 use crate::report::usage::finish::{heatmap, lines, stretch};
 use crate::report::usage::times::{Times, hours, seconds, share};
 use crate::report::usage::verdict::{self, Basis};
-use crate::report::usage::{Card, Equivalent, Person, States, Stretch, Usage, Window};
+use crate::report::usage::{
+    Card, Cost, Equivalent, Money, Person, Price, States, Stretch, Usage, Window,
+};
 
 use probe::units::UnixMillis;
 
 /// A host that was not heard of for so long is silent, and longer where its samples are rare.
 const SILENT_MILLIS: i64 = 5 * 60_000;
 
-/// A twelfth of a year.
-const MONTH_SECONDS: f64 = 365.25 * 86_400.0 / 12.0;
+/// What a month is taken for, and how much it takes to tell a pace.
+const MONTH_SECONDS: f64 = 30.0 * 86_400.0;
+const LEAST_PACE_SECONDS: f64 = 3_600.0;
 
 /// What somebody counts on all hosts together.
 #[derive(Debug, Default)]
@@ -34,7 +36,7 @@ struct Counted {
 impl Gather {
     /// The answer.
     #[must_use]
-    pub fn finish(mut self, source: Source, tz_name: String, prices: &Cost) -> FleetUsage {
+    pub fn finish(mut self, source: Source, tz_name: String, tariff: &Tariff) -> FleetUsage {
         let silent_after = SILENT_MILLIS.max(self.distance() * 3);
         let once = self.once_each();
         let mut hosts: Vec<HostUsage> =
@@ -48,8 +50,7 @@ impl Gather {
         let people = self.people(&once);
         let models = self.models(&once);
         FleetUsage {
-            cost: cost(&models, prices, self.window),
-            usage: self.usage(&once, &hosts, &people, tz_name),
+            usage: self.usage(&once, &hosts, &people, &models, tariff, tz_name),
             models,
             people,
             hosts,
@@ -150,6 +151,8 @@ impl Gather {
         once: &[TargetId],
         hosts: &[HostUsage],
         people: &[FleetPerson],
+        models: &[ModelUsage],
+        tariff: &Tariff,
         tz_name: String,
     ) -> Usage {
         let times: Times = self.told(once).flat_map(|(_, sums)| sums.cards.values().copied()).sum();
@@ -175,6 +178,13 @@ impl Gather {
             equivalent_gpus: self.equivalent(once),
             cards: hosts.iter().flat_map(|host| host.cards.clone()).collect(),
             identities: Some(people.iter().map(identity).collect()),
+            // Who works on a card that others work on is told by its host alone.
+            accounts_by: Vec::new(),
+            accounts: None,
+            sessions: None,
+            money: money(models, tariff, seconds(longest)),
+            person: None,
+            compared: None,
             heatmap: heatmap(&self.week),
             verdict: verdict::verdict(times, Basis { seconds: seconds(longest), coverage }),
             gaps: Vec::new(),
@@ -195,28 +205,31 @@ impl Gather {
 }
 
 /// In money, where there are prices.
-fn cost(models: &[ModelUsage], prices: &Cost, window: Period) -> Option<FleetCost> {
-    let priced: Vec<_> = models
-        .iter()
-        .map(|model| (model, prices.price_of(model.name.as_deref().unwrap_or_default())))
-        .collect();
-    let sum = |hours: fn(&States) -> f64| {
-        let of_model = |(model, price): &(&ModelUsage, Option<f64>)| {
-            price.map(|price| price * hours(&model.states))
-        };
-        let sum: f64 = priced.iter().filter_map(of_model).sum();
-        (sum * 100.0).round() / 100.0
+fn money(models: &[ModelUsage], tariff: &Tariff, observed: f64) -> Option<Money> {
+    let price = |model: &ModelUsage| tariff.price_of(model.name.as_deref().unwrap_or_default());
+    let prices = models.iter().map(|model| Price {
+        model: model.name.clone(),
+        cards: model.cards,
+        cost_per_gpu_hour: price(model),
+    });
+    let cost = |hours: fn(&States) -> f64| {
+        let with = models.iter().filter_map(|it| Some(price(it)? * hours(&it.states)));
+        let without = models.iter().filter(|it| price(it).is_none());
+        let cost: f64 = (with.sum::<f64>() * 1e6).round() / 1e6;
+        Cost {
+            cost: Some(cost),
+            cost_per_month: (observed >= LEAST_PACE_SECONDS)
+                .then(|| (cost * MONTH_SECONDS / observed * 1e6).round() / 1e6),
+            unpriced_gpu_hours: without.map(|it| hours(&it.states)).sum(),
+        }
     };
-    let without = priced.iter().filter(|(_, price)| price.is_none());
-    let unpriced_gpu_hours = without.map(|(model, _)| model.states.gpu_hours()).sum();
-    let idle_held = sum(|states| states.idle_held.gpu_hours);
-    let months = window.seconds() / MONTH_SECONDS;
-    priced.iter().any(|(_, price)| price.is_some()).then(|| FleetCost {
-        currency: prices.currency.clone(),
-        idle_held,
-        truly_idle: sum(|states| states.truly_idle.gpu_hours),
-        idle_held_per_month: (idle_held / months * 100.0).round() / 100.0,
-        unpriced_gpu_hours,
+    models.iter().any(|model| price(model).is_some()).then(|| Money {
+        currency: tariff.currency.clone(),
+        idle_held: cost(|states| states.idle_held.gpu_hours),
+        truly_idle: cost(|states| states.truly_idle.gpu_hours),
+        prices: prices.collect(),
+        month_seconds: MONTH_SECONDS,
+        rests_on_seconds: observed,
     })
 }
 

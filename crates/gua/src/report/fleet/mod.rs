@@ -28,7 +28,7 @@ mod resets;
 mod tally;
 mod target;
 
-pub use answer::{FleetCost, FleetPerson, FleetUsage, HostUsage, ModelUsage, Source};
+pub use answer::{FleetPerson, FleetUsage, HostUsage, ModelUsage, Source};
 pub use gather::{Edge, Gather};
 pub use questions::{Around, Questions, Selection};
 pub use target::{TargetId, Targets};
