@@ -1,18 +1,16 @@
 //! Hosts that do not exist: recorded by the real pipeline, and scraped on paper.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gua::classify::Thresholds;
-use gua::ledger::{Clocks, Entry, Event, Period};
+use gua::ledger::{Clocks, Entry, Event};
 use gua::metrics::{Counters, Format, Frame, Host, Observed, Wanted, text};
 use gua::recorder::Observer;
-use gua::report::accounts::{Accounts, By, Name};
 use gua::sampler::Pretend;
-use gua::store::{self, Ending, History, Run, Writer};
+use gua::store::{self, Ending, Run, Writer};
 use probe::units::UnixMillis;
 use scenario::Scenario;
 use serde_json::Value;
@@ -87,20 +85,6 @@ impl Hosts {
 
     pub fn for_victoria(&self) -> PathBuf {
         self.dir.path().join("victoria")
-    }
-
-    /// Everybody's part of the idle-held time of a host, in hours, by its own accounts.
-    pub fn parts(&self, name: &str, from: i64, until: i64) -> BTreeMap<String, f64> {
-        let history = History::open(&self.database(name)).unwrap();
-        let mut accounts = Accounts::new(By::User, &Thresholds::default());
-        let window = Period::new(wall(from), wall(until));
-        history.pieces(window, |piece| accounts.add(piece, |id| history.holder(id))).unwrap();
-        let called = |name: &Name| match name {
-            Name::Known { label, .. } => label.clone(),
-            Name::Uid(_) | Name::Card(_) | Name::None => "nobody".to_owned(),
-        };
-        let accounts = accounts.finish().into_iter();
-        accounts.map(|it| (called(&it.name), it.idle_held_share as f64 / 3.6e6)).collect()
     }
 
     /// What a host itself says about a window.
