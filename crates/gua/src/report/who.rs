@@ -269,15 +269,6 @@ fn held(tick: &CardTick, card: Card, record: &Record, now: Timestamp) -> Vec<Hel
     .collect()
 }
 
-fn behind(holder: &mut Holder) -> Option<identity::Identity> {
-    let identity = holder.identity.clone();
-    if holder.presence == now::Presence::Foreign {
-        holder.unknown.note("identity", Reason::Foreign);
-        return None;
-    }
-    holder.unknown.take("identity", identity)
-}
-
 /// What a holder does: what its card does, but for who works on one that is idle, and who sleeps
 /// on one that works. A moment is too short to call anybody asleep, so the record must say so.
 const fn doing(own: State, card: State, is_recorded: bool) -> State {
@@ -286,6 +277,15 @@ const fn doing(own: State, card: State, is_recorded: bool) -> State {
         (State::Active, State::IdleHeld) if is_recorded => State::IdleHeld,
         _ => card,
     }
+}
+
+fn behind(holder: &mut Holder) -> Option<identity::Identity> {
+    let identity = holder.identity.clone();
+    if holder.presence == now::Presence::Foreign {
+        holder.unknown.note("identity", Reason::Foreign);
+        return None;
+    }
+    holder.unknown.take("identity", identity)
 }
 
 /// Who is on a card without being listed, where somebody is or may be.
