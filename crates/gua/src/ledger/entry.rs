@@ -63,6 +63,8 @@ pub struct HolderEntry {
     pub started: Option<UnixMillis>,
     /// What it runs for; `None` where that is not known.
     pub workload: Option<Arc<Who>>,
+    /// What it was started with, its secrets masked; `None` where that is not to be kept.
+    pub command: Option<Arc<str>>,
     pub kinds: Kinds,
     pub memory: Option<Bytes>,
     pub holds: Holds,

@@ -8,7 +8,6 @@ use probe::units::UnixMillis;
 use super::idle::Stretch;
 use super::look::{CardKey, HolderKey};
 use super::series::Point;
-use crate::classify::{Kib, Thresholds};
 use crate::ledger::{HOUR, Period};
 use crate::store::{CardRow, History, Session, StoreError};
 
@@ -82,13 +81,11 @@ fn idle(
     bridge: i64,
 ) -> Result<HashMap<HolderKey, Stretch>, StoreError> {
     let recent = now.0.saturating_sub(bridge.saturating_mul(2));
-    let line = Kib::from(Thresholds::default().held);
     let stretch = |session: Session| {
         let Session { holder, spell, .. } = session;
         let card = key(cards.get(&holder.card)?);
         let key = HolderKey { card, pid: holder.pid, start_ticks: holder.start_ticks };
         (spell.to.0 >= recent).then(|| (key, spell.into()))
     };
-    let open = history.open_sessions()?.into_iter();
-    Ok(open.filter(|session| session.held_more_than(line)).filter_map(stretch).collect())
+    Ok(history.open_sessions()?.into_iter().filter_map(stretch).collect())
 }

@@ -165,8 +165,8 @@ fn shared_cards() {
 #[test]
 fn people_who_come_and_go() {
     let visits: String = (0..90)
-        .map(|visit: i64| {
-            let user = ["alice", "bob", "carol", "dave"][visit.unsigned_abs() as usize % 4];
+        .zip(["alice", "bob", "carol", "dave"].into_iter().cycle())
+        .map(|(visit, user)| {
             let (begin, length) = (visit * 3_571 % 340_000, 5_000 + visit * 907 % 30_000);
             let (card, gib) = (visit % 2, 1 + visit * 7 % 23);
             let sm = if visit % 5 == 0 { 40 } else { 0 };
@@ -182,8 +182,8 @@ fn people_who_come_and_go() {
         .collect();
     // One after the other with the same number.
     let again: String = (0..30)
-        .map(|turn: i64| {
-            let user = ["erin", "frank"][turn.unsigned_abs() as usize % 2];
+        .zip(["erin", "frank"].into_iter().cycle())
+        .map(|(turn, user)| {
             let (begin, end) = (turn * 9_000 + 13, turn * 9_000 + 8_777);
             format!(
                 "[[process]]\npid = 77\ncard = 0\nmemory = \"{}GiB\"\nuser = \"{user}\"\n\
