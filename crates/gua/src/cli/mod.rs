@@ -28,7 +28,7 @@ pub use demo::Demo;
 pub use doctor::Doctor;
 pub(crate) use duration::{duration, interval};
 pub use moment::Moment;
-pub use pick::{Pick, PickFormat};
+pub use pick::{Pick, PickFormat, is_without_its_command};
 pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};
 pub use report::{Compare, Format, Report};

@@ -137,6 +137,11 @@ impl Host {
         self
     }
 
+    /// What a user of the host is called; `None` where nothing says so.
+    pub fn user_name(&mut self, uid: u32) -> Option<String> {
+        self.accounts.name(uid).ok().flatten().map(|name| name.to_string())
+    }
+
     /// Where the host's files begin.
     #[must_use]
     pub fn root(&self) -> &Path {
