@@ -1,9 +1,11 @@
 //! A file that is written at the end, after long work: checked before the work begins,
-//! without touching it.
+//! without touching it, and there whole or not at all.
 
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process;
 
 use rustix::fs::{Access, access};
 
@@ -36,6 +38,47 @@ pub fn check(path: &Path) -> Result<(), NotWritable> {
 pub fn check_folder(path: &Path) -> Result<(), NotWritable> {
     access(folder_of(path), Access::WRITE_OK | Access::EXEC_OK)
         .map_err(|error| NotWritable { path: path.to_owned(), source: error.into() })
+}
+
+/// Writes a file beside its place and moves it there, so that nobody finds half of it. What is no
+/// ordinary file, such as a pipe, is written to as it is.
+///
+/// # Errors
+/// When it cannot be written, or what `write` says; then what was there is as it was.
+pub fn write(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), NotWritable> {
+    let wrong = |source: io::Error| NotWritable { path: path.to_owned(), source };
+    let found = path.metadata().ok();
+    if found.as_ref().is_some_and(|found| !found.is_file()) {
+        let mut out = BufWriter::new(File::options().write(true).open(path).map_err(wrong)?);
+        return write(&mut out).and_then(|()| out.flush()).map_err(wrong);
+    }
+    // A link stays, and leads to the new file.
+    let place = place(path).unwrap_or_else(|| path.to_owned());
+    let making = beside(&place);
+    let written = File::create(&making).and_then(|file| {
+        if let Some(found) = found {
+            file.set_permissions(found.permissions())?;
+        }
+        let mut out = BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()?;
+        fs::rename(&making, &place)
+    });
+    written.map_err(|error| {
+        // What could not be written whole is no use; the failure is what is told.
+        let _ = fs::remove_file(&making);
+        wrong(error)
+    })
+}
+
+/// A name beside a file that nobody else writes to.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".making-{}", process::id()));
+    path.with_file_name(name)
 }
 
 /// Whether both would be the same file, though it may still be to be made.
@@ -104,6 +147,24 @@ mod tests {
             assert!(!is_one_file(&path(one), &path(other)), "{one} {other}");
         }
         assert!(is_one_file(Path::new("new"), Path::new("./new")));
+    }
+
+    #[test]
+    fn a_file_is_written_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("page.html"), folder.path().join("link"));
+        write(&file, |out| out.write_all(b"first")).unwrap();
+        symlink("page.html", &link).unwrap();
+        write(&link, |out| out.write_all(b"second")).unwrap();
+        assert!(link.is_symlink());
+        let failing = |out: &mut BufWriter<File>| {
+            out.write_all(b"half")?;
+            Err(io::ErrorKind::StorageFull.into())
+        };
+        write(&file, failing).unwrap_err();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "second");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        write(Path::new("/dev/null"), |out| out.write_all(b"gone")).unwrap();
     }
 
     #[test]

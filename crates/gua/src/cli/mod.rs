@@ -35,10 +35,11 @@ pub use engine::Engine;
 pub use fleet::Fleet;
 pub use listen::Protection;
 pub use moment::Moment;
+pub(crate) use moment::moment;
 pub use pick::{Pick, PickFormat, is_without_its_command};
 pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};
-pub use report::{Compare, Format, Report};
+pub use report::{Compare, Format, Picture, Report, ReportFormat};
 pub(crate) use report::{MOST_MB, percent};
 pub use serve::Serve;
 pub use stat::{PowerColumn, Stat};
@@ -47,6 +48,7 @@ pub use track::{MemoryUnit, Track};
 pub use who::Who;
 pub use window::Window;
 pub use zone::Zone;
+pub(crate) use zone::zone;
 
 use std::ffi::OsString;
 

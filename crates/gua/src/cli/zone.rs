@@ -9,7 +9,7 @@ pub struct Zone {
     pub name: String,
 }
 
-pub(super) fn zone(typed: &str) -> Result<Zone, String> {
+pub fn zone(typed: &str) -> Result<Zone, String> {
     let expected = "expected UTC, local, a name such as Europe/Berlin, or an offset such as +02:00";
     if typed.eq_ignore_ascii_case("utc") {
         return Ok(Zone { tz: TimeZone::UTC, name: "UTC".to_owned() });

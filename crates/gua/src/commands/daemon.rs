@@ -10,6 +10,7 @@ use std::time::Duration;
 use probe::nvml::Wants;
 use probe::units::UnixMillis;
 
+use super::answers::FromHistory;
 use super::listener::Listener;
 use crate::cli;
 use crate::config::{Config, Listen, Machine, Settings};
@@ -228,7 +229,10 @@ fn in_the_foreground(
     let pusher = pusher(config, typed, places, hostname.clone())?;
     let keeper = listener.as_ref().map(|_| keeper(config, places, hostname.clone(), &mut log));
     if let (Some(listener), Some(keeper)) = (listener, &keeper) {
-        log.say(&listener.start(keeper.slot(), host)?);
+        let slot = keeper.slot();
+        let database = places.database.clone();
+        let answers = FromHistory::of_ours(database, config.clone(), Arc::clone(&slot));
+        log.say(&listener.start(slot, Arc::new(answers), host)?);
     }
     let run = Run {
         host: hostname,

@@ -1,5 +1,6 @@
 //! One file a command: wiring only.
 
+mod answers;
 mod chosen;
 mod config;
 mod daemon;

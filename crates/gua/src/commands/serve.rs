@@ -5,6 +5,7 @@ use std::sync::Arc;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::answers::FromHistory;
 use super::history;
 use super::listener::Listener;
 use crate::cli;
@@ -23,7 +24,8 @@ pub(super) fn run(config: &Config, typed: &cli::Serve) -> Result<u8, Failure> {
     let listener = Listener::take(listen)?;
     let frames = Arc::new(Recorded::new(path.clone(), config.metrics));
     let hostname = probe::proc::Host::new(None).name();
-    let words = listener.start(frames, hostname)?;
+    let answers = Arc::new(FromHistory::of_another(path.clone(), config.clone()));
+    let words = listener.start(frames, answers, hostname)?;
     say(format_args!("{words}, from {}; Ctrl-C ends it", path.display()));
     signals.forever().next();
     Ok(0)

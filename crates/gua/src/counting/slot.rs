@@ -50,6 +50,13 @@ impl Slot {
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(frame);
     }
 
+    /// How many ticks were counted up to the newest frame; `None` where there is none. Nobody
+    /// counts as having been served by it.
+    #[must_use]
+    pub fn ticks(&self) -> Option<u64> {
+        self.peek().map(|frame| frame.counters.ticks)
+    }
+
     fn peek(&self) -> Option<Arc<Frame>> {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -21,6 +21,7 @@
 //! | `pieces` | every card's time, cut wherever anything changes |
 //! | `sessions` | since when a card is held idle, and by whom |
 //! | `replay` | ticks again, as they were recorded |
+//! | `tick_watch` | whether there is another tick |
 //! | `samples` | the single ticks, for judging again and for plots |
 //! | [`python`] | databases of the Python gua, read and taken over |
 //! | `retain`, `sweep` | what is too old goes, and the names that nothing refers to |
@@ -54,6 +55,7 @@ mod samples;
 mod sessions;
 mod span_rows;
 mod sweep;
+mod tick_watch;
 mod workload;
 mod writer;
 
@@ -75,6 +77,7 @@ pub use retain::{Keep, Retention, Step, give_back, size_bytes};
 pub use run::{Ending, Run, last_moment};
 pub use samples::{Level, Sample};
 pub use sessions::{HolderKey, Idleness, Session};
+pub use tick_watch::TickWatch;
 pub use workload::Workload;
 pub use writer::Writer;
 

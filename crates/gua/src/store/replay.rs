@@ -51,6 +51,18 @@ impl History {
         ticks.into_iter().map(|tick| reader.read(tick)).collect()
     }
 
+    /// The newest tick of the run that goes on, else of the one that ended last.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn replay_newest(&self) -> Result<Option<Replayed>, StoreError> {
+        let Some(run) = self.newest_run() else { return Ok(None) };
+        let query = "SELECT id, run, at_ms, covers_ms, late_ms FROM tick
+                         WHERE run = ?1 ORDER BY id DESC LIMIT 1";
+        let found = self.database.query_row(query, [run.id], tick_row).optional()?;
+        found.map(|tick| Reader::new(self)?.read(tick)).transpose()
+    }
+
     /// The last tick that was made at this moment or before; 0 where there is none.
     ///
     /// # Errors
@@ -77,19 +89,21 @@ impl History {
                  WHERE tick.id > ?1 AND recorder LIKE 'gua %' ORDER BY tick.id LIMIT ?2",
         )?;
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let rows = query.query_map((after, most), |row| {
-            let (at, covers): (i64, i64) = (row.get(2)?, row.get(3)?);
-            let late: Option<i64> = row.get(4)?;
-            Ok(TickRow {
-                id: row.get(0)?,
-                run: row.get(1)?,
-                at: UnixMillis(at),
-                covers: Period::new(UnixMillis(at.saturating_sub(covers)), UnixMillis(at)),
-                late: late.and_then(|late| u64::try_from(late).ok()).map(Duration::from_millis),
-            })
-        })?;
+        let rows = query.query_map((after, most), tick_row)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
+}
+
+fn tick_row(row: &Row<'_>) -> rusqlite::Result<TickRow> {
+    let (at, covers): (i64, i64) = (row.get(2)?, row.get(3)?);
+    let late: Option<i64> = row.get(4)?;
+    Ok(TickRow {
+        id: row.get(0)?,
+        run: row.get(1)?,
+        at: UnixMillis(at),
+        covers: Period::new(UnixMillis(at.saturating_sub(covers)), UnixMillis(at)),
+        late: late.and_then(|late| u64::try_from(late).ok()).map(Duration::from_millis),
+    })
 }
 
 /// What is the same from tick to tick.

@@ -5,21 +5,25 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::http::{HeaderMap, Method, StatusCode, header};
 
+use super::sign_in::Guesses;
 use crate::config::{Listen, Token};
 
 /// No request of ours has a body worth speaking of.
 const MOST_BODY_BYTES: u64 = 64 << 10;
 
 /// The cookie that a browser keeps its token in.
-const COOKIE: &str = "gua_token";
+pub(super) const COOKIE: &str = "gua_token";
 
 /// Decides on requests by their headers.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Door {
     address: SocketAddr,
     hosts: Vec<String>,
     token: Option<Token>,
     public_metrics: bool,
+    /// Whether what is said here is encrypted.
+    pub(super) is_secure: bool,
+    pub(super) guesses: Guesses,
 }
 
 /// Why a request is refused.
@@ -40,6 +44,8 @@ impl Door {
             hosts,
             token: listen.token.clone(),
             public_metrics: listen.public_metrics,
+            is_secure: listen.tls.is_some(),
+            guesses: Guesses::default(),
         }
     }
 
@@ -60,19 +66,59 @@ impl Door {
                 "this host does not go by that name; `--allow-host NAME` lets it",
             );
         }
-        if *method != Method::GET && *method != Method::HEAD {
+        let signs_in = path == SIGN_IN;
+        let may = [Method::GET, Method::HEAD].contains(method)
+            || (*method == Method::POST && signs_in);
+        if !may {
             return refuse(StatusCode::METHOD_NOT_ALLOWED, "nothing here can be changed");
         }
         if body_bytes(headers) > MOST_BODY_BYTES {
             return refuse(StatusCode::PAYLOAD_TOO_LARGE, "a question needs no body");
         }
         let is_public = self.public_metrics && path == "/metrics";
-        match &self.token {
-            Some(token) if !is_public && !has_token(headers, token) => {
+        if is_public || signs_in || path.starts_with("/assets/") {
+            return Ok(());
+        }
+        let Some(token) = &self.token else { return self.without_a_token() };
+        match self.brings(headers, token) {
+            Brought::Right => Ok(()),
+            Brought::TooMany => {
+                refuse(StatusCode::TOO_MANY_REQUESTS, "too many wrong tokens; wait a minute")
+            }
+            Brought::Nothing | Brought::Wrong => {
                 refuse(StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`")
             }
-            _ => Ok(()),
         }
+    }
+
+    /// Where only metrics are public, nothing else is.
+    fn without_a_token(&self) -> Result<(), Refusal> {
+        if self.address.ip().is_loopback() {
+            return Ok(());
+        }
+        let why = "only /metrics is public here; --token-file lets people in";
+        Err(Refusal { status: StatusCode::FORBIDDEN, why })
+    }
+
+    fn brings(&self, headers: &HeaderMap, token: &Token) -> Brought {
+        let mut given = tokens(headers).peekable();
+        if given.peek().is_none() {
+            return Brought::Nothing;
+        }
+        if !self.guesses.are_left() {
+            return Brought::TooMany;
+        }
+        if given.any(|given| is_same(given.as_bytes(), token.bytes())) {
+            return Brought::Right;
+        }
+        self.guesses.was_wrong();
+        Brought::Wrong
+    }
+
+    /// Whether this is the token; without one there is none.
+    pub(super) fn is_token(&self, given: &str) -> bool {
+        let token = self.token.as_ref();
+        token.is_some_and(|token| is_same(given.as_bytes(), token.bytes()))
     }
 
     /// A name that leads here from elsewhere may be made to lead here by anybody, and a page of
@@ -105,12 +151,26 @@ fn body_bytes(headers: &HeaderMap) -> u64 {
     })
 }
 
-fn has_token(headers: &HeaderMap, token: &Token) -> bool {
+/// What a request brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Brought {
+    Nothing,
+    Wrong,
+    Right,
+    /// Something, which is not looked at after so many wrong ones.
+    TooMany,
+}
+
+/// The only path to which something can be sent.
+pub(super) const SIGN_IN: &str = "/sign-in";
+
+/// Every token that a request brings.
+fn tokens(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let text = |name| headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     let bearer = text(header::AUTHORIZATION).filter_map(|value| value.strip_prefix("Bearer "));
     let cookies = text(header::COOKIE).flat_map(|value| value.split(';'));
     let cookie = cookies.filter_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('='));
-    bearer.chain(cookie).any(|given| is_same(given.trim().as_bytes(), token.bytes()))
+    bearer.chain(cookie).map(str::trim).filter(|given| !given.is_empty())
 }
 
 /// Takes as long for a token that is wrong at its end as for one that is wrong at once.

@@ -9,13 +9,27 @@
 //! | `server` | connections: how many, how slow, how long |
 //! | `pages` | what is answered to whom |
 //! | `metrics` | `/metrics` |
+//! | `answers` | what the pages are made from |
+//! | `asked` | what an address asks for (pure) |
+//! | `desk` | pages that were made, for who asks next |
+//! | `dashboard` | `/`, its files, and `/api/v1/…` |
+//! | `events` | `/events`: a line to everybody after every tick |
+//! | `sign_in` | `/sign-in`: how a browser brings its token |
 
+mod answers;
+mod asked;
+mod dashboard;
+mod desk;
 mod door;
+mod events;
 mod metrics;
 mod pages;
 mod server;
+mod sign_in;
 mod tls;
 
+pub use answers::Answers;
+pub use asked::Asked;
 pub use door::Door;
 pub use pages::Pages;
 pub use server::{Server, bind};

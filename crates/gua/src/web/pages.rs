@@ -1,47 +1,87 @@
 //! What is answered to whom.
 
+use std::io;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use super::door::{Door, Refusal};
-use super::metrics;
+use super::answers::Answers;
+use super::dashboard::{self, Office};
+use super::desk::Desk;
+use super::door::{Door, Refusal, SIGN_IN};
+use super::events::{self, Broadcast};
+use super::{metrics, sign_in};
 use crate::counting::Frames;
 
 /// Everything that can be asked for.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Pages {
     pub door: Door,
     pub frames: Arc<dyn Frames>,
+    pub answers: Arc<dyn Answers>,
 }
 
 impl Pages {
-    pub(super) fn router(self) -> Router {
+    pub(super) fn router(self) -> io::Result<Router> {
         let door = Arc::new(self.door);
-        Router::new()
-            .route("/", get(front))
+        let broadcast = Broadcast::start(Arc::clone(&self.answers))?;
+        let desk = Arc::new(Desk::new(self.answers));
+        let office = Office { desk, broadcast: broadcast.clone() };
+        Ok(Router::new()
+            .route("/", get(dashboard::front))
+            .route("/live", get(dashboard::live))
+            .route("/api/v1/{what}", get(dashboard::api))
+            .with_state(office)
+            .route("/events", get(events::events).with_state(broadcast))
             .route("/metrics", get(metrics::metrics).with_state(self.frames))
+            .route("/assets/{name}", get(dashboard::asset))
+            .route(
+                SIGN_IN,
+                get(sign_in::form).post(sign_in::sign_in).with_state(Arc::clone(&door)),
+            )
             .fallback(nothing)
-            .layer(middleware::from_fn_with_state(door, through_the_door))
+            .layer(middleware::from_fn_with_state(door, through_the_door)))
     }
 }
+
+/// Nothing is loaded from elsewhere, nothing runs that is not a file of ours, and nobody shows
+/// it within a page of theirs.
+const POLICY: &str = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
 /// Nobody gets past it unseen, whatever they ask for.
 async fn through_the_door(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
     let checked = door.check(request.method(), request.uri().path(), request.headers());
     let mut response = match checked {
         Ok(()) => next.run(request).await,
-        Err(refusal) => refusal.into_response(),
+        Err(refusal) => refused(refusal, request.headers()),
     };
     let headers = response.headers_mut();
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let fixed = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::REFERRER_POLICY, "same-origin"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
+}
+
+/// A person is shown where to sign in.
+fn refused(refusal: Refusal, headers: &HeaderMap) -> Response {
+    let accepts = headers.get(header::ACCEPT).and_then(|kinds| kinds.to_str().ok());
+    let is_person = accepts.is_some_and(|kinds| kinds.contains("text/html"));
+    if refusal.status == StatusCode::UNAUTHORIZED && is_person {
+        let to = [(header::LOCATION, HeaderValue::from_static(SIGN_IN))];
+        return (StatusCode::SEE_OTHER, to).into_response();
+    }
+    refusal.into_response()
 }
 
 impl IntoResponse for Refusal {
@@ -55,11 +95,8 @@ impl IntoResponse for Refusal {
     }
 }
 
-async fn front() -> &'static str {
-    "gua: /metrics has the counters of this host for Prometheus\n"
-}
-
 async fn nothing() -> Response {
-    (StatusCode::NOT_FOUND, "there is nothing here; /metrics has the counters of this host\n")
-        .into_response()
+    let words = "there is nothing here; / has the page, /metrics the counters, /api/v1/report, \
+                 who, stat and status the same as JSON\n";
+    (StatusCode::NOT_FOUND, words).into_response()
 }

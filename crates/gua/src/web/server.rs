@@ -70,17 +70,20 @@ impl Server {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(self.listener)?
         };
-        let (pages, tls) = (self.pages, self.tls);
+        let (router, tls) = (self.pages.router()?, self.tls);
         thread::Builder::new()
             .name("web".into())
-            .spawn(move || runtime.block_on(accept(listener, pages, tls)))?;
+            .spawn(move || runtime.block_on(accept(listener, router, tls)))?;
         Ok(())
     }
 }
 
-async fn accept(listener: tokio::net::TcpListener, pages: Pages, tls: Option<Arc<ServerConfig>>) {
+async fn accept(
+    listener: tokio::net::TcpListener,
+    router: axum::Router,
+    tls: Option<Arc<ServerConfig>>,
+) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let router = pages.router();
     let tls = tls.map(TlsAcceptor::from);
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };

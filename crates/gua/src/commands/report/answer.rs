@@ -1,14 +1,17 @@
 //! Answers a question from what was recorded.
 
 use jiff::Timestamp;
-use probe::units::UnixMillis;
+use probe::units::{Bytes, UnixMillis};
 use rustix::process::geteuid;
 
 use super::super::history::Detail;
 use crate::classify::{Lines, Thresholds};
 use crate::ledger::Period;
 use crate::report::accounts::{Accounts, By, Parts};
-use crate::report::status;
+use crate::report::bands::{BandTally, Party};
+use crate::report::board::{Board, Page};
+use crate::report::who::{self, Asked, Record};
+use crate::report::{self, recorded, status};
 use crate::report::usage::{
     Book, Facts, Hand, Holdings, Onlooker, Question, Session, Tally, Usage, observed,
 };
@@ -54,10 +57,65 @@ pub(in crate::commands) fn answer(
     question: Question,
     now: Now,
 ) -> Result<Usage, StoreError> {
+    answer_and(history, question, now, None)
+}
+
+/// The same, with what every card did when, and who holds what now.
+pub(in crate::commands) fn page(
+    history: &History,
+    question: Question,
+    now: Now,
+) -> Result<Page, StoreError> {
+    let about = question.clone();
+    let mut tally = BandTally::new(question.window);
+    let usage = answer_and(history, question, now, Some(&mut tally))?;
+    let mut bands = tally.finish(&history.cards()?, |id| {
+        let holder = history.holder(id)?.filter(|holder| about.is_about(&holder.identity));
+        Ok(holder.as_ref().map(Party::from))
+    })?;
+    bands.cards.retain(|band| usage.cards.iter().any(|card| band.is_of(card)));
+    let is_of_all = about.user.is_none() && about.window.to.0 + SOON >= now.at.0;
+    let board = if is_of_all { board(history, now, about.thresholds.held)? } else { None };
+    Ok(Page { usage, bands: Some(bands), board })
+}
+
+/// A window that ends so shortly before now ends now.
+const SOON: i64 = 60_000;
+
+/// What every card does at the newest tick; `None` where there is none.
+pub(in crate::commands) fn board(
+    history: &History,
+    now: Now,
+    held: Bytes,
+) -> Result<Option<Board>, StoreError> {
+    let Some((looked, record)) = look(history, now, held)? else { return Ok(None) };
+    let who = who::who(looked.clone(), record, &Asked::default());
+    Ok(Some(Board::new(looked, who, now.is_live)))
+}
+
+/// The newest tick as a look would have told it, and what is recorded besides.
+pub(in crate::commands) fn look(
+    history: &History,
+    now: Now,
+    held: Bytes,
+) -> Result<Option<(report::now::Now, Record)>, StoreError> {
+    let Some(tick) = history.replay_newest()? else { return Ok(None) };
+    let run = history.newest_run();
+    let looked = recorded::now(&tick, run.map(|run| run.host.as_str()), held.into());
+    let idleness = history.idleness_of_newest_run()?;
+    Ok(Some((looked, Record::new(String::new(), idleness, run, now.at))))
+}
+
+fn answer_and(
+    history: &History,
+    question: Question,
+    now: Now,
+    mut bands: Option<&mut BandTally>,
+) -> Result<Usage, StoreError> {
     let window = question.window;
     let detail = detail(history, &question);
     let holdings = match detail {
-        Detail::Spans => Some(holdings(history, &question, now)?),
+        Detail::Spans => Some(holdings(history, &question, now, bands.as_deref_mut())?),
         Detail::Samples => None,
     };
     let mut tally = Tally::new(question, &history.identities()?);
@@ -66,7 +124,14 @@ pub(in crate::commands) fn answer(
         history.owner_spans(window, |span| tally.add_owner(&span))?;
     } else {
         tally.judge_again();
-        history.samples(window, |sample| tally.add_sample(&sample))?;
+        let thresholds = tally.thresholds();
+        history.samples(window, |sample| {
+            if let Some(bands) = bands.as_deref_mut() {
+                let state = sample.evidence.state(&thresholds);
+                bands.add_state(sample.card, sample.period, state);
+            }
+            tally.add_sample(&sample);
+        })?;
     }
     let facts = Facts {
         runs: history.runs().to_vec(),
@@ -83,13 +148,18 @@ pub(in crate::commands) fn answer(
 }
 
 /// What was held by whom, in two readings: sessions first, as their parts are known only then.
-fn holdings(history: &History, question: &Question, now: Now) -> Result<Holdings, StoreError> {
+fn holdings(
+    history: &History,
+    question: &Question,
+    now: Now,
+    bands: Option<&mut BandTally>,
+) -> Result<Holdings, StoreError> {
     let mut found = history.sessions(question.window, 0)?;
     let line = question.thresholds.held.into();
     found.retain(|it| it.held_more_than(line) && question.is_about(&it.holder.identity));
     let stretch = |it: &store::Session| (it.holder.id, Period::new(it.spell.from, it.spell.to));
     let mut parts = Parts::new(found.iter().map(stretch));
-    let books = books(history, question, &mut parts)?;
+    let books = books(history, question, &mut parts, bands)?;
     let cards = history.cards()?;
     let observed = observed(&history.observed(question.window)?);
     let onlooker = Onlooker {
@@ -110,6 +180,7 @@ fn books(
     history: &History,
     question: &Question,
     parts: &mut Parts,
+    mut bands: Option<&mut BandTally>,
 ) -> Result<Vec<Book>, StoreError> {
     let mut bys = question.bys.clone();
     if question.user.is_some() && !bys.contains(&By::User) {
@@ -119,6 +190,9 @@ fn books(
     let mut books: Vec<_> = bys.iter().map(begin).collect();
     history.pieces(question.window, |piece| {
         parts.add(piece);
+        if let Some(bands) = bands.as_deref_mut() {
+            bands.add(piece);
+        }
         books.iter_mut().try_for_each(|book| book.add(piece, |id| history.holder(id)))
     })?;
     let books = bys.into_iter().zip(books);

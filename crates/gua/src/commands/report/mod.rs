@@ -2,11 +2,13 @@
 
 mod answer;
 mod asked;
+mod output;
 
-pub(super) use answer::{Now, answer};
+pub(super) use answer::{Now, answer, board, look, page};
 pub(super) use asked::{bys, cost, sessions};
+pub(super) use output::Output;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -21,6 +23,7 @@ use crate::ledger::Period;
 use crate::render::paint::Paint;
 use crate::render::usage::{self as render, View};
 use crate::render::{json, words};
+use crate::report::board::Page;
 use crate::report::usage::{Question, Usage};
 use crate::store::{History, RecorderLock, RunRow, StoreError};
 use crate::talk::say;
@@ -35,6 +38,7 @@ pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Resul
     let window = Window::new(&typed.window, now)?;
     let config = settings.with(typed.into()).settled();
     let path = history::path(typed.db.as_deref(), &config)?;
+    let output = Output::new(typed.output.as_deref())?;
     let question = question(&window, typed, &config);
     let before = typed.compare.map(|compare| earlier(question.window, compare));
     // Before the database is opened, as the lock wants it.
@@ -48,14 +52,20 @@ pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Resul
     let failed = |error: StoreError| error.failure(&path);
     let asked = Now::of(&history, now, is_recorded).map_err(failed)?;
     let answered = |question: Question| answer(&history, question, asked).map_err(failed);
-    let mut usage = answered(question.clone())?;
-    refuse_a_stranger(&usage, &question)?;
+    let format = if typed.json { cli::ReportFormat::Json } else { typed.format };
+    let mut found = match format {
+        cli::ReportFormat::Html | cli::ReportFormat::Svg => {
+            page(&history, question.clone(), asked).map_err(failed)?
+        }
+        _ => Page { usage: answered(question.clone())?, bands: None, board: None },
+    };
+    refuse_a_stranger(&found.usage, &question)?;
     if let Some(window) = before {
-        usage = usage.beside(&answered(Question { window, ..question })?);
+        found.usage = found.usage.beside(&answered(Question { window, ..question })?);
     }
-    let format = if typed.json { cli::Format::Json } else { typed.format };
-    let is_here = is_of(&usage, host.name().as_deref());
-    show(&usage, &View { is_here, ..view(&window, typed, &path, now) }, format)?;
+    let is_here = is_of(&found.usage, host.name().as_deref());
+    let view = View { is_here, ..view(&window, typed, &path, now) };
+    output.write(|mut out| write(&mut out, &found, &view, format, typed.picture))?;
     Ok(0)
 }
 
@@ -88,16 +98,23 @@ fn count_ticks_as(history: &mut History, interval_millis: i64) {
     }
 }
 
-/// Prints an answer.
-pub(super) fn show(usage: &Usage, view: &View, format: cli::Format) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
+/// Writes an answer in one of the formats.
+fn write(
+    out: &mut impl Write,
+    page: &Page,
+    view: &View,
+    format: cli::ReportFormat,
+    picture: cli::Picture,
+) -> io::Result<()> {
+    let usage = &page.usage;
     match format {
-        cli::Format::Text => render::write(&mut out, usage, view)?,
-        cli::Format::Json => json::pretty(&mut out, usage)?,
-        cli::Format::Csv => render::csv::write(&mut out, usage)?,
-        cli::Format::Markdown => render::markdown::write(&mut out, usage, view)?,
+        cli::ReportFormat::Text => render::write(out, usage, view),
+        cli::ReportFormat::Json => json::pretty(out, usage),
+        cli::ReportFormat::Csv => render::csv::write(out, usage),
+        cli::ReportFormat::Markdown => render::markdown::write(out, usage, view),
+        cli::ReportFormat::Html => render::html::write(out, page, view),
+        cli::ReportFormat::Svg => render::html::picture::write(out, page, view, picture),
     }
-    out.flush()
 }
 
 fn view(window: &Window, typed: &cli::Report, path: &Path, now: Timestamp) -> View {

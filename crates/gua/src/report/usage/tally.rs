@@ -128,6 +128,12 @@ impl Tally {
         self.add_card(&Span { key: card, period, state, counts });
     }
 
+    /// By which lines samples are judged.
+    #[must_use]
+    pub const fn thresholds(&self) -> Thresholds {
+        self.question.thresholds
+    }
+
     /// Says that samples are added instead of spans, and no owners.
     pub const fn judge_again(&mut self) {
         self.is_judged_again = true;

@@ -1,0 +1,102 @@
+//! How pages and pictures read.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::address::{Address, Sort};
+use super::*;
+use crate::cli::Picture;
+use crate::render::paint::Paint;
+use crate::report::usage::examples::week_of;
+
+fn view() -> View {
+    View {
+        paint: Paint(false),
+        width: 80,
+        tz: TimeZone::UTC,
+        now: "2026-11-15T20:00:00Z".parse::<Timestamp>().unwrap(),
+        command: "gua report".to_owned(),
+        sessions: 5,
+        is_here: true,
+    }
+}
+
+fn page(bob: &str, notebook: &str) -> Page {
+    Page { usage: week_of(bob, notebook, |_| {}), bands: None, board: None }
+}
+
+/// A tag a line: a change is seen where it is.
+fn lines(markup: &str) -> String {
+    let style = markup.find("<style>").zip(markup.find("</style>"));
+    let mut shown = markup.to_owned();
+    if let Some((from, to)) = style {
+        shown.replace_range(from + "<style>".len()..to, "…");
+    }
+    shown.replace("><", ">\n<")
+}
+
+#[test]
+fn a_page_as_a_file() {
+    let mut out = Vec::new();
+    write(&mut out, &page("bob", "exp/sweep.ipynb"), &view()).unwrap();
+    insta::assert_snapshot!(lines(&String::from_utf8(out).unwrap()));
+}
+
+#[test]
+fn names_are_text_in_pages_and_pictures() {
+    let hostile = "</title><script>alert(1)</script>\u{202e}\x1b[2J\"'&";
+    let page = page(hostile, hostile);
+    let mut all = Vec::new();
+    write(&mut all, &page, &view()).unwrap();
+    for which in [Picture::Time, Picture::Habit, Picture::States, Picture::People] {
+        picture::write(&mut all, &page, &view(), which).unwrap();
+    }
+    let address = Address { tz: Some("\"><script>".to_owned()), ..Address::default() };
+    let view = view();
+    let sheet = Sheet { page: &page, view: &view, dress: Dress::Served(&address), fleet: None };
+    all.extend(document(&sheet).into_string().into_bytes());
+    let all = String::from_utf8(all).unwrap();
+    assert!(!all.contains("<script>") && !all.contains("alert(1)</script>"), "{all}");
+    assert!(!all.contains(['\u{202e}', '\x1b']));
+    assert!(all.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+}
+
+#[test]
+fn a_served_page_has_nothing_inline() {
+    let (page, view, address) = (page("bob", "x"), view(), Address::default());
+    let sheet = Sheet { page: &page, view: &view, dress: Dress::Served(&address), fleet: None };
+    let served = document(&sheet).into_string();
+    for inline in ["<style", " style=", " onclick=", " onload=", "javascript:"] {
+        assert!(!served.contains(inline), "{inline}");
+    }
+    assert_eq!(served.matches("<script").count(), 1);
+}
+
+#[test]
+fn an_address_says_only_what_is_unusual() {
+    let usual = Address::default();
+    assert_eq!(usual.href("/"), "/");
+    assert_eq!(usual.since("7d"), "/?since=7d");
+    let asked = Address {
+        from: Some("2026-11-08 20:00".to_owned()),
+        tz: Some("+02:00".to_owned()),
+        sort: Sort::Present,
+        ..usual
+    };
+    assert_eq!(asked.href("/"), "/?from=2026-11-08%2020:00&tz=%2B02:00&sort=present");
+    assert_eq!(asked.api("report"), "/api/v1/report?from=2026-11-08%2020:00&tz=%2B02:00");
+    assert_eq!(asked.since("24h"), "/?since=24h&tz=%2B02:00&sort=present");
+}
+
+#[test]
+fn an_axis_has_round_times() {
+    let at = |text: &str| text.parse::<Timestamp>().unwrap();
+    let labels = |from: &str, to: &str, tz: &TimeZone| -> Vec<String> {
+        axis::ticks(at(from), at(to), tz).into_iter().map(|tick| tick.label).collect()
+    };
+    let day = labels("2026-11-08T20:10:00Z", "2026-11-09T20:10:00Z", &TimeZone::UTC);
+    assert_eq!(day, ["21:00", "00:00", "03:00", "06:00", "09:00", "12:00", "15:00", "18:00"]);
+    let berlin = TimeZone::get("Europe/Berlin").unwrap();
+    let week = labels("2026-10-22T12:00:00Z", "2026-10-29T12:00:00Z", &berlin);
+    assert_eq!(week, ["Fri 23", "Sat 24", "Sun 25", "Mon 26", "Tue 27", "Wed 28", "Thu 29"]);
+}

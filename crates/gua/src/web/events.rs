@@ -1,0 +1,95 @@
+//! `/events`: a line to everybody who watches, after every tick.
+//!
+//! A tick is put into a slot, and whoever is ready takes it from there. Who is slow misses some,
+//! and no tick ever waits for anybody.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::timeout;
+
+use super::answers::Answers;
+
+/// How often it is looked whether there is another tick.
+const LOOKS: Duration = Duration::from_millis(250);
+/// A connection on which nothing is said may be taken for dead.
+const SILENCE: Duration = Duration::from_secs(15);
+/// The others need connections, too.
+const MOST_VIEWERS: usize = 320;
+
+/// What was told last: the tick, and the words for it.
+type Told = (i64, Bytes);
+
+/// Tells everybody of ticks.
+#[derive(Debug, Clone)]
+pub(super) struct Broadcast {
+    told: watch::Receiver<Told>,
+    places: Arc<Semaphore>,
+}
+
+impl Broadcast {
+    /// Begins, on a thread of its own.
+    pub fn start(answers: Arc<dyn Answers>) -> std::io::Result<Self> {
+        let (sender, told) = watch::channel((0, Bytes::new()));
+        thread::Builder::new().name("ticks".into()).spawn(move || follow(&*answers, &sender))?;
+        Ok(Self { told, places: Arc::new(Semaphore::new(MOST_VIEWERS)) })
+    }
+
+    /// The newest tick that was heard of; 0 before the first.
+    pub fn tick(&self) -> i64 {
+        self.told.borrow().0
+    }
+}
+
+fn follow(answers: &dyn Answers, told: &watch::Sender<Told>) {
+    loop {
+        if let Some(tick) = answers.tick().filter(|tick| *tick != told.borrow().0) {
+            let words = format!("event: tick\ndata: {{\"tick\":{tick}}}\n\n");
+            told.send_replace((tick, Bytes::from(words)));
+        }
+        thread::sleep(LOOKS);
+    }
+}
+
+/// One viewer.
+struct Viewer {
+    told: watch::Receiver<Told>,
+    has_begun: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Viewer {
+    /// What to say next.
+    async fn next(&mut self) -> Option<Bytes> {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.told.mark_unchanged();
+            return Some(Bytes::from_static(b"retry: 1000\n: ticks follow\n\n"));
+        }
+        match timeout(SILENCE, self.told.changed()).await {
+            Ok(Ok(())) => Some(self.told.borrow_and_update().1.clone()),
+            Ok(Err(_)) => None,
+            Err(_) => Some(Bytes::from_static(b": still here\n\n")),
+        }
+    }
+}
+
+pub(super) async fn events(State(broadcast): State<Broadcast>) -> Response {
+    let Ok(place) = Arc::clone(&broadcast.places).try_acquire_owned() else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "too many are watching already\n").into_response();
+    };
+    let viewer = Viewer { told: broadcast.told, has_begun: false, _place: place };
+    let lines = stream::unfold(viewer, |mut viewer| async move {
+        let words = viewer.next().await?;
+        Some((Ok::<_, Infallible>(words), viewer))
+    });
+    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(lines)).into_response()
+}
