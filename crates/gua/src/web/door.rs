@@ -34,7 +34,11 @@ impl Door {
     #[must_use]
     pub fn new(listen: &Listen, hostname: Option<String>) -> Self {
         let mut hosts: Vec<_> = listen.hosts.iter().map(|host| host.to_lowercase()).collect();
-        hosts.extend(hostname.map(|name| name.to_lowercase()));
+        if let Some(name) = hostname.map(|name| name.to_lowercase()) {
+            // Its neighbours leave its domain out. Which one a short name has is not known here.
+            hosts.extend(name.split_once('.').map(|(short, _)| short.to_owned()));
+            hosts.push(name);
+        }
         Self {
             address: listen.address,
             hosts,
@@ -50,16 +54,6 @@ impl Door {
         headers: &HeaderMap,
     ) -> Result<(), Refusal> {
         let refuse = |status, why| Err(Refusal { status, why });
-        if !headers
-            .get(header::HOST)
-            .and_then(|host| host.to_str().ok())
-            .is_some_and(|it| self.is_us(it))
-        {
-            return refuse(
-                StatusCode::MISDIRECTED_REQUEST,
-                "this host does not go by that name; `--allow-host NAME` lets it",
-            );
-        }
         if *method != Method::GET && *method != Method::HEAD {
             return refuse(StatusCode::METHOD_NOT_ALLOWED, "nothing here can be changed");
         }
@@ -68,11 +62,22 @@ impl Door {
         }
         let is_public = self.public_metrics && path == "/metrics";
         match &self.token {
-            Some(token) if !is_public && !has_token(headers, token) => {
+            // Who has the token is meant, whatever name led here: no other page can have it.
+            Some(token) if !is_public && has_token(headers, token) => Ok(()),
+            Some(_) if !is_public => {
                 refuse(StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`")
             }
-            _ => Ok(()),
+            _ if self.is_asked_by_name(headers) => Ok(()),
+            _ => refuse(
+                StatusCode::MISDIRECTED_REQUEST,
+                "this host does not go by that name; `--allow-host NAME` lets it",
+            ),
         }
+    }
+
+    fn is_asked_by_name(&self, headers: &HeaderMap) -> bool {
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        host.is_some_and(|host| self.is_us(host))
     }
 
     /// A name that leads here from elsewhere may be made to lead here by anybody, and a page of
@@ -83,11 +88,7 @@ impl Door {
             return !self.address.ip().is_loopback() || address.is_loopback();
         }
         let is_local = self.address.ip().is_loopback() || self.address.ip().is_unspecified();
-        let is_named = |ours: &String| {
-            name == *ours
-                || name.strip_prefix(ours.as_str()).is_some_and(|rest| rest.starts_with('.'))
-        };
-        (is_local && name == "localhost") || self.hosts.iter().any(is_named)
+        (is_local && name == "localhost") || self.hosts.contains(&name)
     }
 }
 
@@ -107,10 +108,16 @@ fn body_bytes(headers: &HeaderMap) -> u64 {
 
 fn has_token(headers: &HeaderMap, token: &Token) -> bool {
     let text = |name| headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-    let bearer = text(header::AUTHORIZATION).filter_map(|value| value.strip_prefix("Bearer "));
+    let bearer = text(header::AUTHORIZATION).filter_map(bearer);
     let cookies = text(header::COOKIE).flat_map(|value| value.split(';'));
     let cookie = cookies.filter_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('='));
     bearer.chain(cookie).any(|given| is_same(given.trim().as_bytes(), token.bytes()))
+}
+
+/// The scheme may be written in any case.
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
 }
 
 /// Takes as long for a token that is wrong at its end as for one that is wrong at once.

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `door` | who may come in: hosts, tokens, methods, sizes (pure) |
 //! | `tls` | certificates and keys |
+//! | `patience` | a stream that does not wait for who does not read |
 //! | `server` | connections: how many, how slow, how long |
 //! | `pages` | what is answered to whom |
 //! | `metrics` | `/metrics` |
@@ -13,6 +14,7 @@
 mod door;
 mod metrics;
 mod pages;
+mod patience;
 mod server;
 mod tls;
 
