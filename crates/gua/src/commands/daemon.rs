@@ -62,7 +62,8 @@ pub(super) fn run(
 fn listen(typed: &cli::Daemon) -> Result<Option<Listen>, Failure> {
     let protection = &typed.protection;
     let is_protected = protection.token_file.is_some() || protection.tls_cert.is_some();
-    if typed.listen.is_none() && (is_protected || protection.public_metrics) {
+    let is_opened = protection.public_metrics || !protection.allow_host.is_empty();
+    if typed.listen.is_none() && (is_protected || is_opened) {
         return Err(Failure::Usage {
             what: "who may read it was said, but not where to listen".to_owned(),
             next: "Add --listen ADDR, such as --listen 127.0.0.1:7071.".to_owned(),

@@ -46,12 +46,6 @@ impl Token {
         &self.0
     }
 
-    /// The text, for a header.
-    #[must_use]
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0).into_owned()
-    }
-
     /// Reads a secret of one line.
     ///
     /// # Errors

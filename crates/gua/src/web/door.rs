@@ -38,7 +38,11 @@ impl Door {
     #[must_use]
     pub fn new(listen: &Listen, hostname: Option<String>) -> Self {
         let mut hosts: Vec<_> = listen.hosts.iter().map(|host| host.to_lowercase()).collect();
-        hosts.extend(hostname.map(|name| name.to_lowercase()));
+        if let Some(name) = hostname.map(|name| name.to_lowercase()) {
+            // Its neighbours leave its domain out. Which one a short name has is not known here.
+            hosts.extend(name.split_once('.').map(|(short, _)| short.to_owned()));
+            hosts.push(name);
+        }
         Self {
             address: listen.address,
             hosts,
@@ -56,16 +60,6 @@ impl Door {
         headers: &HeaderMap,
     ) -> Result<(), Refusal> {
         let refuse = |status, why| Err(Refusal { status, why });
-        if !headers
-            .get(header::HOST)
-            .and_then(|host| host.to_str().ok())
-            .is_some_and(|it| self.is_us(it))
-        {
-            return refuse(
-                StatusCode::MISDIRECTED_REQUEST,
-                "this host does not go by that name; `--allow-host NAME` lets it",
-            );
-        }
         let signs_in = path == SIGN_IN;
         let may = [Method::GET, Method::HEAD].contains(method)
             || (*method == Method::POST && signs_in);
@@ -76,10 +70,25 @@ impl Door {
             return refuse(StatusCode::PAYLOAD_TOO_LARGE, "a question needs no body");
         }
         let is_public = self.public_metrics && path == "/metrics";
-        if is_public || signs_in || path.starts_with("/assets/") {
-            return Ok(());
+        let tells_nothing = signs_in || path.starts_with("/assets/");
+        match &self.token {
+            Some(_) if tells_nothing => Ok(()),
+            // Who has the token is meant, whatever name led here: no other page can have it.
+            Some(token) if !is_public => self.with_a_token(headers, token),
+            _ if !self.is_asked_by_name(headers) => refuse(
+                StatusCode::MISDIRECTED_REQUEST,
+                "this host does not go by that name; `--allow-host NAME` lets it",
+            ),
+            None if !is_public && !self.address.ip().is_loopback() => refuse(
+                StatusCode::FORBIDDEN,
+                "only /metrics is public here; --token-file lets people in",
+            ),
+            _ => Ok(()),
         }
-        let Some(token) = &self.token else { return self.without_a_token() };
+    }
+
+    fn with_a_token(&self, headers: &HeaderMap, token: &Token) -> Result<(), Refusal> {
+        let refuse = |status, why| Err(Refusal { status, why });
         match self.brings(headers, token) {
             Brought::Right => Ok(()),
             Brought::TooMany => {
@@ -89,15 +98,6 @@ impl Door {
                 refuse(StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`")
             }
         }
-    }
-
-    /// Where only metrics are public, nothing else is.
-    fn without_a_token(&self) -> Result<(), Refusal> {
-        if self.address.ip().is_loopback() {
-            return Ok(());
-        }
-        let why = "only /metrics is public here; --token-file lets people in";
-        Err(Refusal { status: StatusCode::FORBIDDEN, why })
     }
 
     fn brings(&self, headers: &HeaderMap, token: &Token) -> Brought {
@@ -121,6 +121,11 @@ impl Door {
         token.is_some_and(|token| is_same(given.as_bytes(), token.bytes()))
     }
 
+    fn is_asked_by_name(&self, headers: &HeaderMap) -> bool {
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        host.is_some_and(|host| self.is_us(host))
+    }
+
     /// A name that leads here from elsewhere may be made to lead here by anybody, and a page of
     /// theirs would then read ours. Addresses cannot.
     fn is_us(&self, host: &str) -> bool {
@@ -129,11 +134,7 @@ impl Door {
             return !self.address.ip().is_loopback() || address.is_loopback();
         }
         let is_local = self.address.ip().is_loopback() || self.address.ip().is_unspecified();
-        let is_named = |ours: &String| {
-            name == *ours
-                || name.strip_prefix(ours.as_str()).is_some_and(|rest| rest.starts_with('.'))
-        };
-        (is_local && name == "localhost") || self.hosts.iter().any(is_named)
+        (is_local && name == "localhost") || self.hosts.contains(&name)
     }
 }
 
@@ -167,10 +168,16 @@ pub(super) const SIGN_IN: &str = "/sign-in";
 /// Every token that a request brings.
 fn tokens(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let text = |name| headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-    let bearer = text(header::AUTHORIZATION).filter_map(|value| value.strip_prefix("Bearer "));
+    let bearer = text(header::AUTHORIZATION).filter_map(bearer);
     let cookies = text(header::COOKIE).flat_map(|value| value.split(';'));
     let cookie = cookies.filter_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('='));
     bearer.chain(cookie).map(str::trim).filter(|given| !given.is_empty())
+}
+
+/// The scheme may be written in any case.
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
 }
 
 /// Takes as long for a token that is wrong at its end as for one that is wrong at once.

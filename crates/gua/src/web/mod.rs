@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `door` | who may come in: hosts, tokens, methods, sizes (pure) |
 //! | `tls` | certificates and keys |
+//! | `patience` | a stream that does not wait for who does not read |
 //! | `server` | connections: how many, how slow, how long |
 //! | `pages` | what is answered to whom |
 //! | `metrics` | `/metrics` |
@@ -24,6 +25,7 @@ mod door;
 mod events;
 mod metrics;
 mod pages;
+mod patience;
 mod server;
 mod sign_in;
 mod tls;

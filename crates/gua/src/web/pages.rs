@@ -87,10 +87,17 @@ fn refused(refusal: Refusal, headers: &HeaderMap) -> Response {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let mut response = (self.status, format!("{}\n", self.why)).into_response();
-        if self.status == StatusCode::UNAUTHORIZED {
-            let asks = HeaderValue::from_static("Bearer realm=\"gua\"");
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, asks);
-        }
+        let headers = response.headers_mut();
+        // Who is refused keeps no place that others could have.
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        match self.status {
+            StatusCode::UNAUTHORIZED => headers
+                .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"gua\"")),
+            StatusCode::METHOD_NOT_ALLOWED => {
+                headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"))
+            }
+            _ => None,
+        };
         response
     }
 }

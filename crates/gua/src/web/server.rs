@@ -16,6 +16,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::pages::Pages;
+use super::patience::Patience;
 use crate::failure::Failure;
 
 /// As many as a lab has screens, and some to spare. Others wait.
@@ -91,7 +92,7 @@ async fn accept(
             sleep(OUT_OF_FILES).await;
             continue;
         };
-        let (router, tls) = (router.clone(), tls.clone());
+        let (stream, router, tls) = (Patience::with(stream), router.clone(), tls.clone());
         tokio::spawn(async move {
             match tls {
                 None => answer(stream, router).await,

@@ -1,7 +1,7 @@
 //! Who may come in, and what is refused.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::engine::request;
 use super::metrics::{listening, scrape};
 use crate::machine::{Machine, Run};
-use crate::recorder::TWO_CARDS;
+use crate::recorder::{TWO_CARDS, until};
 
 fn refused(machine: &Machine, args: &[&str]) -> Run {
     let run = machine.gua(&[&["daemon", "--foreground"], args].concat());
@@ -38,6 +38,7 @@ fn what_would_let_everybody_in_is_refused() {
         &["--listen", "0.0.0.0:7071", "--token-file", "/no/such/file"],
         &["--listen", "7071", "--tls-cert", &pem, "--tls-key", &pem],
         &["--token-file", &short],
+        &["--allow-host", "gpu-1"],
     ] {
         let run = refused(&machine, args);
         all += &run.stderr.replace(machine.dir().to_str().unwrap(), "[DIR]");
@@ -93,6 +94,55 @@ fn other_names_for_this_host_are_refused() {
     recorder.end();
 }
 
+/// A short name is one of a long one; a longer one may be anybody's.
+#[test]
+fn this_host_goes_by_its_own_names_only() {
+    let machine = Machine::new(&format!("[host]\nname = \"gpu-1.lab.example\"\n{TWO_CARDS}"));
+    let (recorder, port) = listening(&machine, &[]);
+    let status = |host: &str| request(port, "GET", "/metrics", &[("Host", host)], b"").unwrap().0;
+    for good in ["gpu-1:7071", "gpu-1.lab.example:7071", "GPU-1.lab.example"] {
+        assert_eq!(status(good), 200, "{good}");
+    }
+    for bad in ["gpu-1.evil.example", "gpu-1.lab.example.evil.example", "gpu-1.", "gpu", "lab"] {
+        assert_eq!(status(bad), 421, "{bad}");
+    }
+    recorder.end();
+}
+
+/// Who has the token is meant by whatever name; who has none keeps no connection.
+#[test]
+fn a_token_makes_up_for_a_name() {
+    let machine = Machine::new(TWO_CARDS);
+    let file = machine.dir().join("token");
+    fs::write(&file, "0123456789abcdef0123\n").unwrap();
+    let (recorder, port) = listening(&machine, &["--token-file", file.to_str().unwrap()]);
+    let token = ("Authorization", "bearer 0123456789abcdef0123");
+    let elsewhere = ("Host", "gpu-1.another-name.example");
+    assert_eq!(request(port, "GET", "/metrics", &[elsewhere, token], b"").unwrap().0, 200);
+    assert_eq!(request(port, "GET", "/metrics", &[elsewhere], b"").unwrap().0, 401);
+    let refused = raw(port, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").to_lowercase();
+    assert!(refused.contains("connection: close"), "{refused}");
+    let posted = raw(port, "POST /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").to_lowercase();
+    assert!(posted.contains("allow: get, head"), "{posted}");
+    recorder.end();
+}
+
+/// Who asks on and on and does not read is broken off; everybody else is answered meanwhile.
+#[test]
+fn who_does_not_read_is_not_waited_for() {
+    let machine = Machine::new(TWO_CARDS);
+    let (recorder, port) = listening(&machine, &[]);
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+    let questions = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100);
+    until("it is broken off", || match stream.write(questions.as_bytes()) {
+        Ok(_) => false,
+        Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+    });
+    scrape(port);
+    recorder.end();
+}
+
 /// What is too large, too slow, no question or no HTTP does no harm.
 #[test]
 fn bad_requests_do_no_harm() {
@@ -104,12 +154,10 @@ fn bad_requests_do_no_harm() {
     assert_eq!(request(port, "POST", "/metrics", &[], b"x").unwrap().0, 405);
     assert_eq!(request(port, "DELETE", "/metrics", &[], b"").unwrap().0, 405);
     assert_eq!(request(port, "GET", "/no-such-page", &[], b"").unwrap().0, 404);
-    let declared = [("Content-Length", "999999999")];
     assert!(
         raw(port, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n")
             .contains("413")
     );
-    let _ = declared;
     for text in ["nonsense\r\n\r\n", "GET /metrics\r\n\r\n", "\0\0\0\0\r\n\r\n"] {
         assert!(!raw(port, text).contains("200 OK"), "{text:?}");
     }
