@@ -132,7 +132,7 @@ pub enum Command {
     Query(Query),
     /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
     /// held idle, stood free, and by whom
-    Report(Report),
+    Report(Box<Report>),
     /// Answer /metrics for Prometheus and its kin from the history
     Serve(Serve),
     /// Choose cards to use, for a shell or for a command

@@ -19,7 +19,7 @@ use crate::report::status::{self as told, Database, Process, Recorded, Status};
 use crate::report::usage::{Question, Usage};
 use crate::report::who::{self, Record, Who};
 use crate::service::Places;
-use crate::store::{History, RecorderLock, StoreError, TickWatch};
+use crate::store::{History, RecorderLock, TickWatch};
 use crate::web::{Answers, Asked};
 
 /// A history, as it is whenever somebody asks.
@@ -58,16 +58,16 @@ impl FromHistory {
         let (history, is_recorded) = match &self.recorder {
             Recorder::Ours(slot) => {
                 slot.ticks().ok_or(NotReady::NoTick)?;
-                (History::open_beside_the_writer(&self.database).map_err(unreadable)?, true)
+                (History::open_beside_the_writer(&self.database)?, true)
             }
             Recorder::Another(_) => {
                 // Before the database is opened, as the lock wants it.
                 let is_recorded = RecorderLock::is_taken(&self.database);
                 let read = history::read(&self.database, window, Detail::Spans);
-                (read.map_err(unreadable)?, is_recorded)
+                (read?, is_recorded)
             }
         };
-        let now = Now::of(&history, at, is_recorded).map_err(unreadable)?;
+        let now = Now::of(&history, at, is_recorded)?;
         // Whoever reads it is nobody in particular.
         Ok((history, Now { uid: u32::MAX, ..now }))
     }
@@ -91,12 +91,8 @@ impl FromHistory {
     fn look(&self) -> Result<(now::Now, Record), NotReady> {
         let (history, now) = self.open(last_day())?;
         let held = self.config.thresholds.held;
-        report::look(&history, now, held).map_err(unreadable)?.ok_or(NotReady::NoTick)
+        report::look(&history, now, held)?.ok_or(NotReady::NoTick)
     }
-}
-
-fn unreadable(error: StoreError) -> NotReady {
-    NotReady::Unreadable(error.to_string())
 }
 
 /// Of another program's history no more is read for what is now.
@@ -109,18 +105,18 @@ impl Answers for FromHistory {
     fn page(&self, asked: &Asked) -> Result<Page, NotReady> {
         let question = self.question(asked);
         let (history, now) = self.open(question.window)?;
-        report::page(&history, question, now).map_err(unreadable)
+        report::page(&history, question, now).map_err(NotReady::from)
     }
 
     fn report(&self, asked: &Asked) -> Result<Usage, NotReady> {
         let question = self.question(asked);
         let (history, now) = self.open(question.window)?;
-        report::answer(&history, question, now).map_err(unreadable)
+        report::answer(&history, question, now).map_err(NotReady::from)
     }
 
     fn board(&self) -> Result<Option<Board>, NotReady> {
         let (history, now) = self.open(last_day())?;
-        report::board(&history, now, self.config.thresholds.held).map_err(unreadable)
+        report::board(&history, now, self.config.thresholds.held).map_err(NotReady::from)
     }
 
     fn stat(&self) -> Result<now::Now, NotReady> {
@@ -139,9 +135,9 @@ impl Answers for FromHistory {
             return status::look(&places, true);
         }
         let now = UnixMillis(Timestamp::now().as_millisecond());
-        let read = self.open(last_day()).and_then(|(history, _)| {
-            Recorded::read(&history, now).map_err(unreadable)
-        });
+        let read = self
+            .open(last_day())
+            .and_then(|(history, _)| Recorded::read(&history, now).map_err(NotReady::from));
         let path = self.database.display().to_string();
         let database = Database { path, size_bytes: status::size(&self.database) };
         let recorded = read.map_err(|error| error.to_string());

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::metrics::Frame;
+use crate::store::StoreError;
 
 /// Where frames are taken from.
 pub trait Frames: Debug + Send + Sync {
@@ -29,6 +30,12 @@ pub enum NotReady {
     NoTick,
     #[error("the history cannot be read: {0}")]
     Unreadable(String),
+}
+
+impl From<StoreError> for NotReady {
+    fn from(error: StoreError) -> Self {
+        Self::Unreadable(error.to_string())
+    }
 }
 
 /// Holds the newest frame. Both sides hold it for as long as it takes to copy a pointer.

@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use probe::units::UnixMillis;
 
 use super::identity::Identity;
-use super::usage::{Card, Shown};
 use super::usage::answer::timestamp;
 use super::usage::times::{Times, seconds};
+use super::usage::{Card, Shown};
 use crate::classify::State;
 use crate::ledger::{Period, Piece};
 use crate::store::{CardRow, HolderRow, StoreError};
@@ -147,8 +147,7 @@ impl BandTally {
         if period.is_empty() {
             return;
         }
-        let columns =
-            self.cards.entry(card).or_insert_with(|| vec![Column::default(); COLUMNS]);
+        let columns = self.cards.entry(card).or_insert_with(|| vec![Column::default(); COLUMNS]);
         let first = place(window, period.from);
         for (number, column) in columns.iter_mut().enumerate().skip(first) {
             let bounds = bounds(window, number, 1);

@@ -52,9 +52,8 @@ impl Board {
     /// How many cards are in each state: active, idle-held, free, unknown.
     #[must_use]
     pub fn counts(&self) -> [usize; 4] {
-        let count = |is: fn(State) -> bool| {
-            self.tiles.iter().filter(|tile| is(tile.card.state)).count()
-        };
+        let count =
+            |is: fn(State) -> bool| self.tiles.iter().filter(|tile| is(tile.card.state)).count();
         [
             count(|state| state == State::Active),
             count(|state| state == State::IdleHeld),

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use probe::{Reading, Why};
 
+use super::identity;
 use super::now::{
     Card, Holder, Identity, Memory, MemorySource, Now, Owner, Presence, Sensors, Unseen, Work,
 };
@@ -37,8 +38,7 @@ pub fn now(tick: &Replayed, host: Option<&str>, held: Kib) -> Now {
     let time = timestamp(tick.entry.at);
     let mut unknown = Unknowns::default();
     unknown.note("cuda_version", Reason::NotRecorded);
-    for (field, is_missing) in
-        [("host", host.is_none()), ("driver_version", tick.driver.is_none())]
+    for (field, is_missing) in [("host", host.is_none()), ("driver_version", tick.driver.is_none())]
     {
         if is_missing {
             unknown.note(field, Reason::NotRecorded);
@@ -190,10 +190,8 @@ fn holder(entry: &HolderEntry, card: State, now: Timestamp) -> Holder {
         kinds: entry.kinds.names().collect(),
         memory_bytes: entry.memory.map(|memory| memory.0),
         sm_percent: None,
-        identity: entry
-            .workload
-            .as_ref()
-            .map_or(Reading::Unknown(Why::NotTold), |who| Reading::Known((&**who).into())),
+        identity: identity::written(&entry.identity, entry.workload.as_deref())
+            .map_or(Reading::Unknown(Why::NotTold), Reading::Known),
         unknown,
     }
 }

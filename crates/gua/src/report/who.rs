@@ -314,9 +314,10 @@ fn held(card: Card, record: &Record, now: Timestamp) -> Vec<Held> {
     let Card { identity, state: card_state, state_reason, holders, .. } = card;
     let all = holders.into_iter();
     all.map(|mut holder| {
-        let found = identity.uuid.clone().and_then(|card| {
-            record.idleness.holders.get(&HolderKey { card, process: holder.key })
-        });
+        let found = identity
+            .uuid
+            .clone()
+            .and_then(|card| record.idleness.holders.get(&HolderKey { card, process: holder.key }));
         let state = doing(holder.state, card_state, found.is_some());
         Held {
             card: identity.clone(),

@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         let workload = if self.has_workloads { "process.workload" } else { "NULL" };
         let mut holders = self.history.database.prepare_cached(&format!(
             "SELECT holder.card, state, memory_kib, kinds, pid, start_ticks, program, started_ms,
-                    user, uid, {workload}
+                    user, uid, source, {workload}
                  FROM holder_span
                  JOIN holder ON holder.id = holder_span.holder
                  JOIN process ON process.id = holder.process
@@ -203,14 +203,14 @@ impl<'a> Reader<'a> {
     fn holder(&self, row: &Row<'_>) -> Result<HolderEntry, StoreError> {
         let (holds, work) = holding(row.get(1)?);
         let kib: Option<i64> = row.get(2)?;
-        let runs_for: Option<i64> = row.get(10)?;
+        let runs_for: Option<i64> = row.get(11)?;
         let runs_for = runs_for.map(|id| workload::read(&self.history.database, id)).transpose()?;
         Ok(HolderEntry {
             process: ProcessKey {
                 pid: row.get(4)?,
                 start_ticks: u64::try_from(row.get::<_, i64>(5)?).ok(),
             },
-            identity: Identity { user: row.get(8)?, uid: row.get(9)?, source: None },
+            identity: super::history::identity(row, 8)?,
             program: row.get(6)?,
             started: row.get::<_, Option<i64>>(7)?.map(UnixMillis),
             workload: runs_for.flatten().map(|found| Arc::new(found.who)),

@@ -54,9 +54,7 @@ pub(super) fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {
-        let hex = |digits: &[u8]| {
-            u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-        };
+        let hex = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
         match (first, after.get(..2).and_then(hex)) {
             (b'%', Some(byte)) => {
                 bytes.push(byte);
@@ -171,9 +169,12 @@ mod tests {
     }
 
     fn told(query: &str) -> String {
-        page(Some(query), now()).map_or_else(|error| error.to_string(), |(asked, address)| {
-            format!("{} → {} {}", asked.window.from, asked.window.until, address.href("/"))
-        })
+        page(Some(query), now()).map_or_else(
+            |error| error.to_string(),
+            |(asked, address)| {
+                format!("{} → {} {}", asked.window.from, asked.window.until, address.href("/"))
+            },
+        )
     }
 
     #[test]

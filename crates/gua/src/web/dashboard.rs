@@ -58,9 +58,7 @@ pub(super) async fn api(
     let query = uri.query();
     let answer = match what.as_str() {
         "report" => match asked::page(query, Timestamp::now()) {
-            Ok((asked, _)) => {
-                in_the_background(move || json(&answers.report(&asked)?)).await
-            }
+            Ok((asked, _)) => in_the_background(move || json(&answers.report(&asked)?)).await,
             Err(error) => return senseless(&error),
         },
         "who" => match asked::holders(query) {
@@ -110,7 +108,8 @@ pub(super) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Respo
     if known == Some(tag.as_str()) {
         return (StatusCode::NOT_MODIFIED, cached).into_response();
     }
-    let headers = [(header::CONTENT_TYPE, HeaderValue::from_static(kind)), (header::ETAG, tag_value)];
+    let headers =
+        [(header::CONTENT_TYPE, HeaderValue::from_static(kind)), (header::ETAG, tag_value)];
     (cached, headers, text).into_response()
 }
 

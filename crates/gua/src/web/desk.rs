@@ -48,6 +48,17 @@ struct Made {
     good_for: Duration,
 }
 
+impl Made {
+    /// Whether nothing was recorded yet: who sees that waits for the first of it.
+    const fn is_empty(&self) -> bool {
+        self.page.usage.cards.is_empty()
+    }
+
+    fn is_good(&self) -> bool {
+        !self.is_empty() && self.at.elapsed() < self.good_for
+    }
+}
+
 /// One window, and what was made of it.
 #[derive(Debug, Default)]
 struct Place {
@@ -121,17 +132,20 @@ impl Desk {
                 places.remove(&oldest);
             }
         }
-        let (used, place) =
-            places.entry(key).or_insert_with(|| (Instant::now(), Arc::default()));
+        let (used, place) = places.entry(key).or_insert_with(|| (Instant::now(), Arc::default()));
         *used = Instant::now();
         Arc::clone(place)
     }
 
-    async fn made(self: &Arc<Self>, place: &Arc<Place>, asked: Asked) -> Result<Arc<Made>, NotReady> {
+    async fn made(
+        self: &Arc<Self>,
+        place: &Arc<Place>,
+        asked: Asked,
+    ) -> Result<Arc<Made>, NotReady> {
         let known = lock(&place.newest).clone();
         match known {
-            Some(made) if made.at.elapsed() < made.good_for => Ok(made),
-            Some(made) if made.at.elapsed() < OLDEST => {
+            Some(made) if made.is_good() => Ok(made),
+            Some(made) if made.at.elapsed() < OLDEST && !made.is_empty() => {
                 let (desk, place) = (Arc::clone(self), Arc::clone(place));
                 tokio::spawn(async move {
                     if let Ok(_making) = place.making.try_lock() {
@@ -144,7 +158,7 @@ impl Desk {
             _ => {
                 let _making = place.making.lock().await;
                 let known = lock(&place.newest).clone();
-                match known.filter(|made| made.at.elapsed() < made.good_for) {
+                match known.filter(|made| made.is_good()) {
                     Some(made) => Ok(made),
                     None => self.make(place, asked).await,
                 }

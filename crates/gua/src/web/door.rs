@@ -61,8 +61,8 @@ impl Door {
     ) -> Result<(), Refusal> {
         let refuse = |status, why| Err(Refusal { status, why });
         let signs_in = path == SIGN_IN;
-        let may = [Method::GET, Method::HEAD].contains(method)
-            || (*method == Method::POST && signs_in);
+        let may =
+            [Method::GET, Method::HEAD].contains(method) || (*method == Method::POST && signs_in);
         if !may {
             return refuse(StatusCode::METHOD_NOT_ALLOWED, "nothing here can be changed");
         }

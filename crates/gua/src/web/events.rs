@@ -84,7 +84,8 @@ impl Viewer {
 
 pub(super) async fn events(State(broadcast): State<Broadcast>) -> Response {
     let Ok(place) = Arc::clone(&broadcast.places).try_acquire_owned() else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "too many are watching already\n").into_response();
+        return (StatusCode::SERVICE_UNAVAILABLE, "too many are watching already\n")
+            .into_response();
     };
     let viewer = Viewer { told: broadcast.told, has_begun: false, _place: place };
     let lines = stream::unfold(viewer, |mut viewer| async move {

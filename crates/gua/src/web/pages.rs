@@ -40,10 +40,7 @@ impl Pages {
             .route("/events", get(events::events).with_state(broadcast))
             .route("/metrics", get(metrics::metrics).with_state(self.frames))
             .route("/assets/{name}", get(dashboard::asset))
-            .route(
-                SIGN_IN,
-                get(sign_in::form).post(sign_in::sign_in).with_state(Arc::clone(&door)),
-            )
+            .route(SIGN_IN, get(sign_in::form).post(sign_in::sign_in).with_state(Arc::clone(&door)))
             .fallback(nothing)
             .layer(middleware::from_fn_with_state(door, through_the_door)))
     }
@@ -51,7 +48,8 @@ impl Pages {
 
 /// Nothing is loaded from elsewhere, nothing runs that is not a file of ours, and nobody shows
 /// it within a page of theirs.
-const POLICY: &str = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+const POLICY: &str =
+    "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
 /// Nobody gets past it unseen, whatever they ask for.
 async fn through_the_door(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {

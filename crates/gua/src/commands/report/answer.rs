@@ -10,11 +10,11 @@ use crate::ledger::Period;
 use crate::report::accounts::{Accounts, By, Parts};
 use crate::report::bands::{BandTally, Party};
 use crate::report::board::{Board, Page};
-use crate::report::who::{self, Asked, Record};
-use crate::report::{self, recorded, status};
 use crate::report::usage::{
     Book, Facts, Hand, Holdings, Onlooker, Question, Session, Tally, Usage, observed,
 };
+use crate::report::who::{self, Asked, Record};
+use crate::report::{self, recorded, status};
 use crate::store::{self, History, StoreError};
 
 /// When and where it is asked.

@@ -48,7 +48,7 @@ pub(in crate::render) fn tables(fleet: &FleetUsage) -> Markup {
 /// The first column is a name, the others are figures; the first row is the head.
 fn table(caption: &str, rows: &[Vec<String>]) -> Markup {
     html! {
-        div.wide { table {
+        div.wide tabindex="0" { table {
             caption.hidden { (caption) }
             @if let Some((head, body)) = rows.split_first() {
                 thead { tr { @for (place, cell) in head.iter().enumerate() {

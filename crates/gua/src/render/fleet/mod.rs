@@ -6,8 +6,8 @@ pub mod markdown;
 pub mod now;
 mod rows;
 
-pub(in crate::render) use html::{heading, tables};
 pub use html::write as write_html;
+pub(in crate::render) use html::{heading, tables};
 
 use std::io::{self, Write};
 

@@ -38,7 +38,7 @@ fn list(sheet: &Sheet<'_>, gaps: &[&Gap]) -> Markup {
     let tz = &sheet.view.tz;
     let seconds = |gap: &Gap| gap.to.duration_since(gap.from).as_secs_f64();
     html! {
-        div.wide { table {
+        div.wide tabindex="0" { table {
             caption.hidden { "Gaps, longest first" }
             thead { tr { th.number scope="col" { "for" } th scope="col" { "from" } th scope="col" { "to" } th scope="col" { "why" } } }
             tbody { @for gap in gaps.iter().take(MOST) { tr {

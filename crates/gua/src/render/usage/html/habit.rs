@@ -14,7 +14,7 @@ pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
             h2 id="habit-title" { "Habit" }
             p.quiet { "How much of the card time was active, in percent, by weekday and hour ("
                 (shown(&usage.window.tz)) "). Blank: not observed." }
-            div.wide { table.heatmap {
+            div.wide tabindex="0" { table.heatmap {
                 caption.hidden { "Share of card time active by weekday and hour" }
                 thead { tr {
                     td {}

@@ -136,8 +136,9 @@ fn stacked(all: &States) -> Markup {
         parts.push((Mark::from(state), at * 100.0, share * 100.0));
         at += share;
     }
-    let told: Vec<_> =
-        states(all).map(|state| format!("{} {}", state.word(), percent(amount(all, state).share))).collect();
+    let told: Vec<_> = states(all)
+        .map(|state| format!("{} {}", state.word(), percent(amount(all, state).share)))
+        .collect();
     html! {
         svg.stacked role="img" height="22" aria-label=(format!("Of all card time: {}", told.join(", "))) {
             @for (mark, from, width) in parts {

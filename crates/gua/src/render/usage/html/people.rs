@@ -64,7 +64,7 @@ fn rows(sheet: &Sheet<'_>, by: By, figures: &[Figure], all: &[&Account], caption
     let usage = &sheet.page.usage;
     let most = Most::of(&accounts::of(usage, by));
     html! {
-        div.wide { table.accounts {
+        div.wide tabindex="0" { table.accounts {
             caption.hidden { (caption) }
             thead { tr {
                 @for figure in figures { (head(sheet, by, *figure)) }
@@ -170,7 +170,7 @@ fn of_standing(sheet: &Sheet<'_>, standing: Standing, all: &[&Session]) -> Marku
     let has_commands = all.iter().any(|session| session.ask.is_some() || session.end.is_some());
     let is_of_one = usage.person.is_some();
     html! {
-        div.wide { table.sessions {
+        div.wide tabindex="0" { table.sessions {
             caption { (standing.title()) }
             thead { tr {
                 th.number scope="col" { "idle" }

@@ -222,9 +222,10 @@ fn people(usage: &Usage) -> Drawn {
 fn person(usage: &Usage, account: &Account, most: f64) -> Markup {
     let name = accounts::cell(usage, account, accounts::Figure::Name, &Most::of(&[account]));
     let share = if most > 0.0 { account.idle_held_gpu_hours / most } else { 0.0 };
-    let cost = usage.money.as_ref().map(|all| {
-        money::cost(account.cost, account.unpriced_gpu_hours, &all.currency)
-    });
+    let cost = usage
+        .money
+        .as_ref()
+        .map(|all| money::cost(account.cost, account.unpriced_gpu_hours, &all.currency));
     html! {
         text x=(LEFT) y="16" { (cut(&shown(&name), 22)) }
         rect x=(DRAWN) width=(across(share)) height="20" fill=(Mark::Held.fill()) {}

@@ -117,7 +117,8 @@
     if (!answer.ok) throw new Error(answer.status);
     return markup(await answer.text());
   };
-  const isBusy = () => dragged || find("#content").contains(document.activeElement);
+  const isBusy = () =>
+    dragged || find(".pointed-at") || find("#content").contains(document.activeElement);
   const replaceAll = async () => {
     const content = (await get("/")).querySelector("#content");
     if (!content || isBusy()) return;

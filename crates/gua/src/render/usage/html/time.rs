@@ -1,5 +1,6 @@
 //! Every card's time as a band: what it did when, and whose that was.
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maud::{Markup, html};
 
@@ -87,7 +88,7 @@ fn percents(share: f64) -> String {
 /// Where it begins and how wide it is, from 0 to 1.
 pub(super) fn extent(bands: &Bands, stretch: &Stretch) -> (f64, f64) {
     let [from, to, begin, end] =
-        [bands.from, bands.to, stretch.from, stretch.to].map(|at| at.as_millisecond());
+        [bands.from, bands.to, stretch.from, stretch.to].map(Timestamp::as_millisecond);
     (ratio(begin - from, to - from), ratio(end - begin, to - from))
 }
 
@@ -149,7 +150,7 @@ fn table(usage: &Usage) -> Markup {
     html! {
         details {
             summary { "The same in figures" }
-            div.wide { table {
+            div.wide tabindex="0" { table {
                 caption.hidden { "Share of each card's observed time by state" }
                 thead { tr {
                     th scope="col" { "#" } th scope="col" { "card" }
