@@ -133,7 +133,7 @@ pub enum Command {
     /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
     /// held idle, stood free, and by whom
     Report(Box<Report>),
-    /// Answer /metrics for Prometheus and its kin from the history
+    /// Serve the page, its JSON and /metrics from the history
     Serve(Serve),
     /// Choose cards to use, for a shell or for a command
     Pick(Pick),

@@ -49,9 +49,9 @@ pub struct Report {
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
     /// Which picture --format svg draws: what every card did when, the hours of the week, the
-    /// states of each card, or whose the idle-held time was
-    #[arg(long, value_name = "WHICH", default_value = "time")]
-    pub picture: Picture,
+    /// states of each card, or whose the idle-held time was [default: time]
+    #[arg(long, value_name = "WHICH")]
+    pub picture: Option<Picture>,
     /// Write it into this file, which is there whole or not at all; - is stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -84,8 +84,9 @@ pub enum ReportFormat {
 }
 
 /// What a picture shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Picture {
+    #[default]
     Time,
     Habit,
     States,

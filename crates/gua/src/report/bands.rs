@@ -343,3 +343,108 @@ fn bounds(window: Period, column: usize, width: usize) -> Period {
     };
     Period::new(at(column), at(column + width))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Held;
+    use proptest::prelude::*;
+
+    const HOUR: i64 = 3_600_000;
+
+    fn period(from: i64, to: i64) -> Period {
+        Period::new(UnixMillis(from), UnixMillis(to))
+    }
+
+    fn row(id: i64) -> CardRow {
+        let number = u32::try_from(id).unwrap();
+        CardRow { id, uuid: None, number, slot: None, name: None, memory_bytes: None }
+    }
+
+    fn held(holder: i64, state: State) -> Held {
+        Held { holder, state, memory: None }
+    }
+
+    fn piece(card: i64, period: Period, state: State, holders: &[Held]) -> Piece<'_> {
+        Piece { card, period, counts: period.millis(), state, unseen: None, holders }
+    }
+
+    fn named(holder: i64) -> Result<Option<Party>, StoreError> {
+        let user = Some(format!("u{}", holder % 3));
+        Ok(Some(Party { user, program: Some(format!("p{holder}")), ..Party::default() }))
+    }
+
+    #[test]
+    fn what_took_most_of_a_column_is_shown_and_whose_it_was() {
+        let window = period(0, 720 * HOUR);
+        let mut tally = BandTally::new(window);
+        let idle = [held(1, State::IdleHeld), held(4, State::IdleHeld)];
+        tally.add(&piece(1, period(0, 100 * HOUR), State::IdleHeld, &idle));
+        let work = [held(2, State::Active), held(1, State::IdleHeld)];
+        tally.add(&piece(1, period(100 * HOUR, 200 * HOUR + 9), State::Active, &work));
+        let told = tally.finish(&[row(1), row(2)], named).unwrap();
+        assert_eq!(told.cards.len(), 1, "a card that was not seen is not drawn");
+        let stretches = &told.cards[0].stretches;
+        let states: Vec<_> = stretches.iter().map(|it| it.state).collect();
+        assert_eq!(states, [Some(Shown::IdleHeld), Some(Shown::Active), None]);
+        // Both processes are of one person, and not of one program.
+        let party = Party { user: Some("u1".to_owned()), ..Party::default() };
+        assert_eq!(stretches[0].parties, [party]);
+        assert_eq!(stretches[1].parties[0].program.as_deref(), Some("p2"));
+        assert!((stretches[0].seconds - 360_000.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn who_must_not_be_named_is_not() {
+        let mut tally = BandTally::new(period(0, HOUR));
+        let idle = [held(1, State::IdleHeld)];
+        tally.add(&piece(1, period(0, HOUR), State::IdleHeld, &idle));
+        let told = tally.finish(&[row(1)], |_| Ok(None)).unwrap();
+        assert!(told.cards[0].stretches[0].parties.is_empty());
+    }
+
+    fn state(code: u8) -> State {
+        match code {
+            0 => State::Active,
+            1 => State::IdleHeld,
+            2 => State::TrulyIdle,
+            _ => State::Unknown(probe::Why::Lost),
+        }
+    }
+
+    proptest! {
+        /// However a card's time is cut, its band covers the window, each moment once, and no
+        /// more is drawn than can be sent.
+        #[test]
+        fn a_band_covers_its_window_once(
+            cuts in prop::collection::vec((1_i64..5_000_000, 0_u8..5, 0_i64..40), 0..1500),
+            length in 1_i64..3_000_000_000,
+        ) {
+            let window = period(-7, length - 7);
+            let mut tally = BandTally::new(window);
+            let mut at = -100;
+            for (millis, code, holder) in cuts {
+                let piece_period = period(at, at + millis);
+                at += millis;
+                if code < 4 {
+                    let holders = [held(holder, state(code))];
+                    tally.add(&piece(1 + holder % 4, piece_period, state(code), &holders));
+                }
+            }
+            let cards: Vec<_> = (1..5).map(row).collect();
+            let told = tally.finish(&cards, named).unwrap();
+            let drawn: usize = told.cards.iter().map(|band| band.stretches.len()).sum();
+            prop_assert!(drawn <= MOST_STRETCHES);
+            for band in &told.cards {
+                let mut end = told.from;
+                for stretch in &band.stretches {
+                    prop_assert_eq!(stretch.from, end);
+                    end = stretch.to;
+                    let all = stretch.to.duration_since(stretch.from).as_secs_f64();
+                    prop_assert!(stretch.seconds <= all + 1e-6);
+                }
+                prop_assert_eq!(end, told.to);
+            }
+        }
+    }
+}

@@ -8,7 +8,7 @@ use probe::units::UnixMillis;
 
 use super::access::{client, no_series, selection};
 use crate::cli;
-use crate::commands::report::{Output, cost, width};
+use crate::commands::report::{self, Output, cost, width};
 use crate::config::{Config, Screen, Window};
 use crate::engine::{Client, EngineError, Span};
 use crate::failure::Failure;
@@ -16,8 +16,7 @@ use crate::ledger::Period;
 use crate::render::fleet as render;
 use crate::render::json;
 use crate::render::paint::Paint;
-use crate::render::usage::View;
-use crate::render::usage::html::picture;
+use crate::render::usage::{View, html};
 use crate::report::board::Page;
 use crate::report::fleet::{Around, Edge, FleetUsage, Gather, Questions, Source, TargetId};
 
@@ -27,7 +26,7 @@ pub(in crate::commands) fn report(
     url: &str,
 ) -> Result<u8, Failure> {
     refuse_accounts(&typed.accounts)?;
-    refuse_bands(typed)?;
+    let picture = refuse_bands(typed)?;
     let output = Output::new(typed.output.as_deref())?;
     let now = Timestamp::now();
     let window = Window::new(&typed.window, now)?;
@@ -58,7 +57,7 @@ pub(in crate::commands) fn report(
         &cost(&typed.accounts, config.cost.clone()),
     );
     let view = view(&window, typed, url, now);
-    output.write(|mut out| show(&mut out, &fleet, &view, typed))?;
+    output.write(|mut out| show(&mut out, &fleet, &view, (typed, picture)))?;
     Ok(0)
 }
 
@@ -76,13 +75,14 @@ fn refuse_accounts(typed: &cli::Accounts) -> Result<(), Failure> {
 }
 
 /// Counters tell how long, not when.
-fn refuse_bands(typed: &cli::Report) -> Result<(), Failure> {
-    let is_told = match typed.picture {
+fn refuse_bands(typed: &cli::Report) -> Result<cli::Picture, Failure> {
+    let picture = report::picture(typed)?;
+    let is_told = match picture {
         cli::Picture::Habit | cli::Picture::States => true,
         cli::Picture::Time | cli::Picture::People => false,
     };
     if typed.format != cli::ReportFormat::Svg || is_told {
-        return Ok(());
+        return Ok(picture);
     }
     Err(Failure::Usage {
         what: "--picture: over many hosts there are only the pictures habit and states".to_owned(),
@@ -170,7 +170,7 @@ fn show(
     out: &mut impl Write,
     fleet: &FleetUsage,
     view: &View,
-    typed: &cli::Report,
+    (typed, picture): (&cli::Report, cli::Picture),
 ) -> io::Result<()> {
     let format = if typed.json { cli::ReportFormat::Json } else { typed.format };
     match format {
@@ -181,7 +181,7 @@ fn show(
         cli::ReportFormat::Html => render::write_html(out, fleet, view),
         cli::ReportFormat::Svg => {
             let page = Page { usage: fleet.usage.clone(), bands: None, board: None };
-            picture::write(out, &page, view, typed.picture)
+            html::picture::write(out, &page, view, picture)
         }
     }
 }

@@ -38,6 +38,7 @@ pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Resul
     let window = Window::new(&typed.window, now)?;
     let config = settings.with(typed.into()).settled();
     let path = history::path(typed.db.as_deref(), &config)?;
+    let picture = picture(typed)?;
     let output = Output::new(typed.output.as_deref())?;
     let question = question(&window, typed, &config);
     let before = typed.compare.map(|compare| earlier(question.window, compare));
@@ -65,8 +66,20 @@ pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Resul
     }
     let is_here = is_of(&found.usage, host.name().as_deref());
     let view = View { is_here, ..view(&window, typed, &path, now) };
-    output.write(|mut out| write(&mut out, &found, &view, format, typed.picture))?;
+    output.write(|mut out| write(&mut out, &found, &view, format, picture))?;
     Ok(0)
+}
+
+/// Which picture is asked for, where one is.
+pub(super) fn picture(typed: &cli::Report) -> Result<cli::Picture, Failure> {
+    match typed.picture {
+        Some(_) if typed.json || typed.format != cli::ReportFormat::Svg => Err(Failure::Usage {
+            what: "--picture says what --format svg draws, and another format was asked for"
+                .to_owned(),
+            next: "Add --format svg; --format html has all of them on one page.".to_owned(),
+        }),
+        which => Ok(which.unwrap_or_default()),
+    }
 }
 
 /// Whether a history is of the host of this name.

@@ -41,18 +41,29 @@ const STYLE: &str = include_str!("picture.css");
 /// # Errors
 /// When the writer fails.
 pub fn write(out: &mut impl Write, page: &Page, view: &View, what: Picture) -> io::Result<()> {
+    let has_states = matches!(what, Picture::Time | Picture::States);
     let (title, body, height) = match what {
         Picture::Time => time(page, view),
         Picture::Habit => habit(&page.usage),
         Picture::States => by_card(&page.usage),
         Picture::People => people(&page.usage),
     };
-    let picture = framed(page, view, title, &body, height);
+    let frame = Frame { title, height, has_states };
+    let picture = framed(page, view, &frame, &body);
     writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     writeln!(out, "{}", picture.into_string())
 }
 
-fn framed(page: &Page, view: &View, title: &str, body: &Markup, height: usize) -> Markup {
+/// What is around a drawing.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    title: &'static str,
+    height: usize,
+    has_states: bool,
+}
+
+fn framed(page: &Page, view: &View, frame: &Frame, body: &Markup) -> Markup {
+    let Frame { title, height, has_states } = *frame;
     let usage = &page.usage;
     let host = usage.host.as_ref().map_or_else(|| "gua".to_owned(), |host| shown(&host.name));
     let all = height + TOP + 40;
@@ -67,7 +78,7 @@ fn framed(page: &Page, view: &View, title: &str, body: &Markup, height: usize) -
             text.heading x=(LEFT) y="34" { (host) " — " (title) }
             text.quiet x=(LEFT) y="56" { (header::window(usage, &view.tz)) }
             g transform=(format!("translate(0 {TOP})")) { (body) }
-            (legend(all - 16))
+            @if has_states { (legend(all - 16)) }
         }
     }
 }
@@ -113,10 +124,14 @@ fn row(usage: &Usage, bands: &Bands, band: &Band, tz: &TimeZone) -> Markup {
     html! {
         text x=(LEFT) y="16" { tspan.strong { (label(band)) } " " (cut(&name(band), 17)) }
         svg x=(DRAWN) width=(DRAWN_WIDTH) height="22" {
-            @for stretch in &band.stretches {
-                @let (x, width) = extent(bands, stretch);
-                rect x=(across(x)) width=(across(width)) height="22" fill=(Mark::from(stretch.state).fill()) {
-                    title { (told(stretch, tz)) }
+            @for mark in Mark::ALL {
+                g fill=(mark.fill()) {
+                    @for stretch in band.stretches.iter().filter(|it| Mark::from(it.state) == mark) {
+                        @let (x, width) = extent(bands, stretch);
+                        rect x=(across(x)) width=(across(width)) height="22" {
+                            @if !stretch.parties.is_empty() { title { (told(stretch, tz)) } }
+                        }
+                    }
                 }
             }
         }

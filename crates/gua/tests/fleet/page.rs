@@ -1,0 +1,184 @@
+//! The page and what belongs to it, asked as a program asks.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::engine::{free_port, request};
+use super::metrics::listening;
+use crate::machine::Machine;
+use crate::recorder::{Recorder, TWO_CARDS, until};
+
+const TOKEN: &str = "0123456789abcdef0123";
+
+fn get(port: u16, path: &str) -> (u16, String) {
+    let mut told = None;
+    until("it is answered", || {
+        told = request(port, "GET", path, &[], b"");
+        told.as_ref().is_some_and(|(status, _)| *status != 503)
+    });
+    told.unwrap()
+}
+
+fn json(port: u16, path: &str) -> Value {
+    let (status, text) = get(port, path);
+    assert_eq!(status, 200, "{path}: {text}");
+    serde_json::from_str(&text).unwrap()
+}
+
+fn observed(port: u16) {
+    let has_cards = || !json(port, "/api/v1/report")["cards"].as_array().unwrap().is_empty();
+    until("cards were observed", has_cards);
+}
+
+/// What is said to programs is what the commands say.
+#[test]
+fn the_interface_for_programs_speaks_as_the_commands_do() {
+    let machine = Machine::new(TWO_CARDS);
+    let (recorder, port) = listening(&machine, &[]);
+    observed(port);
+    let schemas = ["stat", "who", "status", "report"]
+        .map(|what| json(port, &format!("/api/v1/{what}"))["schema"].clone());
+    assert_eq!(schemas, ["gua.stat/1", "gua.who/1", "gua.status/1", "gua.report/1"]);
+    assert_eq!(json(port, "/api/v1/status")["state"], "recording");
+    let who = json(port, "/api/v1/who?user=alice");
+    assert_eq!(who["holders"][0]["identity"]["user"]["name"], "alice");
+    assert_eq!(who["holders"].as_array().unwrap().len(), 1);
+    assert!(json(port, "/api/v1/who?user=bob")["holders"].as_array().unwrap().is_empty());
+    recorder.end();
+    // Served by another process now, of a time that is over.
+    let window = json_of(&machine, &["--since", "1h"])["window"].clone();
+    let (from, until) = (window["from"].as_str().unwrap(), window["to"].as_str().unwrap());
+    let port = free_port();
+    let listen = port.to_string();
+    let mut served = machine.command(&["serve", "--listen", &listen]).spawn().unwrap();
+    let said = json(port, &format!("/api/v1/report?from={from}&until={until}&tz=UTC"));
+    let printed = json_of(&machine, &["--from", from, "--until", until]);
+    served.kill().unwrap();
+    served.wait().unwrap();
+    assert_eq!(said, printed);
+}
+
+fn json_of(machine: &Machine, args: &[&str]) -> Value {
+    let run = machine.gua(&[&["report", "--json"], args].concat());
+    serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"))
+}
+
+#[test]
+fn an_address_that_makes_no_sense_is_told_so() {
+    let machine = Machine::new(TWO_CARDS);
+    let (recorder, port) = listening(&machine, &[]);
+    let mut all = String::new();
+    for address in [
+        "/?since=soon",
+        "/?from=2027-01-01&until=2026-01-01&tz=UTC",
+        "/?since=7d&from=2026-01-01",
+        "/?tz=Nowhere",
+        "/?sort=up",
+        "/?by=planet",
+        "/?colour=red",
+        "/?since=1h&since=2h",
+        "/live?since=%1b%5b2J",
+        "/api/v1/report?since=-1h",
+        "/api/v1/who?idle=long",
+        "/api/v1/nothing",
+        "/assets/nothing",
+    ] {
+        let (status, told) = get(port, address);
+        assert!(matches!(status, 400 | 404), "{address}: {status}");
+        all += &format!("{address}\n  {status} {told}");
+    }
+    recorder.end();
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_browser_signs_in_and_guesses_are_counted() {
+    let machine = Machine::new(TWO_CARDS);
+    let file = machine.dir().join("token");
+    fs::write(&file, TOKEN).unwrap();
+    let (recorder, port) = listening(&machine, &["--token-file", file.to_str().unwrap()]);
+    until("it answers", || request(port, "GET", "/sign-in", &[], b"").is_some());
+    let sign_in = |body: &str| request(port, "POST", "/sign-in", &[], body.as_bytes()).unwrap().0;
+    assert_eq!(sign_in(&format!("token={TOKEN}")), 303);
+    assert_eq!(sign_in("token=wrong"), 401);
+    assert_eq!(sign_in(""), 401);
+    assert_eq!(sign_in(&format!("token={}", "x".repeat(20 << 10))), 413);
+    let html = [("Accept", "text/html")];
+    assert_eq!(request(port, "GET", "/", &html, b"").unwrap().0, 303);
+    for path in ["/", "/live", "/events", "/api/v1/who", "/metrics"] {
+        assert_eq!(request(port, "GET", path, &[], b"").unwrap().0, 401, "{path}");
+    }
+    assert_eq!(request(port, "GET", "/assets/style.css", &[], b"").unwrap().0, 200);
+    assert_eq!(request(port, "POST", "/api/v1/who", &[], b"x").unwrap().0, 405);
+    let guess = |token: &str| {
+        let value = format!("Bearer {token}");
+        request(port, "GET", "/api/v1/stat", &[("Authorization", &value)], b"").unwrap().0
+    };
+    until("guesses are used up", || guess("wrong") == 429);
+    assert_eq!((guess(TOKEN), sign_in(&format!("token={TOKEN}"))), (429, 429));
+    recorder.end();
+}
+
+/// Metrics tell of numbers, the page of people.
+#[test]
+fn where_only_metrics_are_public_nothing_else_is() {
+    let machine = Machine::new(TWO_CARDS);
+    let port = free_port();
+    let listen = format!("0.0.0.0:{port}");
+    let args = ["--interval", "100ms", "--listen", &listen, "--public-metrics"];
+    let recorder = Recorder::with(&machine, &args, |_| ());
+    until("metrics are answered", || {
+        request(port, "GET", "/metrics", &[], b"").is_some_and(|(status, _)| status == 200)
+    });
+    for path in ["/", "/live", "/events", "/api/v1/who"] {
+        assert_eq!(request(port, "GET", path, &[], b"").unwrap().0, 403, "{path}");
+    }
+    recorder.end();
+}
+
+/// Nothing comes from elsewhere, nothing is in the markup that runs.
+#[test]
+fn a_page_says_what_it_may_load() {
+    let machine = Machine::new(TWO_CARDS);
+    let (recorder, port) = listening(&machine, &[]);
+    observed(port);
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    write!(stream, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let head: Vec<_> = BufReader::new(stream)
+        .lines()
+        .map_while(Result::ok)
+        .take_while(|line| !line.is_empty())
+        .filter(|line| !line.starts_with("date:") && !line.starts_with("content-length:"))
+        .collect();
+    recorder.end();
+    insta::assert_snapshot!(head.join("\n"));
+}
+
+/// A line after every tick, to everybody, also while somebody takes none.
+#[test]
+fn every_tick_is_told_to_everybody() {
+    let machine = Machine::new(TWO_CARDS);
+    let (mut recorder, port) = listening(&machine, &[]);
+    observed(port);
+    let watch = || {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        write!(stream, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        stream
+    };
+    // These never read.
+    let silent: Vec<_> = (0..20).map(|_| watch()).collect();
+    for viewer in (0..5).map(|_| watch()).collect::<Vec<_>>() {
+        let lines = BufReader::new(viewer).lines().map_while(Result::ok);
+        let ticks = lines.filter(|line| line.starts_with("event: tick")).take(3).count();
+        assert_eq!(ticks, 3);
+    }
+    drop(silent);
+    recorder.goes_on();
+    recorder.end();
+}
