@@ -69,7 +69,8 @@ impl Tile {
     pub fn longest_idle(&self) -> Option<&Held> {
         let is_held = self.card.state == State::IdleHeld;
         let known = self.holders.iter().filter(|held| held.idle.is_known() && is_held);
-        known.max_by(|a, b| {
+        // Of those who are idle as long, the first: who can be named.
+        known.rev().max_by(|a, b| {
             a.idle.idle_seconds.unwrap_or(0.0).total_cmp(&b.idle.idle_seconds.unwrap_or(0.0))
         })
     }

@@ -91,8 +91,11 @@ fn holders(sheet: &Sheet<'_>, tile: &Tile) -> Markup {
                 @for held in tile.holders.iter().take(MOST_HOLDERS) { li { (holder(sheet, held)) } }
                 @if more > 0 { li.quiet { "and " (count(more, "more process").replace("processs", "processes")) } }
                 @if let Some(unseen) = &tile.unseen {
-                    li.quiet { "somebody unseen"
-                        @if let Some(memory) = unseen.memory_bytes { ", " (size(memory)) }
+                    li.quiet {
+                        @match unseen.memory_bytes {
+                            Some(memory) => { "somebody unseen, " (size(memory)) }
+                            None => "may be held by somebody unseen",
+                        }
                     }
                 }
             }
