@@ -1,10 +1,12 @@
 //! What is meant: the typed options, the config files and the environment, settled once.
 
+mod labels;
 mod listen;
 mod settings;
 mod track;
 mod window;
 
+pub use labels::OUR_LABELS;
 pub use listen::{Listen, TlsFiles, Token};
 pub use settings::{
     Config, ConfigFile, Cost, FileError, Files, Flags, Identity, Listed, Metrics, Mistake, Origin,

@@ -204,8 +204,9 @@ impl Recording {
         events: &[Event],
         took: Duration,
     ) -> Option<String> {
+        let tick = self.writer.as_ref()?.newest_tick()?;
         let observed = Observed { entry, events, took: Some(took) };
-        self.witness.as_mut()?.stored(observed, self.observer.driver_version())
+        self.witness.as_mut()?.stored(tick, observed, self.observer.driver_version())
     }
 
     fn tell(&mut self, event: Event, log: &mut Log) {

@@ -8,6 +8,7 @@ use serde_json::json;
 use toml::de::DeValue;
 
 use crate::cli::{MOST_MB, duration, interval, percent};
+use crate::config::labels::OUR_LABELS;
 
 /// What can stand behind a key.
 pub(super) trait Value: Sized {
@@ -271,18 +272,19 @@ pub struct Labels(pub Vec<(String, String)>);
 
 impl Labels {
     fn is_name(name: &str) -> bool {
-        const OURS: [&str; 5] = ["UUID", "user", "state", "gpu", "hostname"];
         let is_first = |c: char| c.is_ascii_alphabetic() || c == '_';
         let is_other = |c: char| is_first(c) || c.is_ascii_digit();
         name.starts_with(is_first)
             && name.chars().all(is_other)
             && !name.starts_with("__")
-            && !OURS.contains(&name)
+            && !OUR_LABELS.contains(&name)
+            && !name.starts_with("exported_")
     }
 }
 
 impl Value for Labels {
-    const EXPECTED: &'static str = r#"labels by names, such as { cluster = "a", rack = "r7" }"#;
+    const EXPECTED: &'static str =
+        r#"labels by names that no series of gua has, such as { cluster = "a", rack = "r7" }"#;
 
     fn read(typed: &DeValue<'_>, _: Option<&Path>) -> Option<Self> {
         let label = |(name, value): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| {
