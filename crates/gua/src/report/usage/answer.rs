@@ -24,7 +24,8 @@ pub struct Usage {
     pub window: Window,
     /// From the first to the last recorded moment; null where nothing is recorded.
     pub data: Option<Stretch>,
-    pub thresholds: Lines,
+    /// Null over many hosts: each judges by its own.
+    pub thresholds: Option<Lines>,
     /// Shares are of all card time.
     pub states: States,
     pub equivalent_gpus: Equivalent,
@@ -95,7 +96,8 @@ pub struct Equivalent {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Card {
     pub uuid: Option<String>,
-    pub index: u32,
+    /// Null where only its counters are known.
+    pub index: Option<u32>,
     /// Of a MIG instance.
     pub slot: Option<u32>,
     pub name: Option<String>,

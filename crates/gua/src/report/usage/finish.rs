@@ -71,7 +71,7 @@ impl Tally {
             host: host(&facts.runs, window, facts.now),
             window: told(&question, counted),
             data: facts.extent.map(stretch),
-            thresholds: lines(&question.thresholds),
+            thresholds: Some(lines(&question.thresholds)),
             states: times.into(),
             equivalent_gpus: equivalent(times, judged_again.as_ref(), counted),
             cards: told_cards.into_iter().map(|(_, card)| card).collect(),
@@ -158,7 +158,7 @@ fn told_cards(rows: &[CardRow], times: &BTreeMap<i64, Times>) -> Vec<(i64, Card)
     let card = |row: &CardRow| {
         let card = Card {
             uuid: row.uuid.clone(),
-            index: row.number,
+            index: Some(row.number),
             slot: row.slot,
             name: row.name.clone(),
             states: (*times.get(&row.id)?).into(),
