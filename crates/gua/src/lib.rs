@@ -19,6 +19,7 @@
 //! | [`ledger`] | from ticks to what is kept of them: entries, spans, events (pure) |
 //! | [`store`] | the database; the only SQL |
 //! | [`recorder`] | looks at its beat and keeps what it saw, whatever happens |
+//! | [`policy`] | rules for cards that are held idle: notice first, end last |
 //! | [`demo`] | makes a history of a machine that does not exist |
 //! | [`service`] | the recorder's files, how it is started and stopped |
 //! | [`report`] | one file or folder a question, plain structs as answers (pure) |
@@ -39,6 +40,7 @@ pub mod following;
 pub mod gpu_tracker;
 pub mod ledger;
 pub mod line_file;
+pub mod policy;
 pub mod recorder;
 pub mod render;
 pub mod report;

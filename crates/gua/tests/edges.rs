@@ -29,7 +29,7 @@ const ORDER: [&[&str]; 13] = [
     &["ledger"],
     &["store"],
     &["recorder"],
-    &["demo", "service"],
+    &["demo", "policy", "service"],
     &["report"],
     &["render"],
     &["checkup", "tui"],

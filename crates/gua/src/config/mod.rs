@@ -1,5 +1,6 @@
 //! What is meant: the typed options and the environment, settled once.
 
+pub mod policy;
 mod track;
 mod window;
 

@@ -1,0 +1,103 @@
+//! The rules and their timers, as a table and as laws.
+
+/// What holds for every history.
+mod law;
+/// Whom a rule is for.
+mod matching;
+/// From state to state, one case a row.
+mod table;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::civil::time;
+use probe::units::{Bytes, UnixMillis};
+use probe::who::{Source, Who};
+use probe::{Reading, Why};
+
+use super::{Activity, Card, Engine, Facts, Holding, Nature, Person, Sign, Signs, Step, Subject};
+use crate::config::policy::{Action, Channel, Exempt, Match, Policy, Rule};
+use crate::ledger::Period;
+
+pub(super) const MINUTE: i64 = 60_000;
+pub(super) const IDLE: Activity = Activity::Idle;
+pub(super) const WORKS: Activity = Activity::Works(Sign::Sm);
+pub(super) const UNKNOWN: Activity = Activity::Unknown(Why::DriverGone);
+
+/// Two hours, with notices after one and after one and three quarters.
+pub(super) fn rule(action: Action) -> Rule {
+    Rule {
+        name: "abandoned".into(),
+        matches: Match::default(),
+        exempt: Exempt::default(),
+        idle_for: Duration::from_secs(120 * 60),
+        notices: vec![Duration::from_secs(60 * 60), Duration::from_secs(105 * 60)],
+        action,
+        grace: Duration::from_secs(60),
+        kill: false,
+        notify: vec![Channel::Tty],
+        cancel: None,
+    }
+}
+
+pub(super) fn policy(rules: Vec<Rule>) -> Policy {
+    let rules = rules.into_iter().map(Arc::new).collect();
+    Policy { enabled: true, rules, ..Policy::default() }
+}
+
+pub(super) fn subject(pid: u32) -> Subject {
+    Subject { pid, start_ticks: Some(7) }
+}
+
+pub(super) fn facts(uid: u32, name: &str) -> Facts {
+    Facts {
+        person: Some(Person { uid, name: Some(name.into()), source: Source::UserSlice }),
+        owner: Reading::Known(uid),
+        groups: Reading::Known([Arc::from("lab")].into()),
+        program: Some("python".into()),
+        who: Reading::Known(Arc::new(Who::default())),
+        cards: vec![Card {
+            number: 0,
+            slot: None,
+            uuid: Some("GPU-a".into()),
+            model: Some("NVIDIA A100-SXM4-80GB".into()),
+        }],
+        nature: Nature::Ordinary,
+    }
+}
+
+pub(super) fn holding(pid: u32, activity: Activity) -> Holding {
+    Holding {
+        subject: subject(pid),
+        facts: Arc::new(facts(1001, "ann")),
+        memory: Reading::Known(Bytes(8_000_000_000)),
+        activity,
+        signs: Signs::unknown(Why::NotAsked),
+        snoozed: None,
+    }
+}
+
+/// Ticks of a recorder, one after the other.
+pub(super) struct Ticks {
+    pub engine: Engine,
+    pub at: i64,
+}
+
+impl Ticks {
+    pub fn new() -> Self {
+        Self { engine: Engine::default(), at: 1_794_182_400_000 }
+    }
+
+    /// A tick that speaks for so much time, after so much that none speaks for.
+    pub fn step(&mut self, gap: i64, covered: i64, holdings: Vec<Holding>) -> Step {
+        let from = self.at + gap;
+        self.at = from + covered;
+        Step {
+            covers: Period::new(UnixMillis(from), UnixMillis(self.at)),
+            time_of_day: time(12, 0, 0, 0),
+            holdings,
+            is_whole: true,
+            is_on: true,
+        }
+    }
+}
