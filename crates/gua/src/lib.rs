@@ -12,6 +12,7 @@
 //! | [`destination`] | a file that is written at the end, checked at the beginning |
 //! | [`line_file`] | a file that lines are added to, and that makes room when it is full |
 //! | [`following`] | follows a command to its end, signals and all |
+//! | [`process_handle`] | a handle on one process, so that a signal reaches no other |
 //! | [`reservation`] | cards that somebody was given and does not hold yet |
 //! | [`mod@gpu_tracker`] | the second program, gpu_tracker's command line |
 //! | [`sampler`] | reads all cards and holders once, or a scenario: a [`sampler::Tick`] |
@@ -41,6 +42,7 @@ pub mod gpu_tracker;
 pub mod ledger;
 pub mod line_file;
 pub mod policy;
+pub mod process_handle;
 pub mod recorder;
 pub mod render;
 pub mod report;

@@ -23,7 +23,7 @@ const CRATES: [(&str, &[&str]); 5] = [
 const ORDER: [&[&str]; 13] = [
     &["safe"],
     &["cli", "failure"],
-    &["config", "destination", "following", "line_file", "reservation"],
+    &["config", "destination", "following", "line_file", "process_handle", "reservation"],
     &["sampler"],
     &["classify"],
     &["ledger"],

@@ -8,12 +8,14 @@
 //! | `matching`, `judged`, `guard` | which rule it falls under; what is never ended (pure) |
 //! | `watch` | the timers of one holder (pure) |
 //! | `engine`, `limits` | all holders and the rules, tick by tick (pure) |
+//! | [`notice`] | what a person is told, and how it reaches them |
 
 mod engine;
 mod guard;
 mod judged;
 mod limits;
 mod matching;
+pub mod notice;
 mod subject;
 mod watch;
 

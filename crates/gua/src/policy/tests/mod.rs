@@ -25,7 +25,7 @@ pub(super) const WORKS: Activity = Activity::Works(Sign::Sm);
 pub(super) const UNKNOWN: Activity = Activity::Unknown(Why::DriverGone);
 
 /// Two hours, with notices after one and after one and three quarters.
-pub(super) fn rule(action: Action) -> Rule {
+pub(in crate::policy) fn rule(action: Action) -> Rule {
     Rule {
         name: "abandoned".into(),
         matches: Match::default(),
@@ -45,11 +45,11 @@ pub(super) fn policy(rules: Vec<Rule>) -> Policy {
     Policy { enabled: true, rules, ..Policy::default() }
 }
 
-pub(super) fn subject(pid: u32) -> Subject {
+pub(in crate::policy) fn subject(pid: u32) -> Subject {
     Subject { pid, start_ticks: Some(7) }
 }
 
-pub(super) fn facts(uid: u32, name: &str) -> Facts {
+pub(in crate::policy) fn facts(uid: u32, name: &str) -> Facts {
     Facts {
         person: Some(Person { uid, name: Some(name.into()), source: Source::UserSlice }),
         owner: Reading::Known(uid),
