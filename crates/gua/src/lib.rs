@@ -4,7 +4,8 @@
 //! # Layout
 //!
 //! What was typed becomes what is meant once, in [`cli`] and [`config`]; what comes from
-//! outside is made fit to be shown in [`mod@safe`], which all may use. Then the data flows
+//! outside is made fit to be shown in [`mod@safe`], and what is said besides the data goes
+//! through [`talk`]; all may use them. Then the data flows
 //! in one direction, and a module imports only from those above it:
 //!
 //! | module | what it does |
@@ -29,6 +30,9 @@
 //! | [`checkup`] | gathers what `gua doctor` reports |
 //! | [`commands`] | one file or folder a command, wiring only |
 
+// It panics when nobody reads stderr any more; `talk` does not.
+#![deny(clippy::print_stderr)]
+
 pub mod checkup;
 pub mod classify;
 pub mod cli;
@@ -51,6 +55,7 @@ pub mod safe;
 pub mod sampler;
 pub mod service;
 pub mod store;
+pub mod talk;
 pub mod tui;
 
 use std::process::ExitCode;

@@ -18,6 +18,7 @@ use crate::render::words;
 use crate::sampler::Sampler;
 use crate::service::{self, Existing, Found, Held, Places, Process, Started};
 use crate::store::{self, Identity, Keep, RecorderLock, Run};
+use crate::talk::say;
 
 /// What a history is made of; the rest is for looking at now.
 const WANTS: Wants = Wants { power: true, temperature: true, ..Wants::ESSENTIALS };
@@ -114,7 +115,7 @@ fn background(typed: &cli::Daemon, places: &Places) -> Result<u8, Failure> {
                 println_or_quiet(&running)?;
                 return Ok(0);
             }
-            eprintln!("gua: the recorder did not start; the end of its log:\n{log}");
+            say(format_args!("the recorder did not start; the end of its log:\n{log}"));
             Ok(code)
         }
     }

@@ -17,6 +17,7 @@ use crate::render::usage::{self as render, View};
 use crate::render::{json, words};
 use crate::report::usage::{Facts, Question, Tally, Usage};
 use crate::store::{History, RecorderLock, RunRow, StoreError};
+use crate::talk::say;
 
 /// Lines wider than this are hard to follow.
 const WIDEST: usize = 100;
@@ -46,7 +47,7 @@ fn count_ticks_as(history: &mut History, interval_millis: i64) {
     if history.runs().iter().any(RunRow::is_imported) {
         history.count_ticks_as(interval_millis);
     } else {
-        eprintln!("gua: --interval changes nothing: the ticks of this history measured their time");
+        say("--interval changes nothing: the ticks of this history measured their time");
     }
 }
 

@@ -21,6 +21,7 @@ use crate::report::now;
 use crate::report::who::{self, Asked, Record, Who};
 use crate::sampler::{Beat, Sampler, Tick};
 use crate::store::{History, StoreError};
+use crate::talk::say;
 
 const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
 
@@ -109,7 +110,7 @@ impl Watched<'_> {
         if self.is_first {
             // Said once: what repeats is the data.
             if let Some(doubt) = render::doubt(who, &view.zone) {
-                eprintln!("gua: {doubt}");
+                say(doubt);
             }
         } else {
             writeln!(out)?;

@@ -8,6 +8,7 @@ use std::process::Command;
 use super::round::Given;
 use crate::render::words::safe;
 use crate::reservation::Folder;
+use crate::talk::say;
 
 /// What tells CUDA which cards there are.
 pub(super) const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
@@ -22,7 +23,7 @@ pub(super) fn become_command(
 ) -> u8 {
     for taken in &given.taken {
         if let Err(error) = taken.keep_open() {
-            eprintln!("gua: the reservation may end early: {}", safe(&error.to_string()));
+            say(format_args!("the reservation may end early: {}", safe(&error.to_string())));
         }
     }
     let mut command = Command::new(program);
@@ -34,6 +35,6 @@ pub(super) fn become_command(
         }
     }
     let program = safe(&program.to_string_lossy());
-    eprintln!("gua: cannot run `{program}`: {}", safe(&error.to_string()));
+    say(format_args!("cannot run `{program}`: {}", safe(&error.to_string())));
     if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }
 }

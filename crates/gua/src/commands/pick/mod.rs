@@ -19,6 +19,7 @@ use crate::render::{json, pick as render, words};
 use crate::report::pick::{Pick, Wishes};
 use crate::reservation::Folder;
 use crate::sampler::{Beat, Sampler, Tick};
+use crate::talk::{CLEARED, say, say_plainly};
 
 const WANTS: Wants = Wants::ESSENTIALS;
 
@@ -66,10 +67,10 @@ fn finish(
     typed: &cli::Pick,
 ) -> Result<u8, Failure> {
     if let Some(doubt) = given.doubt(typed.over).filter(|_| !typed.json) {
-        eprintln!("gua: {doubt}");
+        say(doubt);
     }
     if given.has_several_instances() {
-        eprintln!("gua: a CUDA program uses one MIG instance only, the first that it is given");
+        say("a CUDA program uses one MIG instance only, the first that it is given");
     }
     if typed.json {
         show_json(&given, wishes, typed)?;
@@ -78,9 +79,11 @@ fn finish(
         given.tick.driver?;
         if !typed.json {
             for line in render::reasons(&given.choice, wishes.count) {
-                eprintln!("{}{line}", if line.starts_with(' ') { "" } else { "gua: " });
+                let name = if line.starts_with(' ') { "" } else { "gua: " };
+                say_plainly(format_args!("{name}{line}\n"));
             }
-            eprintln!("     {}", render::next_step(&given.choice, wishes.count));
+            let next = render::next_step(&given.choice, wishes.count);
+            say_plainly(format_args!("     {next}\n"));
         }
         return Ok(1);
     }
@@ -159,9 +162,9 @@ impl Waiting {
     fn speak(&mut self, standing: String) {
         if self.is_terminal {
             let waited = words::duration(self.begun.elapsed().as_secs_f64());
-            eprint!("\r\x1b[Kgua: waiting for {waited}; {standing}");
+            say_plainly(format_args!("{CLEARED}gua: waiting for {waited}; {standing}"));
         } else if self.said != standing {
-            eprintln!("gua: waiting; {standing}");
+            say(format_args!("waiting; {standing}"));
         }
         self.said = standing;
     }
@@ -169,7 +172,7 @@ impl Waiting {
     /// Takes away the line that says so.
     fn end(&self) {
         if self.is_terminal && !self.said.is_empty() {
-            eprint!("\r\x1b[K");
+            say_plainly(CLEARED);
         }
     }
 }
