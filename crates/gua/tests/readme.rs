@@ -102,3 +102,14 @@ fn the_cards_shown_are_real() {
     };
     assert_eq!(shape(shown), shape(&real));
 }
+
+/// What may be read of an environment is told to those whose it is.
+#[test]
+fn the_names_that_are_read_of_an_environment_are_told() {
+    let text = readme();
+    for (name, _) in probe::who::NAMES {
+        assert!(text.contains(&format!("`{name}`")), "{name}");
+    }
+    let seven = "of an environment seven names are read";
+    assert_eq!((probe::who::NAMES.len(), text.contains(seven)), (7, true));
+}

@@ -141,7 +141,8 @@ fn in_the_foreground(
         // Out of the session of whoever started us: its end must not be ours.
         leave_the_terminal().map_err(|error| cannot_start(&error))?;
     }
-    let sampler = Sampler::open(machine, WANTS)?.with_sensors_every(SENSORS, WANTS);
+    let sampler = Sampler::open(machine, WANTS)?;
+    let sampler = sampler.with_sensors_every(SENSORS, WANTS).with_who(true);
     // Before the database: of two that start at the same time the second then knows the first.
     let held = Arc::new(take_pid_file(places)?);
     let place = service::prepare(places, existing(typed), &mut log)?;

@@ -66,7 +66,8 @@ fn source(machine: cli::Machine, typed: &cli::Top) -> Result<Box<dyn Source>, Fa
         return Ok(Box::new(Played::new(move |at| Ok(pretend.tick(at, every)), host, pick)));
     }
     let machine = Machine::try_from(machine)?;
-    let sampler = Sampler::open(&machine, WANTS)?.with_commands(typed.full_command);
+    let sampler = Sampler::open(&machine, WANTS)?;
+    let sampler = sampler.with_commands(typed.full_command).with_who(true);
     Ok(Box::new(tui::Machine::new(sampler, Host::new(machine.host_root), pick)))
 }
 

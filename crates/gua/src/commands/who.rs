@@ -27,7 +27,7 @@ const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
 
 pub(super) fn run(machine: &Machine, typed: &cli::Who) -> Result<u8, Failure> {
     let asked = Asked { idle: typed.idle, users: typed.user.clone() };
-    let mut sampler = Sampler::open(machine, WANTS)?;
+    let mut sampler = Sampler::open(machine, WANTS)?.with_who(true);
     let host = sampler.host().name();
     let mut chosen = Chosen::new(&typed.id);
     let first = chosen.among(sampler.first_tick())?;

@@ -4,6 +4,7 @@ pub mod checkup;
 pub mod csv;
 pub mod database;
 pub mod export;
+pub mod identity;
 pub mod imported;
 pub mod json;
 mod markdown;

@@ -3,8 +3,9 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::identity;
 use super::paint::{Ink, Paint};
-use super::stat::fold;
+use super::stat::{self, fold};
 use super::table::{self, Align, Cell, Column, Line};
 use super::words::{self, duration, gib, safe};
 use crate::classify::State;
@@ -26,26 +27,31 @@ impl View {
     }
 }
 
-const HEADINGS: [&str; 8] =
-    ["idle", "who", "card", "memory", "program", "pid", "running", "idle since"];
-const ALIGNS: [Align; 8] = [
+const HEADINGS: [&str; 9] =
+    ["idle", "who", "card", "memory", "program", "what", "pid", "running", "idle since"];
+const ALIGNS: [Align; 9] = [
     Align::Right,
     Align::Left,
     Align::Left,
     Align::Right,
+    Align::Left,
     Align::Left,
     Align::Right,
     Align::Right,
     Align::Left,
 ];
 const PROGRAM: usize = 4;
-const RUNNING: usize = 6;
-const SINCE: usize = 7;
+/// What runs, and where: left out where nothing of it is known.
+const WHAT: usize = 5;
+const RUNNING: usize = 7;
+const SINCE: usize = 8;
 
 /// How far rows stand in.
 const INDENT: usize = 2;
 /// A program's name is not cut shorter than this while there is something else to leave out.
 const SHORTEST_NAME: usize = 8;
+/// Nor is what runs: `job 12345678.0`.
+const SHORTEST_WHAT: usize = 14;
 
 /// The view as lines, none longer than the screen is wide.
 #[must_use]
@@ -139,7 +145,12 @@ fn table(who: &Who, view: &View) -> Vec<String> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let headings = HEADINGS.map(|heading| Cell::new(heading, Ink::Quiet)).to_vec();
+    let mut headings = HEADINGS.map(|heading| Cell::new(heading, Ink::Quiet));
+    let is_told = |row: &Vec<Cell>| row.get(WHAT).is_some_and(|cell| !cell.text.is_empty());
+    if !rows.iter().any(is_told) {
+        headings[WHAT] = Cell::plain("");
+    }
+    let headings = headings.to_vec();
     let rows: Vec<_> = std::iter::once(headings).chain(rows).collect();
     let mut columns = table::fit(&ALIGNS, rows.iter().map(Vec::as_slice));
     squeeze(&mut columns, view.most().saturating_sub(INDENT));
@@ -151,10 +162,12 @@ fn table(who: &Who, view: &View) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// Shortens programs, then leaves columns out: how long is told twice, the pid is needed.
+/// Shortens what runs and programs, then leaves columns out: how long is told twice, the pid is
+/// needed.
 fn squeeze(columns: &mut [Column], most: usize) {
+    table::shorten(columns, WHAT, SHORTEST_WHAT, most);
     table::shorten(columns, PROGRAM, SHORTEST_NAME, most);
-    for dispensable in [RUNNING, SINCE] {
+    for dispensable in [RUNNING, SINCE, WHAT] {
         if table::total(columns) <= most {
             return;
         }
@@ -169,10 +182,11 @@ fn held_row(held: &Held, now: Timestamp, view: &View) -> Vec<Cell> {
     let holder = &held.holder;
     vec![
         idle_cell(held.state, &held.idle),
-        Cell::plain(user(holder)),
+        Cell::plain(stat::user(holder)),
         Cell::plain(card(&held.card)),
         Cell::plain(memory(holder.memory_bytes)),
         Cell::plain(program(holder)),
+        Cell::plain(what(held)),
         Cell::plain(holder.pid.to_string()),
         Cell::plain(holder.owner.running_seconds.map_or_else(|| "?".to_owned(), duration)),
         Cell::plain(since(held.state_reason.as_deref(), &held.idle, now, &view.zone)),
@@ -192,6 +206,7 @@ fn unseen_row(unseen: &Unseen, now: Timestamp, view: &View) -> Vec<Cell> {
         Cell::plain(card(&unseen.card)),
         Cell::plain(memory(unseen.memory_bytes)),
         Cell::plain(what),
+        Cell::plain(""),
         Cell::plain("?"),
         Cell::plain("?"),
         Cell::plain(since(unseen.state_reason.as_deref(), &unseen.idle, now, &view.zone)),
@@ -250,12 +265,8 @@ fn memory(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| "? GiB".to_owned(), |bytes| format!("{} GiB", gib(bytes)))
 }
 
-fn user(holder: &Holder) -> String {
-    match (&holder.owner.user, holder.owner.uid) {
-        (Some(user), _) => safe(user),
-        (None, Some(uid)) => format!("uid {uid}"),
-        (None, None) => "?".to_owned(),
-    }
+fn what(held: &Held) -> String {
+    held.identity.as_ref().map(identity::brief).unwrap_or_default()
 }
 
 fn program(holder: &Holder) -> String {

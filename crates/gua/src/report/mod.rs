@@ -2,6 +2,7 @@
 
 pub mod checkup;
 pub mod database;
+pub mod identity;
 pub mod imported;
 pub mod now;
 pub mod pick;

@@ -8,6 +8,7 @@ use probe::units::{Bytes, Milliwatts};
 use probe::{Reading, Why};
 use serde::Serialize;
 
+use super::identity;
 use super::unknowns::{Reason, Unknowns};
 use crate::classify::{self, State, Thresholds};
 use crate::sampler::{CardTick, HolderTick, Tick};
@@ -163,6 +164,9 @@ pub struct Holder {
     pub kinds: Vec<&'static str>,
     pub memory_bytes: Option<u64>,
     pub sm_percent: Option<f64>,
+    /// Who is behind it, where that was asked.
+    #[serde(skip)]
+    pub identity: Reading<identity::Identity>,
     pub unknown: Unknowns,
 }
 
@@ -311,7 +315,17 @@ pub(super) fn holder(tick: &HolderTick, now: Timestamp) -> Holder {
         kinds: tick.holder.kinds.names().collect(),
         memory_bytes: memory.map(|bytes| bytes.0),
         sm_percent: sm.map(|percent| tenths(percent.0)),
+        identity: behind(&tick.process),
         unknown,
+    }
+}
+
+fn behind(process: &process::Presence) -> Reading<identity::Identity> {
+    match process {
+        process::Presence::Here(facts) => facts.who.as_ref().map(|who| (&**who).into()),
+        process::Presence::Gone => Reading::Unknown(Why::Gone),
+        process::Presence::Foreign => Reading::Unknown(Why::Foreign),
+        process::Presence::Hidden(why) => Reading::Unknown(*why),
     }
 }
 

@@ -8,8 +8,9 @@ use probe::process::Presence;
 use probe::units::UnixMillis;
 use serde::Serialize;
 
-use super::now::{Card, Holder, Identity, Now};
-use super::status;
+use super::now::{self, Card, Holder, Identity, Now};
+use super::unknowns::Reason;
+use super::{identity, status};
 use crate::classify::{self, State, Thresholds};
 use crate::ledger::ProcessKey;
 use crate::sampler::{CardTick, HolderTick, Tick};
@@ -65,6 +66,8 @@ pub struct Held {
     pub idle: Idle,
     #[serde(flatten)]
     pub holder: Holder,
+    /// Who is behind it.
+    pub identity: Option<identity::Identity>,
 }
 
 /// A card with somebody on it who is not listed.
@@ -224,10 +227,16 @@ pub fn who(tick: &Tick, now: Now, record: Record, asked: &Asked) -> Who {
 impl Asked {
     fn is_by(&self, held: &Held) -> bool {
         let owner = &held.holder.owner;
-        let is = |user: &String| {
-            owner.user.as_ref() == Some(user)
-                || owner.uid.is_some_and(|uid| *user == uid.to_string())
+        // Who is behind it, where that is known, is not always whose process it is.
+        let (name, uid) = match &held.identity {
+            Some(identity) => match &identity.user {
+                Some(user) => (user.value.name.as_ref(), Some(user.value.uid)),
+                None => (None, None),
+            },
+            None => (owner.user.as_ref(), owner.uid),
         };
+        let is =
+            |user: &String| name == Some(user) || uid.is_some_and(|uid| *user == uid.to_string());
         self.users.is_empty() || self.users.iter().any(is)
     }
 
@@ -258,14 +267,24 @@ fn held(tick: &CardTick, card: Card, record: &Record, now: Timestamp) -> Vec<Hel
         State::Active | State::TrulyIdle | State::Unknown(_) => Idle::default(),
     };
     let both = tick.holders.iter().zip(holders);
-    both.map(|(process, holder)| Held {
+    both.map(|(process, mut holder)| Held {
         card: identity.clone(),
         state,
         state_reason: state_reason.clone(),
         idle: idle(process),
+        identity: behind(&mut holder),
         holder,
     })
     .collect()
+}
+
+fn behind(holder: &mut Holder) -> Option<identity::Identity> {
+    let identity = holder.identity.clone();
+    if holder.presence == now::Presence::Foreign {
+        holder.unknown.note("identity", Reason::Foreign);
+        return None;
+    }
+    holder.unknown.take("identity", identity)
 }
 
 /// Who is on a card without being listed, where somebody is or may be.

@@ -4,6 +4,7 @@
 //! passed in; [`stat`], [`usage`], [`status`], [`passwd`], [`meminfo`] and [`cmdline`] turn
 //! bytes into facts and touch nothing.
 
+mod accounts;
 pub mod cmdline;
 mod host;
 pub mod meminfo;
@@ -12,7 +13,23 @@ pub mod stat;
 pub mod status;
 pub mod usage;
 
+pub use accounts::Accounts;
 pub use host::{Host, Taken};
+
+use std::io;
+
+use crate::reading::Why;
+
+/// Why a file of a process could not be read.
+fn why(error: &io::Error) -> Why {
+    const ESRCH: i32 = 3;
+    match error.kind() {
+        io::ErrorKind::NotFound => Why::Gone,
+        io::ErrorKind::PermissionDenied => Why::NoPermission,
+        _ if error.raw_os_error() == Some(ESRCH) => Why::Gone,
+        _ => Why::Garbled,
+    }
+}
 
 #[cfg(test)]
 mod hostile;

@@ -1,13 +1,13 @@
 //! Everything that is known of one holder or one card, and why the rest is not.
 
 use jiff::Timestamp;
-use probe::Reading;
 use probe::units::UnixMillis;
+use probe::{Reading, Why};
 
 use super::popup::{Line, Text};
 use super::theme::Ink;
-use crate::render::stat;
 use crate::render::words::{duration, gib, safe};
+use crate::render::{identity, stat};
 use crate::report::now::{Card, Holder, Presence};
 use crate::report::unknowns::Unknowns;
 use crate::tui::holding::Holding;
@@ -75,11 +75,14 @@ fn of_holder(state: &State, look: &Look, holding: &Holding) -> Vec<Line> {
     let mut lines = vec![
         told("user", owner.user.as_deref(), unknown, "user", safe),
         told("uid", owner.uid, unknown, "uid", |uid| uid.to_string()),
+    ];
+    lines.extend(behind(holder));
+    lines.extend([
         told("program", owner.program.as_deref(), unknown, "program", safe),
         command(holder),
         pair("presence", presence(holder.presence)),
         pair("card", card_line(card)),
-    ];
+    ]);
     if !others.is_empty() {
         lines.push(pair("also on", format!("card {}", others.join(", "))));
     }
@@ -95,6 +98,23 @@ fn of_holder(state: &State, look: &Look, holding: &Holding) -> Vec<Line> {
         told("parent", owner.parent_pid, unknown, "parent_pid", |pid| parents(pid, &holding.kin)),
     ]);
     lines
+}
+
+/// Who is behind it, first of all its user, unless it is whose process it is. Nothing where it
+/// was not asked, or where its presence says it.
+fn behind(holder: &Holder) -> Vec<Line> {
+    match &holder.identity {
+        Reading::Known(identity) => {
+            let user = identity.user.as_ref().map(|user| user.value.uid);
+            let is_owner = user.is_some() && user == holder.owner.uid;
+            let told = identity::lines(identity).into_iter().skip(usize::from(is_owner));
+            told.map(|(name, value)| pair(name, value)).collect()
+        }
+        Reading::Unknown(why) if holder.presence == Presence::Here && *why != Why::NotAsked => {
+            vec![pair("behind it", format!("unknown: {why}"))]
+        }
+        Reading::Unknown(_) => Vec::new(),
+    }
 }
 
 fn command(holder: &Holder) -> Line {
