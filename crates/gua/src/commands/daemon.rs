@@ -21,7 +21,7 @@ use crate::store::{self, Identity, Keep, RecorderLock, Run};
 use crate::talk::say;
 
 /// What a history is made of; the rest is for looking at now.
-const WANTS: Wants = Wants { power: true, temperature: true, ..Wants::ESSENTIALS };
+const WANTS: Wants = Wants { power: true, temperature: true, shares: true, ..Wants::ESSENTIALS };
 
 /// Heat and power change slowly, and each costs a call a card.
 const SENSORS: Duration = Duration::from_secs(10);

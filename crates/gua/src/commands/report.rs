@@ -61,6 +61,7 @@ fn question(window: &Window, typed: &cli::Report) -> Question {
         thresholds: Thresholds {
             active: typed.active_percent.map_or(usual.active, Percent),
             held: typed.held_mb.map_or(usual.held, Bytes::from_mib),
+            ..usual
         },
     }
 }

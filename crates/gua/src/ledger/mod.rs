@@ -6,6 +6,7 @@
 
 mod entry;
 mod event;
+mod holding;
 mod judge;
 mod period;
 mod spans;
@@ -13,6 +14,7 @@ mod timeline;
 
 pub use entry::{CardEntry, Crew, Entry, HolderEntry, Identity, Measures, OwnerEntry, ProcessKey};
 pub use event::{Event, Kind, Trouble};
+pub use holding::{Holding, settled};
 pub use judge::Judge;
 pub use period::{HOUR, Period, next_hour};
 pub use spans::{Change, Spans};

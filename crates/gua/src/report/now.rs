@@ -208,7 +208,7 @@ pub fn now(tick: &Tick, host: Option<&str>, thresholds: &Thresholds) -> Now {
 }
 
 fn card(tick: &CardTick, now: Timestamp, thresholds: &Thresholds) -> Card {
-    let CardTick { facts, vitals, unattributed, holders } = tick;
+    let CardTick { facts, vitals, unattributed, .. } = tick;
     let mut unknown = Unknowns::default();
     let state = classify::state(vitals, thresholds);
     if let Some(why) = vitals.holders.unread {
@@ -225,7 +225,7 @@ fn card(tick: &CardTick, now: Timestamp, thresholds: &Thresholds) -> Card {
         memory: memory(vitals.memory, *unattributed, &mut unknown),
         sensors: sensors(vitals, facts.power_limit(), &mut unknown),
         holders_complete: vitals.holders.unread.is_none(),
-        holders: holders.iter().map(|tick| holder(tick, now)).collect(),
+        holders: tick.held().map(|(held, tick)| holder(held, tick, now)).collect(),
         unknown,
     }
 }
@@ -296,7 +296,7 @@ fn sensors(vitals: &Vitals, limit: Reading<Milliwatts>, unknown: &mut Unknowns) 
     }
 }
 
-pub(super) fn holder(tick: &HolderTick, now: Timestamp) -> Holder {
+pub(super) fn holder(held: &process::Holder, tick: &HolderTick, now: Timestamp) -> Holder {
     let mut unknown = Unknowns::default();
     let owner = match &tick.process {
         process::Presence::Here(facts) => owner(facts, now, &mut unknown),
@@ -305,14 +305,14 @@ pub(super) fn holder(tick: &HolderTick, now: Timestamp) -> Holder {
         process::Presence::Hidden(why) => nobody((*why).into(), &mut unknown),
     };
     let command = command(tick, &mut unknown);
-    let memory = unknown.take("memory_bytes", tick.holder.memory);
-    let sm = unknown.take("sm_percent", tick.holder.sm);
+    let memory = unknown.take("memory_bytes", held.memory);
+    let sm = unknown.take("sm_percent", held.sm);
     Holder {
-        pid: tick.holder.pid,
+        pid: held.pid,
         presence: Presence::from(&tick.process),
         owner,
         command,
-        kinds: tick.holder.kinds.names().collect(),
+        kinds: held.kinds.names().collect(),
         memory_bytes: memory.map(|bytes| bytes.0),
         sm_percent: sm.map(|percent| tenths(percent.0)),
         identity: behind(&tick.process),
@@ -418,8 +418,8 @@ mod tests {
         let kinds = process::Kinds::COMPUTE;
         let engines = Reading::Unknown(Why::NotAsked);
         let holder = process::Holder { pid: 7, kinds, memory, sm, engines };
-        let tick = HolderTick { holder, process, command };
-        serde_json::to_value(super::holder(&tick, Timestamp::UNIX_EPOCH)).unwrap()
+        let tick = HolderTick { pid: 7, process, command };
+        serde_json::to_value(super::holder(&holder, &tick, Timestamp::UNIX_EPOCH)).unwrap()
     }
 
     fn nameless(uid: Reading<u32>) -> process::Presence {

@@ -190,7 +190,7 @@ fn key(uuid: &str, tick: &HolderTick) -> HolderKey {
         Presence::Here(facts) => Some(facts.start_ticks),
         Presence::Gone | Presence::Foreign | Presence::Hidden(_) => None,
     };
-    let process = ProcessKey { pid: tick.holder.pid, start_ticks };
+    let process = ProcessKey { pid: tick.pid, start_ticks };
     HolderKey { card: uuid.to_owned(), process }
 }
 

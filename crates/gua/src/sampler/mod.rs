@@ -39,15 +39,22 @@ pub struct CardTick {
     pub vitals: Vitals,
     /// Used by no listed holder.
     pub unattributed: Reading<Bytes>,
-    /// Who holds it, in the order of the vitals' holders. The same list as at the last tick
-    /// where nothing about them has changed.
+    /// Who they are that the vitals list, in the same order. The same list as at the last tick
+    /// where the same ones are there.
     pub holders: Arc<[HolderTick]>,
 }
 
-/// One holder at one tick.
+impl CardTick {
+    /// Everybody who holds it: what the driver says of them, and who they are.
+    pub fn held(&self) -> impl Iterator<Item = (&Holder, &HolderTick)> {
+        self.vitals.holders.seen.iter().zip(self.holders.iter())
+    }
+}
+
+/// Who a holder is. What it holds and does is told by the vitals: that changes at every tick.
 #[derive(Debug, Clone)]
 pub struct HolderTick {
-    pub holder: Holder,
+    pub pid: u32,
     pub process: Presence,
     pub command: Reading<Vec<String>>,
 }
@@ -173,17 +180,17 @@ impl Sampler {
 
     /// Finds out who the holders of a card are.
     fn name(&mut self, place: usize, holders: &[Holder]) -> Arc<[HolderTick]> {
-        let named: Arc<[_]> = holders.iter().map(|holder| self.holder(*holder)).collect();
+        let named: Arc<[_]> = holders.iter().map(|holder| self.holder(holder.pid)).collect();
         // Arguments may change while a process runs.
         let stay = !self.with_commands && holders.iter().all(|it| self.host.is_watched(it.pid));
         self.roster.put(place, stay.then(|| Arc::clone(&named)));
         named
     }
 
-    fn holder(&mut self, holder: Holder) -> HolderTick {
-        let process = self.host.process(holder.pid);
-        let command = self.command(holder.pid, &process);
-        HolderTick { holder, process, command }
+    fn holder(&mut self, pid: u32) -> HolderTick {
+        let process = self.host.process(pid);
+        let command = self.command(pid, &process);
+        HolderTick { pid, process, command }
     }
 
     fn command(&self, pid: u32, process: &Presence) -> Reading<Vec<String>> {

@@ -6,13 +6,16 @@
 //! |---|---|
 //! | `identify` | what a file is, before anything is done with it |
 //! | `database` | making one and opening one |
-//! | `migration`, `layout_2.sql` | an older layout becomes ours, and a copy is kept |
+//! | `migration`, `layout_2.sql`, `layout_3.sql` | an older layout becomes ours, and a copy is kept |
+//! | `older.sql` | what an older layout lacks, for who reads it as it is |
 //! | `lock` | one recorder a database |
 //! | `schema.sql`, `codes` | the tables, and what their numbers mean |
 //! | `run` | stretches of recording, how they begin and end |
 //! | `writer`, `names`, `span_rows`, `sample_rows` | one tick, one transaction |
+//! | `workload` | what a process runs for, written and read |
 //! | `sample_key` | the number of a sample, and which are of a tick, in either layout |
 //! | `history` | what was recorded, for a window of time |
+//! | `holders` | who held a card: their process, and what it ran for |
 //! | `owners` | who did what with a card: people, and processes |
 //! | `idle` | since when a card is held idle, and by whom |
 //! | `samples` | the single ticks, for judging again and for plots |
@@ -29,6 +32,7 @@ mod database;
 mod error;
 mod export;
 mod history;
+mod holders;
 mod identify;
 mod idle;
 mod inventory;
@@ -44,6 +48,7 @@ mod sample_rows;
 mod samples;
 mod span_rows;
 mod sweep;
+mod workload;
 mod writer;
 
 pub use check::{Check, Finding, SpanId, Table, check};
@@ -53,7 +58,8 @@ pub use database::{
 };
 pub use error::StoreError;
 pub use export::{Export, SampleRow, SpanKind, SpanRow};
-pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, HolderRow, OwnerKey, RunRow, Span};
+pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, OwnerKey, RunRow, Span};
+pub use holders::HolderRow;
 pub use identify::{Identity, identify};
 pub use idle::{Beginning, HolderKey, Idleness, Unbroken};
 pub use inventory::{Inventory, inventory};
@@ -62,6 +68,7 @@ pub use migration::bring_forward;
 pub use retain::{Keep, Retention, Step, give_back, size_bytes};
 pub use run::{Ending, Run, last_moment};
 pub use samples::{Level, Sample};
+pub use workload::Workload;
 pub use writer::Writer;
 
 /// An open database.
@@ -71,4 +78,4 @@ pub type Database = rusqlite::Connection;
 pub const APPLICATION_ID: u32 = 0x4755_4131;
 
 /// The newest layout that this version understands.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;

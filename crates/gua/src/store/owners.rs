@@ -96,10 +96,10 @@ impl History {
                 let Held { key, card, run, part } = span.key;
                 match part {
                     Part::Judged(state) => each(Span { key, period, state, counts }),
-                    Part::Holds(holds) => {
+                    Part::Holds(holds, work) => {
                         for (whole, card) in cards.at(card, run, period)? {
                             let period = whole.overlap(&period);
-                            let (state, counts) = (holds.state(*card), period.millis());
+                            let (state, counts) = (work.state(holds, *card), period.millis());
                             if counts > 0 {
                                 each(Span { key, period, state, counts });
                             }

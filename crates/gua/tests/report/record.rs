@@ -140,21 +140,21 @@ fn card_tick(index: u32, doing: &Doing) -> CardTick {
     let mut facts = CardFacts::unread(index, Why::NotAsked);
     facts.uuid = Reading::Known(format!("GPU-0000000{index}"));
     facts.name = Reading::Known(doing.name.to_owned());
-    let holders: Vec<_> = (100..)
+    let (held, holders): (Vec<_>, Vec<_>) = (100..)
         .zip(&doing.holders)
         .map(|(pid, holding)| holder(pid + 100 * index, holding))
-        .collect();
+        .unzip();
     CardTick {
         facts: Arc::new(facts),
-        vitals: vitals(doing, &holders),
+        vitals: vitals(doing, held),
         unattributed: Reading::Unknown(Why::NotAsked),
         holders: holders.into(),
     }
 }
 
-fn vitals(doing: &Doing, holders: &[HolderTick]) -> Vitals {
+fn vitals(doing: &Doing, held: Vec<Holder>) -> Vitals {
     let Some(percent) = doing.percent else { return Vitals::unknown(Why::Lost) };
-    let used: Bytes = holders.iter().filter_map(|holder| holder.holder.memory.known()).sum();
+    let used: Bytes = held.iter().filter_map(|holder| holder.memory.known()).sum();
     let total = Bytes::from_mib(80_000);
     Vitals {
         utilization: Reading::Known(Utilization {
@@ -168,12 +168,12 @@ fn vitals(doing: &Doing, holders: &[HolderTick]) -> Vitals {
             reserved: Reading::Known(Bytes(0)),
             source: MemorySource::Card,
         }),
-        holders: Holders { seen: holders.iter().map(|h| h.holder).collect(), unread: None },
+        holders: Holders { seen: held, unread: None },
         ..Vitals::unknown(Why::NotAsked)
     }
 }
 
-fn holder(pid: u32, holding: &Holding) -> HolderTick {
+fn holder(pid: u32, holding: &Holding) -> (Holder, HolderTick) {
     let Holding { user, uid, mib, process } = holding;
     let (pid, start_ticks) = process.unwrap_or((pid, 7));
     let here = |uid| {
@@ -188,15 +188,13 @@ fn holder(pid: u32, holding: &Holding) -> HolderTick {
             who: Reading::Unknown(Why::NotAsked),
         }))
     };
-    HolderTick {
-        holder: Holder {
-            pid,
-            kinds: Kinds::COMPUTE,
-            memory: Reading::Known(Bytes::from_mib(*mib)),
-            sm: Reading::Known(Percent(0.0)),
-            engines: Reading::Unknown(Why::NotAsked),
-        },
-        process: uid.map_or(Presence::Gone, here),
-        command: Reading::Unknown(Why::NotAsked),
-    }
+    let held = Holder {
+        pid,
+        kinds: Kinds::COMPUTE,
+        memory: Reading::Known(Bytes::from_mib(*mib)),
+        sm: Reading::Known(Percent(0.0)),
+        engines: Reading::Unknown(Why::NotAsked),
+    };
+    let process = uid.map_or(Presence::Gone, here);
+    (held, HolderTick { pid, process, command: Reading::Unknown(Why::NotAsked) })
 }

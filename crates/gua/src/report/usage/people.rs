@@ -34,8 +34,8 @@ impl Key {
     fn of(identity: &Identity) -> Self {
         match identity {
             Identity { user: Some(user), .. } => Self::Name(user.to_string()),
-            Identity { user: None, uid: Some(uid) } => Self::Uid(*uid),
-            Identity { user: None, uid: None } => Self::Nobody,
+            Identity { user: None, uid: Some(uid), .. } => Self::Uid(*uid),
+            Identity { user: None, uid: None, .. } => Self::Nobody,
         }
     }
 }
@@ -119,7 +119,7 @@ impl People {
 
 impl Counted {
     fn first(identity: &Identity) -> Self {
-        let Identity { user, uid } = identity.clone();
+        let Identity { user, uid, .. } = identity.clone();
         let user = user.map(|user| user.to_string());
         Self { user, uid, identities: 1, times: Times::default() }
     }

@@ -156,7 +156,7 @@ fn the_heatmap_is_of_the_zone() {
 }
 
 fn identity(user: Option<&str>, uid: Option<u32>) -> Identity {
-    Identity { user: user.map(Into::into), uid }
+    Identity { user: user.map(Into::into), uid, source: None }
 }
 
 /// One who holds a card as two is one on it, and idle where either is.
