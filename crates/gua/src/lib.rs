@@ -4,9 +4,9 @@
 //! # Layout
 //!
 //! What was typed becomes what is meant once, in [`cli`] and [`config`]; what comes from
-//! outside is made fit to be shown in [`mod@safe`], and what is said besides the data goes
-//! through [`talk`]; all may use them. Then the data flows
-//! in one direction, and a module imports only from those above it:
+//! outside is made fit to be shown in [`mod@safe`], what is said besides the data goes
+//! through [`talk`], and names like a wrong one are found in [`mod@near`]; all may use them.
+//! Then the data flows in one direction, and a module imports only from those above it:
 //!
 //! | module | what it does |
 //! |---|---|
@@ -45,6 +45,7 @@ pub mod following;
 pub mod gpu_tracker;
 pub mod ledger;
 pub mod line_file;
+pub mod near;
 pub mod policy;
 pub mod process_handle;
 pub mod recorder;

@@ -30,7 +30,8 @@ pub struct Pick {
     /// Share cards that have so much memory left, such as 20GB or 20GiB
     #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
     pub min_free: Option<u64>,
-    /// Share cards that worked no more than so much, in percent [default: less than 10]
+    /// Share cards that worked no more than so much, in percent [default: less than 10, or
+    /// than the config says]
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
     pub max_util: Option<f64>,
     /// Judge by this time until now, as far as it is recorded
@@ -54,7 +55,7 @@ pub struct Pick {
     /// Only look: reserve nothing. The next who asks may be given the same cards
     #[arg(long, conflicts_with_all = ["reserve", "command"])]
     pub no_reserve: bool,
-    /// The history to judge by instead of gua.db in GUA_HOME or ~/.gua
+    /// The history to judge by instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
     /// Print JSON: the chosen cards, and why the others were not

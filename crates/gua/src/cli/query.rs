@@ -136,7 +136,7 @@ fn command(args: &[OsString]) -> Option<&OsString> {
     let mut words = args.iter().skip(1);
     while let Some(word) = words.next() {
         match word.to_str() {
-            Some("--nvml" | "--host-root") => drop(words.next()),
+            Some("--nvml" | "--host-root" | "--config") => drop(words.next()),
             Some(option) if option.starts_with('-') => {}
             _ => return Some(word),
         }

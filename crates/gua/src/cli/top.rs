@@ -21,7 +21,7 @@ pub struct Top {
     /// Show the full command line of a holder in its details; it may hold secrets
     #[arg(short = 'f', long = "show-full-cmd")]
     pub full_command: bool,
-    /// The history to draw the last hour from, instead of gua.db in GUA_HOME or ~/.gua
+    /// The history to draw the last hour from, instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
     /// Show the machine of a scenario file, without a GPU

@@ -32,7 +32,7 @@ pub struct Who {
         default_missing_value = "2s", value_parser = duration::refresh
     )]
     pub watch: Option<Duration>,
-    /// The history to read instead of gua.db in GUA_HOME or ~/.gua
+    /// The history to read instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
     /// Print JSON, with --watch one object a line; null is what is not known

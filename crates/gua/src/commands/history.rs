@@ -2,17 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config;
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::ledger::Period;
 use crate::store::{self, History, Identity, python};
 
-/// Where the history is: as typed, else `gua.db` where our own files are.
-pub(super) fn path(typed: Option<&Path>) -> Result<PathBuf, Failure> {
-    if let Some(path) = typed {
-        return Ok(path.to_owned());
-    }
-    config::home().map(|home| home.join("gua.db")).ok_or_else(|| Failure::Usage {
+/// Where the history is: as typed, else at its usual place.
+pub(super) fn path(typed: Option<&Path>, config: &Config) -> Result<PathBuf, Failure> {
+    let path = typed.map(Path::to_owned).or_else(|| config.database.clone());
+    path.ok_or_else(|| Failure::Usage {
         what: "neither GUA_HOME nor HOME is set, so it cannot be told where the history is"
             .to_owned(),
         next: "Name it with --db PATH.".to_owned(),

@@ -4,12 +4,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use jiff::Timestamp;
-use probe::units::{Bytes, Percent, UnixMillis};
+use probe::units::UnixMillis;
 
 use super::history::{self, Detail};
-use crate::classify::Thresholds;
+use crate::classify::{Lines, Thresholds};
 use crate::cli;
-use crate::config::{Screen, Window};
+use crate::config::{Config, Screen, Settings, Window};
 use crate::failure::Failure;
 use crate::ledger::Period;
 use crate::render::paint::Paint;
@@ -24,14 +24,15 @@ const WIDEST: usize = 100;
 /// The width of what is nobody's screen.
 const WIDTH_IN_A_PIPE: usize = 80;
 
-pub(super) fn run(typed: &cli::Report) -> Result<u8, Failure> {
+pub(super) fn run(settings: Settings, typed: &cli::Report) -> Result<u8, Failure> {
     let now = Timestamp::now();
     let window = Window::new(&typed.window, now)?;
-    let path = history::path(typed.db.as_deref())?;
-    let question = question(&window, typed);
+    let config = settings.with(typed.into()).settled();
+    let path = history::path(typed.db.as_deref(), &config)?;
+    let question = question(&window, &config);
     // Before the database is opened, as the lock wants it.
     let is_recorded = RecorderLock::is_taken(&path);
-    let mut history = history::open(&path, question.window, detail(&question))?;
+    let mut history = history::open(&path, question.window, detail_of_python(&question))?;
     if let Some(interval) = typed.interval {
         let millis = i64::try_from(interval.as_millis()).unwrap_or(i64::MAX);
         count_ticks_as(&mut history, millis);
@@ -51,25 +52,27 @@ fn count_ticks_as(history: &mut History, interval_millis: i64) {
     }
 }
 
-fn question(window: &Window, typed: &cli::Report) -> Question {
-    let usual = Thresholds::default();
+fn question(window: &Window, config: &Config) -> Question {
     let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
     Question {
         window: Period::new(moment(window.from), moment(window.until)),
         tz: window.zone.tz.clone(),
         tz_name: window.zone.name.clone(),
-        thresholds: Thresholds {
-            active: typed.active_percent.map_or(usual.active, Percent),
-            held: typed.held_mb.map_or(usual.held, Bytes::from_mib),
-            ..usual
-        },
+        thresholds: config.thresholds.into(),
     }
 }
 
-/// By the recorder's own lines the spans are judged already, and go further back.
-fn detail(question: &Question) -> Detail {
+/// The Python gua judges by lines that are our usual ones.
+fn detail_of_python(question: &Question) -> Detail {
     let is_usual = question.thresholds == Thresholds::default();
     if is_usual { Detail::Spans } else { Detail::Samples }
+}
+
+/// By the recorder's own lines the spans are judged already, and go further back.
+fn detail(history: &History, question: &Question) -> Detail {
+    let lines = Lines::from(&question.thresholds);
+    let is_judged = history.is_judged_by(question.window, lines);
+    if is_judged { Detail::Spans } else { Detail::Samples }
 }
 
 /// Answers from what was recorded.
@@ -80,7 +83,7 @@ pub(super) fn answer(
     is_recorded: bool,
 ) -> Result<Usage, StoreError> {
     let window = question.window;
-    let detail = detail(&question);
+    let detail = detail(history, &question);
     let mut tally = Tally::new(question, &history.identities()?);
     if detail == Detail::Spans {
         history.card_spans(window, |span| tally.add_card(&span))?;

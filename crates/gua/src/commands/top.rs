@@ -10,8 +10,9 @@ use probe::units::UnixMillis;
 
 use super::chosen::Chosen;
 use super::history::{self, Detail};
+use crate::classify::Thresholds;
 use crate::cli;
-use crate::config::{Machine, Screen};
+use crate::config::{Config, Files, Machine, Screen};
 use crate::demo;
 use crate::failure::Failure;
 use crate::ledger::{HOUR, Period};
@@ -19,24 +20,32 @@ use crate::sampler::{Pretend, Sampler, Tick};
 use crate::store::{History, StoreError};
 use crate::tui::{self, Past, Pick, Played, ReadPast, Settings, Source, Theme};
 
-pub(super) fn run(machine: cli::Machine, typed: &cli::Top) -> Result<u8, Failure> {
+pub(super) fn run(machine: cli::Machine, files: &Files, typed: &cli::Top) -> Result<u8, Failure> {
     let screen = Screen::of_stdout(&typed.color);
     if !screen.is_terminal || screen.rows.is_none() {
         return Err(no_terminal());
     }
     // Before the driver is opened: what is wrong with it is told in the shell.
-    let past = past(typed)?;
-    let source = source(machine, typed)?;
+    let config = config(files, typed)?;
+    let thresholds = config.thresholds.into();
+    let past = past(typed, &config)?;
+    let source = source(machine, typed, thresholds)?;
     let settings = Settings {
         every: typed.every,
         zone: TimeZone::system(),
         uid: rustix::process::geteuid().as_raw(),
         is_pretend: typed.demo || typed.scenario.is_some(),
+        thresholds,
         began: now(),
     };
     let theme = Theme { color: screen.color, is_ascii: typed.ascii };
     tui::run(settings, theme, source, past)?;
     Ok(0)
+}
+
+/// A lab that does not exist has the usual settings.
+fn config(files: &Files, typed: &cli::Top) -> Result<Config, Failure> {
+    if typed.demo { Ok(Config::default()) } else { Ok(files.settings()?.settled()) }
 }
 
 fn now() -> UnixMillis {
@@ -50,25 +59,31 @@ fn no_terminal() -> Failure {
     }
 }
 
-fn source(machine: cli::Machine, typed: &cli::Top) -> Result<Box<dyn Source>, Failure> {
+fn source(
+    machine: cli::Machine,
+    typed: &cli::Top,
+    thresholds: Thresholds,
+) -> Result<Box<dyn Source>, Failure> {
     let mut chosen = Chosen::new(&typed.id);
     let pick: Pick = Box::new(move |tick: Tick| chosen.among(tick));
     if typed.demo {
         let mut lab = demo::Live::lab().map_err(|error| broken(&error))?;
         let (every, host) = (typed.every, lab.host_name(now()));
-        return Ok(Box::new(Played::new(move |at| Ok(lab.tick(at, every)), host, pick)));
+        let play = move |at| Ok(lab.tick(at, every));
+        return Ok(Box::new(Played::new(play, host, pick, thresholds)));
     }
     if let Some(path) = &typed.scenario {
         let scenario =
             scenario::parse::from_file(path).map_err(|refused| refused_file(&refused))?;
         let (every, host) = (typed.every, scenario.host_name.clone());
         let mut pretend = Pretend::new(scenario, now());
-        return Ok(Box::new(Played::new(move |at| Ok(pretend.tick(at, every)), host, pick)));
+        let play = move |at| Ok(pretend.tick(at, every));
+        return Ok(Box::new(Played::new(play, host, pick, thresholds)));
     }
     let machine = Machine::try_from(machine)?;
     let sampler = Sampler::open(&machine, WANTS)?;
     let sampler = sampler.with_commands(typed.full_command).with_who(true);
-    Ok(Box::new(tui::Machine::new(sampler, Host::new(machine.host_root), pick)))
+    Ok(Box::new(tui::Machine::new(sampler, Host::new(machine.host_root), pick, thresholds)))
 }
 
 /// What is shown, and no more.
@@ -89,7 +104,7 @@ fn refused_file(refused: &scenario::parse::Refused) -> Failure {
 }
 
 /// How to read what was recorded; `None` where there is nothing to read, which is usual.
-fn past(typed: &cli::Top) -> Result<Option<ReadPast>, Failure> {
+fn past(typed: &cli::Top, config: &Config) -> Result<Option<ReadPast>, Failure> {
     if typed.demo {
         return Ok(Some(Box::new(made_up)));
     }
@@ -98,7 +113,7 @@ fn past(typed: &cli::Top) -> Result<Option<ReadPast>, Failure> {
         Some(path) => path.clone(),
         // A machine that does not exist is not in the history of this one.
         None if typed.scenario.is_some() => return Ok(None),
-        None => match history::path(None) {
+        None => match history::path(None, config) {
             Ok(path) if path.exists() => path,
             _ => return Ok(None),
         },

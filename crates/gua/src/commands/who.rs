@@ -9,9 +9,8 @@ use probe::nvml::Wants;
 use super::chosen::Chosen;
 use super::history;
 use super::redraw::redraw;
-use crate::classify::Thresholds;
 use crate::cli;
-use crate::config::{Machine, Screen};
+use crate::config::{Config, Machine, Screen};
 use crate::failure::Failure;
 use crate::recorder::boot_id;
 use crate::render::json;
@@ -25,15 +24,17 @@ use crate::talk::say;
 
 const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
 
-pub(super) fn run(machine: &Machine, typed: &cli::Who) -> Result<u8, Failure> {
+pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Who) -> Result<u8, Failure> {
+    let thresholds = config.thresholds.into();
     let asked = Asked { idle: typed.idle, users: typed.user.clone() };
     let mut sampler = Sampler::open(machine, WANTS)?.with_who(true);
     let host = sampler.host().name();
     let mut chosen = Chosen::new(&typed.id);
     let first = chosen.among(sampler.first_tick())?;
     let answer = |tick: &Tick| -> Result<Who, Failure> {
-        let now = now::now(tick, host.as_deref(), &Thresholds::default());
-        Ok(who::who(tick, now, record(tick, typed.db.as_deref())?, &asked))
+        let now = now::now(tick, host.as_deref(), &thresholds);
+        let record = record(tick, typed.db.as_deref(), config)?;
+        Ok(who::who(tick, now, record, &asked, &thresholds))
     };
     let mut screen = Watched { typed, asked: &asked, is_first: true };
     screen.show(&answer(&first)?)?;
@@ -51,8 +52,8 @@ pub(super) fn run(machine: &Machine, typed: &cli::Who) -> Result<u8, Failure> {
 
 /// What is recorded of those who are seen. A history that was named must be there; without
 /// the usual one, there is still the look.
-fn record(tick: &Tick, named: Option<&Path>) -> Result<Record, Failure> {
-    let path = match history::path(named) {
+fn record(tick: &Tick, named: Option<&Path>, config: &Config) -> Result<Record, Failure> {
+    let path = match history::path(named, config) {
         Ok(path) => path,
         Err(Failure::Usage { what, .. }) => return Ok(Record::none(None, what)),
         Err(failure) => return Err(failure),

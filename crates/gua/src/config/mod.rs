@@ -1,9 +1,14 @@
-//! What is meant: the typed options and the environment, settled once.
+//! What is meant: the typed options, the config files and the environment, settled once.
 
 pub mod policy;
+mod settings;
 mod track;
 mod window;
 
+pub use settings::{
+    Config, ConfigFile, Cost, FileError, Files, Flags, Identity, Listed, Mistake, Origin, Presence,
+    Recorder, Retention, Row, Settings, Surroundings, Thresholds, Whose,
+};
 pub use track::{Gpus, Target, Timeline, TimelineKind, Track};
 pub use window::Window;
 
@@ -74,8 +79,7 @@ impl Machine {
 /// Where our own files are: `GUA_HOME`, else `~/.gua`; `None` without a home.
 #[must_use]
 pub fn home() -> Option<PathBuf> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("GUA_HOME").or_else(|| Some(set("HOME")?.join(".gua")))
+    Surroundings::of_environment().folder()
 }
 
 /// Where cards are reserved: `GUA_RESERVATIONS`, else a folder that every user of the host finds.

@@ -111,6 +111,7 @@ fn label(finding: &Finding) -> String {
         Check::Nvml => "nvml",
         Check::Card => "cards",
         Check::Processes => "processes",
+        Check::Config => "config",
         Check::Database => "database",
         Check::Daemon => "daemon",
     };
@@ -171,6 +172,7 @@ mod tests {
             driver: DriverVersions::default(),
             cards,
             processes: None,
+            config_files: Vec::new(),
             database: None,
             daemon: DaemonFacts { pid_file: None, running: None, pid: None },
         };

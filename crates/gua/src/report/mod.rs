@@ -1,6 +1,7 @@
 //! One file or folder a question; the answers are plain structs that can be serialized.
 
 pub mod checkup;
+pub mod config;
 pub mod database;
 pub mod identity;
 pub mod imported;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use probe::process::Presence;
-use probe::units::UnixMillis;
+use probe::units::{Bytes, UnixMillis};
 use serde::Serialize;
 
 use super::now::{self, Card, Holder, Identity, Now};
@@ -196,11 +196,11 @@ fn key(uuid: &str, tick: &HolderTick) -> HolderKey {
 
 /// Answers from one tick, the same as `gua stat` shows it, and what is recorded.
 #[must_use]
-pub fn who(tick: &Tick, now: Now, record: Record, asked: &Asked) -> Who {
+pub fn who(tick: &Tick, now: Now, record: Record, asked: &Asked, thresholds: &Thresholds) -> Who {
     let mut holders = Vec::new();
     let mut unseen = Vec::new();
     for (tick, card) in tick.cards.iter().zip(now.cards) {
-        unseen.extend(unseen_on(tick, &card, &record, now.time));
+        unseen.extend(unseen_on(tick, &card, &record, now.time, thresholds.held));
         holders.extend(held(tick, card, &record, now.time));
     }
     holders.retain(|held| asked.is_by(held));
@@ -288,12 +288,18 @@ fn behind(holder: &mut Holder) -> Option<identity::Identity> {
 }
 
 /// Who is on a card without being listed, where somebody is or may be.
-fn unseen_on(tick: &CardTick, card: &Card, record: &Record, now: Timestamp) -> Option<Unseen> {
+fn unseen_on(
+    tick: &CardTick,
+    card: &Card,
+    record: &Record,
+    now: Timestamp,
+    line: Bytes,
+) -> Option<Unseen> {
     let unread = tick.vitals.holders.unread;
     let is_untold = tick.vitals.holders.seen.iter().any(|holder| holder.memory.why().is_some());
     // What a listed holder does not tell is his own, as far as anybody knows.
     let memory = classify::unseen(&tick.vitals).filter(|_| unread.is_some() || !is_untold);
-    let memory = memory.filter(|bytes| *bytes > Thresholds::default().held);
+    let memory = memory.filter(|bytes| *bytes > line);
     if memory.is_none() && unread.is_none() {
         return None;
     }

@@ -11,6 +11,7 @@
 //! | `lock` | one recorder a database |
 //! | `schema.sql`, `codes` | the tables, and what their numbers mean |
 //! | `run` | stretches of recording, how they begin and end |
+//! | `lines` | by which lines a run was judged |
 //! | `writer`, `names`, `span_rows`, `sample_rows` | one tick, one transaction |
 //! | `workload` | what a process runs for, written and read |
 //! | `sample_key` | the number of a sample, and which are of a tick, in either layout |
@@ -36,6 +37,7 @@ mod holders;
 mod identify;
 mod idle;
 mod inventory;
+mod lines;
 mod lock;
 mod migration;
 mod names;

@@ -14,6 +14,7 @@ use super::past::Past;
 use super::series::{Point, Series};
 use super::signal::{Signal, Target};
 use super::tree::{self, Line, LineKey, What};
+use crate::classify::Thresholds;
 use crate::ledger::{HOUR, Period};
 use crate::report::now::Card;
 
@@ -26,6 +27,8 @@ pub struct Settings {
     pub uid: u32,
     /// What is shown here is not on this host, so that nothing may be signalled.
     pub is_pretend: bool,
+    /// The lines by which cards and holders are judged.
+    pub thresholds: Thresholds,
     pub began: UnixMillis,
 }
 
@@ -156,7 +159,7 @@ impl State {
             let series = self.series.entry(CardKey::of(card)).or_default();
             series.push(point(card, since, look.at(), self.settings.every));
         }
-        self.idleness.see(&look);
+        self.idleness.see(&look, &self.settings.thresholds);
         let look = Arc::new(look);
         self.newest = Some(Arc::clone(&look));
         if !self.is_paused {

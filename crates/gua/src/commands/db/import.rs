@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::cli;
 use crate::commands::history;
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::render::words::shell_word;
 use crate::render::{imported as render, json};
@@ -14,8 +15,8 @@ use crate::report::imported::Import;
 use crate::store::StoreError;
 use crate::store::python::{self, Progress};
 
-pub(super) fn run(typed: &cli::DbImport) -> Result<u8, Failure> {
-    let target = history::path(typed.db.as_deref())?;
+pub(super) fn run(config: &Config, typed: &cli::DbImport) -> Result<u8, Failure> {
+    let target = history::path(typed.db.as_deref(), config)?;
     let import = import(&typed.file, &target)?;
     let mut out = BufWriter::new(io::stdout().lock());
     if typed.json {

@@ -13,7 +13,7 @@ use probe::units::{Bytes, Percent};
 use self::round::{Given, Round};
 use super::chosen::Chosen;
 use crate::cli::{self, PickFormat};
-use crate::config::{self, Machine};
+use crate::config::{self, Config, Machine};
 use crate::failure::Failure;
 use crate::render::{json, pick as render, words};
 use crate::report::pick::{Pick, Wishes};
@@ -26,17 +26,18 @@ const WANTS: Wants = Wants::ESSENTIALS;
 /// How often to look while waiting.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-pub(super) fn run(machine: &Machine, typed: &cli::Pick) -> Result<u8, Failure> {
-    let wishes = wishes(typed);
+pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Pick) -> Result<u8, Failure> {
+    let wishes = wishes(typed, config);
     let mut sampler = Sampler::open(machine, WANTS)?;
     let folder = folder(typed)?;
     let mut chosen = Chosen::new(&typed.id);
     let mut waiting = Waiting::new(typed);
     let first = chosen.among(sampler.first_tick())?;
-    let mut round = Round::new(typed, &wishes, folder.as_ref()).of(first)?;
+    let attempt = Round { typed, config, wishes: &wishes, folder: folder.as_ref() };
+    let mut round = attempt.of(first)?;
     while waiting.goes_on(&round, &wishes) {
         let tick = chosen.among(sampler.tick())?;
-        round = Round::new(typed, &wishes, folder.as_ref()).of(tick)?;
+        round = attempt.of(tick)?;
     }
     waiting.end();
     // The driver is let go of before a command comes in our place.
@@ -44,11 +45,12 @@ pub(super) fn run(machine: &Machine, typed: &cli::Pick) -> Result<u8, Failure> {
     finish(round, &wishes, folder.as_ref(), typed)
 }
 
-fn wishes(typed: &cli::Pick) -> Wishes {
+fn wishes(typed: &cli::Pick, config: &Config) -> Wishes {
     Wishes {
         count: typed.count.try_into().unwrap_or(usize::MAX),
         min_free: typed.min_free.map(Bytes),
         max_work: typed.max_util.map(Percent),
+        active: config.thresholds.active,
     }
 }
 

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use probe::units::UnixMillis;
 
 use super::super::history;
-use crate::classify::Thresholds;
 use crate::cli;
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::render::words;
 use crate::report::now;
@@ -19,9 +19,10 @@ use crate::store::{History, StoreError};
 
 /// What every attempt has in common.
 pub(super) struct Round<'a> {
-    typed: &'a cli::Pick,
-    wishes: &'a Wishes,
-    folder: Option<&'a Folder>,
+    pub typed: &'a cli::Pick,
+    pub config: &'a Config,
+    pub wishes: &'a Wishes,
+    pub folder: Option<&'a Folder>,
 }
 
 /// What came of it.
@@ -35,14 +36,10 @@ pub(super) struct Given {
     recorded_seconds: f64,
 }
 
-impl<'a> Round<'a> {
-    pub const fn new(typed: &'a cli::Pick, wishes: &'a Wishes, folder: Option<&'a Folder>) -> Self {
-        Self { typed, wishes, folder }
-    }
-
+impl Round<'_> {
     pub fn of(&self, tick: Tick) -> Result<Given, Failure> {
         let (past, history_reason) = self.past(tick.at)?;
-        let now = now::now(&tick, None, &Thresholds::default());
+        let now = now::now(&tick, None, &self.config.thresholds.into());
         let cards = candidates(&tick, now, &past);
         let mut given = Given {
             choice: choose(Vec::new(), &[], self.wishes, tick.at),
@@ -91,7 +88,7 @@ impl<'a> Round<'a> {
     /// A history that was named must be there; without the usual one, there is still the look.
     fn past(&self, now: UnixMillis) -> Result<(Past, Option<String>), Failure> {
         let named = self.typed.db.as_deref();
-        let path = match history::path(named) {
+        let path = match history::path(named, self.config) {
             Ok(path) => path,
             Err(Failure::Usage { what, .. }) => return Ok((Past::default(), Some(what))),
             Err(failure) => return Err(failure),

@@ -10,9 +10,8 @@ use probe::nvml::Wants;
 
 use self::live::Live;
 use super::chosen::Chosen;
-use crate::classify::Thresholds;
 use crate::cli;
-use crate::config::{Machine, Screen};
+use crate::config::{Config, Machine, Screen};
 use crate::failure::Failure;
 use crate::render::paint::Paint;
 use crate::render::stat::{Power, View};
@@ -20,10 +19,11 @@ use crate::render::{json, stat};
 use crate::report::now::{self, Now};
 use crate::sampler::{Beat, Sampler, Tick};
 
-pub(super) fn run(machine: &Machine, typed: &cli::Stat) -> Result<u8, Failure> {
+pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Stat) -> Result<u8, Failure> {
+    let thresholds = config.thresholds.into();
     let mut sampler = Sampler::open(machine, wants(typed))?.with_commands(typed.full_command);
     let host = sampler.host().name();
-    let report = |tick: &Tick| now::now(tick, host.as_deref(), &Thresholds::default());
+    let report = |tick: &Tick| now::now(tick, host.as_deref(), &thresholds);
     let mut chosen = Chosen::new(&typed.id);
     let first = chosen.among(sampler.first_tick())?;
     let Some(seconds) = typed.interval else {

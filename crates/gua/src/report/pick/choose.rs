@@ -8,7 +8,7 @@ use probe::{Reading, Why};
 
 use super::Wishes;
 use super::evidence::{Candidate, Work};
-use crate::classify::{State, Thresholds};
+use crate::classify::State;
 use crate::reservation::Reserved;
 
 /// All cards in their order, each chosen or with the reason why not.
@@ -107,7 +107,7 @@ fn refusal(
 fn busy(card: &Candidate, wishes: &Wishes) -> Option<Refusal> {
     let is_too_much = |percent: Percent| match wishes.max_work {
         Some(most) => percent > most,
-        None => percent >= Thresholds::default().active,
+        None => percent >= wishes.active,
     };
     if let Some(percent) = card.work_now.filter(|percent| is_too_much(*percent)) {
         return Some(Refusal::Busy { percent, over: None });

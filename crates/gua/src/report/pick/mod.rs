@@ -22,6 +22,8 @@ pub struct Wishes {
     pub min_free: Option<Bytes>,
     /// They may have worked so much; where it is left out, they may not count as active.
     pub max_work: Option<Percent>,
+    /// From here on a card counts as active.
+    pub active: Percent,
 }
 
 impl Wishes {

@@ -37,7 +37,7 @@ fn worked(card: Candidate, percent: f64) -> Candidate {
 }
 
 fn wishes(count: usize) -> Wishes {
-    Wishes { count, min_free: None, max_work: None }
+    Wishes { count, min_free: None, max_work: None, active: Percent(10.0) }
 }
 
 fn reserved(index: u32) -> Reserved {
@@ -158,6 +158,7 @@ fn any_wishes() -> impl Strategy<Value = Wishes> {
     let min_free = proptest::option::of((0_u64..90).prop_map(|gib| Bytes(gib << 30)));
     let max_work = proptest::option::of((0.0..100.0).prop_map(Percent));
     (1_usize..5, min_free, max_work).prop_map(|(count, min_free, max_work)| Wishes {
+        active: Percent(10.0),
         count,
         min_free,
         max_work,

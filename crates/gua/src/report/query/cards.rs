@@ -18,6 +18,7 @@ pub struct CardAt<'a> {
     pub time: Timestamp,
     pub driver: Result<&'a DriverFacts, Why>,
     pub card: &'a CardTick,
+    pub thresholds: Thresholds,
 }
 
 pub type CardField = Field<fn(&CardAt<'_>) -> Cell>;
@@ -126,7 +127,7 @@ pub(super) fn slot(at: &CardAt<'_>) -> Cell {
 }
 
 fn state(at: &CardAt<'_>) -> Cell {
-    match classify::state(&at.card.vitals, &Thresholds::default()) {
+    match classify::state(&at.card.vitals, &at.thresholds) {
         State::Unknown(why) => Err(Reason::NotJudged(why)),
         state => Ok(Value::Text(state.word().to_owned())),
     }

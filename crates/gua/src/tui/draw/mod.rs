@@ -50,7 +50,9 @@ pub fn draw(state: &mut State, theme: Theme, area: Rect, buffer: &mut Buffer) {
     match &state.mode {
         Mode::List | Mode::Filter { .. } => {}
         Mode::Details { scroll } => popup::draw(&mut canvas, &details::text(state), *scroll),
-        Mode::Help { scroll } => popup::draw(&mut canvas, &help::text(), *scroll),
+        Mode::Help { scroll } => {
+            popup::draw(&mut canvas, &help::text(&state.settings.thresholds), *scroll);
+        }
         Mode::Signal { target, choice, is_asked } => {
             popup::draw(&mut canvas, &question::text(target, *choice, *is_asked), 0);
         }

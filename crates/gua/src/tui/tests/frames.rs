@@ -1,13 +1,16 @@
 //! Whole frames, as they are seen.
 
 use insta::assert_snapshot;
+use probe::units::{Bytes, Percent};
 use ratatui::style::{Color, Modifier};
 
-use super::{ASCII, COLOR, LAB, frame, press, seen, text};
+use super::{ASCII, COLOR, LAB, frame, press, seen, settings, text};
+use crate::classify::Thresholds;
 use crate::tui::draw::Theme;
+use crate::tui::state::{Settings, State};
 
 /// The lab after five minutes.
-fn lab() -> crate::tui::state::State {
+fn lab() -> State {
     seen(LAB, 300)
 }
 
@@ -54,7 +57,7 @@ fn eight_rows_are_enough() {
 
 #[test]
 fn nothing_seen_yet() {
-    let mut state = crate::tui::state::State::new(super::settings());
+    let mut state = State::new(settings());
     assert_snapshot!(text(&mut state, COLOR, 60, 8));
 }
 
@@ -140,6 +143,17 @@ fn help() {
     let mut state = lab();
     press(&mut state, "?");
     assert_snapshot!(text(&mut state, COLOR, 100, 32));
+}
+
+#[test]
+fn help_tells_the_lines_in_force() {
+    let thresholds =
+        Thresholds { active: Percent(25.0), held: Bytes::from_mib(512), ..Thresholds::default() };
+    let mut state = State::new(Settings { thresholds, ..settings() });
+    press(&mut state, "?");
+    let shown = text(&mut state, COLOR, 200, 40);
+    assert!(shown.contains("from 25 % on"), "{shown}");
+    assert_eq!(shown.matches("more than 512 MiB").count(), 2, "{shown}");
 }
 
 #[test]
