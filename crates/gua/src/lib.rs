@@ -10,6 +10,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`shared_folder`] | a folder in which users leave files for each other |
 //! | [`destination`] | a file that is written at the end, checked at the beginning |
 //! | [`line_file`] | a file that lines are added to, and that makes room when it is full |
 //! | [`following`] | follows a command to its end, signals and all |
@@ -55,6 +56,7 @@ pub mod reservation;
 pub mod safe;
 pub mod sampler;
 pub mod service;
+pub mod shared_folder;
 pub mod store;
 pub mod talk;
 pub mod tui;

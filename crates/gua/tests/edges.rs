@@ -22,7 +22,7 @@ const CRATES: [(&str, &[&str]); 5] = [
 /// The ones on one row do not know each other.
 const ORDER: [&[&str]; 13] = [
     &["near", "safe", "talk"],
-    &["cli", "failure"],
+    &["cli", "failure", "shared_folder"],
     &["config", "destination", "following", "line_file", "process_handle", "reservation"],
     &["sampler"],
     &["classify"],

@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod history;
 mod pick;
+mod policy;
 mod query;
 mod redraw;
 mod report;
@@ -38,13 +39,12 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Db { command } => db::run(files.settings()?, &command),
         Command::Demo(typed) => demo::run(&typed),
         Command::Doctor(typed) => doctor::run(&Machine::try_from(machine)?, &files, &typed),
-        Command::Daemon(typed) => {
-            daemon::run(&Machine::try_from(machine)?, files.settings()?, &typed)
-        }
+        Command::Daemon(typed) => daemon::run(&Machine::try_from(machine)?, &files, &typed),
         Command::Status(typed) => status::run(&config()?, &typed),
         Command::Stop(typed) => stop::run(&files, &typed),
         Command::Query(typed) => query::run(&Machine::try_from(machine)?, &files, &typed),
         Command::Report(typed) => report::run(files.settings()?, &typed),
+        Command::Policy { command } => policy::run(machine, &files, &command),
         Command::Pick(typed) => pick::run(&Machine::try_from(machine)?, &config()?, &typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &config()?, &typed),
         Command::Track(typed) => track::run(&Machine::try_from(machine)?, &typed),

@@ -14,9 +14,12 @@ use super::judged::{Judged, Spared};
 use super::limits::Limits;
 use super::matching::Missing;
 use super::subject::{Activity, Facts, Holding, Sign, Signs, Subject};
-use super::watch::{Due, Next, Token, Watch};
+use super::watch::{Due, Followed, Next, Token, Watch};
 use crate::config::policy::{Action, Policy, Rule};
 use crate::ledger::Period;
+
+/// Who was not seen for so long is not waited for any more.
+const ABSENT_MOST_MILLIS: i64 = 3_600_000;
 
 /// What one tick says.
 #[derive(Debug, Clone)]
@@ -165,12 +168,38 @@ impl Engine {
         self.clock_millis = self.clock_millis.saturating_add(step.covers.millis());
         self.limits.forget_before(self.clock_millis);
         self.standings.clear();
+        if step.covers.is_empty() {
+            // A tick that speaks for no time says nothing, but that time is missing.
+            for watch in self.watches.values_mut() {
+                watch.pass(Activity::Unknown(Why::NotTold), 0, missed);
+            }
+            return Vec::new();
+        }
         self.pass_over_the_absent(step, missed);
+        self.attend_all(policy, step, missed)
+    }
+
+    /// Where everybody stands by a look that speaks for no time. Nothing comes of it.
+    #[must_use]
+    pub fn look(&self, policy: &Policy, step: &Step) -> BTreeMap<Subject, Standing> {
+        let mut copy = self.clone();
+        copy.standings.clear();
+        copy.attend_all(policy, step, 0);
+        copy.standings
+    }
+
+    fn attend_all(&mut self, policy: &Policy, step: &Step, missed: i64) -> Vec<Decision> {
         let mut decisions = Vec::new();
         for holding in &step.holdings {
             self.attend(policy, step, holding, missed, &mut decisions);
         }
         decisions
+    }
+
+    /// The time that ticks have spoken for.
+    #[must_use]
+    pub const fn clock_millis(&self) -> i64 {
+        self.clock_millis
     }
 
     /// Takes an answer; tells whether somebody still waited for it.
@@ -204,10 +233,13 @@ impl Engine {
             self.watches.retain(|subject, _| is_here(subject));
             return;
         }
-        let absent = self.watches.iter_mut().filter(|(subject, _)| !is_here(subject));
-        for (_, watch) in absent {
+        self.watches.retain(|subject, watch| {
+            if is_here(subject) {
+                return true;
+            }
             watch.pass(Activity::Unknown(Why::NotTold), step.covers.millis(), missed);
-        }
+            watch.missed_millis <= ABSENT_MOST_MILLIS
+        });
     }
 
     fn attend(
@@ -283,14 +315,15 @@ impl Turn<'_> {
         if !self.step.is_on {
             self.forget(watch, Relief::SwitchedOff);
         }
-        if watch.rule.as_ref() != Some(&rule.name) {
+        let followed = Followed::of(rule);
+        if watch.rule.as_ref() != Some(&followed) {
             self.forget(watch, Relief::OtherRule);
-            watch.rule = Some(Arc::clone(&rule.name));
+            watch.rule = Some(followed.clone());
         }
         if watch.misses_too_much_for(rule.idle_for) {
             self.relieve(&watch.clone(), Relief::NotSeen);
             watch.begin_anew();
-            watch.rule = Some(Arc::clone(&rule.name));
+            watch.rule = Some(followed);
         }
         match activity {
             Activity::Works(_) | Activity::HoldsLittle => Phase::Observing,
@@ -341,7 +374,7 @@ impl Turn<'_> {
     fn relieve(&mut self, watch: &Watch, why: Relief) {
         let notices = watch.delivered;
         if let Some(rule) = watch.rule.as_ref().filter(|_| notices > 0) {
-            self.decide(watch, rule, What::Relieved { notices, why });
+            self.decide(watch, &Arc::clone(&rule.name), What::Relieved { notices, why });
         }
     }
 
@@ -408,7 +441,7 @@ impl Engine {
 
     #[must_use]
     pub fn saved(&self) -> Saved {
-        let watches = self.watches.iter().filter(|(_, watch)| **watch != Watch::default());
+        let watches = self.watches.iter();
         Saved {
             watches: watches.map(|(subject, watch)| (*subject, watch.clone())).collect(),
             limits: self.limits.clone(),

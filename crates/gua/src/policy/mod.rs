@@ -8,26 +8,52 @@
 //! | `matching`, `judged`, `guard` | which rule it falls under; what is never ended (pure) |
 //! | `watch` | the timers of one holder (pure) |
 //! | `engine`, `limits` | all holders and the rules, tick by tick (pure) |
+//! | `activity`, `observed` | what a process did over a tick, by every sign (pure) |
+//! | `feed`, `meter`, `own` | what the recorder sees, made into what the rules judge |
+//! | `replay`, `simulation` | what was recorded, made into the same, and what would come of it |
 //! | [`notice`] | what a person is told, and how it reaches them |
+//! | `actor` | ends a process, after one more look at everything |
+//! | `snooze`, `switch` | what exempts one process for a time, and what stops all rules |
+//! | `keeper`, `deeds` | the rules at work beside a recorder, and what they write down |
 
+mod activity;
+mod actor;
+mod deeds;
 mod engine;
+mod feed;
 mod guard;
 mod judged;
+mod keeper;
 mod limits;
 mod matching;
+mod meter;
 pub mod notice;
+mod observed;
+mod own;
+mod replay;
+mod simulation;
+mod snooze;
 mod subject;
+mod switch;
 mod watch;
 
 #[cfg(test)]
 mod tests;
 
+pub use actor::{Crew, DriverLook, Look, Looked, NotEnded, Order};
+pub use deeds::Moment;
 pub use engine::{
     Answer, Decision, Doubt, Engine, Evidence, Phase, Relief, Saved, Standing, Step, Wait, What,
 };
+pub use feed::{Fed, Feed, time_of_day};
 pub use guard::{Guard, nature};
 pub use judged::{Judged, Spared};
+pub use keeper::{Keeper, Places, Rules, Settled, engine_of, restored};
 pub use limits::Limits;
 pub use matching::Missing;
+pub use replay::{GroupsOf, Replay, Replayed, all as replay_all};
+pub use simulation::{Case, Simulation};
+pub use snooze::{Sleeper, SnoozeError, Snoozes};
 pub use subject::{Activity, Card, Facts, Holding, Nature, Person, Sign, Signs, Subject};
-pub use watch::{Next, Token, Watch};
+pub use switch::Switch;
+pub use watch::{Followed, Next, Token, Watch};

@@ -97,6 +97,8 @@ pub struct Facts {
     pub who: Reading<Arc<Who>>,
     pub cards: Vec<Card>,
     pub nature: Nature,
+    /// Its control groups when it was first seen, as the kernel writes them.
+    pub cgroup: Reading<Arc<str>>,
 }
 
 /// Somebody who can be told, and where they are known from.

@@ -22,11 +22,26 @@ const MOST_DOUBLINGS: u32 = 5;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token(pub u64);
 
+/// A rule that is followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Followed {
+    pub name: Arc<str>,
+    pub action: Action,
+}
+
+impl Followed {
+    #[must_use]
+    pub fn of(rule: &Rule) -> Self {
+        Self { name: Arc::clone(&rule.name), action: rule.action }
+    }
+}
+
 /// One holder, from the tick at which it was first seen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Watch {
-    /// The rule that its notices were given by.
-    pub rule: Option<Arc<str>>,
+    /// The rule that its notices were given by, and what that did then: who was told in thought
+    /// only was not told.
+    pub rule: Option<Followed>,
     /// Seen to be idle since it last worked.
     pub idle_millis: i64,
     /// Not seen since then.
@@ -76,6 +91,18 @@ pub enum Next {
 }
 
 impl Watch {
+    /// As it was written down.
+    #[must_use]
+    pub fn saved(
+        rule: Option<Followed>,
+        idle_millis: i64,
+        missed_millis: i64,
+        delivered: usize,
+        told_at_millis: i64,
+    ) -> Self {
+        Self { rule, idle_millis, missed_millis, delivered, told_at_millis, ..Self::default() }
+    }
+
     /// What a tick says. `missed` is the time before it that no tick speaks for.
     pub fn pass(&mut self, activity: Activity, covered_millis: i64, missed_millis: i64) {
         match activity {

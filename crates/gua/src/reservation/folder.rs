@@ -9,22 +9,19 @@ use std::time::{Duration, Instant};
 
 use probe::units::UnixMillis;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, fchmod, flock, fstat, ftruncate,
-    mkdirat, openat, unlinkat,
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, fchmod, flock, fstat, ftruncate, openat,
+    unlinkat,
 };
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::geteuid;
 
 use super::slip::{Kind, LONGEST_TEXT, Slip};
 use super::{ReservationError, Reserved, Taken, card_key};
+use crate::shared_folder;
 
 /// How long to wait for others who choose: each takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// Everybody may add, nobody may take away what is another's.
-const MODE: u32 = 0o1777;
-const WORLD_WRITABLE: u32 = 0o002;
-const STICKY: u32 = 0o1000;
 
 /// Where reservations are.
 #[derive(Debug)]
@@ -43,29 +40,8 @@ impl Folder {
     /// # Errors
     /// When it cannot be made, or others could take away what is in it.
     pub fn open(path: &Path) -> Result<Self, ReservationError> {
-        let failed = |doing: &str, error: Errno| {
-            let error = io::Error::from(error);
-            let error = io::Error::new(error.kind(), format!("cannot be {doing}: {error}"));
-            ReservationError::Folder(path.to_owned(), error)
-        };
-        let folder = match open(path) {
-            Err(Errno::NOENT) => {
-                make(path).map_err(|error| failed("made", error))?;
-                open(path)
-            }
-            opened => opened,
-        };
-        let folder = folder.map_err(|error| match error {
-            Errno::LOOP | Errno::NOTDIR => {
-                ReservationError::NotOurs(path.to_owned(), "something else is in its place")
-            }
-            error => failed("opened", error),
-        })?;
-        let mode = fstat(&folder).map_err(|error| failed("read", error))?.st_mode;
-        if mode & WORLD_WRITABLE != 0 && mode & STICKY == 0 {
-            let why = "anybody may delete what is in it (it needs the sticky bit)";
-            return Err(ReservationError::NotOurs(path.to_owned(), why));
-        }
+        let folder = shared_folder::open_or_make(path)
+            .map_err(|error| ReservationError::Folder(path.to_owned(), error))?;
         Ok(Self { path: path.to_owned(), folder })
     }
 
@@ -85,7 +61,7 @@ impl Folder {
                     return Err(ReservationError::Locked(self.path.clone()));
                 }
                 Err(error) => {
-                    return Err(ReservationError::Folder(self.path.clone(), error.into()));
+                    return Err(ReservationError::Read(self.path.clone(), error.into()));
                 }
             }
         }
@@ -111,7 +87,7 @@ impl Locked<'_> {
     /// When the folder cannot be read.
     pub fn standing(&self, now: UnixMillis) -> Result<Vec<Reserved>, ReservationError> {
         let Folder { path, folder } = self.0;
-        let failed = |error: Errno| ReservationError::Folder(path.clone(), error.into());
+        let failed = |error: Errno| ReservationError::Read(path.clone(), error.into());
         let mut standing = Vec::new();
         for entry in Dir::read_from(folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
@@ -210,21 +186,6 @@ fn slip(file: OwnedFd) -> Option<Slip> {
     Slip::parse(&text)
 }
 
-fn open(path: &Path) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(CWD, path, flags, Mode::empty())
-}
-
-/// Makes it for everybody, whatever this user gives to others usually.
-fn make(path: &Path) -> Result<(), Errno> {
-    match mkdirat(CWD, path, Mode::from_raw_mode(MODE)) {
-        Ok(()) => fchmod(open(path)?, Mode::from_raw_mode(MODE)),
-        // Somebody else was first.
-        Err(Errno::EXIST) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -295,7 +256,7 @@ mod tests {
     fn a_folder_that_anybody_may_empty_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(matches!(Folder::open(dir.path()), Err(ReservationError::NotOurs(..))));
+        assert!(matches!(Folder::open(dir.path()), Err(ReservationError::Folder(..))));
     }
 
     #[test]

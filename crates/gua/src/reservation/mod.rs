@@ -21,6 +21,7 @@ pub use slip::{Kind, Slip};
 use probe::units::UnixMillis;
 
 use crate::failure::Failure;
+use crate::shared_folder::SharedFolderError;
 
 /// A card that is given to somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,10 +44,10 @@ pub struct Taken {
 /// Why nothing can be reserved.
 #[derive(Debug, thiserror::Error)]
 pub enum ReservationError {
-    #[error("the reservations' folder {} {}", .0.display(), .1)]
-    Folder(PathBuf, io::Error),
-    #[error("{} is not a folder for reservations: {}", .0.display(), .1)]
-    NotOurs(PathBuf, &'static str),
+    #[error("the reservations' folder {}: {}", .0.display(), .1)]
+    Folder(PathBuf, SharedFolderError),
+    #[error("the reservations' folder {} cannot be read: {}", .0.display(), .1)]
+    Read(PathBuf, io::Error),
     #[error("somebody has locked the reservations in {} for too long", .0.display())]
     Locked(PathBuf),
     #[error("{} cannot be written: {}", .0.display(), .1)]

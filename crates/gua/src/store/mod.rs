@@ -19,6 +19,8 @@
 //! | `holders` | who held a card: their process, and what it ran for |
 //! | `owners` | who did what with a card: people, and processes |
 //! | `idle` | since when a card is held idle, and by whom |
+//! | `policy` | what the rules have come to, and what they have done |
+//! | `replayed` | a history tick by tick, for the rules |
 //! | `samples` | the single ticks, for judging again and for plots |
 //! | [`python`] | databases of the Python gua, read and taken over |
 //! | `retain`, `sweep` | what is too old goes, and the names that nothing refers to |
@@ -42,7 +44,9 @@ mod lock;
 mod migration;
 mod names;
 mod owners;
+mod policy;
 pub mod python;
+mod replayed;
 mod retain;
 mod run;
 mod sample_key;
@@ -67,6 +71,10 @@ pub use idle::{Beginning, HolderKey, Idleness, Unbroken};
 pub use inventory::{Inventory, inventory};
 pub use lock::RecorderLock;
 pub use migration::bring_forward;
+pub use policy::{
+    Deed, SignCode, SignRow, WatchRow, Watched, deeds_since_clock, read_watched, write_policy,
+};
+pub use replayed::{CardAt, HeldSpan, TickRow};
 pub use retain::{Keep, Retention, Step, give_back, size_bytes};
 pub use run::{Ending, Run, last_moment};
 pub use samples::{Level, Sample};

@@ -70,6 +70,12 @@ impl Policy {
         Self { rules: self.rules.iter().map(observe).collect(), ..self.clone() }
     }
 
+    /// The rule of this name.
+    #[must_use]
+    pub fn rule(&self, name: &str) -> Option<&Arc<Rule>> {
+        self.rules.iter().find(|rule| &*rule.name == name)
+    }
+
     /// Whether a rule asks for the groups of users, which cost a question to the host's
     /// directory.
     #[must_use]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use probe::units::Bytes;
-use probe::who::Who;
+use probe::who::{Source, Who};
 use serde::Serialize;
 
 use crate::config::policy::{Action, Field, Rule, Template};
@@ -52,7 +52,13 @@ impl Fields {
         self.put(Field::Pid, Some(subject.pid.to_string()));
         self.put(Field::Program, facts.program.as_ref().map(ToString::to_string));
         self.put(Field::Cards, Some(cards(facts)));
-        self.put(Field::Job, of(|who| Some(who.job.as_ref()?.value.id.to_string())));
+        // A process can say in its environment that it is somebody else's job, and such a job
+        // must not be the one that is ended.
+        let job = |who: &Who| {
+            let job = who.job.as_ref().filter(|job| job.source == Source::Cgroup)?;
+            Some(job.value.id.to_string())
+        };
+        self.put(Field::Job, of(job));
         self.put(
             Field::Container,
             of(|who| {

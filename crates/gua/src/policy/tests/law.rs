@@ -97,12 +97,21 @@ impl Account {
 
     fn count(&mut self, moment: &Moment) {
         for (seen, activity) in self.seen.iter_mut().zip(&moment.activities) {
+            if moment.covered == 0 {
+                // It speaks for no time, so it says nothing.
+                if let Some(seen) = seen {
+                    seen.missed += moment.gap.abs();
+                }
+                continue;
+            }
             match activity {
                 None if moment.is_whole => *seen = None,
                 None => {
-                    if let Some(seen) = seen {
-                        seen.missed += moment.gap.abs() + moment.covered;
+                    if let Some(it) = seen {
+                        it.missed += moment.gap.abs() + moment.covered;
                     }
+                    // Nobody is waited for longer than an hour.
+                    *seen = seen.take().filter(|it| it.missed <= 60 * MINUTE);
                 }
                 Some(activity) => {
                     let gap = if seen.is_some() { moment.gap.abs() } else { 0 };

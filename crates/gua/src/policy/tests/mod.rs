@@ -6,6 +6,8 @@ mod law;
 mod matching;
 /// From state to state, one case a row.
 mod table;
+/// What was recorded is judged as what was seen.
+mod two_sources;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +65,7 @@ pub(in crate::policy) fn facts(uid: u32, name: &str) -> Facts {
             model: Some("NVIDIA A100-SXM4-80GB".into()),
         }],
         nature: Nature::Ordinary,
+        cgroup: Reading::Known("0::/user.slice/user-1001.slice/session-1.scope\n".into()),
     }
 }
 

@@ -36,6 +36,17 @@ struct Play {
 }
 
 impl Play {
+    fn new(action: Action) -> Self {
+        Self {
+            ticks: Ticks::new(),
+            policy: policy(vec![rule(action)]),
+            is_heard: true,
+            ends: true,
+            told: Vec::new(),
+            minutes: 0,
+        }
+    }
+
     fn minute(&mut self, activity: super::Activity, snoozed: bool, is_on: bool) {
         let mut one = holding(7, activity);
         let mut step = self.ticks.step(0, MINUTE, Vec::new());
@@ -88,14 +99,7 @@ impl Play {
 }
 
 fn play(action: Action, what: &[Happens]) -> (String, Phase) {
-    let mut play = Play {
-        ticks: Ticks::new(),
-        policy: policy(vec![rule(action)]),
-        is_heard: true,
-        ends: true,
-        told: Vec::new(),
-        minutes: 0,
-    };
+    let mut play = Play::new(action);
     for what in what {
         play.happens(*what);
     }
@@ -119,8 +123,8 @@ fn from_idle_to_ended() {
         (&[Idle(59), Restart, Gap(5), Idle(1)], "notice 1@60"),
         (&[Idle(119), Restart, Gap(1), Idle(1)], "notice 1@60 notice 2@105 end@120"),
         // More than a tenth of the window is missing: all begins anew.
-        (&[Idle(119), Gap(14), Idle(59)], "notice 1@60 notice 2@105 relieved@119"),
-        (&[Idle(119), Clock(-600), Idle(59)], "notice 1@60 notice 2@105 relieved@119"),
+        (&[Idle(119), Gap(14), Idle(59)], "notice 1@60 notice 2@105 relieved@120"),
+        (&[Idle(119), Clock(-600), Idle(59)], "notice 1@60 notice 2@105 relieved@120"),
         // A snooze takes the notices back, not what was seen.
         (
             &[Idle(110), Snooze(30), Idle(46)],
@@ -161,6 +165,21 @@ fn a_rule_that_watches_says_what_it_would_do_and_one_that_notices_stops_there() 
     let (told, phase) = play(Action::Notify, &[Idle(600)]);
     assert_eq!(told, "notice 1@60 notice 2@105");
     assert_eq!(phase, Phase::Warned(2));
+}
+
+/// What was only thought was not told: a rule that begins to act begins anew.
+#[test]
+fn who_was_told_in_thought_only_was_not_told() {
+    let mut play = Play::new(Action::Observe);
+    play.happens(Idle(200));
+    play.policy = policy(vec![rule(Action::End)]);
+    play.happens(Restart);
+    play.happens(Idle(61));
+    let told = play.told.join(" ");
+    assert!(
+        told.ends_with("would end@120 relieved@201 notice 1@201 notice 2@246 end@261"),
+        "{told}"
+    );
 }
 
 #[test]

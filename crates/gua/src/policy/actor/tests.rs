@@ -1,0 +1,215 @@
+//! Real processes, and looks that say what a test wants: also what happens meanwhile.
+
+use std::fs;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use probe::{Reading, Why};
+use rustix::process::geteuid;
+
+use super::{By, Look, Looked, NotEnded, Order, act};
+use crate::config::policy::{Action, Notify, Rule, Template};
+use crate::policy::notice::Fields;
+use crate::policy::tests::{facts, rule, subject};
+use crate::policy::{Activity, Evidence, Sign, Signs, Subject, Token, own};
+
+/// Somebody's, as far as that can be had.
+const PERSON: u32 = 41_000;
+
+struct Says<F>(F);
+
+impl<F: FnMut() -> Looked> Look for Says<F> {
+    fn look(&mut self, _: Subject) -> Looked {
+        (self.0)()
+    }
+}
+
+fn idle() -> Says<impl FnMut() -> Looked> {
+    Says(|| Looked::Holds(Activity::Idle))
+}
+
+/// A process of a person; `None` where we may not start one.
+fn process(script: &str) -> Option<Child> {
+    if !geteuid().is_root() && geteuid().as_raw() < 1000 {
+        skipped();
+        return None;
+    }
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).stdout(Stdio::piped());
+    if geteuid().is_root() {
+        command.uid(PERSON);
+    }
+    let mut child = command.spawn().unwrap();
+    // It is what it should be once it has spoken.
+    std::io::Read::read(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+    Some(child)
+}
+
+const SLEEPS: &str = "echo; exec sleep 600";
+/// What is ignored stays ignored in the program that comes in its place.
+const STAYS: &str = "trap '' TERM; echo; exec sleep 600";
+
+fn skipped() {
+    use std::io::Write;
+    let Some(path) = std::env::var_os("GUA_TEST_SKIPS") else { return };
+    let mut file = fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
+    writeln!(file, "SKIPPED: ending processes: neither root nor a person").unwrap();
+}
+
+fn order(child: &Child, rule: Rule) -> Order {
+    let pid = child.id();
+    let evidence = Evidence {
+        facts: Arc::new(facts(PERSON, "ann")),
+        memory: Reading::Unknown(Why::NotTold),
+        signs: Signs::unknown(Why::NotAsked),
+        idle_millis: 0,
+        missed_millis: 0,
+        notices: 2,
+    };
+    let fields = Fields::of(subject(pid), &evidence, &rule, 2, "lab", &Notify::default().message);
+    let owner = if geteuid().is_root() { PERSON } else { geteuid().as_raw() };
+    Order {
+        token: Token(1),
+        subject: Subject { pid, start_ticks: own::start_ticks(pid) },
+        owner: Reading::Known(owner),
+        cgroup: Reading::Known(fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap().into()),
+        rule: Arc::new(rule),
+        fields,
+        root: PathBuf::from("/"),
+        timeout: Duration::from_secs(60),
+    }
+}
+
+fn ends() -> Rule {
+    rule(Action::End)
+}
+
+/// It lives, and is ended by the test.
+fn lives(mut child: Child) {
+    assert!(child.try_wait().unwrap().is_none(), "it was touched");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn it_is_asked_to_end() {
+    let Some(mut child) = process(SLEEPS) else { return };
+    assert_eq!(act(&order(&child, ends()), &mut idle()).unwrap(), By::Asked);
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+}
+
+#[test]
+fn it_is_killed_only_where_the_rule_says_so() {
+    let grace = Duration::from_millis(50);
+    let Some(child) = process(STAYS) else { return };
+    let asked = act(&order(&child, Rule { grace, ..ends() }), &mut idle());
+    assert!(matches!(asked, Err(NotEnded::StillThere(_))), "{asked:?}");
+    lives(child);
+    let Some(mut child) = process(STAYS) else { return };
+    let killed = act(&order(&child, Rule { grace, kill: true, ..ends() }), &mut idle());
+    assert_eq!(killed.unwrap(), By::Killed);
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+}
+
+#[test]
+fn what_has_changed_meanwhile_is_not_touched() {
+    let Some(child) = process(SLEEPS) else { return };
+    let order = order(&child, ends());
+    let said = |order: &Order, looked: Looked| {
+        act(order, &mut Says(|| looked.clone())).unwrap_err().to_string()
+    };
+    let works = Looked::Holds(Activity::Works(Sign::Sm));
+    assert_eq!(said(&order, works), "it works again (SM)");
+    assert_eq!(said(&order, Looked::LetGo), "it has let go of its cards");
+    let untold = Looked::Untold("no driver".into());
+    assert_eq!(said(&order, untold), "whether it works could not be told: no driver");
+    let idle = Looked::Holds(Activity::Idle);
+    let other = Order { owner: Reading::Known(4242), ..order.clone() };
+    assert_eq!(said(&other, idle.clone()), "it is another user's process by now");
+    let other = Order { cgroup: Reading::Known("0::/x\n".into()), ..order.clone() };
+    assert_eq!(said(&other, idle.clone()), "it is in another control group by now");
+    let start_ticks = order.subject.start_ticks.map(|start| start - 1);
+    let other = Order { subject: Subject { start_ticks, ..order.subject }, ..order.clone() };
+    assert_eq!(said(&other, idle.clone()), "its pid belongs to another process by now");
+    let other = Order { root: "/host".into(), ..order };
+    assert!(said(&other, idle).starts_with("the processes of this host are out of reach"));
+    lives(child);
+}
+
+/// The process ends between the decision and the signal, and another gets its pid.
+#[test]
+fn a_pid_that_is_given_out_anew_meanwhile_is_not_touched() {
+    let last_pid = Path::new("/proc/sys/kernel/ns_last_pid");
+    let Some(mut child) = process(SLEEPS) else { return };
+    let order = order(&child, ends());
+    let pid = child.id();
+    let mut another = None;
+    let mut look = Says(|| {
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Others take numbers too; a few attempts are enough.
+        for _ in 0..200 {
+            if fs::write(last_pid, (pid - 1).to_string()).is_err() {
+                break;
+            }
+            let mut next = process(SLEEPS).unwrap();
+            if next.id() == pid {
+                another = Some(next);
+                break;
+            }
+            next.kill().unwrap();
+            next.wait().unwrap();
+        }
+        Looked::Holds(Activity::Idle)
+    });
+    let outcome = act(&order, &mut look).unwrap_err().to_string();
+    let Some(another) = another else { return skipped() };
+    assert_eq!(outcome, "its pid belongs to another process by now");
+    lives(another);
+}
+
+#[test]
+fn a_scheduler_ends_its_own_jobs() {
+    let dir = tempfile::tempdir().unwrap();
+    let kept = dir.path().join("kept");
+    let Some(mut child) = process(SLEEPS) else { return };
+    let script = format!("echo $0 > {}; kill {}", kept.display(), child.id());
+    let words = ["sh", "-c", &script, "{pid}"].map(|word| Template::parse(word).unwrap());
+    let rule = Rule { cancel: Some(words.to_vec()), ..ends() };
+    let by = act(&order(&child, rule), &mut idle()).unwrap();
+    assert!(matches!(by, By::Cancelled(_)), "{by:?}");
+    assert_eq!(fs::read_to_string(kept).unwrap().trim(), child.id().to_string());
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_scheduler_that_fails_is_told_and_who_has_no_job_gets_a_signal() {
+    let words =
+        |words: &[&str]| Some(words.iter().map(|it| Template::parse(it).unwrap()).collect());
+    let Some(child) = process(SLEEPS) else { return };
+    let failing = order(&child, Rule { cancel: words(&["false"]), ..ends() });
+    let failed = act(&failing, &mut idle()).unwrap_err().to_string();
+    assert_eq!(failed, "the command to end it failed: `false` ended with exit status: 1");
+    let jobless = order(&child, Rule { cancel: words(&["scancel", "{job}"]), ..ends() });
+    assert_eq!(act(&jobless, &mut idle()).unwrap(), By::Asked);
+    let mut child = child;
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+}
+
+#[test]
+fn neither_we_nor_what_started_us_nor_root_is_ended() {
+    let Some(child) = process(SLEEPS) else { return };
+    let pid = std::os::unix::process::parent_id();
+    let order = Order {
+        subject: Subject { pid, start_ticks: own::start_ticks(pid) },
+        owner: Reading::Known(geteuid().as_raw()),
+        cgroup: Reading::Known(fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap().into()),
+        ..order(&child, ends())
+    };
+    let refused = act(&order, &mut idle());
+    assert!(matches!(refused, Err(NotEnded::Guarded(_))), "{refused:?}");
+    lives(child);
+}
