@@ -108,6 +108,7 @@ impl Feed {
         let on_cards = on_cards(&one.on_cards, self.worked);
         // Only of who may be idle: it costs more than all else.
         let cpu = match on_cards {
+            // A look alone can only take the recorder's word for it.
             Activity::Idle if !self.reads_cpu => Reading::Known(Percent(0.0)),
             Activity::Idle => self.meter.read(&self.root, one.subject, Instant::now()),
             _ => Reading::Unknown(Why::NotAsked),

@@ -27,7 +27,7 @@ pub(super) fn run(machine: cli::Machine, files: &Files, typed: &Policy) -> Resul
         Policy::Simulate(typed) => {
             simulate::run(&Machine::try_from(machine)?, &settings(files)?, typed)
         }
-        Policy::Log(typed) => log::run(&files.settings()?.settled(), typed),
+        Policy::Log(typed) => log::run(files, typed),
         Policy::Snooze(typed) => snooze::run(files, typed),
         // Also where the config is broken: just then somebody may want it.
         Policy::Off(typed) => switch::off(files, typed),

@@ -77,7 +77,27 @@ pub(super) fn details<T: Value>(
 ) -> Vec<Detail> {
     let details = T::details(value.get_ref(), home);
     if details.is_empty() {
-        return vec![(value.span().start, format!("`{key}` is wrong; expected {}", T::EXPECTED))];
+        let reason = format!("`{key}` is {}; expected {}", shown(value.get_ref()), T::EXPECTED);
+        return vec![(value.span().start, reason)];
     }
     details
+}
+
+/// How much of a wrong text is shown.
+const MOST_SHOWN: usize = 40;
+
+/// A value that makes no sense, in few characters.
+pub(super) fn shown(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) if text.chars().count() > MOST_SHOWN => {
+            format!("{:?}…", text.chars().take(MOST_SHOWN).collect::<String>())
+        }
+        DeValue::String(text) => format!("{text:?}"),
+        DeValue::Integer(number) => number.to_string(),
+        DeValue::Float(number) => number.to_string(),
+        DeValue::Boolean(is) => is.to_string(),
+        DeValue::Datetime(_) => "a date".to_owned(),
+        DeValue::Array(_) => "a list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+    }
 }

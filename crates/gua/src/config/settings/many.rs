@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml::de::DeValue;
 
-use super::fields::Detail;
+use super::fields::{Detail, shown};
 use super::value::Value;
 
 /// The values, in their order.
@@ -37,7 +37,9 @@ impl<T: Value> Value for Many<T> {
         wrong
             .flat_map(|one| {
                 let details = T::details(one.get_ref(), home);
-                let whole = || vec![(one.span().start, format!("expected {}", T::EXPECTED))];
+                let reason =
+                    || format!("there is {}; expected {}", shown(one.get_ref()), T::EXPECTED);
+                let whole = || vec![(one.span().start, reason())];
                 if details.is_empty() { whole() } else { details }
             })
             .collect()
