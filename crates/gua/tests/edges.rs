@@ -21,7 +21,7 @@ const CRATES: [(&str, &[&str]); 5] = [
 /// The modules of `gua` in the order of the data: each may import only those before it.
 /// The ones on one row do not know each other.
 const ORDER: [&[&str]; 13] = [
-    &["near", "safe", "talk"],
+    &["near", "quantity", "safe", "talk"],
     &["cli", "failure", "shared_folder"],
     &["config", "destination", "following", "line_file", "process_handle", "reservation"],
     &["sampler"],

@@ -144,3 +144,30 @@ fn root_in_a_user_namespace_is_nobody() {
         assert!(who.user.is_none_or(|user| user.value.uid == uid));
     }
 }
+
+/// How often this thread has read a file so far.
+fn reads() -> u64 {
+    let io = fs::read_to_string("/proc/thread-self/io").unwrap();
+    let count = io.lines().find_map(|line| line.strip_prefix("syscr: ")).unwrap();
+    count.parse().unwrap()
+}
+
+/// Who comes anew costs some files, however many processes the host has; who stays costs none.
+#[test]
+fn what_it_costs_follows_those_who_come() {
+    let crowd: Vec<Running> = (0..50).map(|_| Running::start("cat", &[]).unwrap()).collect();
+    let mut host = Host::new(Some("/".into())).with_who(true);
+    let mut look = || {
+        let before = reads();
+        host.forget_the_ended();
+        for process in &crowd {
+            assert!(matches!(host.process(process.0.id()), Presence::Here(_)));
+        }
+        reads() - before
+    };
+    let (anew, again) = (look(), look());
+    // Nine files of its own, each read to its end, and those of their ancestors once.
+    assert!(anew < 50 * 18 + 40 * 12, "{anew}");
+    // What it takes to count.
+    assert!(again < 5, "{again}");
+}

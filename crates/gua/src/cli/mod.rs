@@ -27,7 +27,7 @@ pub use demo::Demo;
 pub use doctor::Doctor;
 pub(crate) use duration::{duration, interval};
 pub use moment::Moment;
-pub use pick::{Pick, PickFormat};
+pub use pick::{Pick, PickFormat, is_without_its_command};
 pub use policy::{Policy, PolicyCheck, PolicyLog, PolicySimulate, PolicySnooze, PolicySwitch};
 pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};

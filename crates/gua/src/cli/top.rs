@@ -15,7 +15,7 @@ pub struct Top {
     #[arg(short = 'i', long, value_name = "D", value_parser = duration::interval,
           default_value = "1s", visible_alias = "interval", allow_hyphen_values = true)]
     pub every: Duration,
-    /// Show only these cards: indices, INDEX:SLOT or UUIDs, separated by commas
+    /// Show only these cards: indices, INDEX:SLOT, UUIDs or bus ids, separated by commas
     #[arg(long, value_name = "CARDS", value_delimiter = ',', visible_alias = "gpus")]
     pub id: Vec<String>,
     /// Show the full command line of a holder in its details; it may hold secrets

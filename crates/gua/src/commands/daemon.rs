@@ -147,8 +147,9 @@ fn in_the_foreground(
         leave_the_terminal().map_err(|error| cannot_start(&error))?;
     }
     let interval = config.recorder.interval;
-    let sampler = Sampler::open(machine, WANTS)?;
-    let sampler = sampler.with_sensors_every(config.recorder.sensors_every, WANTS).with_who(true);
+    let sampler = Sampler::open(machine, WANTS)?
+        .with_sensors_every(config.recorder.sensors_every, WANTS)
+        .with_who(true);
     // Before the database: of two that start at the same time the second then knows the first.
     let held = Arc::new(take_pid_file(places)?);
     let place = service::prepare(places, existing(typed), &mut log)?;

@@ -16,6 +16,7 @@ use crate::config::{Config, Files, Machine, Screen};
 use crate::demo;
 use crate::failure::Failure;
 use crate::ledger::{HOUR, Period};
+use crate::safe::safe;
 use crate::sampler::{Pretend, Sampler, Tick};
 use crate::store::{History, StoreError};
 use crate::tui::{self, Past, Pick, Played, ReadPast, Settings, Source, Theme};
@@ -23,7 +24,7 @@ use crate::tui::{self, Past, Pick, Played, ReadPast, Settings, Source, Theme};
 pub(super) fn run(machine: cli::Machine, files: &Files, typed: &cli::Top) -> Result<u8, Failure> {
     let screen = Screen::of_stdout(&typed.color);
     if !screen.is_terminal || screen.rows.is_none() {
-        return Err(no_terminal());
+        return Err(no_terminal(screen));
     }
     // Before the driver is opened: what is wrong with it is told in the shell.
     let config = config(files, typed)?;
@@ -52,10 +53,21 @@ fn now() -> UnixMillis {
     UnixMillis::from(SystemTime::now())
 }
 
-fn no_terminal() -> Failure {
+fn no_terminal(screen: Screen) -> Failure {
+    let what = if screen.is_terminal {
+        let term = std::env::var("TERM").unwrap_or_default();
+        format!(
+            "`gua top` draws on a terminal, and this one (TERM={}) cannot be drawn on",
+            safe(&term)
+        )
+    } else {
+        "`gua top` draws on a terminal, and this is none".to_owned()
+    };
     Failure::Usage {
-        what: "`gua top` draws on a terminal, and this is none".to_owned(),
-        next: "`gua stat` looks once, `gua stat --watch --json` again and again.".to_owned(),
+        what,
+        next: "`gua stat` looks once, `gua stat --watch` again and again; `gua query` prints what \
+               you choose, for a file or a program."
+            .to_owned(),
     }
 }
 
@@ -81,8 +93,7 @@ fn source(
         return Ok(Box::new(Played::new(play, host, pick, thresholds)));
     }
     let machine = Machine::try_from(machine)?;
-    let sampler = Sampler::open(&machine, WANTS)?;
-    let sampler = sampler.with_commands(typed.full_command).with_who(true);
+    let sampler = Sampler::open(&machine, WANTS)?.with_commands(typed.full_command).with_who(true);
     Ok(Box::new(tui::Machine::new(sampler, Host::new(machine.host_root), pick, thresholds)))
 }
 
@@ -121,23 +132,20 @@ fn past(typed: &cli::Top, config: &Config) -> Result<Option<ReadPast>, Failure> 
     Ok(Some(Box::new(move || recorded(&path))))
 }
 
-fn recorded(path: &Path) -> Result<Past, String> {
+fn recorded(path: &Path) -> Result<Past, Failure> {
     let now = now();
     let window = Period::new(UnixMillis(now.0 - HOUR), now);
-    let history = history::open(path, window, Detail::Samples);
-    let past =
-        history.and_then(|history| Past::read(&history, now).map_err(|error| error.failure(path)));
-    // One row has room for what it is, not for what to do.
-    past.map_err(|failure| failure.to_string().lines().next().unwrap_or_default().to_owned())
+    let history = history::open(path, window, Detail::Samples)?;
+    Past::read(&history, now).map_err(|error| error.failure(path))
 }
 
 /// What a recorder would have seen of the lab in the last day.
-fn made_up() -> Result<Past, String> {
+fn made_up() -> Result<Past, Failure> {
     let end = now();
     let plan = demo::Plan::of_the_last_day(end);
     let made = || {
         let history = History::of(demo::make(crate::store::temporary()?, &plan)?)?;
         Ok(Past::read(&history, end)?)
     };
-    made().map_err(|error: demo::DemoError| error.to_string())
+    made().map_err(|error: demo::DemoError| broken(&error))
 }

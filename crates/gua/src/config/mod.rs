@@ -109,6 +109,15 @@ pub fn snoozes() -> PathBuf {
     named.map_or_else(|| reservations_usual().with_file_name("gua-snoozes"), PathBuf::from)
 }
 
+/// What tells CUDA which cards there are.
+pub const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
+
+/// Which cards this program was given, as a scheduler says it; `None` where nobody says so.
+#[must_use]
+pub fn visible_devices() -> Option<String> {
+    env::var_os(VISIBLE_DEVICES).map(|devices| devices.to_string_lossy().into_owned())
+}
+
 /// What the place that we print to can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Screen {

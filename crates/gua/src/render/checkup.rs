@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use probe::card;
+
 use super::paint::{Ink, Paint};
 use super::table::{Cell, Line};
 use super::words::safe;
@@ -117,10 +119,7 @@ fn label(finding: &Finding) -> String {
     };
     match finding.card {
         None => name.to_owned(),
-        Some(place) => match place.mig_slot {
-            None => format!("card {}", place.index),
-            Some(slot) => format!("card {}:{slot}", place.index),
-        },
+        Some(place) => format!("card {}", card::label(place.index, place.mig_slot)),
     }
 }
 

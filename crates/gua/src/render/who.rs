@@ -9,8 +9,8 @@ use super::stat::{self, fold};
 use super::table::{self, Align, Cell, Column, Line};
 use super::words::{self, duration, gib, safe};
 use crate::classify::State;
-use crate::report::now::{Holder, Identity, Presence};
-use crate::report::who::{Asked, Doubt, Held, Idle, Standing, Unseen, Who};
+use crate::report::now::{Holder, Presence};
+use crate::report::who::{Asked, Doubt, Held, Idle, Row, Standing, Unseen, Who};
 
 /// What to show it on.
 #[derive(Debug, Clone)]
@@ -62,6 +62,10 @@ pub fn lines(who: &Who, asked: &Asked, view: &View) -> Vec<String> {
     }
     lines.extend(table(who, view));
     lines.extend(summary(who).map(|text| single(&Cell::plain(text), view)));
+    lines.extend(who.reservations.iter().flatten().map(|given| {
+        let text = format!("card {} is reserved {}", given.card.label(), given.by.terms);
+        single(&Cell::plain(text), view)
+    }));
     lines
 }
 
@@ -82,10 +86,9 @@ pub fn lines_within(rows: usize, who: &Who, asked: &Asked, view: &View) -> Vec<S
 /// What is not known of how long, in a line for a person; `None` where all of it is.
 #[must_use]
 pub fn doubt(who: &Who, zone: &TimeZone) -> Option<String> {
-    match [of_the_record(who, zone), left_out(who)] {
-        [Some(one), Some(other)] => Some(format!("{one}; {other}")),
-        [one, other] => one.or(other),
-    }
+    let all = of_the_record(who, zone).into_iter().chain(left_out(who));
+    let all: Vec<_> = all.collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 fn of_the_record(who: &Who, zone: &TimeZone) -> Option<String> {
@@ -104,12 +107,23 @@ fn of_the_record(who: &Who, zone: &TimeZone) -> Option<String> {
     }
 }
 
-fn left_out(who: &Who) -> Option<String> {
-    match who.idle_now_left_out {
+fn left_out(who: &Who) -> impl Iterator<Item = String> {
+    let idle_now = match who.idle_now_left_out {
         0 => None,
         1 => Some("one more is idle now; for how long is not recorded".to_owned()),
         more => Some(format!("{more} more are idle now; for how long is not recorded")),
-    }
+    };
+    let unknown = match who.unknown_left_out {
+        0 => None,
+        1 => Some("one more may be idle: its card cannot be judged".to_owned()),
+        more => Some(format!("{more} more may be idle: their cards cannot be judged")),
+    };
+    let unseen = match who.unseen_left_out {
+        0 => None,
+        1 => Some("who else is on one card cannot be told".to_owned()),
+        more => Some(format!("who else is on {more} cards cannot be told")),
+    };
+    [idle_now, unknown, unseen].into_iter().flatten()
 }
 
 fn headline(who: &Who, asked: &Asked) -> String {
@@ -139,9 +153,11 @@ fn by_anybody(whose: &str) -> String {
 }
 
 fn table(who: &Who, view: &View) -> Vec<String> {
-    let held = who.holders.iter().map(|held| held_row(held, who.time, view));
-    let unseen = who.unseen.iter().map(|unseen| unseen_row(unseen, who.time, view));
-    let rows: Vec<Vec<Cell>> = held.chain(unseen).collect();
+    let cells = |row| match row {
+        Row::Held(held) => held_row(held, who.time, view),
+        Row::Unseen(unseen) => unseen_row(unseen, who.time, view),
+    };
+    let rows: Vec<Vec<Cell>> = who.rows().into_iter().map(cells).collect();
     if rows.is_empty() {
         return Vec::new();
     }
@@ -183,7 +199,7 @@ fn held_row(held: &Held, now: Timestamp, view: &View) -> Vec<Cell> {
     vec![
         idle_cell(held.state, &held.idle),
         Cell::plain(stat::user(holder)),
-        Cell::plain(card(&held.card)),
+        Cell::plain(held.card.label()),
         Cell::plain(memory(holder.memory_bytes)),
         Cell::plain(program(holder)),
         Cell::plain(what(held)),
@@ -198,12 +214,13 @@ fn unseen_row(unseen: &Unseen, now: Timestamp, view: &View) -> Vec<Cell> {
         // Said of the card already.
         Some(why) if unseen.state_reason.as_ref() == Some(why) => "(not listed)".to_owned(),
         Some(why) => format!("(not listed: {why})"),
+        None if unseen.memory_bytes.is_none() => "(memory not readable)".to_owned(),
         None => "(no visible process)".to_owned(),
     };
     vec![
         idle_cell(unseen.state, &unseen.idle),
         Cell::plain("?"),
-        Cell::plain(card(&unseen.card)),
+        Cell::plain(unseen.card.label()),
         Cell::plain(memory(unseen.memory_bytes)),
         Cell::plain(what),
         Cell::plain(""),
@@ -252,13 +269,6 @@ fn moment(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
         () => "%a %-d %b %Y %H:%M",
     };
     at.strftime(form).to_string()
-}
-
-fn card(card: &Identity) -> String {
-    match card.mig_slot {
-        Some(slot) => format!("{}:{slot}", card.index),
-        None => card.index.to_string(),
-    }
 }
 
 fn memory(bytes: Option<u64>) -> String {

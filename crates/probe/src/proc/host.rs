@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open, test_kill_process};
 
-use super::{Accounts, cmdline, stat, status, usage, why};
+use super::{Accounts, cmdline, read, stat, status, usage, why};
 use crate::process::{Presence, ProcessFacts};
 use crate::reading::{Reading, Why};
 use crate::units::{Bytes, UnixMillis};
@@ -137,6 +137,11 @@ impl Host {
         self
     }
 
+    /// What a user of the host is called; `None` where nothing says so.
+    pub fn user_name(&mut self, uid: u32) -> Option<String> {
+        self.accounts.name(uid).ok().flatten().map(|name| name.to_string())
+    }
+
     /// Where the host's files begin.
     #[must_use]
     pub fn root(&self) -> &Path {
@@ -174,7 +179,7 @@ impl Host {
         }
         // Held before it is read, so that what is read is of the process that is held.
         let held = self.hold(pid);
-        let stat = match fs::read(self.of(pid, "stat")) {
+        let stat = match read(&self.of(pid, "stat")) {
             Ok(bytes) => stat::parse(&bytes),
             Err(error) => return self.absent(pid, &error),
         };
@@ -216,14 +221,14 @@ impl Host {
     /// The arguments of a process. They may hold secrets: show them when asked, keep them not.
     #[must_use]
     pub fn command(&self, pid: u32) -> Reading<Vec<String>> {
-        let bytes = fs::read(self.of(pid, "cmdline")).map_err(|error| why(&error));
+        let bytes = read(&self.of(pid, "cmdline")).map_err(|error| why(&error));
         Reading::from(bytes).map(|bytes| cmdline::parse(&bytes))
     }
 
     /// What a process has taken of the processors and takes of the memory.
     #[must_use]
     pub fn taken(&self, facts: &ProcessFacts) -> Reading<Taken> {
-        let bytes = match fs::read(self.of(facts.pid, "stat")) {
+        let bytes = match read(&self.of(facts.pid, "stat")) {
             Ok(bytes) => bytes,
             Err(error) => return Reading::Unknown(why(&error)),
         };
@@ -281,7 +286,7 @@ impl Host {
     }
 
     fn facts(&mut self, pid: u32, stat: &stat::ProcessStat) -> ProcessFacts {
-        let uid = match fs::read(self.of(pid, "status")) {
+        let uid = match read(&self.of(pid, "status")) {
             Ok(bytes) => match status::uid(&String::from_utf8_lossy(&bytes)) {
                 Some(uid) => Reading::Known(uid),
                 None => Reading::Unknown(Why::Garbled),
@@ -289,7 +294,7 @@ impl Host {
             Err(error) => Reading::Unknown(why(&error)),
         };
         // Without the arguments the kernel's name stands as it is; nothing is lost but length.
-        let arguments = fs::read(self.of(pid, "cmdline")).unwrap_or_default();
+        let arguments = read(&self.of(pid, "cmdline")).unwrap_or_default();
         let program: Arc<str> = cmdline::program(&stat.comm, &arguments).into();
         let subject = Subject {
             pid,

@@ -19,9 +19,22 @@ pub use accounts::Accounts;
 pub use groups::groups;
 pub use host::{Host, Taken};
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
 use crate::reading::Why;
+
+/// More than most files of a process hold.
+const USUAL_FILE: usize = 4096;
+
+/// The whole of a file of `/proc`. None of them tells its size, so there must be room for it
+/// beforehand: it would be read piece by piece otherwise.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(USUAL_FILE);
+    File::open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
 
 /// Why a file of a process could not be read.
 fn why(error: &io::Error) -> Why {

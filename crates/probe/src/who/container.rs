@@ -1,5 +1,6 @@
 //! Containers, by the control groups that their engines make, and their names.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -48,25 +49,28 @@ fn of_a_bare_id(id: &str, records: &mut impl Records) -> Runtime {
 
 fn at_part(path: &[&str], at: usize) -> Option<Placed> {
     let part = path.get(at)?;
-    let above = at.checked_sub(1).and_then(|above| path.get(above)).copied().unwrap_or_default();
-    if is_id(part) {
-        let is_in_a_pod = super::pod::uid(above).is_some();
-        let runtime = (above == "docker").then_some(Runtime::Docker);
-        let placed = Placed { runtime, id: Arc::from(*part) };
-        return (is_in_a_pod || runtime.is_some()).then_some(placed);
-    }
+    let above = at.checked_sub(1).and_then(|above| path.get(above));
+    bare(above.copied().unwrap_or_default(), part).or_else(|| prefixed(part))
+}
+
+/// An id alone: `docker/ID`, `pod<uid>/ID`.
+fn bare(above: &str, part: &str) -> Option<Placed> {
+    let runtime = (above == "docker").then_some(Runtime::Docker);
+    let is_placed = runtime.is_some() || super::pod::uid(above).is_some();
+    (is_placed && is_id(part)).then(|| Placed { runtime, id: Arc::from(part) })
+}
+
+/// An id with its engine's name: `docker-ID.scope`, or `SLICE:cri-containerd:ID` where the
+/// engine and the node disagree on who makes groups.
+fn prefixed(part: &str) -> Option<Placed> {
     let part = part.strip_suffix(".scope").unwrap_or(part);
-    // `SLICE:cri-containerd:ID`, where the engine and the node disagree on who makes groups.
-    let (part, is_split) = match part.split_once(':') {
-        Some((_slice, rest)) => (rest, true),
-        None => (part, false),
-    };
+    let part = part.split_once(':').map_or_else(
+        || Cow::Borrowed(part),
+        |(_slice, rest)| Cow::Owned(rest.replacen(':', "-", 1)),
+    );
     PREFIXES.iter().find_map(|(prefix, runtime)| {
-        let id = match is_split {
-            true => part.strip_prefix(prefix.strip_suffix('-')?)?.strip_prefix(':')?,
-            false => part.strip_prefix(prefix)?,
-        };
-        is_id(id).then(|| Placed { runtime: Some(*runtime), id: Arc::from(id) })
+        let id = part.strip_prefix(prefix).filter(|id| is_id(id))?;
+        Some(Placed { runtime: Some(*runtime), id: Arc::from(id) })
     })
 }
 

@@ -13,7 +13,7 @@ use super::environ::Environ;
 use super::evidence::{Ancestor, Evidence, Records};
 use super::text::kept;
 use super::{Runtime, Who, attribution, container, jupyter, login};
-use crate::proc::{Accounts, cmdline, stat, status};
+use crate::proc::{self, Accounts, cmdline, stat, status};
 use crate::reading::{Reading, Why};
 
 /// A longer line of parents makes no sense.
@@ -74,7 +74,8 @@ impl Reader {
         Reading::Known(Arc::new(attribution::who(&evidence, &mut records)))
     }
 
-    /// Forgets those that others came from: they may be other programs by the next time.
+    /// Forgets those that others came from. To be called before each time that some are asked
+    /// for: their pids may be others' by then.
     pub fn forget_ancestors(&mut self) {
         self.ancestors.clear();
     }
@@ -115,12 +116,10 @@ impl Reader {
     }
 
     fn ancestor(&mut self, pid: u32) -> Option<Arc<Ancestor>> {
-        let stat = self.stat(pid)?;
-        let is_same =
-            |kin: &&Arc<Ancestor>| (kin.start_ticks, kin.parent) == (stat.start_ticks, stat.parent);
-        if let Some(known) = self.ancestors.get(&pid).filter(is_same) {
+        if let Some(known) = self.ancestors.get(&pid) {
             return Some(Arc::clone(known));
         }
+        let stat = self.stat(pid)?;
         let arguments = self.bytes(pid, "cmdline").unwrap_or_default();
         let kernel = jupyter::kernel(&cmdline::parse(&arguments));
         let ancestor = Arc::new(Ancestor {
@@ -174,7 +173,7 @@ impl Reader {
     }
 
     fn bytes(&self, pid: u32, file: &str) -> Option<Vec<u8>> {
-        fs::read(self.of(pid, file)).ok()
+        proc::read(&self.of(pid, file)).ok()
     }
 
     fn of(&self, pid: u32, file: &str) -> PathBuf {

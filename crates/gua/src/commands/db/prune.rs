@@ -1,5 +1,6 @@
 //! `gua db prune`: takes out what is too old.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::thread;
@@ -55,7 +56,11 @@ fn prune(path: &Path, keep: Keep) -> Result<Pruned, StoreError> {
             thread::sleep(PAUSE);
         }
     };
-    let before_bytes = store::size_bytes(&database)?;
+    // What was brought forward is twice as large until it has been given back.
+    let before_bytes = match &kept {
+        Some(kept) => fs::metadata(kept)?.len(),
+        None => store::size_bytes(&database)?,
+    };
     let now = SystemTime::now().into();
     let mut deleted_rows = 0;
     loop {

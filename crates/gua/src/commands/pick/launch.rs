@@ -6,12 +6,10 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use super::round::Given;
+use crate::config::VISIBLE_DEVICES;
 use crate::render::words::safe;
 use crate::reservation::Folder;
 use crate::talk::say;
-
-/// What tells CUDA which cards there are.
-pub(super) const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
 
 /// Becomes the command: it has our number, our terminal and our place in the shell, and its
 /// end is ours. Comes back only when it cannot be run, with the code that a shell has for it.
@@ -27,7 +25,7 @@ pub(super) fn become_command(
         }
     }
     let mut command = Command::new(program);
-    command.args(arguments).env(VARIABLE, given.choice.uuids());
+    command.args(arguments).env(VISIBLE_DEVICES, given.choice.uuids());
     let error = command.exec();
     for taken in &given.taken {
         if let Some(folder) = folder {

@@ -2,19 +2,19 @@
 
 mod asked;
 mod output;
-mod pace;
 
 use std::io::{self, BufWriter, Write};
 
 use self::asked::{Asked, Until};
 use self::output::Output;
-use self::pace::Pace;
 use super::chosen::Chosen;
+use super::pace::Pace;
 use crate::cli;
 use crate::config::{Files, Machine};
 use crate::failure::Failure;
 use crate::render::query::fields;
 use crate::sampler::Sampler;
+use crate::talk::say;
 
 pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Query) -> Result<u8, Failure> {
     if typed.list_fields {
@@ -30,6 +30,9 @@ pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Query) -> Resul
     let mut output = Output::open(&asked)?;
     let answer = asked.question.answer(&first, thresholds);
     output.show(&answer)?;
+    if first.driver.is_ok() && first.cards.is_empty() {
+        say("the driver counts no cards on this host");
+    }
     if asked.until == Until::Count(1) {
         // It answered when it was opened and is gone since: what is shown is not the answer.
         first.driver?;

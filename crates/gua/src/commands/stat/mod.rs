@@ -10,6 +10,8 @@ use probe::nvml::Wants;
 
 use self::live::Live;
 use super::chosen::Chosen;
+use super::pace::Pace;
+use super::reserved;
 use crate::cli;
 use crate::config::{Config, Machine, Screen};
 use crate::failure::Failure;
@@ -17,13 +19,18 @@ use crate::render::paint::Paint;
 use crate::render::stat::{Power, View};
 use crate::render::{json, stat};
 use crate::report::now::{self, Now};
-use crate::sampler::{Beat, Sampler, Tick};
+use crate::sampler::{Sampler, Tick};
 
 pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Stat) -> Result<u8, Failure> {
     let thresholds = config.thresholds.into();
     let mut sampler = Sampler::open(machine, wants(typed))?.with_commands(typed.full_command);
     let host = sampler.host().name();
-    let report = |tick: &Tick| now::now(tick, host.as_deref(), &thresholds);
+    let mut said = None;
+    let mut report = |tick: &Tick| {
+        let reserved = reserved::told(machine, &mut said);
+        let now = now::now(tick, host.as_deref(), &thresholds);
+        now.with_reservations(reserved.as_deref())
+    };
     let mut chosen = Chosen::new(&typed.id);
     let first = chosen.among(sampler.first_tick())?;
     let Some(seconds) = typed.interval else {
@@ -32,11 +39,12 @@ pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Stat) -> Resu
         first.driver?;
         return Ok(0);
     };
-    let mut beat = Beat::new(Duration::from_secs_f64(seconds));
+    let mut pace = Pace::new(Duration::from_secs_f64(seconds), true);
     let mut live = Live::new(typed);
     live.show(&report(&first))?;
     loop {
-        beat.wait();
+        pace.looked(&sampler);
+        pace.wait(&mut sampler);
         live.show(&report(&chosen.among(sampler.tick())?))?;
     }
 }

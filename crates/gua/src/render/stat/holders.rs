@@ -156,6 +156,7 @@ pub fn remarks(card: &Card) -> Vec<String> {
     }
     remarks.extend(unreadable.iter().map(|(what, why)| format!("{what} not readable: {why}")));
     remarks.extend(unattributed(card));
+    remarks.extend(card.reservations.iter().map(|by| format!("reserved {}", by.terms)));
     if card.memory.memory_source == Some(MemorySource::System) {
         remarks.push("shares the host's memory".to_owned());
     }

@@ -54,7 +54,7 @@ impl Question {
     /// Fields of cards, by name.
     ///
     /// # Errors
-    /// When a name means nothing, or is there twice.
+    /// When a name means nothing, or there is none.
     pub fn of_cards<S: AsRef<str>>(names: &[S]) -> Result<Self, WrongFields> {
         match names::find(names, cards::FIELDS) {
             Ok(fields) => Ok(Self::Cards(fields)),
@@ -76,7 +76,7 @@ impl Question {
     /// Fields of holders, by name.
     ///
     /// # Errors
-    /// When a name means nothing, or is there twice.
+    /// When a name means nothing, or there is none.
     pub fn of_holders<S: AsRef<str>>(names: &[S], kinds: Kinds) -> Result<Self, WrongFields> {
         match names::find(names, holders::FIELDS) {
             Ok(fields) => Ok(Self::Holders { fields, kinds, with_free_cards: false }),
