@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::actor::{By, NotEnded};
 use super::engine::{Decision, Evidence, Relief, What};
-use super::subject::{Facts, Subject};
+use super::subject::{Facts, Person, Subject};
 use crate::config::policy::Channel;
 use crate::policy::notice::NotDelivered;
 use crate::store::Deed;
@@ -104,7 +104,7 @@ fn about(now: Moment, decision: &Decision, kind: &str, detail: String) -> Deed {
         pid: Some(subject.pid),
         start_ticks: subject.start_ticks,
         uid: person.map(|person| person.uid),
-        user: person.map(|person| person.shown()),
+        user: person.map(Person::shown),
         program: evidence.facts.program.as_ref().map(ToString::to_string),
         rule: Some(rule.to_string()),
         evidence: told(*subject, evidence).to_string(),

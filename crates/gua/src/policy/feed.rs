@@ -19,7 +19,7 @@ use super::meter::Meter;
 use super::observed::{Observed, is_whole, observed};
 use super::own;
 use super::snooze::{Sleeper, Snoozes};
-use super::subject::{Activity, Facts, Holding, Nature, Signs, Subject};
+use super::subject::{Activity, Facts, Groups, Holding, Nature, Signs, Subject};
 use crate::config::policy::Policy;
 use crate::ledger::Entry;
 use crate::sampler::Tick;
@@ -34,7 +34,7 @@ pub struct Feed {
     reads_cpu: bool,
     meter: Meter,
     lineage: Vec<u32>,
-    groups: HashMap<Arc<str>, Reading<Arc<[Arc<str>]>>>,
+    groups: HashMap<Arc<str>, Groups>,
     cgroups: HashMap<Subject, Reading<Arc<str>>>,
 }
 
@@ -129,7 +129,7 @@ impl Feed {
         let person = one.person();
         let name = person.as_ref().and_then(|person| person.name.clone());
         let groups = match name.filter(|_| policy.needs_groups()) {
-            Some(name) => self.groups_of(name),
+            Some(name) => self.groups_of(&name),
             None => Reading::Unknown(Why::NotAsked),
         };
         let nature = if self.lineage.contains(&one.subject.pid) {
@@ -151,10 +151,10 @@ impl Feed {
         }
     }
 
-    fn groups_of(&mut self, name: Arc<str>) -> Reading<Arc<[Arc<str>]>> {
+    fn groups_of(&mut self, name: &Arc<str>) -> Groups {
         let root = &self.root;
-        let find = |name: &Arc<str>| probe::proc::groups(root, name);
-        self.groups.entry(Arc::clone(&name)).or_insert_with(|| find(&name)).clone()
+        let find = || probe::proc::groups(root, name);
+        self.groups.entry(Arc::clone(name)).or_insert_with(find).clone()
     }
 
     /// As it was when it was first seen.

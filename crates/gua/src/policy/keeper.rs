@@ -11,7 +11,7 @@ use super::deeds::{self, Moment};
 use super::engine::{Answer, Decision, Engine, Saved, What};
 use super::feed::{Fed, Feed};
 use super::limits::Limits;
-use super::notice::{Answers, Fields, Letter, Post, To};
+use super::notice::{Answers, Fields, Figures, Letter, Post, To};
 use super::subject::Subject;
 use super::switch::Switch;
 use super::watch::{Followed, Token, Watch};
@@ -334,7 +334,9 @@ impl Keeper {
         let to = To { uid: person.uid, name: person.name.clone() };
         let fields = self.fields(decision, rule, number + 1);
         self.answers.expect(token, rule.notify.len());
-        let letter = Letter { token, to, fields, channels: rule.notify.clone() };
+        let Decision { subject, evidence, .. } = decision;
+        let figures = Figures::of(*subject, person.uid, evidence, rule, number + 1);
+        let letter = Letter { token, to, fields, figures, channels: rule.notify.clone() };
         match self.post() {
             Ok(post) => post.send(letter),
             Err(_) => self.answer(token, Answer::NotTold),

@@ -54,6 +54,6 @@ pub use matching::Missing;
 pub use replay::{GroupsOf, Replay, Replayed, all as replay_all};
 pub use simulation::{Case, Simulation};
 pub use snooze::{Sleeper, SnoozeError, Snoozes};
-pub use subject::{Activity, Card, Facts, Holding, Nature, Person, Sign, Signs, Subject};
+pub use subject::{Activity, Card, Facts, Groups, Holding, Nature, Person, Sign, Signs, Subject};
 pub use switch::Switch;
 pub use watch::{Followed, Next, Token, Watch};

@@ -11,13 +11,13 @@ use super::activity::{OnCard, on_cards, with_sign};
 use super::engine::Step;
 use super::feed::time_of_day;
 use super::guard::nature;
-use super::subject::{Activity, Card, Facts, Holding, Person, Signs, Subject};
+use super::subject::{Activity, Card, Facts, Groups, Holding, Person, Signs, Subject};
 use crate::config::policy::Policy;
 use crate::ledger::{Identity, Period};
 use crate::store::{CardAt, HeldSpan, History, HolderRow, SignCode, SignRow, StoreError, TickRow};
 
 /// The groups of a user, by name.
-pub type GroupsOf<'a> = &'a dyn Fn(&str) -> Reading<Arc<[Arc<str>]>>;
+pub type GroupsOf<'a> = &'a dyn Fn(&str) -> Groups;
 
 /// A history on its way through the rules.
 #[derive(Debug)]
@@ -187,12 +187,7 @@ fn card(row: &crate::store::CardRow) -> Card {
     }
 }
 
-fn past(
-    row: &HolderRow,
-    kinds: Kinds,
-    card: Option<&Card>,
-    groups: &dyn Fn(&str) -> Reading<Arc<[Arc<str>]>>,
-) -> Past {
+fn past(row: &HolderRow, kinds: Kinds, card: Option<&Card>, groups: GroupsOf<'_>) -> Past {
     let Identity { user, uid, source } = &row.identity;
     let person = uid.zip(*source).map(|(uid, source)| Person { uid, name: user.clone(), source });
     let who = row.workload.as_ref().map(|workload| Arc::new(workload.who.clone()));

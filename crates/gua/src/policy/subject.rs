@@ -84,6 +84,9 @@ impl Signs {
     }
 }
 
+/// The names of a person's groups.
+pub type Groups = Reading<Arc<[Arc<str>]>>;
+
 /// What stays the same while a process runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
@@ -92,7 +95,7 @@ pub struct Facts {
     /// Whose process the host says it is, which in a container need not be the person.
     pub owner: Reading<u32>,
     /// The groups of the person; `NotAsked` where no rule asks.
-    pub groups: Reading<Arc<[Arc<str>]>>,
+    pub groups: Groups,
     pub program: Option<Arc<str>>,
     pub who: Reading<Arc<Who>>,
     pub cards: Vec<Card>,

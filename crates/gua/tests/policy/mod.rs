@@ -132,7 +132,7 @@ impl Lab {
     /// A recorder that looks twice a second, at the processes of this host.
     pub fn record(&self) -> Recorder {
         Recorder::with(&self.machine, &["--interval", "500ms"], |command| {
-            self.on_this_host(command)
+            self.on_this_host(command);
         })
     }
 

@@ -75,7 +75,7 @@ fn children(folder: &Path) -> Result<Vec<u32>, Why> {
         let thread = thread.map_err(|error| why(&error))?;
         match fs::read_to_string(thread.path().join("children")) {
             Ok(text) => {
-                children.extend(text.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()))
+                children.extend(text.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
             }
             Err(error) if is_there(&thread.path(), &error) => return Err(Why::NotSupported),
             Err(_) => {}

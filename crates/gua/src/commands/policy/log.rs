@@ -18,7 +18,7 @@ pub(super) fn run(files: &Files, typed: &PolicyLog) -> Result<u8, Failure> {
     // Also where the config is broken: the log tells what came of that.
     let (settings, errors) = files.what_can_be_used();
     if let Some(error) = errors.first() {
-        say(&error.to_string());
+        say(error.to_string());
     }
     let window = window(&typed.window, DAYS)?;
     let path = history::path(typed.db.as_deref(), &settings.settled())?;

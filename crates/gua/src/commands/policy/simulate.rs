@@ -2,10 +2,8 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use jiff::Timestamp;
-use probe::Reading;
 use probe::proc::Host;
 use probe::units::UnixMillis;
 
@@ -15,7 +13,7 @@ use crate::commands::history::{self, Detail};
 use crate::config::{Machine, Settings, Window};
 use crate::failure::Failure;
 use crate::ledger::Period;
-use crate::policy::{Replay, Simulation, replay_all};
+use crate::policy::{Groups, Replay, Simulation, replay_all};
 use crate::render::policy::simulate as render;
 use crate::report::policy::simulate::simulated;
 
@@ -32,7 +30,7 @@ pub(super) fn run(
     let path = history::path(typed.db.as_deref(), &config)?;
     let history = history::open(&path, window, Detail::Samples)?;
     let host = Host::new(machine.host_root.clone());
-    let known: RefCell<HashMap<String, Reading<Arc<[Arc<str>]>>>> = RefCell::default();
+    let known: RefCell<HashMap<String, Groups>> = RefCell::default();
     let groups = |name: &str| {
         let find = || probe::proc::groups(host.root(), name);
         known.borrow_mut().entry(name.to_owned()).or_insert_with(find).clone()

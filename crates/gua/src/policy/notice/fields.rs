@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::config::policy::{Action, Field, Rule, Template};
 use crate::policy::watch::millis;
-use crate::policy::{Evidence, Facts, Subject};
+use crate::policy::{Card, Evidence, Facts, Person, Subject};
 use crate::safe::safe;
 
 /// What a place says that nothing is known for.
@@ -47,7 +47,7 @@ impl Fields {
     fn put_facts(&mut self, subject: Subject, facts: &Facts) {
         let who = facts.who.as_ref().known();
         let of = |get: fn(&Who) -> Option<String>| who.and_then(|who| get(who));
-        self.put(Field::User, facts.person.as_ref().map(|person| person.shown()));
+        self.put(Field::User, facts.person.as_ref().map(Person::shown));
         self.put(Field::Uid, facts.person.as_ref().map(|person| person.uid.to_string()));
         self.put(Field::Pid, Some(subject.pid.to_string()));
         self.put(Field::Program, facts.program.as_ref().map(ToString::to_string));
@@ -96,7 +96,7 @@ impl Fields {
 
 /// `card 0`, `cards 0 and 3`.
 fn cards(facts: &Facts) -> String {
-    let shown: Vec<_> = facts.cards.iter().map(|card| card.shown()).collect();
+    let shown: Vec<_> = facts.cards.iter().map(Card::shown).collect();
     match shown.split_last() {
         None => "no card".to_owned(),
         Some((one, [])) => format!("card {one}"),

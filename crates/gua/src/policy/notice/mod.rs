@@ -33,5 +33,5 @@ pub use answers::Answers;
 pub use child::run;
 pub use error::NotDelivered;
 pub use fields::Fields;
-pub use letter::{Letter, To};
+pub use letter::{Figures, Letter, To};
 pub use post::{Post, Report};

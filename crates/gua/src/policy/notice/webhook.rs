@@ -33,6 +33,11 @@ fn body(webhook: &Webhook, letter: &Letter) -> Value {
     let text = letter.fields.fill(&webhook.text);
     match webhook.style {
         Style::Slack => json!({ "text": text }),
-        Style::Plain => json!({ "schema": "gua.notice/1", "text": text, "fields": letter.fields }),
+        Style::Plain => json!({
+            "schema": "gua.notice/1",
+            "text": text,
+            "figures": letter.figures,
+            "fields": letter.fields,
+        }),
     }
 }

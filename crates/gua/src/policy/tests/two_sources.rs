@@ -101,7 +101,7 @@ fn who(place: u32) -> Who {
     let kernel = Notebook { kernel: None, path: Some("a.ipynb".into()), client: Client::Jupyter };
     Who {
         user: Some(Told { value, source: Source::UserSlice }),
-        notebook: (place == 1).then(|| Told { value: kernel, source: Source::CommandLine }),
+        notebook: (place == 1).then_some(Told { value: kernel, source: Source::CommandLine }),
         ..Who::default()
     }
 }

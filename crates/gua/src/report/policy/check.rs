@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{cards, reason, seconds, state};
 use crate::config::policy::{Action, Policy};
-use crate::policy::{Activity, Holding, Next, Phase, Standing, Subject};
+use crate::policy::{Activity, Holding, Next, Person, Phase, Standing, Subject};
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -104,7 +104,7 @@ fn holder(holding: &Holding, standing: &Standing) -> Holder {
     let rule = standing.rule.as_ref();
     Holder {
         pid: holding.subject.pid,
-        user: facts.person.as_ref().map(|person| person.shown()),
+        user: facts.person.as_ref().map(Person::shown),
         uid: facts.person.as_ref().map(|person| person.uid),
         program: facts.program.as_ref().map(ToString::to_string),
         cards: cards(facts),

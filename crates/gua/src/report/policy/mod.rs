@@ -6,8 +6,7 @@ pub mod log;
 pub mod simulate;
 pub mod snooze;
 
-use crate::policy::{Doubt, Phase, Wait};
-use crate::policy::{Facts, Spared};
+use crate::policy::{Card, Doubt, Facts, Phase, Spared, Wait};
 
 /// A stable word for a state.
 #[must_use]
@@ -42,7 +41,7 @@ pub fn reason(phase: Phase) -> Option<String> {
 
 /// The cards of a holder, as they are shown.
 fn cards(facts: &Facts) -> Vec<String> {
-    facts.cards.iter().map(|card| card.shown()).collect()
+    facts.cards.iter().map(Card::shown).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "centuries in ms fit 53 bits")]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{cards, hours, seconds};
 use crate::config::policy::Policy;
 use crate::ledger::Period;
-use crate::policy::Case;
+use crate::policy::{Case, Person};
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -109,7 +109,7 @@ pub fn simulated(
 }
 
 fn user(case: &Case) -> Option<String> {
-    case.facts.person.as_ref().map(|person| person.shown())
+    case.facts.person.as_ref().map(Person::shown)
 }
 
 fn people(cases: &[Case]) -> Vec<OfPerson> {

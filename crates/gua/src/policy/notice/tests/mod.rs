@@ -15,7 +15,7 @@ use probe::{Reading, Why};
 
 use self::server::Server;
 use self::terminal::Terminal;
-use super::{Fields, Letter, Post, Report, To};
+use super::{Fields, Figures, Letter, Post, Report, To};
 use crate::config::policy::{Action, Channel, Mail, Notify, Style, Template, Webhook};
 use crate::policy::tests::{facts, rule, subject};
 use crate::policy::{Evidence, Signs, Token};
@@ -36,7 +36,8 @@ fn letter(token: u64, uid: u32, channels: &[Channel], notify: &Notify) -> Letter
     let fields =
         Fields::of(subject(7), &evidence, &rule(Action::End), 2, "lab-a100", &notify.message);
     let to = To { uid, name: Some("ann".into()) };
-    Letter { token: Token(token), to, fields, channels: channels.to_vec() }
+    let figures = Figures::of(subject(7), uid, &evidence, &rule(Action::End), 2);
+    Letter { token: Token(token), to, fields, figures, channels: channels.to_vec() }
 }
 
 /// Waits for the reports of so many ways.
