@@ -63,6 +63,8 @@ pub struct HolderEntry {
     pub started: Option<UnixMillis>,
     /// What it runs for; `None` where that is not known.
     pub workload: Option<Arc<Who>>,
+    /// What it was started with, its secrets masked; `None` where that is not to be kept.
+    pub command: Option<Arc<str>>,
     pub kinds: Kinds,
     pub memory: Option<Bytes>,
     pub holds: Holds,
@@ -87,6 +89,12 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// Whether somebody who typed a name or a uid means this one.
+    #[must_use]
+    pub fn is_called(&self, typed: &str) -> bool {
+        self.user.as_deref() == Some(typed) || self.uid.is_some_and(|uid| typed == uid.to_string())
+    }
+
     /// Whoever was found to be behind it, else its owner. Where it was looked for and nobody was
     /// found, it is nobody's: the owner of a process in a container may be anybody's root.
     #[must_use]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use probe::card::Vitals;
 use probe::process::{Holder, Presence};
 use probe::units::Bytes;
+use probe::who::masked;
 use probe::{Reading, Why};
 
 use super::entry::{
@@ -114,6 +115,7 @@ fn holder_entry(
         program: facts.map(|facts| Arc::clone(&facts.program)),
         started: facts.and_then(|facts| facts.started.known()),
         workload: facts.and_then(|facts| facts.who.clone().known()),
+        command: who.command.as_ref().known().map(|words| masked(words).into()),
         kinds: held.kinds,
         memory: held.memory.known(),
         holds: Holds::of(held.memory, thresholds),

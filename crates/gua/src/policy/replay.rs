@@ -1,6 +1,6 @@
 //! What was recorded, made into what the rules judge: the same rules, fed by another source.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use probe::units::{Bytes, Percent, UnixMillis};
@@ -86,14 +86,17 @@ impl Replay {
         let groups = |name: &str| {
             if policy.needs_groups() { groups(name) } else { Reading::Unknown(Why::NotAsked) }
         };
-        let past = |row: HolderRow| {
-            let kinds = kinds.get(&row.id).copied().unwrap_or_default();
-            (row.id, Arc::new(past(&row, kinds, cards.get(&row.card), &groups)))
-        };
+        let held = history.held(window)?;
+        let mut holders = HashMap::new();
+        for id in held.iter().map(|span| span.holder).collect::<BTreeSet<_>>() {
+            let Some(row) = history.holder(id)? else { continue };
+            let kinds = kinds.get(&id).copied().unwrap_or_default();
+            holders.insert(id, Arc::new(past(&row, kinds, cards.get(&row.card), &groups)));
+        }
         Ok(Self {
             worked,
-            holders: history.holders(window)?.into_iter().map(past).collect(),
-            spans: Upcoming::new(history.held(window)?, |span| span.run),
+            holders,
+            spans: Upcoming::new(held, |span| span.run),
             signs: Upcoming::new(history.signs(window)?, |sign| sign.run),
             held: Vec::new(),
             standing: HashMap::new(),

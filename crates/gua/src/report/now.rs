@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::identity;
 use super::reservation::Reservation;
 use super::unknowns::{Reason, Unknowns};
-use crate::classify::{self, State, Thresholds};
+use crate::classify::{self, Holds, State, Thresholds, Workers};
 use crate::sampler::{CardTick, HolderTick, Tick};
 
 /// How far ahead of now a process may seem to have started.
@@ -179,6 +179,9 @@ impl From<&process::Presence> for Presence {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Holder {
     pub pid: u32,
+    /// What it does itself, where that is told; else what its card does.
+    #[serde(skip)]
+    pub state: State,
     pub presence: Presence,
     #[serde(flatten)]
     pub owner: Owner,
@@ -248,7 +251,7 @@ fn card(tick: &CardTick, now: Timestamp, thresholds: &Thresholds) -> Card {
         memory: memory(vitals.memory, *unattributed, &mut unknown),
         sensors: sensors(vitals, facts.power_limit(), &mut unknown),
         holders_complete: vitals.holders.unread.is_none(),
-        holders: tick.held().map(|(held, tick)| holder(held, tick, now)).collect(),
+        holders: holders(tick, state, now, thresholds),
         unseen: unseen(vitals, state, thresholds),
         reservations: Vec::new(),
         unknown,
@@ -341,6 +344,14 @@ fn sensors(vitals: &Vitals, limit: Reading<Milliwatts>, unknown: &mut Unknowns) 
     }
 }
 
+fn holders(tick: &CardTick, card: State, now: Timestamp, thresholds: &Thresholds) -> Vec<Holder> {
+    let workers = Workers::of(&tick.vitals, card, thresholds);
+    let state =
+        |held: &process::Holder| workers.work(held).state(Holds::of(held.memory, thresholds), card);
+    tick.held().map(|(held, who)| Holder { state: state(held), ..holder(held, who, now) }).collect()
+}
+
+/// One of them, of whom it is not known yet what it does.
 pub(super) fn holder(held: &process::Holder, tick: &HolderTick, now: Timestamp) -> Holder {
     let mut unknown = Unknowns::default();
     let owner = match &tick.process {
@@ -354,6 +365,7 @@ pub(super) fn holder(held: &process::Holder, tick: &HolderTick, now: Timestamp) 
     let sm = unknown.take("sm_percent", held.sm);
     Holder {
         pid: held.pid,
+        state: State::Unknown(Why::NotAsked),
         presence: Presence::from(&tick.process),
         owner,
         command,

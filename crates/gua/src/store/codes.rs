@@ -7,6 +7,7 @@ use probe::card::Basis;
 use probe::process::Kinds;
 
 use crate::classify::{Holds, State, Work};
+use crate::ledger::Part;
 
 const ACTIVE: i64 = 0;
 const IDLE_HELD: i64 = 1;
@@ -64,15 +65,6 @@ pub(super) fn state(code: i64) -> State {
 #[must_use]
 pub(super) fn is_known(code: i64) -> bool {
     of_state(state(code)) == code
-}
-
-/// What is kept of somebody on a card.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    /// What they hold, and what they did, which may follow from what the card did.
-    Holds(Holds, Work),
-    /// Judged by another program, and taken over as it was.
-    Judged(State),
 }
 
 #[must_use]

@@ -8,12 +8,11 @@ use probe::units::UnixMillis;
 use rusqlite::{Connection, Row};
 use serde::Serialize;
 
-use super::codes::Part;
 use super::error::StoreError;
 use super::run::last_tick;
 use super::{codes, database, sample_key};
 use crate::classify::{Holds, State, Work};
-use crate::ledger::Period;
+use crate::ledger::{Part, Period};
 
 /// A database that is being read out, as it is at one moment.
 #[derive(Debug)]

@@ -6,13 +6,15 @@ use rusqlite::{OptionalExtension, Row};
 use super::error::StoreError;
 use super::history::{History, identity};
 use super::workload::{self, Workload};
-use crate::ledger::{HOUR, Identity, Period};
+use crate::ledger::Identity;
 
 /// A process on a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HolderRow {
     pub id: i64,
     pub card: i64,
+    /// What tells one boot from another; empty where not known.
+    pub boot: String,
     pub pid: u32,
     /// `None` where it was not known.
     pub start_ticks: Option<u64>,
@@ -24,7 +26,7 @@ pub struct HolderRow {
 }
 
 const HOLDER: &str = "SELECT holder.id, card, pid, start_ticks, started_ms, program, user, uid,
-        source, workload
+        source, workload, boot
     FROM holder JOIN process ON process.id = holder.process
     JOIN identity ON identity.id = process.identity";
 
@@ -40,20 +42,6 @@ impl History {
         found.map(|found| self.with_workload(found)).transpose()
     }
 
-    /// Every process that held a card in the window.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn holders(&self, window: Period) -> Result<Vec<HolderRow>, StoreError> {
-        let mut holders = self.connection().prepare(&format!(
-            "{HOLDER} WHERE holder.id IN
-                 (SELECT holder FROM holder_span WHERE from_ms >= ?1 AND from_ms < ?2)"
-        ))?;
-        let window = (window.from.0.saturating_sub(HOUR), window.to.0);
-        let found: Vec<_> = holders.query_map(window, holder)?.collect::<Result<_, _>>()?;
-        found.into_iter().map(|found| self.with_workload(found)).collect()
-    }
-
     fn with_workload(
         &self,
         (holder, workload): (HolderRow, Option<i64>),
@@ -67,6 +55,7 @@ fn holder(row: &Row<'_>) -> rusqlite::Result<(HolderRow, Option<i64>)> {
     let holder = HolderRow {
         id: row.get(0)?,
         card: row.get(1)?,
+        boot: row.get(10)?,
         pid: row.get(2)?,
         start_ticks: u64::try_from(row.get::<_, i64>(3)?).ok(),
         started: row.get::<_, Option<i64>>(4)?.map(UnixMillis),

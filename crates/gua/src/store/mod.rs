@@ -17,8 +17,9 @@
 //! | `sample_key` | the number of a sample, and which are of a tick, in either layout |
 //! | `history` | what was recorded, for a window of time |
 //! | `holders` | who held a card: their process, and what it ran for |
-//! | `owners` | who did what with a card: people, and processes |
-//! | `idle` | since when a card is held idle, and by whom |
+//! | `owners` | who did what with a card |
+//! | `pieces` | every card's time, cut wherever anything changes |
+//! | `sessions` | since when a card is held idle, and by whom |
 //! | `policy` | what the rules have come to, and what they have done |
 //! | `replayed` | a history tick by tick, for the rules |
 //! | `samples` | the single ticks, for judging again and for plots |
@@ -37,13 +38,13 @@ mod export;
 mod history;
 mod holders;
 mod identify;
-mod idle;
 mod inventory;
 mod lines;
 mod lock;
 mod migration;
 mod names;
 mod owners;
+mod pieces;
 mod policy;
 pub mod python;
 mod replayed;
@@ -52,6 +53,7 @@ mod run;
 mod sample_key;
 mod sample_rows;
 mod samples;
+mod sessions;
 mod span_rows;
 mod sweep;
 mod workload;
@@ -67,7 +69,6 @@ pub use export::{Export, SampleRow, SpanKind, SpanRow};
 pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, OwnerKey, RunRow, Span};
 pub use holders::HolderRow;
 pub use identify::{Identity, identify};
-pub use idle::{Beginning, HolderKey, Idleness, Unbroken};
 pub use inventory::{Inventory, inventory};
 pub use lock::RecorderLock;
 pub use migration::bring_forward;
@@ -78,6 +79,7 @@ pub use replayed::{CardAt, HeldSpan, TickRow};
 pub use retain::{Keep, Retention, Step, give_back, size_bytes};
 pub use run::{Ending, Run, last_moment};
 pub use samples::{Level, Sample};
+pub use sessions::{HolderKey, Idleness, Session};
 pub use workload::Workload;
 pub use writer::Writer;
 

@@ -22,7 +22,7 @@ pub(super) struct Names {
     /// One a card, the last that was there.
     crews: Vec<KnownCrew>,
     identities: HashMap<Identity, i64>,
-    workloads: HashMap<Arc<Who>, i64>,
+    workloads: HashMap<(Arc<Who>, Option<Arc<str>>), i64>,
     holders: HashMap<(ProcessKey, i64), KnownHolder>,
 }
 
@@ -179,7 +179,7 @@ impl Names {
     ) -> Result<i64, StoreError> {
         let (process, has_workload) = write_process(database, boot, identity, entry)?;
         if let Some(who) = entry.workload.as_ref().filter(|_| !has_workload) {
-            let workload = self.workload(database, who)?;
+            let workload = self.workload(database, who, entry.command.as_ref())?;
             database
                 .prepare_cached("UPDATE process SET workload = ?2 WHERE id = ?1")?
                 .execute((process, workload))?;
@@ -188,12 +188,18 @@ impl Names {
     }
 
     /// Processes that are started together run for the same thing, mostly.
-    fn workload(&mut self, database: &Connection, who: &Arc<Who>) -> Result<i64, StoreError> {
-        if let Some(id) = self.workloads.get(who) {
+    fn workload(
+        &mut self,
+        database: &Connection,
+        who: &Arc<Who>,
+        command: Option<&Arc<str>>,
+    ) -> Result<i64, StoreError> {
+        let key = (Arc::clone(who), command.cloned());
+        if let Some(id) = self.workloads.get(&key) {
             return Ok(*id);
         }
-        let id = workload::write(database, who)?;
-        self.workloads.insert(Arc::clone(who), id);
+        let id = workload::write(database, who, command.map(|command| &**command))?;
+        self.workloads.insert(key, id);
         Ok(id)
     }
 }

@@ -6,12 +6,12 @@ use probe::units::{Bytes, UnixMillis};
 use probe::{Kinds, Reading, Why};
 use rusqlite::Row;
 
-use super::codes::{self, Part};
+use super::codes;
 use super::error::StoreError;
 use super::history::History;
 use super::sample_key;
 use crate::classify::{CentiPercent, Holds, State, Work};
-use crate::ledger::{HOUR, Period};
+use crate::ledger::{HOUR, Part, Period};
 
 /// One tick.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,8 +20,13 @@ pub struct Workload {
 }
 
 /// Writes one down; gives its number.
-pub(super) fn write(database: &Connection, who: &Who) -> Result<i64, StoreError> {
-    let Who { job, container, pod, notebook, environment, group, launcher, script, .. } = who;
+pub(super) fn write(
+    database: &Connection,
+    who: &Who,
+    command: Option<&str>,
+) -> Result<i64, StoreError> {
+    let Who { job, container, pod, notebook, hub_user, environment, group, .. } = who;
+    let Who { launcher, script, .. } = who;
     let of_job = |part: fn(&Job) -> Option<&Arc<str>>| value(job, part);
     let of_container = |part: fn(&Container) -> Option<&Arc<str>>| value(container, part);
     let of_pod = |part: fn(&Pod) -> Option<&Arc<str>>| value(pod, part);
@@ -30,10 +35,11 @@ pub(super) fn write(database: &Connection, who: &Who) -> Result<i64, StoreError>
         .prepare_cached(
             "INSERT INTO workload (job, step, job_source, container, container_name, runtime,
                  container_source, pod, pod_name, pod_namespace, pod_source, notebook, kernel,
-                 client, notebook_source, environment, environment_kind, environment_source,
-                 group_id, group_kind, group_source, launcher, launcher_source, script)
+                 client, notebook_source, hub_user, hub_user_source, environment, environment_kind, environment_source,
+                 group_id, group_kind, group_source, launcher, launcher_source, script,
+                 command)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
-                     ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+                     ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)",
         )?
         .execute(params![
             of_job(|job| Some(&job.id)),
@@ -51,6 +57,8 @@ pub(super) fn write(database: &Connection, who: &Who) -> Result<i64, StoreError>
             of_notebook(|notebook| notebook.kernel.as_ref()),
             notebook.as_ref().map(|told| client(told.value.client)),
             source(notebook),
+            value(hub_user, |user| Some(user)),
+            source(hub_user),
             value(environment, |environment| Some(&environment.path)),
             environment.as_ref().map(|told| environment_kind(told.value.kind)),
             source(environment),
@@ -60,6 +68,7 @@ pub(super) fn write(database: &Connection, who: &Who) -> Result<i64, StoreError>
             value(launcher, |launcher| Some(&launcher.program)),
             source(launcher),
             script,
+            command,
         ])?;
     Ok(database.last_insert_rowid())
 }
@@ -83,7 +92,6 @@ fn source<T>(told: &Option<Told<T>>) -> Option<&'static str> {
 
 fn workload(row: &Row<'_>) -> rusqlite::Result<Workload> {
     let who = Who {
-        hub_user: None,
         user: None,
         job: told(row, "job_source", text(row, "job")?, |id| {
             Ok(Some(Job { id, step: text(row, "step")? }))
@@ -101,6 +109,7 @@ fn workload(row: &Row<'_>) -> rusqlite::Result<Workload> {
             let (kernel, path) = (text(row, "kernel")?, text(row, "notebook")?);
             Ok(Some(Notebook { kernel, path, client }))
         })?,
+        hub_user: told(row, "hub_user_source", text(row, "hub_user")?, |user| Ok(Some(user)))?,
         environment: told(row, "environment_source", text(row, "environment")?, |path| {
             let kind = word(row, "environment_kind", ENVIRONMENTS)?;
             Ok(kind.map(|kind| Environment { kind, path }))
@@ -196,7 +205,6 @@ mod tests {
 
     fn full() -> Who {
         Who {
-            hub_user: None,
             user: None,
             job: told(Job { id: "42".into(), step: Some("batch".into()) }, Source::Cgroup),
             container: told(
@@ -219,6 +227,7 @@ mod tests {
                 },
                 Source::CommandLine,
             ),
+            hub_user: told("ann".into(), Source::Environment),
             environment: told(
                 Environment { kind: EnvironmentKind::Venv, path: "/home/ann/v".into() },
                 Source::Environment,
@@ -236,9 +245,11 @@ mod tests {
     fn what_was_written_down_comes_back() {
         let database = in_memory().unwrap();
         for who in [full(), Who::default()] {
-            let id = write(&database, &who).unwrap();
-            let expected = Workload { who, command: None };
-            assert_eq!(read(&database, id).unwrap(), Some(expected));
+            for command in [None, Some("python train.py".to_owned())] {
+                let id = write(&database, &who, command.as_deref()).unwrap();
+                let expected = Workload { who: who.clone(), command };
+                assert_eq!(read(&database, id).unwrap(), Some(expected));
+            }
         }
         assert_eq!(read(&database, 77).unwrap(), None);
     }
@@ -257,7 +268,7 @@ mod tests {
     #[test]
     fn what_nobody_knows_is_left_out() {
         let database = in_memory().unwrap();
-        let id = write(&database, &full()).unwrap();
+        let id = write(&database, &full(), None).unwrap();
         let change = "UPDATE workload SET runtime = 'kata', pod_source = 'dream'";
         database.execute_batch(change).unwrap();
         let expected = Who { container: None, pod: None, ..full() };

@@ -117,6 +117,7 @@ fn crew(holders: &[(u32, &str, &str, u64)]) -> Crew {
         program: Some((*program).into()),
         started: None,
         workload: None,
+        command: None,
         kinds: Kinds::COMPUTE,
         memory: Some(Bytes::from_mib(*mib)),
         holds: Holds::Much,

@@ -10,6 +10,7 @@ use gua::store::{self, Ending, Run, Writer};
 use probe::card::{Basis, CardFacts, MemorySource, MemoryUse, Utilization, Vitals};
 use probe::process::{Holder, Holders, Kinds, Presence, ProcessFacts};
 use probe::units::{Bytes, Percent, UnixMillis};
+use probe::who::{Source, Told, User, Who};
 use probe::{Reading, Why};
 
 pub(crate) const MINUTE: i64 = 60_000;
@@ -21,6 +22,8 @@ pub(crate) struct Doing {
     /// `None` where it is lost.
     percent: Option<f64>,
     holders: Vec<Holding>,
+    /// Used by nobody who is listed.
+    unseen_mib: u64,
 }
 
 #[derive(Clone)]
@@ -30,11 +33,13 @@ struct Holding {
     mib: u64,
     /// Which process it is, where that matters.
     process: Option<(u32, u64)>,
+    sm: f64,
+    who: Option<Arc<Who>>,
 }
 
 /// A card that works so much and is held by nobody.
 pub(crate) fn card(name: &'static str, percent: f64) -> Doing {
-    Doing { name, percent: Some(percent), holders: Vec::new() }
+    Doing { name, percent: Some(percent), holders: Vec::new(), unseen_mib: 0 }
 }
 
 impl Doing {
@@ -62,7 +67,38 @@ impl Doing {
         mib: u64,
         process: Option<(u32, u64)>,
     ) -> Self {
-        self.holders.push(Holding { user: user.map(str::to_owned), uid, mib, process });
+        let user = user.map(str::to_owned);
+        self.holders.push(Holding { user, uid, mib, process, sm: 0.0, who: None });
+        self
+    }
+
+    /// By a certain process of somebody, which works so much itself.
+    pub(crate) fn held_at_work(
+        mut self,
+        user: &str,
+        process: (u32, u64),
+        mib: u64,
+        sm: f64,
+    ) -> Self {
+        let (user, process) = (Some(user.to_owned()), Some(process));
+        self.holders.push(Holding { user, uid: Some(1000), mib, process, sm, who: None });
+        self
+    }
+
+    /// The last holder runs for this; whose it is, is still told by its owner.
+    pub(crate) fn running_for(mut self, who: Who) -> Self {
+        if let Some(holding) = self.holders.last_mut() {
+            let name = holding.user.as_deref().map(Into::into);
+            let user =
+                holding.uid.map(|uid| Told { value: User { uid, name }, source: Source::Uid });
+            holding.who = Some(Arc::new(Who { user, ..who }));
+        }
+        self
+    }
+
+    /// And so much of it by nobody who is listed.
+    pub(crate) const fn with_unseen(mut self, mib: u64) -> Self {
+        self.unseen_mib = mib;
         self
     }
 
@@ -155,6 +191,7 @@ fn card_tick(index: u32, doing: &Doing) -> CardTick {
 fn vitals(doing: &Doing, held: Vec<Holder>) -> Vitals {
     let Some(percent) = doing.percent else { return Vitals::unknown(Why::Lost) };
     let used: Bytes = held.iter().filter_map(|holder| holder.memory.known()).sum();
+    let used = used + Bytes::from_mib(doing.unseen_mib);
     let total = Bytes::from_mib(80_000);
     Vitals {
         utilization: Reading::Known(Utilization {
@@ -174,7 +211,7 @@ fn vitals(doing: &Doing, held: Vec<Holder>) -> Vitals {
 }
 
 fn holder(pid: u32, holding: &Holding) -> (Holder, HolderTick) {
-    let Holding { user, uid, mib, process } = holding;
+    let Holding { user, uid, mib, process, sm, who } = holding;
     let (pid, start_ticks) = process.unwrap_or((pid, 7));
     let here = |uid| {
         Presence::Here(Arc::new(ProcessFacts {
@@ -185,14 +222,14 @@ fn holder(pid: u32, holding: &Holding) -> (Holder, HolderTick) {
             program: "python".into(),
             uid: Reading::Known(uid),
             user: Reading::Known(user.as_deref().map(Into::into)),
-            who: Reading::Unknown(Why::NotAsked),
+            who: who.clone().map_or(Reading::Unknown(Why::NotAsked), Reading::Known),
         }))
     };
     let held = Holder {
         pid,
         kinds: Kinds::COMPUTE,
         memory: Reading::Known(Bytes::from_mib(*mib)),
-        sm: Reading::Known(Percent(0.0)),
+        sm: Reading::Known(Percent(*sm)),
         engines: Reading::Unknown(Why::NotAsked),
     };
     let process = uid.map_or(Presence::Gone, here);

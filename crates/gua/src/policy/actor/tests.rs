@@ -146,6 +146,9 @@ fn a_pid_that_is_given_out_anew_meanwhile_is_not_touched() {
     let Some(mut child) = process(SLEEPS) else { return };
     let order = order(&child, ends());
     let pid = child.id();
+    // Another that began in the same hundredth of a second would be the same one to anybody;
+    // nobody is idle for so short a time.
+    while Some(fresh_start_ticks()) <= order.subject.start_ticks {}
     let mut another = None;
     let mut look = Says(|| {
         child.kill().unwrap();
@@ -169,6 +172,15 @@ fn a_pid_that_is_given_out_anew_meanwhile_is_not_touched() {
     let Some(another) = another else { return skipped() };
     assert_eq!(outcome, "its pid belongs to another process by now");
     lives(another);
+}
+
+/// When a process starts that is started now.
+fn fresh_start_ticks() -> u64 {
+    let mut fresh = process(SLEEPS).unwrap();
+    let start = own::start_ticks(fresh.id()).unwrap();
+    fresh.kill().unwrap();
+    fresh.wait().unwrap();
+    start
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn once_each(spans: &[Span<OwnerKey>], mut each: impl FnMut(State, i64)) {
         let stretch = Period::new(from, to);
         let covers = |span: &&Span<_>| span.period.from <= from && to <= span.period.to;
         if let Some(span) = spans.iter().filter(covers).max_by_key(|span| weight(span.state)) {
-            each(span.state, super::tally::counted(span.counts, span.period, stretch));
+            each(span.state, span.period.counted(span.counts, stretch));
         }
     }
 }
