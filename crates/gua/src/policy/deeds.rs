@@ -5,7 +5,7 @@ use probe::units::{Percent, UnixMillis};
 use serde_json::{Value, json};
 
 use super::actor::{By, NotEnded};
-use super::engine::{Decision, Evidence, Relief, What};
+use super::decision::{Decision, Evidence, Relief, What};
 use super::subject::{Facts, Person, Subject};
 use crate::config::policy::Channel;
 use crate::policy::notice::NotDelivered;

@@ -6,146 +6,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::civil::Time;
-use probe::units::{Bytes, UnixMillis};
-use probe::{Reading, Why};
+use probe::Why;
+use probe::units::UnixMillis;
 
-use super::judged::{Judged, Spared};
+use super::decision::{Answer, Decision, Evidence, Relief, Step, What};
+use super::judged::Judged;
 use super::limits::Limits;
-use super::matching::Missing;
-use super::subject::{Activity, Facts, Holding, Sign, Signs, Subject};
+use super::standing::{Doubt, Phase, Standing, Wait, observed, standing};
+use super::subject::{Activity, Holding, Subject};
 use super::watch::{Due, Followed, Next, Token, Watch};
 use crate::config::policy::{Action, Policy, Rule};
-use crate::ledger::Period;
 
 /// Who was not seen for so long is not waited for any more.
 const ABSENT_MOST_MILLIS: i64 = 3_600_000;
-
-/// What one tick says.
-#[derive(Debug, Clone)]
-pub struct Step {
-    /// The time that it speaks for; it ends at the tick.
-    pub covers: Period,
-    /// The time of the day on the host's clock.
-    pub time_of_day: Time,
-    pub holdings: Vec<Holding>,
-    /// Whether all lists could be read: then who is not among them holds nothing.
-    pub is_whole: bool,
-    /// Whether the rules are followed; else holders are only watched.
-    pub is_on: bool,
-}
-
-/// Something to be done, or to be written down.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Decision {
-    pub at: UnixMillis,
-    pub subject: Subject,
-    /// The name of the rule.
-    pub rule: Arc<str>,
-    pub what: What,
-    pub evidence: Evidence,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum What {
-    /// Tell the person; from 0.
-    Notice {
-        number: usize,
-        token: Token,
-    },
-    End {
-        token: Token,
-    },
-    /// What a rule that only watches would do.
-    WouldNotice {
-        number: usize,
-    },
-    WouldEnd,
-    /// What somebody was told does not come: so many notices were for nothing.
-    Relieved {
-        notices: usize,
-        why: Relief,
-    },
-}
-
-/// Why what somebody was told does not come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Relief {
-    Works(Sign),
-    LetGo,
-    Snoozed,
-    Exempt,
-    /// No rule, or another one, is for it now.
-    OtherRule,
-    /// Too much of the time was not seen.
-    NotSeen,
-    SwitchedOff,
-}
-
-/// What a decision rests on.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Evidence {
-    pub facts: Arc<Facts>,
-    pub memory: Reading<Bytes>,
-    pub signs: Signs,
-    pub idle_millis: i64,
-    pub missed_millis: i64,
-    pub notices: usize,
-}
-
-/// How something that was asked for went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// A notice reached somebody.
-    Told,
-    NotTold,
-    Ended,
-    NotEnded,
-}
-
-/// Where a holder stands.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Standing {
-    pub phase: Phase,
-    pub rule: Option<Arc<Rule>>,
-    pub idle_millis: i64,
-    pub missed_millis: i64,
-    pub notices: usize,
-    /// `None` where nothing comes as long as it stays as it is.
-    pub next: Option<Next>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// It works, holds next to nothing, or no rule is for it.
-    Observing,
-    Idle,
-    /// It was told so many times.
-    Warned(usize),
-    /// It is to be ended, and waits for this.
-    Pending(Wait),
-    Exempt(Spared),
-    Snoozed(UnixMillis),
-    Unknown(Doubt),
-}
-
-/// What a holder waits for that is to be told or ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
-    /// It is being done.
-    Answer,
-    /// Too many were done in the last hour.
-    Limit,
-    /// Too little of the time was seen.
-    Seen,
-}
-
-/// What is not known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doubt {
-    Activity(Why),
-    Missing(Missing),
-}
 
 /// Everybody who is watched.
 #[derive(Debug, Clone, Default)]
@@ -448,28 +321,5 @@ impl Engine {
             clock_millis: self.clock_millis,
             last: self.last,
         }
-    }
-}
-
-const fn observed(activity: Activity) -> Phase {
-    match activity {
-        Activity::Unknown(why) => Phase::Unknown(Doubt::Activity(why)),
-        Activity::Idle | Activity::Works(_) | Activity::HoldsLittle => Phase::Observing,
-    }
-}
-
-fn standing(watch: &Watch, phase: Phase, judged: &Judged, is_on: bool) -> Standing {
-    let comes = match phase {
-        Phase::Idle | Phase::Warned(_) | Phase::Pending(_) => is_on,
-        Phase::Observing | Phase::Exempt(_) | Phase::Snoozed(_) | Phase::Unknown(_) => false,
-    };
-    let rule = judged.rule().cloned();
-    Standing {
-        phase,
-        next: rule.as_ref().filter(|_| comes).map(|rule| watch.next(rule)),
-        rule,
-        idle_millis: watch.idle_millis,
-        missed_millis: watch.missed_millis,
-        notices: watch.delivered,
     }
 }

@@ -13,7 +13,7 @@ use probe::units::{Percent, UnixMillis};
 use probe::{Reading, Why};
 
 use super::activity::{on_cards, sign, with_sign};
-use super::engine::Step;
+use super::decision::Step;
 use super::guard::nature;
 use super::meter::Meter;
 use super::observed::{Observed, is_whole, observed};

@@ -7,24 +7,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::actor::{Crew, Done, Look, Order};
+use super::decision::{Answer, Decision, What};
 use super::deeds::{self, Moment};
-use super::engine::{Answer, Decision, Engine, Saved, What};
+use super::engine::Engine;
 use super::feed::{Fed, Feed};
-use super::limits::Limits;
 use super::notice::{Answers, Fields, Figures, Letter, Post, To};
+use super::saved::{restored, watched};
 use super::subject::Subject;
 use super::switch::Switch;
-use super::watch::{Followed, Token, Watch};
-use crate::config::policy::{Action, Notify, Policy, Rule};
+use super::watch::Token;
+use crate::config::policy::{Notify, Policy, Rule};
 use crate::ledger::Entry;
 use crate::recorder::{Attendant, Kept, Log, Seen};
-use crate::store::{self, Deed, SignCode, SignRow, StoreError, WatchRow, Watched};
+use crate::store::{self, Deed, SignCode, SignRow, StoreError};
 
 /// How often it is written down where everybody stands, when nothing happens.
 const SAVE_EVERY_MILLIS: i64 = 60_000;
-
-/// By the engine's clock.
-const HOUR_MILLIS: i64 = 3_600_000;
 
 /// What the config says now.
 #[derive(Debug, Clone)]
@@ -139,7 +137,8 @@ impl Keeper {
             log.say(&sentence(deed));
         }
         let is_due = self.saved_at_millis.is_none_or(|at| self.clock() - at >= SAVE_EVERY_MILLIS);
-        let watched = (is_due || !deeds.is_empty() || decisions.is_asking).then(|| self.watched());
+        let watched = (is_due || !deeds.is_empty() || decisions.is_asking)
+            .then(|| self.engine.as_ref().map(watched).unwrap_or_default());
         let written = store::write_policy(
             database,
             &self.places.boot,
@@ -232,6 +231,9 @@ impl Keeper {
             deeds.push(deeds::noticed(now, decision, report.channel, &report.outcome));
             if let Some(answer) = self.answers.hear(report.token, report.outcome.is_ok()) {
                 self.answer(report.token, answer);
+            }
+            if !self.answers.awaits(report.token) {
+                self.open.remove(&report.token);
             }
         }
         let done: Vec<_> = self.crew.done().collect();
@@ -368,15 +370,6 @@ impl Keeper {
         let (host, message) = (&self.places.host, &self.settled.notify.message);
         Fields::of(decision.subject, &decision.evidence, rule, notice, host, message)
     }
-
-    fn watched(&self) -> Watched {
-        let saved = self.engine.as_ref().map(Engine::saved).unwrap_or_default();
-        Watched {
-            rows: saved.watches.iter().map(|(subject, watch)| row(*subject, watch)).collect(),
-            clock_millis: saved.clock_millis,
-            at: saved.last,
-        }
-    }
 }
 
 /// What one tick has come to.
@@ -385,56 +378,6 @@ struct Decisions {
     all: Vec<Decision>,
     signs: Vec<SignRow>,
     is_asking: bool,
-}
-
-fn row(subject: Subject, watch: &Watch) -> WatchRow {
-    WatchRow {
-        pid: subject.pid,
-        start_ticks: subject.start_ticks,
-        rule: watch.rule.as_ref().map(|rule| rule.name.to_string()),
-        action: watch.rule.as_ref().map(|rule| rule.action.word().to_owned()),
-        idle_millis: watch.idle_millis,
-        missed_millis: watch.missed_millis,
-        notices: i64::try_from(watch.delivered).unwrap_or(i64::MAX),
-        told_at_millis: watch.told_at_millis,
-    }
-}
-
-/// The engine as it was written down, in this boot.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn restored(database: &store::Database, boot: &str) -> Result<Engine, StoreError> {
-    let watched = store::read_watched(database, boot)?;
-    let deeds = store::deeds_since_clock(database, watched.clock_millis - HOUR_MILLIS)?;
-    Ok(engine_of(watched, &deeds))
-}
-
-/// The engine of what was written down.
-#[must_use]
-pub fn engine_of(watched: Watched, deeds: &[Deed]) -> Engine {
-    let of_kind = |kinds: &'static [&str]| {
-        deeds.iter().filter(move |deed| kinds.contains(&deed.kind.as_str()))
-    };
-    let ends = of_kind(&[deeds::END_BEGUN]).map(|deed| deed.clock_millis);
-    let notices = of_kind(&[deeds::NOTICE_SENT, deeds::NOTICE_FAILED]);
-    let notices = notices.filter_map(|deed| Some((deed.uid?, deed.clock_millis)));
-    let watches = watched.rows.into_iter().map(|row| {
-        let subject = Subject { pid: row.pid, start_ticks: row.start_ticks };
-        let delivered = usize::try_from(row.notices).unwrap_or(0);
-        let action = |word: String| Action::ALL.into_iter().find(|one| one.word() == word);
-        let rule = row.rule.map(Arc::from).zip(row.action.and_then(action));
-        let rule = rule.map(|(name, action)| Followed { name, action });
-        let (idle, missed) = (row.idle_millis, row.missed_millis);
-        let watch = Watch::saved(rule, idle, missed, delivered, row.told_at_millis);
-        (subject, watch)
-    });
-    Engine::restored(Saved {
-        watches: watches.collect(),
-        limits: Limits::of(ends, notices),
-        clock_millis: watched.clock_millis,
-        last: watched.at,
-    })
 }
 
 /// For the recorder's own log.

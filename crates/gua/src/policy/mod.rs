@@ -7,6 +7,7 @@
 //! | `subject` | one process that holds cards, as the rules see it |
 //! | `matching`, `judged`, `guard` | which rule it falls under; what is never ended (pure) |
 //! | `watch` | the timers of one holder (pure) |
+//! | `decision`, `standing` | what is decided, and where a holder stands |
 //! | `engine`, `limits` | all holders and the rules, tick by tick (pure) |
 //! | `activity`, `observed` | what a process did over a tick, by every sign (pure) |
 //! | `feed`, `meter`, `own` | what the recorder sees, made into what the rules judge |
@@ -14,10 +15,11 @@
 //! | [`notice`] | what a person is told, and how it reaches them |
 //! | `actor` | ends a process, after one more look at everything |
 //! | `snooze`, `switch` | what exempts one process for a time, and what stops all rules |
-//! | `keeper`, `deeds` | the rules at work beside a recorder, and what they write down |
+//! | `keeper`, `deeds`, `saved` | the rules at work beside a recorder, and what they write down |
 
 mod activity;
 mod actor;
+mod decision;
 mod deeds;
 mod engine;
 mod feed;
@@ -31,8 +33,10 @@ pub mod notice;
 mod observed;
 mod own;
 mod replay;
+mod saved;
 mod simulation;
 mod snooze;
+mod standing;
 mod subject;
 mod switch;
 mod watch;
@@ -41,19 +45,20 @@ mod watch;
 mod tests;
 
 pub use actor::{Crew, DriverLook, Look, Looked, NotEnded, Order};
+pub use decision::{Answer, Decision, Evidence, Relief, Step, What};
 pub use deeds::Moment;
-pub use engine::{
-    Answer, Decision, Doubt, Engine, Evidence, Phase, Relief, Saved, Standing, Step, Wait, What,
-};
+pub use engine::{Engine, Saved};
 pub use feed::{Fed, Feed, time_of_day};
 pub use guard::{Guard, nature};
 pub use judged::{Judged, Spared};
-pub use keeper::{Keeper, Places, Rules, Settled, engine_of, restored};
+pub use keeper::{Keeper, Places, Rules, Settled};
 pub use limits::Limits;
 pub use matching::Missing;
 pub use replay::{GroupsOf, Replay, Replayed, all as replay_all};
+pub use saved::{engine_of, restored};
 pub use simulation::{Case, Simulation};
 pub use snooze::{Sleeper, SnoozeError, Snoozes};
+pub use standing::{Doubt, Phase, Standing, Wait};
 pub use subject::{Activity, Card, Facts, Groups, Holding, Nature, Person, Sign, Signs, Subject};
 pub use switch::Switch;
 pub use watch::{Followed, Next, Token, Watch};

@@ -8,7 +8,7 @@ use probe::who::Who;
 use probe::{Kinds, Reading, Why};
 
 use super::activity::{OnCard, on_cards, with_sign};
-use super::engine::Step;
+use super::decision::Step;
 use super::feed::time_of_day;
 use super::guard::nature;
 use super::subject::{Activity, Card, Facts, Groups, Holding, Person, Signs, Subject};

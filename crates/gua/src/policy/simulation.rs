@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use probe::units::UnixMillis;
 
-use super::engine::{Answer, Decision, Engine, Step, What};
+use super::decision::{Answer, Decision, Step, What};
+use super::engine::Engine;
 use super::subject::{Activity, Facts, Subject};
 use crate::config::policy::Policy;
 

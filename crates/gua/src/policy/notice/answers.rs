@@ -21,6 +21,12 @@ impl Answers {
         self.0.insert(token, Way { open: ways, is_told: false });
     }
 
+    /// Whether a way is still open.
+    #[must_use]
+    pub fn awaits(&self, token: Token) -> bool {
+        self.0.contains_key(&token)
+    }
+
     /// One way has come to its end; gives the answer where it is one.
     pub fn hear(&mut self, token: Token, is_delivered: bool) -> Option<Answer> {
         let way = self.0.get_mut(&token)?;
