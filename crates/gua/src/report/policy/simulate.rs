@@ -1,5 +1,7 @@
 //! Whom would the rules have told and ended over a time, and what would that have won?
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::{cards, hours, seconds};
@@ -65,9 +67,12 @@ pub struct OfHolder {
 }
 
 impl Total {
-    fn of<'a>(cases: impl Iterator<Item = &'a Case>) -> Self {
-        cases.fold(Self::default(), |sum, case| Self {
-            holders: sum.holders + 1,
+    /// One holder may be told, work again and be told anew.
+    fn of<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> Self {
+        let holders: BTreeSet<_> = cases.clone().map(|case| case.subject).collect();
+        let total = Self { holders: holders.len(), ..Self::default() };
+        cases.fold(total, |sum, case| Self {
+            holders: sum.holders,
             notices: sum.notices + case.notices.len(),
             ends: sum.ends + usize::from(case.ended.is_some()),
             won_gpu_hours: sum.won_gpu_hours + hours(case.won_millis),
