@@ -75,6 +75,8 @@ pub enum Relief {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
     pub facts: Arc<Facts>,
+    /// Others of its job or group.
+    pub company: Vec<Subject>,
     pub memory: Reading<Bytes>,
     pub signs: Signs,
     pub idle_millis: i64,

@@ -114,7 +114,7 @@ fn about(now: Moment, decision: &Decision, kind: &str, detail: String) -> Deed {
 
 /// What a decision rests on; null is what is not known.
 fn told(subject: Subject, evidence: &Evidence) -> Value {
-    let Evidence { facts, memory, signs, idle_millis, missed_millis, notices } = evidence;
+    let Evidence { facts, company, memory, signs, idle_millis, missed_millis, notices } = evidence;
     let percent = |reading: Reading<Percent>| reading.known().map(|percent| percent.0);
     json!({
         "pid": subject.pid,
@@ -128,6 +128,7 @@ fn told(subject: Subject, evidence: &Evidence) -> Value {
         "decoder_percent": percent(signs.decoder),
         "cpu_percent": percent(signs.cpu),
         "cards": cards(facts),
+        "company_pids": company.iter().map(|one| one.pid).collect::<Vec<_>>(),
         "user_source": facts.person.as_ref().map(|person| person.source.slug()),
         "cgroup": facts.cgroup.as_ref().known().map(|cgroup| cgroup.trim_end()),
     })

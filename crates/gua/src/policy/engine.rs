@@ -252,7 +252,7 @@ impl Turn<'_> {
     }
 
     fn decide(&mut self, watch: &Watch, rule: &Arc<str>, what: What) {
-        let Holding { subject, facts, memory, signs, .. } = self.holding;
+        let Holding { subject, facts, memory, signs, company, .. } = self.holding;
         self.decisions.push(Decision {
             at: self.step.covers.to,
             subject: *subject,
@@ -260,6 +260,7 @@ impl Turn<'_> {
             what,
             evidence: Evidence {
                 facts: Arc::clone(facts),
+                company: company.clone(),
                 memory: *memory,
                 signs: *signs,
                 idle_millis: watch.idle_millis,

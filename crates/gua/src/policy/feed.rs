@@ -13,12 +13,13 @@ use probe::units::{Percent, UnixMillis};
 use probe::{Reading, Why};
 
 use super::activity::{on_cards, sign, with_sign};
+use super::company::together;
 use super::decision::Step;
 use super::guard::nature;
 use super::meter::Meter;
 use super::observed::{Observed, is_whole, observed};
 use super::own;
-use super::snooze::{Sleeper, Snoozes};
+use super::snooze::{Sleeper, SnoozeError, Snoozes};
 use super::subject::{Activity, Facts, Groups, Holding, Nature, Signs, Subject};
 use crate::config::policy::Policy;
 use crate::ledger::Entry;
@@ -43,6 +44,8 @@ pub struct Feed {
 pub struct Fed {
     pub step: Step,
     pub signs: Vec<(Subject, SignCode)>,
+    /// Why nobody's snooze counts, where that is so.
+    pub unread_snoozes: Option<SnoozeError>,
 }
 
 impl Feed {
@@ -80,7 +83,10 @@ impl Feed {
         let is_here = |subject: &Subject| all.iter().any(|one| one.subject == *subject);
         self.meter.keep(is_here);
         self.cgroups.retain(|subject, _| is_here(subject));
-        let snoozes = Snoozes::look(&self.snoozes);
+        let (snoozes, unread_snoozes) = match Snoozes::look(&self.snoozes) {
+            Ok(snoozes) => (snoozes, None),
+            Err(error) => (None, Some(error)),
+        };
         let mut signs = Vec::new();
         let mut holdings = Vec::new();
         for one in &all {
@@ -88,6 +94,7 @@ impl Feed {
             signs.push((one.subject, sign));
             holdings.push(holding);
         }
+        together(&mut holdings);
         let step = Step {
             covers: entry.covers,
             time_of_day: time_of_day(entry.at),
@@ -95,7 +102,7 @@ impl Feed {
             is_whole: is_whole(tick, entry),
             is_on,
         };
-        Fed { step, signs }
+        Fed { step, signs, unread_snoozes }
     }
 
     fn holding(
@@ -121,6 +128,7 @@ impl Feed {
             activity: with_sign(on_cards, code),
             signs: Signs { sm: one.sm, encoder: one.encoder, decoder: one.decoder, cpu },
             snoozed: snoozes.and_then(|all| all.until(sleeper(one)?, policy.snooze_most, now)),
+            company: Vec::new(),
         };
         (holding, code)
     }

@@ -19,7 +19,7 @@ pub enum Guard {
     Unattributed,
     #[error("it belongs to an account of the system (uid below 1000)")]
     SystemAccount,
-    #[error("whose it is, is not certain: in a container an owner may be anybody")]
+    #[error("whose it is, is not certain: its owner is another, or may be anybody")]
     Uncertain,
     #[error("it shares its cards through MPS")]
     Mps,
@@ -66,16 +66,12 @@ impl Guard {
         // An image has users of its own, with numbers that are somebody else's outside.
         let is_contained =
             facts.who.as_ref().is_known_and(|who| who.container.is_some() || who.pod.is_some());
-        let is_certain = match person.source {
-            Source::Cgroup | Source::UserSlice => true,
-            Source::Uid | Source::Loginuid => !is_contained,
-            Source::ContainerRecord
-            | Source::PodLogs
-            | Source::CommandLine
-            | Source::Ancestors
-            | Source::Environment
-            | Source::AncestorEnvironment
-            | Source::WorkingFolder => false,
+        let is_by_group = matches!(person.source, Source::Cgroup | Source::UserSlice);
+        let is_by_owner = matches!(person.source, Source::Uid | Source::Loginuid);
+        let is_certain = match is_contained {
+            true => is_by_group,
+            // Who is told must be who has it to lose.
+            false => (is_by_group || is_by_owner) && person.uid == owner,
         };
         (is_nobody || !is_certain).then_some(Self::Uncertain)
     }

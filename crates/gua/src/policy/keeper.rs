@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::actor::{Crew, Done, Look, Order};
+use super::brake::Brake;
 use super::decision::{Answer, Decision, What};
 use super::deeds::{self, Moment};
 use super::engine::Engine;
@@ -56,7 +57,10 @@ pub struct Keeper {
     rules: Box<dyn Rules>,
     places: Places,
     switch: Switch,
+    brake: Brake,
     was_on: Option<bool>,
+    /// Whether the snoozes could be read at the last tick.
+    reads_snoozes: bool,
     feed: Feed,
     /// Opened when the first notice is to be given.
     post: Option<Post>,
@@ -81,14 +85,17 @@ impl Keeper {
         feed: Feed,
         look: impl Fn() -> Box<dyn Look> + Send + Sync + 'static,
     ) -> Self {
+        let switch = Switch::of(&places.database);
         Self {
             engine: None,
             settled,
             is_refused: false,
             rules,
-            switch: Switch::of(&places.database),
+            brake: Brake::of(switch.clone()),
+            switch,
             places,
             was_on: None,
+            reads_snoozes: true,
             feed,
             post: None,
             answers: Answers::default(),
@@ -120,7 +127,7 @@ impl Keeper {
         log: &mut Log,
     ) -> Result<(), StoreError> {
         let Kept { database, run } = kept;
-        if !self.settled.policy.enabled && self.was_on != Some(true) && !self.may_be_enabled() {
+        if self.is_at_rest() && !self.may_be_enabled(log) {
             return Ok(());
         }
         if self.engine.is_none() {
@@ -131,6 +138,7 @@ impl Keeper {
         let before = deeds.len();
         self.take_config(now, &mut deeds);
         let is_on = self.look_at_switch(now, &mut deeds);
+        self.brake.hold(self.is_refused || !is_on);
         self.hear(now, &mut deeds);
         let decisions = self.step(seen, entry, is_on, run, now, &mut deeds);
         for deed in deeds.iter().skip(before) {
@@ -150,6 +158,8 @@ impl Keeper {
             Ok(()) if watched.is_some() => self.saved_at_millis = Some(self.clock()),
             Ok(()) => {}
             Err(_) => {
+                // An end that cannot be written down does not happen.
+                deeds.retain(|deed| deed.kind != deeds::END_BEGUN);
                 self.unwritten = deeds;
                 // Written whole with the next tick.
                 self.signs.clear();
@@ -163,10 +173,21 @@ impl Keeper {
         written
     }
 
+    /// Whether the rules are not followed, and nothing is left of the time when they were.
+    fn is_at_rest(&self) -> bool {
+        !self.settled.policy.enabled && self.was_on != Some(true) && self.open.is_empty()
+    }
+
     /// Whether the config was changed since, so that the rules are to be followed from now on.
-    fn may_be_enabled(&mut self) -> bool {
-        if let Some(Ok(settled)) = self.rules.changed() {
-            self.settled = settled;
+    fn may_be_enabled(&mut self, log: &mut Log) -> bool {
+        match self.rules.changed() {
+            None => {}
+            Some(Ok(settled)) => self.settled = settled,
+            Some(Err(why)) => {
+                log.say(&format!(
+                    "policy: the config cannot be used, so the rules stay off: {why}"
+                ));
+            }
         }
         self.settled.policy.enabled
     }
@@ -268,7 +289,14 @@ impl Keeper {
         } else {
             &self.settled.policy
         };
-        let Fed { step, signs } = self.feed.feed(policy, &seen.tick, entry, is_on);
+        let Fed { step, signs, unread_snoozes } = self.feed.feed(policy, &seen.tick, entry, is_on);
+        if let Some(error) = &unread_snoozes
+            && self.reads_snoozes
+        {
+            let detail = format!("no snooze counts: {error}");
+            deeds.push(deeds::general(now, "snoozes_unread", detail));
+        }
+        self.reads_snoozes = unread_snoozes.is_none();
         let Some(engine) = &mut self.engine else { return Decisions::default() };
         let all = engine.step(policy, &step);
         let now = Moment { clock_millis: engine.clock_millis(), ..now };
@@ -339,30 +367,24 @@ impl Keeper {
         let Decision { subject, evidence, .. } = decision;
         let figures = Figures::of(*subject, person.uid, evidence, rule, number + 1);
         let letter = Letter { token, to, fields, figures, channels: rule.notify.clone() };
-        match self.post() {
-            Ok(post) => post.send(letter),
-            Err(_) => self.answer(token, Answer::NotTold),
-        }
-    }
-
-    fn post(&mut self) -> std::io::Result<&Post> {
-        if self.post.is_none() {
+        let open = || {
             let notify = Arc::new(self.settled.notify.clone());
-            self.post = Some(Post::open(&notify, self.feed.root().to_owned())?);
-        }
-        self.post.as_ref().ok_or_else(|| std::io::ErrorKind::NotFound.into())
+            Post::open(&notify, self.feed.root().to_owned())
+        };
+        self.post.get_or_insert_with(open).send(letter);
     }
 
     fn end(&self, token: Token, rule: &Arc<Rule>, decision: &Decision) {
         self.crew.begin(Order {
             token,
             subject: decision.subject,
-            owner: decision.evidence.facts.owner,
-            cgroup: decision.evidence.facts.cgroup.clone(),
+            facts: Arc::clone(&decision.evidence.facts),
+            company: decision.evidence.company.clone(),
             fields: self.fields(decision, rule, rule.notices.len()),
             rule: Arc::clone(rule),
             root: self.feed.root().to_owned(),
             timeout: self.settled.notify.timeout,
+            brake: self.brake.clone(),
         });
     }
 

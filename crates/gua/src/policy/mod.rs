@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `subject` | one process that holds cards, as the rules see it |
 //! | `matching`, `judged`, `guard` | which rule it falls under; what is never ended (pure) |
+//! | `company` | who works together, and is judged together (pure) |
 //! | `watch` | the timers of one holder (pure) |
 //! | `decision`, `standing` | what is decided, and where a holder stands |
 //! | `engine`, `limits` | all holders and the rules, tick by tick (pure) |
@@ -13,12 +14,14 @@
 //! | `feed`, `meter`, `own` | what the recorder sees, made into what the rules judge |
 //! | `replay`, `simulation` | what was recorded, made into the same, and what would come of it |
 //! | [`notice`] | what a person is told, and how it reaches them |
-//! | `actor` | ends a process, after one more look at everything |
+//! | `actor`, `brake` | ends a process, after one more look at everything; what stops that |
 //! | `snooze`, `switch` | what exempts one process for a time, and what stops all rules |
 //! | `keeper`, `deeds`, `saved` | the rules at work beside a recorder, and what they write down |
 
 mod activity;
 mod actor;
+mod brake;
+mod company;
 mod decision;
 mod deeds;
 mod engine;
@@ -45,6 +48,7 @@ mod watch;
 mod tests;
 
 pub use actor::{Crew, DriverLook, Look, Looked, NotEnded, Order};
+pub use brake::Brake;
 pub use decision::{Answer, Decision, Evidence, Relief, Step, What};
 pub use deeds::Moment;
 pub use engine::{Engine, Saved};

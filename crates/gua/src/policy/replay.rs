@@ -8,6 +8,7 @@ use probe::who::Who;
 use probe::{Kinds, Reading, Why};
 
 use super::activity::{OnCard, on_cards, with_sign};
+use super::company::together;
 use super::decision::Step;
 use super::feed::time_of_day;
 use super::guard::nature;
@@ -146,8 +147,10 @@ impl Replay {
                 activity: with_sign(on_cards, known.unwrap_or(SignCode::Quiet)),
                 signs: Signs::unknown(Why::NotAsked),
                 snoozed: None,
+                company: Vec::new(),
             });
         }
+        together(&mut holdings);
         holdings
     }
 }

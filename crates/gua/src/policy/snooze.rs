@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use probe::units::UnixMillis;
-use rustix::fs::{FileType, Mode, OFlags, fchmod, fstat, ftruncate, openat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fchmod, fstat, ftruncate, openat, unlinkat};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::watch::millis;
@@ -58,11 +59,14 @@ pub struct Sleeper {
 }
 
 impl Snoozes {
-    /// Opens it to look; `None` where nobody has ever snoozed, or it is no folder to trust.
-    #[must_use]
-    pub fn look(path: &Path) -> Option<Self> {
-        let folder = shared_folder::open(path).ok().flatten()?;
-        Some(Self { path: path.to_owned(), folder })
+    /// Opens it to look; `None` where nobody has ever snoozed.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or others could take away what is in it.
+    pub fn look(path: &Path) -> Result<Option<Self>, SnoozeError> {
+        let folder = shared_folder::open(path)
+            .map_err(|error| SnoozeError::Folder(path.to_owned(), error))?;
+        Ok(folder.map(|folder| Self { path: path.to_owned(), folder }))
     }
 
     /// Opens it to add to it.
@@ -104,6 +108,9 @@ impl Snoozes {
     }
 
     fn put(&self, name: &str, text: &str) -> io::Result<()> {
+        if geteuid().is_root() {
+            self.make_room(name)?;
+        }
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat(&self.folder, name, flags, Mode::from_raw_mode(0o644))?;
         if fstat(&file)?.st_uid != geteuid().as_raw() {
@@ -112,6 +119,17 @@ impl Snoozes {
         fchmod(&file, Mode::from_raw_mode(0o644))?;
         ftruncate(&file, 0)?;
         File::from(file).write_all(text.as_bytes())
+    }
+}
+
+/// As root.
+impl Snoozes {
+    /// Whoever left a file of that name: root speaks for all.
+    fn make_room(&self, name: &str) -> io::Result<()> {
+        match unlinkat(&self.folder, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
     }
 }
 
@@ -169,6 +187,21 @@ mod tests {
         snoozes.write(sleeper(), UnixMillis(i64::MAX)).unwrap();
         let most = snoozes.until(sleeper(), HOUR, now()).unwrap();
         assert!(most.0 <= now().0 + 3_600_000);
+    }
+
+    /// Whoever has taken the name before.
+    #[test]
+    fn root_speaks_for_all() {
+        if !geteuid().is_root() {
+            return crate::policy::tests::skipped("snoozes of others: not root");
+        }
+        let (dir, snoozes) = folder();
+        let path = dir.path().join("snoozes/7");
+        fs::write(&path, "").unwrap();
+        std::os::unix::fs::chown(&path, Some(41_000), None).unwrap();
+        let until = UnixMillis(now().0 + 60_000);
+        snoozes.write(sleeper(), until).unwrap();
+        assert_eq!(snoozes.until(sleeper(), HOUR, now()), Some(until));
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub struct Holding {
     pub signs: Signs,
     /// Until when it is left alone, where somebody who may say so has said so.
     pub snoozed: Option<UnixMillis>,
+    /// Others of its job or group.
+    pub company: Vec<Subject>,
 }
 
 /// What a process did over a tick.
@@ -51,6 +53,8 @@ pub enum Sign {
     Decoder,
     /// The processors, in the whole tree below it.
     Cpu,
+    /// Others of its job or group work.
+    Company,
 }
 
 impl Sign {
@@ -61,6 +65,7 @@ impl Sign {
             Self::Encoder => "encoder",
             Self::Decoder => "decoder",
             Self::Cpu => "CPU",
+            Self::Company => "others of its job",
         }
     }
 }

@@ -106,6 +106,9 @@ pub fn write_policy(
     signs: &[SignRow],
     deeds: &[Deed],
 ) -> Result<(), StoreError> {
+    if watched.is_none() && signs.is_empty() && deeds.is_empty() {
+        return Ok(());
+    }
     let transaction = immediate(database)?;
     if let Some(watched) = watched {
         write_watches(&transaction, boot, watched)?;

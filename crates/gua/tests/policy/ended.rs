@@ -51,6 +51,43 @@ fn who_wakes_up_after_the_second_notice_is_not_touched() {
     recorder.end();
 }
 
+/// One rank that waits for the others of its job is not idle.
+#[test]
+fn one_of_a_job_that_works_is_left_alone() {
+    let (Some(mut waits), Some(busy)) = (Person::start_in_job("5"), Person::start_in_job("5"))
+    else {
+        return;
+    };
+    let Some(idle) = Person::start_in_job("6") else { return };
+    let lab = Lab::new(&[(waits.pid(), 0), (busy.pid(), 60), (idle.pid(), 0)]);
+    lab.config(&lab.usual(""));
+    let recorder = lab.record();
+    lab.has_done(Some(idle.pid()), "ended");
+    assert!(waits.lives());
+    assert_eq!(lab.deeds(Some(waits.pid())), [""; 0]);
+    let check = lab.json(&["policy", "check", "--json"]);
+    let is_meant = |holder: &&serde_json::Value| holder["pid"] == waits.pid();
+    let holder = check["holders"].as_array().unwrap().iter().find(is_meant).unwrap();
+    assert_eq!(holder["works_by"], "others of its job", "{holder}");
+    recorder.end();
+}
+
+/// Trap: an environment may name somebody else's job.
+#[test]
+fn a_job_that_only_an_environment_names_is_not_cancelled() {
+    let Some(mut idle) = Person::start_in_job("7") else { return };
+    let lab = Lab::new(&[(idle.pid(), 0)]);
+    let cancelled = lab.machine.dir().join("cancelled");
+    let cancel = format!("cancel = [\"/usr/bin/touch\", \"{}.{{job}}\"]", cancelled.display());
+    lab.config(&lab.usual(&cancel));
+    let recorder = lab.record();
+    lab.has_done(Some(idle.pid()), "ended");
+    assert_eq!(lab.details().pop().unwrap(), "ended when it was asked to (SIGTERM)");
+    assert_eq!(idle.0.wait().unwrap().signal(), Some(15));
+    assert!(!cancelled.with_extension("7").exists());
+    recorder.end();
+}
+
 /// What a person was told is not forgotten, and not told again.
 #[test]
 fn a_recorder_that_is_killed_goes_on_where_it_was() {

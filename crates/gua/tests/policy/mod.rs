@@ -34,12 +34,21 @@ pub struct Person(pub Child);
 impl Person {
     /// `None` where we may not start one; that is counted.
     pub fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// One that says of itself that it is part of a job.
+    pub fn start_in_job(job: &str) -> Option<Self> {
+        Self::start_with(&[("SLURM_JOB_ID", job)])
+    }
+
+    fn start_with(environment: &[(&str, &str)]) -> Option<Self> {
         if !geteuid().is_root() && geteuid().as_raw() < 1000 {
             skipped("ending processes: neither root nor a person");
             return None;
         }
         let mut command = Command::new("sleep");
-        command.arg("600").stdin(Stdio::null());
+        command.arg("600").stdin(Stdio::null()).envs(environment.iter().copied());
         if geteuid().is_root() {
             command.uid(PERSON);
         }

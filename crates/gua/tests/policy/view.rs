@@ -1,6 +1,7 @@
 //! Who stands where, and who is left alone.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use super::{Lab, Person, scenario};
 use crate::machine::Machine;
@@ -40,6 +41,24 @@ fn a_file_that_is_touched_does_the_same() {
     fs::create_dir(lab.snoozes()).unwrap();
     fs::write(lab.snoozes().join(idle.pid().to_string()), "").unwrap();
     lab.has_done(Some(idle.pid()), "relieved");
+    recorder.end();
+}
+
+/// Trap: where anybody may take away what is another's, a snooze is nobody's word.
+#[test]
+fn a_folder_that_is_not_to_be_trusted_is_told() {
+    let Some(idle) = Person::start() else { return };
+    let lab = Lab::new(&[(idle.pid(), 0)]);
+    lab.config(&lab.usual("").replace("\"6s\"", "\"60s\""));
+    fs::create_dir(lab.snoozes()).unwrap();
+    fs::set_permissions(lab.snoozes(), fs::Permissions::from_mode(0o777)).unwrap();
+    let recorder = lab.record();
+    lab.has_done(None, "snoozes_unread");
+    let check = lab.gua(&["policy", "check"]);
+    assert!(check.stderr.contains("no snooze counts: "), "{check:?}");
+    assert!(check.stderr.contains("(it needs the sticky bit)"), "{check:?}");
+    let refused = lab.gua(&["policy", "snooze", &idle.pid().to_string()]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
     recorder.end();
 }
 

@@ -15,6 +15,7 @@ use crate::render::policy::check as render;
 use crate::report::policy::check::{Around, check};
 use crate::sampler::Sampler;
 use crate::store::{Deed, History, StoreError, Watched};
+use crate::talk::say;
 
 const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
 
@@ -39,8 +40,11 @@ pub(super) fn run(
     let root = sampler.host().root().to_owned();
     let mut feed = Feed::new(root, config::snoozes(), thresholds.worked).without_cpu();
     let is_on = Switch::of(&path).is_on();
-    let Fed { step, .. } = feed.feed(&config.policy, &tick, &entry, is_on);
+    let Fed { step, unread_snoozes, .. } = feed.feed(&config.policy, &tick, &entry, is_on);
     tick.driver?;
+    if let Some(error) = unread_snoozes {
+        say(format!("no snooze counts: {error}"));
+    }
     let standings = Engine::look(&engine, &config.policy, &step);
     let around = Around { at: entry.at, is_on, watched_at };
     let answer = check(&config.policy, &step.holdings, &standings, around);

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use super::look::{Look, Looked};
 use super::order::{By, NotEnded, Order};
-use crate::config::policy::Template;
+use super::words::words;
 use crate::policy::notice::run;
 use crate::policy::{Activity, Guard, Nature, nature, own};
 use crate::process_handle::{NotSent, ProcessHandle};
@@ -31,7 +31,7 @@ pub fn act(order: &Order, look: &mut dyn Look) -> Result<By, NotEnded> {
         return Err(NotEnded::Elsewhere(order.root.clone()));
     }
     // The slow look first, so that as little as can be lies between the rest and the signal.
-    match look.look(order.subject) {
+    match look.look(order.subject, &order.company) {
         Looked::Holds(Activity::Idle) => {}
         Looked::Holds(Activity::Works(sign)) => return Err(NotEnded::Works(sign)),
         Looked::Holds(Activity::HoldsLittle) | Looked::LetGo => return Err(NotEnded::LetGo),
@@ -41,10 +41,11 @@ pub fn act(order: &Order, look: &mut dyn Look) -> Result<By, NotEnded> {
     let start = order.subject.start_ticks.ok_or(NotEnded::Guarded(Guard::NotShown))?;
     let handle = ProcessHandle::of(order.subject.pid, start)?;
     check(order)?;
-    match cancel(order) {
-        Some((words, program)) => {
+    go_on(order)?;
+    match words(order) {
+        Some(words) => {
             run(&words, b"", order.timeout).map_err(NotEnded::Cancel)?;
-            wait(&handle, order.rule.grace, By::Cancelled(program))
+            wait(&handle, order.rule.grace, By::Cancelled(words.join(" ")))
         }
         None => end(order, &handle),
     }
@@ -59,13 +60,13 @@ fn check(order: &Order) -> Result<(), NotEnded> {
     };
     let text = |file: &str| read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let owner = status::uid(&text("status")?);
-    if owner.is_none() || owner != order.owner.known() {
+    if owner.is_none() || owner != order.facts.owner.known() {
         return Err(NotEnded::AnotherOwner);
     }
     if owner.is_some_and(|owner| owner < FIRST_PERSON) {
         return Err(NotEnded::Guarded(Guard::SystemAccount));
     }
-    match &order.cgroup {
+    match &order.facts.cgroup {
         Reading::Known(cgroup) if **cgroup == *text("cgroup")? => {}
         _ => return Err(NotEnded::AnotherCgroup),
     }
@@ -81,13 +82,9 @@ fn check(order: &Order) -> Result<(), NotEnded> {
     }
 }
 
-/// The words of the rule's command, where all that they need is known.
-fn cancel(order: &Order) -> Option<(Vec<String>, String)> {
-    let words = order.rule.cancel.as_ref()?;
-    let fill = |word: &Template| word.fill(|field| order.fields.get(field).map(str::to_owned)).ok();
-    let words: Vec<String> = words.iter().map(fill).collect::<Option<_>>()?;
-    let shown = words.join(" ");
-    Some((words, shown))
+/// One switch stops everything, also between a request and a kill.
+fn go_on(order: &Order) -> Result<(), NotEnded> {
+    if order.brake.is_held() { Err(NotEnded::Stopped) } else { Ok(()) }
 }
 
 fn end(order: &Order, handle: &ProcessHandle) -> Result<By, NotEnded> {
@@ -96,6 +93,7 @@ fn end(order: &Order, handle: &ProcessHandle) -> Result<By, NotEnded> {
     if asked.is_ok() || !order.rule.kill {
         return asked;
     }
+    go_on(order)?;
     match handle.send(Signal::KILL) {
         // It has just ended by itself.
         Err(NotSent::Gone) => Ok(By::Asked),

@@ -8,12 +8,14 @@
 //! | `order` | who is to be ended, and how |
 //! | `look` | the driver's own word on whether it still holds a card idle |
 //! | `act` | one end, step by step |
+//! | `words` | a command that ends a job in place of a signal, where it can be trusted |
 //! | `crew` | each end on a thread of its own |
 
 mod act;
 mod crew;
 mod look;
 mod order;
+mod words;
 
 #[cfg(test)]
 mod tests;

@@ -4,11 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use probe::Reading;
-
 use crate::config::policy::Rule;
 use crate::policy::notice::{Fields, NotDelivered};
-use crate::policy::{Guard, Sign, Subject, Token};
+use crate::policy::{Brake, Facts, Guard, Sign, Subject, Token};
 use crate::process_handle::NotSent;
 
 /// One end that was decided on.
@@ -16,9 +14,10 @@ use crate::process_handle::NotSent;
 pub struct Order {
     pub token: Token,
     pub subject: Subject,
-    /// What must still be so.
-    pub owner: Reading<u32>,
-    pub cgroup: Reading<Arc<str>>,
+    /// What must still be so: its owner and its control group.
+    pub facts: Arc<Facts>,
+    /// Who must be idle too.
+    pub company: Vec<Subject>,
     pub rule: Arc<Rule>,
     /// For the words of a command.
     pub fields: Fields,
@@ -26,6 +25,7 @@ pub struct Order {
     pub root: PathBuf,
     /// How long a command may take.
     pub timeout: Duration,
+    pub brake: Brake,
 }
 
 /// How a process was ended.
@@ -41,6 +41,8 @@ pub enum By {
 /// Why it was not ended.
 #[derive(Debug, thiserror::Error)]
 pub enum NotEnded {
+    #[error("the rules were stopped meanwhile")]
+    Stopped,
     #[error("it has let go of its cards")]
     LetGo,
     #[error("it works again ({})", .0.word())]

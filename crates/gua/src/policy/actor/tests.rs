@@ -7,14 +7,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use probe::who::{Container, Job, Runtime, Source, Told, Who};
 use probe::{Reading, Why};
 use rustix::process::geteuid;
 
 use super::{By, Look, Looked, NotEnded, Order, act};
 use crate::config::policy::{Action, Notify, Rule, Template};
 use crate::policy::notice::Fields;
-use crate::policy::tests::{facts, rule, subject};
-use crate::policy::{Activity, Evidence, Sign, Signs, Subject, Token, own};
+use crate::policy::tests::{facts, rule, skipped, subject};
+use crate::policy::{Activity, Brake, Evidence, Facts, Sign, Signs, Subject, Switch, Token, own};
 
 /// Somebody's, as far as that can be had.
 const PERSON: u32 = 41_000;
@@ -22,7 +23,7 @@ const PERSON: u32 = 41_000;
 struct Says<F>(F);
 
 impl<F: FnMut() -> Looked> Look for Says<F> {
-    fn look(&mut self, _: Subject) -> Looked {
+    fn look(&mut self, _: Subject, _: &[Subject]) -> Looked {
         (self.0)()
     }
 }
@@ -34,7 +35,7 @@ fn idle() -> Says<impl FnMut() -> Looked> {
 /// A process of a person; `None` where we may not start one.
 fn process(script: &str) -> Option<Child> {
     if !geteuid().is_root() && geteuid().as_raw() < 1000 {
-        skipped();
+        skipped("ending processes: neither root nor a person");
         return None;
     }
     let mut command = Command::new("sh");
@@ -51,36 +52,53 @@ fn process(script: &str) -> Option<Child> {
 const SLEEPS: &str = "echo; exec sleep 600";
 /// What is ignored stays ignored in the program that comes in its place.
 const STAYS: &str = "trap '' TERM; echo; exec sleep 600";
-
-fn skipped() {
-    use std::io::Write;
-    let Some(path) = std::env::var_os("GUA_TEST_SKIPS") else { return };
-    let mut file = fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
-    writeln!(file, "SKIPPED: ending processes: neither root nor a person").unwrap();
-}
+/// Says so when it is asked to end, and stays.
+const HEARS: &str = "trap echo TERM; echo; while :; do sleep 0.1; done";
 
 fn order(child: &Child, rule: Rule) -> Order {
     let pid = child.id();
-    let evidence = Evidence {
-        facts: Arc::new(facts(PERSON, "ann")),
+    let owner = if geteuid().is_root() { PERSON } else { geteuid().as_raw() };
+    let facts = Arc::new(Facts {
+        owner: Reading::Known(owner),
+        cgroup: cgroup(pid),
+        ..facts(PERSON, "ann")
+    });
+    let evidence = evidence(Arc::clone(&facts));
+    let fields = Fields::of(subject(pid), &evidence, &rule, 2, "lab", &Notify::default().message);
+    Order {
+        token: Token(1),
+        subject: Subject { pid, start_ticks: own::start_ticks(pid) },
+        facts,
+        company: Vec::new(),
+        rule: Arc::new(rule),
+        fields,
+        root: PathBuf::from("/"),
+        timeout: Duration::from_secs(60),
+        brake: Brake::of(Switch::of(Path::new("/nowhere/gua.db"))),
+    }
+}
+
+fn evidence(facts: Arc<Facts>) -> Evidence {
+    Evidence {
+        facts,
+        company: Vec::new(),
         memory: Reading::Unknown(Why::NotTold),
         signs: Signs::unknown(Why::NotAsked),
         idle_millis: 0,
         missed_millis: 0,
         notices: 2,
-    };
-    let fields = Fields::of(subject(pid), &evidence, &rule, 2, "lab", &Notify::default().message);
-    let owner = if geteuid().is_root() { PERSON } else { geteuid().as_raw() };
-    Order {
-        token: Token(1),
-        subject: Subject { pid, start_ticks: own::start_ticks(pid) },
-        owner: Reading::Known(owner),
-        cgroup: Reading::Known(fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap().into()),
-        rule: Arc::new(rule),
-        fields,
-        root: PathBuf::from("/"),
-        timeout: Duration::from_secs(60),
     }
+}
+
+fn cgroup(pid: u32) -> Reading<Arc<str>> {
+    Reading::Known(fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap().into())
+}
+
+/// The same order, of which something was known differently.
+fn where_(order: &Order, change: impl FnOnce(&mut Facts)) -> Order {
+    let mut facts = Facts::clone(&order.facts);
+    change(&mut facts);
+    Order { facts: Arc::new(facts), ..order.clone() }
 }
 
 fn ends() -> Rule {
@@ -127,9 +145,9 @@ fn what_has_changed_meanwhile_is_not_touched() {
     let untold = Looked::Untold("no driver".into());
     assert_eq!(said(&order, untold), "whether it works could not be told: no driver");
     let idle = Looked::Holds(Activity::Idle);
-    let other = Order { owner: Reading::Known(4242), ..order.clone() };
+    let other = where_(&order, |facts| facts.owner = Reading::Known(4242));
     assert_eq!(said(&other, idle.clone()), "it is another user's process by now");
-    let other = Order { cgroup: Reading::Known("0::/x\n".into()), ..order.clone() };
+    let other = where_(&order, |facts| facts.cgroup = Reading::Known("0::/x\n".into()));
     assert_eq!(said(&other, idle.clone()), "it is in another control group by now");
     let start_ticks = order.subject.start_ticks.map(|start| start - 1);
     let other = Order { subject: Subject { start_ticks, ..order.subject }, ..order.clone() };
@@ -169,7 +187,9 @@ fn a_pid_that_is_given_out_anew_meanwhile_is_not_touched() {
         Looked::Holds(Activity::Idle)
     });
     let outcome = act(&order, &mut look).unwrap_err().to_string();
-    let Some(another) = another else { return skipped() };
+    let Some(another) = another else {
+        return skipped("a pid that is given out anew: it cannot be forced here");
+    };
     assert_eq!(outcome, "its pid belongs to another process by now");
     lives(another);
 }
@@ -215,13 +235,80 @@ fn a_scheduler_that_fails_is_told_and_who_has_no_job_gets_a_signal() {
 fn neither_we_nor_what_started_us_nor_root_is_ended() {
     let Some(child) = process(SLEEPS) else { return };
     let pid = std::os::unix::process::parent_id();
-    let order = Order {
-        subject: Subject { pid, start_ticks: own::start_ticks(pid) },
-        owner: Reading::Known(geteuid().as_raw()),
-        cgroup: Reading::Known(fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap().into()),
-        ..order(&child, ends())
-    };
+    let order = where_(&order(&child, ends()), |facts| {
+        facts.owner = Reading::Known(geteuid().as_raw());
+        facts.cgroup = cgroup(pid);
+    });
+    let order = Order { subject: Subject { pid, start_ticks: own::start_ticks(pid) }, ..order };
     let refused = act(&order, &mut idle());
     assert!(matches!(refused, Err(NotEnded::Guarded(_))), "{refused:?}");
     lives(child);
+}
+
+#[test]
+fn one_switch_stops_what_is_on_its_way() {
+    let Some(child) = process(SLEEPS) else { return };
+    let order = order(&child, ends());
+    order.brake.hold(true);
+    let stopped = act(&order, &mut idle()).unwrap_err().to_string();
+    assert_eq!(stopped, "the rules were stopped meanwhile");
+    lives(child);
+}
+
+/// Asked to end, and then somebody stops the rules: nobody is killed.
+#[test]
+fn one_switch_stops_a_kill_during_the_grace() {
+    let dir = tempfile::tempdir().unwrap();
+    let switch = Switch::of(&dir.path().join("gua.db"));
+    let Some(mut child) = process(HEARS) else { return };
+    let rule = Rule { grace: Duration::from_secs(5), kill: true, ..ends() };
+    let order = Order { brake: Brake::of(switch.clone()), ..order(&child, rule) };
+    let ended = std::thread::scope(|scope| {
+        let acting = scope.spawn(|| act(&order, &mut idle()));
+        std::io::Read::read(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        switch.turn_off().unwrap();
+        acting.join().unwrap()
+    });
+    assert!(matches!(ended, Err(NotEnded::Stopped)), "{ended:?}");
+    lives(child);
+}
+
+/// Trap: who says that they are somebody else's job, or in somebody else's container.
+#[test]
+fn only_what_the_system_has_placed_is_named_to_a_scheduler() {
+    let Some(child) = process(SLEEPS) else { return };
+    let words = |cgroup: &str, job: Source, template: &str| {
+        let cancel = ["stop", template].map(|word| Template::parse(word).unwrap()).to_vec();
+        let plain = order(&child, Rule { cancel: Some(cancel), ..ends() });
+        let order = where_(&plain, |facts| {
+            facts.cgroup = Reading::Known(cgroup.into());
+            facts.who = Reading::Known(Arc::new(placed(job)));
+        });
+        let evidence = evidence(Arc::clone(&order.facts));
+        let (rule, message) = (&order.rule, Notify::default().message);
+        let fields = Fields::of(order.subject, &evidence, rule, 2, "lab", &message);
+        super::words::words(&Order { fields, ..order }).map(|words| words.join(" "))
+    };
+    let slurm = "0::/system.slice/slurmstepd.scope/job_5/step_0\n";
+    assert_eq!(words(slurm, Source::Cgroup, "{job}").as_deref(), Some("stop 5"));
+    assert_eq!(words(slurm, Source::Environment, "{job}"), None);
+    let other = "0::/system.slice/slurmstepd.scope/job_6/step_0\n";
+    assert_eq!(words(other, Source::Cgroup, "{job}"), None);
+    let own = "0::/user.slice/user-1001.slice/user@1001.service/slurmstepd.scope/job_5\n";
+    assert_eq!(words(own, Source::Cgroup, "{job}"), None);
+    let docker = format!("0::/system.slice/docker-{}.scope\n", "ab".repeat(32));
+    assert_eq!(words(&docker, Source::Cgroup, "{container}").as_deref(), Some("stop db"));
+    let forged = docker.replace("/system.slice", "/user.slice/user-1001.slice");
+    assert_eq!(words(&forged, Source::Cgroup, "{container}"), None);
+    lives(child);
+}
+
+fn placed(job: Source) -> Who {
+    let container =
+        Container { runtime: Runtime::Docker, id: "ab".repeat(32).into(), name: Some("db".into()) };
+    Who {
+        job: Some(Told { value: Job { id: "5".into(), step: None }, source: job }),
+        container: Some(Told { value: container, source: Source::ContainerRecord }),
+        ..Who::default()
+    }
 }

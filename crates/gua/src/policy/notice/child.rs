@@ -1,5 +1,6 @@
 //! A program that is run with a time limit, and what it said when it failed.
 
+use std::env;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::process::{Command, Stdio};
@@ -17,6 +18,9 @@ const MOST_SAID: u64 = 200;
 /// Where programs are found.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// What of our own surroundings a program may need to find its settings.
+const HANDED_ON: [&str; 3] = ["HOME", "TZ", "SLURM_CONF"];
+
 /// Runs the words of a command, never through a shell, with this input. What is read and
 /// written is in memory, so neither can keep the other waiting.
 ///
@@ -27,6 +31,7 @@ pub fn run(words: &[String], input: &[u8], most: Duration) -> Result<(), NotDeli
     let mut said = memory(b"")?;
     let mut command = Command::new(program);
     command.args(arguments).env_clear().env("PATH", PATH).env("LC_ALL", "C.UTF-8");
+    command.envs(HANDED_ON.iter().filter_map(|name| Some((name, env::var_os(name)?))));
     command.stdin(memory(input)?).stdout(Stdio::null()).stderr(said.try_clone()?);
     let mut child = command
         .spawn()

@@ -28,6 +28,8 @@ pub enum NotDelivered {
     NotSetUp(Channel),
     #[error("too many notices wait already")]
     Full,
+    #[error("no thread could be had for it")]
+    NoThread,
     #[error("{0}")]
     Io(#[from] io::Error),
 }

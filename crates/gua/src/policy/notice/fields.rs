@@ -89,8 +89,13 @@ impl Fields {
     /// A template with all of its places filled; what is not known says so.
     #[must_use]
     pub fn fill(&self, template: &Template) -> String {
-        let value = |field| Some(self.get(field).unwrap_or(UNKNOWN).to_owned());
-        template.fill(value).unwrap_or_default()
+        self.fill_with(template, str::to_owned)
+    }
+
+    /// The same, with every value written in the way of whom it is for.
+    #[must_use]
+    pub fn fill_with(&self, template: &Template, write: fn(&str) -> String) -> String {
+        template.fill(|field| Some(write(self.get(field).unwrap_or(UNKNOWN)))).unwrap_or_default()
     }
 }
 

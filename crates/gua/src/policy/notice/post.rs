@@ -2,7 +2,6 @@
 //! recorder waiting.
 
 use std::collections::HashMap;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -33,39 +32,44 @@ pub struct Post {
 
 impl Post {
     /// Opens every way. They end when this is dropped and their queues are empty.
-    ///
-    /// # Errors
-    /// When no thread can be had.
-    pub fn open(notify: &Arc<Notify>, root: PathBuf) -> io::Result<Self> {
+    #[must_use]
+    pub fn open(notify: &Arc<Notify>, root: PathBuf) -> Self {
         let (tell, reports) = channel();
         let root = Arc::new(root);
         let mut queues = HashMap::new();
         for way in Channel::ALL {
             let (queue, letters) = sync_channel::<Arc<Letter>>(MOST_WAITING);
             let (notify, root, tell) = (Arc::clone(notify), Arc::clone(&root), tell.clone());
-            thread::Builder::new().name(format!("notice-{}", way.word())).spawn(move || {
-                for letter in letters {
-                    let outcome = deliver(way, &notify, &root, &letter);
-                    let report = Report { token: letter.token, channel: way, outcome };
-                    // Whoever asked may be gone.
-                    let _ = tell.send(report);
-                }
-            })?;
-            queues.insert(way, queue);
+            let begun =
+                thread::Builder::new().name(format!("notice-{}", way.word())).spawn(move || {
+                    for letter in letters {
+                        let outcome = deliver(way, &notify, &root, &letter);
+                        let report = Report { token: letter.token, channel: way, outcome };
+                        // Whoever asked may be gone.
+                        let _ = tell.send(report);
+                    }
+                });
+            // A way without a thread says so of each notice.
+            if begun.is_ok() {
+                queues.insert(way, queue);
+            }
         }
-        Ok(Self { queues, tell, reports })
+        Self { queues, tell, reports }
     }
 
     /// Sends a notice on all of its ways, and comes back at once.
     pub fn send(&self, letter: Letter) {
         let letter = Arc::new(letter);
         for way in &letter.channels {
-            let queue = self.queues.get(way);
-            let taken = queue.map(|queue| queue.try_send(Arc::clone(&letter)));
-            if !matches!(taken, Some(Ok(()))) {
-                let outcome = Err(NotDelivered::Full);
-                let _ = self.tell.send(Report { token: letter.token, channel: *way, outcome });
-            }
+            let error = match self.queues.get(way).map(|queue| queue.try_send(Arc::clone(&letter)))
+            {
+                Some(Ok(())) => continue,
+                Some(Err(_)) => NotDelivered::Full,
+                None => NotDelivered::NoThread,
+            };
+            let report = Report { token: letter.token, channel: *way, outcome: Err(error) };
+            // Who reports is who listens.
+            let _ = self.tell.send(report);
         }
     }
 

@@ -30,14 +30,28 @@ pub(super) fn deliver(
 }
 
 fn body(webhook: &Webhook, letter: &Letter) -> Value {
-    let text = letter.fields.fill(&webhook.text);
     match webhook.style {
-        Style::Slack => json!({ "text": text }),
+        Style::Slack => json!({ "text": letter.fields.fill_with(&webhook.text, for_slack) }),
         Style::Plain => json!({
             "schema": "gua.notice/1",
-            "text": text,
+            "text": letter.fields.fill(&webhook.text),
             "figures": letter.figures,
             "fields": letter.fields,
         }),
+    }
+}
+
+/// A process by the name of `<!channel>` must not call everybody.
+fn for_slack(value: &str) -> String {
+    value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_calls_nobody() {
+        assert_eq!(for_slack("<!channel> & co"), "&lt;!channel&gt; &amp; co");
     }
 }

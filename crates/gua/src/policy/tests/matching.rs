@@ -151,6 +151,7 @@ fn some_are_never_ended() {
     assert_eq!(guard(&person(65_534, Source::Uid)), Some(Guard::Uncertain));
     assert_eq!(guard(&person(1001, Source::Environment)), Some(Guard::Uncertain));
     assert_eq!(guard(&|facts| facts.owner = Reading::Known(0)), Some(Guard::SystemAccount));
+    assert_eq!(guard(&|facts| facts.owner = Reading::Known(1002)), Some(Guard::Uncertain));
     assert_eq!(guard(&|facts| facts.person = None), Some(Guard::Unattributed));
     assert_eq!(guard(&|facts| facts.nature = Nature::Mps), Some(Guard::Mps));
     assert_eq!(guard(&|facts| facts.nature = Nature::Display), Some(Guard::Display));

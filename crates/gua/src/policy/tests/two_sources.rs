@@ -7,7 +7,7 @@ use probe::card::{CardFacts, MemorySource, MemoryUse, Utilization, Vitals};
 use probe::nvml::{DriverFacts, OpenError};
 use probe::process::{Holder, Holders, Kinds, Presence, ProcessFacts};
 use probe::units::{Bytes, Percent, UnixMillis};
-use probe::who::{Client, Notebook, Source, Told, User, Who};
+use probe::who::{Client, Job, Notebook, Source, Told, User, Who};
 use probe::{Basis, Reading, Why};
 use proptest::prelude::*;
 
@@ -15,6 +15,7 @@ use crate::classify::Thresholds;
 use crate::config::policy::{Action, Exempt, Kind, Match, Pattern, Policy, Rule};
 use crate::ledger::{Clocks, Entry, Period};
 use crate::policy::activity::{on_cards, with_sign};
+use crate::policy::company::together;
 use crate::policy::observed::{Observed, is_whole, observed};
 use crate::policy::{
     Decision, Facts, Holding, Replay, Signs, Simulation, Step, nature, replay_all, time_of_day,
@@ -96,11 +97,19 @@ fn moments() -> impl Strategy<Value = Vec<Moment>> {
     prop::collection::vec(stretch, 1..8).prop_map(|stretches| stretches.concat())
 }
 
+/// The first and the third are one person's, and of one job.
+fn person(place: u32) -> u32 {
+    place % 2
+}
+
 fn who(place: u32) -> Who {
-    let value = User { uid: 1001 + place, name: Some(format!("user{place}").into()) };
+    let person = person(place);
+    let value = User { uid: 1001 + person, name: Some(format!("user{person}").into()) };
+    let job = Job { id: "7".into(), step: None };
     let kernel = Notebook { kernel: None, path: Some("a.ipynb".into()), client: Client::Jupyter };
     Who {
         user: Some(Told { value, source: Source::UserSlice }),
+        job: (person == 0).then_some(Told { value: job, source: Source::Environment }),
         notebook: (place == 1).then_some(Told { value: kernel, source: Source::CommandLine }),
         ..Who::default()
     }
@@ -113,8 +122,8 @@ fn process(place: u32) -> HolderTick {
         start_ticks: 5000 + u64::from(place),
         started: Reading::Known(UnixMillis(1_000)),
         program: "python".into(),
-        uid: Reading::Known(1001 + place),
-        user: Reading::Known(Some(format!("user{place}").into())),
+        uid: Reading::Known(1001 + person(place)),
+        user: Reading::Known(Some(format!("user{}", person(place)).into())),
         who: Reading::Known(Arc::new(who(place))),
     };
     HolderTick {
@@ -212,6 +221,7 @@ fn holding(one: &Observed, code: SignCode) -> Holding {
         activity: with_sign(on_cards(&one.on_cards, WORKED), code),
         signs: Signs::unknown(Why::NotAsked),
         snoozed: None,
+        company: Vec::new(),
     }
 }
 
@@ -294,10 +304,12 @@ impl Live<'_> {
         };
         let signs: Vec<_> = all.iter().map(row).collect();
         store::write_policy(writer.database(), "boot", None, &signs, &[]).unwrap();
+        let mut holdings: Vec<_> = all.iter().map(|(code, one)| holding(one, *code)).collect();
+        together(&mut holdings);
         self.simulation.step(Step {
             covers: entry.covers,
             time_of_day: time_of_day(entry.at),
-            holdings: all.iter().map(|(code, one)| holding(one, *code)).collect(),
+            holdings,
             is_whole: is_whole(tick, entry),
             is_on: true,
         });
