@@ -24,7 +24,7 @@ const WANTS: Wants = Wants { power: true, temperature: true, shares: true, ..Wan
 
 pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Daemon) -> Result<u8, Failure> {
     let settings = files.settings()?;
-    settings.check_ways()?;
+    policy::check_rules(files, &settings)?;
     let places = places(&settings.settled(), typed)?;
     let config = settings.with(typed.into()).settled();
     if let Some(running) = already_running(&places)? {

@@ -18,6 +18,7 @@ use super::subject::Subject;
 use super::switch::Switch;
 use super::watch::Token;
 use crate::config::policy::{Notify, Policy, Rule};
+use crate::failure::Failure;
 use crate::ledger::Entry;
 use crate::recorder::{Attendant, Kept, Log, Seen};
 use crate::store::{self, Deed, SignCode, SignRow, StoreError};
@@ -35,7 +36,7 @@ pub struct Settled {
 /// Where rules come from, again and again.
 pub trait Rules: fmt::Debug + Send {
     /// What the config says, where it was changed since the last time: or what is wrong in it.
-    fn changed(&mut self) -> Option<Result<Settled, String>>;
+    fn changed(&mut self) -> Option<Result<Settled, Failure>>;
 }
 
 /// Where everything is that the rules need besides the ticks.
@@ -183,7 +184,8 @@ impl Keeper {
         match self.rules.changed() {
             None => {}
             Some(Ok(settled)) => self.settled = settled,
-            Some(Err(why)) => {
+            Some(Err(failure)) => {
+                let why = first_line(&failure);
                 log.say(&format!(
                     "policy: the config cannot be used, so the rules stay off: {why}"
                 ));
@@ -201,8 +203,9 @@ impl Keeper {
     fn take_config(&mut self, now: Moment, deeds: &mut Vec<Deed>) {
         match self.rules.changed() {
             None => {}
-            Some(Err(why)) => {
+            Some(Err(failure)) => {
                 self.is_refused = true;
+                let why = first_line(&failure);
                 let detail = format!("the config cannot be used, so the rules only observe: {why}");
                 deeds.push(deeds::general(now, "config_refused", detail));
             }
@@ -367,10 +370,7 @@ impl Keeper {
         let Decision { subject, evidence, .. } = decision;
         let figures = Figures::of(*subject, person.uid, evidence, rule, number + 1);
         let letter = Letter { token, to, fields, figures, channels: rule.notify.clone() };
-        let open = || {
-            let notify = Arc::new(self.settled.notify.clone());
-            Post::open(&notify, self.feed.root().to_owned())
-        };
+        let open = || Post::new(self.settled.notify.clone(), self.feed.root().to_owned());
         self.post.get_or_insert_with(open).send(letter);
     }
 
@@ -400,6 +400,11 @@ struct Decisions {
     all: Vec<Decision>,
     signs: Vec<SignRow>,
     is_asking: bool,
+}
+
+/// What it is, without the next step.
+fn first_line(failure: &Failure) -> String {
+    failure.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 /// For the recorder's own log.

@@ -1,5 +1,8 @@
 //! What the config may say of rules: every mistake is named at its place.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use crate::machine::Machine;
 
 const BAD: [(&str, &str); 9] = [
@@ -60,6 +63,28 @@ fn a_way_that_is_not_set_up_is_refused_before_anything_happens() {
         assert_eq!(told.code, Some(2), "{told:?}");
         assert!(told.stderr.contains("tells people by `webhook`, which is not set up"), "{told:?}");
     }
+}
+
+/// Trap: whoever may write the rules ends processes by the recorder's hand.
+#[test]
+fn rules_that_anybody_may_write_only_observe() {
+    let machine = Machine::new("[[card]]\n");
+    let path = machine.dir().join("open.toml");
+    let rules = |action: &str| {
+        format!(
+            "[policy]\nenabled = true\n[[policy.rule]]\nname = \"x\"\nidle_for = \"2h\"\n\
+             notices = [\"1h\"]\naction = \"{action}\"\nnotify = [\"tty\"]\n"
+        )
+    };
+    fs::write(&path, rules("notify")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    let file = path.to_str().unwrap();
+    let told = machine.gua(&["--config", file, "daemon", "--foreground"]);
+    assert_eq!(told.code, Some(2), "{told:?}");
+    assert!(told.stderr.contains("open.toml can be written by anybody"), "{told:?}");
+    fs::write(&path, rules("observe")).unwrap();
+    let told = machine.gua(&["--config", file, "policy", "check"]);
+    assert_eq!(told.code, Some(0), "{told:?}");
 }
 
 /// What is in force can be written down and read again.

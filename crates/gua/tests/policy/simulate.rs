@@ -50,6 +50,8 @@ fn a_week_of_a_lab() {
         told.stdout
     };
     insta::assert_snapshot!(asked(&[]));
+    let elsewhere = asked(&["--tz", "+02:00"]);
+    assert!(elsewhere.starts_with("8 Nov 22:00 → 15 Nov 22:00 +02:00: 29 "), "{elsewhere}");
     let json: serde_json::Value = serde_json::from_str(&asked(&["--json"])).unwrap();
     assert_eq!(json["schema"], "gua.policy_simulate/1");
     let holders = json["holders"].as_array().unwrap();

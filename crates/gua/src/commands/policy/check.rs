@@ -2,7 +2,7 @@
 
 use probe::nvml::Wants;
 
-use super::show;
+use super::{here, show};
 use crate::classify::Thresholds;
 use crate::cli::PolicyCheck;
 use crate::commands::history;
@@ -48,7 +48,7 @@ pub(super) fn run(
     let standings = Engine::look(&engine, &config.policy, &step);
     let around = Around { at: entry.at, is_on, watched_at };
     let answer = check(&config.policy, &step.holdings, &standings, around);
-    show(&answer, typed.json, &typed.color, |view| render::lines(&answer, view))
+    show(&answer, typed.json, &typed.color, here(), |view| render::lines(&answer, view))
 }
 
 fn watched(path: &std::path::Path) -> Result<(Watched, Vec<Deed>), StoreError> {

@@ -24,5 +24,6 @@ pub(super) fn run(files: &Files, typed: &PolicyLog) -> Result<u8, Failure> {
     let path = history::path(typed.db.as_deref(), &settings.settled())?;
     let deeds = History::open(&path).and_then(|history| history.deeds(window));
     let answer = log(window, deeds.map_err(|error| error.failure(&path))?);
-    show(&answer, typed.json, &typed.color, |view| render::lines(&answer, view))
+    let zone = typed.window.tz.clone();
+    show(&answer, typed.json, &typed.color, zone, |view| render::lines(&answer, view))
 }

@@ -6,15 +6,17 @@ mod rules;
 mod simulate;
 mod snooze;
 mod switch;
+mod trust;
 
 pub(super) use rules::keeper;
+pub(super) use trust::check as check_rules;
 
 use std::io::{self, BufWriter, Write};
 
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use crate::cli::{self, Color, Policy};
+use crate::cli::{self, Color, Policy, Zone};
 use crate::config::{Files, Machine, Screen, Settings};
 use crate::failure::Failure;
 use crate::render::json;
@@ -41,11 +43,17 @@ fn settings(files: &Files) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
+/// The host's own clock, for what is about now.
+fn here() -> Zone {
+    Zone { tz: TimeZone::system(), name: "local".to_owned() }
+}
+
 /// As JSON or as lines.
 fn show(
     answer: &impl Serialize,
     is_json: bool,
     color: &Color,
+    zone: Zone,
     lines: impl FnOnce(&View) -> Vec<String>,
 ) -> Result<u8, Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
@@ -54,7 +62,7 @@ fn show(
     } else {
         let screen = Screen::of_stdout(color);
         let paint = Paint(screen.color);
-        let view = View { paint, width: screen.columns, zone: TimeZone::system() };
+        let view = View { paint, width: screen.columns, zone };
         for line in lines(&view) {
             writeln!(out, "{line}")?;
         }

@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::config::{self, Config, Files, Machine, Settings};
+use super::trust;
+use crate::config::{self, Config, Files, Machine};
+use crate::failure::Failure;
 use crate::policy::{DriverLook, Feed, Keeper, Places, Rules, Settled};
 use crate::recorder;
 
@@ -67,20 +69,15 @@ fn stamps(files: &Files) -> Vec<Option<Stamp>> {
 }
 
 impl Rules for ConfigRules {
-    fn changed(&mut self) -> Option<Result<Settled, String>> {
+    fn changed(&mut self) -> Option<Result<Settled, Failure>> {
         let now = stamps(&self.files);
         if now == self.stamps {
             return None;
         }
         self.stamps = now;
-        let checked = self.files.settings().and_then(|settings: Settings| {
-            settings.check_ways()?;
+        Some(self.files.settings().and_then(|settings| {
+            trust::check(&self.files, &settings)?;
             Ok(settled(&settings.settled()))
-        });
-        Some(
-            checked.map_err(|failure| {
-                failure.to_string().lines().next().unwrap_or_default().to_owned()
-            }),
-        )
+        }))
     }
 }

@@ -47,7 +47,8 @@ pub(super) fn run(
     })
     .map_err(failed)?;
     let answer = simulated(policy, window, &simulation.cases(), observed, assumed);
-    show(&answer, typed.json, &typed.color, |view| render::lines(&answer, view))
+    let zone = typed.window.tz.clone();
+    show(&answer, typed.json, &typed.color, zone, |view| render::lines(&answer, view))
 }
 
 /// What was typed, or so many days back from now.

@@ -28,8 +28,6 @@ pub enum NotDelivered {
     NotSetUp(Channel),
     #[error("too many notices wait already")]
     Full,
-    #[error("no thread could be had for it")]
-    NoThread,
     #[error("{0}")]
     Io(#[from] io::Error),
 }

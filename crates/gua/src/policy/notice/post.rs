@@ -2,6 +2,7 @@
 //! recorder waiting.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -25,52 +26,57 @@ pub struct Report {
 /// Takes notices to their persons.
 #[derive(Debug)]
 pub struct Post {
+    notify: Arc<Notify>,
+    root: Arc<PathBuf>,
+    /// Of the ways that were needed so far.
     queues: HashMap<Channel, SyncSender<Arc<Letter>>>,
     tell: Sender<Report>,
     reports: Receiver<Report>,
 }
 
 impl Post {
-    /// Opens every way. They end when this is dropped and their queues are empty.
+    /// Ready for the first notice.
     #[must_use]
-    pub fn open(notify: &Arc<Notify>, root: PathBuf) -> Self {
+    pub fn new(notify: Notify, root: PathBuf) -> Self {
         let (tell, reports) = channel();
-        let root = Arc::new(root);
-        let mut queues = HashMap::new();
-        for way in Channel::ALL {
-            let (queue, letters) = sync_channel::<Arc<Letter>>(MOST_WAITING);
-            let (notify, root, tell) = (Arc::clone(notify), Arc::clone(&root), tell.clone());
-            let begun =
-                thread::Builder::new().name(format!("notice-{}", way.word())).spawn(move || {
-                    for letter in letters {
-                        let outcome = deliver(way, &notify, &root, &letter);
-                        let report = Report { token: letter.token, channel: way, outcome };
-                        // Whoever asked may be gone.
-                        let _ = tell.send(report);
-                    }
-                });
-            // A way without a thread says so of each notice.
-            if begun.is_ok() {
-                queues.insert(way, queue);
-            }
-        }
-        Self { queues, tell, reports }
+        let (notify, root) = (Arc::new(notify), Arc::new(root));
+        Self { notify, root, queues: HashMap::new(), tell, reports }
     }
 
     /// Sends a notice on all of its ways, and comes back at once.
-    pub fn send(&self, letter: Letter) {
+    pub fn send(&mut self, letter: Letter) {
         let letter = Arc::new(letter);
         for way in &letter.channels {
-            let error = match self.queues.get(way).map(|queue| queue.try_send(Arc::clone(&letter)))
-            {
-                Some(Ok(())) => continue,
-                Some(Err(_)) => NotDelivered::Full,
-                None => NotDelivered::NoThread,
-            };
-            let report = Report { token: letter.token, channel: *way, outcome: Err(error) };
-            // Who reports is who listens.
-            let _ = self.tell.send(report);
+            if let Err(error) = self.hand_over(*way, &letter) {
+                let report = Report { token: letter.token, channel: *way, outcome: Err(error) };
+                // Who reports is who listens.
+                let _ = self.tell.send(report);
+            }
         }
+    }
+
+    fn hand_over(&mut self, way: Channel, letter: &Arc<Letter>) -> Result<(), NotDelivered> {
+        if !self.queues.contains_key(&way) {
+            let queue = self.open(way)?;
+            self.queues.insert(way, queue);
+        }
+        let queue = self.queues.get(&way).ok_or(NotDelivered::Full)?;
+        queue.try_send(Arc::clone(letter)).map_err(|_| NotDelivered::Full)
+    }
+
+    /// Opens a way. It ends when its queue is dropped and empty.
+    fn open(&self, way: Channel) -> io::Result<SyncSender<Arc<Letter>>> {
+        let (queue, letters) = sync_channel::<Arc<Letter>>(MOST_WAITING);
+        let (notify, root) = (Arc::clone(&self.notify), Arc::clone(&self.root));
+        let tell = self.tell.clone();
+        thread::Builder::new().name(format!("notice-{}", way.word())).spawn(move || {
+            for letter in letters {
+                let outcome = deliver(way, &notify, &root, &letter);
+                // Whoever asked may be gone.
+                let _ = tell.send(Report { token: letter.token, channel: way, outcome });
+            }
+        })?;
+        Ok(queue)
     }
 
     /// What has come of them since the last time.

@@ -5,10 +5,10 @@ pub mod log;
 pub mod simulate;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 
 use super::paint::{Ink, Paint};
 use super::table::{self, Align, Cell, Line};
+use crate::cli::Zone;
 
 /// What to show it on.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub struct View {
     pub paint: Paint,
     /// Columns; `None` where lines may be as long as they like.
     pub width: Option<usize>,
-    pub zone: TimeZone,
+    pub zone: Zone,
 }
 
 /// A table with headings, none of its lines longer than the screen.
@@ -34,9 +34,24 @@ fn rows(headings: &[&str], aligns: &[Align], cells: &[Vec<Cell>], view: &View) -
 }
 
 /// `16 Nov 05:54`.
-fn moment(unix_ms: i64, zone: &TimeZone) -> String {
+fn moment(unix_ms: i64, zone: &Zone) -> String {
+    shown(unix_ms, zone, "%-d %b %H:%M")
+}
+
+/// `16 Nov 05:54:09`.
+fn second(unix_ms: i64, zone: &Zone) -> String {
+    shown(unix_ms, zone, "%-d %b %H:%M:%S")
+}
+
+fn shown(unix_ms: i64, zone: &Zone, format: &str) -> String {
     match Timestamp::from_millisecond(unix_ms) {
-        Ok(at) => at.to_zoned(zone.clone()).strftime("%-d %b %H:%M").to_string(),
+        Ok(at) => at.to_zoned(zone.tz.clone()).strftime(format).to_string(),
         Err(_) => format!("{unix_ms} ms"),
     }
+}
+
+/// `9 Nov 05:54 → 16 Nov 05:54 UTC`.
+fn window(from_unix_ms: i64, until_unix_ms: i64, zone: &Zone) -> String {
+    let (from, until) = (moment(from_unix_ms, zone), moment(until_unix_ms, zone));
+    format!("{from} → {until} {}", zone.name)
 }

@@ -3,7 +3,7 @@
 use super::super::paint::Ink;
 use super::super::table::{Align, Cell};
 use super::super::words::{duration, safe};
-use super::{View, moment, rows};
+use super::{View, moment, rows, window};
 use crate::report::policy::simulate::{OfHolder, Simulated, Total};
 
 /// So many holders are named; the rest is told in the sums.
@@ -32,10 +32,9 @@ pub fn lines(simulated: &Simulated, view: &View) -> Vec<String> {
 
 fn headline(simulated: &Simulated, view: &View) -> String {
     let Total { holders, notices, ends, won_gpu_hours, .. } = simulated.total;
-    let (from, until) = (simulated.from_unix_ms, simulated.until_unix_ms);
-    let (from, until) = (moment(from, &view.zone), moment(until, &view.zone));
+    let time = window(simulated.from_unix_ms, simulated.until_unix_ms, &view.zone);
     format!(
-        "{from} → {until}: {holders} holders told {notices} times, {ends} ended, {} GPU-hours won",
+        "{time}: {holders} holders told {notices} times, {ends} ended, {} GPU-hours won",
         hours(won_gpu_hours)
     )
 }

@@ -57,7 +57,7 @@ fn reports(post: &Post, count: usize) -> Vec<(Channel, String)> {
 
 fn delivered(notify: Notify, root: &Path, uid: u32, way: Channel) -> String {
     let letter = letter(1, uid, &[way], &notify);
-    let post = Post::open(&Arc::new(notify), root.to_owned());
+    let mut post = Post::new(notify, root.to_owned());
     post.send(letter);
     reports(&post, 1).remove(0).1
 }
@@ -160,7 +160,7 @@ fn a_webhook_that_hangs_keeps_nobody_waiting() {
     };
     let both = [Channel::Webhook, Channel::Mail];
     let letters = [1, 2, 3].map(|token| letter(token, 1001, &both, &notify));
-    let post = Post::open(&Arc::new(notify), dir.path().to_owned());
+    let mut post = Post::new(notify, dir.path().to_owned());
     letters.into_iter().for_each(|letter| post.send(letter));
     let heard = reports(&post, 3);
     assert!(
