@@ -15,6 +15,7 @@
 //! | [`process`] | a holder of a card, and the process behind it |
 //! | [`nvml`] | cards and holders through the driver's library |
 //! | [`proc`] | what a pid is, from the host's `/proc` |
+//! | [`threads`] | how many threads of this process are ours |
 //! | [`who`] | who is behind it: a person, a job, a container, a notebook |
 //!
 //! ```no_run
@@ -33,6 +34,7 @@ pub mod nvml;
 pub mod proc;
 pub mod process;
 pub mod reading;
+pub mod threads;
 pub mod units;
 pub mod who;
 

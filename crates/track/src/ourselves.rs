@@ -1,5 +1,7 @@
 //! What this process itself is allowed and has, as far as that matters to what it measures.
 
+use crate::parts::Parts;
+
 /// How many processes can be followed, with some files left for everything else.
 #[must_use]
 pub fn room() -> usize {
@@ -20,4 +22,38 @@ pub fn size_before_exec() -> u64 {
         .and_then(|status| status.memory)
         .map_or(0, |ours| ours.by_kind.anonymous.saturating_add(ours.by_kind.shared_memory));
     ours.saturating_add(A_FEW)
+}
+
+/// The threads that we have in the process that is measured, where that is our own: what measures
+/// is not a part of what is measured.
+#[derive(Debug)]
+pub struct OurThreads {
+    is_our_process: bool,
+    /// At the look before and at the newest: one that has just ended may still be listed.
+    counts: [u32; 2],
+}
+
+impl OurThreads {
+    #[must_use]
+    pub fn of(main: Option<u32>) -> Self {
+        let is_our_process = main == Some(std::process::id());
+        Self { is_our_process, counts: [probe::threads::count(); 2] }
+    }
+
+    /// The threads were counted just now.
+    pub fn look(&mut self) {
+        self.counts = [self.counts[1], probe::threads::count()];
+    }
+
+    /// What was counted at the newest look, without ours.
+    #[must_use]
+    pub fn without(&self, counted: Parts<u32>) -> Parts<u32> {
+        if !self.is_our_process {
+            return counted;
+        }
+        let ours = self.counts[0].max(self.counts[1]);
+        let main = counted.main.saturating_sub(ours).max(1);
+        let less = counted.main.saturating_sub(main);
+        Parts { main, combined: counted.combined.saturating_sub(less), ..counted }
+    }
 }

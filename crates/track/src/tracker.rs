@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use probe::threads::Counted;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -20,6 +21,7 @@ use crate::members::Members;
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::process::{self, Unread};
+use crate::questions::Questions;
 use crate::sample::Sample;
 use crate::tree::Tree;
 
@@ -119,14 +121,20 @@ impl Tracker {
         })?;
         let gpu = Gpu::begin(&self.options, members);
         let stopper = Stopper::new()?;
+        let (asker, questions) = Questions::new()?;
+        let counted = Counted::new();
         let follower = Follower {
             measurement: Measurement::begin(&self.options, Begin { tree, at, gpu }, self.watch),
             pace: Pace::new(self.options.every, at),
             main: Arc::new(main),
             stopper: stopper.clone(),
+            questions,
         };
-        let thread = named_thread().spawn(move || follower.until_stopped())?;
-        Ok(Tracking { stopper, thread })
+        let thread = named_thread().spawn(move || {
+            let _counted = counted;
+            follower.until_stopped()
+        })?;
+        Ok(Tracking { stopper, asker, thread })
     }
 
     /// Starts a command and measures it until it ends. Orphans among its descendants come to
@@ -136,6 +144,7 @@ impl Tracker {
     /// When the command cannot be started, or not be measured; then it does not run.
     pub fn spawn(self, mut command: Command) -> Result<Running, SpawnError> {
         let stopper = Stopper::new()?;
+        let (_, questions) = Questions::new()?;
         let us = i32::try_from(std::process::id()).ok().and_then(Pid::from_raw);
         rustix::process::set_child_subreaper(us).map_err(io::Error::from)?;
         kernel::prepare(&mut command)?;
@@ -155,6 +164,7 @@ impl Tracker {
             pace: Pace::new(self.options.every, at),
             main: Arc::clone(&main),
             stopper,
+            questions,
         };
         match named_thread().spawn(move || follower.until_waited_for(pid)) {
             Ok(thread) => Ok(Running { main: Signaller { pid, main }, thread }),

@@ -14,6 +14,7 @@ use super::options::Patience;
 use super::unit::{Unit, Wants};
 use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook};
+use crate::threads::Counted;
 
 /// NVML's own frames are small; a hung worker should not cost much either.
 const WORKER_STACK: usize = 512 << 10;
@@ -165,7 +166,11 @@ impl Bench {
     fn start_worker(&self) {
         let shared = Arc::clone(&self.shared);
         let builder = thread::Builder::new().name("nvml".into()).stack_size(WORKER_STACK);
-        let _ = builder.spawn(move || shared.work());
+        let counted = Counted::new();
+        let _ = builder.spawn(move || {
+            shared.work();
+            drop(counted);
+        });
     }
 }
 

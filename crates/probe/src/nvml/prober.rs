@@ -15,6 +15,7 @@ use super::unit::{self, Unit, Wants};
 use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook};
 use crate::reading::Why;
+use crate::threads::Counted;
 
 /// How far apart the first two readings of hardware counters are.
 const BETWEEN_COUNTERS: Duration = Duration::from_millis(200);
@@ -298,8 +299,10 @@ impl Prober {
         let (tell, answer) = mpsc::channel();
         let library = self.options.library.clone();
         let opener = thread::Builder::new().name("nvml-open".into());
+        let counted = Counted::new();
         // Without a thread the channel closes, which `ensure_open` reports.
         let _ = opener.spawn(move || {
+            let _counted = counted;
             IN_THE_LOADER.fetch_add(1, Ordering::SeqCst);
             let opened = library::open(library.as_ref());
             IN_THE_LOADER.fetch_sub(1, Ordering::SeqCst);
@@ -320,7 +323,9 @@ impl Prober {
         let session = std::mem::replace(&mut self.session, Session::Closed);
         let bench = std::mem::take(&mut self.bench);
         let (tell, closed) = mpsc::channel::<()>();
+        let counted = Counted::new();
         let closer = thread::Builder::new().name("nvml-close".into()).spawn(move || {
+            let _counted = counted;
             drop((session, bench));
             drop(tell);
         });
