@@ -25,6 +25,16 @@ const WIDTH_IN_A_PIPE: usize = 80;
 
 pub(super) fn run(typed: &cli::Report) -> Result<u8, Failure> {
     let now = Timestamp::now();
+    let usage = usage(typed, now)?;
+    let window = Window::new(&typed.window, now)?;
+    let path = history::path(typed.db.as_deref())?;
+    let format = if typed.json { cli::Format::Json } else { typed.format };
+    show(&usage, &view(&window, typed, &path, now), format)?;
+    Ok(0)
+}
+
+/// What is printed, whatever the format.
+pub(super) fn usage(typed: &cli::Report, now: Timestamp) -> Result<Usage, Failure> {
     let window = Window::new(&typed.window, now)?;
     let path = history::path(typed.db.as_deref())?;
     let question = question(&window, typed);
@@ -35,11 +45,8 @@ pub(super) fn run(typed: &cli::Report) -> Result<u8, Failure> {
         let millis = i64::try_from(interval.as_millis()).unwrap_or(i64::MAX);
         count_ticks_as(&mut history, millis);
     }
-    let usage = answer(&history, question, UnixMillis(now.as_millisecond()), is_recorded)
-        .map_err(|error| error.failure(&path))?;
-    let format = if typed.json { cli::Format::Json } else { typed.format };
-    show(&usage, &view(&window, typed, &path, now), format)?;
-    Ok(0)
+    answer(&history, question, UnixMillis(now.as_millisecond()), is_recorded)
+        .map_err(|error| error.failure(&path))
 }
 
 fn count_ticks_as(history: &mut History, interval_millis: i64) {

@@ -103,15 +103,30 @@ fn show(given: &Given, format: PickFormat) -> io::Result<()> {
 }
 
 fn show_json(given: &Given, wishes: &Wishes, typed: &cli::Pick) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    json::pretty(&mut out, &told(given, wishes, typed))?;
+    out.flush()
+}
+
+fn told(given: &Given, wishes: &Wishes, typed: &cli::Pick) -> Pick {
     let time = Timestamp::from_millisecond(given.tick.at.0).unwrap_or_default();
-    let pick = Pick {
+    Pick {
         reserved_until: given.reserved_until,
         history_reason: given.history_reason.clone(),
         ..Pick::new(&given.choice, wishes, time, typed.over.as_secs_f64())
-    };
-    let mut out = BufWriter::new(io::stdout().lock());
-    json::pretty(&mut out, &pick)?;
-    out.flush()
+    }
+}
+
+/// What `--json` would print after one look.
+pub(super) fn answer(machine: &Machine, typed: &cli::Pick) -> Result<Pick, Failure> {
+    let wishes = wishes(typed);
+    let mut sampler = Sampler::open(machine, WANTS)?;
+    let folder = folder(typed)?;
+    let tick = Chosen::new(&typed.id).among(sampler.first_tick())?;
+    let given = Round::new(typed, &wishes, folder.as_ref()).of(tick)?;
+    let pick = told(&given, &wishes, typed);
+    given.tick.driver?;
+    Ok(pick)
 }
 
 /// Whether to look again, and what is said meanwhile.

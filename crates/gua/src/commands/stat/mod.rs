@@ -41,6 +41,15 @@ pub(super) fn run(machine: &Machine, typed: &cli::Stat) -> Result<u8, Failure> {
     }
 }
 
+/// What `--json` would print.
+pub(super) fn answer(machine: &Machine, typed: &cli::Stat) -> Result<Now, Failure> {
+    let mut sampler = Sampler::open(machine, wants(typed))?.with_commands(typed.full_command);
+    let tick = Chosen::new(&typed.id).among(sampler.first_tick())?;
+    let now = now::now(&tick, sampler.host().name().as_deref(), &Thresholds::default());
+    tick.driver?;
+    Ok(now)
+}
+
 fn wants(typed: &cli::Stat) -> Wants {
     let everything = typed.json || typed.all;
     Wants {
