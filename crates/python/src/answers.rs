@@ -12,6 +12,7 @@ use crate::values;
 /// The answer to a command as it would be typed after `gua`, as `--json` prints it.
 #[pyfunction]
 pub fn ask<'py>(py: Python<'py>, words: Vec<OsString>) -> PyResult<Bound<'py, PyAny>> {
+    probe::nvml::end_in_spite_of_the_loader();
     let answer = py.detach(|| answers::ask(words)).map_err(Error::from)?;
     let json =
         serde_json::to_value(&answer).map_err(|error| GuaError::new_err(error.to_string()))?;

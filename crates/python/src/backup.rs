@@ -4,10 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-use probe::threads::Counted;
+use probe::nvml::is_left_in_the_loader;
+use probe::threads::{self, Counted};
 use track::gpu_tracker::json::json;
 use track::gpu_tracker::{Expected, Gap, ResourceUsage, Spelling, Units};
 use track::{Asker, Usage};
@@ -37,7 +38,7 @@ impl Backup {
             }
             drop(counted);
         };
-        let thread = thread::Builder::new().name("gua-backup".into()).spawn(keep).ok();
+        let thread = threads::named("backup").spawn(keep).ok();
         Self { path, open: Some(open), thread }
     }
 }
@@ -54,7 +55,8 @@ fn write(path: &Path, usage: &Usage, units: Units) -> std::io::Result<()> {
 impl Drop for Backup {
     fn drop(&mut self) {
         self.open = None;
-        if let Some(thread) = self.thread.take() {
+        // Where the driver hangs in the loader, it may never have begun.
+        if let Some(thread) = self.thread.take().filter(|_| !is_left_in_the_loader()) {
             let _ = thread.join();
         }
         // It may never have been written.

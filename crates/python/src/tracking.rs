@@ -4,13 +4,11 @@
 //! A fork copies all of this but none of the threads. What is waited for in the copy never
 //! comes, and a lock may be held for ever; so the copy is left alone (`is_ours`).
 
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use gua::report::tracked::Points;
-use probe::threads::Counted;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use track::gpu_tracker::tracking_file::Recording;
@@ -24,6 +22,10 @@ use crate::plan::Plan;
 
 /// How often a signal, such as Ctrl-C, is looked for while the end is waited for.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
+
+/// How often the end is looked for: at first, and later on.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
+const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
 /// A measurement that was begun.
 #[pyclass(frozen, module = "gua._native")]
@@ -47,9 +49,13 @@ struct Inner {
 
 #[derive(Debug)]
 enum State {
-    Running { tracking: track::Tracking, recording: Option<Recording>, backup: Option<Backup> },
-    Ending(Receiver<Ended>),
+    Running {
+        tracking: track::Tracking,
+        recording: Option<Recording>,
+        backup: Option<Backup>,
+    },
     Over(Box<Ended>),
+    /// Its thread has panicked.
     BrokenOff,
 }
 
@@ -63,6 +69,7 @@ struct Ended {
 
 impl Tracking {
     pub(crate) fn begin(plan: &Plan, pid: u32) -> Result<Self, Error> {
+        probe::nvml::end_in_spite_of_the_loader();
         let recording = plan.recording();
         let points = Arc::new(Mutex::new(Points::default()));
         let watch = {
@@ -109,9 +116,9 @@ impl Tracking {
     }
 
     /// Asks for the end; does not wait for it.
-    fn end(&self, py: Python<'_>) {
+    fn end(&self) {
         if let Some(inner) = self.inner() {
-            py.detach(|| inner.end());
+            inner.stopper.stop();
         }
     }
 
@@ -127,9 +134,12 @@ impl Tracking {
         let begun = Instant::now();
         loop {
             let left = most.saturating_sub(begun.elapsed()).min(BETWEEN_SIGNALS);
-            if let Some(ended) = py.detach(|| inner.ended_within(left))? {
+            if let Some(ended) = py.detach(|| inner.ended_within(left)) {
                 let told = figures::told(py, &ended.usage, inner.units, inner.expected)?;
                 return Ok(Some((told, ended.trouble)));
+            }
+            if matches!(*lock(&inner.state), State::BrokenOff) {
+                return Err(Error::BrokeOff.into());
             }
             if begun.elapsed() >= most {
                 return Ok(None);
@@ -148,42 +158,39 @@ impl Tracking {
 }
 
 impl Inner {
-    fn end(&self) {
-        let mut state = lock(&self.state);
-        self.stopper.stop();
-        *state = match std::mem::replace(&mut *state, State::BrokenOff) {
-            State::Running { tracking, recording, backup } => {
-                State::Ending(wait_elsewhere(move || {
-                    let usage = tracking.wait();
-                    // The figures are safe with who waits for them from here on.
-                    drop(backup);
-                    let ended = recording.map(|recording| recording.end());
-                    let trouble = ended.and_then(Result::err).map(|error| error.to_string());
-                    Ended { usage, trouble }
-                }))
+    /// Waits by looking again and again: where the driver hangs in the loader, no other thread
+    /// could be started to wait in.
+    fn ended_within(&self, most: Duration) -> Option<Ended> {
+        let begun = Instant::now();
+        let mut pause = SHORTEST_PAUSE;
+        loop {
+            if let Some(ended) = self.ended() {
+                return Some(ended);
             }
-            other => other,
-        };
+            let left = most.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                return None;
+            }
+            thread::sleep(pause.min(left));
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
     }
 
-    fn ended_within(&self, most: Duration) -> Result<Option<Ended>, Error> {
+    fn ended(&self) -> Option<Ended> {
         let mut state = lock(&self.state);
-        let ended = match &*state {
-            State::Running { .. } => return Ok(None),
-            State::Over(ended) => return Ok(Some(ended.as_ref().clone())),
-            State::BrokenOff => return Err(Error::BrokeOff),
-            State::Ending(ended) => ended.recv_timeout(most),
-        };
-        match ended {
-            Ok(ended) => {
-                *state = State::Over(Box::new(ended.clone()));
-                Ok(Some(ended))
+        match std::mem::replace(&mut *state, State::BrokenOff) {
+            State::Running { tracking, recording, backup } if tracking.is_over() => {
+                let usage = tracking.wait();
+                drop(backup);
+                let ended = recording.map(|recording| recording.end());
+                let trouble = ended.and_then(Result::err).map(|error| error.to_string());
+                *state = State::Over(Box::new(Ended { usage, trouble }));
             }
-            Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => {
-                *state = State::BrokenOff;
-                Err(Error::BrokeOff)
-            }
+            other => *state = other,
+        }
+        match &*state {
+            State::Over(ended) => Some(ended.as_ref().clone()),
+            State::Running { .. } | State::BrokenOff => None,
         }
     }
 }
@@ -193,35 +200,10 @@ impl Drop for Tracking {
     fn drop(&mut self) {
         let is_ours = self.is_ours();
         match self.inner.take() {
-            Some(inner) if is_ours => inner.end(),
+            Some(inner) if is_ours => inner.stopper.stop(),
             inner => std::mem::forget(inner),
         }
     }
-}
-
-/// On a thread of its own, so that who waits can give up. Where there is none to be had, here.
-fn wait_elsewhere(wait: impl FnOnce() -> Ended + Send + 'static) -> Receiver<Ended> {
-    let (tell, told) = mpsc::channel();
-    let counted = Counted::new();
-    let work = Arc::new(Mutex::new(Some(wait)));
-    let here = Arc::clone(&work);
-    let run = move || {
-        let wait = lock(&work).take();
-        if let Some(wait) = wait {
-            // Who asked may have gone.
-            let _ = tell.send(wait());
-        }
-        drop(counted);
-    };
-    if thread::Builder::new().name("gua-end".into()).spawn(run).is_ok() {
-        return told;
-    }
-    let (tell, told) = mpsc::channel();
-    let wait = lock(&here).take();
-    if let Some(wait) = wait {
-        let _ = tell.send(wait());
-    }
-    told
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -58,6 +58,12 @@ impl Tracking {
         joined(self.thread)
     }
 
+    /// Whether it has ended, so that nobody waits in [`Self::wait`].
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.thread.is_finished()
+    }
+
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()

@@ -140,6 +140,11 @@ impl Measurement {
         measurement
     }
 
+    /// The cards are looked at, too, from now on.
+    pub fn watch_cards(&mut self, gpu: Option<Gpu>) {
+        self.gpu = gpu;
+    }
+
     /// Looks at the clocks, and at the counters of those who work.
     pub fn glance(&mut self) -> Looked {
         let (is_idle, _) = self.look(Whose::Working);
@@ -163,7 +168,7 @@ impl Measurement {
             system_ram: machine.ram,
             cpu,
             system_cpu: machine.cpu,
-            threads: self.ours.without(self.tree.threads()),
+            threads: self.ours.without(self.tree.threads(), self.peaks.threads.main),
             processes: u32::try_from(self.tree.living().count()).unwrap_or(u32::MAX),
             gpu: self.gpu.as_ref().map_or(Reading::Unknown(Why::NotAsked), Gpu::newest),
         });
@@ -344,7 +349,7 @@ impl Measurement {
 
     fn keep_peaks(&mut self) -> Parts<Ram> {
         let ram = self.tree.ram();
-        let threads = self.ours.without(self.tree.threads());
+        let threads = self.ours.without(self.tree.threads(), self.peaks.threads.main);
         self.peaks.look(ram, self.tree.unseen_spikes(), threads);
         ram
     }

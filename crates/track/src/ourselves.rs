@@ -1,5 +1,7 @@
 //! What this process itself is allowed and has, as far as that matters to what it measures.
 
+use probe::threads;
+
 use crate::parts::Parts;
 
 /// How many processes can be followed, with some files left for everything else.
@@ -29,30 +31,33 @@ pub fn size_before_exec() -> u64 {
 #[derive(Debug)]
 pub struct OurThreads {
     is_our_process: bool,
-    /// At the look before and at the newest: one that has just ended may still be listed.
-    counts: [u32; 2],
+    /// At the newest look.
+    count: u32,
 }
 
 impl OurThreads {
     #[must_use]
     pub fn of(main: Option<u32>) -> Self {
         let is_our_process = main == Some(std::process::id());
-        Self { is_our_process, counts: [probe::threads::count(); 2] }
+        Self { is_our_process, count: threads::count() }
     }
 
     /// The threads were counted just now.
     pub fn look(&mut self) {
-        self.counts = [self.counts[1], probe::threads::count()];
+        self.count = threads::count();
     }
 
-    /// What was counted at the newest look, without ours.
+    /// What was counted at the newest look, without ours. One that was just ending looks like one
+    /// of the others; so where there would be more than ever, the names are looked at, too.
     #[must_use]
-    pub fn without(&self, counted: Parts<u32>) -> Parts<u32> {
+    pub fn without(&self, counted: Parts<u32>, most: u32) -> Parts<u32> {
         if !self.is_our_process {
             return counted;
         }
-        let ours = self.counts[0].max(self.counts[1]);
-        let main = counted.main.saturating_sub(ours).max(1);
+        let mut main = counted.main.saturating_sub(self.count).max(1);
+        if main > most {
+            main = threads::others().map_or(main, |others| others.clamp(1, main));
+        }
         let less = counted.main.saturating_sub(main);
         Parts { main, combined: counted.combined.saturating_sub(less), ..counted }
     }

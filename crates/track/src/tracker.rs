@@ -5,10 +5,11 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command};
 use std::sync::Arc;
+use std::sync::mpsc;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use probe::threads::Counted;
+use probe::threads::{self, Counted};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -24,6 +25,9 @@ use crate::process::{self, Unread};
 use crate::questions::Questions;
 use crate::sample::Sample;
 use crate::tree::Tree;
+
+/// How long a thread may take to begin.
+const FOR_A_THREAD: Duration = Duration::from_secs(5);
 
 /// Measures what a process and its descendants use.
 ///
@@ -119,21 +123,32 @@ impl Tracker {
             Unread::Gone => StartError::Gone(pid),
             Unread::Hidden | Unread::NoRoom => StartError::Hidden(pid),
         })?;
-        let gpu = Gpu::begin(&self.options, members);
         let stopper = Stopper::new()?;
         let (asker, questions) = Questions::new()?;
-        let counted = Counted::new();
-        let follower = Follower {
-            measurement: Measurement::begin(&self.options, Begin { tree, at, gpu }, self.watch),
+        let begin = Begin { tree, at, gpu: None };
+        let mut follower = Follower {
+            measurement: Measurement::begin(&self.options, begin, self.watch),
             pace: Pace::new(self.options.every, at),
             main: Arc::new(main),
             stopper: stopper.clone(),
             questions,
         };
+        let (hand_over, handed_over) = mpsc::channel();
+        let (tell, begun) = mpsc::channel();
+        let counted = Counted::new();
         let thread = named_thread().spawn(move || {
             let _counted = counted;
+            let _ = tell.send(());
+            follower.measurement.watch_cards(handed_over.recv().ok().flatten());
             follower.until_stopped()
         })?;
+        // A driver that hangs in the loader keeps threads from beginning, so this one begins
+        // before the driver is opened.
+        if begun.recv_timeout(FOR_A_THREAD).is_err() {
+            stopper.stop();
+            return Err(StartError::System(no_thread()));
+        }
+        let _ = hand_over.send(Gpu::begin(&self.options, members));
         Ok(Tracking { stopper, asker, thread })
     }
 
@@ -173,8 +188,12 @@ impl Tracker {
     }
 }
 
+fn no_thread() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "no thread begins. Does the driver hang?")
+}
+
 fn named_thread() -> thread::Builder {
-    thread::Builder::new().name("track".to_owned())
+    threads::named("track")
 }
 
 pub(crate) fn handle(pid: u32) -> rustix::io::Result<OwnedFd> {

@@ -7,14 +7,13 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use super::options::Patience;
 use super::unit::{Unit, Wants};
 use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook};
-use crate::threads::Counted;
+use crate::threads::{self, Counted};
 
 /// NVML's own frames are small; a hung worker should not cost much either.
 const WORKER_STACK: usize = 512 << 10;
@@ -165,7 +164,7 @@ impl Bench {
     /// Where no thread can be had, the next turn of the loop tries again.
     fn start_worker(&self) {
         let shared = Arc::clone(&self.shared);
-        let builder = thread::Builder::new().name("nvml".into()).stack_size(WORKER_STACK);
+        let builder = threads::named("nvml").stack_size(WORKER_STACK);
         let counted = Counted::new();
         let _ = builder.spawn(move || {
             shared.work();

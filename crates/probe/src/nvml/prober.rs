@@ -15,7 +15,7 @@ use super::unit::{self, Unit, Wants};
 use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook};
 use crate::reading::Why;
-use crate::threads::Counted;
+use crate::threads::{self, Counted};
 
 /// How far apart the first two readings of hardware counters are.
 const BETWEEN_COUNTERS: Duration = Duration::from_millis(200);
@@ -298,7 +298,7 @@ impl Prober {
     fn start_opening(&self) -> Receiver<Result<Opened, OpenError>> {
         let (tell, answer) = mpsc::channel();
         let library = self.options.library.clone();
-        let opener = thread::Builder::new().name("nvml-open".into());
+        let opener = threads::named("nvml-open");
         let counted = Counted::new();
         // Without a thread the channel closes, which `ensure_open` reports.
         let _ = opener.spawn(move || {
@@ -324,7 +324,7 @@ impl Prober {
         let bench = std::mem::take(&mut self.bench);
         let (tell, closed) = mpsc::channel::<()>();
         let counted = Counted::new();
-        let closer = thread::Builder::new().name("nvml-close".into()).spawn(move || {
+        let closer = threads::named("nvml-close").spawn(move || {
             let _counted = counted;
             drop((session, bench));
             drop(tell);

@@ -2,12 +2,11 @@
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use probe::nvml::{OpenError, Prober, Wants};
 use probe::proc::Host;
-use probe::threads::Counted;
+use probe::threads::{self, Counted};
 use probe::units::UnixMillis;
 use probe::{Reading, Why};
 
@@ -89,7 +88,7 @@ impl Gpu {
             watcher.run();
             drop(counted);
         };
-        if thread::Builder::new().name("gpu".into()).spawn(run).is_err() {
+        if threads::named("gpu").spawn(run).is_err() {
             let detail = "no thread could be started to talk to it".into();
             shared.enter(Stage::Failed(OpenError::Refused { detail }));
         }
