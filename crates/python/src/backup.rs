@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use probe::nvml::is_left_in_the_loader;
-use probe::threads::{self, Counted};
+use probe::threads;
 use track::gpu_tracker::json::json;
 use track::gpu_tracker::{Expected, Gap, ResourceUsage, Spelling, Units};
 use track::{Asker, Usage};
@@ -28,7 +28,6 @@ pub struct Backup {
 impl Backup {
     pub fn begin(path: PathBuf, asker: Asker, units: Units) -> Self {
         let (open, closed) = mpsc::channel::<()>();
-        let counted = Counted::new();
         let file = path.clone();
         let keep = move || {
             while closed.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
@@ -36,9 +35,8 @@ impl Backup {
                 // There is nobody to tell that it failed; the next one may not.
                 let _ = write(&file, &usage, units);
             }
-            drop(counted);
         };
-        let thread = threads::named("backup").spawn(keep).ok();
+        let thread = threads::spawn(threads::named("backup"), keep).ok();
         Self { path, open: Some(open), thread }
     }
 }

@@ -6,10 +6,9 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::mpsc;
-use std::thread;
 use std::time::{Duration, Instant};
 
-use probe::threads::{self, Counted};
+use probe::threads;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -135,9 +134,7 @@ impl Tracker {
         };
         let (hand_over, handed_over) = mpsc::channel();
         let (tell, begun) = mpsc::channel();
-        let counted = Counted::new();
-        let thread = named_thread().spawn(move || {
-            let _counted = counted;
+        let thread = threads::spawn(threads::named("track"), move || {
             let _ = tell.send(());
             follower.measurement.watch_cards(handed_over.recv().ok().flatten());
             follower.until_stopped()
@@ -181,7 +178,8 @@ impl Tracker {
             stopper,
             questions,
         };
-        match named_thread().spawn(move || follower.until_waited_for(pid)) {
+        let follow = move || follower.until_waited_for(pid);
+        match threads::spawn(threads::named("track"), follow) {
             Ok(thread) => Ok(Running { main: Signaller { pid, main }, thread }),
             Err(error) => end(child, error),
         }
@@ -190,10 +188,6 @@ impl Tracker {
 
 fn no_thread() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "no thread begins. Does the driver hang?")
-}
-
-fn named_thread() -> thread::Builder {
-    threads::named("track")
 }
 
 pub(crate) fn handle(pid: u32) -> rustix::io::Result<OwnedFd> {

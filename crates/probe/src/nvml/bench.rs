@@ -13,7 +13,7 @@ use super::options::Patience;
 use super::unit::{Unit, Wants};
 use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook};
-use crate::threads::{self, Counted};
+use crate::threads;
 
 /// NVML's own frames are small; a hung worker should not cost much either.
 const WORKER_STACK: usize = 512 << 10;
@@ -165,11 +165,7 @@ impl Bench {
     fn start_worker(&self) {
         let shared = Arc::clone(&self.shared);
         let builder = threads::named("nvml").stack_size(WORKER_STACK);
-        let counted = Counted::new();
-        let _ = builder.spawn(move || {
-            shared.work();
-            drop(counted);
-        });
+        let _ = threads::spawn(builder, move || shared.work());
     }
 }
 

@@ -15,7 +15,7 @@ use super::unit::{self, Unit, Wants};
 use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook};
 use crate::reading::Why;
-use crate::threads::{self, Counted};
+use crate::threads;
 
 /// How far apart the first two readings of hardware counters are.
 const BETWEEN_COUNTERS: Duration = Duration::from_millis(200);
@@ -299,10 +299,8 @@ impl Prober {
         let (tell, answer) = mpsc::channel();
         let library = self.options.library.clone();
         let opener = threads::named("nvml-open");
-        let counted = Counted::new();
         // Without a thread the channel closes, which `ensure_open` reports.
-        let _ = opener.spawn(move || {
-            let _counted = counted;
+        let _ = threads::spawn(opener, move || {
             IN_THE_LOADER.fetch_add(1, Ordering::SeqCst);
             let opened = library::open(library.as_ref());
             IN_THE_LOADER.fetch_sub(1, Ordering::SeqCst);
@@ -323,9 +321,7 @@ impl Prober {
         let session = std::mem::replace(&mut self.session, Session::Closed);
         let bench = std::mem::take(&mut self.bench);
         let (tell, closed) = mpsc::channel::<()>();
-        let counted = Counted::new();
-        let closer = threads::named("nvml-close").spawn(move || {
-            let _counted = counted;
+        let closer = threads::spawn(threads::named("nvml-close"), move || {
             drop((session, bench));
             drop(tell);
         });

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use probe::nvml::{OpenError, Prober, Wants};
 use probe::proc::Host;
-use probe::threads::{self, Counted};
+use probe::threads;
 use probe::units::UnixMillis;
 use probe::{Reading, Why};
 
@@ -83,12 +83,7 @@ impl Gpu {
             begun: Instant::now(),
             began: SystemTime::now().into(),
         };
-        let counted = Counted::new();
-        let run = move || {
-            watcher.run();
-            drop(counted);
-        };
-        if threads::named("gpu").spawn(run).is_err() {
+        if threads::spawn(threads::named("gpu"), move || watcher.run()).is_err() {
             let detail = "no thread could be started to talk to it".into();
             shared.enter(Stage::Failed(OpenError::Refused { detail }));
         }
