@@ -58,6 +58,18 @@ pub fn count() -> u32 {
     ALIVE.load(Ordering::SeqCst)
 }
 
+/// Whether some have been asked for and have not begun.
+#[must_use]
+pub fn are_beginning() -> bool {
+    BEGINNING.load(Ordering::SeqCst) > 0
+}
+
+/// None of them is in a process that was forked.
+pub(crate) fn forget() {
+    ALIVE.store(0, Ordering::SeqCst);
+    BEGINNING.store(0, Ordering::SeqCst);
+}
+
 /// How many threads of this process there are that are not ours, from the kernel's list. Dear, but
 /// it knows one of ours that is ending by its name.
 #[must_use]

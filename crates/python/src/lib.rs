@@ -43,6 +43,25 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(blocks::combine, module)?)?;
     module.add_function(wrap_pyfunction!(blocks::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(blocks::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(before_fork, module)?)?;
+    module.add_function(wrap_pyfunction!(after_fork_in_parent, module)?)?;
+    module.add_function(wrap_pyfunction!(after_fork_in_child, module)?)?;
     module.add_function(wrap_pyfunction!(answers::ask, module)?)?;
     module.add_function(wrap_pyfunction!(answers::safe, module)?)
+}
+
+/// Waits until no thread is in the driver's library.
+#[pyfunction]
+fn before_fork() {
+    probe::fork::before();
+}
+
+#[pyfunction]
+fn after_fork_in_parent() {
+    probe::fork::after_in_parent();
+}
+
+#[pyfunction]
+fn after_fork_in_child() {
+    probe::fork::after_in_child();
 }

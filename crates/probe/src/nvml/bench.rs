@@ -13,6 +13,7 @@ use super::options::Patience;
 use super::unit::{Unit, Wants};
 use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook};
+use crate::fork;
 use crate::threads;
 
 /// NVML's own frames are small; a hung worker should not cost much either.
@@ -255,12 +256,12 @@ impl Shared {
     fn work(&self) {
         while let Some(Taken { mut unit, taking, asked }) = self.next() {
             if !unit.was_asked() {
-                unit.attach();
+                fork::inside(|| unit.attach());
                 if !self.goes_on(taking, &unit, asked.patience.card) {
                     return self.lock().returned.push(unit);
                 }
             }
-            let product = asked.task.run(&mut unit);
+            let product = fork::inside(|| asked.task.run(&mut unit));
             let mut table = self.lock();
             let Some(place) = table.position(taking) else {
                 return table.returned.push(unit);

@@ -14,6 +14,7 @@ use super::options::{Options, Patience};
 use super::unit::{self, Unit, Wants};
 use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook};
+use crate::fork;
 use crate::reading::Why;
 use crate::threads;
 
@@ -302,7 +303,7 @@ impl Prober {
         // Without a thread the channel closes, which `ensure_open` reports.
         let _ = threads::spawn(opener, move || {
             IN_THE_LOADER.fetch_add(1, Ordering::SeqCst);
-            let opened = library::open(library.as_ref());
+            let opened = fork::inside(|| library::open(library.as_ref()));
             IN_THE_LOADER.fetch_sub(1, Ordering::SeqCst);
             tell.send(opened)
         });
@@ -322,7 +323,7 @@ impl Prober {
         let bench = std::mem::take(&mut self.bench);
         let (tell, closed) = mpsc::channel::<()>();
         let closer = threads::spawn(threads::named("nvml-close"), move || {
-            drop((session, bench));
+            fork::inside(|| drop((session, bench)));
             drop(tell);
         });
         if closer.is_ok() {

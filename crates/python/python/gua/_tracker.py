@@ -278,6 +278,12 @@ def _stop_all() -> None:
 
 
 atexit.register(_stop_all)
+# A fork in the middle of a call to the driver would have half of it.
+os.register_at_fork(
+    before=_native.before_fork,
+    after_in_parent=_native.after_fork_in_parent,
+    after_in_child=_native.after_fork_in_child,
+)
 
 
 def _tell(name: str, tracker: Tracker) -> None:
