@@ -5,6 +5,8 @@ use probe::units::{Bytes, Percent};
 use probe::{Reading, Vitals, Why};
 use serde::{Serialize, Serializer};
 
+use crate::config;
+
 /// The lines between the states.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
@@ -15,9 +17,27 @@ pub struct Thresholds {
 }
 
 impl Default for Thresholds {
-    /// 100 MiB leave room for what a runtime takes without any data in it.
     fn default() -> Self {
-        Self { active: Percent(10.0), held: Bytes::from_mib(100) }
+        config::Thresholds::default().into()
+    }
+}
+
+impl From<config::Thresholds> for Thresholds {
+    fn from(settled: config::Thresholds) -> Self {
+        Self { active: settled.active, held: settled.held }
+    }
+}
+
+/// The lines in the units in which evidence is kept: two that are the same here judge the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lines {
+    pub active: CentiPercent,
+    pub held: Kib,
+}
+
+impl From<&Thresholds> for Lines {
+    fn from(thresholds: &Thresholds) -> Self {
+        Self { active: thresholds.active.into(), held: thresholds.held.into() }
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use probe::nvml::OpenError;
 
 use crate::safe::safe;
+use crate::talk::say;
 
 /// A command's failure. Paths and ids are part of the words, so each line is made safe.
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +50,7 @@ impl Failure {
     pub fn report(&self) -> u8 {
         match self {
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return 0,
-            _ => eprintln!("gua: {self}"),
+            _ => say(self),
         }
         match self {
             Self::Usage { .. } => 2,

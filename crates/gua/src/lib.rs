@@ -4,8 +4,10 @@
 //! # Layout
 //!
 //! What was typed becomes what is meant once, in [`cli`] and [`config`]; what comes from
-//! outside is made fit to be shown in [`mod@safe`], which all may use. Then the data flows
-//! in one direction, and a module imports only from those above it:
+//! outside is made fit to be shown in [`mod@safe`], quantities are put in few characters in
+//! [`quantity`], what is said besides the data goes through [`talk`], and names like a wrong one
+//! are found in [`mod@near`]; all may use them. Then the data flows in one direction, and a
+//! module imports only from those above it:
 //!
 //! | module | what it does |
 //! |---|---|
@@ -27,6 +29,9 @@
 //! | [`checkup`] | gathers what `gua doctor` reports |
 //! | [`commands`] | one file or folder a command, wiring only |
 
+// It panics when nobody reads stderr any more; `talk` does not.
+#![deny(clippy::print_stderr)]
+
 pub mod checkup;
 pub mod classify;
 pub mod cli;
@@ -39,6 +44,8 @@ pub mod following;
 pub mod gpu_tracker;
 pub mod ledger;
 pub mod line_file;
+pub mod near;
+pub mod quantity;
 pub mod recorder;
 pub mod render;
 pub mod report;
@@ -47,6 +54,7 @@ pub mod safe;
 pub mod sampler;
 pub mod service;
 pub mod store;
+pub mod talk;
 pub mod tui;
 
 use std::process::ExitCode;
@@ -56,11 +64,23 @@ use clap::Parser;
 /// Runs the program on the arguments of this process.
 #[must_use]
 pub fn run() -> ExitCode {
-    let typed = cli::Gua::parse_from(cli::with_habits(std::env::args_os()));
-    let code = commands::run(typed).unwrap_or_else(|failure| failure.report());
+    let args = cli::with_habits(std::env::args_os());
+    let done = if cli::is_without_its_command(&args) {
+        Err(no_command())
+    } else {
+        commands::run(cli::Gua::parse_from(args))
+    };
+    let code = done.unwrap_or_else(|failure| failure.report());
     if probe::nvml::is_left_in_the_loader() {
         // The ordinary way out would wait for the loader for ever.
         probe::nvml::exit_at_once(code);
     }
     ExitCode::from(code)
+}
+
+fn no_command() -> failure::Failure {
+    failure::Failure::Usage {
+        what: "there is no command after `--`".to_owned(),
+        next: "Name the command to run on the cards, or leave `--` out.".to_owned(),
+    }
 }

@@ -50,12 +50,17 @@ impl Terms {
     pub fn check(&self, path: &Path, fits: impl Fn(&str) -> bool) -> Result<(), Refused> {
         let full = self.rotation.iter().flat_map(|rotation| 1..=rotation.keep);
         let mut all = std::iter::once(path.to_owned()).chain(full.map(|n| numbered(path, n)));
+        let not_ordinary = || Err(Refused::NotOrdinary(path.to_owned()));
+        if self.rotation.is_some() && is_passage(path) {
+            return not_ordinary();
+        }
         if self.begins == Begins::Anew {
-            let there = all.find(|path| path.symlink_metadata().is_ok());
+            // What keeps nothing cannot be spoiled.
+            let there = all.find(|path| path.symlink_metadata().is_ok() && !is_passage(path));
             return there.map_or(Ok(()), |path| Err(Refused::Exists(path)));
         }
         if self.rotation.is_some() && path.symlink_metadata().is_ok_and(|file| !file.is_file()) {
-            return Err(Refused::NotOrdinary(path.to_owned()));
+            return not_ordinary();
         }
         check_first_line(path, fits)
     }
@@ -98,6 +103,7 @@ impl LineFile {
     /// When it cannot be opened.
     pub fn open(path: &Path, terms: &Terms) -> io::Result<Self> {
         let mut file = match terms.begins {
+            Begins::Anew if is_passage(path) => appended(path)?,
             Begins::Anew => File::create_new(path)?,
             Begins::Appended => appended(path)?,
         };
@@ -166,6 +172,11 @@ impl LineFile {
         (self.size, self.has_lines) = (0, false);
         Ok(())
     }
+}
+
+/// A device or a pipe, which passes on what is written.
+fn is_passage(path: &Path) -> bool {
+    path.metadata().is_ok_and(|file| !file.is_file() && !file.is_dir())
 }
 
 fn appended(path: &Path) -> io::Result<File> {

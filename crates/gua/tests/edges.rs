@@ -22,7 +22,7 @@ const CRATES: [(&str, &[&str]); 6] = [
 /// The modules of `gua` in the order of the data: each may import only those before it.
 /// The ones on one row do not know each other.
 const ORDER: [&[&str]; 13] = [
-    &["safe"],
+    &["near", "quantity", "safe", "talk"],
     &["cli", "failure"],
     &["config", "destination", "following", "line_file", "reservation"],
     &["sampler"],

@@ -85,7 +85,13 @@ impl Machine {
         let mut command = program(args);
         command.envs(self.installed.envs()).env("HOME", self.home());
         command.env("GUA_RESERVATIONS", self.reservations());
+        command.env("GUA_SYSTEM_CONFIG", self.system_config());
         command
+    }
+
+    /// Where its system-wide config file would be.
+    pub fn system_config(&self) -> PathBuf {
+        self.dir.path().join("etc-gua-config.toml")
     }
 
     /// Where cards are reserved on it.
@@ -123,6 +129,7 @@ fn on_this_host(path: &str, args: &[&str]) -> Command {
         "GUA_NVML",
         "GUA_HOST_ROOT",
         "GUA_HOME",
+        "GUA_CONFIG",
         "GUA_RESERVATIONS",
         "CUDA_VISIBLE_DEVICES",
         "NO_COLOR",
@@ -132,6 +139,8 @@ fn on_this_host(path: &str, args: &[&str]) -> Command {
         command.env_remove(variable);
     }
     command.env("TZ", "UTC");
+    // What this host has in /etc is none of a test's business.
+    command.env("GUA_SYSTEM_CONFIG", "/nowhere/gua/config.toml");
     command
 }
 

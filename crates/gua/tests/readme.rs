@@ -102,3 +102,25 @@ fn the_cards_shown_are_real() {
     };
     assert_eq!(shape(shown), shape(&real));
 }
+
+/// Trap: a block that is not closed takes all that follows it.
+#[test]
+fn every_block_is_closed() {
+    let text = readme();
+    let mut fences = text.lines().filter(|line| line.starts_with("```"));
+    while let Some(begin) = fences.next() {
+        assert!(["```sh", "```text", "```console"].contains(&begin), "begins with {begin}");
+        assert_eq!(fences.next(), Some("```"), "{begin} is not closed");
+    }
+}
+
+/// What may be read of an environment is told to those whose it is.
+#[test]
+fn the_names_that_are_read_of_an_environment_are_told() {
+    let text = readme();
+    for (name, _) in probe::who::NAMES {
+        assert!(text.contains(&format!("`{name}`")), "{name}");
+    }
+    let seven = "of an environment seven names are read";
+    assert_eq!((probe::who::NAMES.len(), text.contains(seven)), (7, true));
+}

@@ -11,6 +11,8 @@ mod machine;
 /// What a machine can suffer from, for the commands that look at it.
 mod faults;
 
+/// `gua config`, and what a config file changes.
+mod config;
 /// `gua db`: looks after the history.
 mod db;
 /// `gua db import`: the history of a Python gua becomes ours.

@@ -71,11 +71,23 @@ impl CardFacts {
         }
     }
 
+    /// Its number as it is shown.
+    #[must_use]
+    pub fn label(&self) -> String {
+        label(self.index, self.instance.as_ref().map(|instance| instance.slot))
+    }
+
     /// The enforced power limit.
     #[must_use]
     pub fn power_limit(&self) -> Reading<Milliwatts> {
         self.power_limit.map(Milliwatts)
     }
+}
+
+/// A card's number as it is shown: `0`, or `0:2` for the MIG instance in its slot 2.
+#[must_use]
+pub fn label(index: u32, slot: Option<u32>) -> String {
+    slot.map_or_else(|| index.to_string(), |slot| format!("{index}:{slot}"))
 }
 
 /// What one look reads of a card.

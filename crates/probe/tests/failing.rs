@@ -43,6 +43,21 @@ fn a_card_that_was_lost_from_the_start_has_a_place_but_no_name() {
     });
 }
 
+/// Trap: it was forgotten when the driver went away, and one card seemed to be pulled out.
+#[test]
+fn a_card_that_was_never_read_keeps_its_place_without_a_driver() {
+    let lost = "call = \"nvmlDevice*\"\ncard = 1\ncode = \"GPU_IS_LOST\"";
+    on(&with_fault(lost), |machine| {
+        let mut prober = machine.prober();
+        assert_eq!(prober.look().cards.len(), 2);
+        machine.becomes(&with_fault("call = \"nvml*\"\ncode = \"DRIVER_NOT_LOADED\""));
+        let look = look_until(&mut prober, "gone", |look| look.driver.is_err());
+        let places: Vec<_> = look.cards.iter().map(|card| card.facts.index).collect();
+        assert_eq!(places, [0, 1]);
+        assert_eq!(percent(&look.cards[1]), Reading::Unknown(Why::DriverGone));
+    });
+}
+
 /// Trap: a call can hang for minutes when a card is failing.
 #[test]
 fn a_hung_card_hangs_nobody() {

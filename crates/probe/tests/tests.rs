@@ -18,5 +18,7 @@ mod failing;
 mod holders;
 /// MIG instances.
 mod mig;
+/// Who is behind real processes.
+mod real;
 /// Utilization, memory and the rest of one card.
 mod vitals;

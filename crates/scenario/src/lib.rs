@@ -13,6 +13,7 @@
 //! | [`clock`] | from the wall clock to a [`Moment`], at the scenario's speed |
 //! | [`load`] | a percentage over time: constant, duty cycle, ramp, points |
 //! | [`model`] | what a scenario means: driver, cards, instances, processes |
+//! | [`identity`] | who is behind a process, as a host's files have it |
 //! | [`fault`] | what goes wrong, where and when |
 //! | [`state`] | the machine at one moment |
 //! | [`typed`] | what a scenario file says, as it was typed |
@@ -32,6 +33,7 @@
 
 pub mod clock;
 pub mod fault;
+pub mod identity;
 pub mod load;
 pub mod model;
 pub mod moment;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use wildmatch::WildMatch;
 
 use crate::fault::Fault;
+use crate::identity::{Identity, Records};
 use crate::load::Load;
 use crate::moment::Moment;
 
@@ -20,6 +21,7 @@ pub struct Scenario {
     pub processes: Vec<Process>,
     pub faults: Vec<Fault>,
     pub stray_samples: Vec<StraySample>,
+    pub records: Records,
 }
 
 impl Scenario {
@@ -40,6 +42,7 @@ impl Scenario {
             processes: self.processes.iter().filter(runs).cloned().collect(),
             faults: self.faults.iter().filter(strikes).cloned().collect(),
             stray_samples: self.stray_samples.clone(),
+            records: self.records.clone(),
         }
     }
 }
@@ -228,6 +231,7 @@ pub struct Owner {
     pub parent: u32,
     /// The driver still lists it, the host no longer has it.
     pub gone: bool,
+    pub identity: Identity,
 }
 
 impl Process {

@@ -5,6 +5,7 @@
 
 mod brief_run;
 mod cards;
+mod config;
 mod daemon;
 mod database;
 mod devices;
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 use probe::nvml::OpenError;
 use probe::proc::Host;
 
-use crate::config::Machine;
+use crate::config::{Files, Machine};
 use crate::report::checkup::{
     CardReport, Check, Checkup, DeviceFacts, DriverVersions, Facts, Finding, SystemFacts, Verdict,
 };
@@ -30,6 +31,7 @@ pub struct Places {
     pub machine: Machine,
     /// The folders in which programs are found.
     pub search_path: OsString,
+    pub config_files: Files,
     /// The history; `None` for a user without a home.
     pub database: Option<PathBuf>,
     /// Where a recorder leaves its number.
@@ -51,6 +53,7 @@ struct Gathered {
     answer: Result<nvml::Answer, OpenError>,
     cards: Vec<CardReport>,
     processes: Option<processes::Seen>,
+    config_files: Vec<config::Found>,
     database: Option<database::Found>,
     recorder: daemon::Recorder,
 }
@@ -69,6 +72,7 @@ impl Gathered {
             cards: answer.iter().flat_map(|answer| &answer.cards).map(cards::report).collect(),
             processes: answer.as_ref().ok().map(|answer| processes::gather(host, &answer.cards)),
             answer,
+            config_files: config::gather(&places.config_files),
             database: places.database.as_deref().map(database::gather),
             recorder: daemon::gather(places.pid_file.as_deref()),
         }
@@ -83,6 +87,8 @@ impl Gathered {
             nvml::judge(driver, places.machine.nvml.as_deref()),
         ];
         findings.extend(self.of_cards());
+        let own_uid = rustix::process::geteuid().as_raw();
+        findings.push(config::judge(&self.config_files, own_uid));
         findings.push(database::judge(self.database.as_ref()));
         findings.push(daemon::judge(&self.recorder));
         findings
@@ -114,6 +120,7 @@ impl Gathered {
             driver: driver.unwrap_or_else(|_| DriverVersions::default()),
             cards: self.cards,
             processes: self.processes.map(|processes| processes.counts),
+            config_files: config::facts(&self.config_files),
             database: self.database.map(|found| found.facts),
             daemon: daemon::facts(&self.recorder),
         }

@@ -25,7 +25,7 @@ pub enum Db {
 /// What `gua db info` was asked.
 #[derive(Debug, Args)]
 pub struct DbInfo {
-    /// The database instead of gua.db in GUA_HOME or ~/.gua
+    /// The database instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
     /// Print JSON
@@ -36,7 +36,7 @@ pub struct DbInfo {
 /// What `gua db check` was asked.
 #[derive(Debug, Args)]
 pub struct DbCheck {
-    /// The database instead of gua.db in GUA_HOME or ~/.gua
+    /// The database instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
     /// Print the findings as JSON
@@ -47,13 +47,15 @@ pub struct DbCheck {
 /// What `gua db prune` was asked.
 #[derive(Debug, Args)]
 pub struct DbPrune {
-    /// The database instead of gua.db in GUA_HOME or ~/.gua
+    /// The database instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
-    /// How long samples are kept, from which states can be judged anew [default: 30d]
+    /// How long samples are kept, from which states can be judged anew [default: 30d, or as in the
+    /// config]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub keep_samples: Option<Duration>,
-    /// How long spans are kept, from which reports are made [default: 400d]
+    /// How long spans are kept, from which reports are made [default: 400d, or as in the
+    /// config]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub keep_spans: Option<Duration>,
     /// Print JSON
@@ -64,7 +66,7 @@ pub struct DbPrune {
 /// What `gua db export` was asked.
 #[derive(Debug, Args)]
 pub struct DbExport {
-    /// The database instead of gua.db in GUA_HOME or ~/.gua
+    /// The database instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
     /// Spans of time in one state, or each single sample

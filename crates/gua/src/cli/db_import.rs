@@ -11,7 +11,7 @@ pub struct DbImport {
     /// import into, kept beside as gua-python.db
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The database to import into instead of gua.db in GUA_HOME or ~/.gua
+    /// The database to import into instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
     /// Print what was taken over as JSON

@@ -12,7 +12,7 @@ pub struct Doctor {
     /// Print the findings as JSON
     #[arg(long)]
     pub json: bool,
-    /// The history database to check instead of gua.db in GUA_HOME or ~/.gua
+    /// The history database to check instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
     #[command(flatten)]

@@ -8,7 +8,7 @@ const EXPECTED: &str = "expected a number and ms, s, m, h or d, such as 90s, 1.5
 const BINARY_FRACTION: f64 = 1e-9;
 
 /// Reads one. There is no longest: what is longer than can be counted is as long as can be.
-pub(super) fn duration(typed: &str) -> Result<Duration, String> {
+pub fn duration(typed: &str) -> Result<Duration, String> {
     let mut rest = typed.trim();
     if rest.is_empty() {
         return Err(EXPECTED.to_owned());
@@ -29,7 +29,7 @@ pub(super) fn duration(typed: &str) -> Result<Duration, String> {
 }
 
 /// How often a recorder may look.
-pub(super) fn interval(typed: &str) -> Result<Duration, String> {
+pub fn interval(typed: &str) -> Result<Duration, String> {
     let interval = duration(typed)?;
     let may_be = Duration::from_millis(100)..=Duration::from_secs(3600);
     if may_be.contains(&interval) { Ok(interval) } else { Err("expected 100ms to 1h".to_owned()) }

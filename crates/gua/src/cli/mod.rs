@@ -1,5 +1,6 @@
 //! What was typed: one file a command, and one a kind of value.
 
+mod config;
 mod db;
 mod db_import;
 mod demo;
@@ -18,15 +19,18 @@ mod who;
 mod window;
 mod zone;
 
+pub use config::{Config, ConfigCheck, ConfigShow, Files};
 pub use db::{Db, DbCheck, DbExport, DbInfo, DbPrune, ExportFormat, ExportWhat};
 pub use db_import::DbImport;
 pub use demo::Demo;
 pub use doctor::Doctor;
+pub(crate) use duration::{duration, interval};
 pub use moment::Moment;
-pub use pick::{Pick, PickFormat};
+pub use pick::{Pick, PickFormat, is_without_its_command};
 pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};
 pub use report::{Format, Report};
+pub(crate) use report::{MOST_MB, percent};
 pub use stat::{PowerColumn, Stat};
 pub use top::Top;
 pub use track::{MemoryUnit, Track};
@@ -55,6 +59,8 @@ const STYLES: Styles = Styles::styled()
 pub struct Gua {
     #[command(flatten)]
     pub machine: Machine,
+    #[command(flatten)]
+    pub files: Files,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -86,6 +92,11 @@ pub struct Machine {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Show the settings in force, or check a config file
+    Config {
+        #[command(subcommand)]
+        command: Config,
+    },
     /// Look after the history database
     Db {
         #[command(subcommand)]

@@ -13,7 +13,8 @@ use super::size::size;
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch that was typed or not")]
 #[command(after_help = "nvidia-smi's words are understood too: --query-gpu=FIELDS, \
-                  --query-compute-apps=FIELDS, --format=csv,noheader,nounits, -l, -lms, -i, -f FILE.")]
+                  --query-compute-apps=FIELDS, --format=csv,noheader,nounits, -l, -lms, -t, -i, -f FILE, \
+                  --help-query-gpu.")]
 pub struct Query {
     /// What to ask, separated by commas; --list-fields explains each
     #[arg(long, value_name = "FIELDS", value_delimiter = ',', group = "asked")]
@@ -45,7 +46,9 @@ pub struct Query {
     #[arg(long)]
     pub apps: bool,
     /// Explain the fields, with --json for programs
-    #[arg(long, conflicts_with_all = ["asked", "apps", "format", "output"])]
+    // nvidia-smi's words for it lead here.
+    #[arg(long, aliases = ["help-query-gpu", "help-query-compute-apps"],
+          conflicts_with_all = ["asked", "apps", "format", "output"])]
     pub list_fields: bool,
     /// How to print: csv, json or table, and with csv or table noheader and nounits [default: csv]
     #[arg(long, value_name = "FORMAT", value_delimiter = ',')]
@@ -53,15 +56,19 @@ pub struct Query {
     /// The same as --format json; null is what is not known, and `unknown` says why
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
+    /// Tell the time first: the field timestamp, where it is not among those asked for
+    #[arg(short = 't', long, hide = true, conflicts_with = "preset")]
+    pub timestamp: bool,
     /// Leave out the names of the fields
     #[arg(long)]
     pub noheader: bool,
     /// Leave out the units behind the values
     #[arg(long)]
     pub nounits: bool,
-    /// Ask again every so many seconds
+    /// Ask again every so many seconds, without a value every 5
+    // No hyphens in its value: it would take the next option for it.
     #[arg(short = 'l', long = "loop", value_name = "SECONDS", value_parser = seconds,
-          group = "pace", allow_hyphen_values = true)]
+          group = "pace", num_args = 0..=1, default_missing_value = "5")]
     pub loop_seconds: Option<Duration>,
     /// Ask again every so many milliseconds
     #[arg(long, value_name = "MS", value_parser = milliseconds, group = "pace", hide = true,
@@ -132,11 +139,11 @@ pub fn with_habits(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
 }
 
 /// The first word that is neither an option nor its value. What follows it may be anybody's.
-fn command(args: &[OsString]) -> Option<&OsString> {
+pub(super) fn command(args: &[OsString]) -> Option<&OsString> {
     let mut words = args.iter().skip(1);
     while let Some(word) = words.next() {
         match word.to_str() {
-            Some("--nvml" | "--host-root") => drop(words.next()),
+            Some("--nvml" | "--host-root" | "--config") => drop(words.next()),
             Some(option) if option.starts_with('-') => {}
             _ => return Some(word),
         }

@@ -10,12 +10,12 @@ use super::duration;
 /// What `gua daemon` was asked.
 #[derive(Debug, Args)]
 pub struct Daemon {
-    /// The database to record into instead of gua.db in GUA_HOME or ~/.gua
+    /// The database to record into instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
-    /// How often to look, from 100ms to 1h
-    #[arg(long, value_name = "D", default_value = "30s", value_parser = duration::interval)]
-    pub interval: Duration,
+    /// How often to look, from 100ms to 1h [default: 30s, or as in the config]
+    #[arg(long, value_name = "D", value_parser = duration::interval)]
+    pub interval: Option<Duration>,
     /// The pid file instead of gua.pid in GUA_HOME or ~/.gua
     #[arg(long, value_name = "PATH")]
     pub pid_file: Option<PathBuf>,
@@ -29,12 +29,12 @@ pub struct Daemon {
     /// Go on with the database that --db names, if it is one of gua's
     #[arg(long)]
     pub append: bool,
-    /// How long to keep samples, the detail of every tick
-    #[arg(long, value_name = "D", default_value = "30d", value_parser = duration::duration)]
-    pub keep_samples: Duration,
-    /// How long to keep spans, from which reports are made
-    #[arg(long, value_name = "D", default_value = "400d", value_parser = duration::duration)]
-    pub keep_spans: Duration,
+    /// How long to keep samples, the detail of every tick [default: 30d, or as in the config]
+    #[arg(long, value_name = "D", value_parser = duration::duration)]
+    pub keep_samples: Option<Duration>,
+    /// How long to keep spans, from which reports are made [default: 400d, or as in the config]
+    #[arg(long, value_name = "D", value_parser = duration::duration)]
+    pub keep_spans: Option<Duration>,
     /// Leave the terminal, and say on stdout when the first tick is stored
     #[arg(long, hide = true, requires = "foreground")]
     pub detached: bool,

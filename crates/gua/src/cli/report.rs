@@ -11,7 +11,7 @@ use super::{Color, Window};
 /// What `gua report` was asked.
 #[derive(Debug, Args)]
 pub struct Report {
-    /// The history to read instead of gua.db in GUA_HOME or ~/.gua
+    /// The history to read instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
     #[command(flatten)]
@@ -19,10 +19,12 @@ pub struct Report {
     /// Let every tick of another program's history count for this long
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub interval: Option<Duration>,
-    /// Judge again, with a card active from this utilization on [default: 10]
+    /// Judge again, with a card active from this utilization on [default: 10, or as in the
+    /// config]
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
     pub active_percent: Option<f64>,
-    /// Judge again, with a card held above so many MB (of 1024² bytes) [default: 100]
+    /// Judge again, with a card held above so many MB (of 1024² bytes) [default: 100, or as in
+    /// the config]
     #[arg(long, value_name = "MB", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(..=MOST_MB))]
     pub held_mb: Option<u64>,
     /// How to print it
@@ -47,9 +49,9 @@ pub enum Format {
 }
 
 /// More than any card has.
-const MOST_MB: u64 = 1 << 30;
+pub const MOST_MB: u64 = 1 << 30;
 
-fn percent(typed: &str) -> Result<f64, String> {
+pub fn percent(typed: &str) -> Result<f64, String> {
     let expected = "expected a percentage above 0 and up to 100";
     let percent: f64 = typed.parse().map_err(|_| expected.to_owned())?;
     if percent > 0.0 && percent <= 100.0 { Ok(percent) } else { Err(expected.to_owned()) }

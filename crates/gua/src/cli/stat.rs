@@ -42,7 +42,7 @@ pub struct Stat {
         num_args = 0..=1, default_missing_value = "1", value_parser = seconds
     )]
     pub interval: Option<f64>,
-    /// Show only these cards: indices, INDEX:SLOT or UUIDs, separated by commas
+    /// Show only these cards: indices, INDEX:SLOT, UUIDs or bus ids, separated by commas
     #[arg(long, value_name = "CARDS", value_delimiter = ',')]
     pub id: Vec<String>,
     /// Leave out the line about the host (JSON has it always)

@@ -15,13 +15,13 @@ pub struct Top {
     #[arg(short = 'i', long, value_name = "D", value_parser = duration::interval,
           default_value = "1s", visible_alias = "interval", allow_hyphen_values = true)]
     pub every: Duration,
-    /// Show only these cards: indices, INDEX:SLOT or UUIDs, separated by commas
+    /// Show only these cards: indices, INDEX:SLOT, UUIDs or bus ids, separated by commas
     #[arg(long, value_name = "CARDS", value_delimiter = ',', visible_alias = "gpus")]
     pub id: Vec<String>,
     /// Show the full command line of a holder in its details; it may hold secrets
     #[arg(short = 'f', long = "show-full-cmd")]
     pub full_command: bool,
-    /// The history to draw the last hour from, instead of gua.db in GUA_HOME or ~/.gua
+    /// The history to draw the last hour from, instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
     /// Show the machine of a scenario file, without a GPU

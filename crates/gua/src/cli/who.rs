@@ -22,7 +22,7 @@ pub struct Who {
     /// Show only this user's, by name or uid; may be given several times
     #[arg(short, long, value_name = "USER", value_delimiter = ',')]
     pub user: Vec<String>,
-    /// Show only these cards: indices, INDEX:SLOT or UUIDs, separated by commas
+    /// Show only these cards: indices, INDEX:SLOT, UUIDs or bus ids, separated by commas
     #[arg(long, visible_alias = "gpus", value_name = "CARDS", value_delimiter = ',')]
     pub id: Vec<String>,
     /// Look again every so often (seconds, or such as 500ms or 1m), without a value every 2 s
@@ -32,7 +32,7 @@ pub struct Who {
         default_missing_value = "2s", value_parser = duration::refresh
     )]
     pub watch: Option<Duration>,
-    /// The history to read instead of gua.db in GUA_HOME or ~/.gua
+    /// The history to read instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
     /// Print JSON, with --watch one object a line; null is what is not known

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{pick, report, stat};
 use crate::cli::{Command, Gua};
-use crate::config::Machine;
+use crate::config::{Files, Machine};
 use crate::failure::Failure;
 use crate::report::now::Now;
 use crate::report::pick::Pick;
@@ -44,13 +44,16 @@ pub enum Refused {
 /// When the words make no sense, or the command cannot do its work.
 pub fn ask(words: impl IntoIterator<Item = OsString>) -> Result<Answer, Refused> {
     let words = std::iter::once(OsString::from("gua")).chain(words);
-    let Gua { machine, command } = Gua::try_parse_from(words).map_err(|error| refused(&error))?;
-    let machine = Machine::try_from(machine)?;
-    Ok(match command {
-        Command::Stat(typed) => Answer::Stat(stat::answer(&machine, &typed)?),
-        Command::Pick(typed) => Answer::Pick(pick::answer(&machine, &typed)?),
+    let typed = Gua::try_parse_from(words).map_err(|error| refused(&error))?;
+    let machine = Machine::try_from(typed.machine)?;
+    let files = Files::new(&typed.files);
+    let config = || Ok::<_, Failure>(files.settings()?.settled());
+    Ok(match typed.command {
+        Command::Stat(typed) => Answer::Stat(stat::answer(&machine, &config()?, &typed)?),
+        Command::Pick(typed) => Answer::Pick(pick::answer(&machine, &config()?, &typed)?),
         Command::Report(typed) => {
-            Answer::Report(Box::new(report::usage(&typed, Timestamp::now())?))
+            let config = files.settings()?.with((&typed).into()).settled();
+            Answer::Report(Box::new(report::usage(&config, &typed, Timestamp::now())?))
         }
         _ => return Err(Refused::Words("there are stat, pick and report to ask".to_owned())),
     })

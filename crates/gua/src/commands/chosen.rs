@@ -121,9 +121,7 @@ fn is_called(card: &CardFacts, typed: &str) -> bool {
     typed == card.index.to_string()
         || is(&card.uuid)
         || card.bus_id.as_ref().is_known_and(|bus_id| bus_id.eq_ignore_ascii_case(typed))
-        || instance.is_some_and(|instance| {
-            is(&instance.parent_uuid) || typed == format!("{}:{}", card.index, instance.slot)
-        })
+        || instance.is_some_and(|instance| is(&instance.parent_uuid) || typed == card.label())
 }
 
 /// Whether a card that does not say who it is could be the one: an index says it, a UUID

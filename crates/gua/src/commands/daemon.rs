@@ -5,29 +5,29 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use probe::nvml::Wants;
 
-use crate::classify::Thresholds;
 use crate::cli;
-use crate::config::Machine;
+use crate::config::{Config, Machine, Settings};
 use crate::failure::Failure;
 use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals};
 use crate::render::words;
 use crate::sampler::Sampler;
 use crate::service::{self, Existing, Found, Held, Places, Process, Started};
 use crate::store::{self, Identity, Keep, RecorderLock, Run};
+use crate::talk::say;
 
 /// What a history is made of; the rest is for looking at now.
 const WANTS: Wants = Wants { power: true, temperature: true, ..Wants::ESSENTIALS };
 
-/// Heat and power change slowly, and each costs a call a card.
-const SENSORS: Duration = Duration::from_secs(10);
-
-pub(super) fn run(machine: &Machine, typed: &cli::Daemon) -> Result<u8, Failure> {
-    let places =
-        Places::new(typed.db.as_deref(), typed.pid_file.as_deref(), typed.log_file.as_deref())?;
+pub(super) fn run(
+    machine: &Machine,
+    settings: Settings,
+    typed: &cli::Daemon,
+) -> Result<u8, Failure> {
+    let places = places(&settings.settled(), typed)?;
+    let config = settings.with(typed.into()).settled();
     if let Some(running) = already_running(&places)? {
         println_or_quiet(&running)?;
         return Ok(0);
@@ -41,10 +41,15 @@ pub(super) fn run(machine: &Machine, typed: &cli::Daemon) -> Result<u8, Failure>
     }
     service::check(&places, existing(typed))?;
     if typed.foreground {
-        in_the_foreground(machine, typed, &places)
+        in_the_foreground(machine, &config, typed, &places)
     } else {
-        background(typed, &places)
+        background(&config, typed, &places)
     }
+}
+
+fn places(config: &Config, typed: &cli::Daemon) -> Result<Places, Failure> {
+    let (db, pid_file, log_file) = (&typed.db, &typed.pid_file, &typed.log_file);
+    Places::new(config, db.as_deref(), pid_file.as_deref(), log_file.as_deref())
 }
 
 const fn existing(typed: &cli::Daemon) -> Existing {
@@ -85,7 +90,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     one == other || real(one) == real(other)
 }
 
-fn background(typed: &cli::Daemon, places: &Places) -> Result<u8, Failure> {
+fn background(config: &Config, typed: &cli::Daemon, places: &Places) -> Result<u8, Failure> {
     // Here somebody still hears why not.
     to_log(places)?;
     if matches!(store::identify(&places.database), Identity::PythonGua) {
@@ -94,7 +99,7 @@ fn background(typed: &cli::Daemon, places: &Places) -> Result<u8, Failure> {
     let started = service::start(places, &arguments(typed, places));
     match started.map_err(|error| cannot_start(&error))? {
         Started::Recording { pid } => {
-            let every = words::interval(typed.interval);
+            let every = words::interval(config.recorder.interval);
             let database = places.database.display();
             let report = match typed.db {
                 None => "gua report".to_owned(),
@@ -114,7 +119,7 @@ fn background(typed: &cli::Daemon, places: &Places) -> Result<u8, Failure> {
                 println_or_quiet(&running)?;
                 return Ok(0);
             }
-            eprintln!("gua: the recorder did not start; the end of its log:\n{log}");
+            say(format_args!("the recorder did not start; the end of its log:\n{log}"));
             Ok(code)
         }
     }
@@ -132,6 +137,7 @@ fn arguments(typed: &cli::Daemon, places: &Places) -> Vec<OsString> {
 
 fn in_the_foreground(
     machine: &Machine,
+    config: &Config,
     typed: &cli::Daemon,
     places: &Places,
 ) -> Result<u8, Failure> {
@@ -140,7 +146,10 @@ fn in_the_foreground(
         // Out of the session of whoever started us: its end must not be ours.
         leave_the_terminal().map_err(|error| cannot_start(&error))?;
     }
-    let sampler = Sampler::open(machine, WANTS)?.with_sensors_every(SENSORS, WANTS);
+    let interval = config.recorder.interval;
+    let sampler = Sampler::open(machine, WANTS)?
+        .with_sensors_every(config.recorder.sensors_every, WANTS)
+        .with_who(true);
     // Before the database: of two that start at the same time the second then knows the first.
     let held = Arc::new(take_pid_file(places)?);
     let place = service::prepare(places, existing(typed), &mut log)?;
@@ -152,19 +161,19 @@ fn in_the_foreground(
         boot: recorder::boot_id(),
         driver: None,
         recorder: recorder::name(),
-        interval_millis: i64::try_from(typed.interval.as_millis()).ok(),
+        interval_millis: i64::try_from(interval.as_millis()).ok(),
         started: probe::units::UnixMillis(0),
     };
-    let every = words::interval(typed.interval);
+    let every = words::interval(interval);
     log.say(&format!("gua records every {every} into {}", places.database.display()));
-    let keep = Keep::new(typed.keep_samples, typed.keep_spans);
-    let recording = Recording::new(place, run, typed.interval, Thresholds::default(), keep);
+    let keep = Keep::from(config.retention);
+    let recording = Recording::new(place, run, interval, config.thresholds.into(), keep);
     let left_behind = Arc::clone(&held);
     let give_up = move || {
         left_behind.remove();
         probe::nvml::exit_at_once(0);
     };
-    let beat = Beat::new(recording, signals, typed.interval, log, give_up);
+    let beat = Beat::new(recording, signals, interval, log, give_up);
     let beat = beat.map_err(|error| cannot_start(&error))?;
     let detached = typed.detached;
     let ready = move || {

@@ -20,6 +20,7 @@ use crate::render::usage::View;
 use crate::render::words;
 use crate::report::usage::Question;
 use crate::store::{self, History, RecorderLock, StoreError};
+use crate::talk::say;
 
 /// Ticks of a demo that does not say.
 const TICKS: u32 = 30;
@@ -34,7 +35,7 @@ pub(super) fn run(typed: &cli::Demo) -> Result<u8, Failure> {
         Some(path) => kept(path, &plan)?,
         None => passing(&plan)?,
     };
-    eprintln!("gua: {}", next_step(typed, &plan));
+    say(next_step(typed, &plan));
     let path = typed.db.as_deref().unwrap_or(Path::new(NO_FILE));
     let question = question(typed, plan.period());
     let usage = report::answer(&made.history, question, plan.end, false)

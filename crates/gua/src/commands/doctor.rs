@@ -5,26 +5,28 @@ use std::io::{self, BufWriter, Write};
 
 use crate::checkup::{self, Places};
 use crate::cli;
-use crate::config::{self, Machine, Screen};
+use crate::config::{self, Files, Machine, Screen};
 use crate::failure::Failure;
 use crate::render::checkup::View;
 use crate::render::paint::Paint;
 use crate::render::{checkup as render, json};
 use crate::report::checkup::Checkup;
 
-pub(super) fn run(machine: &Machine, typed: &cli::Doctor) -> Result<u8, Failure> {
-    let checkup = checkup::examine(&places(machine, typed));
+pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Doctor) -> Result<u8, Failure> {
+    let checkup = checkup::examine(&places(machine, files, typed));
     show(&checkup, typed)?;
     Ok(if checkup.ready { 0 } else { 1 })
 }
 
-fn places(machine: &Machine, typed: &cli::Doctor) -> Places {
-    let home = config::home();
+fn places(machine: &Machine, files: &Files, typed: &cli::Doctor) -> Places {
+    // What is wrong with the others is among the findings.
+    let (settings, _) = files.what_can_be_used();
     Places {
         machine: machine.clone(),
         search_path: env::var_os("PATH").unwrap_or_default(),
-        database: typed.db.clone().or_else(|| Some(home.as_ref()?.join("gua.db"))),
-        pid_file: home.map(|home| home.join("gua.pid")),
+        config_files: files.clone(),
+        database: typed.db.clone().or_else(|| settings.settled().database),
+        pid_file: config::home().map(|home| home.join("gua.pid")),
     }
 }
 

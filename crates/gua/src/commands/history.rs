@@ -2,17 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config;
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::ledger::Period;
-use crate::store::{self, History, Identity, python};
+use crate::store::{self, History, Identity, StoreError, python};
 
-/// Where the history is: as typed, else `gua.db` where our own files are.
-pub(super) fn path(typed: Option<&Path>) -> Result<PathBuf, Failure> {
-    if let Some(path) = typed {
-        return Ok(path.to_owned());
-    }
-    config::home().map(|home| home.join("gua.db")).ok_or_else(|| Failure::Usage {
+/// Where the history is: as typed, else at its usual place.
+pub(super) fn path(typed: Option<&Path>, config: &Config) -> Result<PathBuf, Failure> {
+    let path = typed.map(Path::to_owned).or_else(|| config.database.clone());
+    path.ok_or_else(|| Failure::Usage {
         what: "neither GUA_HOME nor HOME is set, so it cannot be told where the history is"
             .to_owned(),
         next: "Name it with --db PATH.".to_owned(),
@@ -28,9 +26,21 @@ pub(super) enum Detail {
 
 /// Opens it for reading a window of it. One of the Python gua is read as it is.
 pub(super) fn open(path: &Path, window: Period, detail: Detail) -> Result<History, Failure> {
-    let history = match store::identify(path) {
+    read(path, window, detail).map_err(|error| error.failure(path))
+}
+
+/// The same, for who can do without it.
+pub(super) fn read(path: &Path, window: Period, detail: Detail) -> Result<History, StoreError> {
+    match store::identify(path) {
         Identity::PythonGua => python::history(path, window, detail == Detail::Samples),
         _ => History::open(path),
-    };
-    history.map_err(|error| error.failure(path))
+    }
+}
+
+/// Why it could not be read, for who can do without it.
+pub(super) fn reason(path: &Path, error: &StoreError) -> String {
+    match error {
+        StoreError::Missing => format!("there is no history at {}", path.display()),
+        error => format!("the history at {} cannot be read: {error}", path.display()),
+    }
 }

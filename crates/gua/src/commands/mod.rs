@@ -3,15 +3,18 @@
 
 pub mod answers;
 mod chosen;
+mod config;
 mod daemon;
 mod db;
 mod demo;
 mod doctor;
 mod history;
+mod pace;
 mod pick;
 mod query;
 mod redraw;
 mod report;
+mod reserved;
 mod stat;
 mod status;
 mod stop;
@@ -22,7 +25,7 @@ mod who;
 use std::io::{self, Write};
 
 use crate::cli::{Command, Gua};
-use crate::config::Machine;
+use crate::config::{Files, Machine};
 use crate::failure::Failure;
 
 /// Runs what was typed; gives the exit code.
@@ -30,21 +33,27 @@ use crate::failure::Failure;
 /// # Errors
 /// When the command cannot do its work; the failure knows its exit code.
 pub fn run(typed: Gua) -> Result<u8, Failure> {
-    let Gua { machine, command } = typed;
+    let Gua { machine, files, command } = typed;
+    let files = Files::new(&files);
+    // Read by who needs them: a mistake in a file stops nobody else.
+    let config = || Ok::<_, Failure>(files.settings()?.settled());
     match command {
-        Command::Db { command } => db::run(&command),
+        Command::Config { command } => config::run(&files, &command),
+        Command::Db { command } => db::run(files.settings()?, &command),
         Command::Demo(typed) => demo::run(&typed),
-        Command::Doctor(typed) => doctor::run(&Machine::try_from(machine)?, &typed),
-        Command::Daemon(typed) => daemon::run(&Machine::try_from(machine)?, &typed),
-        Command::Status(typed) => status::run(&typed),
-        Command::Stop(typed) => stop::run(&typed),
-        Command::Query(typed) => query::run(&Machine::try_from(machine)?, &typed),
-        Command::Report(typed) => report::run(&typed),
-        Command::Pick(typed) => pick::run(&Machine::try_from(machine)?, &typed),
-        Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &typed),
+        Command::Doctor(typed) => doctor::run(&Machine::try_from(machine)?, &files, &typed),
+        Command::Daemon(typed) => {
+            daemon::run(&Machine::try_from(machine)?, files.settings()?, &typed)
+        }
+        Command::Status(typed) => status::run(&config()?, &typed),
+        Command::Stop(typed) => stop::run(&files, &typed),
+        Command::Query(typed) => query::run(&Machine::try_from(machine)?, &files, &typed),
+        Command::Report(typed) => report::run(files.settings()?, &typed),
+        Command::Pick(typed) => pick::run(&Machine::try_from(machine)?, &config()?, &typed),
+        Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &config()?, &typed),
         Command::Track(typed) => track::run(&Machine::try_from(machine)?, &typed),
-        Command::Top(typed) => top::run(machine, &typed),
-        Command::Who(typed) => who::run(&Machine::try_from(machine)?, &typed),
+        Command::Top(typed) => top::run(machine, &files, &typed),
+        Command::Who(typed) => who::run(&Machine::try_from(machine)?, &config()?, &typed),
         Command::Version => version(),
     }
 }

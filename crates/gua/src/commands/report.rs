@@ -4,12 +4,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use jiff::Timestamp;
-use probe::units::{Bytes, Percent, UnixMillis};
+use probe::units::UnixMillis;
 
 use super::history::{self, Detail};
-use crate::classify::Thresholds;
+use crate::classify::{Lines, Thresholds};
 use crate::cli;
-use crate::config::{Screen, Window};
+use crate::config::{Config, Screen, Settings, Window};
 use crate::failure::Failure;
 use crate::ledger::Period;
 use crate::render::paint::Paint;
@@ -17,30 +17,36 @@ use crate::render::usage::{self as render, View};
 use crate::render::{json, words};
 use crate::report::usage::{Facts, Question, Tally, Usage};
 use crate::store::{History, RecorderLock, RunRow, StoreError};
+use crate::talk::say;
 
 /// Lines wider than this are hard to follow.
 const WIDEST: usize = 100;
 /// The width of what is nobody's screen.
 const WIDTH_IN_A_PIPE: usize = 80;
 
-pub(super) fn run(typed: &cli::Report) -> Result<u8, Failure> {
+pub(super) fn run(settings: Settings, typed: &cli::Report) -> Result<u8, Failure> {
     let now = Timestamp::now();
-    let usage = usage(typed, now)?;
+    let config = settings.with(typed.into()).settled();
+    let usage = usage(&config, typed, now)?;
     let window = Window::new(&typed.window, now)?;
-    let path = history::path(typed.db.as_deref())?;
+    let path = history::path(typed.db.as_deref(), &config)?;
     let format = if typed.json { cli::Format::Json } else { typed.format };
     show(&usage, &view(&window, typed, &path, now), format)?;
     Ok(0)
 }
 
 /// What is printed, whatever the format.
-pub(super) fn usage(typed: &cli::Report, now: Timestamp) -> Result<Usage, Failure> {
+pub(super) fn usage(
+    config: &Config,
+    typed: &cli::Report,
+    now: Timestamp,
+) -> Result<Usage, Failure> {
     let window = Window::new(&typed.window, now)?;
-    let path = history::path(typed.db.as_deref())?;
-    let question = question(&window, typed);
+    let path = history::path(typed.db.as_deref(), config)?;
+    let question = question(&window, config);
     // Before the database is opened, as the lock wants it.
     let is_recorded = RecorderLock::is_taken(&path);
-    let mut history = history::open(&path, question.window, detail(&question))?;
+    let mut history = history::open(&path, question.window, detail_of_python(&question))?;
     if let Some(interval) = typed.interval {
         let millis = i64::try_from(interval.as_millis()).unwrap_or(i64::MAX);
         count_ticks_as(&mut history, millis);
@@ -53,28 +59,31 @@ fn count_ticks_as(history: &mut History, interval_millis: i64) {
     if history.runs().iter().any(RunRow::is_imported) {
         history.count_ticks_as(interval_millis);
     } else {
-        eprintln!("gua: --interval changes nothing: the ticks of this history measured their time");
+        say("--interval changes nothing: the ticks of this history measured their time");
     }
 }
 
-fn question(window: &Window, typed: &cli::Report) -> Question {
-    let usual = Thresholds::default();
+fn question(window: &Window, config: &Config) -> Question {
     let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
     Question {
         window: Period::new(moment(window.from), moment(window.until)),
         tz: window.zone.tz.clone(),
         tz_name: window.zone.name.clone(),
-        thresholds: Thresholds {
-            active: typed.active_percent.map_or(usual.active, Percent),
-            held: typed.held_mb.map_or(usual.held, Bytes::from_mib),
-        },
+        thresholds: config.thresholds.into(),
     }
 }
 
-/// By the recorder's own lines the spans are judged already, and go further back.
-fn detail(question: &Question) -> Detail {
+/// The Python gua judges by lines that are our usual ones.
+fn detail_of_python(question: &Question) -> Detail {
     let is_usual = question.thresholds == Thresholds::default();
     if is_usual { Detail::Spans } else { Detail::Samples }
+}
+
+/// By the recorder's own lines the spans are judged already, and go further back.
+fn detail(history: &History, question: &Question) -> Detail {
+    let lines = Lines::from(&question.thresholds);
+    let is_judged = history.is_judged_by(question.window, lines);
+    if is_judged { Detail::Spans } else { Detail::Samples }
 }
 
 /// Answers from what was recorded.
@@ -85,7 +94,7 @@ pub(super) fn answer(
     is_recorded: bool,
 ) -> Result<Usage, StoreError> {
     let window = question.window;
-    let detail = detail(&question);
+    let detail = detail(history, &question);
     let mut tally = Tally::new(question, &history.identities()?);
     if detail == Detail::Spans {
         history.card_spans(window, |span| tally.add_card(&span))?;

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use probe::units::UnixMillis;
 
 use crate::cli;
-use crate::config::Screen;
+use crate::config::{Config, Screen};
 use crate::failure::Failure;
 use crate::render::paint::Paint;
 use crate::render::{json, status as render};
@@ -16,8 +16,8 @@ use crate::report::status::{self, Database, Process, Recorded, Recorder, Status}
 use crate::service::{self, Found, Places};
 use crate::store::{History, RecorderLock, StoreError};
 
-pub(super) fn run(typed: &cli::Status) -> Result<u8, Failure> {
-    let places = Places::new(typed.db.as_deref(), typed.pid_file.as_deref(), None)?;
+pub(super) fn run(config: &Config, typed: &cli::Status) -> Result<u8, Failure> {
+    let places = Places::new(config, typed.db.as_deref(), typed.pid_file.as_deref(), None)?;
     let mut status = look(&places, typed.db.is_some());
     if status.state == Recorder::Stalled {
         // What keeps it from storing cannot stand in the database.

@@ -5,20 +5,23 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::cli;
+use crate::config::Files;
 use crate::failure::Failure;
 use crate::ledger::Period;
 use crate::render::words;
 use crate::service::{self, Found, PidFile, Places, Process, Stopped};
 use crate::store::{Ending, History, RecorderLock};
 
-pub(super) fn run(typed: &cli::Stop) -> Result<u8, Failure> {
-    let Places { pid_file, database, .. } = Places::new(None, typed.pid_file.as_deref(), None)?;
+const NOT_RECORDING: &str = "gua is not recording";
+
+pub(super) fn run(files: &Files, typed: &cli::Stop) -> Result<u8, Failure> {
+    // A config that cannot be used must not keep anybody from stopping a recorder.
+    let (settings, _) = files.what_can_be_used();
+    let places = Places::new(&settings.settled(), None, typed.pid_file.as_deref(), None)?;
+    let pid_file = places.pid_file;
     let (text, code) = match service::find(&pid_file) {
-        // Somebody may have taken its pid file away.
-        Found::None if typed.pid_file.is_none() && RecorderLock::is_taken(&database) => {
-            return Err(nameless(&pid_file, &database));
-        }
-        Found::None => ("gua is not recording".to_owned(), 0),
+        Found::None if typed.pid_file.is_none() => without_pid_file(files, &pid_file)?,
+        Found::None => (NOT_RECORDING.to_owned(), 0),
         Found::Unreadable(error) => return Err(unreadable(&pid_file, &error)),
         Found::Empty => (cleared(&pid_file, "it was empty")?, 0),
         Found::Garbled => return Err(not_a_pid_file(&pid_file)),
@@ -26,6 +29,15 @@ pub(super) fn run(typed: &cli::Stop) -> Result<u8, Failure> {
     };
     writeln!(io::stdout(), "{text}")?;
     Ok(code)
+}
+
+/// Somebody may have taken it away; then the lock of the usual database tells.
+fn without_pid_file(files: &Files, pid_file: &Path) -> Result<(String, u8), Failure> {
+    let usual = files.settings()?.settled().database;
+    match usual.filter(|database| RecorderLock::is_taken(database)) {
+        Some(database) => Err(nameless(pid_file, &database)),
+        None => Ok((NOT_RECORDING.to_owned(), 0)),
+    }
 }
 
 fn stop(pid_file: &Path, file: &PidFile, process: Process) -> Result<(String, u8), Failure> {

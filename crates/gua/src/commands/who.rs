@@ -5,34 +5,42 @@ use std::path::Path;
 
 use jiff::tz::TimeZone;
 use probe::nvml::Wants;
+use probe::units::UnixMillis;
 
 use super::chosen::Chosen;
-use super::history;
+use super::history::{self, Detail};
+use super::pace::Pace;
 use super::redraw::redraw;
-use crate::classify::Thresholds;
+use super::reserved;
 use crate::cli;
-use crate::config::{Machine, Screen};
+use crate::config::{Config, Machine, Screen};
 use crate::failure::Failure;
+use crate::ledger::{HOUR, Period};
 use crate::recorder::boot_id;
 use crate::render::json;
 use crate::render::paint::Paint;
 use crate::render::who::{self as render, View};
 use crate::report::now;
 use crate::report::who::{self, Asked, Record, Who};
-use crate::sampler::{Beat, Sampler, Tick};
-use crate::store::{History, StoreError};
+use crate::sampler::{Sampler, Tick};
+use crate::store::StoreError;
+use crate::talk::say;
 
 const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
 
-pub(super) fn run(machine: &Machine, typed: &cli::Who) -> Result<u8, Failure> {
+pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Who) -> Result<u8, Failure> {
+    let thresholds = config.thresholds.into();
     let asked = Asked { idle: typed.idle, users: typed.user.clone() };
-    let mut sampler = Sampler::open(machine, WANTS)?;
+    let mut sampler = Sampler::open(machine, WANTS)?.with_who(true);
     let host = sampler.host().name();
     let mut chosen = Chosen::new(&typed.id);
     let first = chosen.among(sampler.first_tick())?;
-    let answer = |tick: &Tick| -> Result<Who, Failure> {
-        let now = now::now(tick, host.as_deref(), &Thresholds::default());
-        Ok(who::who(tick, now, record(tick, typed.db.as_deref())?, &asked))
+    let mut said = None;
+    let mut answer = |tick: &Tick| -> Result<Who, Failure> {
+        let reserved = reserved::told(machine, &mut said);
+        let now = now::now(tick, host.as_deref(), &thresholds);
+        let now = now.with_reservations(reserved.as_deref());
+        Ok(who::who(tick, now, record(tick, typed.db.as_deref(), config)?, &asked))
     };
     let mut screen = Watched { typed, asked: &asked, is_first: true };
     screen.show(&answer(&first)?)?;
@@ -41,17 +49,18 @@ pub(super) fn run(machine: &Machine, typed: &cli::Who) -> Result<u8, Failure> {
         first.driver?;
         return Ok(0);
     };
-    let mut beat = Beat::new(every);
+    let mut pace = Pace::new(every, true);
     loop {
-        beat.wait();
+        pace.looked(&sampler);
+        pace.wait(&mut sampler);
         screen.show(&answer(&chosen.among(sampler.tick())?)?)?;
     }
 }
 
 /// What is recorded of those who are seen. A history that was named must be there; without
 /// the usual one, there is still the look.
-fn record(tick: &Tick, named: Option<&Path>) -> Result<Record, Failure> {
-    let path = match history::path(named) {
+fn record(tick: &Tick, named: Option<&Path>, config: &Config) -> Result<Record, Failure> {
+    let path = match history::path(named, config) {
         Ok(path) => path,
         Err(Failure::Usage { what, .. }) => return Ok(Record::none(None, what)),
         Err(failure) => return Err(failure),
@@ -59,23 +68,23 @@ fn record(tick: &Tick, named: Option<&Path>) -> Result<Record, Failure> {
     match recorded(tick, &path) {
         Ok(record) => Ok(record),
         Err(error) if named.is_some() => Err(error.failure(&path)),
-        Err(StoreError::Missing) => {
-            let reason = format!("there is no history at {}", path.display());
-            Ok(Record::none(Some(path.display().to_string()), reason))
-        }
         Err(error) => {
-            let reason = format!("the history at {} cannot be read: {error}", path.display());
+            let reason = history::reason(&path, &error);
             Ok(Record::none(Some(path.display().to_string()), reason))
         }
     }
 }
 
 fn recorded(tick: &Tick, path: &Path) -> Result<Record, StoreError> {
-    let history = History::open(path)?;
+    let window = Period::new(UnixMillis(tick.at.0.saturating_sub(LOOKED_BACK)), tick.at);
+    let history = history::read(path, window, Detail::Spans)?;
     let (cards, holders) = who::keys(tick);
     let idleness = history.idleness(&cards, &holders, &boot_id())?;
     Ok(Record::new(path.display().to_string(), idleness, history.newest_run(), tick.at))
 }
+
+/// How much of the Python gua's history is read: more than anybody holds a card idle.
+const LOOKED_BACK: i64 = 30 * 24 * HOUR;
 
 /// What is shown, once or again and again.
 struct Watched<'a> {
@@ -109,7 +118,7 @@ impl Watched<'_> {
         if self.is_first {
             // Said once: what repeats is the data.
             if let Some(doubt) = render::doubt(who, &view.zone) {
-                eprintln!("gua: {doubt}");
+                say(doubt);
             }
         } else {
             writeln!(out)?;

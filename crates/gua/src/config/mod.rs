@@ -1,8 +1,13 @@
-//! What is meant: the typed options and the environment, settled once.
+//! What is meant: the typed options, the config files and the environment, settled once.
 
+mod settings;
 mod track;
 mod window;
 
+pub use settings::{
+    Config, ConfigFile, Cost, FileError, Files, Flags, Identity, Listed, Mistake, Origin, Presence,
+    Recorder, Retention, Row, Settings, Surroundings, Thresholds, Whose,
+};
 pub use track::{Gpus, Target, Timeline, TimelineKind, Track};
 pub use window::Window;
 
@@ -73,8 +78,7 @@ impl Machine {
 /// Where our own files are: `GUA_HOME`, else `~/.gua`; `None` without a home.
 #[must_use]
 pub fn home() -> Option<PathBuf> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("GUA_HOME").or_else(|| Some(set("HOME")?.join(".gua")))
+    Surroundings::of_environment().folder()
 }
 
 /// Where cards are reserved: `GUA_RESERVATIONS`, else a folder that every user of the host finds.
@@ -93,6 +97,15 @@ pub fn reservations() -> PathBuf {
         PathBuf::from(shared).join("gua-reservations")
     };
     named.map_or_else(usual, PathBuf::from)
+}
+
+/// What tells CUDA which cards there are.
+pub const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
+
+/// Which cards this program was given, as a scheduler says it; `None` where nobody says so.
+#[must_use]
+pub fn visible_devices() -> Option<String> {
+    env::var_os(VISIBLE_DEVICES).map(|devices| devices.to_string_lossy().into_owned())
 }
 
 /// What the place that we print to can show.

@@ -9,7 +9,7 @@ use super::log::Log;
 use super::observer::Observer;
 use super::pruning::Pruning;
 use super::source::Seen;
-use crate::classify::Thresholds;
+use crate::classify::{Lines, Thresholds};
 use crate::ledger::{Entry, Event, Kind, Period, Trouble};
 use crate::store::{self, Database, Ending, Keep, RecorderLock, Run, StoreError, Writer};
 
@@ -36,6 +36,7 @@ pub struct Recording {
     /// As it was begun; a run that follows it differs in its start and driver only.
     run: Run,
     observer: Observer,
+    lines: Lines,
     /// When the last tick was that is stored.
     stored: Option<UnixMillis>,
     untold: Vec<Event>,
@@ -63,6 +64,7 @@ impl Recording {
             place,
             looked_at_file: None,
             run,
+            lines: Lines::from(&thresholds),
             observer: Observer::new(interval, thresholds),
             stored: None,
             untold: Vec::new(),
@@ -137,7 +139,9 @@ impl Recording {
     fn begin_at(&mut self, database: Database, started: UnixMillis) -> Result<Writer, StoreError> {
         self.recorded_until = store::last_moment(&database)?;
         let driver = self.observer.driver_version().map(str::to_owned);
-        Writer::begin(database, &Run { started, driver, ..self.run.clone() })
+        let writer = Writer::begin(database, &Run { started, driver, ..self.run.clone() })?;
+        writer.judged_by(self.lines, started)?;
+        Ok(writer)
     }
 
     /// A database that was moved away or deleted goes on elsewhere; at its path another one

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use probe::card;
+
 use super::paint::{Ink, Paint};
 use super::table::{Cell, Line};
 use super::words::safe;
@@ -111,15 +113,13 @@ fn label(finding: &Finding) -> String {
         Check::Nvml => "nvml",
         Check::Card => "cards",
         Check::Processes => "processes",
+        Check::Config => "config",
         Check::Database => "database",
         Check::Daemon => "daemon",
     };
     match finding.card {
         None => name.to_owned(),
-        Some(place) => match place.mig_slot {
-            None => format!("card {}", place.index),
-            Some(slot) => format!("card {}:{slot}", place.index),
-        },
+        Some(place) => format!("card {}", card::label(place.index, place.mig_slot)),
     }
 }
 
@@ -171,6 +171,7 @@ mod tests {
             driver: DriverVersions::default(),
             cards,
             processes: None,
+            config_files: Vec::new(),
             database: None,
             daemon: DaemonFacts { pid_file: None, running: None, pid: None },
         };

@@ -15,7 +15,8 @@ pub fn write(out: &mut impl Write, import: &Import) -> io::Result<()> {
     writeln!(out, "    into {}", safe(&import.database))?;
     let (Some(from), Some(to)) = (import.from, import.to) else {
         writeln!(out, "\n  It holds no samples: nothing was there to take over.")?;
-        return refused(out, &import.refused_rows);
+        refused(out, &import.refused_rows)?;
+        return older_kept(out, import);
     };
     writeln!(out)?;
     let shown = |at: jiff::Timestamp| at.strftime("%Y-%m-%d %H:%M UTC").to_string();
@@ -40,9 +41,16 @@ pub fn write(out: &mut impl Write, import: &Import) -> io::Result<()> {
     if let Some(kept) = &import.kept {
         writeln!(out, "\nThe old file is kept as {}", safe(kept))?;
     }
+    older_kept(out, import)?;
     let database = shell_word(&safe(&import.database));
     let from = from.strftime("%Y-%m-%d");
     writeln!(out, "\nNext: `gua report --db {database} --from {from}`")
+}
+
+fn older_kept(out: &mut impl Write, import: &Import) -> io::Result<()> {
+    let Some(kept) = &import.older_kept else { return Ok(()) };
+    let kept = safe(kept);
+    writeln!(out, "\nThe database had an older layout; as it was before, it is kept as {kept}")
 }
 
 fn refused(out: &mut impl Write, refused: &RefusedRows) -> io::Result<()> {
@@ -70,6 +78,7 @@ mod tests {
             file: "/old/gua.db".into(),
             database: "/home/ann b/gua.db".into(),
             kept: None,
+            older_kept: None,
             gpu_rows: 12,
             process_rows: 16,
             ticks: 4,

@@ -1,9 +1,11 @@
 //! Answers as a person or a program reads them: pure functions from a report to text.
 
 pub mod checkup;
+pub mod config;
 pub mod csv;
 pub mod database;
 pub mod export;
+pub mod identity;
 pub mod imported;
 pub mod json;
 mod markdown;

@@ -3,7 +3,6 @@
 use super::paint::Paint;
 use super::table::{self, Align, Cell, Line};
 use super::words::{card_name, safe};
-use crate::report::now::Identity;
 use crate::report::pick::{Candidate, Choice, Refusal};
 
 /// How far the cards stand in.
@@ -12,7 +11,7 @@ const INDENT: usize = 5;
 /// The cards as they are counted: `0,2:1`.
 #[must_use]
 pub fn indices(choice: &Choice) -> String {
-    choice.chosen().map(|card| place(&card.identity)).collect::<Vec<_>>().join(",")
+    choice.chosen().map(|card| card.identity.label()).collect::<Vec<_>>().join(",")
 }
 
 /// Why there are not enough, a line a card.
@@ -31,7 +30,7 @@ pub fn reasons(choice: &Choice, wanted: usize) -> Vec<String> {
 fn row((card, refusal): &(Candidate, Option<Refusal>)) -> Vec<Cell> {
     let name = card.identity.name.as_deref().map_or("?", card_name);
     let reason = refusal.as_ref().map(Refusal::to_string).unwrap_or_default();
-    let place = format!("[{}]", place(&card.identity));
+    let place = format!("[{}]", card.identity.label());
     [place, safe(name), safe(&reason)].map(Cell::plain).to_vec()
 }
 
@@ -59,16 +58,12 @@ pub fn next_step(choice: &Choice, wanted: usize) -> &'static str {
     let has = |slug| choice.cards.iter().any(|(_, r)| r.as_ref().is_some_and(|r| r.slug() == slug));
     match () {
         () if wanted > choice.cards.len() => "Ask for fewer, or look with `gua stat`.",
+        () if wanted > choice.visible() => {
+            "Ask for fewer, or look beyond what this program was given with --all-cards."
+        }
         () if has("held") => {
             "`gua who` tells whom to ask, --min-free SIZE shares a card, --wait waits."
         }
-        () => "Wait for them with --wait; `gua who` tells who holds what.",
-    }
-}
-
-fn place(card: &Identity) -> String {
-    match card.mig_slot {
-        Some(slot) => format!("{}:{slot}", card.index),
-        None => card.index.to_string(),
+        () => "Wait for them with --wait; `gua who` tells who holds or reserved what.",
     }
 }

@@ -3,13 +3,14 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::identity;
 use super::paint::{Ink, Paint};
-use super::stat::fold;
+use super::stat::{self, fold};
 use super::table::{self, Align, Cell, Column, Line};
 use super::words::{self, duration, gib, safe};
 use crate::classify::State;
-use crate::report::now::{Holder, Identity, Presence};
-use crate::report::who::{Asked, Doubt, Held, Idle, Standing, Unseen, Who};
+use crate::report::now::{Holder, Presence};
+use crate::report::who::{Asked, Doubt, Held, Idle, Row, Standing, Unseen, Who};
 
 /// What to show it on.
 #[derive(Debug, Clone)]
@@ -26,26 +27,31 @@ impl View {
     }
 }
 
-const HEADINGS: [&str; 8] =
-    ["idle", "who", "card", "memory", "program", "pid", "running", "idle since"];
-const ALIGNS: [Align; 8] = [
+const HEADINGS: [&str; 9] =
+    ["idle", "who", "card", "memory", "program", "what", "pid", "running", "idle since"];
+const ALIGNS: [Align; 9] = [
     Align::Right,
     Align::Left,
     Align::Left,
     Align::Right,
+    Align::Left,
     Align::Left,
     Align::Right,
     Align::Right,
     Align::Left,
 ];
 const PROGRAM: usize = 4;
-const RUNNING: usize = 6;
-const SINCE: usize = 7;
+/// What runs, and where: left out where nothing of it is known.
+const WHAT: usize = 5;
+const RUNNING: usize = 7;
+const SINCE: usize = 8;
 
 /// How far rows stand in.
 const INDENT: usize = 2;
 /// A program's name is not cut shorter than this while there is something else to leave out.
 const SHORTEST_NAME: usize = 8;
+/// Nor is what runs: `job 12345678.0`.
+const SHORTEST_WHAT: usize = 14;
 
 /// The view as lines, none longer than the screen is wide.
 #[must_use]
@@ -56,6 +62,10 @@ pub fn lines(who: &Who, asked: &Asked, view: &View) -> Vec<String> {
     }
     lines.extend(table(who, view));
     lines.extend(summary(who).map(|text| single(&Cell::plain(text), view)));
+    lines.extend(who.reservations.iter().flatten().map(|given| {
+        let text = format!("card {} is reserved {}", given.card.label(), given.by.terms);
+        single(&Cell::plain(text), view)
+    }));
     lines
 }
 
@@ -76,10 +86,9 @@ pub fn lines_within(rows: usize, who: &Who, asked: &Asked, view: &View) -> Vec<S
 /// What is not known of how long, in a line for a person; `None` where all of it is.
 #[must_use]
 pub fn doubt(who: &Who, zone: &TimeZone) -> Option<String> {
-    match [of_the_record(who, zone), left_out(who)] {
-        [Some(one), Some(other)] => Some(format!("{one}; {other}")),
-        [one, other] => one.or(other),
-    }
+    let all = of_the_record(who, zone).into_iter().chain(left_out(who));
+    let all: Vec<_> = all.collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 fn of_the_record(who: &Who, zone: &TimeZone) -> Option<String> {
@@ -98,12 +107,23 @@ fn of_the_record(who: &Who, zone: &TimeZone) -> Option<String> {
     }
 }
 
-fn left_out(who: &Who) -> Option<String> {
-    match who.idle_now_left_out {
+fn left_out(who: &Who) -> impl Iterator<Item = String> {
+    let idle_now = match who.idle_now_left_out {
         0 => None,
         1 => Some("one more is idle now; for how long is not recorded".to_owned()),
         more => Some(format!("{more} more are idle now; for how long is not recorded")),
-    }
+    };
+    let unknown = match who.unknown_left_out {
+        0 => None,
+        1 => Some("one more may be idle: its card cannot be judged".to_owned()),
+        more => Some(format!("{more} more may be idle: their cards cannot be judged")),
+    };
+    let unseen = match who.unseen_left_out {
+        0 => None,
+        1 => Some("who else is on one card cannot be told".to_owned()),
+        more => Some(format!("who else is on {more} cards cannot be told")),
+    };
+    [idle_now, unknown, unseen].into_iter().flatten()
 }
 
 fn headline(who: &Who, asked: &Asked) -> String {
@@ -133,13 +153,20 @@ fn by_anybody(whose: &str) -> String {
 }
 
 fn table(who: &Who, view: &View) -> Vec<String> {
-    let held = who.holders.iter().map(|held| held_row(held, who.time, view));
-    let unseen = who.unseen.iter().map(|unseen| unseen_row(unseen, who.time, view));
-    let rows: Vec<Vec<Cell>> = held.chain(unseen).collect();
+    let cells = |row| match row {
+        Row::Held(held) => held_row(held, who.time, view),
+        Row::Unseen(unseen) => unseen_row(unseen, who.time, view),
+    };
+    let rows: Vec<Vec<Cell>> = who.rows().into_iter().map(cells).collect();
     if rows.is_empty() {
         return Vec::new();
     }
-    let headings = HEADINGS.map(|heading| Cell::new(heading, Ink::Quiet)).to_vec();
+    let mut headings = HEADINGS.map(|heading| Cell::new(heading, Ink::Quiet));
+    let is_told = |row: &Vec<Cell>| row.get(WHAT).is_some_and(|cell| !cell.text.is_empty());
+    if !rows.iter().any(is_told) {
+        headings[WHAT] = Cell::plain("");
+    }
+    let headings = headings.to_vec();
     let rows: Vec<_> = std::iter::once(headings).chain(rows).collect();
     let mut columns = table::fit(&ALIGNS, rows.iter().map(Vec::as_slice));
     squeeze(&mut columns, view.most().saturating_sub(INDENT));
@@ -151,10 +178,12 @@ fn table(who: &Who, view: &View) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// Shortens programs, then leaves columns out: how long is told twice, the pid is needed.
+/// Shortens what runs and programs, then leaves columns out: how long is told twice, the pid is
+/// needed.
 fn squeeze(columns: &mut [Column], most: usize) {
+    table::shorten(columns, WHAT, SHORTEST_WHAT, most);
     table::shorten(columns, PROGRAM, SHORTEST_NAME, most);
-    for dispensable in [RUNNING, SINCE] {
+    for dispensable in [RUNNING, SINCE, WHAT] {
         if table::total(columns) <= most {
             return;
         }
@@ -169,10 +198,11 @@ fn held_row(held: &Held, now: Timestamp, view: &View) -> Vec<Cell> {
     let holder = &held.holder;
     vec![
         idle_cell(held.state, &held.idle),
-        Cell::plain(user(holder)),
-        Cell::plain(card(&held.card)),
+        Cell::plain(stat::user(holder)),
+        Cell::plain(held.card.label()),
         Cell::plain(memory(holder.memory_bytes)),
         Cell::plain(program(holder)),
+        Cell::plain(what(held)),
         Cell::plain(holder.pid.to_string()),
         Cell::plain(holder.owner.running_seconds.map_or_else(|| "?".to_owned(), duration)),
         Cell::plain(since(held.state_reason.as_deref(), &held.idle, now, &view.zone)),
@@ -184,14 +214,16 @@ fn unseen_row(unseen: &Unseen, now: Timestamp, view: &View) -> Vec<Cell> {
         // Said of the card already.
         Some(why) if unseen.state_reason.as_ref() == Some(why) => "(not listed)".to_owned(),
         Some(why) => format!("(not listed: {why})"),
+        None if unseen.memory_bytes.is_none() => "(memory not readable)".to_owned(),
         None => "(no visible process)".to_owned(),
     };
     vec![
         idle_cell(unseen.state, &unseen.idle),
         Cell::plain("?"),
-        Cell::plain(card(&unseen.card)),
+        Cell::plain(unseen.card.label()),
         Cell::plain(memory(unseen.memory_bytes)),
         Cell::plain(what),
+        Cell::plain(""),
         Cell::plain("?"),
         Cell::plain("?"),
         Cell::plain(since(unseen.state_reason.as_deref(), &unseen.idle, now, &view.zone)),
@@ -239,23 +271,12 @@ fn moment(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     at.strftime(form).to_string()
 }
 
-fn card(card: &Identity) -> String {
-    match card.mig_slot {
-        Some(slot) => format!("{}:{slot}", card.index),
-        None => card.index.to_string(),
-    }
-}
-
 fn memory(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| "? GiB".to_owned(), |bytes| format!("{} GiB", gib(bytes)))
 }
 
-fn user(holder: &Holder) -> String {
-    match (&holder.owner.user, holder.owner.uid) {
-        (Some(user), _) => safe(user),
-        (None, Some(uid)) => format!("uid {uid}"),
-        (None, None) => "?".to_owned(),
-    }
+fn what(held: &Held) -> String {
+    held.identity.as_ref().map(identity::brief).unwrap_or_default()
 }
 
 fn program(holder: &Holder) -> String {

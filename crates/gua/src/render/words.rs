@@ -1,72 +1,9 @@
-//! Quantities in few characters, and names that cannot break a line.
+//! Words that fit: cut to a width, one word of a shell, names without what all share.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+pub use crate::quantity::{duration, gib, interval, size, thousands};
 pub use crate::safe::safe;
-
-/// Bytes as gibibytes with one decimal.
-#[must_use]
-#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
-pub fn gib(bytes: u64) -> String {
-    let gib = bytes as f64 / f64::from(1 << 30);
-    // A small holder is not nothing.
-    if bytes > 0 && gib < 0.05 { "<0.1".to_owned() } else { format!("{gib:.1}") }
-}
-
-/// A size in the unit that fits it: `812 kB`, `41.3 MB`.
-#[must_use]
-#[expect(clippy::cast_precision_loss, reason = "three figures are shown")]
-pub fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{:.0} kB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.1} GB", bytes as f64 / 1e9),
-    }
-}
-
-/// Digits in groups of three: `5,382`.
-#[must_use]
-pub fn thousands(digits: &str) -> String {
-    let mut shown = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown
-}
-
-/// A length of time in at most two units: `5h12m`, `3d02h`, `47m`, `9s`.
-#[must_use]
-pub fn duration(seconds: f64) -> String {
-    let units = [(86_400, 'd', 3_600, 'h'), (3_600, 'h', 60, 'm')];
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    let seconds = seconds.max(0.0) as u64;
-    for (large, large_sign, small, small_sign) in units {
-        if seconds >= large {
-            let rest = seconds % large / small;
-            return format!("{}{large_sign}{rest:02}{small_sign}", seconds / large);
-        }
-    }
-    if seconds >= 60 { format!("{}m", seconds / 60) } else { format!("{seconds}s") }
-}
-
-/// An interval as it is typed: `30s`, `1m30s`, `250ms`.
-#[must_use]
-pub fn interval(interval: std::time::Duration) -> String {
-    let units = [("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
-    let mut rest = interval.as_millis();
-    let mut text = String::new();
-    for (unit, millis) in units {
-        if rest >= millis {
-            text.push_str(&format!("{}{unit}", rest / millis));
-            rest %= millis;
-        }
-    }
-    if text.is_empty() { "0s".to_owned() } else { text }
-}
 
 /// A path as one word of a shell's command.
 #[must_use]
@@ -118,17 +55,6 @@ pub fn card_name(name: &str) -> &str {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn durations_take_two_units_at_most() {
-        let shown = [0.4, 59.0, 60.0, 3599.0, 18_720.0, 86_400.0, 266_400.0, -5.0].map(duration);
-        assert_eq!(shown, ["0s", "59s", "1m", "59m", "5h12m", "1d00h", "3d02h", "0s"]);
-    }
-
-    #[test]
-    fn a_little_memory_is_not_none() {
-        assert_eq!([0, 1, 64 << 20, 80 << 30].map(gib), ["0.0", "<0.1", "0.1", "80.0"]);
-    }
 
     #[test]
     fn a_path_stays_one_word_in_a_shell() {

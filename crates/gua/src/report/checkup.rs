@@ -70,6 +70,7 @@ pub enum Check {
     Nvml,
     Card,
     Processes,
+    Config,
     Database,
     Daemon,
 }
@@ -101,6 +102,7 @@ pub struct Facts {
     pub driver: DriverVersions,
     pub cards: Vec<CardReport>,
     pub processes: Option<ProcessFacts>,
+    pub config_files: Vec<ConfigFacts>,
     pub database: Option<DatabaseFacts>,
     pub daemon: DaemonFacts,
 }
@@ -190,6 +192,18 @@ pub struct ProcessFacts {
     pub hidden_count: usize,
     pub foreign_count: usize,
     pub gone_count: usize,
+}
+
+/// One config file, where it counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ConfigFacts {
+    pub path: String,
+    /// `system` or `user`.
+    pub whose: &'static str,
+    /// Null where nobody can tell: it would be in a folder of somebody else.
+    pub exists: Option<bool>,
+    /// Whether it stops nobody: right, or not there.
+    pub usable: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -15,6 +15,8 @@ pub struct Import {
     pub database: String,
     /// Where the file is now, if it had to make place.
     pub kept: Option<String>,
+    /// Where the database is kept as it was, if it had an older layout.
+    pub older_kept: Option<String>,
     pub gpu_rows: u64,
     pub process_rows: u64,
     pub ticks: u64,
@@ -56,6 +58,7 @@ impl Import {
             file: file.display().to_string(),
             database: database.display().to_string(),
             kept: kept.map(|kept| kept.display().to_string()),
+            older_kept: None,
             gpu_rows,
             process_rows,
             ticks,

@@ -1,11 +1,14 @@
 //! One file or folder a question; the answers are plain structs that can be serialized.
 
 pub mod checkup;
+pub mod config;
 pub mod database;
+pub mod identity;
 pub mod imported;
 pub mod now;
 pub mod pick;
 pub mod query;
+pub mod reservation;
 pub mod status;
 pub mod tracked;
 pub mod unknowns;

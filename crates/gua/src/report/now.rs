@@ -8,6 +8,8 @@ use probe::units::{Bytes, Milliwatts};
 use probe::{Reading, Why};
 use serde::Serialize;
 
+use super::identity;
+use super::reservation::Reservation;
 use super::unknowns::{Reason, Unknowns};
 use crate::classify::{self, State, Thresholds};
 use crate::sampler::{CardTick, HolderTick, Tick};
@@ -45,7 +47,21 @@ pub struct Card {
     /// False when a process list could not be read: there may be more holders.
     pub holders_complete: bool,
     pub holders: Vec<Holder>,
+    /// Somebody who is not listed, where there is or may be one.
+    #[serde(skip)]
+    pub unseen: Option<Unseen>,
+    /// Who was given it and may not hold it yet.
+    pub reservations: Vec<Reservation>,
     pub unknown: Unknowns,
+}
+
+/// Somebody on a card who is not listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unseen {
+    /// Unknown where that cannot be told.
+    pub memory: Reading<Bytes>,
+    /// Why the list is not complete, where it is not.
+    pub unread: Option<Why>,
 }
 
 /// Which card it is.
@@ -60,6 +76,14 @@ pub struct Identity {
     pub name: Option<String>,
     pub bus_id: Option<String>,
     pub minor: Option<u32>,
+}
+
+impl Identity {
+    /// Its number as it is shown.
+    #[must_use]
+    pub fn label(&self) -> String {
+        card::label(self.index, self.mig_slot)
+    }
 }
 
 /// What a utilization rests on.
@@ -163,6 +187,9 @@ pub struct Holder {
     pub kinds: Vec<&'static str>,
     pub memory_bytes: Option<u64>,
     pub sm_percent: Option<f64>,
+    /// Who is behind it, where that was asked.
+    #[serde(skip)]
+    pub identity: Reading<identity::Identity>,
     pub unknown: Unknowns,
 }
 
@@ -222,8 +249,30 @@ fn card(tick: &CardTick, now: Timestamp, thresholds: &Thresholds) -> Card {
         sensors: sensors(vitals, facts.power_limit(), &mut unknown),
         holders_complete: vitals.holders.unread.is_none(),
         holders: holders.iter().map(|tick| holder(tick, now)).collect(),
+        unseen: unseen(vitals, state, thresholds),
+        reservations: Vec::new(),
         unknown,
     }
+}
+
+/// Who is on a card without being listed, where somebody is or may be.
+fn unseen(vitals: &Vitals, state: State, thresholds: &Thresholds) -> Option<Unseen> {
+    let Vitals { memory, holders, .. } = vitals;
+    let is_untold = holders.seen.iter().any(|holder| holder.memory.why().is_some());
+    // What a listed holder does not tell is his own, as far as anybody knows.
+    let amount = classify::unseen(vitals).filter(|_| holders.unread.is_some() || !is_untold);
+    let is_much = amount.is_some_and(|bytes| bytes > thresholds.held);
+    // Where nobody is listed and nothing says that it is free, somebody may be there.
+    let may_be = holders.seen.is_empty() && state != State::TrulyIdle;
+    if !is_much && !may_be && holders.unread.is_none() {
+        return None;
+    }
+    // Where the driver counts its reserve as used, a little is not told from nothing.
+    let is_exact = memory.is_known_and(|memory| memory.reserved.why().is_none());
+    let why = memory.why().unwrap_or(Why::NotTold);
+    let amount = amount.filter(|_| is_exact || is_much);
+    let memory = amount.map_or(Reading::Unknown(why), Reading::Known);
+    Some(Unseen { memory, unread: holders.unread })
 }
 
 fn identity(facts: &CardFacts, unknown: &mut Unknowns) -> Identity {
@@ -311,7 +360,17 @@ pub(super) fn holder(tick: &HolderTick, now: Timestamp) -> Holder {
         kinds: tick.holder.kinds.names().collect(),
         memory_bytes: memory.map(|bytes| bytes.0),
         sm_percent: sm.map(|percent| tenths(percent.0)),
+        identity: behind(&tick.process),
         unknown,
+    }
+}
+
+fn behind(process: &process::Presence) -> Reading<identity::Identity> {
+    match process {
+        process::Presence::Here(facts) => facts.who.as_ref().map(|who| (&**who).into()),
+        process::Presence::Gone => Reading::Unknown(Why::Gone),
+        process::Presence::Foreign => Reading::Unknown(Why::Foreign),
+        process::Presence::Hidden(why) => Reading::Unknown(*why),
     }
 }
 

@@ -29,6 +29,10 @@ pub enum Reason {
     TooShort,
     /// It did not come to its end, or was not seen from its begin.
     OnlyAPart,
+    /// No history tells of it.
+    NotRecorded,
+    /// The reservations cannot be read.
+    NoReservations,
 }
 
 impl Reason {
@@ -45,6 +49,8 @@ impl Reason {
             Self::NotInTime => "not_in_time",
             Self::TooShort => "too_short",
             Self::OnlyAPart => "only_a_part",
+            Self::NotRecorded => "not_recorded",
+            Self::NoReservations => "no_reservations",
         }
     }
 }
@@ -61,6 +67,8 @@ impl fmt::Display for Reason {
             Self::NotInTime => "it was over too soon",
             Self::TooShort => "it was too short to tell",
             Self::OnlyAPart => "only a part of it was seen",
+            Self::NotRecorded => "it is not recorded",
+            Self::NoReservations => "the reservations cannot be read",
         })
     }
 }
@@ -89,6 +97,12 @@ impl Unknowns {
     #[must_use]
     pub fn reason(&self, field: &str) -> Option<Reason> {
         self.0.get(field).copied()
+    }
+
+    /// Those of some fields.
+    pub(super) fn only(&self, fields: &[&str]) -> Self {
+        let wanted = self.0.iter().filter(|(field, _)| fields.contains(field));
+        Self(wanted.map(|(field, reason)| (*field, *reason)).collect())
     }
 
     /// Takes the value out of a reading, and keeps the reason where there is none.

@@ -8,9 +8,11 @@ use probe::process::Presence;
 use probe::units::UnixMillis;
 use serde::Serialize;
 
-use super::now::{Card, Holder, Identity, Now};
-use super::status;
-use crate::classify::{self, State, Thresholds};
+use super::now::{self, Card, Holder, Identity, Now};
+use super::reservation::Reservation;
+use super::unknowns::{Reason, Unknowns};
+use super::{identity, status};
+use crate::classify::State;
 use crate::ledger::ProcessKey;
 use crate::sampler::{CardTick, HolderTick, Tick};
 use crate::store::{Beginning, HolderKey, Idleness, RunRow, Unbroken};
@@ -27,8 +29,29 @@ pub struct Who {
     pub holders: Vec<Held>,
     /// Cards that somebody holds, or may hold, who is not listed.
     pub unseen: Vec<Unseen>,
-    /// How many were left out of `holders` as nobody knows how long they have been idle.
+    /// Cards that somebody was given and may not hold yet; null where that cannot be read.
+    pub reservations: Option<Vec<Given>>,
+    /// How many were left out as nobody knows how long they have been idle.
     pub idle_now_left_out: usize,
+    /// How many were left out as nobody knows whether they are idle.
+    pub unknown_left_out: usize,
+    /// How many cards were left out that somebody may hold of whom nobody knows who it is.
+    pub unseen_left_out: usize,
+}
+
+/// A card that somebody was given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Given {
+    pub card: Identity,
+    #[serde(flatten)]
+    pub by: Reservation,
+}
+
+/// One line of the answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Row<'a> {
+    Held(&'a Held),
+    Unseen(&'a Unseen),
 }
 
 /// What the history says of now.
@@ -65,6 +88,8 @@ pub struct Held {
     pub idle: Idle,
     #[serde(flatten)]
     pub holder: Holder,
+    /// Who is behind it.
+    pub identity: Option<identity::Identity>,
 }
 
 /// A card with somebody on it who is not listed.
@@ -79,6 +104,7 @@ pub struct Unseen {
     pub memory_bytes: Option<u64>,
     /// Why the list is not complete, where it is not.
     pub holders_reason: Option<String>,
+    pub unknown: Unknowns,
 }
 
 /// How long somebody has held a card without work on it. All null when it is not so now.
@@ -196,15 +222,18 @@ fn key(uuid: &str, tick: &HolderTick) -> HolderKey {
 pub fn who(tick: &Tick, now: Now, record: Record, asked: &Asked) -> Who {
     let mut holders = Vec::new();
     let mut unseen = Vec::new();
+    let reservations = given(&now, asked);
     for (tick, card) in tick.cards.iter().zip(now.cards) {
         unseen.extend(unseen_on(tick, &card, &record, now.time));
         holders.extend(held(tick, card, &record, now.time));
     }
     holders.retain(|held| asked.is_by(held));
     // Nobody can say whose it is.
+    let nobodys = if asked.users.is_empty() { 0 } else { unseen.len() };
     unseen.retain(|_| asked.users.is_empty());
-    let is_idle_now = |held: &&Held| held.state == State::IdleHeld && !held.idle.is_known();
-    let idle_now = holders.iter().filter(is_idle_now).count();
+    let held = holders.iter().map(|held| (held.state, held.idle));
+    let (idle_now, unknown) =
+        asked.in_doubt(held.chain(unseen.iter().map(|unseen| (unseen.state, unseen.idle))));
     holders.retain(|held| asked.is_long_enough(&held.idle));
     unseen.retain(|unseen| asked.is_long_enough(&unseen.idle));
     holders.sort_by_key(|held| (place(held.state, &held.idle, &held.card), held.holder.pid));
@@ -215,20 +244,78 @@ pub fn who(tick: &Tick, now: Now, record: Record, asked: &Asked) -> Who {
         host: now.host,
         driver_error: now.driver_error,
         history: record,
-        idle_now_left_out: if asked.idle.is_some() { idle_now } else { 0 },
+        reservations,
+        idle_now_left_out: idle_now,
+        unknown_left_out: unknown,
+        unseen_left_out: nobodys,
         holders,
         unseen,
+    }
+}
+
+/// The cards that somebody was given; `None` where that cannot be read.
+fn given(now: &Now, asked: &Asked) -> Option<Vec<Given>> {
+    if now.cards.iter().any(|card| card.unknown.reason("reservations").is_some()) {
+        return None;
+    }
+    let all = now.cards.iter().flat_map(|card| card.reservations.iter().map(move |by| (card, by)));
+    // Who has held nothing yet is not idle.
+    let asked_for = all.filter(|(_, by)| asked.idle.is_none() && asked.is_of(by));
+    let given =
+        |(card, by): (&Card, &Reservation)| Given { card: card.identity.clone(), by: by.clone() };
+    Some(asked_for.map(given).collect())
+}
+
+impl Who {
+    /// Everybody, seen or not, longest idle first.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row<'_>> {
+        let held = self.holders.iter().map(Row::Held);
+        let mut rows: Vec<_> = held.chain(self.unseen.iter().map(Row::Unseen)).collect();
+        // Those that are alike stay as they are: who can be named first.
+        rows.sort_by_key(|row| match row {
+            Row::Held(held) => place(held.state, &held.idle, &held.card),
+            Row::Unseen(unseen) => place(unseen.state, &unseen.idle, &unseen.card),
+        });
+        rows
     }
 }
 
 impl Asked {
     fn is_by(&self, held: &Held) -> bool {
         let owner = &held.holder.owner;
-        let is = |user: &String| {
-            owner.user.as_ref() == Some(user)
-                || owner.uid.is_some_and(|uid| *user == uid.to_string())
+        // Who is behind it, where that is known, is not always whose process it is.
+        let (name, uid) = match &held.identity {
+            Some(identity) => match &identity.user {
+                Some(user) => (user.value.name.as_deref(), Some(user.value.uid)),
+                None => (None, None),
+            },
+            None => (owner.user.as_deref(), owner.uid),
         };
+        self.has(name, uid)
+    }
+
+    fn is_of(&self, by: &Reservation) -> bool {
+        self.has(by.user.as_deref(), Some(by.uid))
+    }
+
+    fn has(&self, name: Option<&str>, uid: Option<u32>) -> bool {
+        let is =
+            |user: &String| name == Some(user) || uid.is_some_and(|uid| *user == uid.to_string());
         self.users.is_empty() || self.users.iter().any(is)
+    }
+
+    /// How many may be idle for so long and are left out: idle now, since when is not known,
+    /// and not known whether at all.
+    fn in_doubt(&self, all: impl Iterator<Item = (State, Idle)>) -> (usize, usize) {
+        if self.idle.is_none() {
+            return (0, 0);
+        }
+        all.fold((0, 0), |(idle_now, unknown), (state, idle)| match state {
+            State::IdleHeld if !idle.is_known() => (idle_now + 1, unknown),
+            State::Unknown(_) => (idle_now, unknown + 1),
+            _ => (idle_now, unknown),
+        })
     }
 
     fn is_long_enough(&self, idle: &Idle) -> bool {
@@ -258,35 +345,39 @@ fn held(tick: &CardTick, card: Card, record: &Record, now: Timestamp) -> Vec<Hel
         State::Active | State::TrulyIdle | State::Unknown(_) => Idle::default(),
     };
     let both = tick.holders.iter().zip(holders);
-    both.map(|(process, holder)| Held {
+    both.map(|(process, mut holder)| Held {
         card: identity.clone(),
         state,
         state_reason: state_reason.clone(),
         idle: idle(process),
+        identity: behind(&mut holder),
         holder,
     })
     .collect()
 }
 
-/// Who is on a card without being listed, where somebody is or may be.
-fn unseen_on(tick: &CardTick, card: &Card, record: &Record, now: Timestamp) -> Option<Unseen> {
-    let unread = tick.vitals.holders.unread;
-    let is_untold = tick.vitals.holders.seen.iter().any(|holder| holder.memory.why().is_some());
-    // What a listed holder does not tell is his own, as far as anybody knows.
-    let memory = classify::unseen(&tick.vitals).filter(|_| unread.is_some() || !is_untold);
-    let memory = memory.filter(|bytes| *bytes > Thresholds::default().held);
-    if memory.is_none() && unread.is_none() {
+fn behind(holder: &mut Holder) -> Option<identity::Identity> {
+    let identity = holder.identity.clone();
+    if holder.presence == now::Presence::Foreign {
+        holder.unknown.note("identity", Reason::Foreign);
         return None;
     }
+    holder.unknown.take("identity", identity)
+}
+
+fn unseen_on(tick: &CardTick, card: &Card, record: &Record, now: Timestamp) -> Option<Unseen> {
+    let now::Unseen { memory, unread } = card.unseen?;
     let found = uuid(tick).and_then(|uuid| record.idleness.cards.get(uuid));
     let is_idle = card.state == State::IdleHeld;
+    let mut unknown = Unknowns::default();
     Some(Unseen {
         card: card.identity.clone(),
         state: card.state,
         state_reason: card.state_reason.clone(),
         idle: if is_idle { record.idle(found, now) } else { Idle::default() },
-        memory_bytes: memory.map(|bytes| bytes.0),
+        memory_bytes: unknown.take("memory_bytes", memory).map(|bytes| bytes.0),
         holders_reason: unread.map(|why| why.to_string()),
+        unknown,
     })
 }
 

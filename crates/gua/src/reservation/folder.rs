@@ -9,17 +9,19 @@ use std::time::{Duration, Instant};
 
 use probe::units::UnixMillis;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, fchmod, flock, fstat, ftruncate,
-    mkdirat, openat, unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, Stat, fchmod, flock, fstat,
+    ftruncate, mkdirat, openat, statat, unlinkat,
 };
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::geteuid;
 
 use super::slip::{Kind, LONGEST_TEXT, Slip};
-use super::{ReservationError, Reserved, Taken, card_key};
+use super::{ReservationError, Reserved, Taken, Term, card_key};
 
 /// How long to wait for others who choose: each takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The same for who only looks.
+const PATIENCE_OF_A_LOOK: Duration = Duration::from_millis(500);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// Everybody may add, nobody may take away what is another's.
 const MODE: u32 = 0o1777;
@@ -38,35 +40,35 @@ pub struct Folder {
 pub struct Locked<'a>(&'a Folder);
 
 impl Folder {
-    /// Opens it, and makes it where there is none. A link in its place is not followed.
+    /// Opens it, and makes it where there is none.
     ///
     /// # Errors
     /// When it cannot be made, or others could take away what is in it.
     pub fn open(path: &Path) -> Result<Self, ReservationError> {
-        let failed = |doing: &str, error: Errno| {
-            let error = io::Error::from(error);
-            let error = io::Error::new(error.kind(), format!("cannot be {doing}: {error}"));
-            ReservationError::Folder(path.to_owned(), error)
-        };
-        let folder = match open(path) {
-            Err(Errno::NOENT) => {
-                make(path).map_err(|error| failed("made", error))?;
-                open(path)
-            }
-            opened => opened,
-        };
-        let folder = folder.map_err(|error| match error {
-            Errno::LOOP | Errno::NOTDIR => {
-                ReservationError::NotOurs(path.to_owned(), "something else is in its place")
-            }
-            error => failed("opened", error),
-        })?;
-        let mode = fstat(&folder).map_err(|error| failed("read", error))?.st_mode;
-        if mode & WORLD_WRITABLE != 0 && mode & STICKY == 0 {
-            let why = "anybody may delete what is in it (it needs the sticky bit)";
-            return Err(ReservationError::NotOurs(path.to_owned(), why));
+        if let Some(folder) = Self::find(path)? {
+            return Ok(folder);
         }
-        Ok(Self { path: path.to_owned(), folder })
+        make(path).map_err(|error| failed(path, "made", error))?;
+        Self::find(path)?.ok_or_else(|| failed(path, "opened", Errno::NOENT))
+    }
+
+    /// Opens it where there is one. A link in its place is not followed.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or others could take away what is in it.
+    pub fn find(path: &Path) -> Result<Option<Self>, ReservationError> {
+        let not_ours = |why| Err(ReservationError::NotOurs(path.to_owned(), why));
+        let folder = match open(path) {
+            Ok(folder) => folder,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP | Errno::NOTDIR) => return not_ours("something else is in its place"),
+            Err(error) => return Err(failed(path, "opened", error)),
+        };
+        let mode = fstat(&folder).map_err(|error| failed(path, "read", error))?.st_mode;
+        if mode & WORLD_WRITABLE != 0 && mode & STICKY == 0 {
+            return not_ours("anybody may delete what is in it (it needs the sticky bit)");
+        }
+        Ok(Some(Self { path: path.to_owned(), folder }))
     }
 
     /// Keeps others from choosing, until it is dropped.
@@ -74,19 +76,36 @@ impl Folder {
     /// # Errors
     /// When somebody else does not let go.
     pub fn lock(&self) -> Result<Locked<'_>, ReservationError> {
+        self.locked(FlockOperation::NonBlockingLockExclusive, PATIENCE)
+    }
+
+    /// All that hold now, for who only looks: nothing is removed, and nobody is waited for
+    /// for long.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn standing(&self, now: UnixMillis) -> Result<Vec<Reserved>, ReservationError> {
+        let locked = self.locked(FlockOperation::NonBlockingLockShared, PATIENCE_OF_A_LOOK)?;
+        let found = locked.found(now)?.into_iter();
+        Ok(found.filter_map(|(_, found)| found.standing()).collect())
+    }
+
+    fn locked(
+        &self,
+        operation: FlockOperation,
+        patience: Duration,
+    ) -> Result<Locked<'_>, ReservationError> {
         let begun = Instant::now();
         loop {
-            match flock(&self.folder, FlockOperation::NonBlockingLockExclusive) {
+            match flock(&self.folder, operation) {
                 Ok(()) => return Ok(Locked(self)),
-                Err(Errno::WOULDBLOCK | Errno::INTR) if begun.elapsed() < PATIENCE => {
+                Err(Errno::WOULDBLOCK | Errno::INTR) if begun.elapsed() < patience => {
                     thread::sleep(LOOK_AGAIN);
                 }
                 Err(Errno::WOULDBLOCK | Errno::INTR) => {
                     return Err(ReservationError::Locked(self.path.clone()));
                 }
-                Err(error) => {
-                    return Err(ReservationError::Folder(self.path.clone(), error.into()));
-                }
+                Err(error) => return Err(failed(&self.path, "locked", error)),
             }
         }
     }
@@ -110,45 +129,55 @@ impl Locked<'_> {
     /// # Errors
     /// When the folder cannot be read.
     pub fn standing(&self, now: UnixMillis) -> Result<Vec<Reserved>, ReservationError> {
-        let Folder { path, folder } = self.0;
-        let failed = |error: Errno| ReservationError::Folder(path.clone(), error.into());
         let mut standing = Vec::new();
-        for entry in Dir::read_from(folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let Ok(name) = entry.file_name().to_str() else { continue };
-            match self.read(name, now) {
+        for (name, found) in self.found(now)? {
+            match found {
                 Found::Standing(reserved) => standing.push(reserved),
-                Found::Over => drop(unlinkat(folder, name, AtFlags::empty())),
+                Found::Over => drop(unlinkat(&self.0.folder, &name, AtFlags::empty())),
                 Found::NotOurs => {}
             }
         }
         Ok(standing)
     }
 
+    /// What each file of the folder is, by its name.
+    fn found(&self, now: UnixMillis) -> Result<Vec<(String, Found)>, ReservationError> {
+        let Folder { path, folder } = self.0;
+        let mut found = Vec::new();
+        for entry in Dir::read_from(folder).map_err(|error| failed(path, "read", error))? {
+            let entry = entry.map_err(|error| failed(path, "read", error))?;
+            if let Ok(name) = entry.file_name().to_str() {
+                found.push((name.to_owned(), self.read(name, now)));
+            }
+        }
+        Ok(found)
+    }
+
     fn read(&self, name: &str, now: UnixMillis) -> Found {
         let Some((card, uid)) = parse_name(name) else { return Found::NotOurs };
+        let standing =
+            |term| Found::Standing(Reserved { card: card.to_owned(), uid, user: None, term });
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let Ok(file) = openat(&self.0.folder, name, flags, Mode::empty()) else {
-            return Found::NotOurs;
+        let file = match openat(&self.0.folder, name, flags, Mode::empty()) {
+            Ok(file) if is_theirs(fstat(&file), uid) => file,
+            // Their own, and kept from us: it is not to be taken for none.
+            Err(error) if error != Errno::NOENT && is_theirs(self.unopened(name), uid) => {
+                return standing(Term::Untold);
+            }
+            _ => return Found::NotOurs,
         };
-        // Only its owner may speak for a user.
-        let is_believed = fstat(&file).is_ok_and(|stat| {
-            FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_uid == uid
-        });
-        if !is_believed {
-            return Found::NotOurs;
-        }
         let is_locked =
             flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK);
-        let Some(slip) = slip(file) else { return Found::Over };
-        if !is_locked && !slip.holds(now) {
-            return Found::Over;
+        let Ok(slip) = slip(file) else { return standing(Term::Untold) };
+        match slip.filter(|slip| is_locked || slip.holds(now)) {
+            Some(Slip { kind: Kind::Until(until), .. }) => standing(Term::Until(until)),
+            Some(Slip { kind: Kind::Command { .. }, pid, .. }) => standing(Term::Command { pid }),
+            None => Found::Over,
         }
-        let until = match slip.kind {
-            Kind::Until(until) => Some(until),
-            Kind::Command { .. } => None,
-        };
-        Found::Standing(Reserved { card: card.to_owned(), uid, pid: slip.pid, until })
+    }
+
+    fn unopened(&self, name: &str) -> Result<Stat, Errno> {
+        statat(&self.0.folder, name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
     /// Writes down that a card is given to this user.
@@ -198,16 +227,39 @@ enum Found {
     NotOurs,
 }
 
+impl Found {
+    fn standing(self) -> Option<Reserved> {
+        match self {
+            Self::Standing(reserved) => Some(reserved),
+            Self::Over | Self::NotOurs => None,
+        }
+    }
+}
+
+/// Only its owner may speak for a user, and only in an ordinary file.
+fn is_theirs(stat: Result<Stat, Errno>, uid: u32) -> bool {
+    stat.is_ok_and(|stat| {
+        FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_uid == uid
+    })
+}
+
+fn failed(path: &Path, doing: &str, error: Errno) -> ReservationError {
+    let error = io::Error::from(error);
+    let error = io::Error::new(error.kind(), format!("cannot be {doing}: {error}"));
+    ReservationError::Folder(path.to_owned(), error)
+}
+
 /// The card and the user.
 fn parse_name(name: &str) -> Option<(&str, u32)> {
     let (card, uid) = name.rsplit_once('.')?;
     Some((card, uid.parse().ok().filter(|_| !card.is_empty())?))
 }
 
-fn slip(file: OwnedFd) -> Option<Slip> {
-    let mut text = String::new();
-    File::from(file).take(LONGEST_TEXT as u64).read_to_string(&mut text).ok()?;
-    Slip::parse(&text)
+/// What stands in a file; `None` where it makes no sense.
+fn slip(file: OwnedFd) -> io::Result<Option<Slip>> {
+    let mut text = Vec::new();
+    File::from(file).take(LONGEST_TEXT as u64).read_to_end(&mut text)?;
+    Ok(Slip::parse(&String::from_utf8_lossy(&text)))
 }
 
 fn open(path: &Path) -> Result<OwnedFd, Errno> {
@@ -258,9 +310,21 @@ mod tests {
         locked.take("GPU-1", until(30_000)).unwrap();
         let standing = locked.standing(NOW).unwrap();
         assert_eq!(standing.len(), 1);
-        assert_eq!((standing[0].card.as_str(), standing[0].pid), ("GPU-1", 7));
+        let until = Term::Until(UnixMillis(NOW.0 + 30_000));
+        assert_eq!((standing[0].card.as_str(), standing[0].term), ("GPU-1", until));
         assert_eq!(locked.standing(UnixMillis(NOW.0 + 30_000)).unwrap(), []);
         assert_eq!(fs::read_dir(&folder.path).unwrap().count(), 0, "nothing is left");
+    }
+
+    #[test]
+    fn who_only_looks_removes_nothing() {
+        let (_dir, folder) = folder();
+        folder.lock().unwrap().take("GPU-1", until(30_000)).unwrap();
+        assert_eq!(folder.standing(NOW).unwrap().len(), 1);
+        assert_eq!(folder.standing(UnixMillis(NOW.0 + 30_000)).unwrap(), []);
+        assert_eq!(fs::read_dir(&folder.path).unwrap().count(), 1);
+        let nowhere = folder.path.join("nowhere");
+        assert!(Folder::find(&nowhere).unwrap().is_none() && !nowhere.exists());
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub use slip::{Kind, Slip};
 use probe::units::UnixMillis;
 
 use crate::failure::Failure;
+use crate::safe::safe;
 
 /// A card that is given to somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,9 +29,49 @@ pub struct Reserved {
     /// As [`card_key`] has it.
     pub card: String,
     pub uid: u32,
-    pub pid: u32,
-    /// `None` while a command runs.
-    pub until: Option<UnixMillis>,
+    /// What the user is called, where that was asked for and is known.
+    pub user: Option<String>,
+    pub term: Term,
+}
+
+/// How long a card is given to somebody, as far as it can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Term {
+    Until(UnixMillis),
+    /// As long as this process runs.
+    Command {
+        pid: u32,
+    },
+    /// Its file is there and may not be read.
+    Untold,
+}
+
+impl Reserved {
+    /// Who was given it.
+    #[must_use]
+    pub fn by(&self) -> String {
+        self.user.as_deref().map_or_else(|| format!("uid {}", self.uid), safe)
+    }
+
+    /// The seconds that are left, begun ones included; `None` where no time ends it.
+    #[must_use]
+    pub fn seconds_left(&self, now: UnixMillis) -> Option<i64> {
+        match self.term {
+            Term::Until(until) => Some(until.0.saturating_sub(now.0).max(0) / 1000 + 1),
+            Term::Command { .. } | Term::Untold => None,
+        }
+    }
+
+    /// By whom and how long, as the rest of a sentence.
+    #[must_use]
+    pub fn terms(&self, now: UnixMillis) -> String {
+        let by = self.by();
+        match (self.term, self.seconds_left(now)) {
+            (Term::Command { pid }, _) => format!("by {by} while its command runs (pid {pid})"),
+            (_, Some(seconds)) => format!("by {by} for another {seconds} s"),
+            (_, None) => format!("by {by}, who does not let others read for how long"),
+        }
+    }
 }
 
 /// A reservation that was made. A command inherits its handle.

@@ -2,6 +2,7 @@
 //! instead.
 
 mod beat;
+mod behind;
 mod faults;
 mod pretend;
 mod roster;
@@ -95,6 +96,13 @@ impl Sampler {
     #[must_use]
     pub const fn with_commands(mut self, wanted: bool) -> Self {
         self.with_commands = wanted;
+        self
+    }
+
+    /// Finds out who is behind each holder, too, when it is seen for the first time.
+    #[must_use]
+    pub fn with_who(mut self, wanted: bool) -> Self {
+        self.host = self.host.with_who(wanted);
         self
     }
 

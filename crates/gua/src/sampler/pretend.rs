@@ -16,7 +16,7 @@ use scenario::state::Place;
 use scenario::{Card, Kind, Moment, Process, Scenario};
 
 use super::faults::{self, Trouble};
-use super::{CardTick, HolderTick, Tick};
+use super::{CardTick, HolderTick, Tick, behind};
 
 /// For how long a part of the scenario is kept at hand. What runs in a whole history would
 /// be looked through at every tick otherwise.
@@ -47,9 +47,11 @@ struct Part {
     from: UnixMillis,
     to: UnixMillis,
     scenario: Scenario,
-    /// What the host would say of each process, by pid and begin.
-    presences: HashMap<(u32, Moment), Presence>,
+    presences: Presences,
 }
+
+/// What the host would say of each process, by pid and begin.
+type Presences = HashMap<(u32, Moment), Presence>;
 
 impl Pretend {
     /// Plays a scenario whose `t = 0` is at this time.
@@ -63,7 +65,7 @@ impl Pretend {
         };
         Self {
             places: scenario.cards.iter().enumerate().flat_map(spots).collect(),
-            part: Part::of(&scenario, origin, origin, origin),
+            part: Part::of(&scenario, origin, (origin, origin), HashMap::new()),
             whole: scenario,
             origin,
             driver,
@@ -75,7 +77,8 @@ impl Pretend {
         let from = UnixMillis(at.0.saturating_sub(millis(over)));
         if from < self.part.from || at > self.part.to {
             let to = UnixMillis(at.0.saturating_add(PART));
-            self.part = Part::of(&self.whole, self.origin, from, to);
+            let known = std::mem::take(&mut self.part.presences);
+            self.part = Part::of(&self.whole, self.origin, (from, to), known);
         }
         let (begin, now) = (moment(self.origin, from), moment(self.origin, at));
         let driver = match faults::open_error(&self.part.scenario, now) {
@@ -122,12 +125,24 @@ impl Pretend {
 }
 
 impl Part {
-    fn of(whole: &Scenario, origin: UnixMillis, from: UnixMillis, to: UnixMillis) -> Self {
+    /// What was found out of processes before still holds.
+    fn of(
+        whole: &Scenario,
+        origin: UnixMillis,
+        (from, to): (UnixMillis, UnixMillis),
+        mut known: Presences,
+    ) -> Self {
         let mut scenario = whole.during(moment(origin, from), moment(origin, to));
         // As a library lists them.
         scenario.processes.sort_by_key(|process| process.pid);
-        let known = |process: &Process| ((process.pid, process.begin), presence(process, origin));
-        Self { from, to, presences: scenario.processes.iter().map(known).collect(), scenario }
+        let mut presences = Presences::new();
+        for process in &scenario.processes {
+            let key = (process.pid, process.begin);
+            let found = known.remove(&key);
+            let found = || found.unwrap_or_else(|| presence(process, whole, origin));
+            presences.entry(key).or_insert_with(found);
+        }
+        Self { from, to, presences, scenario }
     }
 }
 
@@ -214,11 +229,7 @@ fn celsius(card: &Card, percent: f64) -> Celsius {
     Celsius(card.temperature.at(percent) as u32)
 }
 
-fn holder(
-    process: &Process,
-    at: Moment,
-    presences: &HashMap<(u32, Moment), Presence>,
-) -> HolderTick {
+fn holder(process: &Process, at: Moment, presences: &Presences) -> HolderTick {
     let known = presences.get(&(process.pid, process.begin));
     HolderTick {
         holder: Holder {
@@ -244,7 +255,7 @@ const fn of(kind: Kind) -> Kinds {
 }
 
 /// The pretend host was booted in 1970, so that a process has one start whatever the origin.
-fn presence(process: &Process, origin: UnixMillis) -> Presence {
+fn presence(process: &Process, whole: &Scenario, origin: UnixMillis) -> Presence {
     if process.owner.gone {
         return Presence::Gone;
     }
@@ -257,7 +268,7 @@ fn presence(process: &Process, origin: UnixMillis) -> Presence {
         program: process.owner.program.as_str().into(),
         uid: Reading::Known(process.owner.uid),
         user: Reading::Known(process.owner.user.as_deref().map(Into::into)),
-        who: Reading::Unknown(Why::NotAsked),
+        who: Reading::Known(Arc::new(behind::who(process, whole))),
     }))
 }
 

@@ -24,16 +24,16 @@ pub fn check(places: &Places, existing: Existing) -> Result<(), Failure> {
     match store::identify(path) {
         Identity::Missing => Ok(()),
         Identity::Ours { .. } | Identity::Empty
-            if !places.is_at_home && existing == Existing::Refuse =>
+            if !places.is_usual && existing == Existing::Refuse =>
         {
             Err(there_already(path))
         }
         Identity::Empty => Ok(()),
         // It is taken over.
-        Identity::PythonGua if places.is_at_home => Ok(()),
+        Identity::PythonGua if places.is_usual => Ok(()),
         _ => store::check_identity(path).map_err(|error| match error.failure(path) {
-            // What was named is wrong; what is at home is only unfortunate.
-            Failure::Store { next, .. } if !places.is_at_home => {
+            // What was named is wrong; what is at its usual place is only unfortunate.
+            Failure::Store { next, .. } if !places.is_usual => {
                 let what = format!("cannot use the database {}: {error}", path.display());
                 Failure::Usage { what, next }
             }

@@ -8,8 +8,8 @@ use rusqlite::{Connection, Row};
 
 use super::error::StoreError;
 use super::run::{Ending, last_tick};
-use super::{codes, database, sample_key};
-use crate::classify::State;
+use super::{codes, database, lines, sample_key};
+use crate::classify::{Lines, State};
 use crate::ledger::{Event, HOUR, Identity, Kind, Period};
 
 /// What a tick of a run without an interval counts for: the Python gua's own default.
@@ -39,6 +39,8 @@ pub struct RunRow {
     /// `None` while it goes on, or where it was killed.
     pub ended: Option<UnixMillis>,
     pub ending: Option<Ending>,
+    /// By which its spans are judged; `None` where that cannot be told.
+    pub lines: Option<Lines>,
 }
 
 /// A card as it was last seen.
@@ -139,6 +141,15 @@ impl History {
     #[must_use]
     pub fn runs(&self) -> &[RunRow] {
         &self.runs
+    }
+
+    /// Whether all that was recorded in a window is judged by these lines.
+    #[must_use]
+    pub fn is_judged_by(&self, window: Period, lines: Lines) -> bool {
+        let is_in = |run: &&RunRow| {
+            run.started < window.to && run.ended.is_none_or(|ended| ended > window.from)
+        };
+        self.runs.iter().filter(is_in).all(|run| run.lines == Some(lines))
     }
 
     /// From the first to the last recorded moment; `None` where nothing is recorded.
@@ -436,14 +447,16 @@ fn event(row: &Row<'_>) -> rusqlite::Result<Option<Event>> {
 }
 
 fn runs(database: &Connection) -> Result<Vec<RunRow>, StoreError> {
+    let lines = lines::of_runs(database)?;
     let mut runs = database.prepare(
         "SELECT run.id, host.name, driver, recorder, interval_ms, started_ms, ended_ms, ending
              FROM run JOIN host ON host.id = run.host ORDER BY run.id",
     )?;
     let run = |row: &Row<'_>| {
-        let ending: Option<String> = row.get(7)?;
+        let (id, ending): (i64, Option<String>) = (row.get(0)?, row.get(7)?);
         Ok(RunRow {
-            id: row.get(0)?,
+            id,
+            lines: lines.get(&id).copied().unwrap_or_else(|| Some(lines::usual())),
             host: row.get(1)?,
             driver: row.get(2)?,
             recorder: row.get(3)?,

@@ -10,6 +10,7 @@
 //! | `lock` | one recorder a database |
 //! | `schema.sql`, `codes` | the tables, and what their numbers mean |
 //! | `run` | stretches of recording, how they begin and end |
+//! | `lines` | by which lines a run was judged |
 //! | `writer`, `names`, `span_rows`, `sample_rows` | one tick, one transaction |
 //! | `sample_key` | the number of a sample, and which are of a tick, in either layout |
 //! | `history` | what was recorded, for a window of time |
@@ -32,6 +33,7 @@ mod history;
 mod identify;
 mod idle;
 mod inventory;
+mod lines;
 mod lock;
 mod migration;
 mod names;

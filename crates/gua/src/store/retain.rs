@@ -10,9 +10,11 @@ use probe::units::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use super::error::StoreError;
+use super::lines;
 use super::sample_key;
 use super::sweep::Sweep;
 use super::writer::immediate;
+use crate::config;
 use crate::ledger::{HOUR, next_hour};
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -38,10 +40,14 @@ impl Keep {
 }
 
 impl Default for Keep {
-    /// A month to judge anew by other thresholds, and a year with some of the one before
-    /// to compare.
     fn default() -> Self {
-        Self { samples: DAY * 30, spans: DAY * 400 }
+        config::Retention::default().into()
+    }
+}
+
+impl From<config::Retention> for Keep {
+    fn from(settled: config::Retention) -> Self {
+        Self::new(settled.samples, settled.spans)
     }
 }
 
@@ -194,9 +200,9 @@ fn delete_events(
 ) -> Result<usize, StoreError> {
     let mut delete = database.prepare_cached(
         "DELETE FROM event WHERE id IN
-             (SELECT id FROM event WHERE at_ms < ?1 ORDER BY at_ms LIMIT ?2)",
+             (SELECT id FROM event WHERE at_ms < ?1 AND kind <> ?3 ORDER BY at_ms LIMIT ?2)",
     )?;
-    Ok(delete.execute((before, limit(most)))?)
+    Ok(delete.execute((before, limit(most), lines::KIND))?)
 }
 
 fn limit(most: usize) -> i64 {

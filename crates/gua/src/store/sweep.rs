@@ -150,11 +150,12 @@ fn delete_the_rest(database: &Transaction<'_>) -> Result<usize, StoreError> {
              AND NOT EXISTS (SELECT 1 FROM owner_span WHERE card = card.id)
              AND NOT EXISTS (SELECT 1 FROM sample WHERE card = card.id)",
         "DELETE FROM run WHERE id NOT IN (SELECT run FROM observed)
-             AND id NOT IN (SELECT run FROM event WHERE run IS NOT NULL)
+             AND id NOT IN (SELECT run FROM event WHERE run IS NOT NULL AND kind <> 'lines')
              AND id < (SELECT max(id) FROM run)
              AND NOT EXISTS (SELECT 1 FROM tick WHERE run = run.id)
              AND NOT EXISTS (SELECT 1 FROM card_span WHERE run = run.id)
              AND NOT EXISTS (SELECT 1 FROM holder_span WHERE run = run.id)",
+        "DELETE FROM event WHERE kind = 'lines' AND run NOT IN (SELECT id FROM run)",
         "DELETE FROM host WHERE id NOT IN (SELECT host FROM run)",
     ];
     few.into_iter().try_fold(0, |deleted, sql| Ok(deleted + database.execute(sql, [])?))

@@ -4,12 +4,13 @@ use probe::units::{Bytes, UnixMillis};
 use rusqlite::{Connection, params};
 
 use super::error::StoreError;
+use super::lines;
 use super::names::Names;
 use super::retain::{Retention, Step};
 use super::run::{self, Ending, Run};
 use super::sample_rows::SampleRows;
 use super::span_rows;
-use crate::classify::{Holds, State};
+use crate::classify::{Holds, Lines, State};
 use crate::ledger::{CardEntry, Change, Entry, Event, Spans};
 
 /// A run being written.
@@ -121,6 +122,14 @@ impl Writer {
                 event.detail
             ])?;
         Ok(())
+    }
+
+    /// Writes down by which lines this run is judged.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn judged_by(&self, lines: Lines, started: UnixMillis) -> Result<(), StoreError> {
+        lines::write(&self.database, self.run, started, lines)
     }
 
     /// Ends the run and gives the database back.

@@ -20,7 +20,7 @@ use crate::sampler::Beat;
 pub enum Event {
     Look(Box<Look>),
     /// What was recorded, or why it could not be read.
-    Past(Result<Past, String>),
+    Past(Result<Past, Failure>),
     Key(Key),
     Resized,
     Signal(i32),
@@ -31,7 +31,7 @@ pub enum Event {
 }
 
 /// Reads what was recorded; it may take its time.
-pub type ReadPast = Box<dyn FnOnce() -> Result<Past, String> + Send>;
+pub type ReadPast = Box<dyn FnOnce() -> Result<Past, Failure> + Send>;
 
 /// Looks at the beat on a thread of its own: a driver that hangs keeps no key waiting.
 ///

@@ -7,10 +7,11 @@ use probe::units::{Bytes, Percent, UnixMillis};
 use probe::{Reading, Why};
 
 use super::idle::{Idle, Idleness};
-use super::look::{HolderKey, Kin, Look, label};
+use super::look::{CardKey, HolderKey, Kin, Look};
+use crate::classify::State;
 use crate::render::stat;
 use crate::render::words::safe;
-use crate::report::now::{Card, Holder, Presence};
+use crate::report::now::{self, Card, Holder, Presence};
 
 /// A process on a card.
 #[derive(Debug, Clone)]
@@ -33,12 +34,81 @@ pub struct Holding {
     pub kin: Arc<[Kin]>,
 }
 
-/// Everybody who holds a card, in the order of the cards and pids.
+/// Somebody on a card who is not listed.
+#[derive(Debug, Clone)]
+pub struct Unseen {
+    pub card_key: CardKey,
+    pub place: usize,
+    pub card: String,
+    /// What is known instead of a user and a program.
+    pub what: String,
+    pub memory: Option<u64>,
+    pub state: State,
+}
+
+/// One who holds a card, or may.
+#[derive(Debug, Clone)]
+pub enum Entry {
+    Holder(Box<Holding>),
+    Unseen(Unseen),
+}
+
+/// Everybody who holds a card or may, in the order of the cards and pids.
 #[must_use]
-pub fn holdings(look: &Look, idleness: &Idleness) -> Vec<Holding> {
-    let cards = look.now.cards.iter().enumerate();
-    let all = cards.flat_map(|(place, card)| card.holders.iter().map(move |h| (place, card, h)));
-    all.map(|(place, card, holder)| holding(look, idleness, place, card, holder)).collect()
+pub fn entries(look: &Look, idleness: &Idleness) -> Vec<Entry> {
+    let of_card = |(place, card): (usize, &Card)| {
+        let holding =
+            |holder| Entry::Holder(Box::new(holding(look, idleness, place, card, holder)));
+        let mut entries: Vec<_> = card.holders.iter().map(holding).collect();
+        entries.extend(card.unseen.map(|unseen| Entry::Unseen(of_unseen(place, card, unseen))));
+        entries
+    };
+    look.now.cards.iter().enumerate().flat_map(of_card).collect()
+}
+
+fn of_unseen(place: usize, card: &Card, unseen: now::Unseen) -> Unseen {
+    Unseen {
+        card_key: CardKey::of(card),
+        place,
+        card: card.identity.label(),
+        what: match (unseen.unread, unseen.memory) {
+            (Some(why), _) => format!("unseen: {why}"),
+            (None, Reading::Known(_)) => "no visible process".to_owned(),
+            (None, Reading::Unknown(why)) => format!("memory: {why}"),
+        },
+        memory: unseen.memory.known().map(|bytes| bytes.0),
+        state: card.state,
+    }
+}
+
+impl Entry {
+    const fn holder(&self) -> Option<&Holding> {
+        match self {
+            Self::Holder(holding) => Some(holding),
+            Self::Unseen(_) => None,
+        }
+    }
+
+    fn memory(&self) -> Option<u64> {
+        match self {
+            Self::Holder(holding) => holding.memory,
+            Self::Unseen(unseen) => unseen.memory,
+        }
+    }
+
+    fn user(&self) -> &str {
+        self.holder().map_or("?", |holding| &holding.user)
+    }
+
+    /// By the cards as they are shown, then by pid; who is not listed comes last.
+    const fn place(&self) -> (usize, bool, u32, Option<u64>) {
+        match self {
+            Self::Holder(holding) => {
+                (holding.place, false, holding.key.pid, holding.key.start_ticks)
+            }
+            Self::Unseen(unseen) => (unseen.place, true, 0, None),
+        }
+    }
 }
 
 fn holding(
@@ -60,7 +130,7 @@ fn holding(
     let absence = || stat::absence(holder.presence).to_owned();
     Holding {
         place,
-        card: label(card.identity.index, card.identity.mig_slot),
+        card: card.identity.label(),
         user: stat::user(holder),
         uid: holder.owner.uid,
         program: holder.owner.program.as_deref().map_or_else(absence, safe),
@@ -98,22 +168,22 @@ pub struct Order {
 impl Order {
     /// The largest come first, names and cards in their own order. What is not known comes
     /// last, whichever way.
-    pub fn sort(self, holdings: &mut [Holding]) {
-        holdings.sort_by(|a, b| self.compare(a, b).then_with(|| a.key.cmp(&b.key)));
+    pub fn sort(self, entries: &mut [Entry]) {
+        entries.sort_by(|a, b| self.compare(a, b).then_with(|| a.place().cmp(&b.place())));
     }
 
-    fn compare(self, a: &Holding, b: &Holding) -> Ordering {
-        let largest = |figure: &dyn Fn(&Holding) -> Option<f64>| self.figures(figure(a), figure(b));
+    fn compare(self, a: &Entry, b: &Entry) -> Ordering {
+        let largest = |figure: &dyn Fn(&Entry) -> Option<f64>| self.figures(figure(a), figure(b));
         match self.by {
-            Column::Card => self.turned(a.place.cmp(&b.place)),
-            Column::User => self.turned(a.user.cmp(&b.user)),
+            Column::Card => self.turned(a.place().0.cmp(&b.place().0)),
+            Column::User => self.turned(a.user().cmp(b.user())),
             #[expect(clippy::cast_precision_loss, reason = "an order, not a figure")]
-            Column::Memory => largest(&|h| h.memory.map(|bytes| bytes as f64)),
-            Column::Sm => largest(&|h| h.sm),
-            Column::RunTime => largest(&|h| h.runs_seconds),
+            Column::Memory => largest(&|entry| entry.memory().map(|bytes| bytes as f64)),
+            Column::Sm => largest(&|entry| entry.holder()?.sm),
+            Column::RunTime => largest(&|entry| entry.holder()?.runs_seconds),
             // The earlier it began, the longer it is.
             #[expect(clippy::cast_precision_loss, reason = "milliseconds fit 53 bits")]
-            Column::Idle => largest(&|h| match h.idle {
+            Column::Idle => largest(&|entry| match entry.holder()?.idle {
                 Idle::Since(stretch) => Some(-(stretch.from.0 as f64)),
                 Idle::No | Idle::Unknown(_) => None,
             }),
@@ -144,9 +214,14 @@ pub struct Choice {
 
 impl Choice {
     #[must_use]
-    pub fn has(&self, holding: &Holding) -> bool {
+    pub fn has(&self, entry: &Entry) -> bool {
         let text = self.text.to_lowercase();
         let is_in = |name: &str| name.to_lowercase().contains(&text);
+        let holding = match entry {
+            Entry::Holder(holding) => holding,
+            // Nobody knows whose it is.
+            Entry::Unseen(unseen) => return self.only_of.is_none() && is_in(&unseen.what),
+        };
         !(self.hides_graphics && holding.is_only_graphics)
             && self.only_of.is_none_or(|uid| holding.uid == Some(uid))
             && (text.is_empty()

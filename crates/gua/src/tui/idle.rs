@@ -98,7 +98,7 @@ impl Idleness {
         self.bridge = bridge;
     }
 
-    pub fn see(&mut self, look: &Look) {
+    pub fn see(&mut self, look: &Look, thresholds: &Thresholds) {
         let at = look.at();
         let from = self.previous.unwrap_or(at);
         let mut seen = HashMap::new();
@@ -109,7 +109,7 @@ impl Idleness {
                 Some(bytes) => probe::Reading::Known(probe::units::Bytes(bytes)),
                 None => probe::Reading::Unknown(Why::NotTold),
             };
-            let state = Holds::of(memory, &Thresholds::default()).state(card.state);
+            let state = Holds::of(memory, thresholds).state(card.state);
             if let State::Unknown(why) = state {
                 self.doubts.insert(key.clone(), why);
             }

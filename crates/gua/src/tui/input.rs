@@ -3,7 +3,7 @@
 use super::holding::{Column, Order};
 use super::key::Key;
 use super::signal::{Signal, Target};
-use super::state::{Cursor, Focus, Mode, State};
+use super::state::{Cursor, Focus, Mode, Scroll, State};
 
 /// What is to be done besides showing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,9 +29,9 @@ pub fn press(state: &mut State, key: Key) -> Action {
     match state.mode.clone() {
         Mode::List => in_the_list(state, key),
         Mode::Filter { before } => in_the_filter(state, key, before),
-        Mode::Details { scroll } => {
+        Mode::Details { of, scroll } => {
             let scrolled = scrolled(scroll, key);
-            state.mode = scrolled.map_or(Mode::List, |scroll| Mode::Details { scroll });
+            state.mode = scrolled.map_or(Mode::List, |scroll| Mode::Details { of, scroll });
             Action::None
         }
         Mode::Help { scroll } => {
@@ -78,7 +78,7 @@ fn in_the_list(state: &mut State, key: Key) -> Action {
 
 fn typed(state: &mut State, letter: char) {
     match letter {
-        '?' => state.mode = Mode::Help { scroll: 0 },
+        '?' => state.mode = Mode::Help { scroll: Scroll::default() },
         '/' => {
             state.focus = Focus::Holders;
             state.mode = Mode::Filter { before: state.choice.text.clone() };
@@ -166,23 +166,19 @@ fn go(state: &mut State, by: isize) {
 }
 
 fn open_details(state: &mut State) {
-    let has_some = match state.focus {
-        Focus::Cards => state.card().is_some(),
-        Focus::Holders => state.holding().is_some(),
-    };
-    if has_some {
+    if let Some(of) = state.subject() {
         state.choose();
-        state.mode = Mode::Details { scroll: 0 };
+        state.mode = Mode::Details { of, scroll: Scroll::default() };
     }
 }
 
 /// Where a text is scrolled to, or `None` when it is closed.
-fn scrolled(at: usize, key: Key) -> Option<usize> {
+fn scrolled(scroll: Scroll, key: Key) -> Option<Scroll> {
     const PAGE: usize = 10;
     match (steps(key, PAGE), key) {
-        (Some(by), _) => Some(at.saturating_add_signed(by).min(usize::from(u8::MAX))),
+        (Some(by), _) => Some(scroll.by(by)),
         (None, Key::Esc | Key::Enter | Key::Char('q' | '?')) => None,
-        (None, _) => Some(at),
+        (None, _) => Some(scroll),
     }
 }
 
@@ -192,25 +188,40 @@ fn ask_for_a_signal(state: &mut State) {
             state.choose();
             state.mode = Mode::Signal { target, choice: Signal::Term, is_asked: false };
         }
-        Err(why) => state.message = Some(why),
+        Err(why) => state.message = Some(why.to_string()),
     }
 }
 
+/// Why a signal can go to nobody.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum NoTarget {
+    #[error("choose a holder first: l or the right arrow goes to them")]
+    InTheCards,
+    #[error("there is no holder to send a signal to")]
+    Nobody,
+    #[error("this machine is a pretend one: there is no process to send it to")]
+    Pretend,
+    #[error("process {0} cannot be seen from here")]
+    Unseen(u32),
+    #[error("process {pid} is {user}'s: only they and root may do that")]
+    AnothersOwn { pid: u32, user: String },
+}
+
 /// Who the signal would go to, or why to nobody.
-fn target(state: &State) -> Result<Target, String> {
+fn target(state: &State) -> Result<Target, NoTarget> {
     const ROOT: u32 = 0;
     if state.focus == Focus::Cards {
-        return Err("choose a holder first: l or the right arrow goes to them".to_owned());
+        return Err(NoTarget::InTheCards);
     }
-    let holding = state.holding().ok_or("there is no holder to send a signal to")?;
+    let holding = state.holding().ok_or(NoTarget::Nobody)?;
     let (pid, uid) = (holding.key.pid, state.settings.uid);
     if state.settings.is_pretend {
-        return Err("this machine is a pretend one: there is no process to send it to".to_owned());
+        return Err(NoTarget::Pretend);
     }
     let start_ticks = holding.key.start_ticks.filter(|_| holding.is_here);
-    let start_ticks = start_ticks.ok_or(format!("process {pid} cannot be seen from here"))?;
+    let start_ticks = start_ticks.ok_or(NoTarget::Unseen(pid))?;
     if uid != ROOT && holding.uid != Some(uid) {
-        return Err(format!("process {pid} is {}'s: only they and root may do that", holding.user));
+        return Err(NoTarget::AnothersOwn { pid, user: holding.user.clone() });
     }
     let (program, user) = (holding.program.clone(), holding.user.clone());
     Ok(Target { pid, start_ticks, program, user })

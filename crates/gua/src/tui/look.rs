@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use probe::Reading;
+use probe::card::label;
 use probe::units::{Bytes, Percent, UnixMillis};
 
 use crate::report::now::{Card, Holder, Now};
@@ -69,12 +70,6 @@ impl CardKey {
     pub fn new(uuid: Option<&str>, index: u32, slot: Option<u32>) -> Self {
         Self(uuid.map_or_else(|| format!("at {}", label(index, slot)), str::to_owned))
     }
-}
-
-/// A card's number as it is shown.
-#[must_use]
-pub fn label(index: u32, slot: Option<u32>) -> String {
-    slot.map_or_else(|| index.to_string(), |slot| format!("{index}:{slot}"))
 }
 
 /// What a process on a card is known by.

@@ -55,7 +55,6 @@ use self::event::Event;
 use self::input::Action;
 use self::state::{Remembers, State};
 use crate::failure::Failure;
-use crate::safe::safe;
 
 /// How long a look is waited for before the screen is taken over: most come at once, and one
 /// that fails is better told in the shell.
@@ -164,7 +163,7 @@ impl View {
             Event::Past(past) => {
                 match past {
                     Ok(past) => self.state.remember(past),
-                    Err(why) => self.state.remembers = Remembers::Not(safe(&why)),
+                    Err(failure) => self.state.remembers = Remembers::not(&failure),
                 }
                 Next::Draw
             }

@@ -37,6 +37,7 @@ pub struct Machine {
     kin: Kindred,
     before: HashMap<u32, Before>,
     is_first: bool,
+    thresholds: Thresholds,
 }
 
 impl fmt::Debug for Machine {
@@ -56,10 +57,10 @@ struct Before {
 impl Machine {
     /// `host` is asked for the parents of the holders.
     #[must_use]
-    pub fn new(sampler: Sampler, host: Host, pick: Pick) -> Self {
+    pub fn new(sampler: Sampler, host: Host, pick: Pick, thresholds: Thresholds) -> Self {
         let host_name = sampler.host().name();
         let kin = Kindred { host, known: HashMap::new() };
-        Self { sampler, pick, host_name, kin, before: HashMap::new(), is_first: true }
+        Self { sampler, pick, host_name, kin, before: HashMap::new(), is_first: true, thresholds }
     }
 
     fn process(&mut self, facts: &ProcessFacts) -> Process {
@@ -99,7 +100,8 @@ impl Source for Machine {
         }
         self.before.retain(|pid, _| processes.contains_key(pid));
         self.kin.keep_only(&processes);
-        Ok(Look { now: report(&tick, self.host_name.as_deref()), processes })
+        let now = now::now(&tick, self.host_name.as_deref(), &self.thresholds);
+        Ok(Look { now, processes })
     }
 }
 
@@ -109,10 +111,6 @@ fn here(tick: &Tick) -> impl Iterator<Item = &ProcessFacts> {
         Presence::Here(facts) => Some(&**facts),
         Presence::Gone | Presence::Foreign | Presence::Hidden(_) => None,
     })
-}
-
-fn report(tick: &Tick, host: Option<&str>) -> now::Now {
-    now::now(tick, host, &Thresholds::default())
 }
 
 /// Who started whom, read once a process.
@@ -162,6 +160,7 @@ pub struct Played {
     play: Box<dyn FnMut(UnixMillis) -> Result<Tick, Failure> + Send>,
     pick: Pick,
     host_name: String,
+    thresholds: Thresholds,
 }
 
 impl fmt::Debug for Played {
@@ -175,26 +174,28 @@ impl Played {
         play: impl FnMut(UnixMillis) -> Result<Tick, Failure> + Send + 'static,
         host_name: String,
         pick: Pick,
+        thresholds: Thresholds,
     ) -> Self {
-        Self { play: Box::new(play), pick, host_name }
+        Self { play: Box::new(play), pick, host_name, thresholds }
     }
 }
 
 impl Source for Played {
     fn look(&mut self) -> Result<Look, Failure> {
         let tick = (self.play)(UnixMillis::from(SystemTime::now()))?;
-        Ok(pretended(&(self.pick)(tick)?, &self.host_name))
+        Ok(pretended(&(self.pick)(tick)?, &self.host_name, &self.thresholds))
     }
 }
 
 /// A look of a pretend tick: its processes take nothing of this host.
 #[must_use]
-pub fn pretended(tick: &Tick, host_name: &str) -> Look {
+pub fn pretended(tick: &Tick, host_name: &str, thresholds: &Thresholds) -> Look {
     let (cpu, ram): (Reading<Percent>, Reading<Bytes>) =
         (Reading::Unknown(Why::NotSupported), Reading::Unknown(Why::NotSupported));
     let process = |facts: &ProcessFacts| {
         let kin = Arc::from([]);
         (facts.pid, Process { start_ticks: facts.start_ticks, cpu, ram, kin })
     };
-    Look { now: report(tick, Some(host_name)), processes: here(tick).map(process).collect() }
+    let now = now::now(tick, Some(host_name), thresholds);
+    Look { now, processes: here(tick).map(process).collect() }
 }

@@ -7,15 +7,18 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use probe::units::UnixMillis;
 
-use super::holding::{self, Choice, Column, Order};
+use super::holding::{self, Choice, Column, Entry, Holding, Order};
 use super::idle::{BRIDGE_MILLIS, Idleness};
-use super::look::{CardKey, Look};
+use super::look::{CardKey, HolderKey, Look};
 use super::past::Past;
 use super::series::{Point, Series};
 use super::signal::{Signal, Target};
 use super::tree::{self, Line, LineKey, What};
+use crate::classify::Thresholds;
+use crate::failure::Failure;
 use crate::ledger::{HOUR, Period};
 use crate::report::now::Card;
+use crate::safe::safe;
 
 /// What does not change while the view is shown.
 #[derive(Debug, Clone)]
@@ -26,6 +29,8 @@ pub struct Settings {
     pub uid: u32,
     /// What is shown here is not on this host, so that nothing may be signalled.
     pub is_pretend: bool,
+    /// The lines by which cards and holders are judged.
+    pub thresholds: Thresholds,
     pub began: UnixMillis,
 }
 
@@ -51,16 +56,40 @@ pub enum Mode {
         before: String,
     },
     Details {
-        scroll: usize,
+        of: Subject,
+        scroll: Scroll,
     },
     Help {
-        scroll: usize,
+        scroll: Scroll,
     },
     Signal {
         target: Target,
         choice: Signal,
         is_asked: bool,
     },
+}
+
+/// What details are shown of. It stays the same one, whatever takes its place in the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    Card(CardKey),
+    Holder(HolderKey),
+}
+
+/// How far a text is scrolled, and how far it can be, once it was drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scroll {
+    pub at: usize,
+    pub end: Option<usize>,
+}
+
+impl Scroll {
+    /// Moves by so many lines.
+    #[must_use]
+    pub fn by(self, lines: isize) -> Self {
+        let at = self.at.saturating_add_signed(lines);
+        Self { at: self.end.map_or(at, |end| at.min(end)), ..self }
+    }
 }
 
 /// Where one is in a list that may be longer than its part of the screen.
@@ -96,6 +125,14 @@ pub enum Remembers {
     Not(String),
 }
 
+impl Remembers {
+    /// One row has room for what it is, not for what to do.
+    #[must_use]
+    pub fn not(failure: &Failure) -> Self {
+        Self::Not(safe(failure.to_string().lines().next().unwrap_or_default()))
+    }
+}
+
 /// Everything that is drawn, and nothing of how.
 #[derive(Debug)]
 pub struct State {
@@ -116,9 +153,9 @@ pub struct State {
     pub cards: Cursor,
     pub holders: Cursor,
     chosen: Option<LineKey>,
+    /// All who hold a card or may, as they were when the look was shown.
+    entries: Vec<Entry>,
     pub lines: Vec<Line>,
-    /// How many holders there are, shown or not.
-    pub all_holders: usize,
     /// What was last done, until the next key.
     pub message: Option<String>,
 }
@@ -143,8 +180,8 @@ impl State {
             cards: Cursor::default(),
             holders: Cursor::default(),
             chosen: None,
+            entries: Vec::new(),
             lines: Vec::new(),
-            all_holders: 0,
             message: None,
         }
     }
@@ -156,12 +193,12 @@ impl State {
             let series = self.series.entry(CardKey::of(card)).or_default();
             series.push(point(card, since, look.at(), self.settings.every));
         }
-        self.idleness.see(&look);
+        self.idleness.see(&look, &self.settings.thresholds);
         let look = Arc::new(look);
         self.newest = Some(Arc::clone(&look));
         if !self.is_paused {
             self.look = Some(look);
-            self.arrange();
+            self.gather();
         }
     }
 
@@ -176,25 +213,39 @@ impl State {
             self.remembers = Remembers::From(from);
             self.span = SPAN_WITH_HISTORY;
         }
-        self.arrange();
+        if !self.is_paused {
+            self.gather();
+        }
     }
 
     pub fn pause(&mut self) {
         self.is_paused = !self.is_paused;
         if !self.is_paused {
             self.look.clone_from(&self.newest);
-            self.arrange();
+            self.gather();
         }
+    }
+
+    /// The entries anew. Not during a pause: what is known by now is not of that look.
+    fn gather(&mut self) {
+        let Some(look) = &self.look else { return };
+        self.entries = holding::entries(look, &self.idleness);
+        self.arrange();
+    }
+
+    /// How many hold a card or may, shown or not.
+    #[must_use]
+    pub const fn all_holders(&self) -> usize {
+        self.entries.len()
     }
 
     /// The list anew, with the chosen line where it is now.
     pub fn arrange(&mut self) {
         let Some(look) = &self.look else { return };
-        let mut holdings = holding::holdings(look, &self.idleness);
-        self.all_holders = holdings.len();
-        holdings.retain(|holding| self.choice.has(holding));
-        self.order.sort(&mut holdings);
-        self.lines = if self.is_tree { tree::tree(holdings) } else { tree::flat(holdings) };
+        let chosen = self.entries.iter().filter(|entry| self.choice.has(entry));
+        let mut entries: Vec<_> = chosen.cloned().collect();
+        self.order.sort(&mut entries);
+        self.lines = if self.is_tree { tree::tree(entries) } else { tree::flat(entries) };
         let is_chosen = |line: &Line| Some(line.key()) == self.chosen;
         if let Some(at) = self.lines.iter().position(is_chosen) {
             self.holders.at = at;
@@ -210,11 +261,33 @@ impl State {
 
     /// The holder that is chosen, where it is one.
     #[must_use]
-    pub fn holding(&self) -> Option<&holding::Holding> {
+    pub fn holding(&self) -> Option<&Holding> {
         match &self.lines.get(self.holders.at)?.what {
             What::Holder(holding) => Some(holding),
-            What::Parent(_) => None,
+            What::Unseen(_) | What::Parent(_) => None,
         }
+    }
+
+    /// What Enter tells more of.
+    #[must_use]
+    pub fn subject(&self) -> Option<Subject> {
+        if self.focus == Focus::Cards {
+            return Some(Subject::Card(CardKey::of(self.card()?)));
+        }
+        match self.lines.get(self.holders.at)?.key() {
+            LineKey::Holder(key) => Some(Subject::Holder(key)),
+            LineKey::Unseen(key) => Some(Subject::Card(key)),
+            LineKey::Parent(_) => None,
+        }
+    }
+
+    /// A holder, while it is one.
+    #[must_use]
+    pub fn holder(&self, key: &HolderKey) -> Option<&Holding> {
+        self.entries.iter().find_map(|entry| match entry {
+            Entry::Holder(holding) if holding.key == *key => Some(&**holding),
+            Entry::Holder(_) | Entry::Unseen(_) => None,
+        })
     }
 
     #[must_use]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::holding::Holding;
-use super::look::{HolderKey, Kin};
+use super::holding::{Entry, Holding, Unseen};
+use super::look::{CardKey, HolderKey, Kin};
 
 /// One line of the list.
 #[derive(Debug, Clone)]
@@ -16,6 +16,8 @@ pub struct Line {
 #[derive(Debug, Clone)]
 pub enum What {
     Holder(Box<Holding>),
+    /// Somebody who is not listed.
+    Unseen(Unseen),
     /// A process that holds nothing itself.
     Parent(Kin),
 }
@@ -24,6 +26,7 @@ pub enum What {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LineKey {
     Holder(HolderKey),
+    Unseen(CardKey),
     Parent(u32),
 }
 
@@ -32,6 +35,7 @@ impl Line {
     pub fn key(&self) -> LineKey {
         match &self.what {
             What::Holder(holding) => LineKey::Holder(holding.key.clone()),
+            What::Unseen(unseen) => LineKey::Unseen(unseen.card_key.clone()),
             What::Parent(kin) => LineKey::Parent(kin.pid),
         }
     }
@@ -39,24 +43,37 @@ impl Line {
 
 /// One below the other.
 #[must_use]
-pub fn flat(holdings: Vec<Holding>) -> Vec<Line> {
-    let line = |holding| Line { branch: String::new(), what: What::Holder(Box::new(holding)) };
-    holdings.into_iter().map(line).collect()
+pub fn flat(entries: Vec<Entry>) -> Vec<Line> {
+    let line = |entry| match entry {
+        Entry::Holder(holding) => Line { branch: String::new(), what: What::Holder(holding) },
+        Entry::Unseen(unseen) => of_unseen(unseen),
+    };
+    entries.into_iter().map(line).collect()
+}
+
+const fn of_unseen(unseen: Unseen) -> Line {
+    Line { branch: String::new(), what: What::Unseen(unseen) }
 }
 
 /// Below those who started them. Of the ancestors only those are shown that started a holder
-/// themselves or from which several branches come; the order within a branch is kept.
+/// themselves or from which several branches come; the order within a branch is kept. Who is
+/// not listed has no place in it and comes last.
 #[must_use]
-pub fn tree(holdings: Vec<Holding>) -> Vec<Line> {
+pub fn tree(entries: Vec<Entry>) -> Vec<Line> {
     let mut forest = Forest::default();
-    for holding in holdings {
-        forest.add(holding);
+    let mut unseen = Vec::new();
+    for entry in entries {
+        match entry {
+            Entry::Holder(holding) => forest.add(*holding),
+            Entry::Unseen(one) => unseen.push(of_unseen(one)),
+        }
     }
     let mut lines = Vec::new();
     let roots = forest.roots.clone();
     for root in roots {
         forest.put(root, "", "", &mut lines);
     }
+    lines.extend(unseen);
     lines
 }
 

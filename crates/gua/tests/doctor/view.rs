@@ -29,7 +29,7 @@ fn a_host_that_is_ready() {
     let machine = machine(TWO_CARDS);
     let run = run(doctor(&machine, &[]));
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
-    assert_output!(run, machine, @r"
+    assert_output!(run, machine, @"
     ready: 2 cards can be audited
     ok       system      Pretend Linux 1, Linux KERNEL, ARCH
     ok       devices     2 cards, nvidiactl, nvidia-uvm in /dev, open to this user
@@ -38,6 +38,7 @@ fn a_host_that_is_ready() {
     ok       card 0      A100-SXM4-80GB: everything can be read; no fan
     ok       card 1      RTX 4090: everything can be read
     ok       processes   both processes on the cards can be named
+    ok       config      no config file; the defaults count
     ok       database    DIR/home/.gua/gua.db: none yet, can be made; N GiB free
     ok       daemon      no recorder is running
     ");
@@ -49,7 +50,7 @@ fn a_host_without_a_driver() {
     fs::remove_dir_all(machine.root().join("dev")).unwrap();
     let run = run(doctor(&machine, &["--nvml", "/nowhere/libnvidia-ml.so.1"]));
     assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
-    assert_output!(run, machine, @r"
+    assert_output!(run, machine, @"
     not ready: 2 errors, 1 warning
     ok       system      Pretend Linux 1, Linux KERNEL, ARCH
     error    devices     there is no /dev/nvidia*
@@ -60,6 +61,7 @@ fn a_host_without_a_driver() {
                          → Is the NVIDIA driver installed on this host? If it is elsewhere, name it with --nvml PATH.
     skipped  cards       the library did not start
     skipped  processes   the library did not start
+    ok       config      no config file; the defaults count
     ok       database    DIR/home/.gua/gua.db: none yet, can be made; N GiB free
     ok       daemon      no recorder is running
     ");
@@ -81,6 +83,7 @@ fn json_has_numbers_as_numbers_and_says_the_same() {
         "card",
         "card",
         "processes",
+        "config",
         "database",
         "daemon",
     ];

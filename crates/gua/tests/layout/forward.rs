@@ -8,7 +8,7 @@ use gua::store::{self, RecorderLock, SCHEMA_VERSION};
 use rusqlite::Connection;
 
 use super::{files, layout, names, prune, strings, to_layout_1, told, two_days};
-use crate::machine::{program, run};
+use crate::machine::{PYTHON_GUA, program, run};
 use crate::report::Histories;
 
 fn bring_forward(path: &Path) -> Option<std::path::PathBuf> {
@@ -119,4 +119,28 @@ fn pruning_brings_it_forward_and_reading_does_not() {
     assert_eq!(info(), "layout    2");
     assert_eq!(told(&path), first);
     assert_eq!(names(histories.dir()), ["gua-layout-1.db", "gua.db"]);
+}
+
+/// Trap: the file is twice as large while it is brought forward.
+#[test]
+fn the_size_before_pruning_is_that_of_the_older_file() {
+    let histories = two_days();
+    let before = fs::metadata(histories.path()).unwrap().len();
+    let mut command = prune(&histories.path());
+    command.arg("--json");
+    let pruned: serde_json::Value = serde_json::from_str(&run(command).stdout).unwrap();
+    assert_eq!(pruned["before_bytes"], before, "{pruned}");
+}
+
+#[test]
+fn an_import_tells_where_the_older_file_is_kept() {
+    let histories = two_days();
+    let file = histories.dir().join("old.db");
+    Connection::open(&file).unwrap().execute_batch(PYTHON_GUA).unwrap();
+    let mut command = program(&["db", "import", "--db"]);
+    command.arg(histories.path()).arg(&file);
+    let run = run(command);
+    let kept = histories.dir().canonicalize().unwrap().join("gua-layout-1.db");
+    let line = format!("as it was before, it is kept as {}\n", kept.display());
+    assert!(run.stdout.contains(&line), "{run:?}");
 }

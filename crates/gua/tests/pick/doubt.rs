@@ -20,6 +20,10 @@ fn every_fault_is_survived_and_told() {
         let answer: Value = serde_json::from_str(&run.stdout).unwrap();
         for card in answer["cards"].as_array().unwrap() {
             let is_unknown = card["state"] == "unknown" || card["uuid"].is_null();
+            for field in ["uuid", "name", "memory_free_bytes", "utilization_percent"] {
+                let has_reason = card["unknown"][field].is_string();
+                assert_eq!(card[field].is_null(), has_reason, "{name} {field}: {card}");
+            }
             assert!(!is_unknown || card["reason"] == "unknown", "{name}: {card}");
             assert_eq!(card["chosen"] == true, card["reason"].is_null(), "{name}: {card}");
         }
@@ -73,6 +77,8 @@ fn wrong_usage_is_refused_with_a_sentence() {
         (&["--format", "csv"], "possible values: indices, uuids, env"),
         (&["--json", "--", "true"], "cannot be used with"),
         (&["--id", "7"], "there is no card `7` here"),
+        (&["--"], "there is no command after `--`"),
+        (&["-n", "2", "--"], "there is no command after `--`"),
     ] {
         let (code, said) = pick(&machine, args).unwrap_err();
         assert_eq!(code, Some(2), "{args:?} {said}");

@@ -2,11 +2,15 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
 
+use nvidia_ml::skip::skipped;
+
 use super::{free_cards, pick};
-use crate::machine::Machine;
+use crate::machine::{Machine, run};
+use crate::recorder::refused::as_nobody;
 use crate::recorder::until;
 
 #[test]
@@ -27,7 +31,7 @@ fn twenty_at_once_are_given_different_cards() {
     for output in refused {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b""[..]));
-        assert_eq!(said.matches("reserved by uid ").count(), 8, "{said}");
+        assert_eq!(said.matches("reserved by root for another ").count(), 8, "{said}");
     }
 }
 
@@ -39,7 +43,9 @@ fn a_reservation_ends_by_itself() {
     let (code, said) = pick(&machine, &[]).unwrap_err();
     assert_eq!(code, Some(1));
     assert!(said.contains(" for another "), "{said}");
-    assert!(pick(&machine, &["--no-reserve"]).is_ok(), "who only looks is told what is free");
+    let (code, said) = pick(&machine, &["--no-reserve"]).unwrap_err();
+    assert_eq!(code, Some(1), "who only looks is not told of what is reserved");
+    assert!(said.contains(" for another "), "{said}");
 }
 
 #[test]
@@ -47,7 +53,9 @@ fn a_command_has_its_cards_as_long_as_it_runs() {
     let machine = Machine::new(&free_cards(1));
     let mut command = machine.command(&["pick", "--", "sh", "-c", "echo here; exec sleep 600"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    until("it runs", || pick(&machine, &["--no-reserve"]).is_ok() && has_a_file(&machine));
+    let mut line = String::new();
+    let stdout = child.stdout.take().unwrap();
+    BufRead::read_line(&mut BufReader::new(stdout), &mut line).unwrap();
     let (code, said) = pick(&machine, &[]).unwrap_err();
     assert_eq!(code, Some(1));
     let words = format!("while its command runs (pid {})", child.id());
@@ -55,11 +63,6 @@ fn a_command_has_its_cards_as_long_as_it_runs() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(pick(&machine, &["--reserve", "10s"]).is_ok(), "a kill leaves nothing behind");
-}
-
-fn has_a_file(machine: &Machine) -> bool {
-    let files = fs::read_dir(machine.reservations()).unwrap().flatten();
-    files.into_iter().any(|file| fs::metadata(file.path()).is_ok_and(|file| file.len() > 0))
 }
 
 /// Trap: what the command leaves running works on the card, too.
@@ -90,7 +93,41 @@ fn where_nothing_can_be_reserved_nothing_is_given() {
     assert_eq!(code, Some(1));
     assert!(said.starts_with("gua: cards cannot be reserved: "), "{said}");
     assert!(said.contains("--no-reserve"), "{said}");
-    assert!(pick(&machine, &["--no-reserve"]).is_ok());
+    let run = machine.gua(&["pick", "--no-reserve"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stderr.starts_with("gua: what is reserved is not known: "), "{run:?}");
+}
+
+/// Trap: a file that may not be read was taken for none.
+#[test]
+fn a_reservation_that_is_kept_from_us_stands() {
+    let machine = Machine::new(&free_cards(1));
+    assert!(pick(&machine, &["--reserve", "10m"]).is_ok());
+    for file in fs::read_dir(machine.reservations()).unwrap() {
+        fs::set_permissions(file.unwrap().path(), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    for args in [&["pick"][..], &["pick", "--no-reserve"]] {
+        let Some(command) = as_nobody(&machine, args) else {
+            return skipped("a_reservation_that_is_kept_from_us_stands", "nobody cannot be played");
+        };
+        let run = run(command);
+        assert_eq!(run.code, Some(1), "{run:?}");
+        let words = "reserved by root, who does not let others read for how long";
+        assert!(run.stderr.contains(words), "{run:?}");
+    }
+}
+
+/// Trap: the first of several cards stayed reserved when the second could not be.
+#[test]
+fn all_cards_are_reserved_or_none() {
+    let machine = Machine::new(&free_cards(2));
+    assert!(pick(&machine, &["--id", "1", "--reserve", "1ms"]).is_ok());
+    fs::remove_file(machine.reservations().join("GPU-00000001.0")).unwrap();
+    fs::create_dir(machine.reservations().join("GPU-00000001.0")).unwrap();
+    let (code, said) = pick(&machine, &["-n", "2", "--reserve", "10m"]).unwrap_err();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("cards cannot be reserved"), "{said}");
+    assert!(pick(&machine, &["--id", "0"]).is_ok());
 }
 
 #[test]

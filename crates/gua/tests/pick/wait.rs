@@ -1,8 +1,10 @@
 //! It waits until there are enough.
 
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Instant;
+
+use nvidia_ml::skip::skipped;
 
 use super::{free_cards, pick};
 use crate::machine::Machine;
@@ -65,4 +67,26 @@ fn a_driver_that_is_away_is_waited_for() {
     machine.becomes("[[card]]\nuuid = \"GPU-a\"\nutilization = 0\n");
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"GPU-a\n"[..]));
+}
+
+/// Trap: a line that is wrapped cannot be taken away, and left a row a second.
+#[test]
+fn the_progress_fits_a_narrow_terminal() {
+    if Command::new("script").arg("--version").output().is_err() {
+        return skipped("the_progress_fits_a_narrow_terminal", "script(1) is not installed");
+    }
+    let machine = Machine::new(HELD);
+    let gua = machine.command(&["pick", "--wait", "1500ms"]);
+    let program = gua.get_program().to_str().unwrap().to_owned();
+    let line = format!("stty cols 40 rows 10; exec {program} pick --wait 1500ms");
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).stdin(Stdio::null()).env("TERM", "xterm");
+    command.envs(gua.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = command.output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    let progress: Vec<_> = shown.split("\r\x1b[K").filter(|l| l.contains("waiting for")).collect();
+    assert!(!progress.is_empty(), "{shown:?}");
+    for line in progress {
+        assert!(line.chars().count() < 40 && !line.contains('\n'), "{line:?}");
+    }
 }

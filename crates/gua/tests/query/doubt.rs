@@ -90,7 +90,7 @@ fn a_lost_card_is_said_to_be_lost() {
     insta::assert_snapshot!(query(&lost, &["--preset", "dmon", "-n", "1"]), @"
     # gpu     sm    mem    enc    dec
     # Idx      %      %      %      %
-        0      -      -      -      -
+        0      -      -      -      -    [GPU is lost]
         1      0      0      0      0
         2      0      0      0      0
     ");
@@ -166,4 +166,40 @@ fn without_a_driver_it_fails_before_it_writes() {
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
     assert!(run.stderr.starts_with("gua: cannot read the driver: "), "{run:?}");
     assert!(!file.exists());
+}
+
+/// Trap: a card that could not be read was nothing but dashes.
+#[test]
+fn the_columns_of_dmon_say_why() {
+    let lost = "[[fault]]\ncall = \"nvmlDeviceGet*\"\ncard = 1\ncode = \"GPU_IS_LOST\"\n";
+    let text = query(&format!("{STEADY}\n{lost}"), &["--preset", "dmon", "-n", "1"]);
+    let line = text.lines().find(|line| line.starts_with("    1")).unwrap();
+    assert_eq!(line, "    1      -      -      -      -    [GPU is lost]", "{text}");
+    assert_eq!(text.matches('[').count(), 1, "{text}");
+}
+
+#[test]
+fn a_host_without_cards_is_told() {
+    let run = Machine::new("[host]\nname = \"none\"\n").gua(&["query", "--fields", "index"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "index\n"));
+    assert_eq!(run.stderr, "gua: the driver counts no cards on this host\n");
+}
+
+/// Trap: six rows became five when the driver went away.
+#[test]
+fn a_lost_card_keeps_its_row_without_a_driver() {
+    let lost = "[[fault]]\ncall = \"nvmlDeviceGet*\"\ncard = 1\ncode = \"GPU_IS_LOST\"\n";
+    let machine = Machine::new(&format!("{STEADY}\n{lost}"));
+    let args = ["--fields", "index,name", "--json", "--every", "50ms"];
+    let mut looping = Looping::start(&machine, &args);
+    let rows = |line: &str| {
+        let look: serde_json::Value = serde_json::from_str(line).unwrap();
+        (look["driver_error"].is_string(), look["cards"].as_array().unwrap().len())
+    };
+    assert_eq!(rows(&looping.line()), (false, 3));
+    machine
+        .becomes(&format!("{STEADY}\n[[fault]]\ncall = \"nvml*\"\ncode = \"DRIVER_NOT_LOADED\"\n"));
+    let away = std::iter::from_fn(|| Some(looping.line())).take(200);
+    let away = away.map(|line| rows(&line)).find(|(is_away, _)| *is_away);
+    assert_eq!(away, Some((true, 3)));
 }

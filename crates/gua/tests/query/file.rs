@@ -137,3 +137,12 @@ fn a_full_disk_is_told() {
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(run.stderr.starts_with("gua: `/dev/full` cannot be written: "), "{run:?}");
 }
+
+/// What keeps nothing cannot be spoiled.
+#[test]
+fn a_device_is_written_to_without_more_ado() {
+    let machine = Machine::new(STEADY);
+    printed(&gua(&machine, Path::new("/dev/null"), &[]));
+    let run = gua(&machine, Path::new("/dev/full"), &[]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+}

@@ -73,3 +73,33 @@ fn what_is_refused_is_named_the_same() {
         }
     }
 }
+
+/// As people have it in their notes.
+#[test]
+fn lines_of_others_are_understood_as_they_are() {
+    let machine = Machine::new(STEADY);
+    let line =
+        ["query", "--query-gpu=timestamp,pstate", "--format=csv", "-l", "1", "-t", "-n", "1"];
+    let run = machine.gua(&line);
+    assert_eq!((run.code, run.stdout.lines().next()), (Some(0), Some("timestamp, pstate")));
+    let line = ["query", "--query-gpu=index", "--format=csv", "-t", "-n", "1", "-l"];
+    let run = machine.gua(&line);
+    assert_eq!(
+        (run.code, run.stdout.lines().next()),
+        (Some(0), Some("timestamp, index")),
+        "{run:?}"
+    );
+    let fields = machine.gua(&["query", "--list-fields"]);
+    for word in ["--help-query-gpu", "--help-query-compute-apps"] {
+        assert_eq!(machine.gua(&["query", word]).stdout, fields.stdout);
+    }
+}
+
+#[test]
+fn a_field_may_be_asked_for_twice() {
+    let machine = Machine::new(STEADY);
+    let run = machine.gua(&["query", "--query-gpu=index,index,name", "--format=csv", "-i", "0"]);
+    assert_eq!(run.stdout.lines().next(), Some("index, index, name"), "{run:?}");
+    let run = machine.gua(&["query", "--query-gpu=index,index", "--format=json", "-i", "0"]);
+    assert_eq!(run.stdout.matches("\"index\"").count(), 1, "{run:?}");
+}

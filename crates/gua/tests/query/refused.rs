@@ -13,7 +13,6 @@ fn wrong_usage_ends_with_two_before_the_driver_is_asked() {
     let wrong: &[&[&str]] = &[
         &["--fields", ""],
         &["--fields", "frobnicate"],
-        &["--fields", "index,index"],
         &["--fields", "index,,name"],
         &["--fields", "pid"],
         &["--apps", "--fields", "pstate"],
@@ -110,4 +109,44 @@ fn an_unknown_card_is_refused() {
     let run = machine.gua(&["query", "-i", "7", "-o", "never"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run:?}");
     assert!(run.stderr.starts_with("gua: there is no card `7` here\n"), "{run:?}");
+}
+
+/// Trap: only the header of a CSV was compared.
+#[test]
+fn a_file_of_other_columns_is_not_added_to() {
+    let machine = Machine::new("[[card]]\n");
+    let path = machine.dir().join("log");
+    let append = |args: &[&str]| {
+        let file = ["-o", path.to_str().unwrap(), "--append", "-n", "1"];
+        machine.gua(&[&["query"], args, &file].concat()).code
+    };
+    let table = &["--fields", "index,name", "--format", "table"][..];
+    let plain = &["--fields", "index,pstate", "--noheader"][..];
+    let files: [(&[&str], &[&[&str]]); 4] = [
+        (&["--fields", "index,pstate"], &[plain]),
+        (table, &[table]),
+        (&["--preset", "dmon"], &[&["--preset", "dmon"]]),
+        (plain, &[plain, &["--fields", "index,name", "--noheader"]]),
+    ];
+    let others: [&[&str]; 7] = [
+        &["--fields", "index,name"],
+        &["--fields", "index,name,uuid", "--noheader"],
+        &["--fields", "index", "--format", "table"],
+        &["--fields", "index,uuid", "--format", "table", "--noheader"],
+        &["--preset", "pmon"],
+        &["--preset", "pmon", "--noheader"],
+        &["--json"],
+    ];
+    for (first, same) in files {
+        let _ = fs::remove_file(&path);
+        assert_eq!(append(first), Some(0), "{first:?}");
+        let text = fs::read_to_string(&path).unwrap();
+        for other in others {
+            assert_eq!(append(other), Some(2), "{first:?} {other:?}");
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        for same in same {
+            assert_eq!(append(same), Some(0), "{first:?} {same:?}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ mod log;
 /// Pid files that are stale, somebody else's, or no pid files at all.
 mod pid_file;
 /// Databases that it must not write to.
-mod refused;
+pub mod refused;
 /// What the driver sampled between two ticks.
 mod samples;
 /// As a service of systemd.

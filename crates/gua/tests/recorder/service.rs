@@ -69,12 +69,14 @@ fn as_a_service(machine: &Machine, manager: &Manager, watchdog: Option<&str>) ->
     let arguments: Vec<&str> = arguments[2..].iter().map(String::as_str).collect();
     let environment = value("Environment").replace("/var/lib/gua", state.to_str().unwrap());
     let (name, home) = environment.split_once('=').unwrap();
-    Recorder::spawn(machine, &arguments, |command| {
+    let mut recorder = Recorder::spawn(machine, &arguments, |command| {
         command.env_remove("HOME").env(name, home).env("NOTIFY_SOCKET", &manager.path);
         if let Some(micros) = watchdog {
             command.env("WATCHDOG_USEC", micros);
         }
-    })
+    });
+    recorder.database = state.join("gua.db");
+    recorder
 }
 
 #[test]

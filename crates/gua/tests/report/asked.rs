@@ -102,7 +102,7 @@ fn other_lines_judge_again() {
 fn judging_again_by_the_same_lines_tells_the_same() {
     let histories = Histories::two_days();
     let usual = histories.json(&BOTH_DAYS);
-    let again = histories.json(&[&BOTH_DAYS[..], &["--active-percent", "10.001"]].concat());
+    let again = histories.json(&[&BOTH_DAYS[..], &["--active-percent", "10.01"]].concat());
     for part in ["states", "cards", "heatmap", "equivalent_gpus", "gaps", "window"] {
         assert_eq!(usual[part], again[part], "{part}");
     }

@@ -145,3 +145,26 @@ fn a_narrow_header_tells_whole_counts_or_none() {
     assert_eq!(header("8"), "6 cards");
     assert_eq!(header("5"), "6 ca…");
 }
+
+/// Trap: the driver keeps half a second of samples, so a look alone sees the end of each second,
+/// nothing but high or nothing but low.
+#[test]
+fn no_work_between_two_looks_is_missed() {
+    let machine = Machine::new(
+        "[samples]\nperiod = \"50ms\"\ncapacity = 10\n[[card]]\n\
+         utilization = { duty = 40, period = \"1s\", high = 90, low = 10 }\n",
+    );
+    let mut command = machine.command(&["stat", "--json", "-i", "1"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().skip(1).take(4);
+    let work = |line: std::io::Result<String>| {
+        let now: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+        now["cards"][0]["utilization_percent"].as_f64().unwrap()
+    };
+    let looks: Vec<f64> = lines.map(work).collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mean = looks.iter().sum::<f64>() / 4.0;
+    // 40 % of the time at 90 %, the rest at 10 %.
+    assert!((34.0..50.0).contains(&mean), "{looks:?}");
+}

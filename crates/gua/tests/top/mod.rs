@@ -7,7 +7,11 @@ mod screen;
 /// The terminal.
 mod terminal;
 
-use crate::machine::Machine;
+use std::process::{Command, Stdio};
+
+use nvidia_ml::skip::skipped;
+
+use crate::machine::{Machine, run};
 
 /// Without a terminal there is nothing to draw on, and another command to name.
 #[test]
@@ -17,7 +21,7 @@ fn in_a_pipe_it_says_what_to_use_instead() {
     assert_eq!((run.code, &*run.stdout), (Some(2), ""));
     insta::assert_snapshot!(run.stderr, @"
     gua: `gua top` draws on a terminal, and this is none
-         `gua stat` looks once, `gua stat --watch --json` again and again.
+         `gua stat` looks once, `gua stat --watch` again and again; `gua query` prints what you choose, for a file or a program.
     ");
 }
 
@@ -28,4 +32,20 @@ fn a_beat_that_is_none_is_refused() {
         let run = machine.gua(&["top", "--every", every]);
         assert_eq!(run.code, Some(2), "{every}: {run:?}");
     }
+}
+
+#[test]
+fn a_terminal_that_cannot_be_drawn_on_is_told_from_none() {
+    if Command::new("script").arg("--version").output().is_err() {
+        return skipped("a_terminal_that_cannot_be_drawn_on", "script(1) is not installed");
+    }
+    let machine = Machine::bundled("lab.toml");
+    let gua = machine.command(&["top"]);
+    let mut command = Command::new("script");
+    command.args(["-qec", &format!("{} top", gua.get_program().to_str().unwrap()), "/dev/null"]);
+    command.envs(gua.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env("TERM", "dumb").stdin(Stdio::null());
+    let run = run(command);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stdout.contains("this one (TERM=dumb) cannot be drawn on"), "{run:?}");
 }

@@ -4,9 +4,9 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{json, text};
+use super::{json, text, users};
 use crate::faults::{FAULTS, TWO_CARDS};
-use crate::machine::{Machine, program, run};
+use crate::machine::{Machine, PYTHON_GUA, program, run};
 
 #[test]
 fn every_fault_is_survived_and_told() {
@@ -92,4 +92,69 @@ fn wrong_usage_is_refused() {
         let run = machine.gua(args);
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{args:?} {run:?}");
     }
+}
+
+/// Trap: memory that could not be read was taken for none, and the card was not told of at all.
+#[test]
+fn memory_that_cannot_be_read_may_be_somebodys() {
+    let fault = "[[fault]]\ncall = \"nvmlDeviceGetMemoryInfo*\"\ncode = \"NO_PERMISSION\"\n";
+    let machine = Machine::new(&format!("{TWO_CARDS}{fault}"));
+    insta::assert_snapshot!(text(&machine, &[], "100"), @"
+    held on two, longest idle first
+         idle  who  card   memory  program                pid  running  idle since
+          now  bob  0     7.8 GiB  jupyter-lab            200    3d02h  not recorded
+      unknown  ?    1       ? GiB  (memory not readable)    ?        ?  no permission
+    1 card is held without working on it. Ask first.
+    ");
+    let unseen = json(&machine, &[])["unseen"][0].clone();
+    assert_eq!((&unseen["card"]["index"], &unseen["memory_bytes"]), (&1.into(), &Value::Null));
+    assert_eq!(unseen["unknown"]["memory_bytes"], "no_permission", "{unseen}");
+}
+
+/// No card is missing: it is free, or there is a line for it.
+#[test]
+fn every_card_that_is_not_free_is_told_of() {
+    for (name, fault) in FAULTS {
+        let machine = Machine::new(&format!("{TWO_CARDS}{fault}"));
+        let stat = machine.gua(&["stat", "--json"]);
+        let Ok(stat) = serde_json::from_str::<Value>(&stat.stdout) else { continue };
+        let run = machine.gua(&["who", "--json"]);
+        let who: Value = serde_json::from_str(&run.stdout).unwrap();
+        for card in stat["cards"].as_array().unwrap() {
+            let is_it = |row: &&Value| row["card"]["index"] == card["index"];
+            let told = ["holders", "unseen"].map(|list| who[list].as_array().unwrap().iter());
+            let is_told = told.into_iter().flatten().any(|row| is_it(&row));
+            assert!(is_told || card["state"] == "free", "{name}: {card} {who}");
+        }
+    }
+}
+
+/// Trap: they were left out without a word.
+#[test]
+fn who_may_be_idle_is_counted() {
+    let fault = "[[fault]]\ncall = \"nvmlDeviceGet*Utiliz*\"\ncode = \"UNKNOWN\"\n\
+                 [[fault]]\ncall = \"nvmlDeviceGetSamples\"\ncode = \"UNKNOWN\"\n";
+    let machine = Machine::new(&format!("{TWO_CARDS}{fault}"));
+    let run = machine.gua(&["who", "--idle", "30m"]);
+    assert_eq!(run.stdout, "no card on two is known to be held idle for 30m or longer\n");
+    assert!(run.stderr.ends_with("; one more may be idle: its card cannot be judged\n"), "{run:?}");
+    assert_eq!(json(&machine, &["--idle", "30m"])["unknown_left_out"], 1);
+    let lost = "[[fault]]\ncall = \"nvmlDeviceGet*\"\ncard = 1\ncode = \"GPU_IS_LOST\"\n";
+    let machine = Machine::new(&format!("{TWO_CARDS}{lost}"));
+    let run = machine.gua(&["who", "--user", "bob"]);
+    assert!(run.stderr.ends_with("; who else is on one card cannot be told\n"), "{run:?}");
+}
+
+/// One of the Python gua is read as it is; it knows no process by its start.
+#[test]
+fn a_history_of_the_python_gua_is_read() {
+    let machine = Machine::new(TWO_CARDS);
+    let path = machine.dir().join("old.db");
+    rusqlite::Connection::open(&path).unwrap().execute_batch(PYTHON_GUA).unwrap();
+    let run = machine.gua(&["who", "--json", "--db", path.to_str().unwrap()]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let who: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(users(&who), ["bob"]);
+    let run = machine.gua(&["pick", "--no-reserve", "--db", path.to_str().unwrap()]);
+    assert_eq!(run.code, Some(0), "{run:?}");
 }

@@ -2,6 +2,8 @@
 
 /// What it says when something is not known, and how it fails.
 mod doubt;
+/// Who is behind a holder.
+mod identity;
 /// Since when, from a history.
 mod since;
 /// How it reads, and the options that choose.

@@ -16,14 +16,14 @@ fn the_lab_without_a_history() {
     assert_eq!(run.code, Some(0), "{run:?}");
     insta::assert_snapshot!(run.stdout, @"
     held on lab-a100, longest idle first
-         idle  who    card    memory  program         pid  running  idle since
-          now  bob    1      7.8 GiB  jupyter-lab    5678    3d02h  not recorded
-          now  ?      1      0.2 GiB  (gone)         9999        ?  not recorded
-          now  dora   4        ? GiB  python         2211    2h30m  not recorded
-       active  alice  0     68.4 GiB  python        31337    5h12m
-       active  bob    3      9.0 GiB  python        41077   20h00m
-       active  carol  3     42.0 GiB  python3.11    41200      47m
-      unknown  ?      5        ? GiB  (not listed)      ?        ?  lost from the bus
+         idle  who    card    memory  program       what                                 pid  running  idle since
+          now  bob    1      7.8 GiB  jupyter-lab   probe.ipynb                         5678    3d02h  not recorded
+          now  ?      1      0.2 GiB  (gone)                                            9999        ?  not recorded
+          now  dora   4        ? GiB  python                                            2211    2h30m  not recorded
+      unknown  ?      5        ? GiB  (not listed)                                         ?        ?  lost from the bus
+       active  alice  0     68.4 GiB  python        train.py                           31337    5h12m
+       active  bob    3      9.0 GiB  python        container quiet_fox                41077   20h00m
+       active  carol  3     42.0 GiB  python3.11    job 4711.0, torch.distributed.run  41200      47m
     2 cards are held without working on them. Ask first.
     ");
     let told = run.stderr.replace(machine.dir().to_str().unwrap(), "[DIR]");
@@ -107,4 +107,47 @@ fn watching_without_a_time_leaves_the_next_option_alone() {
     assert!(lines.next().unwrap().unwrap().starts_with("{\"schema\":\"gua.who/1\""));
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+/// Trap: who is not seen came last, however long idle.
+#[test]
+fn who_is_not_seen_stands_in_the_same_order() {
+    let machine = Machine::new(
+        "[[card]]\nutilization = 80\n[[card]]\nutilization = 0\nunattributed = \"40GiB\"\n\
+         [[process]]\npid = 5\ncard = 0\nmemory = \"1GiB\"\nuser = \"ann\"\n",
+    );
+    let shown = text(&machine, &[], "100");
+    let first: Vec<_> =
+        shown.lines().skip(2).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(first, ["now", "active", "1"], "{shown}");
+}
+
+#[test]
+fn what_is_reserved_is_told() {
+    let machine = Machine::new("[host]\nname = \"one\"\n[[card]]\nutilization = 0\n");
+    assert_eq!(machine.gua(&["pick", "--reserve", "10m"]).code, Some(0));
+    let shown = text(&machine, &[], "100");
+    let line = shown.lines().nth(1).unwrap();
+    assert!(line.starts_with("card 0 is reserved by root for another "), "{shown}");
+    let who = json(&machine, &[]);
+    assert_eq!(who["reservations"][0]["user"], "root", "{who}");
+    assert_eq!(json(&machine, &["-u", "bob"])["reservations"].as_array().unwrap().len(), 0);
+    let stat = machine.gua(&["stat"]).stdout;
+    assert!(stat.contains("reserved by root for another "), "{stat}");
+    let stat: Value = serde_json::from_str(&machine.gua(&["stat", "--json"]).stdout).unwrap();
+    assert_eq!(stat["cards"][0]["reservations"][0]["uid"], 0, "{stat}");
+}
+
+#[test]
+fn reservations_that_cannot_be_read_are_not_none() {
+    let machine = Machine::bundled("lab.toml");
+    std::fs::write(machine.reservations(), "a file").unwrap();
+    for command in ["who", "stat"] {
+        let run = machine.gua(&[command, "--json"]);
+        assert!(run.stderr.starts_with("gua: what is reserved is not known: "), "{run:?}");
+        let told: Value = serde_json::from_str(&run.stdout).unwrap();
+        let is_null = command == "who" && told["reservations"].is_null();
+        let card = &told["cards"][0]["unknown"]["reservations"];
+        assert!(is_null || card == "no_reservations", "{told}");
+    }
 }

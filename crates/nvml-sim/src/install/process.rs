@@ -1,6 +1,7 @@
 //! One process's files in the pretend `/proc`, as the kernel writes them.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use scenario::model::Owner;
@@ -20,19 +21,25 @@ pub struct Entry<'a> {
 pub fn write(proc: &Path, entry: &Entry<'_>) -> Result<(), InstallError> {
     let dir = proc.join(entry.pid.to_string());
     fs::create_dir_all(&dir).at(&dir)?;
+    let Owner { uid, identity, .. } = entry.owner;
+    let uid = *uid;
     let files = [
         ("stat", stat(entry)),
         ("status", status(entry)),
         ("comm", format!("{}\n", comm(&entry.owner.program))),
         ("cmdline", cmdline(&entry.owner.command)),
-        ("loginuid", login_uid(entry.owner.uid).to_string()),
-        ("cgroup", cgroup(entry.owner.uid)),
+        ("loginuid", identity.loginuid(uid).to_string()),
+        ("cgroup", identity.cgroup(uid)),
+        ("environ", identity.environ()),
+        ("uid_map", identity.uid_map().to_owned()),
     ];
     for (name, text) in files {
         let path = dir.join(name);
         fs::write(&path, text).at(&path)?;
     }
-    Ok(())
+    let Some(folder) = &identity.folder else { return Ok(()) };
+    let link = dir.join("cwd");
+    symlink(folder, &link).at(&link)
 }
 
 /// The kernel keeps 15 bytes of a program's name.
@@ -76,21 +83,10 @@ fn cmdline(command: &[String]) -> String {
     command.iter().flat_map(|argument| [argument, "\0"]).collect()
 }
 
-/// Nobody logged in to start what root runs.
-fn login_uid(uid: u32) -> u32 {
-    if uid == 0 { u32::MAX } else { uid }
-}
-
-fn cgroup(uid: u32) -> String {
-    if uid == 0 {
-        return "0::/init.scope\n".into();
-    }
-    format!("0::/user.slice/user-{uid}.slice/session-1.scope\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scenario::identity::Identity;
 
     #[test]
     fn a_name_is_cut_where_the_kernel_cuts_it() {
@@ -108,6 +104,7 @@ mod tests {
             command: vec!["a (b) c".into(), "-x".into()],
             parent: 3,
             gone: false,
+            identity: Identity::default(),
         };
         let entry = Entry { pid: 42, owner: &owner, start_ticks: 987 };
         let text = stat(&entry);

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use scenario::identity::{Container, Identity};
 use scenario::model::Owner;
 use scenario::{Moment, Scenario};
 
@@ -57,6 +58,7 @@ fn write_processes(
         command: vec!["/sbin/init".into()],
         parent: 0,
         gone: false,
+        identity: Identity::default(),
     };
     process::write(proc, &Entry { pid: 1, owner: &init, start_ticks: 1 })?;
     for process in scenario.processes.iter().filter(|process| !process.owner.gone) {
@@ -98,7 +100,21 @@ fn files(scenario: &Scenario, start: i64, boot: i64) -> Vec<(String, String)> {
     .into();
     let cards = scenario.cards.iter();
     files.extend(cards.map(|card| (format!("dev/nvidia{}", card.minor), String::new())));
+    files.extend(records(scenario));
     files
+}
+
+/// What Docker and the node keep of containers and pods.
+fn records(scenario: &Scenario) -> impl Iterator<Item = (String, String)> {
+    let containers = scenario.records.containers.iter().map(|container| {
+        let Container { id, name } = container;
+        let file = format!("var/lib/docker/containers/{id}/config.v2.json");
+        (file, format!("{{\"ID\":\"{id}\",\"Name\":\"/{name}\"}}"))
+    });
+    let pods = scenario.records.pods.iter();
+    let pods =
+        pods.map(|pod| (format!("var/log/pods/{}/main/0.log", pod.log_folder()), String::new()));
+    containers.chain(pods)
 }
 
 /// The kernel's totals: one line for all CPUs, one for each, and the boot time.

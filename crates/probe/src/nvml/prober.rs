@@ -47,6 +47,8 @@ pub struct Prober {
     session: Session,
     /// What each GPU was at the last look, for when it cannot be read.
     known: BTreeMap<u32, Vec<Arc<CardFacts>>>,
+    /// How many GPUs the driver last counted, those included that never said what they are.
+    counted: u32,
     /// The GPUs whose turn did not come at the last look.
     passed_over: BTreeSet<u32>,
 }
@@ -68,6 +70,7 @@ impl Prober {
             bench: Bench::default(),
             session: Session::Closed,
             known: BTreeMap::new(),
+            counted: 0,
             passed_over: BTreeSet::new(),
             options,
         };
@@ -180,9 +183,7 @@ impl Prober {
         let (driver, mut units) = match self.opened(left) {
             Ok(opened) => opened,
             Err(error) => {
-                let known = self.known.iter();
-                let cards = known.flat_map(|(at, facts)| unit::unread(facts, *at, error.why()));
-                let cards = cards.collect();
+                let cards = self.counted_before(error.why());
                 return Look { driver: Err(error), cards };
             }
         };
@@ -193,8 +194,16 @@ impl Prober {
         let give_up = begun + if all_asked { look } else { open };
         let Options { wants, patience, .. } = self.options;
         let outcome = self.bench.run(units, Task::Look(wants), patience, give_up);
+        self.counted = driver.gpus;
         let cards = self.collect(&driver, outcome);
         Look { driver: Ok(driver), cards }
+    }
+
+    /// All cards that there were, while there is no driver to ask.
+    fn counted_before(&self, why: Why) -> Vec<CardLook> {
+        let all: BTreeSet<u32> = self.known.keys().copied().chain(0..self.counted).collect();
+        let known = |at: u32| self.known.get(&at).map_or(&[][..], Vec::as_slice);
+        all.into_iter().flat_map(|at| unit::unread(known(at), at, why)).collect()
     }
 
     /// Puts the units back in their place and the cards in their order.

@@ -14,10 +14,11 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open, test_kill_process};
 
-use super::{cmdline, passwd, stat, status, usage};
+use super::{Accounts, cmdline, read, stat, status, usage, why};
 use crate::process::{Presence, ProcessFacts};
 use crate::reading::{Reading, Why};
 use crate::units::{Bytes, UnixMillis};
+use crate::who::{Reader, Subject, Who};
 
 /// The inode of the first pid namespace, which the kernel keeps for it.
 const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
@@ -31,7 +32,9 @@ pub struct Host {
     root: PathBuf,
     view: View,
     boot_seconds: Option<i64>,
-    names: Option<HashMap<u32, Arc<str>>>,
+    accounts: Accounts,
+    /// Where it is asked who is behind a process.
+    identities: Option<Reader>,
     known: HashMap<u32, Known>,
     /// Tells of the held processes that have ended; made when the first one is held.
     endings: Option<OwnedFd>,
@@ -116,7 +119,27 @@ impl Host {
             Some(root) => (root, View::Whole),
             None => seen_from_here(),
         };
-        Self { root, view, boot_seconds: None, names: None, known: HashMap::new(), endings: None }
+        Self {
+            accounts: Accounts::new(root.clone()),
+            root,
+            view,
+            boot_seconds: None,
+            identities: None,
+            known: HashMap::new(),
+            endings: None,
+        }
+    }
+
+    /// Finds out who is behind each process, too, when it is seen for the first time.
+    #[must_use]
+    pub fn with_who(mut self, wanted: bool) -> Self {
+        self.identities = wanted.then(|| Reader::new(self.root.clone()));
+        self
+    }
+
+    /// What a user of the host is called; `None` where nothing says so.
+    pub fn user_name(&mut self, uid: u32) -> Option<String> {
+        self.accounts.name(uid).ok().flatten().map(|name| name.to_string())
     }
 
     /// Where the host's files begin.
@@ -156,7 +179,7 @@ impl Host {
         }
         // Held before it is read, so that what is read is of the process that is held.
         let held = self.hold(pid);
-        let stat = match fs::read(self.of(pid, "stat")) {
+        let stat = match read(&self.of(pid, "stat")) {
             Ok(bytes) => stat::parse(&bytes),
             Err(error) => return self.absent(pid, &error),
         };
@@ -198,14 +221,14 @@ impl Host {
     /// The arguments of a process. They may hold secrets: show them when asked, keep them not.
     #[must_use]
     pub fn command(&self, pid: u32) -> Reading<Vec<String>> {
-        let bytes = fs::read(self.of(pid, "cmdline")).map_err(|error| why(&error));
+        let bytes = read(&self.of(pid, "cmdline")).map_err(|error| why(&error));
         Reading::from(bytes).map(|bytes| cmdline::parse(&bytes))
     }
 
     /// What a process has taken of the processors and takes of the memory.
     #[must_use]
     pub fn taken(&self, facts: &ProcessFacts) -> Reading<Taken> {
-        let bytes = match fs::read(self.of(facts.pid, "stat")) {
+        let bytes = match read(&self.of(facts.pid, "stat")) {
             Ok(bytes) => bytes,
             Err(error) => return Reading::Unknown(why(&error)),
         };
@@ -222,6 +245,9 @@ impl Host {
     /// Forgets the processes that are not among those still of interest.
     pub fn keep_only(&mut self, is_wanted: impl Fn(u32) -> bool) {
         self.known.retain(|pid, _| is_wanted(*pid));
+        if let Some(identities) = &mut self.identities {
+            identities.forget_ancestors();
+        }
     }
 
     /// Forgets the processes that have ended; true when there were some. To be called before
@@ -260,7 +286,7 @@ impl Host {
     }
 
     fn facts(&mut self, pid: u32, stat: &stat::ProcessStat) -> ProcessFacts {
-        let uid = match fs::read(self.of(pid, "status")) {
+        let uid = match read(&self.of(pid, "status")) {
             Ok(bytes) => match status::uid(&String::from_utf8_lossy(&bytes)) {
                 Some(uid) => Reading::Known(uid),
                 None => Reading::Unknown(Why::Garbled),
@@ -268,19 +294,34 @@ impl Host {
             Err(error) => Reading::Unknown(why(&error)),
         };
         // Without the arguments the kernel's name stands as it is; nothing is lost but length.
-        let arguments = fs::read(self.of(pid, "cmdline")).unwrap_or_default();
+        let arguments = read(&self.of(pid, "cmdline")).unwrap_or_default();
+        let program: Arc<str> = cmdline::program(&stat.comm, &arguments).into();
+        let subject = Subject {
+            pid,
+            stat,
+            program: Arc::clone(&program),
+            uid: uid.known(),
+            arguments: &arguments,
+        };
         ProcessFacts {
             pid,
             parent: stat.parent,
             start_ticks: stat.start_ticks,
             started: self.started(stat.start_ticks),
-            program: cmdline::program(&stat.comm, &arguments).into(),
+            who: self.who(&subject),
+            program,
             user: match uid {
-                Reading::Known(uid) => self.user(uid).into(),
+                Reading::Known(uid) => self.accounts.name(uid).into(),
                 Reading::Unknown(why) => Reading::Unknown(why),
             },
             uid,
-            who: Reading::Unknown(Why::NotAsked),
+        }
+    }
+
+    fn who(&mut self, subject: &Subject<'_>) -> Reading<Arc<Who>> {
+        match &mut self.identities {
+            Some(reader) => reader.who(subject, &mut self.accounts),
+            None => Reading::Unknown(Why::NotAsked),
         }
     }
 
@@ -299,30 +340,6 @@ impl Host {
             self.boot_seconds = stat::boot_seconds(&text);
         }
         self.boot_seconds
-    }
-
-    /// The file first: it needs no network. Accounts of a directory service come from
-    /// the C library, which knows only the machine it runs on.
-    fn user(&mut self, uid: u32) -> Result<Option<Arc<str>>, Why> {
-        let is_own = self.root == Path::new("/");
-        let names = match &mut self.names {
-            Some(names) => names,
-            None => match fs::read(self.root.join("etc/passwd")) {
-                Ok(bytes) => self.names.insert(passwd::parse(&String::from_utf8_lossy(&bytes))),
-                // The C library may still know; elsewhere nobody does.
-                Err(_) if is_own => self.names.insert(HashMap::new()),
-                Err(error) => return Err(why(&error)),
-            },
-        };
-        if let Some(name) = names.get(&uid) {
-            return Ok(Some(Arc::clone(name)));
-        }
-        let account = if is_own { uzers::get_user_by_uid(uid) } else { None };
-        let name = account.map(|account| Arc::from(account.name().to_string_lossy()));
-        if let Some(name) = &name {
-            names.insert(uid, Arc::clone(name));
-        }
-        Ok(name)
     }
 
     /// Whether one of the process's open files is a card's, which only a real holder has.
@@ -365,16 +382,6 @@ fn seen_from_here() -> (PathBuf, View) {
     match mounted {
         Some(root) => (root.to_owned(), View::Whole),
         None => (own, View::Partial),
-    }
-}
-
-fn why(error: &io::Error) -> Why {
-    const ESRCH: i32 = 3;
-    match error.kind() {
-        io::ErrorKind::NotFound => Why::Gone,
-        io::ErrorKind::PermissionDenied => Why::NoPermission,
-        _ if error.raw_os_error() == Some(ESRCH) => Why::Gone,
-        _ => Why::Garbled,
     }
 }
 

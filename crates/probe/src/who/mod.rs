@@ -1,10 +1,43 @@
 //! Who is behind a process: a person, a job, a container, a notebook, each with the place that
 //! it is known from.
+//!
+//! [`Reader`] reads what there is of a process and of those it came from into an [`Evidence`];
+//! [`who`] makes a [`Who`] of that and touches nothing. One file a sign: parsing stands apart
+//! from reading.
 
+mod attribution;
+mod cgroup;
+mod container;
+mod environ;
+mod environment;
+mod evidence;
+mod group;
+mod jupyter;
+mod labels;
+mod launcher;
+mod login;
+mod masked;
+mod pod;
+mod reader;
+mod script;
+mod slurm;
 mod source;
+mod text;
+
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
+pub use attribution::who;
+pub use cgroup::Cgroup;
+pub use container::docker_name;
+pub use environ::{Environ, NAMES};
+pub use evidence::{Ancestor, Evidence, Records};
+pub use jupyter::{Kernel, kernel};
+pub use masked::masked;
+pub use reader::{Reader, Subject};
+pub use script::script;
 pub use source::Source;
 
 /// All that is known of who is behind a process. What is not known is not guessed.
@@ -15,6 +48,8 @@ pub struct Who {
     pub container: Option<Told<Container>>,
     pub pod: Option<Told<Pod>>,
     pub notebook: Option<Told<Notebook>>,
+    /// Whom a hub of notebooks says that it is for: a label, no account of this host.
+    pub hub_user: Option<Told<Arc<str>>>,
     pub environment: Option<Told<Environment>>,
     pub group: Option<Told<Group>>,
     pub launcher: Option<Told<Launcher>>,
@@ -22,7 +57,8 @@ pub struct Who {
     pub script: Option<Arc<str>>,
 }
 
-/// Something, and where it is known from.
+/// Something, and where it is known from: the least trusted of the places that it was put
+/// together from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Told<T> {
     pub value: T,

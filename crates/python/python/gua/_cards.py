@@ -42,10 +42,20 @@ class Holder:
 
 
 @dataclass
+class Reservation:
+    """Who was given a card and may not hold it yet: for some time, or as long as a command runs."""
+
+    user: Optional[str]
+    uid: int
+    pid: Optional[int]
+    seconds_left: Optional[int]
+
+
+@dataclass
 class Card:
     """One GPU, or one MIG instance, now. What is None is not known; ``unknown`` says why."""
 
-    _PARTS: ClassVar[Dict[str, Any]] = {"holders": Holder}
+    _PARTS: ClassVar[Dict[str, Any]] = {"holders": Holder, "reservations": Reservation}
 
     index: int
     mig_slot: Optional[int]
@@ -76,6 +86,7 @@ class Card:
     fan_percent: Optional[float]
     holders_complete: bool
     holders: List[Holder]
+    reservations: List[Reservation]
     unknown: Dict[str, str]
 
     def _repr_html_(self) -> str:
@@ -178,6 +189,7 @@ class PickedCard:
     recorded_utilization_percent: Optional[float]
     recorded_seconds: float
     holders: List[str]
+    unknown: Dict[str, str]
 
 
 @dataclass
@@ -197,6 +209,8 @@ class Pick:
     reserved_until: Optional[datetime]
     over_seconds: float
     history_reason: Optional[str]
+    visible_devices: Optional[str]
+    reservations_reason: Optional[str]
     cards: List[PickedCard]
 
     @property
@@ -234,6 +248,7 @@ def pick(
     reserve: Union[None, _Duration] = "30s",
     wait: Union[None, bool, _Duration] = None,
     db: Union[None, str, os.PathLike[str]] = None,
+    all_cards: bool = False,
     export: bool = False,
 ) -> Pick:
     """Chooses cards that nobody uses, as ``gua pick`` does.
@@ -249,6 +264,7 @@ def pick(
     :param reserve: How long the cards stay reserved for you; None reserves nothing.
     :param wait: How long to wait until there are enough; True waits for ever.
     :param db: The history to judge by.
+    :param all_cards: Whether to look beyond CUDA_VISIBLE_DEVICES, where that is set.
     :param export: Whether to set CUDA_VISIBLE_DEVICES in this process.
     :raises gua.NotEnoughCards: When there are not so many.
     :raises gua.NoDriver: When the driver cannot be read.
@@ -261,6 +277,7 @@ def pick(
     if db is not None:
         words += ["--db", os.fspath(db)]
     words += ["--no-reserve"] if reserve is None else ["--reserve", duration(reserve)]
+    words += ["--all-cards"] if all_cards else []
     words += _ids("--id", ids)
     picked = _pick_in_time(words, _seconds(wait))
     if export and picked.cuda_visible_devices is not None:

@@ -3,6 +3,7 @@
 mod calls;
 mod card;
 mod fault;
+mod identity;
 mod process;
 
 use std::fs;
@@ -95,6 +96,7 @@ fn meant(file: typed::File) -> Result<Scenario, Wrong> {
         samples: samples(&file.samples)?,
         faults: faults.collect::<Result<_, _>>()?,
         stray_samples: stray.collect::<Result<_, _>>()?,
+        records: identity::records(file.container, file.pod)?,
         cards,
         processes,
     })

@@ -7,7 +7,7 @@ use toml::Spanned;
 use crate::load::Load;
 use crate::model::{Card, Engines, Kind, Owner, Process};
 use crate::moment::Moment;
-use crate::parse::{Wrong, card, wrong};
+use crate::parse::{Wrong, card, identity, wrong};
 use crate::typed;
 
 pub fn processes(
@@ -111,6 +111,7 @@ fn owner(typed: &typed::Process, users: &mut Vec<String>) -> Result<Owner, Wrong
         program,
         parent: typed.parent.unwrap_or(1),
         gone: typed.gone,
+        identity: identity::identity(typed)?,
     })
 }
 

@@ -2,6 +2,7 @@
 
 mod load;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -36,6 +37,10 @@ pub struct File {
     pub fault: Vec<Spanned<Fault>>,
     #[serde(default)]
     pub stray_sample: Vec<StraySample>,
+    #[serde(default)]
+    pub container: Vec<Container>,
+    #[serde(default)]
+    pub pod: Vec<Pod>,
 }
 
 #[derive(Debug, serde::Deserialize)]
@@ -191,6 +196,26 @@ pub struct Process {
     pub parent: Option<u32>,
     #[serde(default)]
     pub gone: bool,
+    pub cgroup: Option<String>,
+    pub loginuid: Option<u32>,
+    pub environ: Option<Spanned<BTreeMap<String, String>>>,
+    pub folder: Option<Spanned<String>>,
+    pub uid_map: Option<String>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Container {
+    pub id: Spanned<String>,
+    pub name: Spanned<String>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pod {
+    pub uid: Spanned<String>,
+    pub namespace: Spanned<String>,
+    pub name: Spanned<String>,
 }
 
 #[derive(Debug, serde::Deserialize)]

@@ -9,16 +9,16 @@ use probe::units::UnixMillis;
 
 use crate::cli::{DbExport, ExportFormat, ExportWhat};
 use crate::commands::history;
-use crate::config::Window;
+use crate::config::{Config, Window};
 use crate::failure::Failure;
 use crate::ledger::Period;
 use crate::render::export::{Csv, Line};
 use crate::render::json;
 use crate::store::{Export, SampleRow, SpanRow, StoreError};
 
-pub(super) fn run(typed: &DbExport) -> Result<u8, Failure> {
+pub(super) fn run(config: &Config, typed: &DbExport) -> Result<u8, Failure> {
     let window = window(typed)?;
-    let path = history::path(typed.db.as_deref())?;
+    let path = history::path(typed.db.as_deref(), config)?;
     let export = Export::open(&path).map_err(|error| error.failure(&path))?;
     let outcome = match &typed.output {
         None => write(&export, window, typed, io::stdout().lock()),

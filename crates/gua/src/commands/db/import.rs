@@ -7,15 +7,16 @@ use std::path::Path;
 
 use crate::cli;
 use crate::commands::history;
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::render::words::shell_word;
 use crate::render::{imported as render, json};
 use crate::report::imported::Import;
 use crate::store::StoreError;
-use crate::store::python::{self, Progress};
+use crate::store::python::{self, Placed, Progress};
 
-pub(super) fn run(typed: &cli::DbImport) -> Result<u8, Failure> {
-    let target = history::path(typed.db.as_deref())?;
+pub(super) fn run(config: &Config, typed: &cli::DbImport) -> Result<u8, Failure> {
+    let target = history::path(typed.db.as_deref(), config)?;
     let import = import(&typed.file, &target)?;
     let mut out = BufWriter::new(io::stdout().lock());
     if typed.json {
@@ -38,7 +39,9 @@ fn import(file: &Path, target: &Path) -> Result<Import, Failure> {
     }
     let imported = python::import_to(file, target, &mut |progress| meter.show(progress));
     meter.clear();
-    Ok(Import::new(file, target, None, &imported.map_err(failed)?))
+    let Placed { imported, older_kept } = imported.map_err(failed)?;
+    let older_kept = older_kept.map(|kept| kept.display().to_string());
+    Ok(Import { older_kept, ..Import::new(file, target, None, &imported) })
 }
 
 fn is_same_file(one: &Path, other: &Path) -> bool {

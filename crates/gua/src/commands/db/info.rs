@@ -8,13 +8,14 @@ use jiff::tz::TimeZone;
 
 use crate::cli::DbInfo;
 use crate::commands::history;
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::render::{database as render, json};
 use crate::report::database::{self as report, Outside};
 use crate::store::{self, RecorderLock, StoreError};
 
-pub(super) fn run(typed: &DbInfo) -> Result<u8, Failure> {
-    let path = history::path(typed.db.as_deref())?;
+pub(super) fn run(config: &Config, typed: &DbInfo) -> Result<u8, Failure> {
+    let path = history::path(typed.db.as_deref(), config)?;
     let told = look(&path).map_err(|error| error.failure(&path))?;
     let mut out = BufWriter::new(io::stdout().lock());
     if typed.json {

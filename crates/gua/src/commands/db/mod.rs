@@ -7,14 +7,16 @@ mod info;
 mod prune;
 
 use crate::cli::Db;
+use crate::config::Settings;
 use crate::failure::Failure;
 
-pub(super) fn run(typed: &Db) -> Result<u8, Failure> {
+pub(super) fn run(settings: Settings, typed: &Db) -> Result<u8, Failure> {
+    let config = settings.settled();
     match typed {
-        Db::Info(typed) => info::run(typed),
-        Db::Check(typed) => check::run(typed),
-        Db::Prune(typed) => prune::run(typed),
-        Db::Export(typed) => export::run(typed),
-        Db::Import(typed) => import::run(typed),
+        Db::Info(typed) => info::run(&config, typed),
+        Db::Check(typed) => check::run(&config, typed),
+        Db::Prune(typed) => prune::run(&settings.with(typed.into()).settled(), typed),
+        Db::Export(typed) => export::run(&config, typed),
+        Db::Import(typed) => import::run(&config, typed),
     }
 }

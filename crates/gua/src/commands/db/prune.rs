@@ -1,5 +1,6 @@
 //! `gua db prune`: takes out what is too old.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::thread;
@@ -7,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::cli::DbPrune;
 use crate::commands::history;
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::render::{database as render, json};
 use crate::report::database::Pruned;
@@ -19,14 +21,9 @@ const MOST_PAGES: usize = 500;
 /// Long enough for a recorder that waits to have its turn.
 const PAUSE: Duration = Duration::from_millis(20);
 
-pub(super) fn run(typed: &DbPrune) -> Result<u8, Failure> {
-    let path = history::path(typed.db.as_deref())?;
-    let usual = Keep::default();
-    let keep = Keep::new(
-        typed.keep_samples.unwrap_or(usual.samples),
-        typed.keep_spans.unwrap_or(usual.spans),
-    );
-    let pruned = prune(&path, keep).map_err(|error| error.failure(&path))?;
+pub(super) fn run(config: &Config, typed: &DbPrune) -> Result<u8, Failure> {
+    let path = history::path(typed.db.as_deref(), config)?;
+    let pruned = prune(&path, config.retention.into()).map_err(|error| error.failure(&path))?;
     let mut out = io::stdout().lock();
     if typed.json {
         json::pretty(&mut out, &pruned)?;
@@ -59,7 +56,11 @@ fn prune(path: &Path, keep: Keep) -> Result<Pruned, StoreError> {
             thread::sleep(PAUSE);
         }
     };
-    let before_bytes = store::size_bytes(&database)?;
+    // What was brought forward is twice as large until it has been given back.
+    let before_bytes = match &kept {
+        Some(kept) => fs::metadata(kept)?.len(),
+        None => store::size_bytes(&database)?,
+    };
     let now = SystemTime::now().into();
     let mut deleted_rows = 0;
     loop {

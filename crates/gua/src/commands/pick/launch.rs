@@ -6,11 +6,10 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use super::round::Given;
+use crate::config::VISIBLE_DEVICES;
 use crate::render::words::safe;
 use crate::reservation::Folder;
-
-/// What tells CUDA which cards there are.
-pub(super) const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
+use crate::talk::say;
 
 /// Becomes the command: it has our number, our terminal and our place in the shell, and its
 /// end is ours. Comes back only when it cannot be run, with the code that a shell has for it.
@@ -22,11 +21,11 @@ pub(super) fn become_command(
 ) -> u8 {
     for taken in &given.taken {
         if let Err(error) = taken.keep_open() {
-            eprintln!("gua: the reservation may end early: {}", safe(&error.to_string()));
+            say(format_args!("the reservation may end early: {}", safe(&error.to_string())));
         }
     }
     let mut command = Command::new(program);
-    command.args(arguments).env(VARIABLE, given.choice.uuids());
+    command.args(arguments).env(VISIBLE_DEVICES, given.choice.uuids());
     let error = command.exec();
     for taken in &given.taken {
         if let Some(folder) = folder {
@@ -34,6 +33,6 @@ pub(super) fn become_command(
         }
     }
     let program = safe(&program.to_string_lossy());
-    eprintln!("gua: cannot run `{program}`: {}", safe(&error.to_string()));
+    say(format_args!("cannot run `{program}`: {}", safe(&error.to_string())));
     if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }
 }

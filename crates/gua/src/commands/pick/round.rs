@@ -1,27 +1,32 @@
 //! One attempt: judge, choose, and reserve what was chosen.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use probe::units::UnixMillis;
 
-use super::super::history;
-use crate::classify::Thresholds;
+use super::super::history::{self, Detail};
+use super::super::reserved;
 use crate::cli;
+use crate::config::{Config, Machine};
 use crate::failure::Failure;
+use crate::ledger::Period;
 use crate::render::words;
 use crate::report::now;
-use crate::report::pick::{Candidate, Choice, Past, Wishes, candidates, choose};
+use crate::report::pick::{Candidate, Choice, Past, Visible, Wishes, candidates, choose};
 use crate::reservation::{Folder, Kind, Locked, ReservationError, Slip, Taken};
 use crate::sampler::Tick;
-use crate::store::{History, StoreError};
+use crate::store::StoreError;
 
 /// What every attempt has in common.
 pub(super) struct Round<'a> {
-    typed: &'a cli::Pick,
-    wishes: &'a Wishes,
-    folder: Option<&'a Folder>,
+    pub machine: &'a Machine,
+    pub typed: &'a cli::Pick,
+    pub config: &'a Config,
+    pub wishes: &'a Wishes,
+    /// Where to reserve; `None` where nothing is to be.
+    pub folder: Option<&'a Folder>,
 }
 
 /// What came of it.
@@ -30,82 +35,106 @@ pub(super) struct Given {
     pub choice: Choice,
     pub taken: Vec<Taken>,
     pub reserved_until: Option<Timestamp>,
-    /// Why there is nothing recorded to judge by.
-    pub history_reason: Option<String>,
-    recorded_seconds: f64,
+    /// Why it is not known what is reserved.
+    pub reservations_reason: Option<String>,
+    /// Why there is nothing recorded at all.
+    unrecorded: Option<String>,
 }
 
-impl<'a> Round<'a> {
-    pub const fn new(typed: &'a cli::Pick, wishes: &'a Wishes, folder: Option<&'a Folder>) -> Self {
-        Self { typed, wishes, folder }
-    }
-
-    pub fn of(&self, tick: Tick) -> Result<Given, Failure> {
-        let (past, history_reason) = self.past(tick.at)?;
-        let now = now::now(&tick, None, &Thresholds::default());
-        let cards = candidates(&tick, now, &past);
+impl Round<'_> {
+    pub fn of(&self, tick: Tick, visible: &Visible) -> Result<Given, Failure> {
+        let (past, unrecorded) = self.past(tick.at)?;
+        let now = now::now(&tick, None, &self.config.thresholds.into());
+        let cards = candidates(&tick, now, &past, visible);
         let mut given = Given {
-            choice: choose(Vec::new(), &[], self.wishes, tick.at),
+            choice: Choice::default(),
             taken: Vec::new(),
             reserved_until: None,
-            recorded_seconds: past.seconds(),
-            history_reason,
+            reservations_reason: None,
+            unrecorded,
             tick,
         };
-        let Some(folder) = self.folder else {
-            given.choice = choose(cards, &[], self.wishes, given.tick.at);
-            return Ok(given);
-        };
-        let locked = folder.lock()?;
-        // The lock may have taken a while, and what is reserved meanwhile is not to be missed.
-        let now = UnixMillis::from(std::time::SystemTime::now());
-        let reserved = locked.standing(now)?;
-        given.choice = choose(cards, &reserved, self.wishes, now);
-        if given.choice.is_enough() {
-            self.reserve(&locked, &mut given, now)?;
+        match self.folder {
+            Some(folder) => self.choose_and_reserve(folder, cards, &mut given)?,
+            None => self.only_choose(cards, &mut given),
         }
         Ok(given)
     }
 
-    fn reserve(
+    fn only_choose(&self, cards: Vec<Candidate>, given: &mut Given) {
+        let reserved = reserved::standing(self.machine).unwrap_or_else(|error| {
+            given.reservations_reason = Some(error.to_string());
+            Vec::new()
+        });
+        given.choice = choose(cards, &reserved, self.wishes, now());
+    }
+
+    fn choose_and_reserve(
         &self,
-        locked: &Locked<'_>,
+        folder: &Folder,
+        cards: Vec<Candidate>,
         given: &mut Given,
-        now: UnixMillis,
     ) -> Result<(), ReservationError> {
-        let slip = if self.typed.command.is_empty() {
-            let until = UnixMillis(now.0.saturating_add(millis(self.typed.reserve)));
-            given.reserved_until = Timestamp::from_millisecond(until.0).ok();
-            Slip { made: now, pid: std::process::id(), kind: Kind::Until(until) }
-        } else {
-            Slip::of_command(now)
-        };
-        for card in given.choice.chosen() {
-            if let Some(uuid) = card.uuid.as_ref().known() {
-                given.taken.push(locked.take(uuid, slip)?);
-            }
+        let locked = folder.lock()?;
+        // The lock may have taken a while, and what is reserved meanwhile is not to be missed.
+        let now = now();
+        let reserved = reserved::named(locked.standing(now)?, self.machine);
+        given.choice = choose(cards, &reserved, self.wishes, now);
+        if given.choice.is_enough() {
+            let slip = self.slip(given, now);
+            take(folder, &locked, given, slip)?;
         }
         Ok(())
+    }
+
+    fn slip(&self, given: &mut Given, now: UnixMillis) -> Slip {
+        if !self.typed.command.is_empty() {
+            return Slip::of_command(now);
+        }
+        let until = UnixMillis(now.0.saturating_add(millis(self.typed.reserve)));
+        given.reserved_until = Timestamp::from_millisecond(until.0).ok();
+        Slip { made: now, pid: std::process::id(), kind: Kind::Until(until) }
     }
 
     /// A history that was named must be there; without the usual one, there is still the look.
     fn past(&self, now: UnixMillis) -> Result<(Past, Option<String>), Failure> {
         let named = self.typed.db.as_deref();
-        let path = match history::path(named) {
+        let path = match history::path(named, self.config) {
             Ok(path) => path,
             Err(Failure::Usage { what, .. }) => return Ok((Past::default(), Some(what))),
             Err(failure) => return Err(failure),
         };
         match read(&path, now, millis(self.typed.over)) {
-            Ok(past) if past.seconds() > 0.0 => Ok((past, None)),
-            Ok(past) => Ok((past, Some("nothing is recorded of that time".to_owned()))),
+            Ok(past) if past.is_empty() => {
+                Ok((past, Some("nothing is recorded of that time".to_owned())))
+            }
+            Ok(past) => Ok((past, None)),
             Err(error) if named.is_some() => Err(error.failure(&path)),
+            Err(error) => Ok((Past::default(), Some(history::reason(&path, &error)))),
+        }
+    }
+}
+
+/// Takes all of the chosen cards, or none.
+fn take(
+    folder: &Folder,
+    locked: &Locked<'_>,
+    given: &mut Given,
+    slip: Slip,
+) -> Result<(), ReservationError> {
+    let uuids = given.choice.chosen().filter_map(|card| card.uuid.as_ref().known());
+    let mut taken = Vec::new();
+    for uuid in uuids {
+        match locked.take(uuid, slip) {
+            Ok(one) => taken.push(one),
             Err(error) => {
-                let reason = format!("the history at {}: {error}", path.display());
-                Ok((Past::default(), Some(reason)))
+                taken.iter().for_each(|one| folder.give_back(one));
+                return Err(error);
             }
         }
     }
+    given.taken = taken;
+    Ok(())
 }
 
 impl Given {
@@ -115,22 +144,36 @@ impl Given {
         self.choice.chosen().count() > 1 && self.choice.chosen().any(is_instance)
     }
 
+    /// Why there is nothing recorded to judge by: at all, or of a card that was chosen.
+    pub fn history_reason(&self) -> Option<String> {
+        self.unrecorded.clone().or_else(|| {
+            let card = self.choice.chosen().find(|card| card.past.is_none())?;
+            Some(format!("nothing is recorded of card {}", card.identity.label()))
+        })
+    }
+
     /// What the choice rests on, where that is less than what was asked for.
     pub fn doubt(&self, over: Duration) -> Option<String> {
-        if let Some(reason) = &self.history_reason {
-            let reason = words::safe(reason);
+        if let Some(reason) = self.history_reason() {
+            let reason = words::safe(&reason);
             return Some(format!("judged by the last seconds only: {reason}"));
         }
-        let is_little = self.recorded_seconds < over.as_secs_f64() / 2.0;
-        is_little.then(|| {
-            let recorded = words::duration(self.recorded_seconds);
+        let recorded = self.choice.chosen().filter_map(|card| card.past).map(|work| work.seconds);
+        let least = recorded.reduce(f64::min)?;
+        (least < over.as_secs_f64() / 2.0).then(|| {
+            let recorded = words::duration(least);
             format!("judged by {recorded} of {}: no more is recorded", words::interval(over))
         })
     }
 }
 
 fn read(path: &Path, now: UnixMillis, over_millis: i64) -> Result<Past, StoreError> {
-    Past::read(&History::open(path)?, now, over_millis)
+    let window = Period::new(UnixMillis(now.0.saturating_sub(over_millis)), now);
+    Past::read(&history::read(path, window, Detail::Samples)?, window)
+}
+
+fn now() -> UnixMillis {
+    UnixMillis::from(SystemTime::now())
 }
 
 fn millis(duration: Duration) -> i64 {

@@ -91,17 +91,26 @@ impl Asked {
 
 fn question(typed: &cli::Query) -> Result<Question, WrongFields> {
     match (&typed.query_compute_apps, typed.preset) {
-        (Some(fields), _) => return Question::of_holders(fields, Kinds::Compute),
+        (Some(fields), _) => return Question::of_holders(&timed(fields, typed), Kinds::Compute),
         (_, Some(Preset::Dmon)) => return Question::of_cards(&DMON.fields()),
         (_, Some(Preset::Pmon)) => return Question::of_holders(&PMON.fields(), Kinds::All),
         (None, None) => {}
     }
-    match (typed.fields.as_ref().or(typed.query_gpu.as_ref()), typed.apps) {
-        (Some(fields), false) => Question::of_cards(fields),
-        (Some(fields), true) => Question::of_holders(fields, Kinds::All),
+    let fields = typed.fields.as_deref().or(typed.query_gpu.as_deref());
+    match (fields.map(|fields| timed(fields, typed)), typed.apps) {
+        (Some(fields), false) => Question::of_cards(&fields),
+        (Some(fields), true) => Question::of_holders(&fields, Kinds::All),
         (None, false) => Question::of_cards(&CARD_FIELDS),
         (None, true) => Question::of_holders(&HOLDER_FIELDS, Kinds::All),
     }
+}
+
+/// With the time before them, where that was asked for and is not among them.
+fn timed<'a>(fields: &'a [String], typed: &cli::Query) -> Vec<&'a str> {
+    const TIME: &str = "timestamp";
+    let fields = fields.iter().map(String::as_str);
+    let is_missing = typed.timestamp && !fields.clone().any(|field| field.trim() == TIME);
+    is_missing.then_some(TIME).into_iter().chain(fields).collect()
 }
 
 fn wrong_fields(wrong: &WrongFields) -> Failure {
@@ -171,7 +180,7 @@ fn not_that(refused: &Refused) -> Failure {
     let next = match refused {
         Refused::Exists(_) => "Add to it with --append, or name another file.",
         Refused::OtherKind { .. } => {
-            "Ask for the same fields in the same format, or name another file."
+            "Ask for the same fields in the same format and with a header, or name another file."
         }
         Refused::NotOrdinary(_) => "Leave --rotate out, or name another file.",
         Refused::Unreadable { .. } => "Name a file that you may read and write.",

@@ -8,6 +8,7 @@ use crate::line_file::LineFile;
 use crate::render::query::Printer;
 use crate::report::query::Answer;
 use crate::safe::safe;
+use crate::talk::say;
 
 /// After so many lines people have forgotten the names of the columns.
 const LINES_UNDER_A_HEAD: usize = 20;
@@ -64,8 +65,8 @@ impl Output {
             return;
         }
         match &answer.driver_error {
-            Some(error) => eprintln!("gua: cannot read the driver: {}", safe(error)),
-            None => eprintln!("gua: the driver answers again"),
+            Some(error) => say(format_args!("cannot read the driver: {}", safe(error))),
+            None => say("the driver answers again"),
         }
         self.driver_error.clone_from(&answer.driver_error);
     }

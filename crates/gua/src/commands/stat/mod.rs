@@ -10,20 +10,27 @@ use probe::nvml::Wants;
 
 use self::live::Live;
 use super::chosen::Chosen;
-use crate::classify::Thresholds;
+use super::pace::Pace;
+use super::reserved;
 use crate::cli;
-use crate::config::{Machine, Screen};
+use crate::config::{Config, Machine, Screen};
 use crate::failure::Failure;
 use crate::render::paint::Paint;
 use crate::render::stat::{Power, View};
 use crate::render::{json, stat};
 use crate::report::now::{self, Now};
-use crate::sampler::{Beat, Sampler, Tick};
+use crate::sampler::{Sampler, Tick};
 
-pub(super) fn run(machine: &Machine, typed: &cli::Stat) -> Result<u8, Failure> {
+pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Stat) -> Result<u8, Failure> {
+    let thresholds = config.thresholds.into();
     let mut sampler = Sampler::open(machine, wants(typed))?.with_commands(typed.full_command);
     let host = sampler.host().name();
-    let report = |tick: &Tick| now::now(tick, host.as_deref(), &Thresholds::default());
+    let mut said = None;
+    let mut report = |tick: &Tick| {
+        let reserved = reserved::told(machine, &mut said);
+        let now = now::now(tick, host.as_deref(), &thresholds);
+        now.with_reservations(reserved.as_deref())
+    };
     let mut chosen = Chosen::new(&typed.id);
     let first = chosen.among(sampler.first_tick())?;
     let Some(seconds) = typed.interval else {
@@ -32,22 +39,29 @@ pub(super) fn run(machine: &Machine, typed: &cli::Stat) -> Result<u8, Failure> {
         first.driver?;
         return Ok(0);
     };
-    let mut beat = Beat::new(Duration::from_secs_f64(seconds));
+    let mut pace = Pace::new(Duration::from_secs_f64(seconds), true);
     let mut live = Live::new(typed);
     live.show(&report(&first))?;
     loop {
-        beat.wait();
+        pace.looked(&sampler);
+        pace.wait(&mut sampler);
         live.show(&report(&chosen.among(sampler.tick())?))?;
     }
 }
 
 /// What `--json` would print.
-pub(super) fn answer(machine: &Machine, typed: &cli::Stat) -> Result<Now, Failure> {
+pub(super) fn answer(
+    machine: &Machine,
+    config: &Config,
+    typed: &cli::Stat,
+) -> Result<Now, Failure> {
     let mut sampler = Sampler::open(machine, wants(typed))?.with_commands(typed.full_command);
     let tick = Chosen::new(&typed.id).among(sampler.first_tick())?;
-    let now = now::now(&tick, sampler.host().name().as_deref(), &Thresholds::default());
+    let host = sampler.host().name();
+    let now = now::now(&tick, host.as_deref(), &config.thresholds.into());
     tick.driver?;
-    Ok(now)
+    // Where it cannot be read, nobody is told; the answer leaves it open.
+    Ok(now.with_reservations(reserved::standing(machine).ok().as_deref()))
 }
 
 fn wants(typed: &cli::Stat) -> Wants {

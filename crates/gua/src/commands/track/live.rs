@@ -1,6 +1,6 @@
 //! One line of figures on the terminal while the command runs.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -11,12 +11,10 @@ use crate::cli::{self, MemoryUnit};
 use crate::config::{Screen, Target, Track};
 use crate::render::tracked::live;
 use crate::report::tracked::command_name;
+use crate::talk::{CLEARED, say_plainly};
 
 /// Faster than four times a second nobody reads; a sample may come a little early.
 const SHORTEST: Duration = Duration::from_millis(225);
-
-/// To the line's begin, and nothing on it.
-const CLEARED: &str = "\r\x1b[K";
 
 /// The line, drawn by a thread of its own: a terminal that is stopped (Ctrl-S) must not stop
 /// the measuring.
@@ -81,7 +79,7 @@ fn draw(samples: &Receiver<Sample>, name: &str, unit: MemoryUnit) {
         let size = rustix::termios::tcgetwinsize(io::stderr());
         let columns = size.map_or(80, |size| usize::from(size.ws_col));
         let line = live::line(name, &sample, unit, columns.saturating_sub(1));
-        let _ = write!(io::stderr(), "{CLEARED}{line}");
+        say_plainly(format_args!("{CLEARED}{line}"));
     }
-    let _ = write!(io::stderr(), "{CLEARED}");
+    say_plainly(CLEARED);
 }

@@ -11,6 +11,7 @@ use crate::render::paint::Paint;
 use crate::render::tracked::{self as render, View};
 use crate::report::tracked::Tracked;
 use crate::safe::safe;
+use crate::talk::say;
 
 /// Tells it; whether it got where it was meant to. It is never lost: what cannot be written
 /// to its file is printed.
@@ -23,7 +24,7 @@ pub(super) fn tell(tracked: &Tracked, meant: &Track, typed: &cli::Track) -> bool
     let written = text.and_then(|text| fs::write(path, text));
     if let Err(error) = &written {
         let path = safe(&path.display().to_string());
-        eprintln!("gua: cannot write {path}: {error}\n     The summary is printed instead.");
+        say(format_args!("cannot write {path}: {error}\n     The summary is printed instead."));
         print(tracked, meant, typed);
     }
     written.is_ok()

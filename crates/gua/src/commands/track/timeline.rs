@@ -16,6 +16,7 @@ use crate::config::{self, TimelineKind, Track};
 use crate::render::picture::{self, Picture};
 use crate::report::tracked::{Points, Tracked};
 use crate::safe::safe;
+use crate::talk::say;
 
 /// A time line to be. Clones share it: one with the tracker, one for the end.
 #[derive(Debug, Clone)]
@@ -90,5 +91,5 @@ impl Timeline {
 
 fn say_not_whole(path: &Path, error: &str) {
     let path = safe(&path.display().to_string());
-    eprintln!("gua: the time line {path} is not whole: {}", safe(error));
+    say(format_args!("the time line {path} is not whole: {}", safe(error)));
 }

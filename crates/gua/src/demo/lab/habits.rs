@@ -1,12 +1,13 @@
 //! Who does what, and when: one function a person.
 
 use super::super::dice::Dice;
-use super::sessions::{DAY, Day, HOUR, MINUTE, Seat, Session, Work};
+use super::sessions::{DAY, Day, HOUR, MINUTE, Seat, Session, Setting, Work};
 
 /// Somebody at their desk on one day.
 struct Desk {
     user: &'static str,
     uid: u32,
+    setting: Setting,
     day: Day,
     dice: Dice,
     sessions: Vec<Session>,
@@ -17,22 +18,23 @@ type Habit = fn(&mut Desk);
 
 /// Everything that is begun on a day.
 pub(super) fn sessions(day: Day) -> Vec<Session> {
-    let people: [(&'static str, Habit); 12] = [
-        ("alice", trains_at_night),
-        ("bob", leaves_a_notebook_open),
-        ("carol", abandons_a_kernel_on_friday),
-        ("dave", trains_by_day),
-        ("erin", sleeps_beside_a_working_job),
-        ("frank", loads_data_in_bursts),
-        ("grace", debugs),
-        ("heidi", serves_a_model),
-        ("ivan", |desk| follows_a_course(desk, 0)),
-        ("judy", |desk| follows_a_course(desk, 1)),
-        ("kim", sweeps_at_weekends),
-        ("leo", evaluates),
+    let people: [(&'static str, Setting, Habit); 12] = [
+        ("alice", Setting::Job("train.py"), trains_at_night),
+        ("bob", Setting::Notebook("explore.ipynb"), leaves_a_notebook_open),
+        ("carol", Setting::Notebook("finetune.ipynb"), abandons_a_kernel_on_friday),
+        ("dave", Setting::Job("pretrain.py"), trains_by_day),
+        ("erin", Setting::Notebook("draft.ipynb"), sleeps_beside_a_working_job),
+        ("frank", Setting::Script("load.py"), loads_data_in_bursts),
+        ("grace", Setting::Script("debug.py"), debugs),
+        ("heidi", Setting::Container("answers"), serves_a_model),
+        ("ivan", Setting::Notebook("course.ipynb"), |desk| follows_a_course(desk, 0)),
+        ("judy", Setting::Notebook("course.ipynb"), |desk| follows_a_course(desk, 1)),
+        ("kim", Setting::Job("sweep.py"), sweeps_at_weekends),
+        ("leo", Setting::Script("evaluate.py"), evaluates),
     ];
-    let of_one = |(uid, (user, habit)): (u32, (&'static str, Habit))| {
-        let mut desk = Desk { user, uid, day, dice: Dice::of(day.number, user), sessions: vec![] };
+    let of_one = |(uid, (user, setting, habit)): (u32, (&'static str, Setting, Habit))| {
+        let dice = Dice::of(day.number, user);
+        let mut desk = Desk { user, uid, setting, day, dice, sessions: vec![] };
         habit(&mut desk);
         desk.sessions
     };
@@ -64,6 +66,7 @@ impl Desk {
             uid: self.uid,
             pid: u32::try_from(self.dice.number(10_000, 4_000_000)).unwrap_or(10_000),
             program,
+            setting: self.setting,
             seat: Seat { card, slot: None },
             memory_mib: memory_gib << 10,
             begin,

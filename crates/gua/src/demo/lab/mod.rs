@@ -9,7 +9,7 @@ use probe::units::UnixMillis;
 use scenario::Scenario;
 use scenario::parse::{self, Refused};
 
-use self::sessions::Day;
+use self::sessions::{Day, Session};
 use super::play::{Play, Scene, Shift};
 use crate::ledger::Period;
 
@@ -63,7 +63,9 @@ impl Play for Lab {
         // The first tick of a day speaks for up to an hour of the one before.
         let today = sessions.filter(|session| session.end > day.start() - sessions::HOUR);
         let mut scenario = self.machine.clone();
-        scenario.processes = today.map(|session| session.process(day)).collect();
+        let today: Vec<_> = today.collect();
+        scenario.records.containers = today.iter().filter_map(Session::container).collect();
+        scenario.processes = today.into_iter().map(|session| session.process(day)).collect();
         scenario.faults = troubles::faults(day, &self.machine.cards);
         let origin = UnixMillis(day.start() * 1000);
         Scene { scenario, origin, until: UnixMillis(day.next().start() * 1000 - 1) }
@@ -119,5 +121,31 @@ mod tests {
         assert!(shifts.iter().any(|shift| !shift.asleep.is_empty()));
         assert_eq!(shifts.first().map(|shift| shift.period.from), Some(period.from));
         assert_eq!(shifts.last().map(|shift| shift.period.to), Some(period.to));
+    }
+
+    /// Everybody is still who they are, whatever they work with.
+    #[test]
+    fn people_work_in_notebooks_jobs_and_containers() {
+        let lab = Lab::new().unwrap();
+        let mut found = std::collections::BTreeSet::new();
+        for day in DAYS {
+            let Scene { scenario, origin, .. } =
+                lab.scene(UnixMillis(Day::new(day).start() * 1000));
+            let mut pretend = crate::sampler::Pretend::new(scenario, origin);
+            let noon = UnixMillis(origin.0 + 12 * sessions::HOUR * 1000);
+            let tick = pretend.tick(noon, std::time::Duration::from_secs(30));
+            for holder in tick.cards.iter().flat_map(|card| card.holders.iter()) {
+                let probe::process::Presence::Here(facts) = &holder.process else { continue };
+                let who = facts.who.clone().known().unwrap();
+                let user = who.user.as_ref().map(|user| (user.value.uid, user.value.name.clone()));
+                let owner = (facts.uid.known().unwrap(), facts.user.clone().known().unwrap());
+                assert_eq!(user, Some(owner));
+                found.extend(who.job.as_ref().map(|_| "job"));
+                found.extend(who.notebook.as_ref().map(|_| "notebook"));
+                let named = who.container.as_ref().and_then(|told| told.value.name.as_ref());
+                found.extend(named.map(|_| "container"));
+            }
+        }
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), ["container", "job", "notebook"]);
     }
 }

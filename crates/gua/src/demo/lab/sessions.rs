@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use probe::units::UnixMillis;
+use scenario::identity::{Container, Identity};
 use scenario::load::Shape;
 use scenario::model::{Engines, Owner};
 use scenario::{Kind, Load, Moment, Process};
@@ -69,6 +70,19 @@ pub(super) enum Work {
     Daily(Vec<(i64, f64)>),
 }
 
+/// What somebody works with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Setting {
+    /// A script in a login session.
+    Script(&'static str),
+    /// A notebook, by its file.
+    Notebook(&'static str),
+    /// A script in a job of Slurm.
+    Job(&'static str),
+    /// A program in a container, by the container's name. It runs as its user, not as root.
+    Container(&'static str),
+}
+
 /// One process on one card. Times are seconds since 1970.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Session {
@@ -77,6 +91,7 @@ pub(super) struct Session {
     pub uid: u32,
     pub pid: u32,
     pub program: &'static str,
+    pub setting: Setting,
     pub seat: Seat,
     pub memory_mib: u64,
     pub begin: i64,
@@ -89,6 +104,7 @@ impl Session {
     pub fn process(self, day: Day) -> Process {
         let moment = |at: i64| Moment::from_secs(at - day.start());
         Process {
+            owner: self.owner(),
             pid: self.pid,
             card: self.seat.card,
             slot: self.seat.slot,
@@ -99,14 +115,76 @@ impl Session {
             engines: Engines::default(),
             begin: moment(self.begin),
             end: Some(moment(self.end)),
-            owner: Owner {
-                user: self.user.map(str::to_owned),
-                uid: self.uid,
-                program: self.program.to_owned(),
-                command: vec![self.program.to_owned()],
-                parent: 1,
-                gone: self.user.is_none(),
-            },
+        }
+    }
+
+    fn owner(&self) -> Owner {
+        Owner {
+            user: self.user.map(str::to_owned),
+            uid: self.uid,
+            program: self.program.to_owned(),
+            command: self.command(),
+            parent: 1,
+            gone: self.user.is_none(),
+            identity: self.identity(),
+        }
+    }
+
+    fn command(&self) -> Vec<String> {
+        let words = match self.setting {
+            Setting::Script(script) | Setting::Job(script) => vec!["python", script],
+            Setting::Notebook(_) => vec!["python", "-m", "ipykernel_launcher", "-f"],
+            Setting::Container(_) => vec![self.program],
+        };
+        let kernel = matches!(self.setting, Setting::Notebook(_)).then(|| self.connection_file());
+        words.into_iter().map(str::to_owned).chain(kernel).collect()
+    }
+
+    fn connection_file(&self) -> String {
+        let id = format!("{:08x}-{:04x}-4000-8000-{:012x}", self.pid, self.uid, self.begin);
+        format!("/run/user/{}/jupyter/kernel-{id}.json", self.uid)
+    }
+
+    fn identity(&self) -> Identity {
+        match self.setting {
+            Setting::Script(_) => Identity::default(),
+            Setting::Notebook(file) => {
+                let path = format!("/home/{}/{file}", self.user.unwrap_or_default());
+                let environ = [("JPY_SESSION_NAME".to_owned(), path)].into();
+                Identity { environ, ..Identity::default() }
+            }
+            Setting::Job(_) => {
+                let job = self.job();
+                Self::within(&format!(
+                    "/system.slice/slurmstepd.scope/job_{job}/step_0/user/task_0"
+                ))
+            }
+            Setting::Container(_) => {
+                Self::within(&format!("/system.slice/docker-{}.scope", self.container_id()))
+            }
+        }
+    }
+
+    fn within(path: &str) -> Identity {
+        Identity { cgroup: Some(format!("0::{path}\n")), ..Identity::default() }
+    }
+
+    /// What somebody begins on a day in a job is one job.
+    fn job(&self) -> i64 {
+        self.begin.div_euclid(DAY) * 20 + i64::from(self.uid % 20)
+    }
+
+    fn container_id(&self) -> String {
+        format!("{:032x}{:032x}", self.pid, self.begin)
+    }
+
+    /// Its container, as its engine has it on record.
+    pub fn container(&self) -> Option<Container> {
+        match self.setting {
+            Setting::Container(name) => {
+                Some(Container { id: self.container_id(), name: name.to_owned() })
+            }
+            Setting::Script(_) | Setting::Notebook(_) | Setting::Job(_) => None,
         }
     }
 }

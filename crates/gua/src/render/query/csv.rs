@@ -2,11 +2,48 @@
 
 use super::{Shown, cell};
 use crate::render::csv::name;
-use crate::report::query::{Cell, Column, Value};
+use crate::report::query::{Cell, Column, Value, all_fields};
 
 /// The names, with their units.
 pub(super) fn head(columns: &[Column]) -> String {
     row(columns.iter().map(title))
+}
+
+/// Whether rows without a head belong below this line: a head of the same columns, or a row with
+/// as many values. A head of other columns would name them wrongly.
+pub(super) fn may_follow(columns: &[Column], first_line: &str) -> bool {
+    let values = read(first_line);
+    let is_name = |value: &String| {
+        let name = value.split(" [").next().unwrap_or_default();
+        let (of_cards, of_holders) = all_fields();
+        of_cards.iter().chain(&of_holders).any(|column| column.names.contains(&name))
+    };
+    let is_row = values.len() == columns.len() && !values.iter().all(is_name);
+    first_line == head(columns) || is_row
+}
+
+/// The values of a row; a space after a comma is not one of theirs.
+fn read(line: &str) -> Vec<String> {
+    let mut values = vec![String::new()];
+    let mut chars = line.chars().peekable();
+    let (mut is_quoted, mut at_start) = (false, true);
+    while let Some(c) = chars.next() {
+        let Some(value) = values.last_mut() else { break };
+        match c {
+            ' ' if at_start => continue,
+            '"' if at_start => is_quoted = true,
+            '"' if is_quoted && chars.peek() == Some(&'"') => value.extend(chars.next()),
+            '"' if is_quoted => is_quoted = false,
+            ',' if !is_quoted => {
+                values.push(String::new());
+                at_start = true;
+                continue;
+            }
+            other => value.push(other),
+        }
+        at_start = false;
+    }
+    values
 }
 
 /// A name with its unit, which is there even where values go without.
@@ -50,31 +87,6 @@ fn quoted(value: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    /// Reads a row as Python's csv does with `skipinitialspace`.
-    fn read(line: &str) -> Vec<String> {
-        let mut values = vec![String::new()];
-        let mut chars = line.chars().peekable();
-        let mut is_quoted = false;
-        let mut at_start = true;
-        while let Some(c) = chars.next() {
-            let value = values.last_mut().unwrap();
-            match c {
-                ' ' if at_start => continue,
-                '"' if at_start => is_quoted = true,
-                '"' if is_quoted && chars.peek() == Some(&'"') => value.extend(chars.next()),
-                '"' if is_quoted => is_quoted = false,
-                ',' if !is_quoted => {
-                    values.push(String::new());
-                    at_start = true;
-                    continue;
-                }
-                other => value.push(other),
-            }
-            at_start = false;
-        }
-        values
-    }
 
     #[test]
     fn only_what_must_be_is_quoted() {

@@ -47,11 +47,25 @@ struct Row<'a> {
 impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut map = to.serialize_map(None)?;
-        for (column, cell) in self.columns.iter().zip(self.cells) {
-            map.serialize_entry(&column.key(), &cell.as_ref().ok().map(Number))?;
+        for (key, cell) in self.named() {
+            map.serialize_entry(&key, &cell.as_ref().ok().map(Number))?;
         }
         map.serialize_entry("unknown", &Reasons(self))?;
         map.end()
+    }
+}
+
+impl Row<'_> {
+    /// Each cell by its name, and each name once: a field may be asked for twice.
+    fn named(&self) -> Vec<(String, &Cell)> {
+        let mut named: Vec<(String, &Cell)> = Vec::with_capacity(self.cells.len());
+        for (column, cell) in self.columns.iter().zip(self.cells) {
+            let key = column.key();
+            if named.iter().all(|(other, _)| *other != key) {
+                named.push((key, cell));
+            }
+        }
+        named
     }
 }
 
@@ -60,10 +74,9 @@ struct Reasons<'a, 'b>(&'a Row<'b>);
 
 impl Serialize for Reasons<'_, '_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let cells = self.0.columns.iter().zip(self.0.cells);
-        to.collect_map(cells.filter_map(|(column, cell)| {
+        to.collect_map(self.0.named().into_iter().filter_map(|(key, cell)| {
             let reason = cell.as_ref().err()?;
-            Some((column.key(), reason.slug()))
+            Some((key, reason.slug()))
         }))
     }
 }

@@ -66,13 +66,16 @@ impl Printer {
     }
 
     /// Whether its lines belong into a file that begins with this one. A table's columns may be
-    /// as wide as they were, so any is taken.
+    /// as wide as they were.
     #[must_use]
     pub fn may_follow(&self, first_line: &str) -> bool {
+        let has_header = self.shown.header;
         match self.layout {
-            Layout::Csv => self.head().first().is_none_or(|head| head == first_line),
+            Layout::Csv if has_header => first_line == csv::head(&self.columns),
+            Layout::Csv => csv::may_follow(&self.columns, first_line),
             Layout::Json { .. } => first_line.starts_with(json::BEGINNING),
-            Layout::Table | Layout::Monitor(_) => true,
+            Layout::Table => first_line.split_whitespace().eq(self.table.head().split_whitespace()),
+            Layout::Monitor(monitor) => monitor.head().first().is_some_and(|h| h == first_line),
         }
     }
 

@@ -1,5 +1,7 @@
 //! The columns of `nvidia-smi dmon -s u` and `pmon -s u`.
 
+use probe::Why;
+
 use super::{Shown, cell};
 use crate::render::words::width;
 use crate::report::query::{Cell, Column};
@@ -9,6 +11,8 @@ use crate::report::unknowns::Reason;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Monitor {
     pub heads: &'static [Head],
+    /// Whether a line ends with why something of it is not known.
+    has_remark: bool,
 }
 
 /// One column.
@@ -34,6 +38,7 @@ pub const DMON: Monitor = Monitor {
         head("utilization.encoder", "enc", "%", 7),
         head("utilization.decoder", "dec", "%", 7),
     ],
+    has_remark: true,
 };
 
 /// A line a holder.
@@ -48,6 +53,7 @@ pub const PMON: Monitor = Monitor {
         head("dec", "dec", "%", 7),
         Head { field: "program", title: "command", unit: "name", width: None },
     ],
+    has_remark: false,
 };
 
 impl Monitor {
@@ -63,10 +69,20 @@ impl Monitor {
     }
 
     pub(super) fn line(&self, columns: &[Column], cells: &[Cell], shown: &Shown) -> String {
+        let remark = cells.iter().filter(|_| self.has_remark).find_map(trouble);
         let cells = columns.iter().zip(cells).zip(self.heads);
         let texts: Vec<_> =
             cells.map(|((column, cell), head)| (head, text(head, column, cell, shown))).collect();
-        put(texts.iter().map(|(head, text)| (*head, text.as_str())))
+        let line = put(texts.iter().map(|(head, text)| (*head, text.as_str())));
+        remark.map_or_else(|| line.clone(), |remark| format!("{line}    {remark}"))
+    }
+}
+
+/// Why a cell is empty that should not be. What a card does not have is no trouble.
+fn trouble(cell: &Cell) -> Option<String> {
+    match cell {
+        Ok(_) | Err(Reason::NoHolder | Reason::Unread(Why::NotSupported | Why::NotTold)) => None,
+        Err(reason) => Some(cell::unknown(*reason)),
     }
 }
 

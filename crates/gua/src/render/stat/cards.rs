@@ -78,10 +78,7 @@ fn squeeze(columns: &mut [Column], most: usize) {
 
 fn row(card: &Card, view: &View) -> Vec<Cell> {
     let identity = &card.identity;
-    let index = match identity.mig_slot {
-        Some(slot) => format!("[{}:{slot}]", identity.index),
-        None => format!("[{}]", identity.index),
-    };
+    let index = format!("[{}]", identity.label());
     let name = identity.name.as_deref().map_or_else(|| "?".into(), |name| safe(card_name(name)));
     let mut row = vec![
         Cell::plain(index),

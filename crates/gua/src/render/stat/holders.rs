@@ -1,10 +1,11 @@
 //! Who holds a card: a row a holder, and a remark where something is not known.
 
-use probe::Why;
+use probe::{Reading, Why};
 
 use super::View;
 use super::cards::is_dark;
 use crate::classify::State;
+use crate::render::identity;
 use crate::render::paint::Ink;
 use crate::render::table::{self, Align, Cell, Column, Line};
 use crate::render::words::{duration, gib, safe, width};
@@ -121,13 +122,14 @@ fn program(holder: &Holder, view: &View) -> String {
     }
 }
 
-/// Whose it is, by name or number.
+/// Whose it is, by name or number: whoever is behind it, where that was asked.
 #[must_use]
 pub fn user(holder: &Holder) -> String {
-    match (&holder.owner.user, holder.owner.uid) {
-        (Some(user), _) => safe(user),
-        (None, Some(uid)) => format!("uid {uid}"),
-        (None, None) => "?".to_owned(),
+    match (&holder.identity, &holder.owner.user, holder.owner.uid) {
+        (Reading::Known(identity), ..) => identity::user(identity),
+        (Reading::Unknown(_), Some(user), _) => safe(user),
+        (Reading::Unknown(_), None, Some(uid)) => format!("uid {uid}"),
+        (Reading::Unknown(_), None, None) => "?".to_owned(),
     }
 }
 
@@ -154,6 +156,7 @@ pub fn remarks(card: &Card) -> Vec<String> {
     }
     remarks.extend(unreadable.iter().map(|(what, why)| format!("{what} not readable: {why}")));
     remarks.extend(unattributed(card));
+    remarks.extend(card.reservations.iter().map(|by| format!("reserved {}", by.terms)));
     if card.memory.memory_source == Some(MemorySource::System) {
         remarks.push("shares the host's memory".to_owned());
     }

@@ -1,5 +1,7 @@
 //! The sections about time: how it was spent, on which cards, by whom.
 
+use probe::card::label;
+
 use super::figures::{bar, hours, ink, mark, percent, stretch, who};
 use super::page::{INDENT, Page};
 use crate::render::paint::Ink;
@@ -144,7 +146,7 @@ fn card_rows(
 
 /// The index, with the slot of an instance.
 pub(super) fn place(card: &Card) -> String {
-    card.slot.map_or_else(|| card.index.to_string(), |slot| format!("{}:{slot}", card.index))
+    label(card.index, card.slot)
 }
 
 pub(super) fn called(card: &Card) -> String {

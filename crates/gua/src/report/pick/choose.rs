@@ -3,16 +3,18 @@
 use std::cmp::Reverse;
 use std::fmt;
 
+use probe::card::ComputeMode;
 use probe::units::{Bytes, Percent, UnixMillis};
 use probe::{Reading, Why};
 
 use super::Wishes;
 use super::evidence::{Candidate, Work};
-use crate::classify::{State, Thresholds};
+use crate::classify::State;
+use crate::quantity::{duration, gib};
 use crate::reservation::Reserved;
 
 /// All cards in their order, each chosen or with the reason why not.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Choice {
     pub cards: Vec<(Candidate, Option<Refusal>)>,
     wanted: usize,
@@ -24,10 +26,12 @@ pub enum Refusal {
     /// It has no UUID to be named by.
     Nameless(Why),
     Unknown(Why),
-    Reserved {
-        by: Reserved,
-        seconds: Option<i64>,
-    },
+    /// No CUDA program can use it as it is set up.
+    Barred(Bar),
+    /// The variable that this program was started with leaves it out.
+    NotVisible,
+    /// By whom and how long.
+    Reserved(String),
     /// It works, now or over the time that is recorded.
     Busy {
         percent: Percent,
@@ -44,6 +48,17 @@ pub enum Refusal {
     },
     /// It would do, and is not chosen: there are better ones, or not enough of them.
     Spare,
+}
+
+/// What keeps CUDA programs from a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bar {
+    /// It is to be used in MIG instances, and has none.
+    NoInstance,
+    /// Nobody may compute on it.
+    Prohibited,
+    /// One process may compute on it, and there is one.
+    Exclusive,
 }
 
 /// Chooses. Truly idle cards come first, then those with the most memory left.
@@ -95,11 +110,31 @@ fn refusal(
     if let Reading::Unknown(why) = card.uuid {
         return Some(Refusal::Nameless(why));
     }
+    if !card.is_visible {
+        return Some(Refusal::NotVisible);
+    }
+    if let Some(bar) = bar(card) {
+        return Some(Refusal::Barred(bar));
+    }
     if let Some(by) = reserved.iter().find(|by| card.is_of(&by.card)) {
-        let seconds = by.until.map(|until| until.0.saturating_sub(now.0).max(0) / 1000 + 1);
-        return Some(Refusal::Reserved { by: by.clone(), seconds });
+        return Some(Refusal::Reserved(by.terms(now)));
     }
     busy(card, wishes).or_else(|| full(card, wishes)).or_else(|| held(card, wishes))
+}
+
+/// What cannot be read bars nobody: most cards have no MIG and say so.
+fn bar(card: &Candidate) -> Option<Bar> {
+    let is_whole = card.identity.mig_slot.is_none();
+    match card.compute_mode.known() {
+        Some(ComputeMode::Prohibited) => return Some(Bar::Prohibited),
+        Some(ComputeMode::ExclusiveProcess | ComputeMode::ExclusiveThread)
+            if card.state != State::TrulyIdle =>
+        {
+            return Some(Bar::Exclusive);
+        }
+        _ => {}
+    }
+    card.mig.is_known_and(|is_on| is_on && is_whole).then_some(Bar::NoInstance)
 }
 
 /// By the look as well as by what is recorded: a pause is not the end of the work, and work
@@ -107,7 +142,7 @@ fn refusal(
 fn busy(card: &Candidate, wishes: &Wishes) -> Option<Refusal> {
     let is_too_much = |percent: Percent| match wishes.max_work {
         Some(most) => percent > most,
-        None => percent >= Thresholds::default().active,
+        None => percent >= wishes.active,
     };
     if let Some(percent) = card.work_now.filter(|percent| is_too_much(*percent)) {
         return Some(Refusal::Busy { percent, over: None });
@@ -144,6 +179,13 @@ impl Choice {
         self.cards.iter().filter(|(_, refusal)| fits(refusal)).count()
     }
 
+    /// How many there are at all for who asks.
+    #[must_use]
+    pub fn visible(&self) -> usize {
+        let is_visible = |refusal: &Option<Refusal>| *refusal != Some(Refusal::NotVisible);
+        self.cards.iter().filter(|(_, refusal)| is_visible(refusal)).count()
+    }
+
     /// The chosen cards, best first.
     pub fn chosen(&self) -> impl Iterator<Item = &Candidate> {
         let mut chosen: Vec<_> = self
@@ -170,7 +212,9 @@ impl Refusal {
     pub const fn slug(&self) -> &'static str {
         match self {
             Self::Nameless(_) | Self::Unknown(_) => "unknown",
-            Self::Reserved { .. } => "reserved",
+            Self::Barred(bar) => bar.slug(),
+            Self::NotVisible => "not_visible",
+            Self::Reserved(_) => "reserved",
             Self::Busy { .. } => "busy",
             Self::Held { .. } => "held",
             Self::MemoryUnknown(_) => "memory_unknown",
@@ -185,39 +229,46 @@ impl fmt::Display for Refusal {
         match self {
             Self::Nameless(why) => write!(f, "unknown: its UUID cannot be read ({why})"),
             Self::Unknown(why) => write!(f, "unknown: {why}"),
-            Self::Reserved { by, seconds: Some(seconds) } => {
-                write!(f, "reserved by uid {} for another {seconds} s", by.uid)
-            }
-            Self::Reserved { by, seconds: None } => {
-                write!(f, "reserved by uid {} while its command runs (pid {})", by.uid, by.pid)
-            }
+            Self::Barred(bar) => bar.fmt(f),
+            Self::NotVisible => f.write_str("not in CUDA_VISIBLE_DEVICES"),
+            Self::Reserved(terms) => write!(f, "reserved {terms}"),
             Self::Busy { percent, over: None } => write!(f, "busy: {:.0} % now", percent.0),
             Self::Busy { percent, over: Some(work) } => {
-                write!(f, "busy: {:.0} % over the last {}", percent.0, minutes(work.seconds))
+                write!(f, "busy: {:.0} % over the last {}", percent.0, duration(work.seconds))
             }
             Self::Held { by, free } => {
                 let by = if by.is_empty() { "somebody unseen".to_owned() } else { by.join(", ") };
                 write!(f, "held by {by}")?;
                 match free {
-                    Reading::Known(free) => write!(f, ", {} left", gib(*free)),
+                    Reading::Known(free) => write!(f, ", {} GiB left", gib(free.0)),
                     Reading::Unknown(_) => Ok(()),
                 }
             }
             Self::MemoryUnknown(why) => write!(f, "how much memory is left is unknown: {why}"),
             Self::Full { free, wanted } => {
-                write!(f, "{} of memory left, {} wanted", gib(*free), gib(*wanted))
+                write!(f, "{} GiB of memory left, {} GiB wanted", gib(free.0), gib(wanted.0))
             }
             Self::Spare => f.write_str("would do"),
         }
     }
 }
 
-fn gib(bytes: Bytes) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
-    let gib = bytes.0 as f64 / f64::from(1 << 30);
-    format!("{gib:.1} GiB")
+impl Bar {
+    const fn slug(self) -> &'static str {
+        match self {
+            Self::NoInstance => "no_mig_instance",
+            Self::Prohibited => "compute_prohibited",
+            Self::Exclusive => "compute_exclusive",
+        }
+    }
 }
 
-fn minutes(seconds: f64) -> String {
-    if seconds < 120.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) }
+impl fmt::Display for Bar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoInstance => "MIG is on and it has no instance, so CUDA cannot use it",
+            Self::Prohibited => "its compute mode is Prohibited, so CUDA cannot use it",
+            Self::Exclusive => "its compute mode lets one process use it, and one does",
+        })
+    }
 }

@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 
 use probe::Reading;
-use probe::units::{Bytes, Percent, UnixMillis};
+use probe::card::ComputeMode;
+use probe::units::{Bytes, Percent};
 
+use super::visible::Visible;
 use crate::classify::State;
 use crate::ledger::Period;
-use crate::report::now::{Holder, Identity, Now};
+use crate::report::now::{Card, Holder, Identity, Now};
+use crate::report::unknowns::{Reason, Unknowns};
 use crate::reservation::card_key;
-use crate::sampler::Tick;
+use crate::sampler::{CardTick, Tick};
 use crate::store::{History, StoreError};
 
 /// A card that may be chosen.
@@ -25,6 +28,13 @@ pub struct Candidate {
     pub free: Reading<Bytes>,
     /// Who holds it, each once.
     pub holders: Vec<String>,
+    /// Whether it is in MIG mode.
+    pub mig: Reading<bool>,
+    pub compute_mode: Reading<ComputeMode>,
+    /// Whether what this program was started with lets it be used.
+    pub is_visible: bool,
+    /// Why parts of what is told are null.
+    pub unknown: Unknowns,
 }
 
 /// How much a card worked over a time.
@@ -46,8 +56,7 @@ impl Past {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn read(history: &History, now: UnixMillis, over_millis: i64) -> Result<Self, StoreError> {
-        let window = Period::new(UnixMillis(now.0.saturating_sub(over_millis)), now);
+    pub fn read(history: &History, window: Period) -> Result<Self, StoreError> {
         let mut sums: HashMap<i64, (f64, f64)> = HashMap::new();
         history.samples(window, |sample| {
             if let Reading::Known(work) = sample.evidence.work {
@@ -66,10 +75,10 @@ impl Past {
         Ok(Self { cards: named.filter_map(work).collect() })
     }
 
-    /// The longest time that is recorded of a card.
+    /// Whether nothing is recorded of any card.
     #[must_use]
-    pub fn seconds(&self) -> f64 {
-        self.cards.values().map(|work| work.seconds).fold(0.0, f64::max)
+    pub fn is_empty(&self) -> bool {
+        self.cards.is_empty()
     }
 }
 
@@ -81,20 +90,36 @@ impl Candidate {
     }
 }
 
+/// Those fields of a card that are told again of a candidate.
+const FIELDS: [&str; 7] =
+    ["uuid", "parent_uuid", "name", "bus_id", "minor", "memory_free_bytes", "utilization_percent"];
+
 /// The cards of a tick, the same as `gua stat` shows it, with what is recorded of them.
 #[must_use]
-pub fn candidates(tick: &Tick, now: Now, past: &Past) -> Vec<Candidate> {
+pub fn candidates(tick: &Tick, now: Now, past: &Past, visible: &Visible) -> Vec<Candidate> {
     let both = tick.cards.iter().zip(now.cards);
-    both.map(|(tick, card)| Candidate {
+    both.map(|(tick, card)| candidate(tick, card, past, visible)).collect()
+}
+
+fn candidate(tick: &CardTick, card: Card, past: &Past, visible: &Visible) -> Candidate {
+    let past = tick.facts.uuid.as_ref().known().and_then(|uuid| past.cards.get(uuid).copied());
+    let mut unknown = card.unknown.only(&FIELDS);
+    if past.is_none() {
+        unknown.note("recorded_utilization_percent", Reason::NotRecorded);
+    }
+    Candidate {
         uuid: tick.facts.uuid.clone(),
         state: card.state,
         work_now: tick.vitals.utilization.known().map(|work| work.percent),
-        past: tick.facts.uuid.as_ref().known().and_then(|uuid| past.cards.get(uuid).copied()),
+        past,
         free: tick.vitals.memory.map(|memory| memory.free),
         holders: names(&card.holders),
+        mig: tick.vitals.setup.mig,
+        compute_mode: tick.vitals.setup.compute_mode,
+        is_visible: visible.has(&tick.facts),
         identity: card.identity,
-    })
-    .collect()
+        unknown,
+    }
 }
 
 fn names(holders: &[Holder]) -> Vec<String> {

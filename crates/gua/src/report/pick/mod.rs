@@ -4,14 +4,17 @@ mod choose;
 mod evidence;
 #[cfg(test)]
 mod tests;
+mod visible;
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-pub use choose::{Choice, Refusal, choose};
+pub use choose::{Bar, Choice, Refusal, choose};
 pub use evidence::{Candidate, Past, Work, candidates};
+pub use visible::Visible;
 
 use super::now::Identity;
+use super::unknowns::Unknowns;
 use probe::units::{Bytes, Percent};
 
 /// What the cards must be like.
@@ -22,6 +25,8 @@ pub struct Wishes {
     pub min_free: Option<Bytes>,
     /// They may have worked so much; where it is left out, they may not count as active.
     pub max_work: Option<Percent>,
+    /// From here on a card counts as active.
+    pub active: Percent,
 }
 
 impl Wishes {
@@ -47,6 +52,10 @@ pub struct Pick {
     pub over_seconds: f64,
     /// Why there is nothing recorded to judge by, where that is so.
     pub history_reason: Option<String>,
+    /// What CUDA_VISIBLE_DEVICES was, where it says which cards may be chosen.
+    pub visible_devices: Option<String>,
+    /// Why it is not known which cards are reserved, where that is so.
+    pub reservations_reason: Option<String>,
     pub cards: Vec<Card>,
 }
 
@@ -66,6 +75,7 @@ pub struct Card {
     /// How much of the time is recorded.
     pub recorded_seconds: f64,
     pub holders: Vec<String>,
+    pub unknown: Unknowns,
 }
 
 impl Pick {
@@ -81,6 +91,8 @@ impl Pick {
             reserved_until: None,
             over_seconds,
             history_reason: None,
+            visible_devices: None,
+            reservations_reason: None,
             cards: choice
                 .cards
                 .iter()
@@ -102,5 +114,6 @@ fn told(card: &Candidate, refusal: Option<&Refusal>) -> Card {
         recorded_utilization_percent: card.past.map(|work| work.percent.0),
         recorded_seconds: card.past.map_or(0.0, |work| work.seconds),
         holders: card.holders.clone(),
+        unknown: card.unknown.clone(),
     }
 }

@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use super::{Candidate, Choice, Wishes, Work, choose};
 use crate::classify::State;
 use crate::report::now::Identity;
-use crate::reservation::Reserved;
+use crate::report::unknowns::Unknowns;
+use crate::reservation::{Reserved, Term};
 
 const NOW: UnixMillis = UnixMillis(1_000_000);
 
@@ -29,6 +30,10 @@ fn card(index: u32, state: State, free_gib: u64) -> Candidate {
         past: None,
         free: Reading::Known(Bytes(free_gib << 30)),
         holders: Vec::new(),
+        mig: Reading::Unknown(Why::NotSupported),
+        compute_mode: Reading::Unknown(Why::NotSupported),
+        is_visible: true,
+        unknown: Unknowns::default(),
     }
 }
 
@@ -37,12 +42,12 @@ fn worked(card: Candidate, percent: f64) -> Candidate {
 }
 
 fn wishes(count: usize) -> Wishes {
-    Wishes { count, min_free: None, max_work: None }
+    Wishes { count, min_free: None, max_work: None, active: Percent(10.0) }
 }
 
 fn reserved(index: u32) -> Reserved {
-    let until = Some(UnixMillis(NOW.0 + 20_500));
-    Reserved { card: format!("GPU-{index}"), uid: 1000, pid: 5, until }
+    let term = Term::Until(UnixMillis(NOW.0 + 20_500));
+    Reserved { card: format!("GPU-{index}"), uid: 1000, user: None, term }
 }
 
 /// The index of each chosen card in their order, and the reasons of the others.
@@ -95,7 +100,7 @@ fn each_card_that_is_not_chosen_has_its_reason() {
         "busy: 90 % now",
         "held by bob, carol, 70.0 GiB left",
         "unknown: lost from the bus",
-        "busy: 42 % over the last 5 min",
+        "busy: 42 % over the last 5m",
         "reserved by uid 1000 for another 21 s",
         "would do",
     ];
@@ -114,7 +119,7 @@ fn wishes_are_kept_to() {
     let half = |percent| Wishes { max_work: Some(Percent(percent)), ..wishes(1) };
     let works = || vec![worked(card(0, IdleHeld, 80), 42.0)];
     assert_eq!(of(works(), &half(42.0)).0, [0]);
-    assert_eq!(of(works(), &half(41.0)).1, ["busy: 42 % over the last 5 min"]);
+    assert_eq!(of(works(), &half(41.0)).1, ["busy: 42 % over the last 5m"]);
     assert_eq!(of(vec![card(0, Active, 80)], &half(100.0)).0, [0]);
 }
 
@@ -158,6 +163,7 @@ fn any_wishes() -> impl Strategy<Value = Wishes> {
     let min_free = proptest::option::of((0_u64..90).prop_map(|gib| Bytes(gib << 30)));
     let max_work = proptest::option::of((0.0..100.0).prop_map(Percent));
     (1_usize..5, min_free, max_work).prop_map(|(count, min_free, max_work)| Wishes {
+        active: Percent(10.0),
         count,
         min_free,
         max_work,

@@ -18,6 +18,7 @@ pub struct CardAt<'a> {
     pub time: Timestamp,
     pub driver: Result<&'a DriverFacts, Why>,
     pub card: &'a CardTick,
+    pub thresholds: Thresholds,
 }
 
 pub type CardField = Field<fn(&CardAt<'_>) -> Cell>;
@@ -31,7 +32,7 @@ pub const FIELDS: &[CardField] = fields! {
         "How many GPUs the driver counts.";
     ["index"] None Nothing |at| Ok(Value::Whole(at.card.facts.index.into())),
         "The number of the GPU; a MIG instance has that of its GPU.";
-    ["card"] None Nothing |at| Ok(Value::Text(place(at))),
+    ["card"] None Nothing |at| Ok(Value::Text(at.card.facts.label())),
         "The card as gua shows it: its number, and the slot of a MIG instance.";
     ["mig.slot"] None Nothing slot,
         "The slot of a MIG instance; a whole GPU has none.";
@@ -109,15 +110,6 @@ fn gpus(at: &CardAt<'_>) -> Reading<u32> {
     at.driver.map(|driver| driver.gpus).into()
 }
 
-/// `0`, or `0:2` for a MIG instance.
-pub(super) fn place(at: &CardAt<'_>) -> String {
-    let facts = &at.card.facts;
-    match &facts.instance {
-        Some(instance) => format!("{}:{}", facts.index, instance.slot),
-        None => facts.index.to_string(),
-    }
-}
-
 pub(super) fn slot(at: &CardAt<'_>) -> Cell {
     match &at.card.facts.instance {
         Some(instance) => Ok(Value::Whole(instance.slot.into())),
@@ -126,7 +118,7 @@ pub(super) fn slot(at: &CardAt<'_>) -> Cell {
 }
 
 fn state(at: &CardAt<'_>) -> Cell {
-    match classify::state(&at.card.vitals, &Thresholds::default()) {
+    match classify::state(&at.card.vitals, &at.thresholds) {
         State::Unknown(why) => Err(Reason::NotJudged(why)),
         state => Ok(Value::Text(state.word().to_owned())),
     }

@@ -4,7 +4,7 @@ use probe::Why;
 use probe::process;
 use probe::units::Percent;
 
-use super::cards::{CardAt, place, slot, text};
+use super::cards::{CardAt, slot, text};
 use super::field::{Field, fields};
 use super::value::{Cell, Value, bytes, name, percent};
 use crate::report::now;
@@ -42,7 +42,7 @@ pub const FIELDS: &[HolderField] = fields! {
         "When the card was read.";
     ["gpu_index"] None Nothing |row| Ok(Value::Whole(row.at.card.facts.index.into())),
         "The number of the GPU that is held.";
-    ["card"] None Nothing |row| Ok(Value::Text(place(&row.at))),
+    ["card"] None Nothing |row| Ok(Value::Text(row.at.card.facts.label())),
         "The card as gua shows it: its number, and the slot of a MIG instance.";
     ["mig.slot"] None Nothing |row| slot(&row.at),
         "The slot of the MIG instance that is held; a whole GPU has none.";

@@ -26,6 +26,7 @@ pub use self::value::{Cell, Unit, Value};
 use self::cards::{CardAt, CardField};
 use self::field::Field;
 use self::holders::{HolderAt, HolderField};
+use crate::classify::Thresholds;
 use crate::sampler::{CardTick, Tick};
 
 /// What is asked of whom.
@@ -53,7 +54,7 @@ impl Question {
     /// Fields of cards, by name.
     ///
     /// # Errors
-    /// When a name means nothing, or is there twice.
+    /// When a name means nothing, or there is none.
     pub fn of_cards<S: AsRef<str>>(names: &[S]) -> Result<Self, WrongFields> {
         match names::find(names, cards::FIELDS) {
             Ok(fields) => Ok(Self::Cards(fields)),
@@ -75,7 +76,7 @@ impl Question {
     /// Fields of holders, by name.
     ///
     /// # Errors
-    /// When a name means nothing, or is there twice.
+    /// When a name means nothing, or there is none.
     pub fn of_holders<S: AsRef<str>>(names: &[S], kinds: Kinds) -> Result<Self, WrongFields> {
         match names::find(names, holders::FIELDS) {
             Ok(fields) => Ok(Self::Holders { fields, kinds, with_free_cards: false }),
@@ -108,10 +109,10 @@ impl Question {
 
     /// Answers from one tick.
     #[must_use]
-    pub fn answer(&self, tick: &Tick) -> Answer {
+    pub fn answer(&self, tick: &Tick, thresholds: Thresholds) -> Answer {
         let time = Timestamp::from_millisecond(tick.at.0).unwrap_or_default();
         let driver = tick.driver.as_ref().map_err(OpenError::why);
-        let at = |card| CardAt { time, driver, card };
+        let at = |card| CardAt { time, driver, card, thresholds };
         Answer {
             time,
             driver_error: tick.driver.as_ref().err().map(OpenError::to_string),

@@ -9,7 +9,7 @@ use probe::units::UnixMillis;
 use proptest::prelude::*;
 
 use super::*;
-use crate::classify::{State, Thresholds};
+use crate::classify::{Lines, State, Thresholds};
 use crate::ledger::{Event, HOUR, Identity, Kind, Period, Trouble};
 use crate::store::{CardRow, Ending, OwnerKey, RunRow, Span};
 
@@ -55,6 +55,7 @@ fn run(id: i64, started: i64, ended: Option<(i64, Ending)>) -> RunRow {
         started: period(started, started).from,
         ended: ended.map(|(ended, _)| period(ended, ended).from),
         ending: ended.map(|(_, ending)| ending),
+        lines: Some(Lines::from(&Thresholds::default())),
     }
 }
 

@@ -47,4 +47,4 @@ mod verdict;
 pub use import::{Progress, history, import};
 pub use take_over::{TakenOver, take_over};
 pub use tally::{ByState, Imported, Refused};
-pub use target::import_to;
+pub use target::{Placed, import_to};

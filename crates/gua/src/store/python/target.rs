@@ -15,6 +15,14 @@ use super::import::{Progress, import};
 use super::source::Source;
 use super::tally::Imported;
 
+/// What came of an import into a place.
+#[derive(Debug)]
+pub struct Placed {
+    pub imported: Imported,
+    /// Where the database is kept as it was, if it had an older layout.
+    pub older_kept: Option<PathBuf>,
+}
+
 /// Takes a file over into the database at a path, which is made where there is none. It is
 /// there with all of it or as it was before.
 ///
@@ -24,12 +32,12 @@ pub fn import_to(
     file: &Path,
     path: &Path,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Imported, StoreError> {
+) -> Result<Placed, StoreError> {
     match identify(path) {
         Identity::Missing => {
             let made = Made::import(file, path, progress)?;
             move_new(&made.path, path)?;
-            Ok(made.placed())
+            Ok(Placed { imported: made.placed(), older_kept: None })
         }
         Identity::Empty => {
             lay_out(path)?;
@@ -43,13 +51,13 @@ fn into_existing(
     file: &Path,
     path: &Path,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Imported, StoreError> {
+) -> Result<Placed, StoreError> {
     check_identity(path)?;
     // First, so that it is given back last: after the connection.
     let lock = RecorderLock::take(path)?;
-    bring_forward(path, &lock)?;
+    let older_kept = bring_forward(path, &lock)?;
     let mut database = open_to_write(path)?;
-    import(file, &mut database, progress)
+    Ok(Placed { imported: import(file, &mut database, progress)?, older_kept })
 }
 
 /// A new database with a file's content, whole and on the disk, still beside its place.

@@ -9,7 +9,7 @@ use super::{figures, graph};
 use crate::render::stat;
 use crate::render::words::duration;
 use crate::report::now::Card;
-use crate::tui::look::{CardKey, label};
+use crate::tui::look::CardKey;
 use crate::tui::series::Figure;
 use crate::tui::state::{Focus, State};
 
@@ -71,6 +71,8 @@ impl Sizes {
     fn of(cards: &[Card], width: u16, layout: &Layout) -> Self {
         let index = widest(cards, index);
         let power = widest(cards, figures::power);
+        // As wide as its name, where there is any.
+        let power = if power == 0 { 0 } else { power.max(columns("power")) };
         let temperature = widest(cards, figures::temperature);
         if layout.is_tall() {
             let figures = (width * 2 / 5).clamp(46, 72);
@@ -103,7 +105,7 @@ fn widest(cards: &[Card], text: impl Fn(&Card) -> String) -> u16 {
 }
 
 fn index(card: &Card) -> String {
-    label(card.identity.index, card.identity.mig_slot)
+    card.identity.label()
 }
 
 fn title(canvas: &mut Canvas<'_>, state: &State, sizes: &Sizes, y: u16, seen: usize) {
@@ -122,7 +124,7 @@ fn title(canvas: &mut Canvas<'_>, state: &State, sizes: &Sizes, y: u16, seen: us
 fn title_blocks(canvas: &mut Canvas<'_>, block: Block, y: u16, span: &str) {
     let x = block.figures + GAP;
     canvas.put_in(0, y, block.figures, "cards", Ink::Title);
-    canvas.put_in(x, y, block.work, &format!("utilization, last {span}"), Ink::Title);
+    canvas.put_in(x, y, block.work, &graph_title(span, block.work), Ink::Title);
     canvas.put_in(x + block.work + GAP, y, block.memory, "memory", Ink::Title);
 }
 

@@ -1,40 +1,50 @@
 //! Everything that is known of one holder or one card, and why the rest is not.
 
 use jiff::Timestamp;
-use probe::Reading;
 use probe::units::UnixMillis;
+use probe::{Reading, Why};
 
 use super::popup::{Line, Text};
 use super::theme::Ink;
-use crate::render::stat;
 use crate::render::words::{duration, gib, safe};
+use crate::render::{identity, stat};
 use crate::report::now::{Card, Holder, Presence};
 use crate::report::unknowns::Unknowns;
 use crate::tui::holding::Holding;
 use crate::tui::idle::Idle;
-use crate::tui::look::{Kin, Look, label};
-use crate::tui::state::{Focus, State};
+use crate::tui::look::{CardKey, Kin, Look};
+use crate::tui::state::{State, Subject};
 
-pub fn text(state: &State) -> Text {
-    let keys = "Esc: back";
-    let Some(look) = &state.look else { return nothing(keys) };
-    match (state.focus, state.card(), state.holding()) {
-        (Focus::Cards, Some(card), _) => {
-            let title = format!("card {}", label(card.identity.index, card.identity.mig_slot));
-            Text { title, lines: of_card(card), keys }
-        }
-        (Focus::Holders, _, Some(holding)) => {
-            let title = format!("process {} on card {}", holding.key.pid, holding.card);
-            Text { title, lines: of_holder(state, look, holding), keys }
-        }
-        _ => nothing(keys),
+const KEYS: &str = "Esc: back";
+
+pub fn text(state: &State, of: &Subject) -> Text {
+    let found = match of {
+        Subject::Card(key) => state.look.as_ref().and_then(|look| {
+            let card = look.now.cards.iter().find(|card| CardKey::of(card) == *key)?;
+            Some((format!("card {}", card.identity.label()), of_card(card)))
+        }),
+        Subject::Holder(key) => state.look.as_ref().and_then(|look| {
+            let holding = state.holder(key)?;
+            let title = format!("process {} on card {}", key.pid, holding.card);
+            Some((title, of_holder(state, look, holding)))
+        }),
+    };
+    match found {
+        Some((title, lines)) => Text { title, lines, keys: KEYS },
+        None => gone(of),
     }
 }
 
 /// It went away while it was looked at.
-fn nothing(keys: &'static str) -> Text {
-    let lines = vec![Line::Said("it is not there any more".to_owned(), Ink::Quiet)];
-    Text { title: "gone".to_owned(), lines, keys }
+fn gone(of: &Subject) -> Text {
+    let (title, said) = match of {
+        Subject::Card(_) => ("gone".to_owned(), "the driver does not list this card any more"),
+        Subject::Holder(key) => {
+            (format!("process {}: gone", key.pid), "it does not hold this card any more")
+        }
+    };
+    let lines = vec![Line::Said(said.to_owned(), Ink::Quiet)];
+    Text { title, lines, keys: KEYS }
 }
 
 fn pair(name: &str, value: impl Into<String>) -> Line {
@@ -70,16 +80,18 @@ fn of_holder(state: &State, look: &Look, holding: &Holding) -> Vec<Line> {
     let others = look
         .holders()
         .filter(|(other, holder)| holder.pid == holding.key.pid && other.identity != card.identity);
-    let others: Vec<_> =
-        others.map(|(card, _)| label(card.identity.index, card.identity.mig_slot)).collect();
+    let others: Vec<_> = others.map(|(card, _)| card.identity.label()).collect();
     let mut lines = vec![
         told("user", owner.user.as_deref(), unknown, "user", safe),
         told("uid", owner.uid, unknown, "uid", |uid| uid.to_string()),
+    ];
+    lines.extend(behind(holder));
+    lines.extend([
         told("program", owner.program.as_deref(), unknown, "program", safe),
         command(holder),
         pair("presence", presence(holder.presence)),
         pair("card", card_line(card)),
-    ];
+    ]);
     if !others.is_empty() {
         lines.push(pair("also on", format!("card {}", others.join(", "))));
     }
@@ -95,6 +107,23 @@ fn of_holder(state: &State, look: &Look, holding: &Holding) -> Vec<Line> {
         told("parent", owner.parent_pid, unknown, "parent_pid", |pid| parents(pid, &holding.kin)),
     ]);
     lines
+}
+
+/// Who is behind it, first of all its user, unless it is whose process it is. Nothing where it
+/// was not asked, or where its presence says it.
+fn behind(holder: &Holder) -> Vec<Line> {
+    match &holder.identity {
+        Reading::Known(identity) => {
+            let user = identity.user.as_ref().map(|user| user.value.uid);
+            let is_owner = user.is_some() && user == holder.owner.uid;
+            let told = identity::lines(identity).into_iter().skip(usize::from(is_owner));
+            told.map(|(name, value)| pair(name, value)).collect()
+        }
+        Reading::Unknown(why) if holder.presence == Presence::Here && *why != Why::NotAsked => {
+            vec![pair("behind it", format!("unknown: {why}"))]
+        }
+        Reading::Unknown(_) => Vec::new(),
+    }
 }
 
 fn command(holder: &Holder) -> Line {
@@ -118,7 +147,7 @@ const fn presence(presence: Presence) -> &'static str {
 
 fn card_line(card: &Card) -> String {
     let name = super::figures::name(card);
-    let label = label(card.identity.index, card.identity.mig_slot);
+    let label = card.identity.label();
     format!("{label}  {name}, {}", card.state.word())
 }
 

@@ -54,15 +54,16 @@ fn put_filter(canvas: &mut Canvas<'_>, state: &State, y: u16) {
     let x = canvas.put(0, y, "filter: ", Ink::Strong);
     let x = canvas.put(x, y, &typed, Ink::Plain);
     let x = canvas.put(x, y, " ", Ink::Chosen) + 2;
-    let shown = state.lines.len().min(state.all_holders);
-    let count = format!("{shown} of {}   Enter keeps it, Esc leaves it", state.all_holders);
+    let all = state.all_holders();
+    let shown = state.lines.len().min(all);
+    let count = format!("{shown} of {all}   Enter keeps it, Esc leaves it");
     canvas.put(x, y, &count, Ink::Quiet);
 }
 
 /// What is not shown as it comes.
 fn choices(state: &State) -> Vec<String> {
     let choice = &state.choice;
-    let mut choices = Vec::new();
+    let mut choices = Vec::from_iter(range(state));
     if !choice.text.is_empty() {
         choices.push(format!("only {}", safe(&choice.text)));
     }
@@ -73,6 +74,13 @@ fn choices(state: &State) -> Vec<String> {
         choices.push("no graphics".to_owned());
     }
     choices
+}
+
+/// Which of the holders are seen, where that is not all of them.
+fn range(state: &State) -> Option<String> {
+    let (seen, count) = (state.holders, state.lines.len());
+    let last = (seen.top + seen.page).min(count);
+    (seen.page > 0 && seen.page < count).then(|| format!("{}–{last} of {count}", seen.top + 1))
 }
 
 /// What the times rest on.

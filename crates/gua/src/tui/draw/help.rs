@@ -2,6 +2,7 @@
 
 use super::popup::{Line, Text};
 use super::theme::Ink;
+use crate::classify::Thresholds;
 
 const KEYS: [(&str, &str); 17] = [
     ("↑ ↓ j k", "one line; PgUp, PgDn, Home, End, the wheel: more"),
@@ -23,14 +24,21 @@ const KEYS: [(&str, &str); 17] = [
     ("q Esc Ctrl-C", "quit; Ctrl-Z: to the shell, and back with fg"),
 ];
 
-pub fn text() -> Text {
+pub fn text(thresholds: &Thresholds) -> Text {
     let keys = KEYS.iter().map(|(key, what)| Line::Pair((*key).into(), (*what).into()));
+    let (active, held) = (thresholds.active.0, thresholds.held.0 >> 20);
+    let judged = format!(
+        "active: utilization from {active} % on. idle-held: below, with more than {held} MiB held. \
+         free: neither. unknown: could not be read; Enter on a card says why."
+    );
+    let idle = format!(
+        "idle-held of a holder: how long its card has not worked while it holds more than \
+         {held} MiB. ≥ where it was so already when it was first seen."
+    );
     let said = [
         "",
-        "active: utilization from 10 % on. idle-held: below, with more than 100 MiB held. \
-         free: neither. unknown: could not be read; Enter on a card says why.",
-        "idle-held of a holder: how long its card has not worked while it holds more than \
-         100 MiB. ≥ where it was so already when it was first seen.",
+        &judged,
+        &idle,
         "? is a figure that is not known. ~ is that of a moment only. ▒ is memory of no visible \
          process. RAM counts shared pages too.",
     ];

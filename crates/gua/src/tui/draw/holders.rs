@@ -8,8 +8,9 @@ use super::columns::{GAP, Want, fit};
 use super::figures::UNKNOWN;
 use super::layout::Layout;
 use super::theme::Ink;
+use crate::classify::State as CardState;
 use crate::render::words::{duration, gib};
-use crate::tui::holding::{Column, Holding};
+use crate::tui::holding::{Column, Holding, Unseen};
 use crate::tui::idle::Idle;
 use crate::tui::look::Kin;
 use crate::tui::state::{Focus, State};
@@ -74,7 +75,7 @@ fn wants(lines: &[Line], room: u16) -> [Want; 10] {
     let widest = |text: fn(&Holding) -> String| {
         let holders = lines.iter().filter_map(|line| match &line.what {
             What::Holder(holding) => Some(columns(&text(holding))),
-            What::Parent(_) => None,
+            What::Unseen(_) | What::Parent(_) => None,
         });
         holders.max().unwrap_or(0)
     };
@@ -84,11 +85,14 @@ fn wants(lines: &[Line], room: u16) -> [Want; 10] {
     wants
 }
 
-const fn nobody(state: &State) -> &'static str {
-    if state.all_holders == 0 {
-        "nobody holds a card"
-    } else {
-        "nobody who is asked for holds a card"
+/// Whoever may hold a card has a line, so that without one, nobody does; but without a driver
+/// there may be cards that nobody has heard of.
+fn nobody(state: &State) -> &'static str {
+    let is_driver_away = state.look.as_ref().is_some_and(|look| look.now.driver_error.is_some());
+    match state.all_holders() {
+        0 if is_driver_away => "who holds a card cannot be told",
+        0 => "nobody holds a card",
+        _ => "nobody who is asked for holds a card",
     }
 }
 
@@ -118,6 +122,7 @@ fn put_line(canvas: &mut Canvas<'_>, line: &Line, widths: &[u16], y: u16, now: U
             let ink = if holding.is_here { Ink::Plain } else { Ink::Quiet };
             (of_holder(holding, &line.branch, now), ink)
         }
+        What::Unseen(unseen) => (of_unseen(unseen), Ink::Quiet),
         What::Parent(kin) => (of_parent(kin, &line.branch), Ink::Quiet),
     };
     let mut x = 0;
@@ -133,6 +138,11 @@ fn put_line(canvas: &mut Canvas<'_>, line: &Line, widths: &[u16], y: u16, now: U
         canvas.put_in(x + blank, y, width - blank, cell, ink);
         x += width + GAP;
     }
+    if let What::Unseen(unseen) = &line.what {
+        let before: u16 = widths.iter().take(1).filter(|w| **w > 0).map(|w| w + GAP).sum();
+        let room: u16 = widths.iter().take(4).skip(1).filter(|w| **w > 0).map(|w| w + GAP).sum();
+        canvas.put_in(before, y, room.saturating_sub(GAP), &unseen.what, ink);
+    }
 }
 
 /// What is said of a holder that is not idle.
@@ -146,13 +156,34 @@ fn of_holder(holding: &Holding, branch: &str, now: UnixMillis) -> [String; 10] {
         holding.user.clone(),
         holding.key.pid.to_string(),
         format!("{branch}{}", holding.program),
-        holding.memory.map_or_else(|| format!("{UNKNOWN} GiB"), |b| format!("{} GiB", gib(b))),
+        gib_of(holding.memory),
         holding.sm.map_or_else(unknown, percent),
         known(holding.cpu, |cpu| percent(cpu.0)),
         known(holding.ram, |ram| format!("{} GiB", gib(ram.0))),
         holding.runs_seconds.map_or_else(unknown, duration),
         idle(holding.idle, now),
     ]
+}
+
+/// Somebody of whom next to nothing is known. Idle or not is what the card is.
+fn of_unseen(unseen: &Unseen) -> [String; 10] {
+    let mut cells: [String; 10] = std::array::from_fn(|_| UNKNOWN.to_owned());
+    let [card, user, pid, program, memory, .., idle] = &mut cells;
+    card.clone_from(&unseen.card);
+    // Said over all of them.
+    [user, pid, program].into_iter().for_each(String::clear);
+    *memory = gib_of(unseen.memory);
+    *idle = match unseen.state {
+        CardState::IdleHeld => "now",
+        CardState::Active | CardState::TrulyIdle => NO,
+        CardState::Unknown(_) => UNKNOWN,
+    }
+    .to_owned();
+    cells
+}
+
+fn gib_of(memory: Option<u64>) -> String {
+    memory.map_or_else(|| format!("{UNKNOWN} GiB"), |bytes| format!("{} GiB", gib(bytes)))
 }
 
 fn known<T>(reading: Reading<T>, show: impl FnOnce(T) -> String) -> String {

@@ -35,9 +35,9 @@ pub use self::theme::Theme;
 
 use self::canvas::Canvas;
 use self::layout::Layout;
-use super::state::{Mode, State};
+use super::state::{Mode, Scroll, State};
 
-/// Draws a frame. The state is told how much of its lists is seen.
+/// Draws a frame. The state is told how much of its lists and texts is seen.
 pub fn draw(state: &mut State, theme: Theme, area: Rect, buffer: &mut Buffer) {
     let layout = Layout::of(state, area.width, area.height);
     state.cards.fit(layout.cards_seen, state.card_count());
@@ -47,13 +47,21 @@ pub fn draw(state: &mut State, theme: Theme, area: Rect, buffer: &mut Buffer) {
     cards::draw(&mut canvas, state, &layout);
     holders::draw(&mut canvas, state, &layout);
     footer::draw(&mut canvas, state, layout.footer);
-    match &state.mode {
-        Mode::List | Mode::Filter { .. } => {}
-        Mode::Details { scroll } => popup::draw(&mut canvas, &details::text(state), *scroll),
-        Mode::Help { scroll } => popup::draw(&mut canvas, &help::text(), *scroll),
+    let text = match &state.mode {
+        Mode::List | Mode::Filter { .. } => None,
+        Mode::Details { of, .. } => Some(details::text(state, of)),
+        Mode::Help { .. } => Some(help::text(&state.settings.thresholds)),
         Mode::Signal { target, choice, is_asked } => {
-            popup::draw(&mut canvas, &question::text(target, *choice, *is_asked), 0);
+            Some(question::text(target, *choice, *is_asked))
         }
+    };
+    if let Some(text) = text {
+        let mut unmoved = Scroll::default();
+        let scroll = match &mut state.mode {
+            Mode::Details { scroll, .. } | Mode::Help { scroll } => scroll,
+            Mode::List | Mode::Filter { .. } | Mode::Signal { .. } => &mut unmoved,
+        };
+        popup::draw(&mut canvas, &text, scroll);
     }
     if theme.is_ascii {
         make_plain(area, buffer);

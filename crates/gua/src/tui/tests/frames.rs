@@ -1,13 +1,16 @@
 //! Whole frames, as they are seen.
 
 use insta::assert_snapshot;
+use probe::units::{Bytes, Percent};
 use ratatui::style::{Color, Modifier};
 
-use super::{ASCII, COLOR, LAB, frame, press, seen, text};
+use super::{ASCII, COLOR, LAB, frame, press, seen, settings, text};
+use crate::classify::Thresholds;
 use crate::tui::draw::Theme;
+use crate::tui::state::{Settings, State};
 
 /// The lab after five minutes.
-fn lab() -> crate::tui::state::State {
+fn lab() -> State {
     seen(LAB, 300)
 }
 
@@ -19,15 +22,6 @@ fn forty_columns() {
 #[test]
 fn eighty_columns() {
     assert_snapshot!(text(&mut lab(), COLOR, 80, 24));
-}
-
-/// The documents are tested too.
-#[test]
-fn the_frame_in_the_readme_is_real() {
-    let readme = include_str!("../../../../../README.md");
-    for line in text(&mut lab(), COLOR, 80, 24).lines().take(15) {
-        assert!(readme.lines().any(|shown| shown == line), "not in the README: {line}");
-    }
 }
 
 #[test]
@@ -54,7 +48,7 @@ fn eight_rows_are_enough() {
 
 #[test]
 fn nothing_seen_yet() {
-    let mut state = crate::tui::state::State::new(super::settings());
+    let mut state = State::new(settings());
     assert_snapshot!(text(&mut state, COLOR, 60, 8));
 }
 
@@ -79,7 +73,7 @@ fn a_card_that_was_lost_says_so() {
 #[test]
 fn memory_that_is_not_told_is_unknown_with_its_reason() {
     let mut state = lab();
-    press(&mut state, "End Enter");
+    press(&mut state, "End k Enter");
     assert_snapshot!(text(&mut state, COLOR, 90, 24));
 }
 
@@ -143,6 +137,16 @@ fn help() {
 }
 
 #[test]
+fn help_tells_the_lines_in_force() {
+    let thresholds = Thresholds { active: Percent(25.0), held: Bytes::from_mib(512) };
+    let mut state = State::new(Settings { thresholds, ..settings() });
+    press(&mut state, "?");
+    let shown = text(&mut state, COLOR, 200, 40);
+    assert!(shown.contains("from 25 % on"), "{shown}");
+    assert_eq!(shown.matches("more than 512 MiB").count(), 2, "{shown}");
+}
+
+#[test]
 fn help_on_a_small_screen_is_scrolled() {
     let mut state = lab();
     press(&mut state, "? PgDn");
@@ -193,4 +197,78 @@ fn without_colour_nothing_is_lost() {
     assert!(buffer.content().iter().all(|cell| cell.fg == Color::Reset));
     let chosen = buffer.content().iter().filter(|c| c.modifier.contains(Modifier::REVERSED));
     assert_eq!(chosen.count(), 120, "one row is chosen");
+}
+
+const HIDDEN: &str = "call = \"nvmlDeviceGet*RunningProcesses*\"\ncode = \"NO_PERMISSION\"";
+
+fn with_fault(cards: usize, fault: &str) -> String {
+    format!("{}[[fault]]\n{fault}\n", "[[card]]\nunattributed = \"2GiB\"\n".repeat(cards))
+}
+
+/// Trap: a list that could not be read was taken for an empty one.
+#[test]
+fn lists_that_cannot_be_read_are_not_empty() {
+    for (cards, width, height) in [(1, 70, 12), (8, 80, 24), (2, 120, 40)] {
+        let shown = text(&mut seen(&with_fault(cards, HIDDEN), 2), COLOR, width, height);
+        assert!(!shown.contains("nobody"), "{shown}");
+        let told = shown.matches("unseen: no permission").count();
+        assert_eq!(told, cards, "{shown}");
+    }
+    let unknown = with_fault(1, "call = \"nvmlDeviceGet*\"\ncode = \"UNKNOWN\"");
+    assert!(!text(&mut seen(&unknown, 2), COLOR, 70, 12).contains("nobody"));
+}
+
+#[test]
+fn memory_of_no_visible_process_has_a_line() {
+    let shown = text(&mut seen("[[card]]\nunattributed = \"40GiB\"\n", 2), COLOR, 90, 12);
+    let line = shown.lines().find(|line| line.starts_with("0     no visible process")).unwrap();
+    assert!(line.contains("40.0 GiB") && line.ends_with("now"), "{shown}");
+}
+
+#[test]
+fn nobody_is_said_only_where_it_is_so() {
+    assert!(text(&mut seen("[[card]]\n", 2), COLOR, 80, 12).contains("nobody holds a card"));
+    let away = "[[card]]\n[[fault]]\ncall = \"nvmlInit_v2\"\ncode = \"DRIVER_NOT_LOADED\"\n";
+    assert!(!text(&mut seen(away, 3), COLOR, 80, 12).contains("nobody"));
+}
+
+/// Trap: the span was cut off where it matters.
+#[test]
+fn a_graph_says_which_time_it_shows() {
+    let shown = text(&mut seen("[[card]]\n[[card]]\n", 9), COLOR, 80, 24);
+    assert!(shown.contains(" last 5 min ") && !shown.contains("last 5…"), "{shown}");
+    assert!(shown.contains("cards"), "{shown}");
+}
+
+#[test]
+fn a_long_list_says_what_is_seen_of_it() {
+    let many = include_str!("../../../../../scenarios/eight-cards.toml");
+    let mut state = seen(many, 2);
+    let shown = text(&mut state, COLOR, 80, 24);
+    assert!(shown.contains("1–12 of 32"), "{shown}");
+    press(&mut state, "End");
+    let shown = text(&mut state, COLOR, 80, 24);
+    assert!(shown.contains("–32 of 32"), "{shown}");
+}
+
+/// Trap: what Enter promised to show was cut off.
+#[test]
+fn nothing_of_a_detail_is_cut_off() {
+    let uuid = "GPU-8f6a1c2e-5b7d-4e90-a1b2-c3d4e5f60718";
+    let scenario = format!("[[card]]\nuuid = \"{uuid}\"\n");
+    let mut state = seen(&scenario, 1);
+    press(&mut state, "Tab Enter");
+    let shown = text(&mut state, COLOR, 40, 40);
+    let joined: String = shown.chars().filter(|c| !c.is_whitespace() && *c != '│').collect();
+    assert!(joined.contains(uuid), "{shown}");
+}
+
+#[test]
+fn the_signals_stand_in_line_on_a_narrow_screen() {
+    let mut state = lab();
+    press(&mut state, "/ 5 6 7 8 Enter x Down");
+    let shown = text(&mut state, COLOR, 40, 16);
+    let lines = shown.lines().filter(|line| line.contains("TERM") || line.contains("KILL"));
+    let places: Vec<_> = lines.map(|line| line.find(|c: char| c.is_ascii_digit())).collect();
+    assert!(places.len() == 2 && places[0] == places[1], "{shown}");
 }

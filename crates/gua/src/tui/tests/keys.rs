@@ -14,13 +14,14 @@ fn lab() -> State {
     state
 }
 
-/// The pids of the lines, 0 for one that holds nothing.
+/// The pids of the lines, 0 for one that holds nothing, without those that are not listed.
 fn pids(state: &State) -> Vec<u32> {
     let pid = |line: &crate::tui::tree::Line| match &line.what {
-        What::Holder(holding) => holding.key.pid,
-        What::Parent(_) => 0,
+        What::Holder(holding) => Some(holding.key.pid),
+        What::Parent(_) => Some(0),
+        What::Unseen(_) => None,
     };
-    state.lines.iter().map(pid).collect()
+    state.lines.iter().filter_map(pid).collect()
 }
 
 fn chosen(keys: &str) -> u32 {
@@ -37,12 +38,12 @@ fn arrows_and_letters_move() {
         ("Down Down", 9_999),
         ("Down Down k", 5_678),
         ("Up", 31_337),
-        ("End", 2_211),
+        ("End k", 2_211),
         ("End Home", 31_337),
         ("PgDn", 41_077),
-        ("PgDn PgDn PgDn PgDn PgUp", 9_999),
+        ("PgDn PgDn PgDn PgDn PgUp", 41_077),
         ("Wheel", 41_077),
-        ("j j j j j j j j j", 2_211),
+        ("j j j j j j j j j k", 2_211),
     ];
     for (keys, pid) in cases {
         assert_eq!(chosen(keys), pid, "{keys}");
@@ -129,7 +130,7 @@ fn own_processes_and_graphics() {
     let mut state = lab();
     let own = state.lines.iter().filter(|line| match &line.what {
         What::Holder(holding) => holding.uid == Some(OWN_UID),
-        What::Parent(_) => false,
+        What::Unseen(_) | What::Parent(_) => false,
     });
     let own = own.count();
     assert!(own > 0 && own < 6);
@@ -246,4 +247,74 @@ fn the_graphs_show_more_or_less_time() {
     assert_eq!(state.span_millis(), 3_600_000);
     press(&mut state, "+ + + + + +");
     assert_eq!(state.span_millis(), 60_000);
+}
+
+/// Trap: they silently became those of the next process in the list.
+#[test]
+fn details_of_a_holder_that_ends_say_so() {
+    let scenario = "[[card]]\n[[process]]\npid = 5\ncard = 0\nmemory = \"1GiB\"\nend = \"2s\"\n\
+        [[process]]\npid = 6\ncard = 0\nmemory = \"1GiB\"\n";
+    let mut machine = Machine::new(scenario);
+    let mut state = State::new(settings());
+    state.see(machine.look());
+    press(&mut state, "Enter");
+    assert!(super::text(&mut state, super::COLOR, 80, 30).contains("process 5 on card 0"));
+    state.see(machine.look());
+    state.see(machine.look());
+    let shown = super::text(&mut state, super::COLOR, 80, 30);
+    assert!(shown.contains("process 5: gone"), "{shown}");
+    press(&mut state, "Esc Enter");
+    assert!(super::text(&mut state, super::COLOR, 80, 30).contains("process 6 on card 0"));
+}
+
+/// Trap: keys were counted beyond the end, and as many had to be pressed back.
+#[test]
+fn a_text_is_not_scrolled_past_its_end() {
+    let mut state = lab();
+    press(&mut state, "?");
+    let first = super::text(&mut state, super::COLOR, 60, 12);
+    press(&mut state, "End");
+    let last = super::text(&mut state, super::COLOR, 60, 12);
+    assert_ne!(first, last);
+    press(&mut state, "PgDn k");
+    assert_ne!(super::text(&mut state, super::COLOR, 60, 12), last, "one line up");
+    press(&mut state, "j");
+    assert_eq!(super::text(&mut state, super::COLOR, 60, 12), last);
+    assert!(first.contains("1–10 of "), "{first}");
+}
+
+/// Trap: those that are alike went by the UUID of their card, which says nothing to anybody.
+#[test]
+fn who_is_alike_stands_in_the_order_of_the_cards() {
+    let card = |uuid: &str, place: u32| {
+        let pid = 10 - place;
+        format!(
+            "[[card]]\nuuid = \"{uuid}\"\n[[process]]\npid = {pid}\ncard = {place}\nuser = \"a\"\nmemory = \"1GiB\"\n"
+        )
+    };
+    let mut state = seen(
+        &["GPU-c", "GPU-b", "GPU-a"].iter().zip(0..).map(|(u, p)| card(u, p)).collect::<String>(),
+        1,
+    );
+    for key in ["u", "m", "s"] {
+        press(&mut state, key);
+        assert_eq!(pids(&state), [10, 9, 8], "{key}");
+    }
+}
+
+/// Trap: during a pause, who has ended since was suddenly not idle any more.
+#[test]
+fn a_pause_keeps_what_was_known_then() {
+    let scenario = "[[card]]\nutilization = 0\n[[process]]\npid = 5\ncard = 0\nmemory = \"1GiB\"\nend = \"3s\"\n";
+    let mut machine = Machine::new(scenario);
+    let mut state = State::new(settings());
+    state.see(machine.look());
+    state.see(machine.look());
+    press(&mut state, "p");
+    let before = state.holding().unwrap().idle;
+    for _ in 0..5 {
+        state.see(machine.look());
+    }
+    press(&mut state, "m m");
+    assert_eq!(state.holding().unwrap().idle, before);
 }

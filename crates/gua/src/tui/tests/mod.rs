@@ -24,6 +24,7 @@ use super::key::Key;
 use super::look::{Kin, Look};
 use super::source::pretended;
 use super::state::{Settings, State};
+use crate::classify::Thresholds;
 use crate::sampler::Pretend;
 
 /// 2026-11-16 12:00:00 UTC.
@@ -51,7 +52,7 @@ impl Machine {
         self.second += 1;
         let at = UnixMillis(NOON.0 + self.second * 1000);
         let tick = self.pretend.tick(at, Duration::from_secs(1));
-        let mut look = pretended(&tick, "lab-a100");
+        let mut look = pretended(&tick, "lab-a100", &Thresholds::default());
         for (pid, process) in &mut look.processes {
             process.cpu = Reading::Known(Percent(f64::from(pid % 300)));
             process.ram = Reading::Known(Bytes(u64::from(*pid) << 20));
@@ -76,6 +77,7 @@ pub fn settings() -> Settings {
         zone: TimeZone::UTC,
         uid: OWN_UID,
         is_pretend: false,
+        thresholds: Thresholds::default(),
         began: NOON,
     }
 }

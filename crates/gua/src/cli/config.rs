@@ -1,0 +1,72 @@
+//! `gua config`, as it was typed, and which config file to use.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use super::duration::{duration, interval};
+use super::report::{MOST_MB, percent};
+
+/// Which config file.
+#[derive(Debug, Args)]
+pub struct Files {
+    /// The config file to use instead of config.toml in GUA_HOME or ~/.gua
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "GUA_CONFIG",
+        hide_env_values = true,
+        help_heading = "Where to look"
+    )]
+    pub config: Option<OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Config {
+    /// Show every setting in force, and where it came from; the output is a config file itself
+    Show(ConfigShow),
+    /// Name every mistake in a config file
+    #[command(after_help = "Exit codes: 0 it can be used, 2 it has a mistake or is not there.")]
+    Check(ConfigCheck),
+}
+
+/// What `gua config show` was asked.
+#[derive(Debug, Args)]
+pub struct ConfigShow {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// As with this option of the commands that have it; so are the next ones
+    #[arg(long, value_name = "PATH", help_heading = "What options would change")]
+    pub db: Option<PathBuf>,
+    /// Of `gua daemon`
+    #[arg(long, value_name = "D", value_parser = interval, help_heading = "What options would change")]
+    pub interval: Option<Duration>,
+    /// Of `gua daemon` and `gua db prune`
+    #[arg(long, value_name = "D", value_parser = duration, help_heading = "What options would change")]
+    pub keep_samples: Option<Duration>,
+    /// Of `gua daemon` and `gua db prune`
+    #[arg(long, value_name = "D", value_parser = duration, help_heading = "What options would change")]
+    pub keep_spans: Option<Duration>,
+    /// Of `gua report`
+    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "What options would change")]
+    pub active_percent: Option<f64>,
+    /// Of `gua report`
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(..=MOST_MB),
+          help_heading = "What options would change")]
+    pub held_mb: Option<u64>,
+}
+
+/// What `gua config check` was asked.
+#[derive(Debug, Args)]
+pub struct ConfigCheck {
+    /// The file to check [default: those in force]
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,65 @@
+//! Options that stand for a setting: they win over every file.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::cli;
+
+/// What was typed of them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Flags {
+    pub db: Option<PathBuf>,
+    pub interval: Option<Duration>,
+    pub keep_samples: Option<Duration>,
+    pub keep_spans: Option<Duration>,
+    pub active_percent: Option<f64>,
+    pub held_mb: Option<u64>,
+}
+
+impl From<&cli::Daemon> for Flags {
+    fn from(typed: &cli::Daemon) -> Self {
+        Self {
+            db: typed.db.clone(),
+            interval: typed.interval,
+            keep_samples: typed.keep_samples,
+            keep_spans: typed.keep_spans,
+            ..Self::default()
+        }
+    }
+}
+
+impl From<&cli::DbPrune> for Flags {
+    fn from(typed: &cli::DbPrune) -> Self {
+        Self {
+            db: typed.db.clone(),
+            keep_samples: typed.keep_samples,
+            keep_spans: typed.keep_spans,
+            ..Self::default()
+        }
+    }
+}
+
+impl From<&cli::Report> for Flags {
+    fn from(typed: &cli::Report) -> Self {
+        // `--interval` of a report is another matter.
+        Self {
+            db: typed.db.clone(),
+            active_percent: typed.active_percent,
+            held_mb: typed.held_mb,
+            ..Self::default()
+        }
+    }
+}
+
+impl From<&cli::ConfigShow> for Flags {
+    fn from(typed: &cli::ConfigShow) -> Self {
+        Self {
+            db: typed.db.clone(),
+            interval: typed.interval,
+            keep_samples: typed.keep_samples,
+            keep_spans: typed.keep_spans,
+            active_percent: typed.active_percent,
+            held_mb: typed.held_mb,
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What is in force: defaults, then the system's file, then the user's, then options.
+//!
+//! # Layout
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `files` | where the config files are, and why one cannot be used |
+//! | `reader`, `mistake` | a file's text, read over what is in force; every mistake with its place |
+//! | `names` | sections and keys, and what may have been meant by one that is none |
+//! | `section`, `value`, `origin` | keys, kinds of values, and where a value came from |
+//! | `database`, `recorder`, `thresholds`, `retention`, `cost`, `identity` | one file a section |
+//! | `flags` | options that stand for a setting |
+//! | `listing` | everything as a list, to be shown |
+//! | `surroundings` | the folders that paths begin at |
+
+mod cost;
+mod database;
+mod files;
+mod flags;
+mod identity;
+mod listing;
+mod mistake;
+mod names;
+mod origin;
+mod reader;
+mod recorder;
+mod retention;
+mod section;
+mod surroundings;
+mod thresholds;
+mod value;
+
+pub use cost::Cost;
+pub use files::{ConfigFile, FileError, Files, Presence};
+pub use flags::Flags;
+pub use identity::Identity;
+pub use listing::{Listed, Row};
+pub use mistake::Mistake;
+pub use origin::{Origin, Whose};
+pub use recorder::Recorder;
+pub use retention::Retention;
+pub use surroundings::Surroundings;
+pub use thresholds::Thresholds;
+
+use std::path::PathBuf;
+
+use probe::units::{Bytes, Percent};
+
+use self::names::Names;
+use self::section::Section;
+use self::value::{Age, Interval};
+
+/// Every value in force, with its origin.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    database: database::Section,
+    recorder: recorder::Section,
+    thresholds: thresholds::Section,
+    retention: retention::Section,
+    cost: cost::Section,
+    identity: identity::Section,
+}
+
+/// The same, for who only needs the values.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Config {
+    /// The history; `None` for a user without a home.
+    pub database: Option<PathBuf>,
+    pub recorder: Recorder,
+    pub thresholds: Thresholds,
+    pub retention: Retention,
+    pub cost: Cost,
+    pub identity: Identity,
+}
+
+impl Settings {
+    /// Without any file.
+    #[must_use]
+    pub fn usual(around: &Surroundings) -> Self {
+        Self {
+            database: database::Section::usual(around),
+            recorder: recorder::Section::usual(),
+            thresholds: thresholds::Section::usual(),
+            retention: retention::Section::usual(),
+            cost: cost::Section::usual(),
+            identity: identity::Section::usual(),
+        }
+    }
+
+    /// With the options that were typed.
+    #[must_use]
+    pub fn with(mut self, flags: Flags) -> Self {
+        self.database.path.flag("--db", flags.db.map(Some));
+        self.recorder.interval.flag("--interval", flags.interval.map(Interval));
+        self.retention.samples.flag("--keep-samples", flags.keep_samples.map(Age));
+        self.retention.spans.flag("--keep-spans", flags.keep_spans.map(Age));
+        self.thresholds.active.flag("--active-percent", flags.active_percent.map(Percent));
+        self.thresholds.held.flag("--held-mb", flags.held_mb.map(Bytes::from_mib));
+        self.retention.bound();
+        self
+    }
+
+    /// The values alone.
+    #[must_use]
+    pub fn settled(&self) -> Config {
+        Config {
+            database: self.database.path.value.clone(),
+            recorder: self.recorder.settled(),
+            thresholds: self.thresholds.settled(),
+            retention: self.retention.settled(),
+            cost: self.cost.settled(),
+            identity: self.identity.settled(),
+        }
+    }
+
+    /// Every key with its value and its origin, in the order of the sections.
+    #[must_use]
+    pub fn listed(&self) -> Vec<Listed> {
+        listing::of(self.clone().sections())
+    }
+
+    fn sections(&mut self) -> [&mut dyn Section; 6] {
+        [
+            &mut self.database,
+            &mut self.recorder,
+            &mut self.thresholds,
+            &mut self.retention,
+            &mut self.cost,
+            &mut self.identity,
+        ]
+    }
+
+    fn names(&mut self) -> Names {
+        Names::of(self.sections())
+    }
+}

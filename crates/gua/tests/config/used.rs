@@ -1,0 +1,147 @@
+//! The commands do as the config says, and options win over it.
+
+use std::fs;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::{with, write_user};
+use crate::machine::Machine;
+use crate::recorder::{Background, Recorder};
+
+/// Other lines than the usual ones: of the lab's cards one that works is idle then, and one that
+/// is held is free.
+const LINES: &str = "[thresholds]\nactive_percent = 70\nheld_mb = 9000\n";
+
+fn json(machine: &Machine, args: &[&str]) -> Value {
+    let run = machine.gua(args);
+    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{args:?}: {error}: {run:?}"))
+}
+
+#[test]
+fn every_look_is_judged_by_the_lines_of_the_config() {
+    let usual = Machine::bundled("lab.toml");
+    let other = with(LINES, "");
+    let states = |machine: &Machine| -> Vec<String> {
+        let stat = json(machine, &["stat", "--json"]);
+        let cards = stat["cards"].as_array().unwrap().iter();
+        cards.map(|card| card["state"].as_str().unwrap().to_owned()).collect()
+    };
+    let before = ["active", "idle-held", "free", "active", "idle-held", "unknown"];
+    assert_eq!(states(&usual), before);
+    let after = ["active", "free", "free", "idle-held", "idle-held", "unknown"];
+    assert_eq!(states(&other), after);
+    let query = other.gua(&["query", "--fields", "state", "--noheader"]).stdout;
+    assert_eq!(query.lines().take(5).collect::<Vec<_>>(), &after[..5]);
+    let who = json(&other, &["who", "--json"]);
+    let of = |pid: u64| who["holders"].as_array().unwrap().iter().find(|held| held["pid"] == pid);
+    assert_eq!(of(5678).unwrap()["state"], "free");
+    assert_eq!(of(41_200).unwrap()["state"], "idle-held");
+    let pick = json(&other, &["pick", "--no-reserve", "--json"]);
+    assert_eq!(pick["cards"][1]["reason"], "not_needed", "nobody holds it by these lines: {pick}");
+    assert_eq!(pick["cards"][3]["reason"], "held", "62 % are not busy by these lines: {pick}");
+}
+
+#[test]
+fn the_recorder_takes_beat_place_and_lines_from_the_config() {
+    let machine = with(LINES, "[recorder]\ninterval = \"200ms\"\n");
+    let recorder = Recorder::with(&machine, &[], |_| ());
+    assert_eq!(recorder.number("SELECT interval_ms FROM run"), 200);
+    let lines = "active from 7000 hundredths of a percent on, held above 9216000 KiB";
+    assert_eq!(recorder.event("lines"), lines);
+    recorder.end();
+    let recorder = Recorder::with(&machine, &["--interval", "100ms"], |_| ());
+    assert_eq!(recorder.number("SELECT interval_ms FROM run ORDER BY id DESC"), 100);
+    recorder.end();
+}
+
+/// The file is gone on with as the one at home is: nobody named it by accident.
+#[test]
+fn the_database_of_the_config_is_the_usual_one() {
+    let machine = Machine::bundled("lab.toml");
+    let path = machine.dir().join("elsewhere/history.db");
+    fs::create_dir(path.parent().unwrap()).unwrap();
+    write_user(&machine, &format!("[database]\npath = \"{}\"\n", path.display()));
+    for runs in [1, 2] {
+        let (told, guard) = Background::start(&machine, &["--interval", "100ms"]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        assert!(told.stdout.contains("elsewhere/history.db"), "{}", told.stdout);
+        assert_eq!(json(&machine, &["status", "--json"])["state"], "recording");
+        assert_eq!(machine.gua(&["stop"]).code, Some(0));
+        drop(guard);
+        assert_eq!(json(&machine, &["db", "info", "--json"])["rows"]["run"], runs);
+    }
+    assert_eq!(machine.gua(&["report"]).code, Some(0));
+    assert!(!machine.home().join(".gua/gua.db").exists());
+    let doctor = json(&machine, &["doctor", "--json"]);
+    assert_eq!(doctor["facts"]["database"]["path"], path.display().to_string());
+}
+
+/// What was recorded by other lines than are asked for is judged again, not taken for theirs.
+#[test]
+fn a_report_knows_by_which_lines_was_recorded() {
+    let machine = with("", LINES);
+    let mut recorder = Recorder::with(&machine, &["--interval", "100ms"], |_| ());
+    recorder.has_ticked(5);
+    recorder.signal(Signal::TERM);
+    recorder.ended();
+    let share = |report: &Value, card: usize, state: &str| {
+        report["cards"][card]["states"][state]["share"].as_f64().unwrap()
+    };
+    let by_config = json(&machine, &["report", "--json"]);
+    assert_eq!(by_config["judged_again"], Value::Null, "{by_config}");
+    assert_eq!(by_config["thresholds"]["active_percent"], 70.0);
+    assert_eq!(share(&by_config, 3, "idle_held"), 1.0);
+    write_user(&machine, "");
+    let by_default = json(&machine, &["report", "--json"]);
+    assert_ne!(by_default["judged_again"], Value::Null);
+    assert_eq!(share(&by_default, 3, "active"), 1.0);
+    let by_options = ["report", "--json", "--active-percent", "70", "--held-mb", "9000"];
+    let by_options = json(&machine, &by_options);
+    assert_eq!(by_options["judged_again"], Value::Null);
+    assert_eq!(by_options["cards"], by_config["cards"]);
+}
+
+#[test]
+fn what_is_kept_is_as_the_config_says() {
+    let machine = with("[retention]\nsamples = \"7d\"\nspans = \"20d\"\n", "");
+    let path = machine.dir().join("lab.db").display().to_string();
+    assert_eq!(machine.gua(&["demo", "--db", &path]).code, Some(0));
+    let kept = |args: &[&str]| {
+        let pruned = json(&machine, &[&["db", "prune", "--json", "--db", &path], args].concat());
+        let seconds = |key: &str| pruned[key].as_f64().unwrap();
+        (seconds("keep_samples_seconds"), seconds("keep_spans_seconds"))
+    };
+    let day = 86_400.0;
+    assert_eq!(kept(&[]), (7.0 * day, 20.0 * day));
+    assert_eq!(kept(&["--keep-spans", "30d"]), (7.0 * day, 30.0 * day));
+    assert_eq!(kept(&["--keep-spans", "2d"]), (2.0 * day, 2.0 * day));
+}
+
+/// The lines are kept as long as what was judged by them, and no longer.
+#[test]
+fn lines_go_with_their_run() {
+    let machine = with(LINES, "");
+    for _ in 0..2 {
+        Recorder::with(&machine, &["--interval", "100ms"], |_| ()).end();
+    }
+    let database = machine.home().join(".gua/gua.db");
+    let ask = |sql: &str| -> i64 {
+        let database = rusqlite::Connection::open(&database).unwrap();
+        database.query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    let lines = "SELECT count(*) FROM event WHERE kind = 'lines'";
+    let change = |sql: &str| {
+        rusqlite::Connection::open(&database).unwrap().execute_batch(sql).unwrap();
+    };
+    // As if the runs had begun long ago and gone on until today.
+    change("UPDATE event SET at_ms = 0");
+    assert_eq!(machine.gua(&["db", "prune"]).code, Some(0));
+    assert_eq!(ask(lines), 2);
+    assert_eq!(machine.gua(&["db", "check"]).code, Some(0));
+    // And as if nothing were left of them; the newest is never forgotten.
+    change("DELETE FROM sample; DELETE FROM tick; DELETE FROM observed; DELETE FROM card_span");
+    change("DELETE FROM owner_span; DELETE FROM holder_span");
+    assert_eq!(machine.gua(&["db", "prune"]).code, Some(0));
+    assert_eq!((ask("SELECT count(*) FROM run"), ask(lines)), (1, 1));
+}

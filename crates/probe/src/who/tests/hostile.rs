@@ -1,0 +1,150 @@
+//! What no host would say, and what somebody who lies would.
+
+use proptest::prelude::*;
+
+use super::{CONTAINER, PID, POD, SERVICE, SESSION, Tree, user};
+use crate::who::{Cgroup, Environ, Source, container, jupyter, login, masked, pod, script, slurm};
+
+/// Trap: below their own session, people make control groups by any name.
+#[test]
+fn nobody_gets_out_of_their_own_session() {
+    let own = "/user.slice/user-1001.slice/user@1001.service";
+    for below in [
+        "user.slice/user-1002.slice/session-1.scope".to_owned(),
+        "slurm/uid_1002/job_5/step_0".to_owned(),
+        "slurmstepd.scope/job_5/step_0".to_owned(),
+        format!("kubepods/pod{POD}/{CONTAINER}"),
+        format!("docker/{CONTAINER}"),
+    ] {
+        let who = Tree::new().of(PID, "cgroup", format!("0::{own}/{below}\n")).uid(PID, 1001).who();
+        assert_eq!(user(&who), Some((1001, Source::UserSlice)), "{below}");
+        assert_eq!(who.job, None, "{below}");
+    }
+}
+
+/// A forged environment is told as such, and never decides on a user.
+#[test]
+fn a_forged_environment_names_nobody_else() {
+    let forged = [
+        "SLURM_JOB_ID=99",
+        "JPY_SESSION_NAME=/home/bob/\x1b[2J\nroot.ipynb",
+        "JUPYTERHUB_USER=bob",
+    ];
+    for cgroup in [SERVICE, SESSION] {
+        let who = Tree::new().of(PID, "cgroup", cgroup).environ(PID, &forged).who();
+        assert_eq!(user(&who).map(|(uid, _)| uid), Some(1001));
+        assert_eq!(who.job.as_ref().map(|job| job.source), Some(Source::Environment));
+        assert_eq!(who.hub_user.as_ref().map(|user| user.source), Some(Source::Environment));
+        let path = who.notebook.as_ref().unwrap().value.path.clone().unwrap();
+        assert_eq!(&*path, "/home/bob/\x1b[2J\nroot.ipynb", "shown through `safe` only");
+    }
+}
+
+#[test]
+fn long_names_are_cut() {
+    let long = "雪".repeat(4096);
+    let variable = format!("JPY_SESSION_NAME=/{long}");
+    let file = format!("{long}.py");
+    let who = Tree::new().environ(PID, &[&variable]).command(PID, &["python", &file]).who();
+    let path = who.notebook.as_ref().unwrap().value.path.clone().unwrap();
+    assert!(path.len() <= 512 && who.script.as_ref().unwrap().len() <= 512);
+}
+
+/// Pieces of the real formats in an order of their own, and plain garbage.
+fn almost() -> impl Strategy<Value = Vec<u8>> {
+    let pieces: Vec<Vec<u8>> = [
+        "0::/",
+        "4:memory:",
+        "user.slice/",
+        "user-",
+        ".slice",
+        "/",
+        "..",
+        "slurm/",
+        "uid_",
+        "job_",
+        "step_",
+        "slurmstepd.scope/",
+        "s6GT5B2PVQ8G00",
+        "kubepods/",
+        "kubepods-",
+        "pod",
+        "docker-",
+        "docker/",
+        "libpod-",
+        "cri-containerd-",
+        ":",
+        ".scope",
+        "4294967296",
+        "1001",
+        "SLURM_JOB_ID=",
+        "JPY_SESSION_NAME=",
+        "=",
+        "\0",
+        "\n",
+        "-f",
+        "--f=",
+        "kernel-",
+        ".json",
+        "python\0",
+        "-m\0",
+        "-c\0",
+        "https://",
+        "@",
+        "--token",
+        "{\"Name\":",
+        "\"",
+        "[",
+        "}",
+        "雪",
+        " (deleted)",
+        CONTAINER,
+        POD,
+    ]
+    .map(|piece| piece.as_bytes().to_vec())
+    .into();
+    let pieces = prop_oneof![
+        prop::sample::select(pieces),
+        Just(b"\xff\xfe".to_vec()),
+        Just(b"\x1b[2J".to_vec()),
+    ];
+    prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..300),
+        prop::collection::vec(pieces, 0..60).prop_map(|pieces| pieces.concat()),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_parser_falls_over(bytes in almost()) {
+        let text = String::from_utf8_lossy(&bytes);
+        let cgroup = Cgroup::new(&text);
+        let _ = (slurm::placed(&cgroup), container::placed(&cgroup), pod::placed(&cgroup));
+        let _ = (login::session(&cgroup), login::loginuid(&text));
+        let _ = login::is_another_namespace(&text, "");
+        let _ = Environ::parse(&bytes);
+        let _ = (container::docker_name(&bytes), container::podman_name(&bytes, CONTAINER));
+        let arguments = crate::proc::cmdline::parse(&bytes);
+        let _ = (script(&arguments), jupyter::kernel(&arguments));
+        let _ = masked(&arguments);
+    }
+}
+
+proptest! {
+    // Each is a tree of files.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The law: whatever the files say, somebody in a session is nobody but who logged in, or
+    /// whose job it is.
+    #[test]
+    fn no_file_of_ones_own_makes_one_another(
+        cgroup in almost(), environ in almost(), command in almost(),
+    ) {
+        let below = String::from_utf8_lossy(&cgroup).replace(['\n', '\r'], "");
+        let text = format!("0::/user.slice/user-1001.slice/{below}\n");
+        let tree = Tree::new().of(PID, "cgroup", text).of(PID, "environ", environ);
+        let who = tree.of(PID, "cmdline", command).who();
+        prop_assert_eq!(user(&who), Some((1001, Source::UserSlice)));
+        prop_assert!(who.job.as_ref().is_none_or(|job| job.source != Source::Cgroup));
+    }
+}
