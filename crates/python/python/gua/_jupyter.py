@@ -166,7 +166,7 @@ class _Usage:
 def _show(tracker: Tracker) -> None:
     from IPython.display import display
 
-    display(_Usage(tracker))
+    display(_Usage(tracker))  # type: ignore[no-untyped-call,unused-ignore]
 
 
 _loaded: Optional[Magic] = None

@@ -69,7 +69,7 @@ def time(given: Union[str, datetime]) -> str:
 def frame(rows: Any) -> Any:
     """A table for pandas."""
     try:
-        import pandas
+        import pandas  # type: ignore[import-untyped,unused-ignore]
     except ImportError as error:
         raise ImportError("to_frame() needs pandas: pip install pandas") from error
     return pandas.DataFrame(rows)

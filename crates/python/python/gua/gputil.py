@@ -221,4 +221,4 @@ def _cell(gpu: GPU, column: Any) -> str:
     value = transform(value) if transform else value
     if column.get("precision") is not None and isinstance(value, (int, float)):
         value = f"{value:.{column['precision']}f}"
-    return _native.safe(str(value)) + column.get("suffix", "")
+    return _native.safe(str(value)) + str(column.get("suffix", ""))
