@@ -26,14 +26,14 @@ pub struct Backup {
 }
 
 impl Backup {
-    pub fn begin(path: PathBuf, asker: Asker, units: Units) -> Self {
+    pub fn begin(path: PathBuf, asker: Asker, units: Units, expected: Expected) -> Self {
         let (open, closed) = mpsc::channel::<()>();
         let file = path.clone();
         let keep = move || {
             while closed.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
                 let Some(usage) = asker.so_far() else { break };
                 // There is nobody to tell that it failed; the next one may not.
-                let _ = write(&file, &usage, units);
+                let _ = write(&file, &usage, units, expected);
             }
         };
         let thread = threads::spawn(threads::named("backup"), keep).ok();
@@ -42,8 +42,8 @@ impl Backup {
 }
 
 /// Beside its place first, so that there is a whole one at any time.
-fn write(path: &Path, usage: &Usage, units: Units) -> std::io::Result<()> {
-    let usage = ResourceUsage::new(usage, units, Expected::default());
+fn write(path: &Path, usage: &Usage, units: Units, expected: Expected) -> std::io::Result<()> {
+    let usage = ResourceUsage::new(usage, units, expected);
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     fs::write(&beside, json(&usage.tree(Spelling::Descendents, Gap::Missing)) + "\n")?;

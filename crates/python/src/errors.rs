@@ -6,6 +6,7 @@ use gua::commands::answers::Refused;
 use gua::destination::NotWritable;
 use gua::failure::Failure;
 use gua::safe::safe;
+use probe::nvml::OpenError;
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{
@@ -22,6 +23,7 @@ use track::gpu_tracker::units::NoSuchUnit;
 
 create_exception!(gua, GuaError, PyRuntimeError, "Something that gua could not do.");
 create_exception!(gua, NoDriver, GuaError, "The driver cannot be read.");
+create_exception!(gua, NoLibrary, NoDriver, "There is no library of a driver on this host.");
 create_exception!(gua, HistoryError, GuaError, "A history cannot be read.");
 
 /// Why something was not done. The sentences that begin with a capital are gpu_tracker's.
@@ -103,6 +105,7 @@ impl From<Error> for PyErr {
 fn of_failure(failure: &Failure, words: String) -> PyErr {
     match failure {
         Failure::Usage { .. } => PyValueError::new_err(words),
+        Failure::NoDriver(OpenError::LibraryNotFound { .. }) => NoLibrary::new_err(words),
         Failure::NoDriver(_) => NoDriver::new_err(words),
         Failure::Store { .. } => HistoryError::new_err(words),
         Failure::CannotTell { .. }

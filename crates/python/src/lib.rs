@@ -33,6 +33,7 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("GuaError", module.py().get_type::<errors::GuaError>())?;
     module.add("NoDriver", module.py().get_type::<errors::NoDriver>())?;
+    module.add("NoLibrary", module.py().get_type::<errors::NoLibrary>())?;
     module.add("HistoryError", module.py().get_type::<errors::HistoryError>())?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<tracking::Tracking>()?;

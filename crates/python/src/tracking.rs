@@ -82,8 +82,10 @@ impl Tracking {
             }
         };
         let tracking = Tracker::new(plan.options.clone()).on_sample(watch).start(pid)?;
-        let backup =
-            plan.backup.clone().map(|path| Backup::begin(path, tracking.asker(), plan.units));
+        let backup = plan
+            .backup
+            .clone()
+            .map(|path| Backup::begin(path, tracking.asker(), plan.units, plan.expected));
         let inner = Inner {
             stopper: tracking.stopper(),
             asker: tracking.asker(),

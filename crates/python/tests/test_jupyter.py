@@ -137,4 +137,4 @@ def test_without_a_driver_a_cell_is_told_of_all_the_same(lab, notebook):
         allow_errors=True,
     )
     assert "GPU memory unknown (" in text(outputs[1])
-    assert [o["ename"] for o in outputs[2] if o["output_type"] == "error"] == ["NoDriver"]
+    assert [o["ename"] for o in outputs[2] if o["output_type"] == "error"] == ["NoLibrary"]

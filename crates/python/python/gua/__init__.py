@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._native import GuaError, HistoryError, NoDriver, __version__
+from ._native import GuaError, HistoryError, NoDriver, NoLibrary, __version__
 from ._tracker import Tracker, track
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ __all__ = [
     "GuaError",
     "HistoryError",
     "NoDriver",
+    "NoLibrary",
     "Tracker",
     "__version__",
     "track",
