@@ -22,7 +22,7 @@ GENTLY_SECONDS = 10
 ATTEMPTS = 3
 # Ours begins these rows anew at every full hour, of which a short run has none. One has five
 # to seven small numbers; this is more than it takes, with its share of a page that is not full.
-SPAN_TABLES = ("observed", "card_span", "owner_span", "holder_span")
+SPAN_TABLES = ("observed", "card_span", "owner_span", "holder_span", "unseen_span")
 SPAN_ROW_BYTES = 50
 TICKS_PER_HOUR = 3600 / REAL_INTERVAL_SECONDS
 

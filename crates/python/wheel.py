@@ -7,9 +7,11 @@ recorder starts its own program again.
 GUA_WHEEL_PROFILE names another profile of cargo than release; the tests take `dev`.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 
 import maturin
@@ -24,29 +26,42 @@ get_requires_for_build_sdist = maturin.get_requires_for_build_sdist
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
-    _make_folder()
-    return maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
+    with _alone():
+        _make_folder()
+        return maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
 
 
 def prepare_metadata_for_build_editable(metadata_directory, config_settings=None):
-    _make_folder()
-    return maturin.prepare_metadata_for_build_editable(metadata_directory, config_settings)
+    with _alone():
+        _make_folder()
+        return maturin.prepare_metadata_for_build_editable(metadata_directory, config_settings)
 
 
 def build_sdist(sdist_directory, config_settings=None):
     # The source has no programs in it that were built from it.
-    _make_folder()
-    return maturin.build_sdist(sdist_directory, config_settings)
+    with _alone():
+        _make_folder()
+        return maturin.build_sdist(sdist_directory, config_settings)
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    _build_programs()
-    return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
+    with _alone():
+        _build_programs()
+        return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
-    _build_programs()
-    return maturin.build_editable(wheel_directory, config_settings, metadata_directory)
+    with _alone():
+        _build_programs()
+        return maturin.build_editable(wheel_directory, config_settings, metadata_directory)
+
+
+@contextmanager
+def _alone():
+    """One build at a time: the folder of the programs is everybody's."""
+    with open(SCRIPTS.parents[1] / "gua.data.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _build_programs():

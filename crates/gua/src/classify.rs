@@ -2,7 +2,7 @@
 
 use probe::card::MemorySource;
 use probe::units::{Bytes, Percent};
-use probe::{Reading, Vitals, Why};
+use probe::{Holder, Reading, Vitals, Why};
 use serde::{Serialize, Serializer};
 
 use crate::config;
@@ -14,6 +14,8 @@ pub struct Thresholds {
     pub active: Percent,
     /// More than this and it is held.
     pub held: Bytes,
+    /// From here on a holder works, whatever its card does.
+    pub worked: Percent,
 }
 
 impl Default for Thresholds {
@@ -24,7 +26,7 @@ impl Default for Thresholds {
 
 impl From<config::Thresholds> for Thresholds {
     fn from(settled: config::Thresholds) -> Self {
-        Self { active: settled.active, held: settled.held }
+        Self { active: settled.active, held: settled.held, worked: settled.worked }
     }
 }
 
@@ -178,6 +180,67 @@ impl Holds {
     }
 }
 
+/// What a holder did over a tick, by its own account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Work {
+    Works,
+    Idle,
+    /// The driver does not tell it apart from the others: it did what the card did.
+    AsTheCard,
+}
+
+impl Work {
+    /// What it was doing, with how much in its hands.
+    #[must_use]
+    pub const fn state(self, holds: Holds, card: State) -> State {
+        match self {
+            Self::Works => State::Active,
+            Self::Idle => holds.state(State::TrulyIdle),
+            Self::AsTheCard => holds.state(card),
+        }
+    }
+}
+
+/// What tells how much each holder of a card worked.
+#[derive(Debug, Clone, Copy)]
+pub struct Workers {
+    worked: Percent,
+    /// What to say of a card's work that nobody was seen to do, where there was any.
+    unexplained: Option<Work>,
+}
+
+impl Workers {
+    /// Those of a card that was in this state.
+    #[must_use]
+    pub fn of(vitals: &Vitals, card: State, thresholds: &Thresholds) -> Self {
+        let Thresholds { worked, held, .. } = *thresholds;
+        let seen = &vitals.holders.seen;
+        let has_worked = |holder: &Holder| holder.sm.is_known_and(|sm| sm >= worked);
+        if card != State::Active || seen.iter().any(has_worked) {
+            return Self { worked, unexplained: None };
+        }
+        // The driver samples now and then only. What it missed was done by the only one who
+        // could have.
+        let is_alone = seen.len() == 1
+            && vitals.holders.unread.is_none()
+            && unseen(vitals).is_none_or(|unseen| unseen <= held);
+        let unexplained = if is_alone { Work::Works } else { Work::AsTheCard };
+        Self { worked, unexplained: Some(unexplained) }
+    }
+
+    /// What one of them did.
+    #[must_use]
+    pub fn work(&self, holder: &Holder) -> Work {
+        match holder.sm {
+            // What a client of MPS does is told of its server.
+            Reading::Known(sm) if sm < self.worked && holder.kinds.mps => Work::AsTheCard,
+            Reading::Known(sm) if sm < self.worked => self.unexplained.unwrap_or(Work::Idle),
+            Reading::Known(_) => Work::Works,
+            Reading::Unknown(_) => Work::AsTheCard,
+        }
+    }
+}
+
 /// Judges one card.
 #[must_use]
 pub fn state(vitals: &Vitals, thresholds: &Thresholds) -> State {
@@ -207,7 +270,7 @@ pub(crate) fn largest_reserve(total: Bytes) -> Bytes {
 mod tests {
     use super::*;
     use probe::card::MemoryUse;
-    use probe::{Basis, Holder, Holders, Kinds, Utilization};
+    use probe::{Basis, Holders, Kinds, Utilization};
 
     fn vitals(percent: Option<f64>, held: &[Option<u64>], used: Option<u64>) -> Vitals {
         let reading = |mib: Option<u64>| match mib {
@@ -324,6 +387,63 @@ mod tests {
         assert_eq!(judge(&with_reserve_counted_in(&[Some(90)], 5_190)), State::TrulyIdle);
         assert_eq!(largest_reserve(Bytes::from_mib(16_000)), Bytes::from_mib(2048));
         assert_eq!(largest_reserve(Bytes::from_mib(80_000)), Bytes::from_mib(5_000));
+    }
+
+    /// What each holder did, by its own SM %.
+    fn works(percent: f64, shares: &[Option<f64>], change: impl Fn(&mut Vitals)) -> Vec<Work> {
+        let held: Vec<_> = shares.iter().map(|_| Some(4000)).collect();
+        let mut vitals = vitals(Some(percent), &held, Some(4000 * shares.len() as u64));
+        for (holder, sm) in vitals.holders.seen.iter_mut().zip(shares) {
+            holder.sm =
+                sm.map_or(Reading::Unknown(Why::NotSupported), |sm| Reading::Known(Percent(sm)));
+        }
+        change(&mut vitals);
+        let workers = Workers::of(&vitals, judge(&vitals), &Thresholds::default());
+        vitals.holders.seen.iter().map(|holder| workers.work(holder)).collect()
+    }
+
+    /// A notebook that sleeps beside a training job.
+    #[test]
+    fn a_holder_is_judged_by_its_own_work() {
+        let (job, asleep) = (Some(80.0), Some(0.0));
+        assert_eq!(works(80.0, &[job, asleep], |_| ()), [Work::Works, Work::Idle]);
+        assert_eq!(works(2.0, &[Some(1.0), Some(0.99)], |_| ()), [Work::Works, Work::Idle]);
+        assert_eq!(works(80.0, &[job, None], |_| ()), [Work::Works, Work::AsTheCard]);
+    }
+
+    #[test]
+    fn work_that_nobody_was_seen_to_do_makes_nobody_idle() {
+        assert_eq!(works(80.0, &[Some(0.0); 2], |_| ()), [Work::AsTheCard; 2]);
+        assert_eq!(works(80.0, &[Some(0.0)], |_| ()), [Work::Works], "who else");
+        assert_eq!(works(9.0, &[Some(0.0)], |_| ()), [Work::Idle]);
+        let denied = |vitals: &mut Vitals| vitals.holders.unread = Some(Why::NoPermission);
+        assert_eq!(works(80.0, &[Some(0.0)], denied), [Work::AsTheCard]);
+        let more_used = |vitals: &mut Vitals| {
+            vitals.memory =
+                vitals.memory.map(|memory| MemoryUse { used: Bytes::from_mib(9000), ..memory });
+        };
+        assert_eq!(works(80.0, &[Some(0.0)], more_used), [Work::AsTheCard]);
+    }
+
+    /// Trap: under MPS the attribution is unknown, not idle.
+    #[test]
+    fn a_client_of_mps_does_what_the_card_does() {
+        let mps = |vitals: &mut Vitals| vitals.holders.seen[1].kinds = Kinds::MPS;
+        assert_eq!(works(50.0, &[Some(50.0), Some(0.0)], mps), [Work::Works, Work::AsTheCard]);
+        assert_eq!(works(0.0, &[Some(0.0), Some(0.0)], mps), [Work::Idle, Work::AsTheCard]);
+        assert_eq!(works(50.0, &[Some(50.0), Some(30.0)], mps), [Work::Works; 2]);
+    }
+
+    #[test]
+    fn what_a_holder_did_follows_from_its_work_and_what_it_holds() {
+        let lost = State::Unknown(Why::Lost);
+        for card in [State::Active, State::IdleHeld, lost] {
+            assert_eq!(Work::Works.state(Holds::Untold, card), State::Active);
+            assert_eq!(Work::Idle.state(Holds::Much, card), State::IdleHeld);
+            assert_eq!(Work::Idle.state(Holds::Little, card), State::TrulyIdle);
+            assert_eq!(Work::Idle.state(Holds::Untold, card), State::Unknown(Why::NotTold));
+            assert_eq!(Work::AsTheCard.state(Holds::Much, card), card);
+        }
     }
 
     #[test]

@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use gua::classify::Thresholds;
+use gua::report::accounts::{Accounts, By, Name};
+use gua::store::History;
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -122,4 +125,32 @@ fn a_report_reads_the_file_as_it_is() {
     let names: Vec<_> =
         fs::read_dir(home.0.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(names.iter().all(|name| !name.to_string_lossy().starts_with("old.db-")), "{names:?}");
+}
+
+/// What was imported is accounted for as our own is: shares add up to the cards' idle-held time.
+#[test]
+fn imported_time_has_accounts_too() {
+    let home = Home::new();
+    let more = "INSERT INTO gpu_sample VALUES ('2026-11-15T20:01:17+00:00', 'GPU-1', 3);
+        INSERT INTO proc_sample VALUES ('2026-11-15T20:01:17+00:00', 'GPU-1', 7, 500, 'ann');
+        INSERT INTO proc_sample VALUES ('2026-11-15T20:01:17+00:00', 'GPU-1', 8, 1500, 'bob');";
+    sqlite(&home.at("old.db"), more);
+    assert_eq!(home.import(&["old.db", "--db", "ours.db"]).code, Some(0));
+    let history = History::open(&home.at("ours.db")).unwrap();
+    let window = history.extent().unwrap().unwrap();
+    let mut accounts = Accounts::new(By::User, &Thresholds::default());
+    history.pieces(window, |piece| accounts.add(piece, |id| history.holder(id))).unwrap();
+    let told: Vec<_> = accounts
+        .finish()
+        .into_iter()
+        .map(|it| match it.name {
+            Name::Known(known) => (known.label, it.idle_held, it.idle_held_share),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    // A tick counts for 30 s, whatever the distance to the last.
+    assert_eq!(told, [("ann".to_owned(), 60_000, 37_500), ("bob".to_owned(), 30_000, 22_500)]);
+    let sessions = history.sessions(window, 0).unwrap();
+    assert_eq!(sessions.len(), 2, "{sessions:?}");
+    assert_eq!(sessions[0].spell.idle_millis, 60_000);
 }

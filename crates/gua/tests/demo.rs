@@ -54,11 +54,14 @@ fn three_cards() {
       2  A100-SXM4-80GB   0.0 %      0.0 %     100.0 %  ░░░░░░░░░░░░░░░░░░░░░░░░
 
     §4 Top identities
-      who      GPU-hours  idle-held  of all idle-held
-      bob           0.01    100.0 %            71.4 %
-      unknown       0.01    100.0 %            71.4 %
-      alice         0.01     50.0 %            28.6 %
-      a shared card counts in full for everybody who holds it
+      user                   present  worked  idle-held  of all  all idle  GB-h idle
+      bob                       0.01       0       0.01  69.7 %      0.01       0.07
+      alice                     0.01   <0.01      <0.01  28.6 %     <0.01       0.24
+      not known (unattribu…     0.01       0      <0.01   1.7 %      0.01      <0.01
+      in GPU-hours. present: with a process on a card. idle-held: their part of the
+      cards' idle-held time; a shared card is split by memory, so this column adds
+      up to the cards' 0.01. all idle: whenever they held memory without working,
+      also while others worked on the card. GB-h idle: that memory × time
 
     §5 Time-of-day heatmap (UTC)
            00       03       06       09       12       15       18       21
@@ -72,10 +75,30 @@ fn three_cards() {
       share of card time active: · none, ░ under 25 %, ▒ under 50 %, ▓ under 75 %, █
       more; blank: not observed
 
+    Holding sessions
+      commands are for lab-a100
+      now, longest first
+      idle  who           card    memory  what            pid  when
+      ≥30s  bob              1    8.4 GB  jupyter-lab    5678  since 15 Nov 19:59:30
+        → ask: `gua who --user bob`, end: `sudo kill 5678`
+      ≥30s  unattributed     1  209.7 MB  not known (b…  9999  since 15 Nov 19:59:30
+      ended, longest first
+      idle  who    card   memory  what     pid  when
+        2s  alice     0  73.4 GB  python  4242  15 Nov 19:59:32 → 19:59:34
+        2s  alice     0  73.4 GB  python  4243  15 Nov 19:59:37 → 19:59:39
+        2s  alice     0  73.4 GB  python  4244  15 Nov 19:59:42 → 19:59:44
+        2s  alice     0  73.4 GB  python  4245  15 Nov 19:59:47 → 19:59:49
+        2s  alice     0  73.4 GB  python  4246  15 Nov 19:59:52 → 19:59:54
+      and 1 more; --sessions all shows them
+
     Verdict
       Idle-held is 46.7 % of the observed card time, over the 20 % line: a matter of
       allocation, not of too few cards. It rests on little: 30 seconds, 100.0 % of
       the window.
+      Three sessions make up 79.2 % of it:
+      bob    jupyter-lab  card 1  30s, still on  → gua who --user bob
+      alice  python       card 0  2s
+      alice  python       card 0  2s
     ");
     insta::assert_snapshot!(run.stderr, @"
     gua: this history is made up, and not kept
@@ -170,6 +193,9 @@ fn a_day_is_the_same_in_a_week_as_alone() {
         command.args(["--until", "2026-11-15T20:00:00Z", "--db"]).arg(path);
         let mut report: Value = serde_json::from_str(&run(command).stdout).unwrap();
         report["data"].take();
+        // What began before that day is told from its beginning on, where that is known.
+        report["sessions"].take();
+        report["verdict"]["culprits"]["sessions"].take();
         report
     };
     assert_eq!(last_day(&week), last_day(&day));
@@ -197,7 +223,13 @@ fn a_history_that_is_kept_is_sound_and_can_be_reported_on() {
     let check = on_it(&["db", "check"]);
     assert_eq!(check.code, Some(0), "{check:?}");
     let report = on_it(&["report", "--from", "2026-11-08T20:00:00Z", "--until", AT[1]]);
-    assert_eq!((report.code, report.stdout), (Some(0), demo(&FULL_WEEK).stdout));
+    assert_eq!(report.code, Some(0));
+    // Of a week that is over nobody is still on a card, and nothing is to be typed.
+    let (kept, shown) = (report.stdout, demo(&FULL_WEEK).stdout);
+    let figures = |text: &str| text.split("\nHolding sessions").next().unwrap().to_owned();
+    assert_eq!(figures(&kept), figures(&shown));
+    assert!(shown.contains("\n  now, longest first\n"), "{shown}");
+    assert!(kept.contains("\n  on at the end, longest first\n"), "{kept}");
 }
 
 /// Of what is older than a recorder keeps samples, there are spans only.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use gua::classify::{State, Thresholds};
 use gua::ledger::Period;
+use gua::report::accounts::{Account, Accounts, By, Name};
 use gua::report::usage::{Facts, Question, Tally, Usage};
 use gua::store::{self, Ending, History, Keep, Retention, Run, Writer};
 use probe::units::UnixMillis;
@@ -21,8 +22,19 @@ const PEOPLE: [&str; 3] = ["ann", "bob", "eve"];
 struct Card {
     /// `None` where it is lost.
     percent: Option<u8>,
-    /// MiB by person.
-    held: BTreeMap<usize, u64>,
+    /// By person.
+    held: BTreeMap<usize, Held>,
+    /// MiB of nobody who is listed.
+    unseen: u64,
+}
+
+/// One process on a card.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    mib: u64,
+    sm: u8,
+    /// Another start is another process, whoever had the pid before.
+    start: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -55,12 +67,17 @@ enum Left {
 
 fn a_card() -> impl Strategy<Value = Card> {
     let mib = prop_oneof![Just(40_u64), Just(80), Just(100), Just(101), Just(9_000)];
-    let held = proptest::collection::btree_map(0..PEOPLE.len(), mib, 0..3);
+    let held = (mib, prop_oneof![Just(0_u8), Just(1), Just(70)], 0_u64..2)
+        .prop_map(|(mib, sm, start)| Held { mib, sm, start });
+    let held = proptest::collection::btree_map(0..PEOPLE.len(), held, 0..4);
     let percent = prop_oneof![Just(0_u8), Just(9), Just(10), Just(80)];
-    (proptest::option::weighted(0.9, percent), held).prop_map(|(percent, held)| Card {
+    let unseen = prop_oneof![4 => Just(0_u64), 1 => Just(100), 1 => Just(3_000)];
+    (proptest::option::weighted(0.9, percent), held, unseen).prop_map(|(percent, held, unseen)| {
         // The list of a lost card cannot be read either.
-        held: if percent.is_some() { held } else { BTreeMap::new() },
-        percent,
+        match percent {
+            Some(_) => Card { percent, held, unseen },
+            None => Card { percent, held: BTreeMap::new(), unseen: 0 },
+        }
     })
 }
 
@@ -112,10 +129,11 @@ fn play(path: &Path, steps: &[Step], left: Left) -> Vec<(Period, Vec<Card>)> {
 fn doing(told: &Card) -> Doing {
     let doing = card("A100", f64::from(told.percent.unwrap_or(0)));
     let doing = if told.percent.is_some() { doing } else { doing.lost() };
-    let hold = |doing: Doing, (person, mib): (&usize, &u64)| {
-        doing.held_by(PEOPLE[*person], 1000 + u32::try_from(*person).unwrap(), *mib)
+    // The first of them has always the same pid, whoever that is.
+    let hold = |doing: Doing, (pid, (person, held)): (u32, (&usize, &Held))| {
+        doing.held_at_work(PEOPLE[*person], (pid, held.start), held.mib, held.sm.into())
     };
-    told.held.iter().fold(doing, hold)
+    (100..).zip(&told.held).fold(doing.with_unseen(told.unseen), hold)
 }
 
 fn leave(path: &Path, recording: Recording, end: i64, left: Left) {
@@ -149,7 +167,7 @@ fn prune_samples(path: &Path, end: i64) {
 type Times = [i64; 4];
 
 #[derive(Debug, PartialEq, Eq, Default)]
-struct Account {
+struct Counted {
     observed: i64,
     cards: BTreeMap<u64, Times>,
     /// All of a person's time, and that in which they held idle.
@@ -157,8 +175,8 @@ struct Account {
 }
 
 /// Tick by tick, each clipped to the window.
-fn straight_count(ticks: &[(Period, Vec<Card>)], window: Period) -> Account {
-    let mut account = Account::default();
+fn straight_count(ticks: &[(Period, Vec<Card>)], window: Period) -> Counted {
+    let mut account = Counted::default();
     for (covers, cards) in ticks {
         let from = covers.from.0.max(window.from.0);
         let millis = (covers.to.0.min(window.to.0) - from).max(0);
@@ -167,17 +185,12 @@ fn straight_count(ticks: &[(Period, Vec<Card>)], window: Period) -> Account {
         }
         account.observed += millis;
         for (index, card) in (0..).zip(cards) {
-            let state = match (card.percent, card.held.values().sum::<u64>()) {
-                (None, _) => 3,
-                (Some(10..), _) => 0,
-                (_, 101..) => 1,
-                _ => 2,
-            };
+            let state = card.state();
             account.cards.entry(index).or_default()[state] += millis;
-            for (person, mib) in &card.held {
+            for (person, held) in &card.held {
                 let person = account.people.entry(PEOPLE[*person].to_owned()).or_default();
                 person.0 += millis;
-                if state != 0 && *mib > 100 {
+                if state != 0 && held.mib > 100 {
                     person.1 += millis;
                 }
             }
@@ -186,14 +199,135 @@ fn straight_count(ticks: &[(Period, Vec<Card>)], window: Period) -> Account {
     account
 }
 
+impl Card {
+    /// Active, idle-held, truly idle, unknown.
+    fn state(&self) -> usize {
+        let held: u64 = self.held.values().map(|held| held.mib).sum();
+        match self.percent {
+            None => 3,
+            Some(10..) => 0,
+            _ if held > 100 || self.unseen > 100 => 1,
+            _ => 2,
+        }
+    }
+
+    /// What nobody who is listed holds, where it counts.
+    fn counted_unseen(&self) -> Option<u64> {
+        Some(self.unseen).filter(|mib| *mib > 100)
+    }
+
+    /// Work that nobody was seen to do may be anybody's.
+    fn works(&self, held: Held) -> bool {
+        let is_explained = self.held.values().any(|held| held.sm >= 1);
+        held.sm >= 1 || (self.state() == 0 && !is_explained)
+    }
+}
+
+/// Milliseconds that somebody was present, worked, held idle and was in doubt, and the share.
+type Theirs = ([i64; 4], f64);
+
+/// Accounts by person, tick by tick; nobody's is that of the empty name.
+fn straight_accounts(ticks: &[(Period, Vec<Card>)], window: Period) -> BTreeMap<String, Theirs> {
+    let mut accounts = BTreeMap::<String, Theirs>::new();
+    for (covers, cards) in ticks {
+        let millis = covers.overlap(&window).millis();
+        if millis == 0 {
+            continue;
+        }
+        for card in cards {
+            let unseen = card.counted_unseen();
+            let all = card.held.values().map(|it| it.mib).sum::<u64>() + unseen.unwrap_or(0);
+            let share = |mib: u64| match card.state() {
+                1 => millis as f64 * mib as f64 / all as f64,
+                _ => 0.0,
+            };
+            let mut add = |name: &str, doing: Option<usize>, mib: u64| {
+                let theirs = accounts.entry(name.to_owned()).or_default();
+                theirs.0[0] += millis;
+                theirs.1 += share(mib);
+                doing.into_iter().for_each(|doing| theirs.0[doing] += millis);
+            };
+            for (person, held) in &card.held {
+                let is_idle = (held.mib > 100).then_some(2);
+                let doing = if card.works(*held) { Some(1) } else { is_idle };
+                add(PEOPLE[*person], doing, held.mib);
+            }
+            if let Some(mib) = unseen {
+                add("", Some(if card.state() == 1 { 2 } else { 3 }), mib);
+            }
+        }
+    }
+    accounts
+}
+
+/// What the program says of the same.
+fn accounts(path: &Path, window: Period, by: By) -> Vec<Account> {
+    let history = History::open(path).unwrap();
+    let mut accounts = Accounts::new(by, &Thresholds::default());
+    history.pieces(window, |piece| accounts.add(piece, |id| history.holder(id))).unwrap();
+    accounts.finish()
+}
+
+/// Shares are told to the millisecond, and add up to what the cards were idle-held.
+fn assert_accounts(
+    path: &Path,
+    ticks: &[(Period, Vec<Card>)],
+    window: Period,
+) -> Result<(), TestCaseError> {
+    let mut expected = straight_accounts(ticks, window);
+    let cards = straight_count(ticks, window).cards;
+    let idle_held: i64 = cards.values().map(|times| times[1]).sum();
+    let told = accounts(path, window, By::User);
+    prop_assert_eq!(told.iter().map(|it| it.idle_held_share).sum::<i64>(), idle_held);
+    for it in told {
+        let name = match it.name {
+            Name::Known(known) => known.label,
+            _ => String::new(),
+        };
+        let (times, share) = expected.remove(&name).unwrap_or_default();
+        prop_assert_eq!([it.present, it.worked, it.idle_held, it.unknown], times, "{}", name);
+        let off = (it.idle_held_share as f64 - share).abs();
+        prop_assert!(off < 2.0, "{}: {} and not {}", name, it.idle_held_share, share);
+    }
+    prop_assert!(expected.is_empty(), "{:?}", expected);
+    for by in By::ALL {
+        let shares: i64 = accounts(path, window, by).iter().map(|it| it.idle_held_share).sum();
+        prop_assert_eq!(shares, idle_held, "{}", by.slug());
+    }
+    Ok(())
+}
+
+/// Who holds a card idle, or is on one that is held idle, is in a session all that time.
+fn assert_sessions(
+    path: &Path,
+    ticks: &[(Period, Vec<Card>)],
+    window: Period,
+) -> Result<(), TestCaseError> {
+    let mut expected = BTreeMap::<String, i64>::new();
+    for (covers, cards) in ticks {
+        for card in cards {
+            let is_idle = |held: &Held| !card.works(*held) && (held.mib > 100 || card.state() == 1);
+            for (person, _) in card.held.iter().filter(|(_, held)| is_idle(held)) {
+                *expected.entry(PEOPLE[*person].to_owned()).or_default() += covers.millis();
+            }
+        }
+    }
+    let mut told = BTreeMap::<String, i64>::new();
+    for session in History::open(path).unwrap().sessions(window, 0).unwrap() {
+        let user = session.holder.identity.user.unwrap().to_string();
+        *told.entry(user).or_default() += session.spell.idle_millis;
+        let length = session.spell.to.0 - session.spell.from.0;
+        prop_assert!(session.spell.idle_millis <= length);
+    }
+    expected.retain(|_, millis| *millis > 0);
+    prop_assert_eq!(told, expected);
+    Ok(())
+}
+
 fn usage(path: &Path, window: Period) -> Usage {
     let history = History::open(path).unwrap();
-    let question = Question {
-        window,
-        tz: jiff::tz::TimeZone::UTC,
-        tz_name: "UTC".to_owned(),
-        thresholds: Thresholds::default(),
-    };
+    let (utc, lines) = (jiff::tz::TimeZone::UTC, Thresholds::default());
+    let question = Question::new(window, utc, "UTC".to_owned(), lines);
     let mut tally = Tally::new(question, &history.identities().unwrap());
     history.card_spans(window, |span| tally.add_card(&span)).unwrap();
     history.owner_spans(window, |span| tally.add_owner(&span)).unwrap();
@@ -206,6 +340,7 @@ fn usage(path: &Path, window: Period) -> Usage {
         newest_tick: history.newest_tick().unwrap(),
         is_recorded: false,
         now: window.to,
+        holdings: None,
     })
 }
 
@@ -223,7 +358,7 @@ fn whole(value: f64) -> i64 {
     value.round() as i64
 }
 
-fn assert_told(usage: &Usage, counted: &Account) -> Result<(), TestCaseError> {
+fn assert_told(usage: &Usage, counted: &Counted) -> Result<(), TestCaseError> {
     prop_assert_eq!(whole(usage.window.observed_seconds * 1000.0), counted.observed);
     let cards: BTreeMap<u64, Times> = usage
         .cards
@@ -269,7 +404,9 @@ proptest! {
         let cut = cuts.iter().map(|(a, b)| Period::new(within(a.min(*b)), within(a.max(*b))));
         for window in cut.chain([all]) {
             assert_told(&usage(&path, window), &straight_count(&ticks, window))?;
+            assert_accounts(&path, &ticks, window)?;
         }
+        assert_sessions(&path, &ticks, all)?;
         let check = store::check(&path).unwrap();
         prop_assert!(check.is_ok(), "{:?}", check.findings);
         if left != Left::Pruned {

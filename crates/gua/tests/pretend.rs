@@ -88,18 +88,18 @@ fn tick(text: &str, seconds: i64) -> Tick {
 
 /// What both tell of a card.
 fn told(card: &CardTick) -> Value {
-    let holder = |holder: &gua::sampler::HolderTick| {
-        let facts = match &holder.process {
+    let holder = |(held, who): (&probe::Holder, &gua::sampler::HolderTick)| {
+        let facts = match &who.process {
             Presence::Here(facts) => Some(facts),
             _ => None,
         };
         json!({
-            "pid": holder.holder.pid,
+            "pid": held.pid,
             "user": facts.and_then(|facts| facts.user.clone().known().flatten()).as_deref(),
             "uid": facts.and_then(|facts| facts.uid.known()),
             "program": facts.map(|facts| &*facts.program),
-            "kinds": holder.holder.kinds.names().collect::<Vec<_>>(),
-            "memory_bytes": holder.holder.memory.known().map(|bytes| bytes.0),
+            "kinds": held.kinds.names().collect::<Vec<_>>(),
+            "memory_bytes": held.memory.known().map(|bytes| bytes.0),
         })
     };
     let memory = card.vitals.memory.known();
@@ -112,7 +112,7 @@ fn told(card: &CardTick) -> Value {
         "memory_total_bytes": memory.map(|memory| memory.total.0),
         "memory_unattributed_bytes": card.unattributed.known().map(|bytes| bytes.0),
         "holders_complete": card.vitals.holders.unread.is_none(),
-        "holders": card.holders.iter().map(holder).collect::<Vec<_>>(),
+        "holders": card.held().map(holder).collect::<Vec<_>>(),
     })
 }
 

@@ -43,6 +43,8 @@ mod readme;
 mod recorder;
 /// `gua report`: what the cards did over a time.
 mod report;
+/// Holding sessions: stretches in which a process held a card idle.
+mod sessions;
 /// `gua stat`: one line a card, then who holds it.
 mod stat;
 /// `gua top`: the live view, on a real terminal.

@@ -13,7 +13,8 @@ pub struct Holder {
     pub kinds: Kinds,
     pub memory: Reading<Bytes>,
     /// Its share of the card's SMs: the mean of what the driver has sampled since the last
-    /// look. Many drivers tell only their newest period, a fraction of a second.
+    /// look, of the periods in which it used them. Many drivers tell only their newest period, a
+    /// fraction of a second; drains between looks add those that they meet.
     pub sm: Reading<Percent>,
     /// Its shares of the card's other engines, from the same samples.
     pub engines: Reading<Engines>,

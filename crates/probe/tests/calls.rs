@@ -97,3 +97,26 @@ fn each_want_is_one_call_a_card_and_look() {
         on_request(wants, |calls| assert_eq!(calls, expected, "{wants:?}"));
     }
 }
+
+/// The room for a long list, and for the samples of so many, is found once.
+#[test]
+fn a_long_list_is_one_call_a_look_as_well() {
+    let process = |pid| {
+        format!("[[process]]\npid = {pid}\ncard = 0\nmemory = \"9MiB\"\nsm = 1\nbegin = \"-1h\"\n")
+    };
+    let many = format!(
+        "[samples]\nperiod = \"1ms\"\n[[card]]\n{}",
+        (1..=100).map(process).collect::<String>()
+    );
+    on(&many, |machine| {
+        let looks = 10;
+        let mut prober = machine.prober();
+        for _ in 0..looks {
+            assert_eq!(prober.look().cards[0].vitals.holders.seen.len(), 100);
+        }
+        drop(prober);
+        let found_once = |name: &str| machine.calls_of(name) - looks;
+        assert_eq!(found_once("nvmlDeviceGetComputeRunningProcesses_v3"), 1);
+        assert!(machine.calls_of("nvmlDeviceGetProcessUtilization") <= looks + 1);
+    });
+}

@@ -157,6 +157,54 @@ fn a_drain_is_one_call_a_card() {
     });
 }
 
+/// Works for the first part of every second only.
+const IN_BURSTS: &str = r#"
+[samples]
+period = "20ms"
+capacity = 10
+[[card]]
+[[card]]
+[[process]]
+pid = 5
+card = 0
+memory = "1GiB"
+sm = { points = [["0s", 80], ["600ms", 0]], repeat = "1s" }
+[[process]]
+pid = 6
+card = 0
+memory = "1GiB"
+"#;
+
+/// Trap: the driver tells only what a process did in its newest period.
+#[test]
+fn a_process_that_worked_between_two_looks_has_worked() {
+    on(IN_BURSTS, |machine| {
+        let (mut prober, truth) = (machine.prober(), machine.truth());
+        look_and_wait(&mut prober, &truth, Prober::drain);
+        let look = prober.look();
+        let sm: Vec<_> = look.cards[0].vitals.holders.seen.iter().map(|it| it.sm).collect();
+        assert_eq!(sm[0].map(|sm| sm.0.round()), Reading::Known(80.0));
+        assert_eq!(sm[1].map(|sm| sm.0), Reading::Known(0.0));
+    });
+}
+
+#[test]
+fn shares_cost_a_drain_one_call_more_where_somebody_holds_the_card() {
+    on(IN_BURSTS, |machine| {
+        let drains = 10;
+        let options =
+            Options { wants: Wants { shares: true, ..Wants::ESSENTIALS }, ..machine.options() };
+        let mut prober = Prober::open(options).unwrap();
+        prober.look();
+        for _ in 0..drains {
+            prober.drain();
+        }
+        drop(prober);
+        assert_eq!(machine.calls_of("nvmlDeviceGetProcessUtilization"), 1 + drains);
+        assert_eq!(machine.calls_of("nvmlDeviceGetSamples"), 2 * (2 + drains));
+    });
+}
+
 /// A card that was not looked at may be asleep, and waking it up takes long.
 #[test]
 fn a_drain_before_the_first_look_asks_no_card() {

@@ -19,14 +19,16 @@ def history(tmp_path_factory):
     return path
 
 
-WINDOW = ["--from", "2026-11-06", "--until", "2026-11-08T12:00:00Z", "--tz", "Europe/Berlin"]
+# Everything that a report can have in it.
+MORE = ["--price", "2.5", "--compare", "24h"]
+WINDOW = [*MORE, "--from", "2026-11-06", "--until", "2026-11-08T12:00:00Z", "--tz", "Europe/Berlin"]
 
 
 def test_a_report_is_what_the_program_tells(lab, history):
     found = lab.json(
         f"""
         import dataclasses, datetime, gua, json
-        report = gua.report(from_='2026-11-06', until='2026-11-08T12:00:00Z', tz='Europe/Berlin', db={str(history)!r})
+        report = gua.report(from_='2026-11-06', until='2026-11-08T12:00:00Z', tz='Europe/Berlin', db={str(history)!r}, price=2.5, compare='24h')
         assert report.window.to == datetime.datetime(2026, 11, 8, 12, tzinfo=datetime.timezone.utc)
         assert report.states.active.gpu_hours > 0 and report.cards[0].states.idle_held.share is not None
         assert '→' in report._repr_html_() and 'A100' in report._repr_html_()
@@ -64,6 +66,16 @@ def test_windows_and_lines(lab, history):
         again = gua.report('24h', until=until, db=db, active_percent=50)
         assert again.judged_again is not None and again.thresholds.active_percent == 50
         assert again.identities is None
+        priced = gua.report('24h', until=until, db=db, by=['user', 'card'], compare='previous',
+                            price=[2.5, 'H100=4'], currency='EUR')
+        assert priced.accounts_by == ['user', 'card'] and priced.money.currency == 'EUR'
+        assert priced.compared.window.to == day.window.from_
+        assert set(account.by for account in priced.accounts) == set(['user', 'card'])
+        name = next(account.name for account in priced.accounts if account.name)
+        page = gua.report('24h', until=until, db=db, user=name)
+        assert page.person.name == name and page.person.suggestion['kind']
+        with pytest.raises(gua.GuaError, match='nobody called nobody-here'):
+            gua.report('24h', until=until, db=db, user='nobody-here')
         with pytest.raises(ValueError, match='`soon` is no since: expected'):
             gua.report('soon', db=db)
         with pytest.raises(gua.HistoryError, match='nowhere'):
@@ -85,7 +97,8 @@ def test_tables_for_pandas(lab, history):
         assert len(cards) == len(report.cards) > 0 and cards['active_gpu_hours'].sum() > 0
         assert 'user' in report.to_frame('identities')
         assert len(report.to_frame('heatmap')) > 24
-        report.to_frame('gaps')
+        for part in ('accounts', 'sessions', 'gaps'):
+            report.to_frame(part)
         with pytest.raises(ValueError, match="'all' is no part of a report"):
             report.to_frame('all')
         """,

@@ -247,6 +247,20 @@ impl Scenario {
     }
 }
 
+impl Process {
+    /// Its own mean load over a span, of the part of it in which it runs: what it did since a
+    /// driver was last asked.
+    #[must_use]
+    pub fn mean_sm(&self, from: Moment, to: Moment) -> f64 {
+        let begin = from.max(self.begin);
+        let end = self.end.map_or(to, |end| to.min(end));
+        if begin >= end {
+            return if self.runs_at(to) { self.sm.at(to) } else { 0.0 };
+        }
+        self.sm.integral(begin, end) / (end.as_secs_f64() - begin.as_secs_f64())
+    }
+}
+
 /// A process's mean load over a span, counting the time in which it does not run as zero.
 fn mean_while_running(process: &Process, from: Moment, to: Moment) -> f64 {
     if from == to {
@@ -300,6 +314,15 @@ mod tests {
         let place = Place::card(&machine.cards[0]);
         let mean = machine.mean_utilization(place, Moment::from_secs(0), Moment::from_secs(20));
         assert!((mean - 25.0).abs() < 1e-9, "{mean}");
+    }
+
+    #[test]
+    fn what_a_process_did_is_told_of_the_time_in_which_it_was_there() {
+        let machine = shared_card();
+        let mean =
+            |from, to| machine.processes[0].mean_sm(Moment::from_secs(from), Moment::from_secs(to));
+        assert_eq!([mean(0, 12), mean(12, 18), mean(18, 40)], [50.0; 3]);
+        assert_eq!([mean(10, 10), mean(0, 5), mean(30, 40)], [50.0, 0.0, 0.0]);
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::Color;
 use super::duration;
 use super::moment::{Moment, moment};
 use super::zone::{Zone, zone};
+use super::{Accounts, Color};
 
 /// What `gua demo` was asked.
 #[derive(Debug, Args)]
@@ -38,6 +38,8 @@ pub struct Demo {
     #[arg(long, value_name = "ZONE", value_parser = zone, default_value = "UTC",
           allow_hyphen_values = true)]
     pub tz: Zone,
+    #[command(flatten)]
+    pub accounts: Accounts,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

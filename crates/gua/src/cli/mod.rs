@@ -1,5 +1,6 @@
 //! What was typed: one file a command, and one a kind of value.
 
+mod accounts;
 mod config;
 mod db;
 mod db_import;
@@ -19,6 +20,7 @@ mod who;
 mod window;
 mod zone;
 
+pub use accounts::{Accounts, By, Count, Price};
 pub use config::{Config, ConfigCheck, ConfigShow, Files};
 pub use db::{Db, DbCheck, DbExport, DbInfo, DbPrune, ExportFormat, ExportWhat};
 pub use db_import::DbImport;
@@ -29,7 +31,7 @@ pub use moment::Moment;
 pub use pick::{Pick, PickFormat, is_without_its_command};
 pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};
-pub use report::{Format, Report};
+pub use report::{Compare, Format, Report};
 pub(crate) use report::{MOST_MB, percent};
 pub use stat::{PowerColumn, Stat};
 pub use top::Top;

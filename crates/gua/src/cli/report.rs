@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::duration::duration;
-use super::{Color, Window};
+use super::{Accounts, Color, Window};
 
 /// What `gua report` was asked.
 #[derive(Debug, Args)]
@@ -16,6 +16,15 @@ pub struct Report {
     pub db: Option<PathBuf>,
     #[command(flatten)]
     pub window: Window,
+    /// Set it beside the time of the same length just before (previous), or beside the same
+    /// time so long before, such as 7d
+    #[arg(long, value_name = "WHEN", value_parser = compare, allow_hyphen_values = true)]
+    pub compare: Option<Compare>,
+    /// The page for one person, by name or uid: theirs alone, and nobody else's name
+    #[arg(short, long, value_name = "USER", conflicts_with_all = ["active_percent", "held_mb"])]
+    pub user: Option<String>,
+    #[command(flatten)]
+    pub accounts: Accounts,
     /// Let every tick of another program's history count for this long
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub interval: Option<Duration>,
@@ -46,6 +55,23 @@ pub enum Format {
     Json,
     Csv,
     Markdown,
+}
+
+/// Which earlier time to compare with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compare {
+    /// Just before, and of the same length.
+    Previous,
+    /// So long before.
+    Earlier(Duration),
+}
+
+fn compare(typed: &str) -> Result<Compare, String> {
+    if typed.eq_ignore_ascii_case("previous") {
+        return Ok(Compare::Previous);
+    }
+    let expected = "expected `previous`, or how long before, such as 24h or 7d";
+    duration(typed).map(Compare::Earlier).map_err(|_| expected.to_owned())
 }
 
 /// More than any card has.

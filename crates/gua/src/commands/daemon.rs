@@ -19,7 +19,7 @@ use crate::store::{self, Identity, Keep, RecorderLock, Run};
 use crate::talk::say;
 
 /// What a history is made of; the rest is for looking at now.
-const WANTS: Wants = Wants { power: true, temperature: true, ..Wants::ESSENTIALS };
+const WANTS: Wants = Wants { power: true, temperature: true, shares: true, ..Wants::ESSENTIALS };
 
 pub(super) fn run(
     machine: &Machine,
@@ -149,6 +149,7 @@ fn in_the_foreground(
     let interval = config.recorder.interval;
     let sampler = Sampler::open(machine, WANTS)?
         .with_sensors_every(config.recorder.sensors_every, WANTS)
+        .with_first_commands(config.identity.store_command)
         .with_who(true);
     // Before the database: of two that start at the same time the second then knows the first.
     let held = Arc::new(take_pid_file(places)?);

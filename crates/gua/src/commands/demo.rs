@@ -11,13 +11,14 @@ use probe::units::UnixMillis;
 use super::report;
 use crate::classify::Thresholds;
 use crate::cli;
-use crate::config::Screen;
+use crate::config::{self, Cost, Screen};
 use crate::demo::{self, DemoError, Machine, Plan};
 use crate::failure::Failure;
 use crate::ledger::Period;
 use crate::render::paint::Paint;
 use crate::render::usage::View;
 use crate::render::words;
+use crate::report::accounts::By;
 use crate::report::usage::Question;
 use crate::store::{self, History, RecorderLock, StoreError};
 use crate::talk::say;
@@ -38,8 +39,10 @@ pub(super) fn run(typed: &cli::Demo) -> Result<u8, Failure> {
     say(next_step(typed, &plan));
     let path = typed.db.as_deref().unwrap_or(Path::new(NO_FILE));
     let question = question(typed, plan.period());
-    let usage = report::answer(&made.history, question, plan.end, false)
-        .map_err(|error| error.failure(path))?;
+    // Nobody lives there, so who asks is nobody of theirs.
+    let now = report::Now { at: plan.end, is_recorded: false, is_live: true, uid: u32::MAX };
+    let usage =
+        report::answer(&made.history, question, now).map_err(|error| error.failure(path))?;
     let format = if typed.json { cli::Format::Json } else { cli::Format::Text };
     report::show(&usage, &view(typed, at), format)?;
     Ok(0)
@@ -170,6 +173,10 @@ fn question(typed: &cli::Demo, window: Period) -> Question {
         tz: typed.tz.tz.clone(),
         tz_name: typed.tz.name.clone(),
         thresholds: Thresholds::default(),
+        bys: report::bys(&typed.accounts, By::User),
+        user: None,
+        context: config::Thresholds::default().context,
+        cost: report::cost(&typed.accounts, Cost::default()),
     }
 }
 
@@ -181,5 +188,7 @@ fn view(typed: &cli::Demo, now: Timestamp) -> View {
         tz: typed.tz.tz.clone(),
         now,
         command: "gua report".to_owned(),
+        sessions: report::sessions(&typed.accounts),
+        is_here: false,
     }
 }

@@ -24,6 +24,8 @@ mod who;
 
 use std::io::{self, Write};
 
+use probe::proc::Host;
+
 use crate::cli::{Command, Gua};
 use crate::config::{Files, Machine};
 use crate::failure::Failure;
@@ -48,7 +50,10 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Status(typed) => status::run(&config()?, &typed),
         Command::Stop(typed) => stop::run(&files, &typed),
         Command::Query(typed) => query::run(&Machine::try_from(machine)?, &files, &typed),
-        Command::Report(typed) => report::run(files.settings()?, &typed),
+        Command::Report(typed) => {
+            let host = Host::new(machine.host_root.map(Into::into));
+            report::run(&host, files.settings()?, &typed)
+        }
         Command::Pick(typed) => pick::run(&Machine::try_from(machine)?, &config()?, &typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &config()?, &typed),
         Command::Track(typed) => track::run(&Machine::try_from(machine)?, &typed),

@@ -78,8 +78,7 @@ fn record(tick: &Tick, named: Option<&Path>, config: &Config) -> Result<Record, 
 fn recorded(tick: &Tick, path: &Path) -> Result<Record, StoreError> {
     let window = Period::new(UnixMillis(tick.at.0.saturating_sub(LOOKED_BACK)), tick.at);
     let history = history::read(path, window, Detail::Spans)?;
-    let (cards, holders) = who::keys(tick);
-    let idleness = history.idleness(&cards, &holders, &boot_id())?;
+    let idleness = history.idleness(&boot_id())?;
     Ok(Record::new(path.display().to_string(), idleness, history.newest_run(), tick.at))
 }
 

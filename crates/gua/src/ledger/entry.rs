@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use probe::card::{Basis, CardFacts, Vitals};
-use probe::process::Kinds;
+use probe::process::{Kinds, ProcessFacts};
 use probe::units::{Bytes, UnixMillis};
+use probe::who::{Source, Told, User, Who};
 
 use super::period::Period;
-use crate::classify::{Evidence, Holds, State};
+use crate::classify::{Evidence, Holds, Kib, State, Work};
 
 /// All cards over the time that one tick speaks for.
 #[derive(Debug, Clone)]
@@ -26,6 +27,8 @@ pub struct CardEntry {
     pub facts: Arc<CardFacts>,
     pub state: State,
     pub evidence: Evidence,
+    /// Held by somebody who is not listed, where it is enough to count.
+    pub unseen: Option<Kib>,
     pub measures: Measures,
     /// The same one as at the last tick where nothing about them has changed.
     pub crew: Arc<Crew>,
@@ -58,9 +61,14 @@ pub struct HolderEntry {
     pub identity: Identity,
     pub program: Option<Arc<str>>,
     pub started: Option<UnixMillis>,
+    /// What it runs for; `None` where that is not known.
+    pub workload: Option<Arc<Who>>,
+    /// What it was started with, its secrets masked; `None` where that is not to be kept.
+    pub command: Option<Arc<str>>,
     pub kinds: Kinds,
     pub memory: Option<Bytes>,
     pub holds: Holds,
+    pub work: Work,
 }
 
 /// What a process is known by during one boot.
@@ -71,11 +79,44 @@ pub struct ProcessKey {
     pub start_ticks: Option<u64>,
 }
 
-/// Who is behind a process; nobody known where both are `None`.
+/// Who is behind a process; nobody known where there is neither a name nor a uid.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Identity {
     pub user: Option<Arc<str>>,
     pub uid: Option<u32>,
+    /// Where it is known from, where that was written down.
+    pub source: Option<Source>,
+}
+
+impl Identity {
+    /// Whether somebody who typed a name or a uid means this one.
+    #[must_use]
+    pub fn is_called(&self, typed: &str) -> bool {
+        self.user.as_deref() == Some(typed) || self.uid.is_some_and(|uid| typed == uid.to_string())
+    }
+
+    /// Whoever was found to be behind it, else its owner. Where it was looked for and nobody was
+    /// found, it is nobody's: the owner of a process in a container may be anybody's root.
+    #[must_use]
+    pub fn of(facts: &ProcessFacts) -> Self {
+        match facts.who.as_ref().known() {
+            Some(who) => who.user.as_ref().map_or_else(Self::default, Self::told),
+            None => Self::owner(facts),
+        }
+    }
+
+    fn told(Told { value: User { uid, name }, source }: &Told<User>) -> Self {
+        Self { user: name.clone(), uid: Some(*uid), source: Some(*source) }
+    }
+
+    fn owner(facts: &ProcessFacts) -> Self {
+        let uid = facts.uid.known();
+        Self {
+            user: facts.user.as_ref().known().and_then(Clone::clone),
+            uid,
+            source: uid.map(|_| Source::Uid),
+        }
+    }
 }
 
 /// One identity on the card, with all of its processes there.

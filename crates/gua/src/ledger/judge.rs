@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use probe::card::Vitals;
-use probe::process::Presence;
+use probe::process::{Holder, Presence};
 use probe::units::Bytes;
+use probe::who::masked;
 use probe::{Reading, Why};
 
 use super::entry::{
     CardEntry, Crew, Entry, HolderEntry, Identity, Measures, OwnerEntry, ProcessKey,
 };
 use super::period::Period;
-use crate::classify::{self, Evidence, Holds, Thresholds};
+use crate::classify::{self, Evidence, Holds, State, Thresholds, Work, Workers};
 use crate::sampler::{CardTick, HolderTick, Tick};
 
 /// Judges by thresholds, and remembers what it found of those who stay.
@@ -47,24 +48,27 @@ impl Judge {
 
     fn card(&mut self, place: usize, tick: &CardTick) -> CardEntry {
         let evidence = Evidence::of(&tick.vitals);
+        let state = evidence.state(&self.thresholds);
         CardEntry {
             facts: Arc::clone(&tick.facts),
-            state: evidence.state(&self.thresholds),
             measures: Measures::of(&tick.vitals),
-            crew: self.crew(place, tick),
+            crew: self.crew(place, tick, state),
+            unseen: evidence.unseen.filter(|unseen| *unseen > self.thresholds.held.into()),
+            state,
             evidence,
         }
     }
 
-    fn crew(&mut self, place: usize, tick: &CardTick) -> Arc<Crew> {
+    fn crew(&mut self, place: usize, tick: &CardTick, state: State) -> Arc<Crew> {
+        let workers = Workers::of(&tick.vitals, state, &self.thresholds);
         let last = self.last.get_mut(place);
         if let Some(last) = &last
             && Arc::ptr_eq(&last.named, &tick.holders)
-            && is_all_told(&last.named)
+            && last.crew.is_as(tick, &workers)
         {
             return Arc::clone(&last.crew);
         }
-        let crew = Arc::new(Crew::of(tick, &self.thresholds));
+        let crew = Arc::new(Crew::of(tick, &workers, &self.thresholds));
         let judged = Judged { named: Arc::clone(&tick.holders), crew: Arc::clone(&crew) };
         match last {
             Some(last) => *last = judged,
@@ -74,39 +78,48 @@ impl Judge {
     }
 }
 
-/// What is not told is made up for from what the card says, which changes by itself.
-fn is_all_told(holders: &[HolderTick]) -> bool {
-    holders.iter().all(|holder| holder.holder.memory.why().is_none())
-}
-
 impl Crew {
-    fn of(tick: &CardTick, thresholds: &Thresholds) -> Self {
-        let holders: Vec<_> =
-            tick.holders.iter().map(|holder| holder_entry(holder, thresholds)).collect();
+    fn of(tick: &CardTick, workers: &Workers, thresholds: &Thresholds) -> Self {
+        let holders: Vec<_> = tick
+            .held()
+            .map(|(held, who)| holder_entry(held, who, workers.work(held), thresholds))
+            .collect();
         Self { owners: owners(&holders, &tick.vitals, thresholds), holders }
+    }
+
+    /// Whether these same people still do the same. What is not told is made up for from what
+    /// the card says, which changes by itself.
+    fn is_as(&self, tick: &CardTick, workers: &Workers) -> bool {
+        let is_as = |(held, entry): (&Holder, &HolderEntry)| {
+            held.memory.is_known_and(|memory| entry.memory == Some(memory))
+                && entry.kinds == held.kinds
+                && entry.work == workers.work(held)
+        };
+        tick.vitals.holders.seen.iter().zip(&self.holders).all(is_as)
     }
 }
 
-fn holder_entry(tick: &HolderTick, thresholds: &Thresholds) -> HolderEntry {
-    let facts = match &tick.process {
+fn holder_entry(
+    held: &Holder,
+    who: &HolderTick,
+    work: Work,
+    thresholds: &Thresholds,
+) -> HolderEntry {
+    let facts = match &who.process {
         Presence::Here(facts) => Some(facts),
         Presence::Gone | Presence::Foreign | Presence::Hidden(_) => None,
     };
-    let identity = facts.map_or_else(Identity::default, |facts| Identity {
-        user: facts.user.as_ref().known().and_then(Clone::clone),
-        uid: facts.uid.known(),
-    });
     HolderEntry {
-        process: ProcessKey {
-            pid: tick.holder.pid,
-            start_ticks: facts.map(|facts| facts.start_ticks),
-        },
-        identity,
+        process: ProcessKey { pid: held.pid, start_ticks: facts.map(|facts| facts.start_ticks) },
+        identity: facts.map_or_else(Identity::default, |facts| Identity::of(facts)),
         program: facts.map(|facts| Arc::clone(&facts.program)),
         started: facts.and_then(|facts| facts.started.known()),
-        kinds: tick.holder.kinds,
-        memory: tick.holder.memory.known(),
-        holds: Holds::of(tick.holder.memory, thresholds),
+        workload: facts.and_then(|facts| facts.who.clone().known()),
+        command: who.command.as_ref().known().map(|words| masked(words).into()),
+        kinds: held.kinds,
+        memory: held.memory.known(),
+        holds: Holds::of(held.memory, thresholds),
+        work,
     }
 }
 
@@ -143,21 +156,25 @@ fn memory_of(identity: &Identity, holders: &[HolderEntry], vitals: &Vitals) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classify::State;
     use probe::card::{Basis, CardFacts, MemorySource, MemoryUse, Utilization};
-    use probe::process::{Holder, Holders, Kinds, ProcessFacts};
+    use probe::process::{Holders, Kinds, ProcessFacts};
     use probe::units::{Percent, UnixMillis};
+    use probe::who::{Source, Told, User, Who};
 
-    fn holder(pid: u32, user: &str, mib: Option<u64>) -> HolderTick {
+    /// A process and what it holds.
+    type Held = (HolderTick, Holder);
+
+    fn holder(pid: u32, user: &str, mib: Option<u64>) -> Held {
         let memory = mib.map(Bytes::from_mib);
-        HolderTick {
-            holder: Holder {
-                pid,
-                kinds: Kinds::COMPUTE,
-                memory: memory.map_or(Reading::Unknown(Why::NotTold), Reading::Known),
-                sm: Reading::Known(Percent(0.0)),
-                engines: Reading::Unknown(Why::NotAsked),
-            },
+        let held = Holder {
+            pid,
+            kinds: Kinds::COMPUTE,
+            memory: memory.map_or(Reading::Unknown(Why::NotTold), Reading::Known),
+            sm: Reading::Known(Percent(0.0)),
+            engines: Reading::Unknown(Why::NotAsked),
+        };
+        let who = HolderTick {
+            pid,
             process: Presence::Here(Arc::new(ProcessFacts {
                 pid,
                 parent: 1,
@@ -169,10 +186,16 @@ mod tests {
                 who: Reading::Unknown(Why::NotAsked),
             })),
             command: Reading::Unknown(Why::NotAsked),
-        }
+        };
+        (who, held)
     }
 
-    fn tick(percent: f64, used_mib: u64, holders: Arc<[HolderTick]>) -> CardTick {
+    fn tick(percent: f64, used_mib: u64, held: &[Held]) -> CardTick {
+        let named: Arc<[_]> = held.iter().map(|(who, _)| who.clone()).collect();
+        tick_of(percent, used_mib, held, &named)
+    }
+
+    fn tick_of(percent: f64, used_mib: u64, held: &[Held], named: &Arc<[HolderTick]>) -> CardTick {
         let vitals = Vitals {
             utilization: Reading::Known(Utilization {
                 percent: Percent(percent),
@@ -185,20 +208,16 @@ mod tests {
                 reserved: Reading::Known(Bytes(0)),
                 source: MemorySource::Card,
             }),
-            holders: Holders {
-                seen: holders.iter().map(|holder| holder.holder).collect(),
-                unread: None,
-            },
+            holders: Holders { seen: held.iter().map(|(_, held)| *held).collect(), unread: None },
             ..Vitals::unknown(Why::NotAsked)
         };
         let facts = Arc::new(CardFacts::unread(0, Why::NotAsked));
         let unattributed = Reading::Unknown(Why::NotAsked);
-        CardTick { facts, vitals, unattributed, holders }
+        CardTick { facts, vitals, unattributed, holders: Arc::clone(named) }
     }
 
-    fn card(percent: f64, used_mib: u64, holders: Vec<HolderTick>) -> CardEntry {
-        let tick = tick(percent, used_mib, holders.into());
-        Judge::new(Thresholds::default()).card(0, &tick)
+    fn card(percent: f64, used_mib: u64, held: &[Held]) -> CardEntry {
+        Judge::new(Thresholds::default()).card(0, &tick(percent, used_mib, held))
     }
 
     fn owners_of(card: &CardEntry) -> Vec<(&str, State)> {
@@ -211,13 +230,26 @@ mod tests {
     }
 
     #[test]
-    fn those_who_stay_are_judged_once() {
+    fn those_who_stay_as_they_are_are_judged_once() {
         let mut judge = Judge::new(Thresholds::default());
-        let both: Arc<[_]> = [holder(1, "ann", Some(60)), holder(2, "bob", Some(60))].into();
-        let first = judge.card(0, &tick(1.0, 120, Arc::clone(&both))).crew;
-        let second = judge.card(0, &tick(90.0, 140, both)).crew;
-        assert!(Arc::ptr_eq(&first, &second));
-        let other = judge.card(0, &tick(90.0, 60, [holder(1, "ann", Some(60))].into())).crew;
+        let mut both = [holder(1, "ann", Some(60)), holder(2, "bob", Some(60))];
+        let named: Arc<[_]> = both.iter().map(|(who, _)| who.clone()).collect();
+        let mut crew =
+            |percent, held: &[Held]| judge.card(0, &tick_of(percent, 120, held, &named)).crew;
+        let first = crew(1.0, &both);
+        assert!(Arc::ptr_eq(&first, &crew(9.0, &both)), "what the card did is told apart");
+        both[0].1.sm = Reading::Known(Percent(0.4));
+        assert!(Arc::ptr_eq(&first, &crew(9.0, &both)), "idle all the same");
+        both[0].1.sm = Reading::Known(Percent(40.0));
+        let works = crew(40.0, &both);
+        let work = |crew: &Crew| crew.holders.iter().map(|it| it.work).collect::<Vec<_>>();
+        assert_eq!(work(&first), [Work::Idle; 2]);
+        assert_eq!(work(&works), [Work::Works, Work::Idle]);
+        both[0].1.sm = Reading::Known(Percent(90.0));
+        assert!(Arc::ptr_eq(&works, &crew(90.0, &both)), "work is work");
+        both[0].1.memory = Reading::Known(Bytes::from_mib(61));
+        assert_eq!(crew(90.0, &both).holders[0].memory, Some(Bytes::from_mib(61)));
+        let other = judge.card(0, &tick(90.0, 60, &[holder(1, "ann", Some(60))])).crew;
         assert_eq!((other.holders.len(), other.owners.len()), (1, 1));
     }
 
@@ -225,35 +257,54 @@ mod tests {
     #[test]
     fn those_of_untold_memory_are_judged_at_every_tick() {
         let mut judge = Judge::new(Thresholds::default());
-        let dora: Arc<[_]> = [holder(1, "dora", None)].into();
-        let mut held = |mib| judge.card(0, &tick(0.0, mib, Arc::clone(&dora))).crew.owners[0].holds;
+        let dora = [holder(1, "dora", None)];
+        let named: Arc<[_]> = dora.iter().map(|(who, _)| who.clone()).collect();
+        let mut held = |mib| judge.card(0, &tick_of(0.0, mib, &dora, &named)).crew.owners[0].holds;
         assert_eq!((held(10), held(12_000), held(10)), (Holds::Little, Holds::Much, Holds::Little));
+    }
+
+    /// Who was found to be behind a process counts, and nobody where nobody was found.
+    #[test]
+    fn a_process_is_whose_it_was_found_to_be() {
+        let identity = |who: Reading<Arc<Who>>| {
+            let (mut named, held) = holder(1, "root", Some(60));
+            if let Presence::Here(facts) = &mut named.process {
+                *facts = Arc::new(ProcessFacts { who, ..ProcessFacts::clone(facts) });
+            }
+            card(0.0, 60, &[(named, held)]).crew.holders[0].identity.clone()
+        };
+        let owner =
+            Identity { user: Some("root".into()), uid: Some(1000), source: Some(Source::Uid) };
+        assert_eq!(identity(Reading::Unknown(Why::NotAsked)), owner);
+        assert_eq!(identity(Reading::Known(Arc::default())), Identity::default());
+        let value = User { uid: 1007, name: Some("ann".into()) };
+        let user = Some(Told { value, source: Source::UserSlice });
+        let ann =
+            Identity { user: Some("ann".into()), uid: Some(1007), source: Some(Source::UserSlice) };
+        assert_eq!(identity(Reading::Known(Arc::new(Who { user, ..Who::default() }))), ann);
     }
 
     /// Two small processes of one person add up; a neighbour's do not.
     #[test]
     fn an_owner_is_judged_by_all_that_is_theirs() {
-        let holders = vec![
-            holder(1, "ann", Some(60)),
-            holder(2, "bob", Some(60)),
-            holder(3, "ann", Some(60)),
-        ];
-        let card = card(1.0, 180, holders);
+        let holders =
+            [holder(1, "ann", Some(60)), holder(2, "bob", Some(60)), holder(3, "ann", Some(60))];
+        let card = card(1.0, 180, &holders);
         assert_eq!(owners_of(&card), [("ann", State::IdleHeld), ("bob", State::TrulyIdle)]);
         assert!(card.crew.holders.iter().all(|holder| holder.holds == Holds::Little));
     }
 
     #[test]
     fn on_a_card_that_works_everybody_works() {
-        let card = card(50.0, 60, vec![holder(1, "ann", Some(60)), holder(2, "bob", None)]);
+        let card = card(50.0, 60, &[holder(1, "ann", Some(60)), holder(2, "bob", None)]);
         assert_eq!(owners_of(&card), [("ann", State::Active), ("bob", State::Active)]);
     }
 
     #[test]
     fn untold_memory_is_that_of_the_only_one_who_could_have_it() {
-        let alone = card(0.0, 12_000, vec![holder(1, "dora", None), holder(2, "bob", Some(60))]);
+        let alone = card(0.0, 12_000, &[holder(1, "dora", None), holder(2, "bob", Some(60))]);
         assert_eq!(owners_of(&alone), [("dora", State::IdleHeld), ("bob", State::TrulyIdle)]);
-        let two = card(0.0, 12_000, vec![holder(1, "dora", None), holder(2, "bob", None)]);
+        let two = card(0.0, 12_000, &[holder(1, "dora", None), holder(2, "bob", None)]);
         let unknown = State::Unknown(Why::NotTold);
         assert_eq!(owners_of(&two), [("dora", unknown), ("bob", unknown)]);
     }

@@ -50,6 +50,20 @@ impl Period {
         Self { from, to: self.to.min(other.to).max(from) }
     }
 
+    /// What a part of it counts for, where all of it counts for so much. By what is counted up
+    /// to the part's ends, so that the parts of a whole add up to it.
+    #[must_use]
+    pub fn counted(&self, counts: i64, part: Self) -> i64 {
+        if counts == self.millis() {
+            return part.millis();
+        }
+        let up_to = |at: UnixMillis| {
+            let millis = i128::from(at.0) - i128::from(self.from.0);
+            i128::from(counts) * millis / i128::from(self.millis().max(1))
+        };
+        i64::try_from(up_to(part.to) - up_to(part.from)).unwrap_or(0)
+    }
+
     /// The parts between full hours, in order. Hours are those of UTC.
     pub fn by_hour(self) -> impl Iterator<Item = Self> {
         let mut rest = self;

@@ -76,9 +76,9 @@ impl<K: Copy + Eq + Hash, S: Copy + Eq> Spans<K, S> {
         self.until = until;
     }
 
-    /// Whether a key has an open span.
-    pub fn is_open(&self, key: &K) -> bool {
-        self.open.contains_key(key)
+    /// The state of a key that has an open span.
+    pub fn state_of(&self, key: &K) -> Option<S> {
+        self.open.get(key).map(|(_, state)| *state)
     }
 }
 

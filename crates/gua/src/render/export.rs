@@ -36,6 +36,11 @@ impl Line for SpanRow {
         "program",
         "memory_bytes",
         "run",
+        "script",
+        "job",
+        "container",
+        "pod",
+        "notebook",
     ];
 
     fn guarded(self) -> Self {
@@ -43,6 +48,11 @@ impl Line for SpanRow {
             card_uuid: guarded(self.card_uuid),
             user: guarded(self.user),
             program: guarded(self.program),
+            script: guarded(self.script),
+            job: guarded(self.job),
+            container: guarded(self.container),
+            pod: guarded(self.pod),
+            notebook: guarded(self.notebook),
             ..self
         }
     }

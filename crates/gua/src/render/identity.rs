@@ -1,7 +1,7 @@
 //! Who is behind a holder, in words: in a few for a table, in all for details.
 
 use super::words::safe;
-use crate::report::identity::{Container, Identity, Job, Notebook, Pod, Sourced, User};
+use crate::report::identity::{Container, Identity, Job, Launcher, Notebook, Pod, Sourced, User};
 
 /// What is said in the place of a user whom nothing tells.
 pub const UNATTRIBUTED: &str = "unattributed";
@@ -65,7 +65,10 @@ pub fn lines(identity: &Identity) -> Vec<(&'static str, String)> {
         (
             "launched by",
             identity.launcher.as_ref().map(|told| {
-                known(told, |launcher| format!("{} {}", launcher.pid, safe(&launcher.program)))
+                known(told, |Launcher { pid, program }| match pid {
+                    Some(pid) => format!("{pid} {}", safe(program)),
+                    None => safe(program),
+                })
             }),
         ),
         ("script", identity.script.as_deref().map(safe)),

@@ -14,6 +14,11 @@ pub(super) fn row(out: &mut impl Write, cells: &[String]) -> io::Result<()> {
     writeln!(out, "| {} |", cells.join(" | "))
 }
 
+/// Something to type. What a mark of its own would end is shown as a text instead.
+pub(super) fn code(command: &str) -> String {
+    if command.contains(['`', '|', '\n']) { text(command) } else { format!("`{command}`") }
+}
+
 /// A text that stays one: nothing in it is taken for a mark of Markdown or of HTML.
 pub(super) fn text(text: &str) -> String {
     let mut escaped = String::new();

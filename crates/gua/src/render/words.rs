@@ -44,6 +44,26 @@ pub fn cut(text: &str, most: usize) -> String {
     kept
 }
 
+/// The same, but of the end: of a path that tells more.
+#[must_use]
+pub fn cut_front(text: &str, most: usize) -> String {
+    if width(text) <= most {
+        return text.to_owned();
+    }
+    let mut kept = Vec::new();
+    let mut taken = 0;
+    for c in text.chars().rev() {
+        let columns = c.width().unwrap_or(0);
+        if taken + columns + 1 > most {
+            break;
+        }
+        taken += columns;
+        kept.push(c);
+    }
+    let mark = if most > 0 { "…" } else { "" };
+    mark.chars().chain(kept.into_iter().rev()).collect()
+}
+
 /// A card's name without what all of them share.
 #[must_use]
 pub fn card_name(name: &str) -> &str {
@@ -69,6 +89,7 @@ mod tests {
         #[test]
         fn a_cut_text_fits(text in "\\PC*", most in 0_usize..40) {
             prop_assert!(width(&cut(&text, most)) <= most);
+            prop_assert!(width(&cut_front(&text, most)) <= most);
         }
     }
 }

@@ -80,7 +80,8 @@ pub struct Group {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Launcher {
-    pub pid: u32,
+    /// Null where it was long ago: the number may be another's now.
+    pub pid: Option<u32>,
     pub program: String,
 }
 
@@ -182,6 +183,7 @@ impl From<&who::Group> for Group {
 
 impl From<&who::Launcher> for Launcher {
     fn from(launcher: &who::Launcher) -> Self {
-        Self { pid: launcher.pid, program: launcher.program.to_string() }
+        let pid = (launcher.pid != 0).then_some(launcher.pid);
+        Self { pid, program: launcher.program.to_string() }
     }
 }

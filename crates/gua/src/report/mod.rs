@@ -1,5 +1,6 @@
 //! One file or folder a question; the answers are plain structs that can be serialized.
 
+pub mod accounts;
 pub mod checkup;
 pub mod config;
 pub mod database;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::identity;
 use super::reservation::Reservation;
 use super::unknowns::{Reason, Unknowns};
-use crate::classify::{self, State, Thresholds};
+use crate::classify::{self, Holds, State, Thresholds, Workers};
 use crate::sampler::{CardTick, HolderTick, Tick};
 
 /// How far ahead of now a process may seem to have started.
@@ -179,6 +179,9 @@ impl From<&process::Presence> for Presence {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Holder {
     pub pid: u32,
+    /// What it does itself, where that is told; else what its card does.
+    #[serde(skip)]
+    pub state: State,
     pub presence: Presence,
     #[serde(flatten)]
     pub owner: Owner,
@@ -231,7 +234,7 @@ pub fn now(tick: &Tick, host: Option<&str>, thresholds: &Thresholds) -> Now {
 }
 
 fn card(tick: &CardTick, now: Timestamp, thresholds: &Thresholds) -> Card {
-    let CardTick { facts, vitals, unattributed, holders } = tick;
+    let CardTick { facts, vitals, unattributed, .. } = tick;
     let mut unknown = Unknowns::default();
     let state = classify::state(vitals, thresholds);
     if let Some(why) = vitals.holders.unread {
@@ -248,7 +251,7 @@ fn card(tick: &CardTick, now: Timestamp, thresholds: &Thresholds) -> Card {
         memory: memory(vitals.memory, *unattributed, &mut unknown),
         sensors: sensors(vitals, facts.power_limit(), &mut unknown),
         holders_complete: vitals.holders.unread.is_none(),
-        holders: holders.iter().map(|tick| holder(tick, now)).collect(),
+        holders: holders(tick, state, now, thresholds),
         unseen: unseen(vitals, state, thresholds),
         reservations: Vec::new(),
         unknown,
@@ -341,7 +344,15 @@ fn sensors(vitals: &Vitals, limit: Reading<Milliwatts>, unknown: &mut Unknowns) 
     }
 }
 
-pub(super) fn holder(tick: &HolderTick, now: Timestamp) -> Holder {
+fn holders(tick: &CardTick, card: State, now: Timestamp, thresholds: &Thresholds) -> Vec<Holder> {
+    let workers = Workers::of(&tick.vitals, card, thresholds);
+    let state =
+        |held: &process::Holder| workers.work(held).state(Holds::of(held.memory, thresholds), card);
+    tick.held().map(|(held, who)| Holder { state: state(held), ..holder(held, who, now) }).collect()
+}
+
+/// One of them, of whom it is not known yet what it does.
+pub(super) fn holder(held: &process::Holder, tick: &HolderTick, now: Timestamp) -> Holder {
     let mut unknown = Unknowns::default();
     let owner = match &tick.process {
         process::Presence::Here(facts) => owner(facts, now, &mut unknown),
@@ -350,14 +361,15 @@ pub(super) fn holder(tick: &HolderTick, now: Timestamp) -> Holder {
         process::Presence::Hidden(why) => nobody((*why).into(), &mut unknown),
     };
     let command = command(tick, &mut unknown);
-    let memory = unknown.take("memory_bytes", tick.holder.memory);
-    let sm = unknown.take("sm_percent", tick.holder.sm);
+    let memory = unknown.take("memory_bytes", held.memory);
+    let sm = unknown.take("sm_percent", held.sm);
     Holder {
-        pid: tick.holder.pid,
+        pid: held.pid,
+        state: State::Unknown(Why::NotAsked),
         presence: Presence::from(&tick.process),
         owner,
         command,
-        kinds: tick.holder.kinds.names().collect(),
+        kinds: held.kinds.names().collect(),
         memory_bytes: memory.map(|bytes| bytes.0),
         sm_percent: sm.map(|percent| tenths(percent.0)),
         identity: behind(&tick.process),
@@ -463,8 +475,8 @@ mod tests {
         let kinds = process::Kinds::COMPUTE;
         let engines = Reading::Unknown(Why::NotAsked);
         let holder = process::Holder { pid: 7, kinds, memory, sm, engines };
-        let tick = HolderTick { holder, process, command };
-        serde_json::to_value(super::holder(&tick, Timestamp::UNIX_EPOCH)).unwrap()
+        let tick = HolderTick { pid: 7, process, command };
+        serde_json::to_value(super::holder(&holder, &tick, Timestamp::UNIX_EPOCH)).unwrap()
     }
 
     fn nameless(uid: Reading<u32>) -> process::Presence {

@@ -156,8 +156,15 @@ fn state(process: Process, age: Option<i64>, interval: Option<i64>) -> Recorder 
 }
 
 /// Whether the last tick of a recorder is so long ago that another should have come.
-pub(super) fn is_late(age_millis: i64, interval_millis: Option<i64>) -> bool {
+fn is_late(age_millis: i64, interval_millis: Option<i64>) -> bool {
     interval_millis.is_some_and(|interval| age_millis > MISSING_TICKS * interval + DRIVER_MILLIS)
+}
+
+/// Whether a record reaches up to a moment: its newest run goes on, and is not late.
+#[must_use]
+pub fn is_live(run: Option<&RunRow>, until: Option<UnixMillis>, now: UnixMillis) -> bool {
+    let age = until.map_or(i64::MAX, |until| now.0.saturating_sub(until.0));
+    run.is_some_and(|run| run.ended.is_none() && !is_late(age, run.interval_millis))
 }
 
 fn told(event: Event) -> Option<Told> {

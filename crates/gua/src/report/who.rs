@@ -13,9 +13,9 @@ use super::reservation::Reservation;
 use super::unknowns::{Reason, Unknowns};
 use super::{identity, status};
 use crate::classify::State;
-use crate::ledger::ProcessKey;
+use crate::ledger::{Beginning, ProcessKey, Spell};
 use crate::sampler::{CardTick, HolderTick, Tick};
-use crate::store::{Beginning, HolderKey, Idleness, RunRow, Unbroken};
+use crate::store::{HolderKey, Idleness, RunRow};
 
 /// Everybody who holds a card, longest idle first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -81,7 +81,9 @@ pub enum Standing {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Held {
     pub card: Identity,
+    /// What it does: it may sleep on a card that works.
     pub state: State,
+    pub card_state: State,
     /// In words, for a state that is unknown.
     pub state_reason: Option<String>,
     #[serde(flatten)]
@@ -160,9 +162,7 @@ impl Record {
         let Some(until) = idleness.until else {
             return Self::none(Some(path), "nothing is recorded in it yet".to_owned());
         };
-        let age = now.0.saturating_sub(until.0);
-        let goes_on = run
-            .is_some_and(|run| run.ended.is_none() && !status::is_late(age, run.interval_millis));
+        let goes_on = status::is_live(run, Some(until), now);
         Self {
             path: Some(path),
             state: if goes_on { Standing::Recording } else { Standing::Ended },
@@ -173,7 +173,7 @@ impl Record {
     }
 
     /// How long it was idle-held, for who is on an idle-held card now.
-    fn idle(&self, found: Option<&Unbroken>, now: Timestamp) -> Idle {
+    fn idle(&self, found: Option<&Spell>, now: Timestamp) -> Idle {
         let nothing = |doubt| Idle { idle_doubt: Some(doubt), ..Idle::default() };
         let Some(found) = found.filter(|_| self.state != Standing::None) else {
             let is_none = self.state == Standing::None;
@@ -181,7 +181,7 @@ impl Record {
         };
         let ended = self.recorded_until.filter(|_| self.state == Standing::Ended);
         let until = ended.unwrap_or(now);
-        let Some(since) = timestamp(found.since) else { return nothing(Doubt::NotRecorded) };
+        let Some(since) = timestamp(found.from) else { return nothing(Doubt::NotRecorded) };
         Idle {
             idle_since: Some(since),
             idle_seconds: Some(until.duration_since(since).as_secs_f64().max(0.0)),
@@ -195,15 +195,6 @@ impl Record {
     }
 }
 
-/// Which cards and holders to ask a history about.
-#[must_use]
-pub fn keys(tick: &Tick) -> (Vec<String>, Vec<HolderKey>) {
-    let named = tick.cards.iter().filter_map(|card| Some((uuid(card)?, card)));
-    let cards = named.clone().map(|(uuid, _)| uuid.to_owned()).collect();
-    let holders = named.flat_map(|(uuid, card)| card.holders.iter().map(move |h| key(uuid, h)));
-    (cards, holders.collect())
-}
-
 fn uuid(card: &CardTick) -> Option<&str> {
     card.facts.uuid.as_ref().known().map(String::as_str)
 }
@@ -213,7 +204,7 @@ fn key(uuid: &str, tick: &HolderTick) -> HolderKey {
         Presence::Here(facts) => Some(facts.start_ticks),
         Presence::Gone | Presence::Foreign | Presence::Hidden(_) => None,
     };
-    let process = ProcessKey { pid: tick.holder.pid, start_ticks };
+    let process = ProcessKey { pid: tick.pid, start_ticks };
     HolderKey { card: uuid.to_owned(), process }
 }
 
@@ -335,23 +326,23 @@ impl Idle {
 }
 
 fn held(tick: &CardTick, card: Card, record: &Record, now: Timestamp) -> Vec<Held> {
-    let Card { identity, state, state_reason, holders, .. } = card;
-    let idle = |process: &HolderTick| match state {
-        State::IdleHeld => {
-            let found =
-                uuid(tick).and_then(|uuid| record.idleness.holders.get(&key(uuid, process)));
-            record.idle(found, now)
-        }
-        State::Active | State::TrulyIdle | State::Unknown(_) => Idle::default(),
-    };
+    let Card { identity, state: card_state, state_reason, holders, .. } = card;
     let both = tick.holders.iter().zip(holders);
-    both.map(|(process, mut holder)| Held {
-        card: identity.clone(),
-        state,
-        state_reason: state_reason.clone(),
-        idle: idle(process),
-        identity: behind(&mut holder),
-        holder,
+    both.map(|(process, mut holder)| {
+        let found = uuid(tick).and_then(|uuid| record.idleness.holders.get(&key(uuid, process)));
+        let state = doing(holder.state, card_state, found.is_some());
+        Held {
+            card: identity.clone(),
+            state,
+            card_state,
+            state_reason: state_reason.clone(),
+            idle: match state {
+                State::IdleHeld => record.idle(found, now),
+                State::Active | State::TrulyIdle | State::Unknown(_) => Idle::default(),
+            },
+            identity: behind(&mut holder),
+            holder,
+        }
     })
     .collect()
 }
@@ -363,6 +354,16 @@ fn behind(holder: &mut Holder) -> Option<identity::Identity> {
         return None;
     }
     holder.unknown.take("identity", identity)
+}
+
+/// What a holder does: what its card does, but for who works on one that is idle, and who sleeps
+/// on one that works. A moment is too short to call anybody asleep, so the record must say so.
+const fn doing(own: State, card: State, is_recorded: bool) -> State {
+    match (card, own) {
+        (State::IdleHeld, State::Active) => State::Active,
+        (State::Active, State::IdleHeld) if is_recorded => State::IdleHeld,
+        _ => card,
+    }
 }
 
 fn unseen_on(tick: &CardTick, card: &Card, record: &Record, now: Timestamp) -> Option<Unseen> {

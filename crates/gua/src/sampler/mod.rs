@@ -39,15 +39,22 @@ pub struct CardTick {
     pub vitals: Vitals,
     /// Used by no listed holder.
     pub unattributed: Reading<Bytes>,
-    /// Who holds it, in the order of the vitals' holders. The same list as at the last tick
-    /// where nothing about them has changed.
+    /// Who they are that the vitals list, in the same order. The same list as at the last tick
+    /// where the same ones are there.
     pub holders: Arc<[HolderTick]>,
 }
 
-/// One holder at one tick.
+impl CardTick {
+    /// Everybody who holds it: what the driver says of them, and who they are.
+    pub fn held(&self) -> impl Iterator<Item = (&Holder, &HolderTick)> {
+        self.vitals.holders.seen.iter().zip(self.holders.iter())
+    }
+}
+
+/// Who a holder is. What it holds and does is told by the vitals: that changes at every tick.
 #[derive(Debug, Clone)]
 pub struct HolderTick {
-    pub holder: Holder,
+    pub pid: u32,
     pub process: Presence,
     pub command: Reading<Vec<String>>,
 }
@@ -57,9 +64,19 @@ pub struct HolderTick {
 pub struct Sampler {
     prober: Prober,
     host: Host,
-    with_commands: bool,
+    commands: Commands,
     sensors: Option<Pace>,
     roster: Roster,
+}
+
+/// When to read the arguments of a holder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Commands {
+    Never,
+    /// When it is named.
+    Once,
+    /// They may change while a process runs.
+    Always,
 }
 
 /// How often to read what changes slowly, and when that was last done.
@@ -89,13 +106,21 @@ impl Sampler {
     pub fn open(machine: &Machine, wants: Wants) -> Result<Self, OpenError> {
         let host = Host::new(machine.host_root.clone());
         let prober = Prober::open(machine.probe_options(wants))?;
-        Ok(Self { prober, host, with_commands: false, sensors: None, roster: Roster::default() })
+        let (sensors, roster) = (None, Roster::default());
+        Ok(Self { prober, host, commands: Commands::Never, sensors, roster })
     }
 
     /// Reads the arguments of each holder too. They may hold secrets.
     #[must_use]
     pub const fn with_commands(mut self, wanted: bool) -> Self {
-        self.with_commands = wanted;
+        self.commands = if wanted { Commands::Always } else { Commands::Never };
+        self
+    }
+
+    /// The same, but once a holder only: for who keeps them.
+    #[must_use]
+    pub const fn with_first_commands(mut self, wanted: bool) -> Self {
+        self.commands = if wanted { Commands::Once } else { Commands::Never };
         self
     }
 
@@ -173,22 +198,22 @@ impl Sampler {
 
     /// Finds out who the holders of a card are.
     fn name(&mut self, place: usize, holders: &[Holder]) -> Arc<[HolderTick]> {
-        let named: Arc<[_]> = holders.iter().map(|holder| self.holder(*holder)).collect();
-        // Arguments may change while a process runs.
-        let stay = !self.with_commands && holders.iter().all(|it| self.host.is_watched(it.pid));
+        let named: Arc<[_]> = holders.iter().map(|holder| self.holder(holder.pid)).collect();
+        let stay = self.commands != Commands::Always
+            && holders.iter().all(|it| self.host.is_watched(it.pid));
         self.roster.put(place, stay.then(|| Arc::clone(&named)));
         named
     }
 
-    fn holder(&mut self, holder: Holder) -> HolderTick {
-        let process = self.host.process(holder.pid);
-        let command = self.command(holder.pid, &process);
-        HolderTick { holder, process, command }
+    fn holder(&mut self, pid: u32) -> HolderTick {
+        let process = self.host.process(pid);
+        let command = self.command(pid, &process);
+        HolderTick { pid, process, command }
     }
 
     fn command(&self, pid: u32, process: &Presence) -> Reading<Vec<String>> {
         match process {
-            _ if !self.with_commands => Reading::Unknown(Why::NotAsked),
+            _ if self.commands == Commands::Never => Reading::Unknown(Why::NotAsked),
             Presence::Here(_) => self.host.command(pid),
             Presence::Hidden(why) => Reading::Unknown(*why),
             // Whoever has the pid here is another.

@@ -105,16 +105,14 @@ impl Pretend {
         let work = Utilization { percent: Percent(percent), basis: basis(place, over) };
         let listed = unless(trouble.holders).is_ok();
         let processes = scenario.processes_at(place, at).filter(|_| listed);
-        let holders: Vec<_> = processes.map(|process| holder(process, at, presences)).collect();
+        let (seen, holders): (Vec<_>, Vec<_>) =
+            processes.map(|process| (holder(process, from, at), named(process, presences))).unzip();
         let vitals = Vitals {
             utilization: reading(unless(trouble.work).map(|()| work)),
             memory: reading(unless(trouble.memory).map(|()| memory(scenario, place, at))),
             power: Reading::Known(milliwatts(place.card, percent)),
             temperature: Reading::Known(celsius(place.card, percent)),
-            holders: Holders {
-                seen: holders.iter().map(|holder| holder.holder).collect(),
-                unread: trouble.holders,
-            },
+            holders: Holders { seen, unread: trouble.holders },
             ..Vitals::unknown(Why::NotAsked)
         };
         let look = CardLook { facts: Arc::clone(&spot.facts), vitals };
@@ -229,18 +227,27 @@ fn celsius(card: &Card, percent: f64) -> Celsius {
     Celsius(card.temperature.at(percent) as u32)
 }
 
-fn holder(process: &Process, at: Moment, presences: &Presences) -> HolderTick {
+/// What the driver says of a process. Its share of the work is the mean since the last look,
+/// of the time in which it was there; an instance has none to tell.
+fn holder(process: &Process, from: Moment, at: Moment) -> Holder {
+    Holder {
+        pid: process.pid,
+        kinds: process.kinds.iter().fold(Kinds::default(), |kinds, kind| kinds.and(of(*kind))),
+        memory: process
+            .memory
+            .map_or(Reading::Unknown(Why::NotTold), |bytes| Reading::Known(Bytes(bytes))),
+        sm: match process.slot {
+            None => Reading::Known(Percent(process.mean_sm(from, at))),
+            Some(_) => Reading::Unknown(Why::NotSupported),
+        },
+        engines: Reading::Unknown(Why::NotAsked),
+    }
+}
+
+fn named(process: &Process, presences: &Presences) -> HolderTick {
     let known = presences.get(&(process.pid, process.begin));
     HolderTick {
-        holder: Holder {
-            pid: process.pid,
-            kinds: process.kinds.iter().fold(Kinds::default(), |kinds, kind| kinds.and(of(*kind))),
-            memory: process
-                .memory
-                .map_or(Reading::Unknown(Why::NotTold), |bytes| Reading::Known(Bytes(bytes))),
-            sm: Reading::Known(Percent(process.sm.at(at))),
-            engines: Reading::Unknown(Why::NotAsked),
-        },
+        pid: process.pid,
         process: known.cloned().unwrap_or(Presence::Gone),
         command: Reading::Unknown(Why::NotAsked),
     }

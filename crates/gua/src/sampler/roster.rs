@@ -46,7 +46,7 @@ impl Roster {
 }
 
 fn are_the_same(named: &[HolderTick], listed: &[Holder]) -> bool {
-    named.len() == listed.len() && named.iter().zip(listed).all(|(one, other)| one.holder == *other)
+    named.len() == listed.len() && named.iter().zip(listed).all(|(one, other)| one.pid == other.pid)
 }
 
 #[cfg(test)]
@@ -65,7 +65,7 @@ mod tests {
     fn named(holders: &[Holder]) -> Option<Arc<[HolderTick]>> {
         let command = Reading::Unknown(Why::NotAsked);
         let name = |holder: &Holder| HolderTick {
-            holder: *holder,
+            pid: holder.pid,
             process: Presence::Gone,
             command: command.clone(),
         };
@@ -83,7 +83,9 @@ mod tests {
         assert!(!roster.is_of([&ann[..]].into_iter()), "one card less");
         roster.truncate(1);
         assert!(roster.is_of([&ann[..]].into_iter()));
-        for other in [&ann[..1], &[holder(1, 60), holder(2, 71)], &[ann[1], ann[0]]] {
+        let fuller = [holder(1, 61), holder(2, 71)];
+        assert!(roster.those_at(0, &fuller).is_some(), "what they hold is not who they are");
+        for other in [&ann[..1], &[ann[1], ann[0]], &[ann[0], bob[0]]] {
             assert!(roster.those_at(0, other).is_none());
         }
         roster.clear();

@@ -6,7 +6,8 @@ use probe::Why;
 use probe::card::Basis;
 use probe::process::Kinds;
 
-use crate::classify::{Holds, State};
+use crate::classify::{Holds, State, Work};
+use crate::ledger::Part;
 
 const ACTIVE: i64 = 0;
 const IDLE_HELD: i64 = 1;
@@ -14,6 +15,9 @@ const TRULY_IDLE: i64 = 2;
 const HOLDS_MUCH: i64 = 3;
 const HOLDS_LITTLE: i64 = 4;
 const HOLDS_UNTOLD: i64 = 5;
+/// Added to what somebody holds who worked, or did not, by their own account.
+const WORKS: i64 = 100;
+const IDLE: i64 = 200;
 /// A reason's own number is added to it.
 const UNKNOWN: i64 = 10;
 /// An error code of the driver is added to it.
@@ -63,15 +67,6 @@ pub(super) fn is_known(code: i64) -> bool {
     of_state(state(code)) == code
 }
 
-/// What is kept of somebody on a card.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    /// What they hold; what they did follows from what the card did.
-    Holds(Holds),
-    /// Judged by another program, and taken over as it was.
-    Judged(State),
-}
-
 #[must_use]
 pub(super) const fn of_holds(holds: Holds) -> i64 {
     match holds {
@@ -82,18 +77,38 @@ pub(super) const fn of_holds(holds: Holds) -> i64 {
 }
 
 #[must_use]
-pub(super) fn part(code: i64) -> Part {
-    match code {
-        HOLDS_MUCH => Part::Holds(Holds::Much),
-        HOLDS_LITTLE => Part::Holds(Holds::Little),
-        HOLDS_UNTOLD => Part::Holds(Holds::Untold),
-        code => Part::Judged(state(code)),
+pub(super) const fn of_holder(holds: Holds, work: Work) -> i64 {
+    of_holds(holds) + of_work(work)
+}
+
+const fn of_work(work: Work) -> i64 {
+    match work {
+        Work::AsTheCard => 0,
+        Work::Works => WORKS,
+        Work::Idle => IDLE,
     }
+}
+
+#[must_use]
+pub(super) fn part(code: i64) -> Part {
+    let held = [Work::AsTheCard, Work::Works, Work::Idle]
+        .into_iter()
+        .find_map(|work| holds(code - of_work(work)).map(|holds| Part::Holds(holds, work)));
+    held.unwrap_or_else(|| Part::Judged(state(code)))
+}
+
+const fn holds(code: i64) -> Option<Holds> {
+    Some(match code {
+        HOLDS_MUCH => Holds::Much,
+        HOLDS_LITTLE => Holds::Little,
+        HOLDS_UNTOLD => Holds::Untold,
+        _ => return None,
+    })
 }
 
 /// Whether some version has given out this number for somebody on a card.
 pub(super) fn is_known_part(code: i64) -> bool {
-    matches!(part(code), Part::Holds(_)) || is_known(code)
+    matches!(part(code), Part::Holds(..)) || is_known(code)
 }
 
 #[must_use]
@@ -162,7 +177,14 @@ pub(super) fn all_states() -> impl Iterator<Item = (i64, String)> {
         (HOLDS_UNTOLD, "holding, how much is not told".to_owned()),
     ];
     let unknown = REASONS.into_iter().map(|why| (of_why(why), format!("unknown: {why}")));
-    known.into_iter().chain(unknown)
+    let by_itself = [(WORKS, "working"), (IDLE, "idle")].into_iter().flat_map(|(work, word)| {
+        [
+            (work + HOLDS_MUCH, format!("{word}, holding")),
+            (work + HOLDS_LITTLE, format!("{word}, holding little")),
+            (work + HOLDS_UNTOLD, format!("{word}, holding, how much is not told")),
+        ]
+    });
+    known.into_iter().chain(unknown).chain(by_itself)
 }
 
 #[cfg(test)]
@@ -182,11 +204,27 @@ mod tests {
     #[test]
     fn the_numbers_stay_what_they_are() {
         let codes: Vec<_> = all_states().map(|(code, _)| code).collect();
-        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22]);
+        let (cards, holders) = codes.split_at(19);
+        assert_eq!(cards, [0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22]);
+        assert_eq!(holders, [103, 104, 105, 203, 204, 205]);
+        assert_eq!(part(104), Part::Holds(Holds::Little, Work::Works));
+        assert_eq!(part(5), Part::Holds(Holds::Untold, Work::AsTheCard));
+        assert_eq!(part(202), Part::Judged(State::Unknown(Why::Garbled)));
         assert_eq!(of_why(Why::Code(15)), 1015);
         assert_eq!(state(5), State::Unknown(Why::Garbled));
         assert_eq!(state(-7), State::Unknown(Why::Garbled));
         assert!(codes.into_iter().chain([1000, 1999]).all(is_known_part));
-        assert!(![5, -7, 3, 9, 23, 999].into_iter().any(is_known));
+        assert!(![5, -7, 3, 9, 23, 999, 103].into_iter().any(is_known));
+        assert!(![6, 102, 106, 202, 303].into_iter().any(is_known_part));
+    }
+
+    #[test]
+    fn what_somebody_holds_and_does_comes_back_as_itself() {
+        for holds in [Holds::Much, Holds::Little, Holds::Untold] {
+            for work in [Work::Works, Work::Idle, Work::AsTheCard] {
+                assert_eq!(part(of_holder(holds, work)), Part::Holds(holds, work));
+            }
+            assert_eq!(part(of_holds(holds)), Part::Holds(holds, Work::AsTheCard));
+        }
     }
 }

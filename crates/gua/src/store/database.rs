@@ -188,8 +188,11 @@ fn settle_in(database: &Connection) -> Result<(), StoreError> {
 /// # Errors
 /// When it is not ours, or newer than we know, or not to be read.
 pub fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
-    check_identity(path)?;
+    let layout = layout_of(path)?;
     let database = open_read_only(path)?;
+    if layout < SCHEMA_VERSION {
+        database.execute_batch(include_str!("older.sql"))?;
+    }
     // Says at once what cannot be read, and what would only come out at the first question.
     database.query_row("SELECT count(*) FROM run", [], |_| Ok(()))?;
     Ok(database)

@@ -8,12 +8,11 @@ use probe::units::UnixMillis;
 use rusqlite::{Connection, Row};
 use serde::Serialize;
 
-use super::codes::Part;
 use super::error::StoreError;
 use super::run::last_tick;
 use super::{codes, database, sample_key};
-use crate::classify::{Holds, State};
-use crate::ledger::Period;
+use crate::classify::{Holds, State, Work};
+use crate::ledger::{Part, Period};
 
 /// A database that is being read out, as it is at one moment.
 #[derive(Debug)]
@@ -30,6 +29,8 @@ pub enum SpanKind {
     Card,
     Owner,
     Holder,
+    /// Memory that no listed holder accounts for.
+    Unseen,
 }
 
 /// A stretch of time in one state.
@@ -54,6 +55,12 @@ pub struct SpanRow {
     /// When the span began.
     pub memory_bytes: Option<u64>,
     pub run: i64,
+    /// What its process ran for, as far as that is known.
+    pub script: Option<String>,
+    pub job: Option<String>,
+    pub container: Option<String>,
+    pub pod: Option<String>,
+    pub notebook: Option<String>,
 }
 
 /// One card at one tick.
@@ -81,18 +88,18 @@ pub struct SampleRow {
     pub run: i64,
 }
 
-const SPANS: [(SpanKind, &str); 3] = [
+const SPANS: [(SpanKind, &str); 4] = [
     (
         SpanKind::Card,
         "SELECT from_ms, length_ms, counted_ms, span.run, state, uuid, number, slot,
-                NULL, NULL, NULL, NULL, NULL
+                NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
              FROM card_span AS span LEFT JOIN card ON card.id = span.card
              WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
     ),
     (
         SpanKind::Owner,
         "SELECT from_ms, length_ms, counted_ms, span.run, state, uuid, number, slot,
-                user, uid, NULL, NULL, NULL
+                user, uid, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
              FROM owner_span AS span LEFT JOIN card ON card.id = span.card
              LEFT JOIN identity ON identity.id = span.identity
              WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
@@ -100,11 +107,20 @@ const SPANS: [(SpanKind, &str); 3] = [
     (
         SpanKind::Holder,
         "SELECT from_ms, length_ms, counted_ms, span.run, state, uuid, number, slot,
-                user, uid, pid, program, memory_kib
+                user, uid, pid, program, memory_kib, script, job,
+                ifnull(container_name, container), ifnull(pod_name, pod), notebook
              FROM holder_span AS span LEFT JOIN holder ON holder.id = span.holder
              LEFT JOIN card ON card.id = holder.card
              LEFT JOIN process ON process.id = holder.process
              LEFT JOIN identity ON identity.id = process.identity
+             LEFT JOIN workload ON workload.id = process.workload
+             WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
+    ),
+    (
+        SpanKind::Unseen,
+        "SELECT from_ms, length_ms, counted_ms, span.run, 3, uuid, number, slot,
+                NULL, NULL, NULL, NULL, memory_kib, NULL, NULL, NULL, NULL, NULL
+             FROM unseen_span AS span LEFT JOIN card ON card.id = span.card
              WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
     ),
 ];
@@ -123,8 +139,8 @@ impl Export {
         Ok(Self { database, open_end: open_end.map_or(i64::MIN, |end| end.0) })
     }
 
-    /// The spans that begin in the window: cards, owners, holders, each in the order of
-    /// time.
+    /// The spans that begin in the window: cards, owners, holders, the unseen, each in the
+    /// order of time.
     ///
     /// # Errors
     /// When it cannot be read, or what `each` says.
@@ -180,12 +196,7 @@ impl Export {
         let to = length.map_or(self.open_end, |length| from.saturating_add(length));
         let period = Period::new(UnixMillis(from), UnixMillis(to));
         let counted: Option<i64> = row.get(2)?;
-        let (state, reason) = match codes::part(row.get(4)?) {
-            Part::Judged(state) => (word(state), reason(state)),
-            Part::Holds(Holds::Much) => ("holding", None),
-            Part::Holds(Holds::Little) => ("holding-little", None),
-            Part::Holds(Holds::Untold) => ("holding-untold", None),
-        };
+        let (state, reason) = part(codes::part(row.get(4)?));
         Ok(SpanRow {
             kind,
             from: moment(from),
@@ -203,7 +214,26 @@ impl Export {
             program: row.get(11)?,
             memory_bytes: row.get::<_, Option<i64>>(12)?.and_then(bytes),
             run: row.get(3)?,
+            script: row.get(13)?,
+            job: row.get(14)?,
+            container: row.get(15)?,
+            pod: row.get(16)?,
+            notebook: row.get(17)?,
         })
+    }
+}
+
+/// The word for what somebody on a card did, or held where that follows from the card.
+const fn part(part: Part) -> (&'static str, Option<&'static str>) {
+    match part {
+        Part::Judged(state) => (word(state), reason(state)),
+        Part::Holds(Holds::Much, Work::AsTheCard) => ("holding", None),
+        Part::Holds(Holds::Little, Work::AsTheCard) => ("holding-little", None),
+        Part::Holds(Holds::Untold, Work::AsTheCard) => ("holding-untold", None),
+        Part::Holds(_, Work::Works) => ("active", None),
+        Part::Holds(Holds::Much, Work::Idle) => ("idle-held", None),
+        Part::Holds(Holds::Little, Work::Idle) => ("truly-idle", None),
+        Part::Holds(Holds::Untold, Work::Idle) => ("idle-untold", None),
     }
 }
 

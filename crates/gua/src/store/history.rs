@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use probe::units::UnixMillis;
+use probe::who::Source;
 use rusqlite::{Connection, Row};
 
 use super::error::StoreError;
@@ -52,17 +53,6 @@ pub struct CardRow {
     pub slot: Option<u32>,
     pub name: Option<String>,
     pub memory_bytes: Option<u64>,
-}
-
-/// A process on a card, as it was written down.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HolderRow {
-    pub id: i64,
-    pub card: i64,
-    pub pid: u32,
-    /// `None` where it was not known.
-    pub start_ticks: Option<u64>,
-    pub started: Option<UnixMillis>,
 }
 
 /// The part of a span that lies in the window.
@@ -195,34 +185,9 @@ impl History {
     /// # Errors
     /// When it cannot be read.
     pub fn identities(&self) -> Result<HashMap<i64, Identity>, StoreError> {
-        let mut identities = self.database.prepare("SELECT id, user, uid FROM identity")?;
-        let identity =
-            |row: &Row<'_>| Ok((row.get(0)?, Identity { user: row.get(1)?, uid: row.get(2)? }));
-        Ok(identities.query_map([], identity)?.collect::<Result<_, _>>()?)
-    }
-
-    /// Every process that held a card in the window.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn holders(&self, window: Period) -> Result<Vec<HolderRow>, StoreError> {
-        let mut holders = self.database.prepare(
-            "SELECT holder.id, card, pid, start_ticks, started_ms
-                 FROM holder JOIN process ON process.id = holder.process
-                 WHERE holder.id IN
-                     (SELECT holder FROM holder_span WHERE from_ms >= ?1 AND from_ms < ?2)",
-        )?;
-        let holder = |row: &Row<'_>| {
-            Ok(HolderRow {
-                id: row.get(0)?,
-                card: row.get(1)?,
-                pid: row.get(2)?,
-                start_ticks: u64::try_from(row.get::<_, i64>(3)?).ok(),
-                started: row.get::<_, Option<i64>>(4)?.map(UnixMillis),
-            })
-        };
-        let window = (window.from.0.saturating_sub(HOUR), window.to.0);
-        Ok(holders.query_map(window, holder)?.collect::<Result<_, _>>()?)
+        let mut identities = self.database.prepare("SELECT id, user, uid, source FROM identity")?;
+        let numbered = |row: &Row<'_>| Ok((row.get(0)?, identity(row, 1)?));
+        Ok(identities.query_map([], numbered)?.collect::<Result<_, _>>()?)
     }
 
     /// The times of the window in which somebody recorded, in order, without overlaps, each
@@ -414,6 +379,16 @@ impl RunRow {
     pub fn is_imported(&self) -> bool {
         !self.recorder.starts_with("gua ")
     }
+}
+
+/// Whose it was, as it was written down in three columns from this one on.
+pub(super) fn identity(row: &Row<'_>, first: usize) -> rusqlite::Result<Identity> {
+    let source: Option<String> = row.get(first + 2)?;
+    Ok(Identity {
+        user: row.get(first)?,
+        uid: row.get(first + 1)?,
+        source: source.as_deref().and_then(Source::of_slug),
+    })
 }
 
 /// What a later run has not observed anew.

@@ -11,10 +11,11 @@ use super::history::{CardRow, History, RunRow};
 use crate::ledger::{Identity, Period};
 
 /// The tables whose rows are counted.
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 14] = [
     "run",
     "card",
     "identity",
+    "workload",
     "process",
     "holder",
     "tick",
@@ -23,6 +24,7 @@ const TABLES: [&str; 12] = [
     "card_span",
     "owner_span",
     "holder_span",
+    "unseen_span",
     "event",
 ];
 
@@ -53,15 +55,13 @@ pub struct Inventory {
 pub fn inventory(path: &Path) -> Result<Inventory, StoreError> {
     let history = History::open(path)?;
     let database = history.connection();
-    let mut identities: Vec<_> = history.identities()?.into_iter().collect();
-    identities.sort_by_key(|(id, _)| *id);
     Ok(Inventory {
         schema_version: u32::try_from(pragma(database, "user_version")?).unwrap_or(SCHEMA_VERSION),
         hosts: hosts(database)?,
         extent: history.extent()?,
         runs: history.runs().to_vec(),
         cards: history.cards()?,
-        identities: identities.into_iter().map(|(_, identity)| identity).collect(),
+        identities: people(&history)?,
         rows: TABLES
             .into_iter()
             .map(|table| Ok((table, count(database, table)?)))
@@ -72,6 +72,20 @@ pub fn inventory(path: &Path) -> Result<Inventory, StoreError> {
         pages: pragma(database, "page_count")?,
         free_pages: pragma(database, "freelist_count")?,
     })
+}
+
+/// Everybody once, wherever they are known from.
+fn people(history: &History) -> Result<Vec<Identity>, StoreError> {
+    let mut identities: Vec<_> = history.identities()?.into_iter().collect();
+    identities.sort_by_key(|(id, _)| *id);
+    let mut people: Vec<Identity> = Vec::new();
+    for (_, identity) in identities {
+        let is_same = |it: &Identity| (&it.user, it.uid) == (&identity.user, identity.uid);
+        if !people.iter().any(is_same) {
+            people.push(Identity { source: None, ..identity });
+        }
+    }
+    Ok(people)
 }
 
 fn hosts(database: &Connection) -> Result<Vec<String>, StoreError> {

@@ -62,6 +62,7 @@ fn lay_out_anew(database: &Transaction<'_>, from: u32) -> Result<(), StoreError>
         match layout {
             1 if !sample_key::are_enough_for(database)? => return Err(StoreError::OutOfNumbers),
             1 => database.execute_batch(include_str!("layout_2.sql"))?,
+            2 => database.execute_batch(include_str!("layout_3.sql"))?,
             _ => return Err(StoreError::NotOurs("it has no layout")),
         }
     }

@@ -6,16 +6,20 @@
 //! |---|---|
 //! | `identify` | what a file is, before anything is done with it |
 //! | `database` | making one and opening one |
-//! | `migration`, `layout_2.sql` | an older layout becomes ours, and a copy is kept |
+//! | `migration`, `layout_2.sql`, `layout_3.sql` | an older layout becomes ours, and a copy is kept |
+//! | `older.sql` | what an older layout lacks, for who reads it as it is |
 //! | `lock` | one recorder a database |
 //! | `schema.sql`, `codes` | the tables, and what their numbers mean |
 //! | `run` | stretches of recording, how they begin and end |
 //! | `lines` | by which lines a run was judged |
 //! | `writer`, `names`, `span_rows`, `sample_rows` | one tick, one transaction |
+//! | `workload` | what a process runs for, written and read |
 //! | `sample_key` | the number of a sample, and which are of a tick, in either layout |
 //! | `history` | what was recorded, for a window of time |
-//! | `owners` | who did what with a card: people, and processes |
-//! | `idle` | since when a card is held idle, and by whom |
+//! | `holders` | who held a card: their process, and what it ran for |
+//! | `owners` | who did what with a card |
+//! | `pieces` | every card's time, cut wherever anything changes |
+//! | `sessions` | since when a card is held idle, and by whom |
 //! | `samples` | the single ticks, for judging again and for plots |
 //! | [`python`] | databases of the Python gua, read and taken over |
 //! | `retain`, `sweep` | what is too old goes, and the names that nothing refers to |
@@ -30,22 +34,25 @@ mod database;
 mod error;
 mod export;
 mod history;
+mod holders;
 mod identify;
-mod idle;
 mod inventory;
 mod lines;
 mod lock;
 mod migration;
 mod names;
 mod owners;
+mod pieces;
 pub mod python;
 mod retain;
 mod run;
 mod sample_key;
 mod sample_rows;
 mod samples;
+mod sessions;
 mod span_rows;
 mod sweep;
+mod workload;
 mod writer;
 
 pub use check::{Check, Finding, SpanId, Table, check};
@@ -55,15 +62,17 @@ pub use database::{
 };
 pub use error::StoreError;
 pub use export::{Export, SampleRow, SpanKind, SpanRow};
-pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, HolderRow, OwnerKey, RunRow, Span};
+pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, OwnerKey, RunRow, Span};
+pub use holders::HolderRow;
 pub use identify::{Identity, identify};
-pub use idle::{Beginning, HolderKey, Idleness, Unbroken};
 pub use inventory::{Inventory, inventory};
 pub use lock::RecorderLock;
 pub use migration::bring_forward;
 pub use retain::{Keep, Retention, Step, give_back, size_bytes};
 pub use run::{Ending, Run, last_moment};
 pub use samples::{Level, Sample};
+pub use sessions::{HolderKey, Idleness, Session};
+pub use workload::Workload;
 pub use writer::Writer;
 
 /// An open database.
@@ -73,4 +82,4 @@ pub type Database = rusqlite::Connection;
 pub const APPLICATION_ID: u32 = 0x4755_4131;
 
 /// The newest layout that this version understands.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;

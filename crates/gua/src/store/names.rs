@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use probe::card::CardFacts;
 use probe::units::Bytes;
+use probe::who::{Source, Who};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::codes;
 use super::error::StoreError;
+use super::{codes, workload};
 use crate::classify::Holds;
-use crate::ledger::{CardEntry, Crew, HolderEntry, Identity, ProcessKey};
+use crate::ledger::{CardEntry, Crew, HolderEntry, Holding, Identity, ProcessKey};
 
 /// Numbers that were asked for before. What a failed transaction had given out must be
 /// forgotten with [`Names::forget`].
@@ -21,6 +22,7 @@ pub(super) struct Names {
     /// One a card, the last that was there.
     crews: Vec<KnownCrew>,
     identities: HashMap<Identity, i64>,
+    workloads: HashMap<(Arc<Who>, Option<Arc<str>>), i64>,
     holders: HashMap<(ProcessKey, i64), KnownHolder>,
 }
 
@@ -43,15 +45,21 @@ struct KnownCrew {
 pub(super) struct CrewNumbers {
     /// By card and identity.
     pub owners: Vec<((i64, i64), Holds)>,
-    pub holders: Vec<(i64, Holds)>,
-    pub memory: Vec<(i64, Option<Bytes>)>,
+    pub holders: Vec<(i64, Holding)>,
 }
 
 #[derive(Debug)]
 struct KnownHolder {
     id: i64,
     identity: Identity,
+    has_workload: bool,
     seen: bool,
+}
+
+impl KnownHolder {
+    fn is(&self, entry: &HolderEntry) -> bool {
+        self.identity == entry.identity && (self.has_workload || entry.workload.is_none())
+    }
 }
 
 impl Names {
@@ -64,6 +72,7 @@ impl Names {
     pub fn forget_the_gone(&mut self) {
         // Those who stay are asked for again, one by one, by the next tick.
         self.crews.clear();
+        self.workloads.clear();
         self.holders.retain(|_, known| std::mem::take(&mut known.seen));
     }
 
@@ -115,8 +124,7 @@ impl Names {
         }
         for holder in &crew.holders {
             let id = self.holder(database, boot, card, holder)?;
-            numbers.holders.push((id, holder.holds));
-            numbers.memory.push((id, holder.memory));
+            numbers.holders.push((id, Holding::of(holder)));
         }
         Ok(numbers)
     }
@@ -143,16 +151,55 @@ impl Names {
         entry: &HolderEntry,
     ) -> Result<i64, StoreError> {
         if let Some(known) = self.holders.get_mut(&(entry.process, card))
-            && known.identity == entry.identity
+            && known.is(entry)
         {
             known.seen = true;
             return Ok(known.id);
         }
         let identity = self.identity(database, &entry.identity)?;
-        let process = write_process(database, boot, identity, entry)?;
+        let process = self.process(database, boot, identity, entry)?;
         let id = write_holder(database, process, card, codes::of_kinds(entry.kinds))?;
-        let known = KnownHolder { id, identity: entry.identity.clone(), seen: true };
+        let known = KnownHolder {
+            id,
+            identity: entry.identity.clone(),
+            has_workload: entry.workload.is_some(),
+            seen: true,
+        };
         self.holders.insert((entry.process, card), known);
+        Ok(id)
+    }
+
+    /// A process, with what it runs for as soon as that is known.
+    fn process(
+        &mut self,
+        database: &Connection,
+        boot: &str,
+        identity: i64,
+        entry: &HolderEntry,
+    ) -> Result<i64, StoreError> {
+        let (process, has_workload) = write_process(database, boot, identity, entry)?;
+        if let Some(who) = entry.workload.as_ref().filter(|_| !has_workload) {
+            let workload = self.workload(database, who, entry.command.as_ref())?;
+            database
+                .prepare_cached("UPDATE process SET workload = ?2 WHERE id = ?1")?
+                .execute((process, workload))?;
+        }
+        Ok(process)
+    }
+
+    /// Processes that are started together run for the same thing, mostly.
+    fn workload(
+        &mut self,
+        database: &Connection,
+        who: &Arc<Who>,
+        command: Option<&Arc<str>>,
+    ) -> Result<i64, StoreError> {
+        let key = (Arc::clone(who), command.cloned());
+        if let Some(id) = self.workloads.get(&key) {
+            return Ok(*id);
+        }
+        let id = workload::write(database, who, command.map(|command| &**command))?;
+        self.workloads.insert(key, id);
         Ok(id)
     }
 }
@@ -199,32 +246,38 @@ pub(super) fn write_identity(
     database: &Connection,
     identity: &Identity,
 ) -> Result<i64, StoreError> {
-    let Identity { user, uid } = identity;
+    let Identity { user, uid, source } = identity;
+    let source = source.map(Source::slug);
     let mut find = database.prepare_cached(
         "SELECT id FROM identity WHERE ifnull(user, '') = ifnull(?1, '')
-             AND ifnull(uid, -1) = ifnull(?2, -1)",
+             AND ifnull(uid, -1) = ifnull(?2, -1) AND ifnull(source, '') = ifnull(?3, '')",
     )?;
-    if let Some(id) = find.query_row((user, uid), |row| row.get(0)).optional()? {
+    if let Some(id) = find.query_row((user, uid, source), |row| row.get(0)).optional()? {
         return Ok(id);
     }
-    database.execute("INSERT INTO identity (user, uid) VALUES (?1, ?2)", (user, uid))?;
+    database.execute(
+        "INSERT INTO identity (user, uid, source) VALUES (?1, ?2, ?3)",
+        (user, uid, source),
+    )?;
     Ok(database.last_insert_rowid())
 }
 
+/// The number of a process, and whether it is known what it runs for.
 fn write_process(
     database: &Connection,
     boot: &str,
     identity: i64,
     entry: &HolderEntry,
-) -> Result<i64, StoreError> {
+) -> Result<(i64, bool), StoreError> {
     let ticks = entry.process.start_ticks.and_then(|ticks| i64::try_from(ticks).ok()).unwrap_or(-1);
     let key = params![entry.process.pid, ticks, boot, identity];
     let mut find = database.prepare_cached(
-        "SELECT id FROM process WHERE pid = ?1 AND start_ticks = ?2 AND boot = ?3
-             AND identity = ?4",
+        "SELECT id, workload IS NOT NULL FROM process
+             WHERE pid = ?1 AND start_ticks = ?2 AND boot = ?3 AND identity = ?4",
     )?;
-    if let Some(id) = find.query_row(key, |row| row.get(0)).optional()? {
-        return Ok(id);
+    let found = find.query_row(key, |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    if let Some(found) = found {
+        return Ok(found);
     }
     database.execute(
         "INSERT INTO process (pid, start_ticks, boot, identity, started_ms, program)
@@ -238,7 +291,7 @@ fn write_process(
             entry.program
         ],
     )?;
-    Ok(database.last_insert_rowid())
+    Ok((database.last_insert_rowid(), false))
 }
 
 pub(super) fn write_holder(

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use probe::units::UnixMillis;
 use rusqlite::{Row, Rows};
 
-use super::codes::{self, Part};
+use super::codes;
 use super::error::StoreError;
 use super::history::{History, OwnerKey, Span};
 use crate::classify::State;
-use crate::ledger::{HOUR, Period};
+use crate::ledger::{HOUR, Part, Period};
 
 /// The states of the cards in one hour.
 struct CardHour<'rows> {
@@ -52,26 +52,6 @@ impl History {
         )
     }
 
-    /// The states of every process on a card in the window, in the order of time, by the
-    /// number of the holder.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn holder_spans(
-        &self,
-        window: Period,
-        each: impl FnMut(Span<i64>),
-    ) -> Result<(), StoreError> {
-        self.joined(
-            "SELECT from_ms, length_ms, counted_ms, run, state, card, holder FROM holder_span
-                 JOIN holder ON holder.id = holder_span.holder
-                 WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
-            window,
-            |row| row.get(6),
-            each,
-        )
-    }
-
     /// What somebody held, joined with what the card did. The query gives the columns that
     /// [`History::spans`] needs, then the state and the card.
     fn joined<K: Copy>(
@@ -96,10 +76,10 @@ impl History {
                 let Held { key, card, run, part } = span.key;
                 match part {
                     Part::Judged(state) => each(Span { key, period, state, counts }),
-                    Part::Holds(holds) => {
+                    Part::Holds(..) => {
                         for (whole, card) in cards.at(card, run, period)? {
                             let period = whole.overlap(&period);
-                            let (state, counts) = (holds.state(*card), period.millis());
+                            let (state, counts) = (part.state(*card), period.millis());
                             if counts > 0 {
                                 each(Span { key, period, state, counts });
                             }

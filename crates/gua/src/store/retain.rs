@@ -173,7 +173,7 @@ fn delete_old(
 }
 
 /// The tables of spans, parts before wholes.
-const SPANS: [&str; 4] = ["holder_span", "owner_span", "card_span", "observed"];
+const SPANS: [&str; 5] = ["unseen_span", "holder_span", "owner_span", "card_span", "observed"];
 
 /// Whole hours, so that what is left of one can be held against its ticks.
 fn delete_spans(

@@ -98,7 +98,7 @@ pub(super) fn settle(database: &Connection) -> Result<(), StoreError> {
         .collect::<Result<_, _>>()?;
     for (run, started) in open {
         let last = last_tick(database, run)?.unwrap_or(UnixMillis(started));
-        for table in ["observed", "card_span", "owner_span", "holder_span"] {
+        for table in ["observed", "card_span", "owner_span", "holder_span", "unseen_span"] {
             let settle = format!(
                 "UPDATE {table} SET length_ms = ?2 - from_ms
                      WHERE length_ms IS NULL AND run = ?1 AND from_ms > ?2 - 3600000"

@@ -1,6 +1,5 @@
 //! The samples of one tick as rows, written all at once.
 
-use probe::units::Bytes;
 use rusqlite::{Connection, params_from_iter};
 
 use super::error::StoreError;
@@ -35,7 +34,7 @@ impl SampleRows {
             evidence.unseen.map(|kib| whole(kib.0)),
             evidence.hidden.map(codes::of_why),
             i64::try_from(entry.crew.holders.len()).ok(),
-            measures.used.and_then(|used: Bytes| kib(used)),
+            measures.used.and_then(|used| kib(used.into())),
             measures.power_milliwatts.map(i64::from),
             measures.temperature_celsius.map(i64::from),
         ]);

@@ -1,4 +1,4 @@
--- Layout 2. Times are milliseconds since 1970 in UTC, lengths are milliseconds.
+-- Layout 3. Times are milliseconds since 1970 in UTC, lengths are milliseconds.
 
 CREATE TABLE host (
     id   INTEGER PRIMARY KEY,
@@ -30,11 +30,46 @@ CREATE TABLE card (
 CREATE UNIQUE INDEX card_without_uuid ON card (number, ifnull(slot, -1)) WHERE uuid IS NULL;
 
 CREATE TABLE identity (
-    id   INTEGER PRIMARY KEY,
-    user TEXT,
-    uid  INTEGER
+    id     INTEGER PRIMARY KEY,
+    user   TEXT,
+    uid    INTEGER,
+    source TEXT                             -- where it is known from; NULL: was not written down
 ) STRICT;
-CREATE UNIQUE INDEX identity_key ON identity (ifnull(user, ''), ifnull(uid, -1));
+CREATE UNIQUE INDEX identity_key
+    ON identity (ifnull(user, ''), ifnull(uid, -1), ifnull(source, ''));
+
+-- What a process runs for. Each part is NULL where there is none, and has the place that it is
+-- known from beside it.
+CREATE TABLE workload (
+    id                 INTEGER PRIMARY KEY,
+    job                TEXT,                -- of Slurm
+    step               TEXT,
+    job_source         TEXT,
+    container          TEXT,                -- in full
+    container_name     TEXT,
+    runtime            TEXT,
+    container_source   TEXT,
+    pod                TEXT,                -- its uid
+    pod_name           TEXT,
+    pod_namespace      TEXT,
+    pod_source         TEXT,
+    notebook           TEXT,                -- its path
+    kernel             TEXT,
+    client             TEXT,
+    notebook_source    TEXT,
+    hub_user           TEXT,                -- whom a hub of notebooks says that it is for
+    hub_user_source    TEXT,
+    environment        TEXT,                -- its folder
+    environment_kind   TEXT,
+    environment_source TEXT,
+    group_id           TEXT,
+    group_kind         TEXT,
+    group_source       TEXT,
+    launcher           TEXT,                -- the program at the top of its tree
+    launcher_source    TEXT,
+    script             TEXT,
+    command            TEXT                 -- NULL: not asked for
+) STRICT;
 
 CREATE TABLE process (
     id          INTEGER PRIMARY KEY,
@@ -44,6 +79,7 @@ CREATE TABLE process (
     started_ms  INTEGER,
     program     TEXT,
     identity    INTEGER NOT NULL REFERENCES identity (id),
+    workload    INTEGER REFERENCES workload (id),  -- NULL: not known
     UNIQUE (pid, start_ticks, boot, identity)
 ) STRICT;
 
@@ -85,7 +121,10 @@ CREATE TABLE sample (
 -- Spans: each within one hour. An open one (length NULL) ends at the last tick. Where
 -- counted_ms is set, it is what the span counts for instead of its length. Those of owners
 -- and holders say how much they held (codes 3 to 5): what they did follows from what the
--- card did at that time. Imported ones were judged before (the other codes).
+-- card did at that time. Of a holder it is told whether it worked itself, where the driver
+-- tells (codes 103 to 105 and 203 to 205). Imported ones were judged before (the other codes).
+-- A holder's span begins anew when its memory has moved by more than 1/128 of it, or by more
+-- than 1/8 while it works.
 CREATE TABLE observed (
     from_ms    INTEGER NOT NULL,
     run        INTEGER NOT NULL REFERENCES run (id),
@@ -124,6 +163,17 @@ CREATE TABLE holder_span (
     counted_ms INTEGER,
     memory_kib INTEGER,                     -- when it began
     PRIMARY KEY (from_ms, holder, run)
+) STRICT, WITHOUT ROWID;
+
+-- Memory of a card that no listed holder accounts for: somebody has it.
+CREATE TABLE unseen_span (
+    from_ms    INTEGER NOT NULL,
+    card       INTEGER NOT NULL REFERENCES card (id),
+    run        INTEGER NOT NULL REFERENCES run (id),
+    length_ms  INTEGER,
+    counted_ms INTEGER,
+    memory_kib INTEGER NOT NULL,            -- when it began
+    PRIMARY KEY (from_ms, card, run)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE event (

@@ -1,12 +1,12 @@
 //! Spans as rows: one is inserted when it begins, and gets its length when it ends.
 
-use probe::units::{Bytes, UnixMillis};
+use probe::units::UnixMillis;
 use rusqlite::{Connection, Statement};
 
 use super::codes;
 use super::error::StoreError;
 use crate::classify::{Holds, Kib, State};
-use crate::ledger::Change;
+use crate::ledger::{Change, Holding};
 
 pub(super) fn observed(
     database: &Connection,
@@ -62,8 +62,7 @@ pub(super) fn owners(
 pub(super) fn holders(
     database: &Connection,
     run: i64,
-    changes: &[Change<i64, Holds>],
-    memory: impl Fn(i64) -> Option<Bytes>,
+    changes: &[Change<i64, Holding>],
 ) -> Result<(), StoreError> {
     write(
         database,
@@ -71,17 +70,34 @@ pub(super) fn holders(
              VALUES (?1, ?2, ?3, ?4, ?5)",
         "UPDATE holder_span SET length_ms = ?1 WHERE from_ms = ?2 AND holder = ?3 AND run = ?4",
         changes,
-        |insert, holder, from, holds| {
-            let memory = memory(holder).and_then(kib);
-            insert.execute((from.0, holder, run, codes::of_holds(holds), memory))
+        |insert, holder, from, Holding { holds, work, memory }| {
+            let memory = memory.and_then(kib);
+            insert.execute((from.0, holder, run, codes::of_holder(holds, work), memory))
         },
         |update, holder, from, length| update.execute((length, from.0, holder, run)),
     )
 }
 
-/// Bytes as the database keeps them.
-pub(super) fn kib(bytes: Bytes) -> Option<i64> {
-    i64::try_from(Kib::from(bytes).0).ok()
+pub(super) fn unseen(
+    database: &Connection,
+    run: i64,
+    changes: &[Change<i64, Kib>],
+) -> Result<(), StoreError> {
+    write(
+        database,
+        "INSERT INTO unseen_span (from_ms, card, run, memory_kib) VALUES (?1, ?2, ?3, ?4)",
+        "UPDATE unseen_span SET length_ms = ?1 WHERE from_ms = ?2 AND card = ?3 AND run = ?4",
+        changes,
+        |insert, card, from, memory| {
+            insert.execute((from.0, card, run, kib(memory).unwrap_or(i64::MAX)))
+        },
+        |update, card, from, length| update.execute((length, from.0, card, run)),
+    )
+}
+
+/// Memory as the database keeps it.
+pub(super) fn kib(memory: Kib) -> Option<i64> {
+    i64::try_from(memory.0).ok()
 }
 
 fn write<K: Copy, S: Copy>(

@@ -139,22 +139,26 @@ fn newest_run(database: &Connection) -> Result<i64, StoreError> {
     Ok(database.query_row("SELECT ifnull(max(id), 0) FROM run", [], |row| row.get(0))?)
 }
 
-/// Identities, cards and runs. They are few, and what nobody names elsewhere is rare: only
+/// Workloads, identities, cards and runs. They are few, and what nobody names elsewhere is rare: only
 /// then are the large tables read.
 fn delete_the_rest(database: &Transaction<'_>) -> Result<usize, StoreError> {
     let few = [
+        "DELETE FROM workload
+             WHERE id NOT IN (SELECT workload FROM process WHERE workload IS NOT NULL)",
         "DELETE FROM identity WHERE id NOT IN (SELECT identity FROM process)
              AND NOT EXISTS (SELECT 1 FROM owner_span WHERE identity = identity.id)",
         "DELETE FROM card WHERE id NOT IN (SELECT card FROM holder)
              AND NOT EXISTS (SELECT 1 FROM card_span WHERE card = card.id)
              AND NOT EXISTS (SELECT 1 FROM owner_span WHERE card = card.id)
+             AND NOT EXISTS (SELECT 1 FROM unseen_span WHERE card = card.id)
              AND NOT EXISTS (SELECT 1 FROM sample WHERE card = card.id)",
         "DELETE FROM run WHERE id NOT IN (SELECT run FROM observed)
              AND id NOT IN (SELECT run FROM event WHERE run IS NOT NULL AND kind <> 'lines')
              AND id < (SELECT max(id) FROM run)
              AND NOT EXISTS (SELECT 1 FROM tick WHERE run = run.id)
              AND NOT EXISTS (SELECT 1 FROM card_span WHERE run = run.id)
-             AND NOT EXISTS (SELECT 1 FROM holder_span WHERE run = run.id)",
+             AND NOT EXISTS (SELECT 1 FROM holder_span WHERE run = run.id)
+             AND NOT EXISTS (SELECT 1 FROM unseen_span WHERE run = run.id)",
         "DELETE FROM event WHERE kind = 'lines' AND run NOT IN (SELECT id FROM run)",
         "DELETE FROM host WHERE id NOT IN (SELECT host FROM run)",
     ];

@@ -1,6 +1,6 @@
 //! Writes what was recorded: one tick, one transaction.
 
-use probe::units::{Bytes, UnixMillis};
+use probe::units::UnixMillis;
 use rusqlite::{Connection, params};
 
 use super::error::StoreError;
@@ -10,8 +10,8 @@ use super::retain::{Retention, Step};
 use super::run::{self, Ending, Run};
 use super::sample_rows::SampleRows;
 use super::span_rows;
-use crate::classify::{Holds, Lines, State};
-use crate::ledger::{CardEntry, Change, Entry, Event, Spans};
+use crate::classify::{Holds, Kib, Lines, State};
+use crate::ledger::{self, CardEntry, Change, Entry, Event, Holding, Spans};
 
 /// A run being written.
 #[derive(Debug)]
@@ -34,7 +34,8 @@ struct Open {
     observed: Spans<(), ()>,
     cards: Spans<i64, State>,
     owners: Spans<(i64, i64), Holds>,
-    holders: Spans<i64, Holds>,
+    holders: Spans<i64, Holding>,
+    unseen: Spans<i64, Kib>,
 }
 
 /// What one tick found, in the numbers of the database.
@@ -43,8 +44,8 @@ struct Found {
     observed: &'static [((), ())],
     cards: Vec<(i64, State)>,
     owners: Vec<((i64, i64), Holds)>,
-    holders: Vec<(i64, Holds)>,
-    memory: Vec<(i64, Option<Bytes>)>,
+    holders: Vec<(i64, Holding)>,
+    unseen: Vec<(i64, Kib)>,
 }
 
 /// What one tick begins and ends.
@@ -53,7 +54,8 @@ struct Changes {
     observed: Vec<Change<(), ()>>,
     cards: Vec<Change<i64, State>>,
     owners: Vec<Change<(i64, i64), Holds>>,
-    holders: Vec<Change<i64, Holds>>,
+    holders: Vec<Change<i64, Holding>>,
+    unseen: Vec<Change<i64, Kib>>,
 }
 
 impl Writer {
@@ -141,7 +143,7 @@ impl Writer {
         let mut changes = Changes::default();
         self.open.end_all(&mut changes);
         self.begin_transaction()?;
-        self.write_changes(&changes, &Found::default())?;
+        self.write_changes(&changes)?;
         run::end(&self.database, self.run, self.last, ending)?;
         self.commit()?;
         Ok(self.database)
@@ -248,7 +250,7 @@ impl Writer {
         }
         samples.write(&self.database)?;
         let changes = self.open.changes(entry, &found);
-        self.write_changes(&changes, &found)?;
+        self.write_changes(&changes)?;
         Ok((found, changes))
     }
 
@@ -268,17 +270,26 @@ impl Writer {
         found.cards.push((card, entry.state));
         let crew = self.names.crew(&self.database, &self.boot, card, &entry.crew)?;
         found.owners.extend_from_slice(&crew.owners);
-        found.holders.extend_from_slice(&crew.holders);
-        found.memory.extend_from_slice(&crew.memory);
+        let open = &self.open;
+        found.holders.extend(
+            crew.holders.iter().map(|(id, holding)| {
+                (*id, holding.settled(open.holders.state_of(id), entry.state))
+            }),
+        );
+        found.unseen.extend(entry.unseen.map(|is| {
+            let was = open.unseen.state_of(&card).unwrap_or(is);
+            (card, ledger::settled(was, is, entry.state))
+        }));
         Ok(card)
     }
 
-    fn write_changes(&self, changes: &Changes, found: &Found) -> Result<(), StoreError> {
+    fn write_changes(&self, changes: &Changes) -> Result<(), StoreError> {
         let Self { database, run, .. } = self;
         span_rows::observed(database, *run, &changes.observed)?;
         span_rows::cards(database, *run, &changes.cards)?;
         span_rows::owners(database, *run, &changes.owners)?;
-        span_rows::holders(database, *run, &changes.holders, |holder| found.memory_of(holder))
+        span_rows::holders(database, *run, &changes.holders)?;
+        span_rows::unseen(database, *run, &changes.unseen)
     }
 }
 
@@ -286,18 +297,14 @@ impl Found {
     /// With what the time that a tick covers says by itself, and room for the rest.
     fn over(entry: &Entry) -> Self {
         let crews = || entry.cards.iter().map(|card| &card.crew);
-        let holders = crews().map(|crew| crew.holders.len()).sum();
         Self {
             observed: if entry.covers.is_empty() { &[] } else { &[((), ())] },
             cards: Vec::with_capacity(entry.cards.len()),
             owners: Vec::with_capacity(crews().map(|crew| crew.owners.len()).sum()),
-            holders: Vec::with_capacity(holders),
-            memory: Vec::with_capacity(holders),
+            holders: Vec::with_capacity(crews().map(|crew| crew.holders.len()).sum()),
+            // Rare.
+            unseen: Vec::new(),
         }
-    }
-
-    fn memory_of(&self, holder: i64) -> Option<Bytes> {
-        self.memory.iter().find(|(id, _)| *id == holder).and_then(|(_, memory)| *memory)
     }
 }
 
@@ -308,6 +315,7 @@ impl Open {
         self.cards.changes(entry.covers, &found.cards, &mut changes.cards);
         self.owners.changes(entry.covers, &found.owners, &mut changes.owners);
         self.holders.changes(entry.covers, &found.holders, &mut changes.holders);
+        self.unseen.changes(entry.covers, &found.unseen, &mut changes.unseen);
         changes
     }
 
@@ -316,6 +324,7 @@ impl Open {
         self.cards.end_all(&mut changes.cards);
         self.owners.end_all(&mut changes.owners);
         self.holders.end_all(&mut changes.holders);
+        self.unseen.end_all(&mut changes.unseen);
     }
 
     fn apply(&mut self, changes: &Changes, found: &Found, until: UnixMillis) {
@@ -323,6 +332,7 @@ impl Open {
         self.cards.apply(&changes.cards, &found.cards, until);
         self.owners.apply(&changes.owners, &found.owners, until);
         self.holders.apply(&changes.holders, &found.holders, until);
+        self.unseen.apply(&changes.unseen, &found.unseen, until);
     }
 }
 

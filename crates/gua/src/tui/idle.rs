@@ -6,12 +6,8 @@ use probe::Why;
 use probe::units::UnixMillis;
 
 use super::look::{HolderKey, Look};
-use crate::classify::{Holds, State, Thresholds};
-use crate::ledger::Period;
-
-/// A doubt of up to this long does not end a stretch: a look that failed, or a recorder that
-/// was started again.
-pub const BRIDGE_MILLIS: i64 = 120_000;
+use crate::classify::State;
+use crate::ledger::{self, Beginning, Fold, Passage, Period, Says, Spell};
 
 /// Whether a holder is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,47 +40,17 @@ pub struct Stretch {
     pub last: UnixMillis,
 }
 
-/// What the states in order of time say of how long the last idle stretch is; a doubt of up
-/// to `bridge` does not end it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Folded {
-    stretch: Option<Stretch>,
-    other_until: Option<UnixMillis>,
-}
-
-impl Folded {
-    pub fn add(&mut self, period: Period, state: State, bridge: i64) {
-        let is_near = |end: UnixMillis| period.from.0.saturating_sub(end.0) <= bridge;
-        match state {
-            State::IdleHeld => match &mut self.stretch {
-                Some(stretch) if is_near(stretch.last) => stretch.last = period.to,
-                _ => {
-                    let is_whole = self.other_until.is_some_and(is_near);
-                    self.stretch = Some(Stretch { from: period.from, is_whole, last: period.to });
-                }
-            },
-            State::Active | State::TrulyIdle => {
-                *self = Self { stretch: None, other_until: Some(period.to) };
-            }
-            State::Unknown(_) => {}
-        }
-    }
-
-    /// The stretch that goes on where the states end. A process that began then was idle all
-    /// its life.
-    #[must_use]
-    pub fn stretch(self, started: Option<UnixMillis>) -> Option<Stretch> {
-        let mut stretch = self.stretch?;
-        let was_born = |at: UnixMillis| stretch.from.0.saturating_sub(at.0) <= BRIDGE_MILLIS;
-        stretch.is_whole |= started.is_some_and(was_born);
-        Some(stretch)
+impl From<Spell> for Stretch {
+    fn from(spell: Spell) -> Self {
+        let is_whole = spell.beginning == Beginning::Seen;
+        Self { from: spell.from, is_whole, last: spell.to }
     }
 }
 
 /// What is known of all holders' idleness, from what was seen and from what was recorded.
 #[derive(Debug, Default)]
 pub struct Idleness {
-    folded: HashMap<HolderKey, Folded>,
+    folded: HashMap<HolderKey, Fold>,
     doubts: HashMap<HolderKey, Why>,
     recorded: HashMap<HolderKey, Stretch>,
     bridge: i64,
@@ -98,24 +64,20 @@ impl Idleness {
         self.bridge = bridge;
     }
 
-    pub fn see(&mut self, look: &Look, thresholds: &Thresholds) {
+    pub fn see(&mut self, look: &Look) {
         let at = look.at();
         let from = self.previous.unwrap_or(at);
         let mut seen = HashMap::new();
         self.doubts.clear();
         for (card, holder) in look.holders() {
             let key = look.key(card, holder);
-            let memory = match holder.memory_bytes {
-                Some(bytes) => probe::Reading::Known(probe::units::Bytes(bytes)),
-                None => probe::Reading::Unknown(Why::NotTold),
-            };
-            let state = Holds::of(memory, thresholds).state(card.state);
-            if let State::Unknown(why) = state {
+            if let State::Unknown(why) = holder.state {
                 self.doubts.insert(key.clone(), why);
             }
-            let mut folded = self.folded.remove(&key).unwrap_or_default();
-            folded.add(Period::new(from.min(at), at), state, BRIDGE_MILLIS);
-            seen.insert(key, folded);
+            let mut fold = self.folded.remove(&key).unwrap_or_default();
+            let period = Period::new(from.min(at), at);
+            fold.add(&passage(period, holder.state, card.state), ledger::bridge(0));
+            seen.insert(key, fold);
         }
         self.folded = seen;
         self.previous = Some(at);
@@ -127,13 +89,16 @@ impl Idleness {
         if let Some(why) = self.doubts.get(key) {
             return Idle::Unknown(*why);
         }
-        let stretch = self.folded.get(key).and_then(|folded| folded.stretch(started));
-        stretch.map_or(Idle::No, |stretch| Idle::Since(self.with_the_past(key, stretch)))
+        let spell = self.folded.get(key).and_then(Fold::spell);
+        spell.map_or(Idle::No, |spell| {
+            let seen = Stretch::from(spell.of_process(started));
+            Idle::Since(self.with_the_past(key, seen))
+        })
     }
 
     /// What was seen since the start may go on with what was recorded before.
     fn with_the_past(&self, key: &HolderKey, seen: Stretch) -> Stretch {
-        let bridge = self.bridge.max(BRIDGE_MILLIS);
+        let bridge = self.bridge.max(ledger::bridge(0));
         let goes_on = |past: &&Stretch| {
             !seen.is_whole
                 && seen.from.0.saturating_sub(past.last.0) <= bridge
@@ -146,47 +111,13 @@ impl Idleness {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn folded(spans: &[(i64, i64, State)]) -> Folded {
-        let mut folded = Folded::default();
-        for (from, to, state) in spans {
-            let period = Period::new(UnixMillis(from * 1000), UnixMillis(to * 1000));
-            folded.add(period, *state, BRIDGE_MILLIS);
-        }
-        folded
-    }
-
-    fn stretch(from: i64, is_whole: bool, last: i64) -> Option<Stretch> {
-        let at = |second: i64| UnixMillis(second * 1000);
-        Some(Stretch { from: at(from), is_whole, last: at(last) })
-    }
-
-    const IDLE: State = State::IdleHeld;
-
-    #[test]
-    fn work_begins_it_anew_and_tells_when() {
-        let spans = [(0, 50, IDLE), (50, 60, State::Active), (60, 90, IDLE), (90, 120, IDLE)];
-        assert_eq!(folded(&spans).stretch(None), stretch(60, true, 120));
-        assert_eq!(folded(&spans[..2]).stretch(None), None);
-    }
-
-    #[test]
-    fn what_was_idle_when_first_seen_may_have_been_so_for_longer() {
-        let seen = folded(&[(100, 200, IDLE)]);
-        assert_eq!(seen.stretch(None), stretch(100, false, 200));
-        assert_eq!(seen.stretch(Some(UnixMillis(90_000))), stretch(100, true, 200));
-        assert_eq!(seen.stretch(Some(UnixMillis(-90_000))), stretch(100, false, 200));
-    }
-
-    #[test]
-    fn a_short_doubt_is_bridged_and_a_long_one_is_not() {
-        let lost = State::Unknown(Why::TimedOut);
-        let short = folded(&[(0, 100, IDLE), (100, 200, lost), (200, 300, IDLE)]);
-        assert_eq!(short.stretch(None), stretch(0, false, 300));
-        let long = folded(&[(0, 100, IDLE), (100, 300, lost), (300, 400, IDLE)]);
-        assert_eq!(long.stretch(None), stretch(300, false, 400));
+fn passage(period: Period, state: State, card: State) -> Passage {
+    Passage {
+        period,
+        counts: period.millis(),
+        says: Says::of(state),
+        memory: None,
+        is_busy: card == State::Active,
+        seen_until: None,
     }
 }

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use probe::units::UnixMillis;
 
-use super::idle::{BRIDGE_MILLIS, Folded, Stretch};
+use super::idle::Stretch;
 use super::look::{CardKey, HolderKey};
 use super::series::Point;
 use crate::ledger::{HOUR, Period};
-use crate::store::{CardRow, DEFAULT_INTERVAL_MILLIS, History, HolderRow, StoreError};
+use crate::store::{CardRow, History, Session, StoreError};
 
 /// What a history adds to what is seen.
 #[derive(Debug, Default)]
@@ -23,10 +23,6 @@ pub struct Past {
     pub bridge: i64,
 }
 
-const DAY: i64 = 24 * HOUR;
-/// How far back somebody's idleness is followed: a day where that is enough.
-const HOW_FAR: [i64; 2] = [DAY, 30 * DAY];
-
 impl Past {
     /// Reads what there is before a moment.
     ///
@@ -36,7 +32,7 @@ impl Past {
         let cards: HashMap<i64, CardRow> =
             history.cards()?.into_iter().map(|card| (card.id, card)).collect();
         let (from, series) = last_hour(history, &cards, now)?;
-        let bridge = bridge(history);
+        let bridge = history.bridge();
         let idle = idle(history, &cards, now, bridge)?;
         Ok(Self { from, series, idle, bridge })
     }
@@ -44,13 +40,6 @@ impl Past {
 
 fn window(now: UnixMillis, length: i64) -> Period {
     Period::new(UnixMillis(now.0.saturating_sub(length)), UnixMillis(now.0.saturating_add(1)))
-}
-
-/// Half a tick more than a tick apart.
-fn bridge(history: &History) -> i64 {
-    let interval = history.newest_run().and_then(|run| run.interval_millis);
-    let interval = interval.unwrap_or(DEFAULT_INTERVAL_MILLIS);
-    BRIDGE_MILLIS.max(interval.saturating_add(interval / 2))
 }
 
 fn key(card: &CardRow) -> CardKey {
@@ -84,52 +73,19 @@ fn last_hour(
     Ok((first, series))
 }
 
+/// Those who were idle when the history ended, where that is not long ago.
 fn idle(
     history: &History,
     cards: &HashMap<i64, CardRow>,
     now: UnixMillis,
     bridge: i64,
 ) -> Result<HashMap<HolderKey, Stretch>, StoreError> {
-    let mut idle = HashMap::new();
-    for length in HOW_FAR {
-        let window = window(now, length);
-        let folded = folded(history, window, bridge)?;
-        idle = stretches(history, cards, &folded, window, now, bridge)?;
-        let is_cut = |stretch: &Stretch| stretch.from.0 - window.from.0 <= bridge;
-        if !idle.values().any(is_cut) {
-            break;
-        }
-    }
-    Ok(idle)
-}
-
-fn folded(
-    history: &History,
-    window: Period,
-    bridge: i64,
-) -> Result<HashMap<i64, Folded>, StoreError> {
-    let mut folded: HashMap<i64, Folded> = HashMap::new();
-    history.holder_spans(window, |span| {
-        folded.entry(span.key).or_default().add(span.period, span.state, bridge);
-    })?;
-    Ok(folded)
-}
-
-/// Of those who were idle up to the end.
-fn stretches(
-    history: &History,
-    cards: &HashMap<i64, CardRow>,
-    folded: &HashMap<i64, Folded>,
-    window: Period,
-    now: UnixMillis,
-    bridge: i64,
-) -> Result<HashMap<HolderKey, Stretch>, StoreError> {
-    let recent = self::window(now, bridge.saturating_mul(2));
-    let stretch = |holder: HolderRow| {
-        let stretch = folded.get(&holder.id)?.stretch(holder.started)?;
+    let recent = now.0.saturating_sub(bridge.saturating_mul(2));
+    let stretch = |session: Session| {
+        let Session { holder, spell, .. } = session;
         let card = key(cards.get(&holder.card)?);
         let key = HolderKey { card, pid: holder.pid, start_ticks: holder.start_ticks };
-        (stretch.last >= recent.from).then_some((key, stretch))
+        (spell.to.0 >= recent).then(|| (key, spell.into()))
     };
-    Ok(history.holders(window)?.into_iter().filter_map(stretch).collect())
+    Ok(history.open_sessions()?.into_iter().filter_map(stretch).collect())
 }

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use probe::units::UnixMillis;
 
 use super::holding::{self, Choice, Column, Entry, Holding, Order};
-use super::idle::{BRIDGE_MILLIS, Idleness};
+use super::idle::Idleness;
 use super::look::{CardKey, HolderKey, Look};
 use super::past::Past;
 use super::series::{Point, Series};
@@ -193,7 +193,7 @@ impl State {
             let series = self.series.entry(CardKey::of(card)).or_default();
             series.push(point(card, since, look.at(), self.settings.every));
         }
-        self.idleness.see(&look, &self.settings.thresholds);
+        self.idleness.see(&look);
         let look = Arc::new(look);
         self.newest = Some(Arc::clone(&look));
         if !self.is_paused {
@@ -208,7 +208,7 @@ impl State {
         for (card, points) in series {
             self.series.entry(card).or_default().put_before(points);
         }
-        self.idleness.remember(idle, bridge.max(BRIDGE_MILLIS));
+        self.idleness.remember(idle, bridge);
         if let Some(from) = from {
             self.remembers = Remembers::From(from);
             self.span = SPAN_WITH_HISTORY;

@@ -36,7 +36,8 @@ fn every_look_is_judged_by_the_lines_of_the_config() {
     let who = json(&other, &["who", "--json"]);
     let of = |pid: u64| who["holders"].as_array().unwrap().iter().find(|held| held["pid"] == pid);
     assert_eq!(of(5678).unwrap()["state"], "free");
-    assert_eq!(of(41_200).unwrap()["state"], "idle-held");
+    assert_eq!(of(41_200).unwrap()["card_state"], "idle-held");
+    assert_eq!(of(41_200).unwrap()["state"], "active", "it works all the same");
     let pick = json(&other, &["pick", "--no-reserve", "--json"]);
     assert_eq!(pick["cards"][1]["reason"], "not_needed", "nobody holds it by these lines: {pick}");
     assert_eq!(pick["cards"][3]["reason"], "held", "62 % are not busy by these lines: {pick}");
@@ -141,7 +142,29 @@ fn lines_go_with_their_run() {
     assert_eq!(machine.gua(&["db", "check"]).code, Some(0));
     // And as if nothing were left of them; the newest is never forgotten.
     change("DELETE FROM sample; DELETE FROM tick; DELETE FROM observed; DELETE FROM card_span");
-    change("DELETE FROM owner_span; DELETE FROM holder_span");
+    change("DELETE FROM owner_span; DELETE FROM holder_span; DELETE FROM unseen_span");
     assert_eq!(machine.gua(&["db", "prune"]).code, Some(0));
     assert_eq!((ask("SELECT count(*) FROM run"), ask(lines)), (1, 1));
+}
+
+/// Arguments may hold secrets, so nobody keeps them unasked, and masked then.
+#[test]
+fn commands_are_kept_only_when_asked_for() {
+    let scenario = "[[card]]\n[[process]]\npid = 7\ncard = 0\nmemory = \"9GiB\"\nuser = \"ann\"\n\
+                    command = [\"python\", \"train.py\", \"--token=hunter2\"]\nbegin = \"-1h\"\n";
+    let kept = |config: &str| {
+        let machine = Machine::new(scenario);
+        write_user(&machine, config);
+        let recorder = Recorder::with(&machine, &["--interval", "100ms"], |_| ());
+        let command = recorder.number("SELECT count(command) FROM workload");
+        let path = recorder.database.clone();
+        recorder.end();
+        let database = rusqlite::Connection::open(path).unwrap();
+        let text = "SELECT ifnull(max(command), '') || '|' || max(script) FROM workload";
+        (command, database.query_row(text, [], |row| row.get::<_, String>(0)).unwrap())
+    };
+    assert_eq!(kept(""), (0, "|train.py".to_owned()));
+    let (count, text) = kept("[identity]\nstore_command = true\n");
+    assert_eq!(count, 1);
+    assert!(text.starts_with("python train.py --token=") && !text.contains("hunter2"), "{text}");
 }

@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::sync::Arc;
 
+use probe::who::{Job, Source, Told, Who};
 use serde_json::Value;
 
 use super::{Recording, START, card, gua, lab};
 use crate::machine::program;
-use gua::classify::State;
+use gua::classify::{Kib, State, Work};
 
 #[test]
 fn spans_as_csv() {
@@ -15,22 +17,53 @@ fn spans_as_csv() {
     let run = gua(&path, &["export"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(run.stdout, @"
-    kind,from,to,seconds,counted_seconds,card_uuid,card_index,card_slot,state,reason,user,uid,pid,program,memory_bytes,run
-    card,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-0,0,,active,,,,,,,1
-    card,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-1,1,,idle-held,,,,,,,1
-    card,2026-01-01T01:00:00.000Z,2026-01-01T01:01:30.000Z,90.0,90.0,GPU-0,0,,active,,,,,,,1
-    card,2026-01-01T01:00:00.000Z,2026-01-01T01:01:00.000Z,60.0,60.0,GPU-1,1,,idle-held,,,,,,,1
-    card,2026-01-01T01:01:00.000Z,2026-01-01T01:01:30.000Z,30.0,30.0,GPU-1,1,,truly-idle,,,,,,,1
-    card,2026-01-01T01:58:00.000Z,2026-01-01T01:58:30.000Z,30.0,30.0,GPU-0,0,,unknown,lost,,,,,,2
-    owner,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-0,0,,holding,,alice,1000,,,,1
-    owner,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-1,1,,holding,,bob,1000,,,,1
-    owner,2026-01-01T01:00:00.000Z,2026-01-01T01:01:30.000Z,90.0,90.0,GPU-0,0,,holding,,alice,1000,,,,1
-    owner,2026-01-01T01:00:00.000Z,2026-01-01T01:01:00.000Z,60.0,60.0,GPU-1,1,,holding,,bob,1000,,,,1
-    holder,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-0,0,,holding,,alice,1000,100,python,73400320000,1
-    holder,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-1,1,,holding,,bob,1000,200,'=SUM(A1),8388608000,1
-    holder,2026-01-01T01:00:00.000Z,2026-01-01T01:01:30.000Z,90.0,90.0,GPU-0,0,,holding,,alice,1000,100,python,73400320000,1
-    holder,2026-01-01T01:00:00.000Z,2026-01-01T01:01:00.000Z,60.0,60.0,GPU-1,1,,holding,,bob,1000,200,'=SUM(A1),8388608000,1
+    kind,from,to,seconds,counted_seconds,card_uuid,card_index,card_slot,state,reason,user,uid,pid,program,memory_bytes,run,script,job,container,pod,notebook
+    card,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-0,0,,active,,,,,,,1,,,,,
+    card,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-1,1,,idle-held,,,,,,,1,,,,,
+    card,2026-01-01T01:00:00.000Z,2026-01-01T01:01:30.000Z,90.0,90.0,GPU-0,0,,active,,,,,,,1,,,,,
+    card,2026-01-01T01:00:00.000Z,2026-01-01T01:01:00.000Z,60.0,60.0,GPU-1,1,,idle-held,,,,,,,1,,,,,
+    card,2026-01-01T01:01:00.000Z,2026-01-01T01:01:30.000Z,30.0,30.0,GPU-1,1,,truly-idle,,,,,,,1,,,,,
+    card,2026-01-01T01:58:00.000Z,2026-01-01T01:58:30.000Z,30.0,30.0,GPU-0,0,,unknown,lost,,,,,,2,,,,,
+    owner,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-0,0,,holding,,alice,1000,,,,1,,,,,
+    owner,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-1,1,,holding,,bob,1000,,,,1,,,,,
+    owner,2026-01-01T01:00:00.000Z,2026-01-01T01:01:30.000Z,90.0,90.0,GPU-0,0,,holding,,alice,1000,,,,1,,,,,
+    owner,2026-01-01T01:00:00.000Z,2026-01-01T01:01:00.000Z,60.0,60.0,GPU-1,1,,holding,,bob,1000,,,,1,,,,,
+    holder,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-0,0,,holding,,alice,1000,100,python,73400320000,1,,,,,
+    holder,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-1,1,,holding,,bob,1000,200,'=SUM(A1),8388608000,1,,,,,
+    holder,2026-01-01T01:00:00.000Z,2026-01-01T01:01:30.000Z,90.0,90.0,GPU-0,0,,holding,,alice,1000,100,python,73400320000,1,,,,,
+    holder,2026-01-01T01:00:00.000Z,2026-01-01T01:01:00.000Z,60.0,60.0,GPU-1,1,,holding,,bob,1000,200,'=SUM(A1),8388608000,1,,,,,
     ");
+}
+
+/// A holder that works beside one that does not, and memory that is nobody's.
+#[test]
+fn what_holders_did_and_ran_for_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("gua.db");
+    let mut run = Recording::begin(&path, START);
+    let ann = (100, "ann", "python", 9_000);
+    let mut busy = card(0, State::Active, &[ann, (200, "bob", "python", 4_000)]);
+    busy.unseen = Some(Kib(5 << 20));
+    let crew = Arc::get_mut(&mut busy.crew).unwrap();
+    crew.holders[0].work = Work::Works;
+    crew.holders[1].work = Work::Idle;
+    crew.holders[1].workload = Some(Arc::new(Who {
+        job: Some(Told { value: Job { id: "=42".into(), step: None }, source: Source::Cgroup }),
+        script: Some("serve.py".into()),
+        ..Who::default()
+    }));
+    run.tick(1_000, vec![busy]);
+    run.end();
+    let csv = gua(&path, &["export"]).stdout;
+    let rows: Vec<&str> = csv.lines().filter(|line| !line.starts_with("owner")).collect();
+    insta::assert_snapshot!(rows.join("\n"), @"
+    kind,from,to,seconds,counted_seconds,card_uuid,card_index,card_slot,state,reason,user,uid,pid,program,memory_bytes,run,script,job,container,pod,notebook
+    card,2026-01-01T00:58:00.000Z,2026-01-01T00:58:01.000Z,1.0,1.0,GPU-0,0,,active,,,,,,,1,,,,,
+    holder,2026-01-01T00:58:00.000Z,2026-01-01T00:58:01.000Z,1.0,1.0,GPU-0,0,,active,,ann,1000,100,python,9437184000,1,,,,,
+    holder,2026-01-01T00:58:00.000Z,2026-01-01T00:58:01.000Z,1.0,1.0,GPU-0,0,,idle-held,,bob,1000,200,python,4194304000,1,serve.py,'=42,,,
+    unseen,2026-01-01T00:58:00.000Z,2026-01-01T00:58:01.000Z,1.0,1.0,GPU-0,0,,holding,,,,,,5368709120,1,,,,,
+    ");
+    assert!(gua(&path, &["check"]).stdout.starts_with("ok"));
 }
 
 #[test]

@@ -14,8 +14,8 @@ fn a_person_reads_lines() {
     assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(told.stdout, @"
     database  [DIR]/gua.db
-    layout    2
-    size      100.0 KiB, of which 0 B to be used again; log 0 B
+    layout    3
+    size      108.0 KiB, of which 0 B to be used again; log 0 B
     recorder  none writes to it now
     host      lab
     recorded  2026-01-01 00:58:00 UTC to 2026-01-01 01:58:30 UTC
@@ -34,8 +34,8 @@ fn a_program_reads_json() {
     {
       "schema": "gua.db_info/1",
       "path": "[DIR]/gua.db",
-      "layout": 2,
-      "file_bytes": 102400,
+      "layout": 3,
+      "file_bytes": 110592,
       "log_bytes": 0,
       "free_bytes": 0,
       "is_being_recorded": false,
@@ -93,7 +93,9 @@ fn a_program_reads_json() {
         "process": 2,
         "run": 2,
         "sample": 18,
-        "tick": 10
+        "tick": 10,
+        "unseen_span": 0,
+        "workload": 0
       }
     }
     "#);
@@ -115,8 +117,8 @@ fn an_empty_database_is_told_too() {
     gua::store::create(&path).unwrap();
     insta::assert_snapshot!(gua(&path, &["info"]).stdout, @"
     database  [DIR]/gua.db
-    layout    2
-    size      100.0 KiB, of which 0 B to be used again; log 0 B
+    layout    3
+    size      108.0 KiB, of which 0 B to be used again; log 0 B
     recorder  none writes to it now
     host      none
     recorded  nothing yet

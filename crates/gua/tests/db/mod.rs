@@ -14,7 +14,7 @@ mod prune;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gua::classify::{CentiPercent, Evidence, Holds, Kib, State};
+use gua::classify::{CentiPercent, Evidence, Holds, Kib, State, Work};
 use gua::ledger::{
     CardEntry, Crew, Entry, HolderEntry, Identity, Measures, OwnerEntry, Period, ProcessKey,
 };
@@ -92,6 +92,7 @@ pub(super) fn card(index: u32, state: State, holders: &[(u32, &str, &str, u64)])
             hidden: None,
             has_holders: !holders.is_empty(),
         },
+        unseen: None,
         measures: Measures {
             basis: work.known().map(|_| Basis::Instant),
             used: work.known().map(|_| Bytes::from_mib(held)),
@@ -105,15 +106,22 @@ pub(super) fn card(index: u32, state: State, holders: &[(u32, &str, &str, u64)])
 }
 
 fn crew(holders: &[(u32, &str, &str, u64)]) -> Crew {
-    let identity = |user: &str| Identity { user: Some(user.into()), uid: Some(1000) };
+    let identity = |user: &str| Identity {
+        user: Some(user.into()),
+        uid: Some(1000),
+        source: Some(probe::who::Source::Uid),
+    };
     let holder = |(pid, user, program, mib): &(u32, &str, &str, u64)| HolderEntry {
         process: ProcessKey { pid: *pid, start_ticks: Some(u64::from(*pid) * 10) },
         identity: identity(user),
         program: Some((*program).into()),
         started: None,
+        workload: None,
+        command: None,
         kinds: Kinds::COMPUTE,
         memory: Some(Bytes::from_mib(*mib)),
         holds: Holds::Much,
+        work: Work::AsTheCard,
     };
     let owner = |holder: &(u32, &str, &str, u64)| OwnerEntry {
         identity: identity(holder.1),

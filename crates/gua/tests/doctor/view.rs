@@ -131,7 +131,11 @@ fn colour_repeats_the_words_where_it_is_wanted() {
     for code in ["\x1b[32m", "\x1b[1;33m", "\x1b[31m", "\x1b[2m", "\x1b[0m"] {
         colored = colored.replace(code, "");
     }
-    assert_eq!(colored, plain);
+    // Others may fill or free the disk between the two runs.
+    let settled = |text: &str| {
+        text.lines().filter(|line| !line.contains(" free")).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(settled(&colored), settled(&plain));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 use gua::store::{self, RecorderLock, SCHEMA_VERSION};
 use rusqlite::Connection;
 
-use super::{files, layout, names, prune, strings, to_layout_1, told, two_days};
+use super::{OLDER, as_the_cards, files, layout, names, prune, strings, to_older, told, two_days};
 use crate::machine::{PYTHON_GUA, program, run};
 use crate::report::Histories;
 
@@ -17,13 +17,19 @@ fn bring_forward(path: &Path) -> Option<std::path::PathBuf> {
 
 #[test]
 fn the_same_is_told_before_and_after_and_by_the_copy() {
-    let histories = two_days();
+    OLDER.into_iter().for_each(the_same_is_told);
+}
+
+fn the_same_is_told(older: (u32, &str)) {
+    let histories = Histories::two_days();
     let path = histories.path();
+    to_older(&path, older);
     let before = told(&path);
     let bytes = fs::read(&path).unwrap();
     let kept = bring_forward(&path).unwrap();
-    assert_eq!(kept, histories.dir().join("gua-layout-1.db"));
-    assert_eq!((layout(&path), layout(&kept)), (SCHEMA_VERSION, 1));
+    let name = format!("gua-layout-{}.db", older.0);
+    assert_eq!(kept, histories.dir().join(&name));
+    assert_eq!((layout(&path), layout(&kept)), (SCHEMA_VERSION, older.0));
     assert_eq!(told(&path), before);
     assert_eq!(told(&kept), before);
     assert_eq!(fs::metadata(&kept).unwrap().mode() & 0o777, 0o600);
@@ -34,17 +40,20 @@ fn the_same_is_told_before_and_after_and_by_the_copy() {
         .pragma_query_value(None, "journal_mode", |row| row.get(0))
         .unwrap();
     assert_eq!(mode, "wal");
-    assert_eq!(names(histories.dir()), ["gua-layout-1.db", "gua.db"]);
+    assert_eq!(names(histories.dir()), [&name, "gua.db"]);
     assert_eq!(bring_forward(&path), None, "it is as it must be");
 }
 
 /// What was never in the older layout is told the same, so the older one lost nothing.
 #[test]
 fn the_older_layout_tells_what_ours_does() {
-    let histories = Histories::two_days();
-    let ours = told(&histories.path());
-    to_layout_1(&histories.path());
-    assert_eq!(told(&histories.path()), ours);
+    for older in OLDER {
+        let histories = Histories::two_days();
+        as_the_cards(&Connection::open(histories.path()).unwrap());
+        let ours = told(&histories.path());
+        to_older(&histories.path(), older);
+        assert_eq!(told(&histories.path()), ours, "{}", older.0);
+    }
 }
 
 #[test]
@@ -53,11 +62,19 @@ fn it_has_the_tables_of_a_new_one() {
         let database = Connection::open(path).unwrap();
         strings(&database, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
     };
-    let histories = two_days();
-    bring_forward(&histories.path());
-    let new = histories.dir().join("new.db");
-    store::create(&new).unwrap();
-    assert_eq!(tables(&histories.path()), tables(&new));
+    for older in OLDER {
+        let histories = Histories::two_days();
+        to_older(&histories.path(), older);
+        bring_forward(&histories.path());
+        let new = histories.dir().join("new.db");
+        store::create(&new).unwrap();
+        assert_eq!(tables(&histories.path()), tables(&new), "{}", older.0);
+        let states = |path: &Path| {
+            let database = Connection::open(path).unwrap();
+            strings(&database, "SELECT code || ' ' || word FROM state ORDER BY code")
+        };
+        assert_eq!(states(&histories.path()), states(&new), "{}", older.0);
+    }
 }
 
 /// What is still in the log belongs to it.
@@ -116,7 +133,7 @@ fn pruning_brings_it_forward_and_reading_does_not() {
     let kept = histories.dir().canonicalize().unwrap().join("gua-layout-1.db");
     let line = format!("as it was before, it is kept as {}.\n", kept.display());
     assert!(pruned.stdout.ends_with(&line), "{pruned:?}");
-    assert_eq!(info(), "layout    2");
+    assert_eq!(info(), format!("layout    {SCHEMA_VERSION}"));
     assert_eq!(told(&path), first);
     assert_eq!(names(histories.dir()), ["gua-layout-1.db", "gua.db"]);
 }

@@ -9,6 +9,8 @@ mod beat;
 mod clock;
 /// It is killed, again and again.
 mod crash;
+/// Many processes on the host and on the cards.
+mod crowd;
 /// The driver, the disk and the database fail while it records.
 mod faults;
 /// What it says about itself, also when the log is moved away.

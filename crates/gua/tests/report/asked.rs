@@ -8,7 +8,7 @@ use crate::machine::{program, run};
 
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_is_read() {
-    let cases: [(&[&str], &str); 13] = [
+    let cases: [(&[&str], &str); 21] = [
         (&["--since", "0s"], "0s"),
         (&["--since", "-5m"], "-5m"),
         (&["--since", "5"], "expected a number and ms, s, m, h or d"),
@@ -22,6 +22,14 @@ fn what_makes_no_sense_is_refused_before_anything_is_read() {
         (&["--active-percent", "NaN"], "above 0"),
         (&["--held-mb", "-1"], "-1"),
         (&["--json", "--format", "csv"], "cannot be used with"),
+        (&["--by", "wizard"], "notebook"),
+        (&["--price", "-2"], "2.50"),
+        (&["--price", "A100="], "A100=3.20"),
+        (&["--currency", "my money"], "up to 8 characters"),
+        (&["--sessions", "some"], "expected a number, or all"),
+        (&["--compare", "yesterday"], "expected `previous`"),
+        (&["--compare", "-7d"], "expected `previous`"),
+        (&["--user", "bob", "--held-mb", "5"], "cannot be used with"),
     ];
     for (args, expected) in cases {
         let mut command = program(&["report", "--db", "/nowhere/gua.db"]);
@@ -95,6 +103,12 @@ fn other_lines_judge_again() {
     assert!(shown.contains("active ≥ 3 % utilization"), "{shown}");
     assert!(shown.contains("judged again from samples"), "{shown}");
     assert!(shown.contains("not judged again:"), "{shown}");
+    assert!(!shown.contains("Holding sessions"), "{shown}");
+    for part in ["accounts", "sessions"] {
+        assert_eq!(report[part], serde_json::Value::Null);
+    }
+    let omits = ["identities", "accounts", "sessions"];
+    assert_eq!(report["judged_again"]["omits"], serde_json::json!(omits));
 }
 
 /// The samples and the spans say the same where the lines are the same, or nearly.

@@ -1,5 +1,7 @@
 //! `gua report` on histories made by the real writer.
 
+/// Whose the time was, and what it cost.
+mod accounts;
 /// Which time it is about, and by which lines.
 mod asked;
 /// What it says of files that are missing, foreign, damaged or in use.

@@ -10,6 +10,7 @@ use gua::store::{self, Ending, Run, Writer};
 use probe::card::{Basis, CardFacts, MemorySource, MemoryUse, Utilization, Vitals};
 use probe::process::{Holder, Holders, Kinds, Presence, ProcessFacts};
 use probe::units::{Bytes, Percent, UnixMillis};
+use probe::who::{Source, Told, User, Who};
 use probe::{Reading, Why};
 
 pub(crate) const MINUTE: i64 = 60_000;
@@ -21,6 +22,8 @@ pub(crate) struct Doing {
     /// `None` where it is lost.
     percent: Option<f64>,
     holders: Vec<Holding>,
+    /// Used by nobody who is listed.
+    unseen_mib: u64,
 }
 
 #[derive(Clone)]
@@ -30,11 +33,13 @@ struct Holding {
     mib: u64,
     /// Which process it is, where that matters.
     process: Option<(u32, u64)>,
+    sm: f64,
+    who: Option<Arc<Who>>,
 }
 
 /// A card that works so much and is held by nobody.
 pub(crate) fn card(name: &'static str, percent: f64) -> Doing {
-    Doing { name, percent: Some(percent), holders: Vec::new() }
+    Doing { name, percent: Some(percent), holders: Vec::new(), unseen_mib: 0 }
 }
 
 impl Doing {
@@ -62,7 +67,38 @@ impl Doing {
         mib: u64,
         process: Option<(u32, u64)>,
     ) -> Self {
-        self.holders.push(Holding { user: user.map(str::to_owned), uid, mib, process });
+        let user = user.map(str::to_owned);
+        self.holders.push(Holding { user, uid, mib, process, sm: 0.0, who: None });
+        self
+    }
+
+    /// By a certain process of somebody, which works so much itself.
+    pub(crate) fn held_at_work(
+        mut self,
+        user: &str,
+        process: (u32, u64),
+        mib: u64,
+        sm: f64,
+    ) -> Self {
+        let (user, process) = (Some(user.to_owned()), Some(process));
+        self.holders.push(Holding { user, uid: Some(1000), mib, process, sm, who: None });
+        self
+    }
+
+    /// The last holder runs for this; whose it is, is still told by its owner.
+    pub(crate) fn running_for(mut self, who: Who) -> Self {
+        if let Some(holding) = self.holders.last_mut() {
+            let name = holding.user.as_deref().map(Into::into);
+            let user =
+                holding.uid.map(|uid| Told { value: User { uid, name }, source: Source::Uid });
+            holding.who = Some(Arc::new(Who { user, ..who }));
+        }
+        self
+    }
+
+    /// And so much of it by nobody who is listed.
+    pub(crate) const fn with_unseen(mut self, mib: u64) -> Self {
+        self.unseen_mib = mib;
         self
     }
 
@@ -140,21 +176,22 @@ fn card_tick(index: u32, doing: &Doing) -> CardTick {
     let mut facts = CardFacts::unread(index, Why::NotAsked);
     facts.uuid = Reading::Known(format!("GPU-0000000{index}"));
     facts.name = Reading::Known(doing.name.to_owned());
-    let holders: Vec<_> = (100..)
+    let (held, holders): (Vec<_>, Vec<_>) = (100..)
         .zip(&doing.holders)
         .map(|(pid, holding)| holder(pid + 100 * index, holding))
-        .collect();
+        .unzip();
     CardTick {
         facts: Arc::new(facts),
-        vitals: vitals(doing, &holders),
+        vitals: vitals(doing, held),
         unattributed: Reading::Unknown(Why::NotAsked),
         holders: holders.into(),
     }
 }
 
-fn vitals(doing: &Doing, holders: &[HolderTick]) -> Vitals {
+fn vitals(doing: &Doing, held: Vec<Holder>) -> Vitals {
     let Some(percent) = doing.percent else { return Vitals::unknown(Why::Lost) };
-    let used: Bytes = holders.iter().filter_map(|holder| holder.holder.memory.known()).sum();
+    let used: Bytes = held.iter().filter_map(|holder| holder.memory.known()).sum();
+    let used = used + Bytes::from_mib(doing.unseen_mib);
     let total = Bytes::from_mib(80_000);
     Vitals {
         utilization: Reading::Known(Utilization {
@@ -168,13 +205,13 @@ fn vitals(doing: &Doing, holders: &[HolderTick]) -> Vitals {
             reserved: Reading::Known(Bytes(0)),
             source: MemorySource::Card,
         }),
-        holders: Holders { seen: holders.iter().map(|h| h.holder).collect(), unread: None },
+        holders: Holders { seen: held, unread: None },
         ..Vitals::unknown(Why::NotAsked)
     }
 }
 
-fn holder(pid: u32, holding: &Holding) -> HolderTick {
-    let Holding { user, uid, mib, process } = holding;
+fn holder(pid: u32, holding: &Holding) -> (Holder, HolderTick) {
+    let Holding { user, uid, mib, process, sm, who } = holding;
     let (pid, start_ticks) = process.unwrap_or((pid, 7));
     let here = |uid| {
         Presence::Here(Arc::new(ProcessFacts {
@@ -185,18 +222,16 @@ fn holder(pid: u32, holding: &Holding) -> HolderTick {
             program: "python".into(),
             uid: Reading::Known(uid),
             user: Reading::Known(user.as_deref().map(Into::into)),
-            who: Reading::Unknown(Why::NotAsked),
+            who: who.clone().map_or(Reading::Unknown(Why::NotAsked), Reading::Known),
         }))
     };
-    HolderTick {
-        holder: Holder {
-            pid,
-            kinds: Kinds::COMPUTE,
-            memory: Reading::Known(Bytes::from_mib(*mib)),
-            sm: Reading::Known(Percent(0.0)),
-            engines: Reading::Unknown(Why::NotAsked),
-        },
-        process: uid.map_or(Presence::Gone, here),
-        command: Reading::Unknown(Why::NotAsked),
-    }
+    let held = Holder {
+        pid,
+        kinds: Kinds::COMPUTE,
+        memory: Reading::Known(Bytes::from_mib(*mib)),
+        sm: Reading::Known(Percent(*sm)),
+        engines: Reading::Unknown(Why::NotAsked),
+    };
+    let process = uid.map_or(Presence::Gone, here);
+    (held, HolderTick { pid, process, command: Reading::Unknown(Why::NotAsked) })
 }

@@ -37,11 +37,14 @@ fn on_a_wide_screen() {
       2  RTX 4090         0.0 %      0.0 %      95.7 %    4.3 %  ░░░░░░░░░░░░░░░░░░░░░░░?
 
     §4 Top identities
-      who      GPU-hours  idle-held  of all idle-held
-      bob           46.0    100.0 %            79.3 %
-      unknown       46.0    100.0 %            79.3 %
-      alice         32.0     37.5 %            20.7 %
-      a shared card counts in full for everybody who holds it
+      user                      present  worked  idle-held  of all  all idle  GB-h idle
+      bob                          46.0       0       44.9  77.4 %      46.0        386
+      alice                        32.0    20.0       12.0  20.7 %      12.0        881
+      not known (unattributed)     46.0       0        1.1   1.9 %      46.0         10
+      in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held
+      time; a shared card is split by memory, so this column adds up to the cards' 58.0. all idle:
+      whenever they held memory without working, also while others worked on the card. GB-h idle: that
+      memory × time
 
     §5 Time-of-day heatmap (UTC)
            00       03       06       09       12       15       18       21
@@ -55,9 +58,25 @@ fn on_a_wide_screen() {
       share of card time active: · none, ░ under 25 %, ▒ under 50 %, ▓ under 75 %, █ more; blank: not
       observed
 
+    Holding sessions
+      on at the end, longest first
+      idle  who           card    memory  what                          pid  when
+      ≥19h  bob              1    8.4 GB  python                        200  10 Nov 05:00 → 11 Nov 00:00
+      ≥19h  unattributed     1  209.7 MB  not known (bare CUDA contex…  201  10 Nov 05:00 → 11 Nov 00:00
+       ≥6h  alice            0   73.4 GB  python                        100  10 Nov 18:00 → 11 Nov 00:00
+      ended, longest first
+        idle  who           card    memory  what                         pid  when
+      ≥1d03h  bob              1    8.4 GB  python                       200  9 Nov 00:00 → 10 Nov 03:00
+      ≥1d03h  unattributed     1  209.7 MB  not known (bare CUDA conte…  201  9 Nov 00:00 → 10 Nov 03:00
+          6h  alice            0   73.4 GB  python                       100  9 Nov 18:00 → 10 Nov 00:00
+
     Verdict
       Idle-held is 42.0 % of the observed card time, over the 20 % line: a matter of allocation, not of
       too few cards.
+      Three sessions make up 87.7 % of it:
+      bob    python  card 1  1d03h
+      bob    python  card 1  19h
+      alice  python  card 0  6h
     ");
 }
 
@@ -91,11 +110,15 @@ fn on_a_narrower_screen() {
       2  RTX 4090         0.0 %      0.0 %      95.7 %    4.3 %
 
     §4 Top identities
-      who      GPU-hours  idle-held  of all idle-held
-      bob           46.0    100.0 %            79.3 %
-      unknown       46.0    100.0 %            79.3 %
-      alice         32.0     37.5 %            20.7 %
-      a shared card counts in full for everybody who holds it
+      user          present  worked  idle-held  of all  all idle
+      bob              46.0       0       44.9  77.4 %      46.0
+      alice            32.0    20.0       12.0  20.7 %      12.0
+      not known (…     46.0       0        1.1   1.9 %      46.0
+      in GPU-hours. present: with a process on a card.
+      idle-held: their part of the cards' idle-held time; a
+      shared card is split by memory, so this column adds up to
+      the cards' 58.0. all idle: whenever they held memory
+      without working, also while others worked on the card
 
     §5 Time-of-day heatmap (UTC)
            00    03    06    09    12    15    18    21
@@ -109,9 +132,25 @@ fn on_a_narrower_screen() {
       share of card time active: · none, ░ under 25 %, ▒ under
       50 %, ▓ under 75 %, █ more; blank: not observed
 
+    Holding sessions
+      on at the end, longest first
+      idle  who           card    memory  what      pid
+      ≥19h  bob              1    8.4 GB  python    200
+      ≥19h  unattributed     1  209.7 MB  not kno…  201
+       ≥6h  alice            0   73.4 GB  python    100
+      ended, longest first
+        idle  who           card    memory  what      pid
+      ≥1d03h  bob              1    8.4 GB  python    200
+      ≥1d03h  unattributed     1  209.7 MB  not kno…  201
+          6h  alice            0   73.4 GB  python    100
+
     Verdict
       Idle-held is 42.0 % of the observed card time, over the
       20 % line: a matter of allocation, not of too few cards.
+      Three sessions make up 87.7 % of it:
+      bob    python  card 1  1d03h
+      bob    python  card 1  19h
+      alice  python  card 0  6h
     ");
 }
 
@@ -147,12 +186,17 @@ fn on_the_narrowest_screen() {
       2   0.0 %    0.0 %  95.7 %  4.3 %
 
     §4 Top identities
-      who      GPU-hours  idle-held
-      bob           46.0    100.0 %
-      unknown       46.0    100.0 %
-      alice         32.0     37.5 %
-      a shared card counts in full for
-      everybody who holds it
+      user               idle-held  all idle
+      bob                     44.9      46.0
+      alice                   12.0      12.0
+      not known (unatt…        1.1      46.0
+      in GPU-hours. idle-held: their part of
+      the cards' idle-held time; a shared
+      card is split by memory, so this
+      column adds up to the cards' 58.0. all
+      idle: whenever they held memory
+      without working, also while others
+      worked on the card
 
     §5 Time-of-day heatmap (UTC)
            00 03 06 09 12 15 18 21
@@ -167,11 +211,27 @@ fn on_the_narrowest_screen() {
       under 25 %, ▒ under 50 %, ▓ under
       75 %, █ more; blank: not observed
 
+    Holding sessions
+      on at the end, longest first
+      idle  who           card  what
+      ≥19h  bob              1  python
+      ≥19h  unattributed     1  not kno…
+       ≥6h  alice            0  python
+      ended, longest first
+        idle  who           card  what
+      ≥1d03h  bob              1  python
+      ≥1d03h  unattributed     1  not kno…
+          6h  alice            0  python
+
     Verdict
       Idle-held is 42.0 % of the observed
       card time, over the 20 % line: a
       matter of allocation, not of too few
       cards.
+      Three sessions make up 87.7 % of it:
+      bob    python  card 1  1d03h
+      bob    python  card 1  19h
+      alice  python  card 0  6h
     ");
 }
 
@@ -184,6 +244,59 @@ fn as_json() {
     heatmap.truncate(1);
     insta::assert_snapshot!(serde_json::to_string_pretty(&report).unwrap(), @r#"
     {
+      "accounts": [
+        {
+          "by": "user",
+          "cost": null,
+          "gpu_hours": 46.0,
+          "held_idle_gb_hours": 385.875968,
+          "id": null,
+          "idle_gpu_hours": 46.0,
+          "idle_held_gpu_hours": 44.878048611,
+          "idle_held_share": 0.773759,
+          "name": "bob",
+          "unattributed": null,
+          "unknown_gpu_hours": 0.0,
+          "unpriced_gpu_hours": 44.878048611,
+          "user": null,
+          "worked_gpu_hours": 0.0
+        },
+        {
+          "by": "user",
+          "cost": null,
+          "gpu_hours": 32.0,
+          "held_idle_gb_hours": 880.80384,
+          "id": null,
+          "idle_gpu_hours": 12.0,
+          "idle_held_gpu_hours": 12.0,
+          "idle_held_share": 0.206897,
+          "name": "alice",
+          "unattributed": null,
+          "unknown_gpu_hours": 0.0,
+          "unpriced_gpu_hours": 12.0,
+          "user": null,
+          "worked_gpu_hours": 20.0
+        },
+        {
+          "by": "user",
+          "cost": null,
+          "gpu_hours": 46.0,
+          "held_idle_gb_hours": 9.646899,
+          "id": null,
+          "idle_gpu_hours": 46.0,
+          "idle_held_gpu_hours": 1.121951389,
+          "idle_held_share": 0.019344,
+          "name": null,
+          "unattributed": "not_known",
+          "unknown_gpu_hours": 0.0,
+          "unpriced_gpu_hours": 1.121951111,
+          "user": null,
+          "worked_gpu_hours": 0.0
+        }
+      ],
+      "accounts_by": [
+        "user"
+      ],
       "cards": [
         {
           "index": 0,
@@ -258,6 +371,7 @@ fn as_json() {
           "uuid": "GPU-00000002"
         }
       ],
+      "compared": null,
       "data": {
         "from": "2024-11-09T00:00:00Z",
         "to": "2024-11-11T00:00:00Z"
@@ -309,7 +423,203 @@ fn as_json() {
         }
       ],
       "judged_again": null,
+      "money": null,
+      "person": null,
       "schema": "gua.report/1",
+      "sessions": [
+        {
+          "ask": null,
+          "bare_context": false,
+          "busy_card_seconds": 0.0,
+          "card_index": 1,
+          "card_slot": null,
+          "card_uuid": "GPU-00000001",
+          "end": null,
+          "from": "2024-11-10T05:00:00Z",
+          "from_seen": false,
+          "identity": {
+            "container": null,
+            "environment": null,
+            "group": null,
+            "hub_user": null,
+            "job": null,
+            "launcher": null,
+            "notebook": null,
+            "pod": null,
+            "script": null,
+            "user": {
+              "name": "bob",
+              "source": "uid",
+              "uid": 1001
+            }
+          },
+          "idle_held_gpu_hours": 18.536585278,
+          "idle_seconds": 68400.0,
+          "open": null,
+          "peak_memory_bytes": 8388608000,
+          "pid": 200,
+          "program": "python",
+          "to": "2024-11-11T00:00:00Z",
+          "to_seen": false,
+          "uid": 1001,
+          "user": "bob"
+        },
+        {
+          "ask": null,
+          "bare_context": true,
+          "busy_card_seconds": 0.0,
+          "card_index": 1,
+          "card_slot": null,
+          "card_uuid": "GPU-00000001",
+          "end": null,
+          "from": "2024-11-10T05:00:00Z",
+          "from_seen": false,
+          "identity": null,
+          "idle_held_gpu_hours": 0.463414444,
+          "idle_seconds": 68400.0,
+          "open": null,
+          "peak_memory_bytes": 209715200,
+          "pid": 201,
+          "program": null,
+          "to": "2024-11-11T00:00:00Z",
+          "to_seen": false,
+          "uid": null,
+          "user": null
+        },
+        {
+          "ask": null,
+          "bare_context": false,
+          "busy_card_seconds": 0.0,
+          "card_index": 0,
+          "card_slot": null,
+          "card_uuid": "GPU-00000000",
+          "end": null,
+          "from": "2024-11-10T18:00:00Z",
+          "from_seen": true,
+          "identity": {
+            "container": null,
+            "environment": null,
+            "group": null,
+            "hub_user": null,
+            "job": null,
+            "launcher": null,
+            "notebook": null,
+            "pod": null,
+            "script": null,
+            "user": {
+              "name": "alice",
+              "source": "uid",
+              "uid": 1000
+            }
+          },
+          "idle_held_gpu_hours": 6.0,
+          "idle_seconds": 21600.0,
+          "open": null,
+          "peak_memory_bytes": 73400320000,
+          "pid": 100,
+          "program": "python",
+          "to": "2024-11-11T00:00:00Z",
+          "to_seen": false,
+          "uid": 1000,
+          "user": "alice"
+        },
+        {
+          "ask": null,
+          "bare_context": false,
+          "busy_card_seconds": 0.0,
+          "card_index": 1,
+          "card_slot": null,
+          "card_uuid": "GPU-00000001",
+          "end": null,
+          "from": "2024-11-09T00:00:00Z",
+          "from_seen": false,
+          "identity": {
+            "container": null,
+            "environment": null,
+            "group": null,
+            "hub_user": null,
+            "job": null,
+            "launcher": null,
+            "notebook": null,
+            "pod": null,
+            "script": null,
+            "user": {
+              "name": "bob",
+              "source": "uid",
+              "uid": 1001
+            }
+          },
+          "idle_held_gpu_hours": 26.341463333,
+          "idle_seconds": 97200.0,
+          "open": false,
+          "peak_memory_bytes": 8388608000,
+          "pid": 200,
+          "program": "python",
+          "to": "2024-11-10T03:00:00Z",
+          "to_seen": false,
+          "uid": 1001,
+          "user": "bob"
+        },
+        {
+          "ask": null,
+          "bare_context": true,
+          "busy_card_seconds": 0.0,
+          "card_index": 1,
+          "card_slot": null,
+          "card_uuid": "GPU-00000001",
+          "end": null,
+          "from": "2024-11-09T00:00:00Z",
+          "from_seen": false,
+          "identity": null,
+          "idle_held_gpu_hours": 0.658536389,
+          "idle_seconds": 97200.0,
+          "open": false,
+          "peak_memory_bytes": 209715200,
+          "pid": 201,
+          "program": null,
+          "to": "2024-11-10T03:00:00Z",
+          "to_seen": false,
+          "uid": null,
+          "user": null
+        },
+        {
+          "ask": null,
+          "bare_context": false,
+          "busy_card_seconds": 0.0,
+          "card_index": 0,
+          "card_slot": null,
+          "card_uuid": "GPU-00000000",
+          "end": null,
+          "from": "2024-11-09T18:00:00Z",
+          "from_seen": true,
+          "identity": {
+            "container": null,
+            "environment": null,
+            "group": null,
+            "hub_user": null,
+            "job": null,
+            "launcher": null,
+            "notebook": null,
+            "pod": null,
+            "script": null,
+            "user": {
+              "name": "alice",
+              "source": "uid",
+              "uid": 1000
+            }
+          },
+          "idle_held_gpu_hours": 6.0,
+          "idle_seconds": 21600.0,
+          "open": false,
+          "peak_memory_bytes": 73400320000,
+          "pid": 100,
+          "program": "python",
+          "to": "2024-11-10T00:00:00Z",
+          "to_seen": true,
+          "uid": 1000,
+          "user": "alice"
+        }
+      ],
       "states": {
         "active": {
           "gpu_hours": 20.0,
@@ -333,6 +643,14 @@ fn as_json() {
         "held_mb": 100
       },
       "verdict": {
+        "culprits": {
+          "idle_held_share": 0.877208,
+          "sessions": [
+            3,
+            0,
+            2
+          ]
+        },
         "exceeded": true,
         "idle_held_share": 0.42029,
         "rests_on_little": false,
@@ -356,35 +674,35 @@ fn as_json() {
 fn as_rows_for_a_spreadsheet() {
     let rows = text(&["--format", "csv"]);
     assert!(rows.lines().count() > 60);
-    assert!(rows.split("\r\n").all(|row| row.is_empty() || row.matches(',').count() == 11));
+    assert!(rows.split("\r\n").all(|row| row.is_empty() || row.matches(',').count() == 31));
     let rows: Vec<_> = rows.lines().take(26).collect();
     insta::assert_snapshot!(rows.join("\n"), @"
-    kind,card_index,card_slot,card_uuid,card_name,user,uid,weekday,hour,state,gpu_hours,share
-    total,,,,,,,,,active,20,0.144928
-    total,,,,,,,,,idle_held,58,0.42029
-    total,,,,,,,,,truly_idle,58,0.42029
-    total,,,,,,,,,unknown,2,0.014493
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,active,20,0.434783
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,idle_held,12,0.26087
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,truly_idle,14,0.304348
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,active,0,0
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,idle_held,46,1
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,truly_idle,0,0
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,active,0,0
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,idle_held,0,0
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,truly_idle,44,0.956522
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,unknown,2,0.043478
-    identity,,,,,bob,1001,,,all,46,1
-    identity,,,,,bob,1001,,,idle_held,46,1
-    identity,,,,,,,,,all,46,1
-    identity,,,,,,,,,idle_held,46,1
-    identity,,,,,alice,1000,,,all,32,1
-    identity,,,,,alice,1000,,,idle_held,12,0.375
-    heatmap,,,,,,,0,0,active,0,0
-    heatmap,,,,,,,0,1,active,0,0
-    heatmap,,,,,,,0,2,active,0,0
+    kind,card_index,card_slot,card_uuid,card_name,user,uid,weekday,hour,state,gpu_hours,share,by,name,unattributed,id,gb_hours,cost,cost_per_month,unpriced_gpu_hours,currency,pid,program,from,to,open,peak_memory_bytes,job,container,pod,notebook,gpu_hours_difference
+    total,,,,,,,,,active,20,0.144928,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,idle_held,58,0.42029,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,truly_idle,58,0.42029,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,unknown,2,0.014493,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,active,20,0.434783,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,idle_held,12,0.26087,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,truly_idle,14,0.304348,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,active,0,0,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,idle_held,46,1,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,truly_idle,0,0,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,active,0,0,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,idle_held,0,0,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,truly_idle,44,0.956522,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,unknown,2,0.043478,,,,,,,,,,,,,,,,,,,,
+    identity,,,,,bob,1001,,,all,46,1,,,,,,,,,,,,,,,,,,,,
+    identity,,,,,bob,1001,,,idle_held,46,1,,,,,,,,,,,,,,,,,,,,
+    identity,,,,,,,,,all,46,1,,,,,,,,,,,,,,,,,,,,
+    identity,,,,,,,,,idle_held,46,1,,,,,,,,,,,,,,,,,,,,
+    identity,,,,,alice,1000,,,all,32,1,,,,,,,,,,,,,,,,,,,,
+    identity,,,,,alice,1000,,,idle_held,12,0.375,,,,,,,,,,,,,,,,,,,,
+    heatmap,,,,,,,0,0,active,0,0,,,,,,,,,,,,,,,,,,,,
+    heatmap,,,,,,,0,1,active,0,0,,,,,,,,,,,,,,,,,,,,
+    heatmap,,,,,,,0,2,active,0,0,,,,,,,,,,,,,,,,,,,,
     ");
 }
 
@@ -423,13 +741,13 @@ fn as_markdown() {
 
     ## §4 Top identities
 
-    | who | GPU-hours | idle-held | of all idle-held |
-    |---|---:|---:|---:|
-    | bob | 46.0 | 100.0 % | 79.3 % |
-    | unknown | 46.0 | 100.0 % | 79.3 % |
-    | alice | 32.0 | 37.5 % | 20.7 % |
+    | user | present | worked | idle-held | of all | all idle | GB-h idle |
+    |---|---:|---:|---:|---:|---:|---:|
+    | bob | 46.0 | 0 | 44.9 | 77.4 % | 46.0 | 386 |
+    | alice | 32.0 | 20.0 | 12.0 | 20.7 % | 12.0 | 881 |
+    | not known (unattributed) | 46.0 | 0 | 1.1 | 1.9 % | 46.0 | 10 |
 
-    a shared card counts in full for everybody who holds it
+    in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held time; a shared card is split by memory, so this column adds up to the cards' 58.0. all idle: whenever they held memory without working, also while others worked on the card. GB-h idle: that memory × time
 
     ## §5 Time-of-day heatmap (UTC)
 
@@ -445,9 +763,33 @@ fn as_markdown() {
     | Fri |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  |
     | Sat | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 33 | 33 | 33 | 33 | 33 | 33 | 33 | 33 | 33 | 33 | 0 | 0 | 0 | 0 | 0 | 0 |
 
+    ## Holding sessions
+
+    on at the end, longest first
+
+    | idle | who | card | memory | what | pid | when |
+    |---:|---|---:|---:|---|---:|---|
+    | ≥19h | bob | 1 | 8.4 GB | python | 200 | 10 Nov 05:00 → 11 Nov 00:00 |
+    | ≥19h | unattributed | 1 | 209.7 MB | not known (bare CUDA context) | 201 | 10 Nov 05:00 → 11 Nov 00:00 |
+    | ≥6h | alice | 0 | 73.4 GB | python | 100 | 10 Nov 18:00 → 11 Nov 00:00 |
+
+    ended, longest first
+
+    | idle | who | card | memory | what | pid | when |
+    |---:|---|---:|---:|---|---:|---|
+    | ≥1d03h | bob | 1 | 8.4 GB | python | 200 | 9 Nov 00:00 → 10 Nov 03:00 |
+    | ≥1d03h | unattributed | 1 | 209.7 MB | not known (bare CUDA context) | 201 | 9 Nov 00:00 → 10 Nov 03:00 |
+    | 6h | alice | 0 | 73.4 GB | python | 100 | 9 Nov 18:00 → 10 Nov 00:00 |
+
     ## Verdict
 
     Idle-held is 42.0 % of the observed card time, over the 20 % line: a matter of allocation, not of too few cards.
+
+    Three sessions make up 87.7 % of it:
+
+    - bob, python, card 1, 1d03h
+    - bob, python, card 1, 19h
+    - alice, python, card 0, 6h
     ");
 }
 

@@ -36,6 +36,10 @@ fn assert_true(text: &str, parts: &[(i64, i64)]) {
     let ticks = ticks(parts);
     let report = Recorded::new(&scenario, &ticks).report();
     let (said, truth) = (account(&report), truth(&scenario, &ticks));
+    for (user, share) in &truth.shares {
+        let said = said.shares.get(user).copied().unwrap_or(0.0);
+        assert_close(&format!("{user}, share"), said, *share);
+    }
     assert_eq!(said.cards.len(), truth.cards.len());
     for (card, (said, truth)) in said.cards.iter().zip(&truth.cards).enumerate() {
         for (state, (said, truth)) in said.iter().zip(truth).enumerate() {
@@ -154,6 +158,42 @@ fn shared_cards() {
         end = "90h"
     "#;
     assert_true(text, &[(4 * DAY, 30)]);
+}
+
+/// Several people on one card who come and go at odd times, with pids that are used again, and
+/// memory that nobody is seen to hold.
+#[test]
+fn people_who_come_and_go() {
+    let visits: String = (0..90)
+        .zip(["alice", "bob", "carol", "dave"].into_iter().cycle())
+        .map(|(visit, user)| {
+            let (begin, length) = (visit * 3_571 % 340_000, 5_000 + visit * 907 % 30_000);
+            let (card, gib) = (visit % 2, 1 + visit * 7 % 23);
+            let sm = if visit % 5 == 0 { 40 } else { 0 };
+            // Of the same pid there is never more than one at a time.
+            let pid = 1000 + visit;
+            format!(
+                "[[process]]\npid = {pid}\ncard = {card}\nmemory = \"{gib}GiB\"\n\
+                 user = \"{user}\"\nbegin = \"{begin}s\"\nend = \"{}s\"\n\
+                 sm = {{ duty = 50, period = \"10m\", high = {sm}, low = 0 }}\n",
+                begin + length
+            )
+        })
+        .collect();
+    // One after the other with the same number.
+    let again: String = (0..30)
+        .zip(["erin", "frank"].into_iter().cycle())
+        .map(|(turn, user)| {
+            let (begin, end) = (turn * 9_000 + 13, turn * 9_000 + 8_777);
+            format!(
+                "[[process]]\npid = 77\ncard = 0\nmemory = \"{}GiB\"\nuser = \"{user}\"\n\
+                 begin = \"{begin}s\"\nend = \"{end}s\"\n",
+                3 + turn % 5
+            )
+        })
+        .collect();
+    let cards = "[[card]]\n[[card]]\nunattributed = \"3GiB\"\n";
+    assert_true(&format!("{cards}{visits}{again}"), &[(4 * DAY, 30)]);
 }
 
 /// Two people who take turns, with pauses between.

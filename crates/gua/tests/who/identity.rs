@@ -219,7 +219,7 @@ fn a_pretend_tick_says_the_same() {
             let Presence::Here(facts) = &holder.process else { continue };
             let identity = Identity::from(&*facts.who.clone().known().unwrap());
             let real = who["holders"].as_array().unwrap().iter();
-            let mut real = real.filter(|real| real["pid"] == holder.holder.pid);
+            let mut real = real.filter(|real| real["pid"] == holder.pid);
             let real = &real.next().unwrap()["identity"];
             assert_eq!(&serde_json::to_value(identity).unwrap(), real);
             told += 1;

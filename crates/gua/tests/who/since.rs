@@ -83,12 +83,13 @@ fn database(machine: &Machine) -> PathBuf {
 
 /// A card that is held by these processes of the machine, as it works so much.
 fn held(machine: &Machine, percent: f64, pids: &[u32]) -> Doing {
-    let start = |pid: &u32| {
-        let text = fs::read(machine.root().join(format!("proc/{pid}/stat"))).unwrap();
-        stat::parse(&text).unwrap().start_ticks
-    };
-    let add = |doing: Doing, pid: &u32| doing.held_by_process(*pid, start(pid), 8000);
+    let add = |doing: Doing, pid: &u32| doing.held_by_process(*pid, started(machine, *pid), 8000);
     pids.iter().fold(card("A100", percent), add)
+}
+
+fn started(machine: &Machine, pid: u32) -> u64 {
+    let text = fs::read(machine.root().join(format!("proc/{pid}/stat"))).unwrap();
+    stat::parse(&text).unwrap().start_ticks
 }
 
 /// Bob since 30 h, then the card worked; Carol since before the record begins at 40 h, but it
@@ -213,6 +214,46 @@ fn a_number_that_is_used_again_is_another_process() {
     assert_eq!(holder(&who, "bob")["idle_doubt"], "not_recorded");
     let text = text(&machine, &["-u", "bob"], "100");
     assert!(text.contains("now  bob"), "{text}");
+}
+
+const SHARED: &str = r#"
+[[card]]
+uuid = "GPU-00000000"
+[[process]]
+pid = 200
+card = 0
+user = "bob"
+memory = "8000MiB"
+begin = "-3d"
+[[process]]
+pid = 300
+card = 0
+user = "carol"
+memory = "8000MiB"
+sm = 70
+begin = "-2d"
+"#;
+
+/// A notebook that sleeps beside a training job.
+#[test]
+fn who_sleeps_on_a_busy_card_is_idle_on_it() {
+    let machine = Machine::new(SHARED);
+    let end = now() - 5 * SECOND;
+    let mut recording = begin(&machine, end - 10 * HOUR);
+    recording.until(end, 10, |at| {
+        let sm = if end - at > 3 * HOUR { 10.0 } else { 0.0 };
+        let busy = card("A100", 70.0 + sm);
+        let busy = busy.held_at_work("bob", (200, started(&machine, 200)), 8000, sm);
+        vec![busy.held_at_work("carol", (300, started(&machine, 300)), 8000, 70.0)]
+    });
+    let who = json(&machine, &[]);
+    assert_eq!(users(&who), ["bob", "carol"]);
+    let (bob, carol) = (holder(&who, "bob"), holder(&who, "carol"));
+    assert_eq!((&bob["state"], &bob["card_state"]), (&"idle-held".into(), &"active".into()));
+    assert!((hours(bob) - 3.0).abs() < 0.2, "{bob}");
+    assert_eq!((&carol["state"], &carol["idle_since"]), (&"active".into(), &Value::Null));
+    let text = text(&machine, &[], "100");
+    assert!(!text.contains("Ask first"), "its card works: {text}");
 }
 
 #[test]

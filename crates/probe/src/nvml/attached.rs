@@ -113,10 +113,13 @@ impl Attached {
         CardAccounts { facts: Arc::clone(&self.facts), accounts }
     }
 
-    /// Takes what its sample buffer holds. Hardware counters go on counting by themselves.
+    /// Takes what its sample buffers hold. Hardware counters go on counting by themselves.
     pub fn drain(&mut self, nvml: &Nvml) {
         match &mut self.work {
-            Work::Samples(samples) => samples.drain(nvml, self.gpu),
+            Work::Samples(samples) => {
+                samples.drain(nvml, self.gpu);
+                self.holders.drain(nvml, self.gpu, samples.newest());
+            }
             Work::Counters(_) => {}
         }
     }

@@ -6,10 +6,11 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
 use super::gathered::FIRST_LOOK;
-use super::raw::{self, Gpu, List, Listed, ProcessSample, Version};
-use crate::process::{Engines, Holder, Holders, Kinds};
+use super::raw::{self, Gpu, List, Listed, ProcessSample, ProcessSampleBuffer, Version};
+use super::sampled::{Sampled, Share, no_share};
+use crate::process::{Holder, Holders, Kinds};
 use crate::reading::{Reading, Why};
-use crate::units::{Bytes, Percent};
+use crate::units::Bytes;
 
 /// How far a process sample may lie ahead of the card's own newest one. Beyond it the
 /// timestamp is garbage, and remembering it would hide every sample to come.
@@ -25,6 +26,8 @@ pub(super) struct HolderReader {
     is_instance: bool,
     without_samples: bool,
     newest_sample: Option<u64>,
+    buffer: ProcessSampleBuffer,
+    sampled: Sampled,
     last: Option<LastShares>,
 }
 
@@ -36,11 +39,8 @@ struct LastShares {
     shares: Vec<(u32, Share)>,
 }
 
-/// A process's share of a card's SMs and of its other engines.
-type Share = (Reading<Percent>, Reading<Engines>);
-
 impl HolderReader {
-    pub const fn new(is_instance: bool) -> Self {
+    pub fn new(is_instance: bool) -> Self {
         Self {
             compute: ListReader::new(List::Compute, Need::Must),
             graphics: ListReader::new(List::Graphics, Need::May),
@@ -48,6 +48,8 @@ impl HolderReader {
             is_instance,
             without_samples: false,
             newest_sample: None,
+            buffer: ProcessSampleBuffer::default(),
+            sampled: Sampled::default(),
             last: None,
         }
     }
@@ -58,18 +60,34 @@ impl HolderReader {
         let mut holders = self.list(nvml, gpu);
         if !self.repeat_work(card_sample, &mut holders.seen) {
             self.add_work(nvml, gpu, card_sample, &mut holders.seen);
-            let share = |holder: &Holder| (holder.pid, (holder.sm, holder.engines));
-            let shares = holders.seen.iter().map(share).collect();
-            self.last = card_sample.map(|card_sample| LastShares { card_sample, shares });
+            self.remember(card_sample, &holders.seen);
         }
         holders
+    }
+
+    fn remember(&mut self, card_sample: Option<u64>, seen: &[Holder]) {
+        let mut shares = self.last.take().map_or_else(Vec::new, |last| last.shares);
+        shares.clear();
+        shares.extend(seen.iter().map(|holder| (holder.pid, (holder.sm, holder.engines))));
+        self.last = card_sample.map(|card_sample| LastShares { card_sample, shares });
     }
 
     /// The holders, when nobody wants to know their shares of the work.
     pub fn without_shares(&mut self, nvml: &Nvml, gpu: Gpu) -> Holders {
         let mut holders = self.list(nvml, gpu);
         holders.seen.iter_mut().for_each(|holder| set_share(holder, unknown(Why::NotAsked)));
+        self.last = None;
         holders
+    }
+
+    /// Takes what the driver has sampled since the last look, for the next one: many drivers
+    /// tell only their newest period. Where nobody was listed or asked for, nobody is asked.
+    /// An error is left for the look to meet.
+    pub fn drain(&mut self, nvml: &Nvml, gpu: Gpu, card_sample: Option<u64>) {
+        let is_held = self.last.as_ref().is_some_and(|last| !last.shares.is_empty());
+        if is_held && !self.without_samples && self.sample(nvml, gpu, card_sample).is_ok() {
+            self.sampled.was_drained = true;
+        }
     }
 
     fn list(&mut self, nvml: &Nvml, gpu: Gpu) -> Holders {
@@ -85,7 +103,8 @@ impl HolderReader {
     /// may have been of a sample that the card tells only now.
     fn repeat_work(&self, card_sample: Option<u64>, seen: &mut [Holder]) -> bool {
         let (Some(last), Some(now)) = (&self.last, card_sample) else { return false };
-        if now > last.card_sample.max(self.newest_sample.unwrap_or(0)) {
+        let counted = last.card_sample.max(self.newest_sample.unwrap_or(0));
+        if now > counted || self.sampled.was_drained {
             return false;
         }
         for holder in seen {
@@ -99,26 +118,38 @@ impl HolderReader {
         if seen.is_empty() || self.without_samples {
             return;
         }
-        let window = Window::new(self.newest_sample, card_sample, wall_clock());
-        let samples = match raw::process_samples(nvml, gpu, window.after) {
-            Ok(samples) => samples,
-            Err(NvmlError::NotFound) if !self.is_instance => Vec::new(),
+        let none = match self.sample(nvml, gpu, card_sample) {
+            Ok(()) => no_share(),
             Err(NvmlError::NotFound) => return,
             Err(error) => {
                 let why = Why::from(error);
                 self.without_samples = why == Why::NotSupported;
-                seen.iter_mut().for_each(|holder| set_share(holder, unknown(why)));
-                return;
+                unknown(why)
             }
         };
         for holder in seen {
-            let own =
-                samples.iter().filter(|sample| sample.pid == holder.pid && window.has(sample));
-            set_share(holder, share_of(&own));
+            set_share(holder, self.sampled.share(holder.pid, none));
         }
-        let valid = samples.iter().filter(|sample| window.has(sample));
-        let newest = valid.map(|sample| sample.micros).max();
+        self.sampled.clear();
+    }
+
+    /// Adds what is new to what was sampled since the last look.
+    fn sample(&mut self, nvml: &Nvml, gpu: Gpu, card_sample: Option<u64>) -> Result<(), NvmlError> {
+        let window = Window::new(self.newest_sample, card_sample, wall_clock());
+        let mut newest = None;
+        match self.buffer.read(nvml, gpu, window.after) {
+            Ok(samples) => {
+                for sample in samples.filter(|sample| window.has(sample)) {
+                    newest = newest.max(Some(sample.micros));
+                    self.sampled.add(&sample);
+                }
+            }
+            // Nobody worked; of an instance it says nothing.
+            Err(NvmlError::NotFound) if !self.is_instance => {}
+            Err(error) => return Err(error),
+        }
         self.newest_sample = newest.or(card_sample).or(self.newest_sample);
+        Ok(())
     }
 }
 
@@ -128,20 +159,6 @@ const fn unknown(why: Why) -> Share {
 
 const fn set_share(holder: &mut Holder, share: Share) {
     (holder.sm, holder.engines) = share;
-}
-
-/// The mean of a process's own samples.
-fn share_of<'a>(own: &(impl Iterator<Item = &'a ProcessSample> + Clone)) -> Share {
-    let mean = |of: fn(&ProcessSample) -> u32| {
-        // A single figure may be garbage too.
-        Percent(mean(own.clone().map(of).filter(|percent| *percent <= 100)))
-    };
-    let engines = Engines {
-        memory: mean(|sample| sample.memory),
-        encoder: mean(|sample| sample.encoder),
-        decoder: mean(|sample| sample.decoder),
-    };
-    (Reading::Known(mean(|sample| sample.sm)), Reading::Known(engines))
 }
 
 /// The time that process samples may be of, in the driver's clock. Outside of it they are
@@ -181,6 +198,8 @@ struct ListReader {
     need: Need,
     version: Version,
     is_lacking: bool,
+    /// For entries, as many as were needed at last.
+    room: usize,
 }
 
 /// Whether a card without a list has none on it, or hides them.
@@ -192,7 +211,7 @@ enum Need {
 
 impl ListReader {
     const fn new(list: List, need: Need) -> Self {
-        Self { list, need, version: Version::V3, is_lacking: false }
+        Self { list, need, version: Version::V3, is_lacking: false, room: 0 }
     }
 
     fn read(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<Vec<Listed>, Why> {
@@ -211,7 +230,7 @@ impl ListReader {
     /// Steps down to older versions where the driver lacks the newer.
     fn newest(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<Vec<Listed>, Why> {
         loop {
-            let error = match raw::processes(nvml, gpu, self.list, self.version) {
+            let error = match raw::processes(nvml, gpu, self.list, self.version, &mut self.room) {
                 Ok(listed) => return Ok(listed),
                 Err(error) => error,
             };
@@ -259,15 +278,11 @@ fn larger(a: Reading<Bytes>, b: Reading<Bytes>) -> Reading<Bytes> {
     }
 }
 
-/// The driver gives no samples of a process that did nothing, so none means zero.
-fn mean(values: impl Iterator<Item = u32>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, n), value| (sum + f64::from(value), n + 1.0));
-    if count > 0.0 { sum / count } else { 0.0 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::Engines;
+    use crate::units::Percent;
 
     const fn listed(pid: u32, mib: Option<u64>) -> Listed {
         let memory = match mib {
@@ -332,6 +347,10 @@ mod tests {
         }
         assert_eq!((seen[0].sm, seen[0].engines), share);
         assert!(!reader.repeat_work(None, &mut seen));
+        // What was drained since then is newer than what was said at the last look.
+        let mut drained = reader;
+        drained.sampled.was_drained = true;
+        assert!(!drained.repeat_work(Some(100), &mut seen));
     }
 
     #[test]

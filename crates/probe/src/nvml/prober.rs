@@ -127,8 +127,9 @@ impl Prober {
 
     /// Takes what the cards' sample buffers hold, so that the next look rests on every sample
     /// since the last one, also where looks are further apart than the buffers are long. It
-    /// costs one call a card, on cards that have been looked at; whatever goes wrong is left
-    /// for the look to tell. Returns within the patience for a look.
+    /// costs one call a card, on cards that have been looked at, and another where the holders'
+    /// shares are wanted and somebody held it then; whatever goes wrong is left for the look to
+    /// tell. Returns within the patience for a look.
     pub fn drain(&mut self) {
         self.run_on(Task::Drain, Unit::keeps_samples);
     }

@@ -31,6 +31,9 @@ const NOT_AVAILABLE: u64 = u64::MAX;
 const MOST_SAMPLES: usize = 10_000;
 const MOST_PROCESSES: usize = 1 << 20;
 
+/// Room for entries that is tried first.
+const LEAST_ROOM: usize = 32;
+
 /// How often a list may grow under our hands before we give up for this look.
 const ATTEMPTS: usize = 6;
 
@@ -77,12 +80,14 @@ pub(super) enum Version {
     V1,
 }
 
-/// A process list in one call where it fits, in a few where it grows meanwhile.
+/// A process list in one call where it fits, in a few where it grows meanwhile. `room` is what
+/// it needed at last, and so the next time.
 pub(super) fn processes(
     nvml: &Nvml,
     gpu: Gpu,
     list: List,
     version: Version,
+    room: &mut usize,
 ) -> Result<Vec<Listed>, NvmlError> {
     let lib = nvml.lib();
     let current = match (version, list) {
@@ -92,29 +97,36 @@ pub(super) fn processes(
         (Version::V2, List::Compute) => &lib.nvmlDeviceGetComputeRunningProcesses_v2,
         (Version::V2, List::Graphics) => &lib.nvmlDeviceGetGraphicsRunningProcesses_v2,
         (Version::V2, List::Mps) => &lib.nvmlDeviceGetMPSComputeRunningProcesses_v2,
-        (Version::V1, _) => return processes_v1(nvml, gpu, list),
+        (Version::V1, _) => return processes_v1(nvml, gpu, list, room),
     };
     let call = nvml_sym(current.as_ref())?;
-    let mut buffer: Vec<nvmlProcessInfo_t> = Vec::new();
+    let mut buffer: Vec<nvmlProcessInfo_t> = Vec::with_capacity(*room);
     fill(&mut buffer, |count, infos| {
         // SAFETY: see the module; `infos` has room for `count` entries.
         unsafe { call(gpu.0, count, infos) }
     })?;
+    *room = buffer.capacity();
     Ok(buffer.iter().map(|info| listed(info.pid, info.usedGpuMemory)).collect())
 }
 
-fn processes_v1(nvml: &Nvml, gpu: Gpu, list: List) -> Result<Vec<Listed>, NvmlError> {
+fn processes_v1(
+    nvml: &Nvml,
+    gpu: Gpu,
+    list: List,
+    room: &mut usize,
+) -> Result<Vec<Listed>, NvmlError> {
     let lib = nvml.lib();
     let call = nvml_sym(match list {
         List::Compute => lib.nvmlDeviceGetComputeRunningProcesses.as_ref(),
         List::Graphics => lib.nvmlDeviceGetGraphicsRunningProcesses.as_ref(),
         List::Mps => lib.nvmlDeviceGetMPSComputeRunningProcesses.as_ref(),
     })?;
-    let mut buffer: Vec<nvmlProcessInfo_v1_t> = Vec::new();
+    let mut buffer: Vec<nvmlProcessInfo_v1_t> = Vec::with_capacity(*room);
     fill(&mut buffer, |count, infos| {
         // SAFETY: see the module; `infos` has room for `count` entries of the old layout.
         unsafe { call(gpu.0, count, infos) }
     })?;
+    *room = buffer.capacity();
     Ok(buffer.iter().map(|info| listed(info.pid, info.usedGpuMemory)).collect())
 }
 
@@ -137,27 +149,41 @@ pub(super) struct ProcessSample {
     pub decoder: u32,
 }
 
-/// The process samples that are newer than `since`, as the driver gives them.
-pub(super) fn process_samples(
-    nvml: &Nvml,
-    gpu: Gpu,
-    since: u64,
-) -> Result<Vec<ProcessSample>, NvmlError> {
-    let call = nvml_sym(nvml.lib().nvmlDeviceGetProcessUtilization.as_ref())?;
-    let mut buffer: Vec<nvmlProcessUtilizationSample_t> = Vec::new();
-    fill(&mut buffer, |count, samples| {
-        // SAFETY: see the module; `samples` has room for `count` entries.
-        unsafe { call(gpu.0, samples, count, since) }
-    })?;
-    let sample = |raw: &nvmlProcessUtilizationSample_t| ProcessSample {
-        pid: raw.pid,
-        micros: raw.timeStamp,
-        sm: raw.smUtil,
-        memory: raw.memUtil,
-        encoder: raw.encUtil,
-        decoder: raw.decUtil,
-    };
-    Ok(buffer.iter().map(sample).collect())
+/// Room for the process samples of a card, used at each reading: once it is large enough,
+/// one call takes them all.
+#[derive(Default)]
+pub(super) struct ProcessSampleBuffer(Vec<nvmlProcessUtilizationSample_t>);
+
+impl ProcessSampleBuffer {
+    /// The process samples that are newer than `since`, as the driver gives them.
+    pub fn read(
+        &mut self,
+        nvml: &Nvml,
+        gpu: Gpu,
+        since: u64,
+    ) -> Result<impl Iterator<Item = ProcessSample>, NvmlError> {
+        let call = nvml_sym(nvml.lib().nvmlDeviceGetProcessUtilization.as_ref())?;
+        fill(&mut self.0, |count, samples| {
+            // SAFETY: see the module; `samples` has room for `count` entries.
+            unsafe { call(gpu.0, samples, count, since) }
+        })?;
+        let sample = |raw: &nvmlProcessUtilizationSample_t| ProcessSample {
+            pid: raw.pid,
+            micros: raw.timeStamp,
+            sm: raw.smUtil,
+            memory: raw.memUtil,
+            encoder: raw.encUtil,
+            decoder: raw.decUtil,
+        };
+        Ok(self.0.iter().map(sample))
+    }
+}
+
+impl fmt::Debug for ProcessSampleBuffer {
+    /// What an entry holds is known only right after a call.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ProcessSampleBuffer({})", self.0.capacity())
+    }
 }
 
 /// The processes that the driver keeps account of, running or ended.
@@ -293,14 +319,16 @@ impl Drop for CounterSample {
     }
 }
 
-/// Calls until the buffer is large enough, then leaves what was written in it.
+/// Calls until the buffer is large enough, then leaves what was written in it. One that was
+/// used before is as large as it was then.
 fn fill<T: Copy>(
     buffer: &mut Vec<T>,
     mut call: impl FnMut(*mut c_uint, *mut T) -> nvmlReturn_t,
 ) -> Result<(), NvmlError> {
-    let mut room = 32;
+    let mut room = buffer.capacity().max(LEAST_ROOM);
     for _ in 0..ATTEMPTS {
-        *buffer = zeroed(room);
+        buffer.clear();
+        buffer.resize(room, zero());
         let mut count = entries(room);
         let code = call(&raw mut count, buffer.as_mut_ptr());
         if code == nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE {
@@ -350,9 +378,13 @@ pub fn end_in_spite_of_the_loader() {
 pub fn end_in_spite_of_the_loader() {}
 
 fn zeroed<T: Copy>(room: usize) -> Vec<T> {
+    vec![zero(); room]
+}
+
+const fn zero<T: Copy>() -> T {
     // SAFETY: used only for the library's plain structs of integers, for which all
     // zeros is a value.
-    vec![unsafe { mem::zeroed() }; room]
+    unsafe { mem::zeroed() }
 }
 
 fn entries(room: usize) -> c_uint {

@@ -28,6 +28,26 @@ pub enum Source {
 }
 
 impl Source {
+    pub const ALL: [Self; 11] = [
+        Self::Cgroup,
+        Self::UserSlice,
+        Self::Uid,
+        Self::Loginuid,
+        Self::ContainerRecord,
+        Self::PodLogs,
+        Self::CommandLine,
+        Self::Ancestors,
+        Self::Environment,
+        Self::AncestorEnvironment,
+        Self::WorkingFolder,
+    ];
+
+    /// The one of this word.
+    #[must_use]
+    pub fn of_slug(slug: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|source| source.slug() == slug)
+    }
+
     /// A stable word, for files and machine-readable output.
     #[must_use]
     pub const fn slug(self) -> &'static str {

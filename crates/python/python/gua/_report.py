@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Dict, List, Optional, Union
+from typing import Any, ClassVar, Dict, Iterable, List, Optional, Union
 
 from . import _native
 from ._shape import build, duration, frame, time
@@ -100,6 +100,140 @@ class Identity:
 
 
 @dataclass
+class Account:
+    """The card time of one user, job, container or whatever was asked for, and what it cost."""
+
+    by: str
+    name: Optional[str]
+    unattributed: Optional[str]
+    id: Optional[str]
+    user: Optional[str]
+    gpu_hours: float
+    worked_gpu_hours: float
+    idle_held_gpu_hours: float
+    idle_held_share: Optional[float]
+    idle_gpu_hours: float
+    unknown_gpu_hours: float
+    held_idle_gb_hours: float
+    cost: Optional[float]
+    unpriced_gpu_hours: float
+
+
+@dataclass
+class PersonPage(Account):
+    """One person's own account, and what could be done; ``suggestion`` has its ``kind``."""
+
+    suggestion: Dict[str, Any]
+
+
+@dataclass
+class Session:
+    """One process that held a card without using it, and whom to ask."""
+
+    _PARTS: ClassVar[Dict[str, Any]] = {"from_": datetime, "to": datetime}
+
+    user: Optional[str]
+    uid: Optional[int]
+    card_uuid: Optional[str]
+    card_index: int
+    card_slot: Optional[int]
+    pid: int
+    program: Optional[str]
+    from_: datetime
+    from_seen: bool
+    to: datetime
+    to_seen: bool
+    open: Optional[bool]
+    idle_seconds: float
+    busy_card_seconds: float
+    idle_held_gpu_hours: float
+    peak_memory_bytes: Optional[int]
+    bare_context: Optional[bool]
+    ask: Optional[str]
+    end: Optional[str]
+    identity: Optional[Dict[str, Any]]
+
+
+@dataclass
+class Cost:
+    """What a state cost; hours of cards without a price are told apart."""
+
+    cost: Optional[float]
+    cost_per_month: Optional[float]
+    unpriced_gpu_hours: float
+
+
+@dataclass
+class Price:
+    model: Optional[str]
+    cards: int
+    cost_per_gpu_hour: Optional[float]
+
+
+@dataclass
+class Money:
+    _PARTS: ClassVar[Dict[str, Any]] = {"idle_held": Cost, "truly_idle": Cost, "prices": Price}
+
+    currency: str
+    idle_held: Cost
+    truly_idle: Cost
+    prices: List[Price]
+    month_seconds: float
+    rests_on_seconds: float
+
+
+@dataclass
+class Pair:
+    """A figure now and before."""
+
+    now: Optional[float]
+    before: Optional[float]
+    difference: Optional[float]
+
+
+@dataclass
+class ComparedState:
+    _PARTS: ClassVar[Dict[str, Any]] = {"gpu_hours": Pair, "share": Pair}
+
+    state: str
+    gpu_hours: Pair
+    share: Pair
+
+
+@dataclass
+class ComparedAccount:
+    _PARTS: ClassVar[Dict[str, Any]] = {"gpu_hours": Pair, "idle_held_gpu_hours": Pair}
+
+    by: str
+    name: Optional[str]
+    unattributed: Optional[str]
+    id: Optional[str]
+    user: Optional[str]
+    gpu_hours: Pair
+    idle_held_gpu_hours: Pair
+
+
+@dataclass
+class Compared:
+    """The same figures over an earlier time."""
+
+    _PARTS: ClassVar[Dict[str, Any]] = {
+        "window": Window,
+        "states": ComparedState,
+        "equivalent_gpus_idle_held": Pair,
+        "idle_held_cost": Pair,
+        "accounts": ComparedAccount,
+    }
+
+    window: Window
+    rests_on_little: bool
+    states: List[ComparedState]
+    equivalent_gpus_idle_held: Pair
+    idle_held_cost: Pair
+    accounts: Optional[List[ComparedAccount]]
+
+
+@dataclass
 class HeatCell:
     """One hour of the week in the window's zone; weekday 0 is Sunday."""
 
@@ -110,13 +244,24 @@ class HeatCell:
 
 
 @dataclass
+class Culprits:
+    """The few sessions (by their place in ``Report.sessions``) that make up so much of it."""
+
+    sessions: List[int]
+    idle_held_share: float
+
+
+@dataclass
 class Verdict:
+    _PARTS: ClassVar[Dict[str, Any]] = {"culprits": Culprits}
+
     rule: str
     threshold: float
     idle_held_share: Optional[float]
     exceeded: Optional[bool]
     rests_on_little: bool
     sentence: str
+    culprits: Optional[Culprits]
 
 
 @dataclass
@@ -160,6 +305,11 @@ class Report:
         "equivalent_gpus": EquivalentGpus,
         "cards": CardReport,
         "identities": Identity,
+        "accounts": Account,
+        "sessions": Session,
+        "money": Money,
+        "person": PersonPage,
+        "compared": Compared,
         "heatmap": HeatCell,
         "verdict": Verdict,
         "gaps": Gap,
@@ -175,16 +325,25 @@ class Report:
     equivalent_gpus: EquivalentGpus
     cards: List[CardReport]
     identities: Optional[List[Identity]]
+    accounts_by: List[str]
+    accounts: Optional[List[Account]]
+    sessions: Optional[List[Session]]
+    money: Optional[Money]
+    person: Optional[PersonPage]
+    compared: Optional[Compared]
     heatmap: List[HeatCell]
     verdict: Verdict
     gaps: List[Gap]
     judged_again: Optional[JudgedAgain]
 
     def to_frame(self, part: str = "cards") -> Any:
-        """A part of the report as a table for pandas: cards, identities, heatmap or gaps."""
+        """A part of the report as a table for pandas: cards, identities, accounts,
+        sessions, heatmap or gaps."""
         parts = {
             "cards": [_card_row(card) for card in self.cards],
             "identities": [asdict(one) for one in self.identities or ()],
+            "accounts": [asdict(one) for one in self.accounts or ()],
+            "sessions": [asdict(one) for one in self.sessions or ()],
             "heatmap": [asdict(cell) for cell in self.heatmap],
             "gaps": [{**asdict(gap), "seconds": gap.seconds} for gap in self.gaps],
         }
@@ -215,6 +374,11 @@ def report(
     until: Union[None, str, datetime] = None,
     tz: str = "UTC",
     db: Union[None, str, os.PathLike[str]] = None,
+    by: Union[None, str, Iterable[str]] = None,
+    user: Union[None, str, int] = None,
+    compare: Union[None, str, float, timedelta] = None,
+    price: Union[None, float, str, Iterable[str]] = None,
+    currency: Optional[str] = None,
     active_percent: Optional[float] = None,
     held_mb: Optional[int] = None,
 ) -> Report:
@@ -225,6 +389,11 @@ def report(
     :param until: Where it ends; now when left out.
     :param tz: The zone of times without an offset, and of the heatmap.
     :param db: The history to read; gua.db in GUA_HOME or ~/.gua when left out.
+    :param by: What to make accounts of: user, job, container, pod, notebook, program or card.
+    :param user: The page for one person alone, by name or uid.
+    :param compare: An earlier time to set it beside: ``"previous"``, or how long before.
+    :param price: What a GPU-hour costs; ``"A100=3.20"`` is for cards of that model.
+    :param currency: What stands beside an amount of money.
     :param active_percent: Judge again, with a card active from this utilization on.
     :param held_mb: Judge again, with a card held above so many MB (of 1024² bytes).
     :raises gua.HistoryError: When there is no history, or none that can be read.
@@ -234,6 +403,18 @@ def report(
     words += [] if from_ is None else ["--from", time(from_)]
     words += [] if until is None else ["--until", time(until)]
     words += [] if db is None else ["--db", os.fspath(db)]
+    words += [] if by is None else ["--by", ",".join(_several(by))]
+    words += [] if user is None else ["--user", str(user)]
+    words += [] if compare is None else ["--compare", duration(compare)]
+    words += [word for one in _several(price) for word in ("--price", one)]
+    words += [] if currency is None else ["--currency", currency]
     words += [] if active_percent is None else ["--active-percent", str(active_percent)]
     words += [] if held_mb is None else ["--held-mb", str(held_mb)]
     return build(Report, _native.ask(words))
+
+
+def _several(given: Any) -> List[str]:
+    """One or several, as they would be typed."""
+    if given is None:
+        return []
+    return [str(given)] if isinstance(given, (str, int, float)) else [str(one) for one in given]

@@ -77,11 +77,11 @@ impl Desk {
 
     /// Short bursts of work until then, and none afterwards.
     fn cells(&mut self, begin: i64, until: i64) -> Work {
-        let mut steps = vec![(begin, 1.0)];
+        let mut steps = vec![(begin, 0.0)];
         let mut at = begin + self.dice.number(2, 10) * MINUTE;
         while at < until {
             let busy = self.dice.number(4, 15) * MINUTE;
-            steps.extend([(at, 62.0), (at + busy, 1.0)]);
+            steps.extend([(at, 62.0), (at + busy, 0.0)]);
             at += busy + self.dice.number(5, 25) * MINUTE;
         }
         Work::Steps(steps)

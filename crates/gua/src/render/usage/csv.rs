@@ -4,9 +4,13 @@ use std::io::{self, Write};
 
 use crate::render::csv::{name, row};
 use crate::render::words::safe;
-use crate::report::usage::{Card, HeatCell, Person, States, Usage};
+use crate::report::accounts::Unattributed;
+use crate::report::usage::{
+    Account, Card, Compared, ComparedAccount, Cost, HeatCell, Money, Person, Session, States, Usage,
+};
 
-const COLUMNS: [&str; 12] = [
+/// What does not apply is empty. Those at the end came later, so that places stay.
+const COLUMNS: [&str; 32] = [
     "kind",
     "card_index",
     "card_slot",
@@ -19,106 +23,222 @@ const COLUMNS: [&str; 12] = [
     "state",
     "gpu_hours",
     "share",
+    "by",
+    "name",
+    "unattributed",
+    "id",
+    "gb_hours",
+    "cost",
+    "cost_per_month",
+    "unpriced_gpu_hours",
+    "currency",
+    "pid",
+    "program",
+    "from",
+    "to",
+    "open",
+    "peak_memory_bytes",
+    "job",
+    "container",
+    "pod",
+    "notebook",
+    "gpu_hours_difference",
 ];
 
-/// What a row is about; what does not apply is empty.
+/// One row, by the names of its columns.
 #[derive(Debug, Clone, Default)]
-struct Row {
-    kind: &'static str,
-    card: [String; 4],
-    person: [String; 2],
-    time: [String; 2],
-    state: &'static str,
-    gpu_hours: f64,
-    share: Option<f64>,
-}
+struct Row(Vec<(&'static str, String)>);
 
 impl Row {
-    fn write(self, out: &mut impl Write) -> io::Result<()> {
-        let Self { kind, card, person, time, state, gpu_hours, share } = self;
-        let mut fields = vec![kind.to_owned()];
-        fields.extend(card);
-        fields.extend(person);
-        fields.extend(time);
-        fields.extend([
-            state.to_owned(),
-            gpu_hours.to_string(),
-            share.map(|share| share.to_string()).unwrap_or_default(),
-        ]);
-        row(out, &fields)
+    fn of(kind: &'static str) -> Self {
+        Self(vec![("kind", kind.to_owned())])
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "figures and words")]
+    fn with(mut self, column: &'static str, value: impl ToString) -> Self {
+        self.0.push((column, value.to_string()));
+        self
+    }
+
+    fn maybe(self, column: &'static str, value: Option<impl ToString>) -> Self {
+        match value {
+            Some(value) => self.with(column, value),
+            None => self,
+        }
+    }
+
+    /// A text from outside.
+    fn text(self, column: &'static str, value: Option<&str>) -> Self {
+        self.maybe(column, value.map(|value| name(&safe(value))))
+    }
+
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let value = |column: &&str| {
+            let found = self.0.iter().find(|(name, _)| name == column);
+            found.map(|(_, value)| value.clone()).unwrap_or_default()
+        };
+        row(out, &COLUMNS.iter().map(value).collect::<Vec<_>>())
     }
 }
 
 /// Writes the report. Shares are of what the row is about: of all card time, of the card's,
-/// of the person's, of the hour's.
+/// of the person's, of the hour's; of all idle-held time for what is idle-held in an account.
 ///
 /// # Errors
 /// When the writer fails.
 pub fn write(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     row(out, &COLUMNS.map(str::to_owned))?;
-    states(out, &usage.states, &Row { kind: "total", ..Row::default() })?;
+    states(out, &usage.states, &Row::of("total"))?;
     for card in &usage.cards {
-        states(
-            out,
-            &card.states,
-            &Row { kind: "card", card: card_fields(card), ..Row::default() },
-        )?;
+        states(out, &card.states, &of_card(card))?;
     }
     for one in usage.identities.iter().flatten() {
         person(out, one)?;
     }
-    usage.heatmap.iter().try_for_each(|cell| hour(out, cell))
+    usage.heatmap.iter().try_for_each(|cell| hour(out, cell))?;
+    let currency = usage.money.as_ref().map(|money| money.currency.as_str());
+    for one in usage.accounts.iter().flatten() {
+        account(out, one, currency)?;
+    }
+    usage.sessions.iter().flatten().try_for_each(|one| session(out, one))?;
+    usage.money.iter().try_for_each(|money| costs(out, money))?;
+    usage.compared.iter().try_for_each(|compared| before(out, compared))
 }
 
 fn states(out: &mut impl Write, states: &States, about: &Row) -> io::Result<()> {
     states.all().into_iter().try_for_each(|(state, amount)| {
-        let row = Row {
-            state: state.slug(),
-            gpu_hours: amount.gpu_hours,
-            share: amount.share,
-            ..about.clone()
-        };
-        row.write(out)
+        let row = about.clone().with("state", state.slug()).with("gpu_hours", amount.gpu_hours);
+        row.maybe("share", amount.share).write(out)
     })
 }
 
-fn card_fields(card: &Card) -> [String; 4] {
-    let text = |text: &Option<String>| text.as_deref().map(|t| name(&safe(t))).unwrap_or_default();
-    let slot = card.slot.map(|slot| slot.to_string()).unwrap_or_default();
-    [card.index.to_string(), slot, text(&card.uuid), text(&card.name)]
+fn of_card(card: &Card) -> Row {
+    Row::of("card")
+        .with("card_index", card.index)
+        .maybe("card_slot", card.slot)
+        .text("card_uuid", card.uuid.as_deref())
+        .text("card_name", card.name.as_deref())
 }
 
 /// All of the time, and what of it was idle-held.
 fn person(out: &mut impl Write, person: &Person) -> io::Result<()> {
-    let user = person.user.as_deref().map(|user| name(&safe(user))).unwrap_or_default();
-    let uid = person.uid.map(|uid| uid.to_string()).unwrap_or_default();
-    let all = Row {
-        kind: "identity",
-        person: [user, uid],
-        state: "all",
-        gpu_hours: person.gpu_hours,
-        share: Some(1.0),
-        ..Row::default()
-    };
-    let idle_held = Row {
-        state: "idle_held",
-        gpu_hours: person.idle_held_gpu_hours,
-        share: person.idle_held_share,
-        ..all.clone()
-    };
-    all.write(out)?;
-    idle_held.write(out)
+    let row = Row::of("identity").text("user", person.user.as_deref()).maybe("uid", person.uid);
+    let all = row.clone().with("state", "all").with("gpu_hours", person.gpu_hours);
+    all.with("share", 1.0).write(out)?;
+    let idle_held = row.with("state", "idle_held").with("gpu_hours", person.idle_held_gpu_hours);
+    idle_held.maybe("share", person.idle_held_share).write(out)
 }
 
 fn hour(out: &mut impl Write, cell: &HeatCell) -> io::Result<()> {
     let hours = cell.observed_seconds / 3_600.0 * cell.active_share;
-    let row = Row {
-        kind: "heatmap",
-        time: [cell.weekday.to_string(), cell.hour.to_string()],
-        state: "active",
-        gpu_hours: (hours * 1e6).round() / 1e6,
-        share: Some(cell.active_share),
-        ..Row::default()
+    Row::of("heatmap")
+        .with("weekday", cell.weekday)
+        .with("hour", cell.hour)
+        .with("state", "active")
+        .with("gpu_hours", (hours * 1e6).round() / 1e6)
+        .with("share", cell.active_share)
+        .write(out)
+}
+
+fn account(out: &mut impl Write, account: &Account, currency: Option<&str>) -> io::Result<()> {
+    let row = of_account(Row::of("account"), account);
+    let all = row.clone().with("state", "all").with("gpu_hours", account.gpu_hours);
+    all.write(out)?;
+    let worked = row.clone().with("state", "worked").with("gpu_hours", account.worked_gpu_hours);
+    worked.write(out)?;
+    row.clone()
+        .with("state", "idle_held")
+        .with("gpu_hours", account.idle_held_gpu_hours)
+        .maybe("share", account.idle_held_share)
+        .maybe("cost", account.cost)
+        .maybe("unpriced_gpu_hours", currency.map(|_| account.unpriced_gpu_hours))
+        .text("currency", currency)
+        .write(out)?;
+    row.with("state", "idle")
+        .with("gpu_hours", account.idle_gpu_hours)
+        .with("gb_hours", account.held_idle_gb_hours)
+        .write(out)
+}
+
+fn of_account(row: Row, account: &Account) -> Row {
+    row.text("user", account.user.as_deref())
+        .with("by", account.by.slug())
+        .text("name", account.name.as_deref())
+        .maybe("unattributed", account.unattributed.map(Unattributed::slug))
+        .text("id", account.id.as_deref())
+}
+
+fn session(out: &mut impl Write, session: &Session) -> io::Result<()> {
+    let identity = session.identity.as_ref();
+    let job = identity.and_then(|it| it.job.as_ref()).map(|job| job.value.id.as_str());
+    let container = identity.and_then(|it| it.container.as_ref()).map(|it| &it.value);
+    let container = container.map(|it| it.name.as_deref().unwrap_or(&it.id));
+    let pod = identity.and_then(|it| it.pod.as_ref()).map(|it| &it.value);
+    let pod = pod.map(|it| it.name.as_deref().unwrap_or(&it.uid));
+    let notebook = identity.and_then(|it| it.notebook.as_ref());
+    Row::of("session")
+        .with("card_index", session.card_index)
+        .maybe("card_slot", session.card_slot)
+        .text("card_uuid", session.card_uuid.as_deref())
+        .text("user", session.user.as_deref())
+        .maybe("uid", session.uid)
+        .with("state", "idle")
+        .with("gpu_hours", (session.idle_seconds / 3_600.0 * 1e9).round() / 1e9)
+        .with("pid", session.pid)
+        .text("program", session.program.as_deref())
+        .with("from", session.from)
+        .with("to", session.to)
+        .maybe("open", session.open)
+        .maybe("peak_memory_bytes", session.peak_memory_bytes)
+        .text("job", job)
+        .text("container", container)
+        .text("pod", pod)
+        .text("notebook", notebook.and_then(|it| it.value.path.as_deref()))
+        .write(out)
+}
+
+fn costs(out: &mut impl Write, money: &Money) -> io::Result<()> {
+    let of = |state: &'static str, cost: &Cost| {
+        Row::of("money")
+            .with("state", state)
+            .maybe("cost", cost.cost)
+            .maybe("cost_per_month", cost.cost_per_month)
+            .with("unpriced_gpu_hours", cost.unpriced_gpu_hours)
+            .text("currency", Some(&money.currency))
     };
-    row.write(out)
+    of("idle_held", &money.idle_held).write(out)?;
+    of("truly_idle", &money.truly_idle).write(out)
+}
+
+/// How it was in the earlier window, with what has come to it since.
+fn before(out: &mut impl Write, compared: &Compared) -> io::Result<()> {
+    let row = Row::of("before").with("from", compared.window.from).with("to", compared.window.to);
+    for state in &compared.states {
+        let row = row.clone().with("state", state.state.slug());
+        row.maybe("gpu_hours", state.gpu_hours.before)
+            .maybe("share", state.share.before)
+            .maybe("gpu_hours_difference", state.gpu_hours.difference)
+            .write(out)?;
+    }
+    for account in compared.accounts.iter().flatten() {
+        let row = of_compared(row.clone(), account);
+        for (state, pair) in
+            [("all", account.gpu_hours), ("idle_held", account.idle_held_gpu_hours)]
+        {
+            row.clone()
+                .with("state", state)
+                .maybe("gpu_hours", pair.before)
+                .maybe("gpu_hours_difference", pair.difference)
+                .write(out)?;
+        }
+    }
+    Ok(())
+}
+
+fn of_compared(row: Row, account: &ComparedAccount) -> Row {
+    row.text("user", account.user.as_deref())
+        .with("by", account.by.slug())
+        .text("name", account.name.as_deref())
+        .maybe("unattributed", account.unattributed.map(Unattributed::slug))
+        .text("id", account.id.as_deref())
 }

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use crate::render::paint::Ink;
 use crate::render::words;
-use crate::report::usage::{Person, Shown, States};
+use crate::report::usage::{Shown, States};
 
 /// Hours with as many decimals as tell something beside the largest of a column: `0.31`,
 /// `4.50`, `62.1`, `1,515`.
@@ -92,16 +92,6 @@ pub fn bar(states: &States, columns: usize) -> Vec<(Shown, usize)> {
         }
     }
     parts
-}
-
-/// What somebody is called.
-#[must_use]
-pub fn who(person: &Person) -> String {
-    match (&person.user, person.uid) {
-        (Some(user), _) => words::safe(user),
-        (None, Some(uid)) => format!("uid {uid}"),
-        (None, None) => "unknown".to_owned(),
-    }
 }
 
 /// A day and a time of day: `8 Nov 2026 20:00`.

@@ -2,16 +2,18 @@
 
 use std::io::{self, Write};
 
-use super::View;
-use super::figures::{hours, mark, percent, who};
-use super::header;
+use super::accounts::{self, Figure, Most};
+use super::figures::{hours, mark, percent};
 use super::heatmap::{DAYS, title, week};
 use super::sections::{
-    MOST_PEOPLE, NOT_JUDGED_AGAIN, SHARED_CARDS, amount, basis, called, capacity, judged_again,
-    largest, most_hours, of_all, place, shown,
+    NOT_JUDGED_AGAIN, amount, basis, called, capacity, cost, judged_again, largest, place, shown,
 };
-use crate::render::markdown::{row, table, text};
-use crate::report::usage::Usage;
+use super::sessions::{self, Standing};
+use super::{View, compared, header, money, person, verdict};
+use crate::render::markdown::{code, row, table, text};
+use crate::render::table::Align;
+use crate::report::accounts::By;
+use crate::report::usage::{PersonPage, Session, Usage};
 
 /// Writes the report.
 ///
@@ -28,15 +30,53 @@ pub fn write(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()>
         let step = if step.contains('`') { step } else { format!("`{step}`") };
         return writeln!(out, "\n{}\n\n→ {step}", text(&header::nothing_here(usage, &view.tz)));
     }
+    match &usage.person {
+        Some(person) => of_one(out, usage, view, person),
+        None => of_everybody(out, usage, view),
+    }
+}
+
+fn of_everybody(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> {
     headline(out, usage, view)?;
     writeln!(out, "\n## §2 Idle capacity\n")?;
     for (state, told) in capacity(usage) {
         writeln!(out, "- {}: {}", state.word(), text(&told))?;
     }
+    if let Some(basis) = money::basis(usage) {
+        writeln!(out, "\n{}", text(&basis))?;
+    }
     cards(out, usage)?;
-    people(out, usage)?;
+    writeln!(out, "\n## §4 Top identities")?;
+    accounts(out, usage)?;
     heatmap(out, usage)?;
-    writeln!(out, "\n## Verdict\n\n{}", text(&usage.verdict.sentence))
+    sessions(out, usage, view)?;
+    side_by_side(out, usage, view)?;
+    writeln!(out, "\n## Verdict\n\n{}", text(&verdict(usage)))?;
+    let Some((head, named)) = sessions::culprits(usage) else { return Ok(()) };
+    writeln!(out, "\n{}\n", text(&head))?;
+    named.into_iter().try_for_each(|session| {
+        let told = sessions::culprit(session).map(|part| text(&part));
+        let told = told.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
+        writeln!(out, "- {}", told.join(", "))
+    })
+}
+
+/// The page for one person.
+fn of_one(out: &mut impl Write, usage: &Usage, view: &View, about: &PersonPage) -> io::Result<()> {
+    writeln!(out, "\n## {}\n", text(&person::title(about)))?;
+    table(out, &["", "", ""], &[false, true, false])?;
+    for cells in person::figures(usage, about) {
+        row(out, &cells)?;
+    }
+    writeln!(out, "\n## Where")?;
+    accounts(out, usage)?;
+    sessions(out, usage, view)?;
+    side_by_side(out, usage, view)?;
+    writeln!(out, "\n## Suggestion\n\n{}", text(&person::suggestion(usage, about)))?;
+    match person::command(about) {
+        Some(command) => writeln!(out, "\n→ {}", code(command)),
+        None => Ok(()),
+    }
 }
 
 fn headline(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> {
@@ -44,15 +84,22 @@ fn headline(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> 
     if let Some(judged) = judged_again(usage, &view.tz) {
         writeln!(out, "{}\n", text(&judged))?;
     }
-    table(out, &["state", "", "share", "GPU-h"], &[false, false, true, true])?;
+    let has_money = usage.money.is_some();
+    let columns = if has_money { 5 } else { 4 };
+    let heads = ["state", "", "share", "GPU-h", "cost"];
+    let rights = [false, false, true, true, true];
+    table(out, heads.get(..columns).unwrap_or(&heads), rights.get(..columns).unwrap_or(&rights))?;
     for state in shown(&usage.states) {
         let amount = amount(&usage.states, state);
-        let cells = [
+        let mut cells = vec![
             state.word().to_owned(),
             mark(state).to_string(),
             percent(amount.share),
             hours(amount.gpu_hours, largest(&usage.states)),
         ];
+        if has_money {
+            cells.push(cost(usage, state).unwrap_or_default());
+        }
         row(out, &cells)?;
     }
     Ok(())
@@ -74,30 +121,102 @@ fn cards(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     Ok(())
 }
 
-fn people(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
-    writeln!(out, "\n## §4 Top identities\n")?;
-    let Some(people) = &usage.identities else {
-        return writeln!(out, "{}", text(NOT_JUDGED_AGAIN));
-    };
-    if people.is_empty() {
-        return writeln!(out, "nobody held a card");
+fn accounts(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
+    if usage.accounts.is_none() {
+        return writeln!(out, "\n{}", text(NOT_JUDGED_AGAIN));
     }
-    let heads = ["who", "GPU-hours", "idle-held", "of all idle-held"];
-    table(out, &heads, &[false, true, true, true])?;
-    for person in people.iter().take(MOST_PEOPLE) {
-        let cells = [
-            who(person),
-            hours(person.gpu_hours, most_hours(people)),
-            percent(person.idle_held_share),
-            percent(of_all(person.idle_held_gpu_hours, usage)),
-        ];
-        row(out, &cells)?;
+    for by in accounts::kinds(usage) {
+        of_kind(out, usage, *by)?;
     }
-    writeln!(out, "\n{SHARED_CARDS}")?;
-    match people.len().saturating_sub(MOST_PEOPLE) {
-        0 => Ok(()),
-        more => writeln!(out, "\nand {more} more; --json has all"),
+    match usage.accounts.iter().flatten().next() {
+        Some(account) => {
+            let shown = accounts::figures(usage, account.by);
+            writeln!(out, "\n{}", text(&accounts::legend(usage, &shown)))
+        }
+        None => Ok(()),
     }
+}
+
+fn of_kind(out: &mut impl Write, usage: &Usage, by: By) -> io::Result<()> {
+    let all = accounts::of(usage, by);
+    if all.is_empty() {
+        return writeln!(out, "\nnobody held a card");
+    }
+    writeln!(out)?;
+    let figures = accounts::figures(usage, by);
+    let heads: Vec<_> = figures.iter().map(|figure| figure.head(by)).collect();
+    let rights: Vec<_> = figures.iter().map(|figure| figure.align() == Align::Right).collect();
+    table(out, &heads, &rights)?;
+    let most = Most::of(&all);
+    for account in all.iter().take(accounts::MOST) {
+        let cell = |figure: &Figure| accounts::cell(usage, account, *figure, &most);
+        row(out, &figures.iter().map(cell).collect::<Vec<_>>())?;
+    }
+    match accounts::and_more(all.len()) {
+        Some(more) => writeln!(out, "\n{more}"),
+        None => Ok(()),
+    }
+}
+
+fn sessions(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> {
+    if usage.sessions.as_ref().is_none_or(Vec::is_empty) || view.sessions == 0 {
+        return Ok(());
+    }
+    writeln!(out, "\n## Holding sessions")?;
+    if let Some(host) = sessions::elsewhere(usage, view.is_here) {
+        writeln!(out, "\n{}", text(&host))?;
+    }
+    for standing in Standing::ALL {
+        let (shown, more) = sessions::shown(usage, standing, view.sessions);
+        if shown.is_empty() {
+            continue;
+        }
+        writeln!(out, "\n{}\n", standing.title())?;
+        of_standing(out, &shown, usage, view)?;
+        if more > 0 {
+            writeln!(out, "\n{}", sessions::and_more(more))?;
+        }
+    }
+    Ok(())
+}
+
+fn of_standing(
+    out: &mut impl Write,
+    shown: &[&Session],
+    usage: &Usage,
+    view: &View,
+) -> io::Result<()> {
+    table(out, &sessions::HEADS, &[true, false, true, true, false, true, false])?;
+    for session in shown {
+        row(out, &sessions::cells(session, usage, &view.tz))?;
+    }
+    let mut commands = shown.iter().filter(|session| session.end.is_some()).peekable();
+    if commands.peek().is_some() {
+        writeln!(out)?;
+    }
+    for session in commands {
+        let words = [("ask", &session.ask), ("end", &session.end)];
+        let words = words.into_iter().filter_map(|(word, command)| Some((word, command.as_ref()?)));
+        let words: Vec<_> = words.map(|(word, it)| format!("{word}: {}", code(it))).collect();
+        writeln!(
+            out,
+            "- {}, card {}: {}",
+            text(&sessions::who(session)),
+            sessions::place(session),
+            words.join(", ")
+        )?;
+    }
+    Ok(())
+}
+
+fn side_by_side(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> {
+    let Some(before) = &usage.compared else { return Ok(()) };
+    writeln!(out, "\n## {}\n", text(&compared::title(before, &view.tz)))?;
+    if let Some(doubt) = compared::doubt(usage, before) {
+        writeln!(out, "{}\n", text(&doubt))?;
+    }
+    table(out, &compared::HEADS, &[false, true, true, true])?;
+    compared::all_rows(usage, before).iter().try_for_each(|cells| row(out, cells))
 }
 
 /// Whole percents of card time active; what was not observed is empty.

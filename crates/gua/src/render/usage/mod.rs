@@ -1,12 +1,20 @@
 //! The report as text, as Markdown and as rows for a spreadsheet.
 
+mod accounts;
+mod compared;
 pub mod csv;
 mod figures;
 mod header;
 mod heatmap;
+mod label;
 pub mod markdown;
+mod money;
 mod page;
+mod person;
 mod sections;
+mod sessions;
+#[cfg(test)]
+mod tests;
 
 use std::io::{self, Write};
 
@@ -27,6 +35,10 @@ pub struct View {
     pub now: Timestamp,
     /// What to type for another report of the same history.
     pub command: String,
+    /// How many sessions of each standing to show.
+    pub sessions: usize,
+    /// Whether this is the host that the history is of, where its commands can be typed.
+    pub is_here: bool,
 }
 
 /// Writes the report as text.
@@ -49,13 +61,30 @@ pub fn lines(usage: &Usage, view: &View) -> Vec<String> {
         header::nothing(&mut page, usage);
         return page.lines;
     }
-    sections::headline(&mut page, usage);
-    sections::idle_capacity(&mut page, usage);
-    sections::cards(&mut page, usage);
-    sections::people(&mut page, usage);
-    heatmap::heatmap(&mut page, usage);
+    match &usage.person {
+        Some(person) => person::page(&mut page, usage, person),
+        None => of_everybody(&mut page, usage),
+    }
+    page.lines
+}
+
+fn of_everybody(page: &mut Page<'_>, usage: &Usage) {
+    sections::headline(page, usage);
+    sections::idle_capacity(page, usage);
+    sections::cards(page, usage);
+    page.heading("§4 Top identities");
+    accounts::tables(page, usage);
+    heatmap::heatmap(page, usage);
+    sessions::section(page, usage);
+    compared::section(page, usage);
     page.heading("Verdict");
     let ink = if usage.verdict.exceeded == Some(true) { Ink::Notice } else { Ink::Plain };
-    page.text(INDENT, &usage.verdict.sentence, ink);
-    page.lines
+    page.text(INDENT, &verdict(usage), ink);
+    sessions::named_culprits(page, usage);
+}
+
+/// What the figures mean, with what that costs.
+fn verdict(usage: &Usage) -> String {
+    let money = money::verdict(usage).map(|money| format!(" {money}")).unwrap_or_default();
+    format!("{}{money}", usage.verdict.sentence)
 }

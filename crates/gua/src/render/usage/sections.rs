@@ -2,12 +2,13 @@
 
 use probe::card::label;
 
-use super::figures::{bar, hours, ink, mark, percent, stretch, who};
+use super::figures::{bar, hours, ink, mark, percent, stretch};
+use super::money;
 use super::page::{INDENT, Page};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell};
 use crate::render::words::{card_name, safe};
-use crate::report::usage::{Amount, Card, Person, Shown, States, Usage};
+use crate::report::usage::{Amount, Card, Cost, Shown, States, Usage};
 
 /// The longest bar of all cards, and of one.
 const LONGEST_BAR: usize = 60;
@@ -17,9 +18,6 @@ const SHORTEST_BAR: usize = 8;
 
 /// Where the words about idle capacity stand, after the state.
 const CAPACITY_AT: usize = INDENT + 12;
-
-/// How many people are shown.
-pub(super) const MOST_PEOPLE: usize = 10;
 
 pub(super) fn headline(page: &mut Page<'_>, usage: &Usage) {
     page.heading("§1 Headline");
@@ -38,10 +36,28 @@ pub(super) fn headline(page: &mut Page<'_>, usage: &Usage) {
                 Cell::new(mark(state).to_string(), ink(state)),
                 Cell::plain(percent(amount.share)),
                 Cell::plain(format!("{} GPU-h", hours(amount.gpu_hours, largest))),
+                Cell::plain(cost(usage, state).unwrap_or_default()),
             ]
         })
         .collect();
-    page.table(&[Align::Left, Align::Left, Align::Right, Align::Right], &rows, 0);
+    let right = Align::Right;
+    page.table(&[Align::Left, Align::Left, right, right, right], &rows, 0);
+}
+
+/// What a state cost, where it is one of those that cost for nothing.
+pub(super) fn cost(usage: &Usage, state: Shown) -> Option<String> {
+    let money = usage.money.as_ref()?;
+    let of = cost_of(usage, state)?;
+    Some(money::cost(of.cost, of.unpriced_gpu_hours, &money.currency))
+}
+
+fn cost_of(usage: &Usage, state: Shown) -> Option<&Cost> {
+    let money = usage.money.as_ref()?;
+    match state {
+        Shown::IdleHeld => Some(&money.idle_held),
+        Shown::TrulyIdle => Some(&money.truly_idle),
+        Shown::Active | Shown::Unknown => None,
+    }
 }
 
 pub(super) fn basis(usage: &Usage) -> String {
@@ -68,6 +84,9 @@ pub(super) fn idle_capacity(page: &mut Page<'_>, usage: &Usage) {
     for (state, text) in capacity(usage) {
         page.beside(&Cell::new(state.word(), ink(state)), CAPACITY_AT, &text);
     }
+    if let Some(basis) = money::basis(usage) {
+        page.text(INDENT, &basis, Ink::Quiet);
+    }
 }
 
 /// What stood idle, in hours and in cards.
@@ -77,17 +96,17 @@ pub(super) fn capacity(usage: &Usage) -> [(Shown, String); 2] {
         1 => "of 1 card".to_owned(),
         cards => format!("of {cards} cards"),
     };
-    let text = |hours_idle: f64, cards: Option<f64>, were: &str| {
+    let text = |state: Shown, cards: Option<f64>, were: &str| {
+        let idle = amount(&usage.states, state).gpu_hours;
         let cards = cards.map_or_else(|| "–".to_owned(), |cards| format!("{cards:.1}"));
-        format!("{} GPU-hours, as if {cards} {of} {were}", hours(hours_idle, hours_idle))
+        let money = usage.money.as_ref().zip(cost_of(usage, state));
+        let money = money.map(|(money, of)| format!("; {}", money::at_this_pace(money, of)));
+        let money = money.unwrap_or_default();
+        (state, format!("{} GPU-hours, as if {cards} {of} {were}{money}", hours(idle, idle)))
     };
-    let states = &usage.states;
     [
-        (
-            Shown::IdleHeld,
-            text(states.idle_held.gpu_hours, equivalent.idle_held, "were taken away"),
-        ),
-        (Shown::TrulyIdle, text(states.truly_idle.gpu_hours, equivalent.truly_idle, "stood free")),
+        text(Shown::IdleHeld, equivalent.idle_held, "were taken away"),
+        text(Shown::TrulyIdle, equivalent.truly_idle, "stood free"),
     ]
 }
 
@@ -153,51 +172,8 @@ pub(super) fn called(card: &Card) -> String {
     card.name.as_deref().map_or_else(|| "unknown".to_owned(), |name| safe(card_name(name)))
 }
 
-/// Why the shares of people may add up to more than all.
-pub(super) const SHARED_CARDS: &str = "a shared card counts in full for everybody who holds it";
-
-pub(super) fn people(page: &mut Page<'_>, usage: &Usage) {
-    page.heading("§4 Top identities");
-    let Some(people) = &usage.identities else {
-        page.text(INDENT, NOT_JUDGED_AGAIN, Ink::Quiet);
-        return;
-    };
-    if people.is_empty() {
-        page.text(INDENT, "nobody held a card", Ink::Quiet);
-        return;
-    }
-    let largest = most_hours(people);
-    let heads = ["who", "GPU-hours", "idle-held", "of all idle-held"];
-    let mut rows = vec![heads.map(|head| Cell::new(head, Ink::Quiet)).to_vec()];
-    for person in people.iter().take(MOST_PEOPLE) {
-        rows.push(vec![
-            Cell::plain(who(person)),
-            Cell::plain(hours(person.gpu_hours, largest)),
-            Cell::plain(percent(person.idle_held_share)),
-            Cell::plain(percent(of_all(person.idle_held_gpu_hours, usage))),
-        ]);
-    }
-    let aligns = [Align::Left, Align::Right, Align::Right, Align::Right];
-    let needed = INDENT + 8 + 2 + 9 + 2 + 9 + 2 + 16;
-    if page.view.width < needed {
-        rows.iter_mut().for_each(|row| row.truncate(3));
-    }
-    page.table(&aligns, &rows, 0);
-    page.text(INDENT, SHARED_CARDS, Ink::Quiet);
-    let more = people.len().saturating_sub(MOST_PEOPLE);
-    if more > 0 {
-        page.text(INDENT, &format!("and {more} more; --json has all"), Ink::Quiet);
-    }
-}
-
 pub(super) const NOT_JUDGED_AGAIN: &str = "not judged again: samples do not tell what each \
     identity held; without --active-percent and --held-mb they are shown";
-
-/// The part of all idle-held time; those on one card share it, so parts may add up to more.
-pub(super) fn of_all(idle_held_hours: f64, usage: &Usage) -> Option<f64> {
-    let all = usage.states.idle_held.gpu_hours;
-    (all > 0.0).then(|| (idle_held_hours / all).min(1.0))
-}
 
 /// The states that have a row: what is unknown only where something is.
 pub(super) fn shown(states: &States) -> impl Iterator<Item = Shown> + use<> {
@@ -209,10 +185,6 @@ pub(super) fn shown(states: &States) -> impl Iterator<Item = Shown> + use<> {
 /// What the figures of a column are shown beside.
 pub(super) fn largest(states: &States) -> f64 {
     states.all().iter().map(|(_, amount)| amount.gpu_hours).fold(0.0, f64::max)
-}
-
-pub(super) fn most_hours(people: &[Person]) -> f64 {
-    people.iter().take(MOST_PEOPLE).map(|person| person.gpu_hours).fold(0.0, f64::max)
 }
 
 pub(super) fn amount(states: &States, which: Shown) -> Amount {

@@ -9,7 +9,6 @@ use super::field::{Field, fields};
 use super::value::{Cell, Value, bytes, name, percent};
 use crate::report::now;
 use crate::report::unknowns::Reason;
-use crate::sampler::HolderTick;
 
 /// Which holders are asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +28,7 @@ pub struct HolderAt<'a> {
 /// Whom a row is about.
 #[derive(Debug, Clone)]
 enum Who<'a> {
-    Seen(&'a HolderTick, Box<now::Holder>),
+    Seen(&'a process::Holder, Box<now::Holder>),
     /// A list could not be read: there may be more.
     Unread(Why),
     Nobody,
@@ -52,12 +51,12 @@ pub const FIELDS: &[HolderField] = fields! {
         "The card's place on the bus.";
     ["gpu_uuid"] None Nothing |row| name(text(&row.at.card.facts.uuid)),
         "What the card is known by.";
-    ["pid"] None Nothing |row| row.seen(|tick, _| Ok(Value::Whole(tick.holder.pid.into()))),
+    ["pid"] None Nothing |row| row.seen(|held, _| Ok(Value::Whole(held.pid.into()))),
         "The process.";
     ["process_name" | "name"] None Commands |row| row.seen(|_, who| process_name(who)),
         "The first word of its command line.";
     ["used_gpu_memory" | "used_memory"] Memory Nothing |row| {
-        row.seen(|tick, _| bytes(tick.holder.memory))
+        row.seen(|held, _| bytes(held.memory))
     }, "What it holds of the card's memory.";
     ["user"] None Nothing |row| row.owner("user", |who| who.owner.user.clone()),
         "Whose it is.";
@@ -70,7 +69,7 @@ pub const FIELDS: &[HolderField] = fields! {
         "How it uses the card: compute, graphics, mps, or several of them.";
     ["type"] None Nothing |row| row.seen(|_, who| Ok(Value::Text(letters(&who.kinds)))),
         "The same in letters: C, G, M.";
-    ["sm"] Percent Shares |row| row.seen(|tick, _| percent(tick.holder.sm)),
+    ["sm"] Percent Shares |row| row.seen(|held, _| percent(held.sm)),
         "Its share of the card's SMs since the last look, as far as the driver samples it.";
     ["mem"] Percent Shares |row| row.engine(|engines| engines.memory),
         "How much of that time it read or wrote the card's memory.";
@@ -93,12 +92,13 @@ pub(super) fn on(
     kinds: Kinds,
     with_free_cards: bool,
 ) -> impl Iterator<Item = HolderAt<'_>> {
-    let is_asked = move |tick: &&HolderTick| match kinds {
+    let is_asked = move |held: &process::Holder| match kinds {
         Kinds::All => true,
-        Kinds::Compute => tick.holder.kinds.compute || tick.holder.kinds.mps,
+        Kinds::Compute => held.kinds.compute || held.kinds.mps,
     };
-    let seen = at.card.holders.iter().filter(is_asked);
-    let seen = seen.map(move |tick| Who::Seen(tick, Box::new(now::holder(tick, at.time))));
+    let seen = at.card.held().filter(|(held, _)| is_asked(held));
+    let seen =
+        seen.map(move |(held, tick)| Who::Seen(held, Box::new(now::holder(held, tick, at.time))));
     let mut rows: Vec<_> = seen.chain(at.card.vitals.holders.unread.map(Who::Unread)).collect();
     if rows.is_empty() && with_free_cards {
         rows.push(Who::Nobody);
@@ -108,9 +108,9 @@ pub(super) fn on(
 
 impl HolderAt<'_> {
     /// What is known of one that is there.
-    fn seen(&self, read: impl FnOnce(&HolderTick, &now::Holder) -> Cell) -> Cell {
+    fn seen(&self, read: impl FnOnce(&process::Holder, &now::Holder) -> Cell) -> Cell {
         match &self.who {
-            Who::Seen(tick, who) => read(tick, who),
+            Who::Seen(held, who) => read(held, who),
             Who::Unread(why) => Err((*why).into()),
             Who::Nobody => Err(Reason::NoHolder),
         }
@@ -121,7 +121,7 @@ impl HolderAt<'_> {
     }
 
     fn engine(&self, part: impl FnOnce(process::Engines) -> Percent) -> Cell {
-        self.seen(|tick, _| percent(tick.holder.engines.map(part)))
+        self.seen(|held, _| percent(held.engines.map(part)))
     }
 }
 

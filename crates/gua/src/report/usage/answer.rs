@@ -4,10 +4,16 @@ use jiff::Timestamp;
 use probe::units::UnixMillis;
 use serde::Serialize;
 
+use super::account::Account;
+use super::compared::Compared;
 use super::gaps::Gap;
+use super::money::Money;
 use super::people::Person;
+use super::person_page::PersonPage;
+use super::session::Session;
 use super::times::States;
 use super::verdict::Verdict;
+use crate::report::accounts::By;
 
 /// What the cards did over a window of time. What nobody observed is no part of any share.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -25,6 +31,20 @@ pub struct Usage {
     pub cards: Vec<Card>,
     /// Longest idle holders first; null where they cannot be judged again.
     pub identities: Option<Vec<Person>>,
+    /// What accounts were asked for.
+    pub accounts_by: Vec<By>,
+    /// One kind after the other, each by their parts of the idle-held time; null where they
+    /// cannot be judged again.
+    pub accounts: Option<Vec<Account>>,
+    /// Those that are still on first, then the longest; null where they cannot be judged again.
+    pub sessions: Option<Vec<Session>>,
+    /// Null where no card has a price.
+    pub money: Option<Money>,
+    /// Whom the page is about, where it is about one person: then accounts, identities, sessions
+    /// and cards are theirs alone.
+    pub person: Option<PersonPage>,
+    /// The earlier window that was asked for.
+    pub compared: Option<Compared>,
     pub heatmap: Vec<HeatCell>,
     pub verdict: Verdict,
     pub gaps: Vec<Gap>,
@@ -102,11 +122,20 @@ pub struct JudgedAgain {
     pub covers_seconds: f64,
     pub share_of_observed: Option<f64>,
     /// What is left out, as samples do not tell it.
-    pub omits: [&'static str; 1],
+    pub omits: [&'static str; 3],
 }
 
 /// A moment for a person. One that no calendar knows is the last that one does.
 pub(super) fn timestamp(at: UnixMillis) -> Timestamp {
     let far = if at.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_millisecond(at.0).unwrap_or(far)
+}
+
+impl Usage {
+    /// The same, set beside an earlier answer to the same question.
+    #[must_use]
+    pub fn beside(mut self, earlier: &Self) -> Self {
+        self.compared = Some(super::compared::compared(&self, earlier));
+        self
+    }
 }

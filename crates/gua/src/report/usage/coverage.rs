@@ -1,6 +1,7 @@
 //! Which time is covered by anything at all.
 
 use crate::ledger::Period;
+use crate::store::Span;
 
 /// Periods counted together: those that touch or overlap are one.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +30,14 @@ impl Coverage {
         self.periods.into_iter().for_each(|period| whole.add(period));
         whole.periods
     }
+}
+
+/// When somebody recorded, in order and without overlaps.
+#[must_use]
+pub fn observed(spans: &[Span<i64>]) -> Vec<Period> {
+    let mut observed = Coverage::default();
+    spans.iter().for_each(|span| observed.add(span.period));
+    observed.finish()
 }
 
 /// How long they are together.

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 
 use probe::units::UnixMillis;
 
+use super::account::Beside;
 use super::answer::{
     Card, Equivalent, HeatCell, Host, JudgedAgain, Lines, Stretch, Usage, Window, timestamp,
 };
 use super::coverage::{self, Coverage};
 use super::gaps::{self, Record};
+use super::holdings::{Holdings, Told};
 use super::hours::HourOfWeek;
+use super::money::Prices;
 use super::tally::{Cell, Question, Tally};
 use super::times::{Times, seconds, share};
-use super::verdict::{self, Basis};
+use super::verdict::{self, Basis, Verdict};
 use crate::classify::Thresholds;
 use crate::ledger::{Event, Period};
 use crate::store::{CardRow, RunRow, Span};
@@ -31,6 +34,8 @@ pub struct Facts {
     /// Whether a recorder has the database now.
     pub is_recorded: bool,
     pub now: UnixMillis,
+    /// `None` where it cannot be told: samples do not say what each holder did.
+    pub holdings: Option<Holdings>,
 }
 
 impl Tally {
@@ -39,7 +44,7 @@ impl Tally {
     pub fn finish(self, facts: &Facts) -> Usage {
         let Self { question, cards, people, week, judged, is_judged_again, .. } = self;
         let window = question.window;
-        let observed = observed(&facts.observed);
+        let observed = coverage::observed(&facts.observed);
         let counted: i64 = facts.observed.iter().map(|span| span.counts).sum();
         let judged_again = is_judged_again.then(|| judged_again(judged, &observed));
         let times: Times = cards.values().copied().sum();
@@ -52,6 +57,15 @@ impl Tally {
             is_recorded: facts.is_recorded,
             now: facts.now,
         };
+        let prices = Prices::new(&question.cost, &facts.cards);
+        let beside = Beside { cards: &facts.cards, prices: &prices, idle_held: times.idle_held };
+        let holdings = facts.holdings.as_ref().filter(|_| !is_judged_again);
+        let Told { accounts, sessions, person, culprits } =
+            holdings.map(|holdings| holdings.told(&question, &beside)).unwrap_or_default();
+        let mut told_cards = told_cards(&facts.cards, &cards);
+        if let Some(holdings) = holdings.filter(|_| question.user.is_some()) {
+            told_cards.retain(|(id, _)| holdings.is_on(*id));
+        }
         Usage {
             schema: "gua.report/1",
             host: host(&facts.runs, window, facts.now),
@@ -60,20 +74,20 @@ impl Tally {
             thresholds: lines(&question.thresholds),
             states: times.into(),
             equivalent_gpus: equivalent(times, judged_again.as_ref(), counted),
-            cards: told_cards(&facts.cards, &cards),
+            cards: told_cards.into_iter().map(|(_, card)| card).collect(),
             identities: (!is_judged_again).then(|| people.finish()),
+            accounts_by: question.bys.clone(),
+            accounts,
+            sessions,
+            money: prices.money(&cards, millis(basis.seconds)),
+            person,
+            compared: None,
             heatmap: heatmap(&week),
-            verdict: verdict::verdict(times, basis),
+            verdict: Verdict { culprits, ..verdict::verdict(times, basis) },
             gaps: gaps::gaps(window, &observed, &record),
             judged_again,
         }
     }
-}
-
-fn observed(spans: &[Span<i64>]) -> Vec<Period> {
-    let mut observed = Coverage::default();
-    spans.iter().for_each(|span| observed.add(span.period));
-    observed.finish()
 }
 
 fn judged_again(judged: Coverage, observed: &[Period]) -> JudgedAgain {
@@ -84,7 +98,7 @@ fn judged_again(judged: Coverage, observed: &[Period]) -> JudgedAgain {
         to: judged.last().map(|last| timestamp(last.to)),
         covers_seconds: seconds(covers),
         share_of_observed: share(covers, coverage::millis(observed)),
-        omits: ["identities"],
+        omits: ["identities", "accounts", "sessions"],
     }
 }
 
@@ -130,21 +144,26 @@ const fn lines(thresholds: &Thresholds) -> Lines {
 }
 
 fn equivalent(times: Times, judged_again: Option<&JudgedAgain>, counted: i64) -> Equivalent {
-    #[expect(clippy::cast_possible_truncation, reason = "milliseconds of a window")]
-    let all = judged_again.map_or(counted, |judged| (judged.covers_seconds * 1000.0) as i64);
+    let all = judged_again.map_or(counted, |judged| millis(judged.covers_seconds));
     Equivalent { idle_held: share(times.idle_held, all), truly_idle: share(times.truly_idle, all) }
 }
 
-/// The cards that were seen in the window, in the order of their places.
-fn told_cards(rows: &[CardRow], times: &BTreeMap<i64, Times>) -> Vec<Card> {
+#[expect(clippy::cast_possible_truncation, reason = "milliseconds of a window")]
+fn millis(seconds: f64) -> i64 {
+    (seconds * 1000.0) as i64
+}
+
+/// The cards that were seen in the window by number, in the order of their places.
+fn told_cards(rows: &[CardRow], times: &BTreeMap<i64, Times>) -> Vec<(i64, Card)> {
     let card = |row: &CardRow| {
-        Some(Card {
+        let card = Card {
             uuid: row.uuid.clone(),
             index: row.number,
             slot: row.slot,
             name: row.name.clone(),
             states: (*times.get(&row.id)?).into(),
-        })
+        };
+        Some((row.id, card))
     };
     rows.iter().filter_map(card).collect()
 }

@@ -34,8 +34,8 @@ impl Key {
     fn of(identity: &Identity) -> Self {
         match identity {
             Identity { user: Some(user), .. } => Self::Name(user.to_string()),
-            Identity { user: None, uid: Some(uid) } => Self::Uid(*uid),
-            Identity { user: None, uid: None } => Self::Nobody,
+            Identity { user: None, uid: Some(uid), .. } => Self::Uid(*uid),
+            Identity { user: None, uid: None, .. } => Self::Nobody,
         }
     }
 }
@@ -119,7 +119,7 @@ impl People {
 
 impl Counted {
     fn first(identity: &Identity) -> Self {
-        let Identity { user, uid } = identity.clone();
+        let Identity { user, uid, .. } = identity.clone();
         let user = user.map(|user| user.to_string());
         Self { user, uid, identities: 1, times: Times::default() }
     }
@@ -153,7 +153,7 @@ fn once_each(spans: &[Span<OwnerKey>], mut each: impl FnMut(State, i64)) {
         let stretch = Period::new(from, to);
         let covers = |span: &&Span<_>| span.period.from <= from && to <= span.period.to;
         if let Some(span) = spans.iter().filter(covers).max_by_key(|span| weight(span.state)) {
-            each(span.state, super::tally::counted(span.counts, span.period, stretch));
+            each(span.state, span.period.counted(span.counts, stretch));
         }
     }
 }

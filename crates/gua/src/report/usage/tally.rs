@@ -1,15 +1,18 @@
 //! Adds up spans one by one: what it keeps does not grow with their number.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use jiff::tz::TimeZone;
+use probe::units::Bytes;
 
 use super::coverage::Coverage;
 use super::hours::{HourOfWeek, LocalHours};
 use super::people::People;
 use super::times::Times;
 use crate::classify::{State, Thresholds};
-use crate::ledger::Period;
+use crate::config::{self, Cost};
+use crate::ledger::{Identity, Period};
+use crate::report::accounts::By;
 use crate::store::{OwnerKey, Sample, Span};
 
 /// What is asked.
@@ -19,6 +22,36 @@ pub struct Question {
     pub tz: TimeZone,
     pub tz_name: String,
     pub thresholds: Thresholds,
+    /// What accounts to tell.
+    pub bys: Vec<By>,
+    /// Whom alone to tell of, by name or uid.
+    pub user: Option<String>,
+    pub cost: Cost,
+    /// Who holds no more than this has only the bare context of CUDA.
+    pub context: Bytes,
+}
+
+impl Question {
+    /// What the cards did, and which people held them.
+    #[must_use]
+    pub fn new(window: Period, tz: TimeZone, tz_name: String, thresholds: Thresholds) -> Self {
+        Self {
+            window,
+            tz,
+            tz_name,
+            thresholds,
+            bys: vec![By::User],
+            user: None,
+            cost: Cost::default(),
+            context: config::Thresholds::default().context,
+        }
+    }
+
+    /// Whether somebody is one of those whom it is about.
+    #[must_use]
+    pub fn is_about(&self, identity: &Identity) -> bool {
+        self.user.as_deref().is_none_or(|user| identity.is_called(user))
+    }
 }
 
 /// What was added so far.
@@ -44,14 +77,13 @@ pub(super) struct Cell {
 impl Tally {
     /// Nothing added yet. `identities` tells who is behind the numbers of owners.
     #[must_use]
-    pub fn new(
-        question: Question,
-        identities: &std::collections::HashMap<i64, crate::ledger::Identity>,
-    ) -> Self {
+    pub fn new(question: Question, identities: &HashMap<i64, Identity>) -> Self {
+        let mut asked = identities.clone();
+        asked.retain(|_, identity| question.is_about(identity));
         Self {
             hours: LocalHours::new(question.tz.clone()),
             cards: BTreeMap::new(),
-            people: People::new(identities),
+            people: People::new(&asked),
             week: vec![Cell::default(); HourOfWeek::COUNT],
             judged: Coverage::default(),
             is_judged_again: false,
@@ -65,7 +97,7 @@ impl Tally {
         if period.is_empty() {
             return;
         }
-        let count = |part| counted(span.counts, span.period, part);
+        let count = |part| span.period.counted(span.counts, part);
         self.cards.entry(span.key).or_default().add(span.state, count(period));
         let week = &mut self.week;
         self.hours.parts(period, |part, hour| {
@@ -83,7 +115,7 @@ impl Tally {
     pub fn add_owner(&mut self, span: &Span<OwnerKey>) {
         let period = span.period.overlap(&self.question.window);
         if !period.is_empty() {
-            let counts = counted(span.counts, span.period, period);
+            let counts = span.period.counted(span.counts, period);
             self.people.add(Span { period, counts, ..*span });
         }
     }
@@ -100,17 +132,4 @@ impl Tally {
     pub const fn judge_again(&mut self) {
         self.is_judged_again = true;
     }
-}
-
-/// What a part of a span counts for. By what is counted up to its ends, so that the parts
-/// of a span add up to it.
-pub(super) fn counted(counts: i64, whole: Period, part: Period) -> i64 {
-    if counts == whole.millis() {
-        return part.millis();
-    }
-    let up_to = |at: probe::units::UnixMillis| {
-        let millis = i128::from(at.0) - i128::from(whole.from.0);
-        i128::from(counts) * millis / i128::from(whole.millis().max(1))
-    };
-    i64::try_from(up_to(part.to) - up_to(part.from)).unwrap_or(0)
 }

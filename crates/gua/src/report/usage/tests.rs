@@ -23,12 +23,7 @@ fn period(from: i64, to: i64) -> Period {
 }
 
 fn question(window: Period) -> Question {
-    Question {
-        window,
-        tz: TimeZone::UTC,
-        tz_name: "UTC".to_owned(),
-        thresholds: Thresholds::default(),
-    }
+    Question::new(window, TimeZone::UTC, "UTC".to_owned(), Thresholds::default())
 }
 
 fn span(card: i64, period: Period, state: State) -> Span<i64> {
@@ -72,6 +67,7 @@ fn facts(observed: &[Period]) -> Facts {
         newest_tick: last,
         is_recorded: false,
         now: period(20_000, 20_000).from,
+        holdings: None,
     }
 }
 
@@ -86,7 +82,7 @@ fn the_window_cuts_a_span() {
     let spans = [span(1, period(0, 60), State::IdleHeld), span(1, period(60, 120), State::Active)];
     let usage = usage(period(30, 70), &spans);
     assert_eq!(usage.states.idle_held, Amount { gpu_hours: 0.5, share: Some(0.75) });
-    assert_eq!(usage.states.active, Amount { gpu_hours: 0.166_667, share: Some(0.25) });
+    assert_eq!(usage.states.active, Amount { gpu_hours: 0.166_666_667, share: Some(0.25) });
     assert_eq!(usage.equivalent_gpus.idle_held, Some(0.75));
 }
 
@@ -157,7 +153,7 @@ fn the_heatmap_is_of_the_zone() {
 }
 
 fn identity(user: Option<&str>, uid: Option<u32>) -> Identity {
-    Identity { user: user.map(Into::into), uid }
+    Identity { user: user.map(Into::into), uid, source: None }
 }
 
 /// One who holds a card as two is one on it, and idle where either is.

@@ -90,7 +90,8 @@ impl States {
 }
 
 /// A state over a time, whatever the reason where it is not known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Shown {
     Active,
     IdleHeld,
@@ -122,13 +123,14 @@ impl Shown {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "centuries in ms fit 53 bits")]
-const fn float(millis: i64) -> f64 {
+pub(super) const fn float(millis: i64) -> f64 {
     millis as f64
 }
 
-/// Milliseconds as hours, to the millionth.
+/// Milliseconds as hours, to the billionth: a millisecond more or less is seen in it, so that
+/// what adds up still does.
 pub(super) fn hours(millis: i64) -> f64 {
-    rounded(float(millis) / 3_600_000.0)
+    (float(millis) / 3_600_000.0 * 1e9).round() / 1e9
 }
 
 pub(super) const fn seconds(millis: i64) -> f64 {
@@ -141,6 +143,6 @@ pub(super) fn share(part: i64, whole: i64) -> Option<f64> {
 }
 
 /// To six decimals: more would only show how numbers are kept.
-fn rounded(value: f64) -> f64 {
+pub(super) fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

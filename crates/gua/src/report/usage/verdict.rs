@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::session::Culprits;
 use super::times::{Times, share};
 
 /// Above this share of the card time, what is missing is not hardware.
@@ -25,6 +26,8 @@ pub struct Verdict {
     /// Whether little was observed.
     pub rests_on_little: bool,
     pub sentence: String,
+    /// The few sessions that make up most of it; null where there are none, or they are not known.
+    pub culprits: Option<Culprits>,
 }
 
 /// How much the figures rest on.
@@ -57,6 +60,7 @@ pub(super) fn verdict(times: Times, basis: Basis) -> Verdict {
         exceeded,
         rests_on_little,
         sentence,
+        culprits: None,
     }
 }
 

@@ -48,6 +48,7 @@ pub enum Table {
     CardSpan,
     OwnerSpan,
     HolderSpan,
+    UnseenSpan,
     Sample,
 }
 
@@ -59,6 +60,7 @@ impl Table {
             Self::CardSpan => "card_span",
             Self::OwnerSpan => "owner_span",
             Self::HolderSpan => "holder_span",
+            Self::UnseenSpan => "unseen_span",
             Self::Sample => "sample",
         }
     }

@@ -26,7 +26,7 @@ struct Span {
 /// Times by card and run, in order and without overlaps. Observed time is that of card 0.
 type Cover = HashMap<(i64, i64), Vec<Period>>;
 
-const TABLES: [(Table, &str); 4] = [
+const TABLES: [(Table, &str); 5] = [
     (
         Table::Observed,
         "SELECT from_ms, length_ms, run, 0, 0, 0, 0 FROM observed
@@ -46,6 +46,11 @@ const TABLES: [(Table, &str); 4] = [
         Table::HolderSpan,
         "SELECT from_ms, length_ms, run, state, holder, ifnull(holder.card, 0), holder
              FROM holder_span LEFT JOIN holder ON holder.id = holder_span.holder
+             WHERE from_ms >= ?1 AND from_ms < ?2",
+    ),
+    (
+        Table::UnseenSpan,
+        "SELECT from_ms, length_ms, run, 0, card, card, 0 FROM unseen_span
              WHERE from_ms >= ?1 AND from_ms < ?2",
     ),
 ];
@@ -82,7 +87,8 @@ fn next_span(database: &Connection, from: i64) -> Result<Option<i64>, StoreError
              SELECT min(from_ms) AS first FROM observed WHERE from_ms >= ?1
              UNION ALL SELECT min(from_ms) FROM card_span WHERE from_ms >= ?1
              UNION ALL SELECT min(from_ms) FROM owner_span WHERE from_ms >= ?1
-             UNION ALL SELECT min(from_ms) FROM holder_span WHERE from_ms >= ?1)",
+             UNION ALL SELECT min(from_ms) FROM holder_span WHERE from_ms >= ?1
+             UNION ALL SELECT min(from_ms) FROM unseen_span WHERE from_ms >= ?1)",
     )?;
     Ok(next.query_row([from], |row| row.get(0))?)
 }
@@ -104,7 +110,7 @@ fn verify_hour(
                 find_uncovered(&spans, |span| observed.get(&(0, span.id.run)), check);
                 cards = cover(&spans);
             }
-            Table::OwnerSpan | Table::HolderSpan | Table::Sample => {
+            Table::OwnerSpan | Table::HolderSpan | Table::UnseenSpan | Table::Sample => {
                 find_uncovered(&spans, |span| cards.get(&(span.card, span.id.run)), check);
             }
         }

@@ -18,7 +18,6 @@ pub(super) struct Counted<K, S> {
 struct Account<S> {
     state: S,
     counted: i64,
-    memory_kib: Option<i64>,
 }
 
 /// A span that has come to its end.
@@ -28,8 +27,6 @@ pub(super) struct Ended<K, S> {
     pub period: Period,
     pub state: S,
     pub counted: i64,
-    /// When it began.
-    pub memory_kib: Option<i64>,
 }
 
 impl<K: Copy + Eq + Hash, S: Copy + Eq> Default for Counted<K, S> {
@@ -44,12 +41,11 @@ impl<K: Copy + Eq + Hash, S: Copy + Eq> Counted<K, S> {
         &mut self,
         (part, count): (Period, i64),
         found: &[(K, S)],
-        memory_kib: impl Fn(K) -> Option<i64>,
         write: impl FnMut(Ended<K, S>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         self.changes.clear();
         self.spans.changes(part, found, &mut self.changes);
-        self.settle(memory_kib, write)?;
+        self.settle(write)?;
         self.spans.apply(&self.changes, found, part.to);
         for (key, _) in found {
             if let Some(account) = self.accounts.get_mut(key) {
@@ -59,6 +55,11 @@ impl<K: Copy + Eq + Hash, S: Copy + Eq> Counted<K, S> {
         Ok(())
     }
 
+    /// The state of a key that has an open span.
+    pub fn state_of(&self, key: &K) -> Option<S> {
+        self.spans.state_of(key)
+    }
+
     /// Ends all of them.
     pub fn end_all(
         &mut self,
@@ -66,27 +67,25 @@ impl<K: Copy + Eq + Hash, S: Copy + Eq> Counted<K, S> {
     ) -> Result<(), StoreError> {
         self.changes.clear();
         self.spans.end_all(&mut self.changes);
-        self.settle(|_| None, write)?;
+        self.settle(write)?;
         *self = Self::default();
         Ok(())
     }
 
     fn settle(
         &mut self,
-        memory_kib: impl Fn(K) -> Option<i64>,
         mut write: impl FnMut(Ended<K, S>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         for change in &self.changes {
             match *change {
                 Change::Begins { key, state, .. } => {
-                    let account = Account { state, counted: 0, memory_kib: memory_kib(key) };
-                    self.accounts.insert(key, account);
+                    self.accounts.insert(key, Account { state, counted: 0 });
                 }
                 Change::Ends { key, from, to } => {
                     let Some(account) = self.accounts.remove(&key) else { continue };
-                    let Account { state, counted, memory_kib } = account;
+                    let Account { state, counted } = account;
                     let period = Period::new(from, to);
-                    write(Ended { key, period, state, counted, memory_kib })?;
+                    write(Ended { key, period, state, counted })?;
                 }
             }
         }

@@ -84,7 +84,10 @@ impl Names {
             return Ok(*id);
         }
         let name = user.and_then(|user| texts.text(user)).map(str::to_owned);
-        let id = write_identity(database, &Identity { user: name.map(Into::into), uid: None })?;
+        let id = write_identity(
+            database,
+            &Identity { user: name.map(Into::into), ..Identity::default() },
+        )?;
         self.identities.insert(user, id);
         Ok(id)
     }

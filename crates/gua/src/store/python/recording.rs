@@ -92,7 +92,7 @@ impl<'d> Recording<'d> {
             self.card(id, card, tick, texts)?;
         }
         for part in portions(extent, interval) {
-            self.open.tick(self.database, run, part, &self.found)?;
+            self.open.tick(self.database, run, part, &mut self.found)?;
         }
         self.tally.tick(extent, interval, tick.processes.len(), &self.found.cards);
         self.tally.owners(interval, &self.found.owners);
@@ -173,6 +173,7 @@ impl<'d> Recording<'d> {
             self.found.holder(holder, row, process);
         }
         let state = verdict::state(row.work, held.known_mib);
+        self.found.unseen(card.id, unseen_mib(card, row, &held));
         self.found.cards.push((card.id, state));
         for (identity, mib) in owners {
             self.found.owners.push(((card.id, identity), verdict::state(row.work, mib)));

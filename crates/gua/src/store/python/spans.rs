@@ -1,16 +1,14 @@
 //! What a tick found, as spans of our database.
 
-use std::collections::HashMap;
-
 use rusqlite::{Connection, params};
 
-use super::super::codes;
 use super::super::error::StoreError;
+use super::super::{codes, span_rows};
 use super::counted::{Counted, Ended};
 use super::rows::{GpuRow, ProcessRow};
 use super::verdict;
-use crate::classify::State;
-use crate::ledger::Period;
+use crate::classify::{Kib, State};
+use crate::ledger::{Period, settled};
 
 /// The spans that are open, of one run.
 #[derive(Debug, Default)]
@@ -18,7 +16,8 @@ pub(super) struct Open {
     observed: Counted<(), ()>,
     cards: Counted<i64, State>,
     owners: Counted<(i64, i64), State>,
-    holders: Counted<i64, State>,
+    holders: Counted<i64, Holding>,
+    unseen: Counted<i64, Kib>,
 }
 
 /// What one tick found, in the numbers of the database.
@@ -26,8 +25,26 @@ pub(super) struct Open {
 pub(super) struct Found {
     pub cards: Vec<(i64, State)>,
     pub owners: Vec<((i64, i64), State)>,
-    holders: Vec<(i64, State)>,
-    memory: HashMap<i64, Option<u64>>,
+    holders: Vec<(i64, Holding)>,
+    unseen: Vec<(i64, Kib)>,
+}
+
+/// What a span of a process is one by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Holding {
+    state: State,
+    memory: Option<Kib>,
+}
+
+impl Holding {
+    /// As before, where its memory has not moved by much.
+    fn settled(self, before: Option<Self>) -> Self {
+        let before = before.filter(|before| before.state == self.state);
+        match before.and_then(|before| before.memory).zip(self.memory) {
+            Some((was, is)) => Self { memory: Some(settled(was, is, self.state)), ..self },
+            None => self,
+        }
+    }
 }
 
 impl Found {
@@ -35,25 +52,31 @@ impl Found {
         self.cards.clear();
         self.owners.clear();
         self.holders.clear();
-        self.memory.clear();
+        self.unseen.clear();
     }
 
     /// A process that is listed twice, for computing and for drawing, is one holder.
     pub fn holder(&mut self, holder: i64, row: &GpuRow, process: &ProcessRow) {
-        let known = self.memory.get(&holder).copied();
-        let mib = known.flatten().max(process.mib);
-        let state = verdict::of_process(row.work, mib);
-        if known.is_none() {
-            self.holders.push((holder, state));
-        } else if let Some(found) = self.holders.iter_mut().find(|(other, _)| *other == holder) {
-            found.1 = state;
+        let is = |mib: Option<u64>| Holding {
+            state: verdict::of_process(row.work, mib),
+            memory: mib.map(of_mib),
+        };
+        match self.holders.iter_mut().find(|(other, _)| *other == holder) {
+            Some((_, found)) if process.mib.map(of_mib) > found.memory => *found = is(process.mib),
+            Some(_) => {}
+            None => self.holders.push((holder, is(process.mib))),
         }
-        self.memory.insert(holder, mib);
     }
 
-    fn memory_kib(&self, holder: i64) -> Option<i64> {
-        self.memory.get(&holder).copied().flatten().map(kib)
+    /// Memory of a card that no process accounts for, where it is enough to count.
+    pub fn unseen(&mut self, card: i64, mib: Option<u64>) {
+        self.unseen
+            .extend(mib.filter(|mib| *mib > verdict::HELD_MIB).map(|mib| (card, of_mib(mib))));
     }
+}
+
+const fn of_mib(mib: u64) -> Kib {
+    Kib(mib.saturating_mul(1024))
 }
 
 impl Open {
@@ -62,21 +85,35 @@ impl Open {
         database: &Connection,
         run: i64,
         part: (Period, i64),
-        found: &Found,
+        found: &mut Found,
     ) -> Result<(), StoreError> {
-        let none = |_| None;
-        self.observed.tick(part, &[((), ())], |()| None, |span| observed(database, run, span))?;
-        self.cards.tick(part, &found.cards, none, |span| card(database, run, span))?;
-        self.owners.tick(part, &found.owners, |_| None, |span| owner(database, run, span))?;
-        let memory = |holder| found.memory_kib(holder);
-        self.holders.tick(part, &found.holders, memory, |span| holder(database, run, span))
+        self.settle(found);
+        self.observed.tick(part, &[((), ())], |span| observed(database, run, span))?;
+        self.cards.tick(part, &found.cards, |span| card(database, run, span))?;
+        self.owners.tick(part, &found.owners, |span| owner(database, run, span))?;
+        self.holders.tick(part, &found.holders, |span| holder(database, run, span))?;
+        self.unseen.tick(part, &found.unseen, |span| unseen(database, run, span))
+    }
+
+    /// Memory that only wobbles is what it was.
+    fn settle(&self, found: &mut Found) {
+        for (holder, holding) in &mut found.holders {
+            *holding = holding.settled(self.holders.state_of(holder));
+        }
+        let state_of = |card: i64| found.cards.iter().find(|(other, _)| *other == card);
+        for (card, memory) in &mut found.unseen {
+            let doing = state_of(*card).map_or(State::IdleHeld, |(_, state)| *state);
+            let was = self.unseen.state_of(card).unwrap_or(*memory);
+            *memory = settled(was, *memory, doing);
+        }
     }
 
     pub fn end_all(&mut self, database: &Connection, run: i64) -> Result<(), StoreError> {
         self.observed.end_all(|span| observed(database, run, span))?;
         self.cards.end_all(|span| card(database, run, span))?;
         self.owners.end_all(|span| owner(database, run, span))?;
-        self.holders.end_all(|span| holder(database, run, span))
+        self.holders.end_all(|span| holder(database, run, span))?;
+        self.unseen.end_all(|span| unseen(database, run, span))
     }
 }
 
@@ -123,7 +160,7 @@ fn owner(
     Ok(())
 }
 
-fn holder(database: &Connection, run: i64, span: Ended<i64, State>) -> Result<(), StoreError> {
+fn holder(database: &Connection, run: i64, span: Ended<i64, Holding>) -> Result<(), StoreError> {
     database
         .prepare_cached(
             "INSERT INTO holder_span (from_ms, holder, run, state, length_ms, counted_ms,
@@ -133,11 +170,22 @@ fn holder(database: &Connection, run: i64, span: Ended<i64, State>) -> Result<()
             span.period.from.0,
             span.key,
             run,
-            codes::of_state(span.state),
+            codes::of_state(span.state.state),
             span.period.millis(),
             span.counted,
-            span.memory_kib
+            span.state.memory.and_then(span_rows::kib)
         ])?;
+    Ok(())
+}
+
+fn unseen(database: &Connection, run: i64, span: Ended<i64, Kib>) -> Result<(), StoreError> {
+    let memory = span_rows::kib(span.state).unwrap_or(i64::MAX);
+    database
+        .prepare_cached(
+            "INSERT INTO unseen_span (from_ms, card, run, length_ms, counted_ms, memory_kib)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute((span.period.from.0, span.key, run, span.period.millis(), span.counted, memory))?;
     Ok(())
 }
 

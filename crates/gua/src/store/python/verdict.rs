@@ -7,7 +7,7 @@ use crate::classify::{CentiPercent, State};
 /// From here on a card is active, in hundredths of a percent.
 const ACTIVE: CentiPercent = CentiPercent(1000);
 /// More than this and it is held, in MiB.
-const HELD_MIB: u64 = 100;
+pub(super) const HELD_MIB: u64 = 100;
 
 /// The state of a card, or of somebody on it, with this much memory in processes. Memory
 /// that is not known is no part of it.

@@ -32,8 +32,9 @@ pub fn text(thresholds: &Thresholds) -> Text {
          free: neither. unknown: could not be read; Enter on a card says why."
     );
     let idle = format!(
-        "idle-held of a holder: how long its card has not worked while it holds more than \
-         {held} MiB. ≥ where it was so already when it was first seen."
+        "idle-held of a holder: how long it has not worked, by its own SM share or by its card \
+         where that is not told, with more than {held} MiB held. ≥ where it was so already when it \
+         was first seen."
     );
     let said = [
         "",

@@ -125,7 +125,7 @@ fn a_tree_below_those_who_started_them() {
 #[test]
 fn everything_that_is_known_of_a_holder() {
     let mut state = lab();
-    press(&mut state, "i Enter");
+    press(&mut state, "i j Enter");
     assert_snapshot!(text(&mut state, COLOR, 100, 30));
 }
 
@@ -138,7 +138,8 @@ fn help() {
 
 #[test]
 fn help_tells_the_lines_in_force() {
-    let thresholds = Thresholds { active: Percent(25.0), held: Bytes::from_mib(512) };
+    let thresholds =
+        Thresholds { active: Percent(25.0), held: Bytes::from_mib(512), ..Thresholds::default() };
     let mut state = State::new(Settings { thresholds, ..settings() });
     press(&mut state, "?");
     let shown = text(&mut state, COLOR, 200, 40);

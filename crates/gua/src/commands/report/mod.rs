@@ -1,13 +1,19 @@
 //! `gua report`: what did the cards do over a time, and whose was it?
 
+mod answer;
+mod asked;
+
+pub(super) use answer::{Now, answer};
+pub(super) use asked::{bys, cost, sessions};
+
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use jiff::Timestamp;
-use probe::units::UnixMillis;
+use probe::proc::Host;
 
-use super::history::{self, Detail};
-use crate::classify::{Lines, Thresholds};
+use self::asked::{earlier, question};
+use super::history;
 use crate::cli;
 use crate::config::{Config, Screen, Settings, Window};
 use crate::failure::Failure;
@@ -15,7 +21,7 @@ use crate::ledger::Period;
 use crate::render::paint::Paint;
 use crate::render::usage::{self as render, View};
 use crate::render::{json, words};
-use crate::report::usage::{Facts, Question, Tally, Usage};
+use crate::report::usage::{Question, Usage};
 use crate::store::{History, RecorderLock, RunRow, StoreError};
 use crate::talk::say;
 
@@ -24,14 +30,15 @@ const WIDEST: usize = 100;
 /// The width of what is nobody's screen.
 const WIDTH_IN_A_PIPE: usize = 80;
 
-pub(super) fn run(settings: Settings, typed: &cli::Report) -> Result<u8, Failure> {
+pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Result<u8, Failure> {
     let now = Timestamp::now();
     let config = settings.with(typed.into()).settled();
     let usage = usage(&config, typed, now)?;
     let window = Window::new(&typed.window, now)?;
     let path = history::path(typed.db.as_deref(), &config)?;
     let format = if typed.json { cli::Format::Json } else { typed.format };
-    show(&usage, &view(&window, typed, &path, now), format)?;
+    let is_here = is_of(&usage, host.name().as_deref());
+    show(&usage, &View { is_here, ..view(&window, typed, &path, now) }, format)?;
     Ok(0)
 }
 
@@ -43,16 +50,46 @@ pub(super) fn usage(
 ) -> Result<Usage, Failure> {
     let window = Window::new(&typed.window, now)?;
     let path = history::path(typed.db.as_deref(), config)?;
-    let question = question(&window, config);
+    let question = question(&window, typed, config);
+    let before = typed.compare.map(|compare| earlier(question.window, compare));
     // Before the database is opened, as the lock wants it.
     let is_recorded = RecorderLock::is_taken(&path);
-    let mut history = history::open(&path, question.window, detail_of_python(&question))?;
+    let whole = before.map_or(question.window, |before| both(before, question.window));
+    let mut history = history::open(&path, whole, answer::detail_of_python(&question))?;
     if let Some(interval) = typed.interval {
         let millis = i64::try_from(interval.as_millis()).unwrap_or(i64::MAX);
         count_ticks_as(&mut history, millis);
     }
-    answer(&history, question, UnixMillis(now.as_millisecond()), is_recorded)
-        .map_err(|error| error.failure(&path))
+    let failed = |error: StoreError| error.failure(&path);
+    let asked = Now::of(&history, now, is_recorded).map_err(failed)?;
+    let answered = |question: Question| answer(&history, question, asked).map_err(failed);
+    let usage = answered(question.clone())?;
+    refuse_a_stranger(&usage, &question)?;
+    match before {
+        Some(window) => Ok(usage.beside(&answered(Question { window, ..question })?)),
+        None => Ok(usage),
+    }
+}
+
+/// Whether a history is of the host of this name.
+fn is_of(usage: &Usage, here: Option<&str>) -> bool {
+    here.is_some() && usage.host.as_ref().map(|host| host.name.as_str()) == here
+}
+
+/// From the begin of the earlier to the end of the later.
+fn both(before: Period, window: Period) -> Period {
+    Period::new(before.from.min(window.from), before.to.max(window.to))
+}
+
+/// Nobody else's name is told to who asks for one that is not there.
+fn refuse_a_stranger(usage: &Usage, question: &Question) -> Result<(), Failure> {
+    let Some(user) = question.user.as_ref().filter(|_| usage.person.is_none()) else {
+        return Ok(());
+    };
+    Err(Failure::Failed {
+        what: format!("nobody called {user} held a card in this window"),
+        next: "Names are those of `id -un`, or a uid; --since 30d looks further back.".to_owned(),
+    })
 }
 
 fn count_ticks_as(history: &mut History, interval_millis: i64) {
@@ -61,59 +98,6 @@ fn count_ticks_as(history: &mut History, interval_millis: i64) {
     } else {
         say("--interval changes nothing: the ticks of this history measured their time");
     }
-}
-
-fn question(window: &Window, config: &Config) -> Question {
-    let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
-    Question {
-        window: Period::new(moment(window.from), moment(window.until)),
-        tz: window.zone.tz.clone(),
-        tz_name: window.zone.name.clone(),
-        thresholds: config.thresholds.into(),
-    }
-}
-
-/// The Python gua judges by lines that are our usual ones.
-fn detail_of_python(question: &Question) -> Detail {
-    let is_usual = question.thresholds == Thresholds::default();
-    if is_usual { Detail::Spans } else { Detail::Samples }
-}
-
-/// By the recorder's own lines the spans are judged already, and go further back.
-fn detail(history: &History, question: &Question) -> Detail {
-    let lines = Lines::from(&question.thresholds);
-    let is_judged = history.is_judged_by(question.window, lines);
-    if is_judged { Detail::Spans } else { Detail::Samples }
-}
-
-/// Answers from what was recorded.
-pub(super) fn answer(
-    history: &History,
-    question: Question,
-    now: UnixMillis,
-    is_recorded: bool,
-) -> Result<Usage, StoreError> {
-    let window = question.window;
-    let detail = detail(history, &question);
-    let mut tally = Tally::new(question, &history.identities()?);
-    if detail == Detail::Spans {
-        history.card_spans(window, |span| tally.add_card(&span))?;
-        history.owner_spans(window, |span| tally.add_owner(&span))?;
-    } else {
-        tally.judge_again();
-        history.samples(window, |sample| tally.add_sample(&sample))?;
-    }
-    let facts = Facts {
-        runs: history.runs().to_vec(),
-        cards: history.cards()?,
-        observed: history.observed(window)?,
-        events: history.events(window)?,
-        extent: history.extent()?,
-        newest_tick: history.newest_tick()?,
-        is_recorded,
-        now,
-    };
-    Ok(tally.finish(&facts))
 }
 
 /// Prints an answer.
@@ -140,6 +124,8 @@ fn view(window: &Window, typed: &cli::Report, path: &Path, now: Timestamp) -> Vi
             Some(_) => format!("gua report --db {path}"),
             None => "gua report".to_owned(),
         },
+        sessions: sessions(&typed.accounts),
+        is_here: false,
     }
 }
 

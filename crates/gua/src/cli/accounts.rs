@@ -1,0 +1,109 @@
+//! Whose the time was and what it cost, as it was typed.
+
+use clap::{Args, ValueEnum};
+
+/// How accounts, sessions and money are told.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Whose it was, and what it cost")]
+pub struct Accounts {
+    /// What to make accounts of; may be given several times [default: user]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub by: Vec<By>,
+    /// How many holding sessions to show as text or Markdown, or all
+    #[arg(long, value_name = "N", default_value = "5", value_parser = count,
+          allow_hyphen_values = true)]
+    pub sessions: Count,
+    /// What a GPU-hour costs, in the place of what the config says; A100=3.20 is for cards with
+    /// that in their model's name. May be given several times
+    #[arg(long, value_name = "[MODEL=]PRICE", value_parser = price, allow_hyphen_values = true)]
+    pub price: Vec<Price>,
+    /// What stands beside an amount of money: a sign or a name of up to 8 characters
+    #[arg(long, value_name = "CURRENCY", value_parser = currency)]
+    pub currency: Option<String>,
+}
+
+/// What holders are one account by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    User,
+    Job,
+    Container,
+    Pod,
+    Notebook,
+    Program,
+    Card,
+}
+
+/// How many to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    AtMost(usize),
+    All,
+}
+
+/// The price of a GPU-hour.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Price {
+    /// A part of a model's name; any card where there is none.
+    pub model: Option<String>,
+    pub per_gpu_hour: f64,
+}
+
+fn count(typed: &str) -> Result<Count, String> {
+    if typed.eq_ignore_ascii_case("all") {
+        return Ok(Count::All);
+    }
+    typed.parse().map(Count::AtMost).map_err(|_| "expected a number, or all".to_owned())
+}
+
+/// More than anybody pays.
+const MOST_PRICE: f64 = 1e6;
+
+fn price(typed: &str) -> Result<Price, String> {
+    let expected = "expected a price from 0 to 1000000 such as 2.50, or with a part of a \
+                    model's name before it, such as A100=3.20";
+    let (model, price) = match typed.rsplit_once('=') {
+        Some((model, price)) => (Some(model.trim()), price),
+        None => (None, typed),
+    };
+    let is_empty = model.is_some_and(str::is_empty);
+    let is_plain = price.trim().chars().all(|c| c.is_ascii_digit() || c == '.');
+    let per_gpu_hour = price.trim().parse().ok().filter(|price| *price <= MOST_PRICE && is_plain);
+    match per_gpu_hour {
+        Some(per_gpu_hour) if !is_empty => {
+            Ok(Price { model: model.map(str::to_owned), per_gpu_hour })
+        }
+        _ => Err(expected.to_owned()),
+    }
+}
+
+fn currency(typed: &str) -> Result<String, String> {
+    let is_shown = crate::safe::safe(typed) == typed && !typed.contains(char::is_whitespace);
+    if is_shown && (1..=8).contains(&typed.chars().count()) {
+        return Ok(typed.to_owned());
+    }
+    Err("expected a sign or a name of up to 8 characters, such as EUR or $".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_price_is_of_any_card_or_of_a_model() {
+        let of = |typed| price(typed).map(|price| (price.model, price.per_gpu_hour));
+        assert_eq!(of("2.50"), Ok((None, 2.5)));
+        assert_eq!(of("0"), Ok((None, 0.0)));
+        assert_eq!(of("A100 80GB = 3"), Ok((Some("A100 80GB".to_owned()), 3.0)));
+        for typed in ["", "-1", "1e3", "NaN", "inf", "=2", "A100=", "2,50", "1000001"] {
+            assert!(of(typed).is_err(), "{typed}");
+        }
+    }
+
+    #[test]
+    fn sessions_are_counted_or_all() {
+        assert_eq!(count("0"), Ok(Count::AtMost(0)));
+        assert_eq!(count("ALL"), Ok(Count::All));
+        assert!(count("-1").is_err() && count("some").is_err());
+    }
+}

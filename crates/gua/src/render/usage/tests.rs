@@ -1,0 +1,457 @@
+//! How accounts, sessions and money read, on answers made by hand.
+
+use jiff::tz::TimeZone;
+use proptest::prelude::*;
+
+use super::{View, csv, lines, markdown};
+use crate::render::paint::Paint;
+use crate::report::accounts::By;
+use crate::report::usage::examples::{cost, week_of};
+use crate::report::usage::{Question, Usage};
+
+fn view(width: usize, usage: &Usage) -> View {
+    View {
+        paint: Paint(false),
+        width,
+        tz: TimeZone::UTC,
+        now: usage.window.to,
+        command: "gua report".to_owned(),
+        sessions: 5,
+        is_here: false,
+    }
+}
+
+fn week(ask: impl FnOnce(&mut Question)) -> Usage {
+    week_of("bob", "home/bob/exp/sweep.ipynb", ask)
+}
+
+fn everything(question: &mut Question) {
+    question.bys = vec![By::User, By::Notebook];
+    question.cost = cost(&[("a100", 2.5)]);
+}
+
+/// From a heading on.
+fn from(usage: &Usage, width: usize, heading: &str) -> String {
+    let lines = lines(usage, &view(width, usage));
+    let begin = lines.iter().position(|line| line.starts_with(heading)).unwrap();
+    lines[begin..].join("\n")
+}
+
+#[test]
+fn on_a_wide_screen() {
+    let usage = week(everything);
+    insta::assert_snapshot!(lines(&usage, &view(100, &usage)).join("\n"), @"
+    gua — lab-a100 (driver 560.35.05)   8 Nov 20:00 → 15 Nov 2026 20:00 UTC, 7d, 100.0 % observed
+
+    §1 Headline
+      basis: card time; active ≥ 10 % utilization; idle-held < 10 % with > 100 MB held by processes
+      ██████████████████▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░░░░░░░░░
+      active      █  29.8 %  150 GPU-h
+      idle-held   ▒  23.8 %  120 GPU-h   $300
+      truly-idle  ░  46.4 %  234 GPU-h  ≥$215
+
+    §2 Idle capacity
+      idle-held   120 GPU-hours, as if 0.7 of 3 cards were taken away; $300, $1,286 a month at this pace
+      truly-idle  234 GPU-hours, as if 1.4 of 3 cards stood free; ≥$215, ≥$921 a month at this pace
+      money: $2.50 a GPU-hour; no price for RTX 4090, which is left out; a month is 30 days at the pace
+      of the 7d observed
+
+    §3 Per-GPU
+      #  card            active  idle-held  truly-idle
+      0  A100-SXM4-80GB  35.7 %     23.8 %      40.5 %  █████████▒▒▒▒▒▒░░░░░░░░░
+      1  A100-SXM4-80GB  41.7 %     47.6 %      10.7 %  ██████████▒▒▒▒▒▒▒▒▒▒▒░░░
+      2  RTX 4090        11.9 %      0.0 %      88.1 %  ███░░░░░░░░░░░░░░░░░░░░░
+
+    §4 Top identities
+      user                               present  worked  idle-held  of all  all idle  GB-h idle    cost
+      bob                                    150      10         70  58.3 %       130      1,040    $175
+      alice                                  100      60         40  33.3 %        40      2,400    $100
+      no visible process (unattributed)       80       0         10   8.3 %        80         80  $25.00
+      carol                                   20      20          0   0.0 %         0          0   $0.00
+
+      notebook                      who  present  worked  idle-held  of all  all idle  GB-h idle    cost
+      home/bob/exp/sweep.ipynb      bob      150      10         70  58.3 %       130      1,040    $175
+      no notebook                            120      80         40  33.3 %        40      2,400    $100
+      no visible process (unattri…            80       0         10   8.3 %        80         80  $25.00
+      in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held
+      time; a shared card is split by memory, so this column adds up to the cards' 120. all idle:
+      whenever they held memory without working, also while others worked on the card. GB-h idle: that
+      memory × time. cost: of idle-held
+
+    §5 Time-of-day heatmap (UTC)
+           00       03       06       09       12       15       18       21
+      Sun  ····························································████████████
+      Mon  ████████████████████████████████████████████████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓
+      Tue  ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓
+      Wed  ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒··················
+      Thu  ········································································
+      Fri  ········································································
+      Sat  ········································································
+      share of card time active: · none, ░ under 25 %, ▒ under 50 %, ▓ under 75 %, █ more; blank: not
+      observed
+
+    Holding sessions
+      commands are for lab-a100
+      now, longest first
+       idle  who  card  memory  what                    pid  when
+      2d14h  bob     1  8.1 GB  job 4711, sweep.ipynb  5001  since 13 Nov 06:00
+        → ask: `gua who --user 1001`, end: `scancel 4711`
+      ended, longest first
+       idle  who    card   memory  what                                  pid  when
+      1d16h  alice     0  61.0 GB  train.py                             5000  9 Nov 16:00 → 11 Nov 08:00
+       ≥10h  bob       1        ?  train.py (bare CUDA context) (on a…  5001  8 Nov 20:00 → 9 Nov 06:00
+
+    Verdict
+      Idle-held is 23.8 % of the observed card time, over the 20 % line: a matter of allocation, not of
+      too few cards. It cost $300, $1,286 a month at this pace.
+      Three sessions make up 83.8 % of it:
+      bob    job 4711, sweep.ipynb                        card 1  2d14h, still on  → gua who --user 1001
+      alice  train.py                                     card 0  1d16h
+      bob    train.py (bare CUDA context) (on a busy ca…  card 1  10h
+    ");
+}
+
+#[test]
+fn on_the_narrowest_screen() {
+    let usage = week(everything);
+    insta::assert_snapshot!(from(&usage, 40, "§4"), @"
+    §4 Top identities
+      user               idle-held  all idle
+      bob                       70       130
+      alice                     40        40
+      no visible proce…         10        80
+      carol                      0         0
+
+      notebook           idle-held  all idle
+      …/exp/sweep.ipynb         70       130
+      no notebook               40        40
+      no visible proce…         10        80
+      in GPU-hours. idle-held: their part of
+      the cards' idle-held time; a shared
+      card is split by memory, so this
+      column adds up to the cards' 120. all
+      idle: whenever they held memory
+      without working, also while others
+      worked on the card
+
+    §5 Time-of-day heatmap (UTC)
+           00 03 06 09 12 15 18 21
+      Sun  ····················████
+      Mon  ████████████████▓▓▓▓▓▓▓▓
+      Tue  ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓
+      Wed  ▓▓▓▓▓▓▓▓▒▒▒▒▒▒▒▒▒▒······
+      Thu  ························
+      Fri  ························
+      Sat  ························
+      share of card time active: · none, ░
+      under 25 %, ▒ under 50 %, ▓ under
+      75 %, █ more; blank: not observed
+
+    Holding sessions
+      commands are for lab-a100
+      now, longest first
+       idle  who  card  memory  what
+      2d14h  bob     1  8.1 GB  job 471…
+        → ask: `gua who --user 1001`, end:
+        `scancel 4711`
+      ended, longest first
+       idle  who    card   memory  what
+      1d16h  alice     0  61.0 GB  train.py
+       ≥10h  bob       1        ?  train.p…
+
+    Verdict
+      Idle-held is 23.8 % of the observed
+      card time, over the 20 % line: a
+      matter of allocation, not of too few
+      cards. It cost $300, $1,286 a month at
+      this pace.
+      Three sessions make up 83.8 % of it:
+      bob    …  card 1  2d14h, still on  → …
+      alice  …  card 0  1d16h
+      bob    …  card 1  10h
+    ");
+}
+
+#[test]
+fn the_page_for_one_person() {
+    let usage = week(|question| {
+        everything(question);
+        question.user = Some("bob".to_owned());
+    });
+    insta::assert_snapshot!(lines(&usage, &view(80, &usage)).join("\n"), @"
+    gua — lab-a100 (driver 560.35.05)
+    8 Nov 20:00 → 15 Nov 2026 20:00 UTC, 7d, 100.0 % observed
+
+    What bob held
+      present     150 GPU-h  with a process on a card
+      worked       10 GPU-h
+      idle-held    70 GPU-h  58.3 % of all; a shared card is split by memory
+      all idle    130 GPU-h  also where others worked
+      memory     1,040 GB-h  held idle
+      cost             $175  of idle-held
+
+    Where
+      user  present  worked  idle-held  of all  all idle  GB-h idle  cost
+      bob       150      10         70  58.3 %       130      1,040  $175
+
+      notebook         present  worked  idle-held  of all  all idle  GB-h idle  cost
+      …xp/sweep.ipynb      150      10         70  58.3 %       130      1,040  $175
+      in GPU-hours. present: with a process on a card. idle-held: their part of the
+      cards' idle-held time; a shared card is split by memory, the cards' are 120.
+      all idle: whenever they held memory without working, also while others worked
+      on the card. GB-h idle: that memory × time. cost: of idle-held
+
+    Holding sessions
+      commands are for lab-a100
+      now, longest first
+       idle  card  memory  what                    pid  when
+      2d14h     1  8.1 GB  job 4711, sweep.ipynb  5001  since 13 Nov 06:00
+        → ask: `gua who --user 1001`, end: `scancel 4711`
+      ended, longest first
+      idle  card  memory  what                        pid  when
+      ≥10h     1       ?  train.py (bare CUDA cont…  5001  8 Nov 20:00 → 9 Nov 06:00
+
+    Suggestion
+      End job 4711, sweep.ipynb on card 1: it has held 8.1 GB for 2d14h without
+      working.
+      → scancel 4711
+    ");
+}
+
+#[test]
+fn beside_an_earlier_window() {
+    let before = week_of("eve", "x.ipynb", everything);
+    let usage = week(everything).beside(&before);
+    insta::assert_snapshot!(from(&usage, 80, "Compared"), @"
+    Compared with 8 Nov 20:00 → 15 Nov 2026 20:00 UTC, 7d, 100.0 % observed
+                                              now  before  difference
+      active                               29.8 %  29.8 %  0.0 points
+      idle-held                            23.8 %  23.8 %  0.0 points
+      truly-idle                           46.4 %  46.4 %  0.0 points
+      idle-held GPU-h                         120     120           0
+      idle-held cards                         0.7     0.7         0.0
+      idle-held cost                         $300    $300       $0.00
+      idle-held GPU-h by user
+        bob                                  70.0       0       +70.0
+        eve                                     0    70.0       −70.0
+        alice                                40.0    40.0           0
+        no visible process (unattributed)    10.0    10.0           0
+      idle-held GPU-h by notebook
+        home/bob/exp/sweep.ipynb of bob      70.0       0       +70.0
+        x.ipynb of eve                          0    70.0       −70.0
+        no notebook                          40.0    40.0           0
+        no visible process (unattributed)    10.0    10.0           0
+
+    Verdict
+      Idle-held is 23.8 % of the observed card time, over the 20 % line: a matter of
+      allocation, not of too few cards. It cost $300, $1,286 a month at this pace.
+      Three sessions make up 83.8 % of it:
+      bob    job 4711, sweep.ipynb    card 1  2d14h, still on  → gua who --user 1001
+      alice  train.py                 card 0  1d16h
+      bob    train.py (bare CUDA co…  card 1  10h
+    ");
+}
+
+#[test]
+fn as_markdown() {
+    let usage = week(everything).beside(&week(everything));
+    let mut out = Vec::new();
+    markdown::write(&mut out, &usage, &view(80, &usage)).unwrap();
+    let shown = String::from_utf8(out).unwrap();
+    let (_, rest) = shown.split_once("## §4").unwrap();
+    let (people, rest) = rest.split_once("## §5").unwrap();
+    let (_, rest) = rest.split_once("## Holding").unwrap();
+    insta::assert_snapshot!(format!("{people}…{rest}"), @"
+     Top identities
+
+    | user | present | worked | idle-held | of all | all idle | GB-h idle | cost |
+    |---|---:|---:|---:|---:|---:|---:|---:|
+    | bob | 150 | 10 | 70 | 58.3 % | 130 | 1,040 | $175 |
+    | alice | 100 | 60 | 40 | 33.3 % | 40 | 2,400 | $100 |
+    | no visible process (unattributed) | 80 | 0 | 10 | 8.3 % | 80 | 80 | $25.00 |
+    | carol | 20 | 20 | 0 | 0.0 % | 0 | 0 | $0.00 |
+
+    | notebook | who | present | worked | idle-held | of all | all idle | GB-h idle | cost |
+    |---|---|---:|---:|---:|---:|---:|---:|---:|
+    | home/bob/exp/sweep.ipynb | bob | 150 | 10 | 70 | 58.3 % | 130 | 1,040 | $175 |
+    | no notebook |  | 120 | 80 | 40 | 33.3 % | 40 | 2,400 | $100 |
+    | no visible process (unattributed) |  | 80 | 0 | 10 | 8.3 % | 80 | 80 | $25.00 |
+
+    in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held time; a shared card is split by memory, so this column adds up to the cards' 120. all idle: whenever they held memory without working, also while others worked on the card. GB-h idle: that memory × time. cost: of idle-held
+
+    … sessions
+
+    commands are for lab-a100
+
+    now, longest first
+
+    | idle | who | card | memory | what | pid | when |
+    |---:|---|---:|---:|---|---:|---|
+    | 2d14h | bob | 1 | 8.1 GB | job 4711, sweep.ipynb | 5001 | since 13 Nov 06:00 |
+
+    - bob, card 1: ask: `gua who --user 1001`, end: `scancel 4711`
+
+    ended, longest first
+
+    | idle | who | card | memory | what | pid | when |
+    |---:|---|---:|---:|---|---:|---|
+    | 1d16h | alice | 0 | 61.0 GB | train.py | 5000 | 9 Nov 16:00 → 11 Nov 08:00 |
+    | ≥10h | bob | 1 | ? | train.py (bare CUDA context) (on a busy card) | 5001 | 8 Nov 20:00 → 9 Nov 06:00 |
+
+    ## Compared with 8 Nov 20:00 → 15 Nov 2026 20:00 UTC, 7d, 100.0 % observed
+
+    |  | now | before | difference |
+    |---|---:|---:|---:|
+    | active | 29.8 % | 29.8 % | 0.0 points |
+    | idle-held | 23.8 % | 23.8 % | 0.0 points |
+    | truly-idle | 46.4 % | 46.4 % | 0.0 points |
+    | idle-held GPU-h | 120 | 120 | 0 |
+    | idle-held cards | 0.7 | 0.7 | 0.0 |
+    | idle-held cost | $300 | $300 | $0.00 |
+    | idle-held GPU-h by user |  |  |  |
+    |   bob | 70.0 | 70.0 | 0 |
+    |   alice | 40.0 | 40.0 | 0 |
+    |   no visible process (unattributed) | 10.0 | 10.0 | 0 |
+    | idle-held GPU-h by notebook |  |  |  |
+    |   home/bob/exp/sweep.ipynb of bob | 70.0 | 70.0 | 0 |
+    |   no notebook | 40.0 | 40.0 | 0 |
+    |   no visible process (unattributed) | 10.0 | 10.0 | 0 |
+
+    ## Verdict
+
+    Idle-held is 23.8 % of the observed card time, over the 20 % line: a matter of allocation, not of too few cards. It cost $300, $1,286 a month at this pace.
+
+    Three sessions make up 83.8 % of it:
+
+    - bob, job 4711, sweep.ipynb, card 1, 2d14h, still on, → gua who --user 1001
+    - alice, train.py, card 0, 1d16h
+    - bob, train.py (bare CUDA context) (on a busy card), card 1, 10h
+    ");
+}
+
+#[test]
+fn as_rows_for_a_spreadsheet() {
+    let usage = week(everything).beside(&week(everything));
+    let mut out = Vec::new();
+    csv::write(&mut out, &usage).unwrap();
+    let shown = String::from_utf8(out).unwrap();
+    let rows: Vec<_> = shown.lines().filter(|row| !row.starts_with("heatmap")).collect();
+    insta::assert_snapshot!(rows.join("\n"), @"
+    kind,card_index,card_slot,card_uuid,card_name,user,uid,weekday,hour,state,gpu_hours,share,by,name,unattributed,id,gb_hours,cost,cost_per_month,unpriced_gpu_hours,currency,pid,program,from,to,open,peak_memory_bytes,job,container,pod,notebook,gpu_hours_difference
+    total,,,,,,,,,active,150,0.297619,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,idle_held,120,0.238095,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,truly_idle,234,0.464286,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-0,NVIDIA A100-SXM4-80GB,,,,,active,60,0.357143,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-0,NVIDIA A100-SXM4-80GB,,,,,idle_held,40,0.238095,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-0,NVIDIA A100-SXM4-80GB,,,,,truly_idle,68,0.404762,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-0,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-1,NVIDIA A100-SXM4-80GB,,,,,active,70,0.416667,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-1,NVIDIA A100-SXM4-80GB,,,,,idle_held,80,0.47619,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-1,NVIDIA A100-SXM4-80GB,,,,,truly_idle,18,0.107143,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-1,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-2,NVIDIA GeForce RTX 4090,,,,,active,20,0.119048,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-2,NVIDIA GeForce RTX 4090,,,,,idle_held,0,0,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-2,NVIDIA GeForce RTX 4090,,,,,truly_idle,148,0.880952,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-2,NVIDIA GeForce RTX 4090,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,all,150,,user,bob,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,worked,10,,user,bob,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,idle_held,70,0.583333,user,bob,,,,175,,0,$,,,,,,,,,,,
+    account,,,,,,,,,idle,130,,user,bob,,,1040,,,,,,,,,,,,,,,
+    account,,,,,,,,,all,100,,user,alice,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,worked,60,,user,alice,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,idle_held,40,0.333333,user,alice,,,,100,,0,$,,,,,,,,,,,
+    account,,,,,,,,,idle,40,,user,alice,,,2400,,,,,,,,,,,,,,,
+    account,,,,,,,,,all,80,,user,,no_visible_process,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,worked,0,,user,,no_visible_process,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,idle_held,10,0.083333,user,,no_visible_process,,,25,,0,$,,,,,,,,,,,
+    account,,,,,,,,,idle,80,,user,,no_visible_process,,80,,,,,,,,,,,,,,,
+    account,,,,,,,,,all,20,,user,carol,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,worked,20,,user,carol,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,idle_held,0,0,user,carol,,,,0,,0,$,,,,,,,,,,,
+    account,,,,,,,,,idle,0,,user,carol,,,0,,,,,,,,,,,,,,,
+    account,,,,,bob,,,,all,150,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,,,,,,,,,
+    account,,,,,bob,,,,worked,10,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,,,,,,,,,
+    account,,,,,bob,,,,idle_held,70,0.583333,notebook,home/bob/exp/sweep.ipynb,,,,175,,0,$,,,,,,,,,,,
+    account,,,,,bob,,,,idle,130,,notebook,home/bob/exp/sweep.ipynb,,,1040,,,,,,,,,,,,,,,
+    account,,,,,,,,,all,120,,notebook,,none,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,worked,80,,notebook,,none,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,idle_held,40,0.333333,notebook,,none,,,100,,0,$,,,,,,,,,,,
+    account,,,,,,,,,idle,40,,notebook,,none,,2400,,,,,,,,,,,,,,,
+    account,,,,,,,,,all,80,,notebook,,no_visible_process,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,worked,0,,notebook,,no_visible_process,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,idle_held,10,0.083333,notebook,,no_visible_process,,,25,,0,$,,,,,,,,,,,
+    account,,,,,,,,,idle,80,,notebook,,no_visible_process,,80,,,,,,,,,,,,,,,
+    session,1,,GPU-1,,bob,1001,,,idle,62,,,,,,,,,,,5001,python,2026-11-13T06:00:00Z,2026-11-15T20:00:00Z,true,8100000000,4711,,,home/bob/exp/sweep.ipynb,
+    session,0,,GPU-0,,alice,1000,,,idle,40,,,,,,,,,,,5000,python,2026-11-09T16:00:00Z,2026-11-11T08:00:00Z,false,61000000000,,,,,
+    session,1,,GPU-1,,bob,1001,,,idle,10,,,,,,,,,,,5001,python,2026-11-08T20:00:00Z,2026-11-09T06:00:00Z,false,,,,,,
+    money,,,,,,,,,idle_held,,,,,,,,300,1285.714286,0,$,,,,,,,,,,,
+    money,,,,,,,,,truly_idle,,,,,,,,215,921.428571,148,$,,,,,,,,,,,
+    before,,,,,,,,,active,150,0.297619,,,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,,,,,idle_held,120,0.238095,,,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,,,,,truly_idle,234,0.464286,,,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,,,,,unknown,0,0,,,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,,,,,all,150,,user,bob,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,,,,,idle_held,70,,user,bob,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,,,,,all,100,,user,alice,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,,,,,idle_held,40,,user,alice,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,,,,,all,80,,user,,no_visible_process,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,,,,,idle_held,10,,user,,no_visible_process,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,,,,,all,20,,user,carol,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,,,,,idle_held,0,,user,carol,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,bob,,,,all,150,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,bob,,,,idle_held,70,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,,,,,all,120,,notebook,,none,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,,,,,idle_held,40,,notebook,,none,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,,,,,all,80,,notebook,,no_visible_process,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    before,,,,,,,,,idle_held,10,,notebook,,no_visible_process,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0
+    ");
+}
+
+/// The columns of a row, read as a spreadsheet reads it.
+fn columns(rows: &str) -> Vec<usize> {
+    let mut builder = ::csv::ReaderBuilder::new();
+    let mut reader = builder.flexible(true).has_headers(false).from_reader(rows.as_bytes());
+    reader.records().map(|row| row.unwrap().len()).collect()
+}
+
+/// Names that somebody may choose to break what shows them.
+fn hostile() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("\x1b[2J\x1b]0;pwned\x07".to_owned()),
+        Just("a\nb\r\nc\td".to_owned()),
+        Just("名".repeat(1365)),
+        Just("e\u{301}".repeat(2048)),
+        Just("| x | `rm -rf` | [a](b) <b>".to_owned()),
+        Just("=HYPERLINK(\"x\")".to_owned()),
+        Just("@SUM(A1),\"\";--".to_owned()),
+        Just("\u{202e}evil\u{2066}".to_owned()),
+        "\\PC{0,40}",
+        any::<String>(),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_name_breaks_anything(bob in hostile(), notebook in hostile(), width in 40_usize..300) {
+        let usage = week_of(&bob, &notebook, everything);
+        let usage = usage.beside(&week_of(&notebook, &bob, everything));
+        for line in lines(&usage, &view(width, &usage)) {
+            prop_assert!(!line.chars().any(char::is_control), "{:?}", line);
+            prop_assert!(crate::render::words::width(&line) <= width, "{:?}", line);
+        }
+        let mut out = Vec::new();
+        markdown::write(&mut out, &usage, &view(width, &usage)).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{:?}", shown);
+        for row in shown.lines().filter(|line| line.starts_with("| ")) {
+            let bars = row.replace("\\\\", "").replace("\\|", "").matches('|').count();
+            prop_assert!([4, 5, 6, 7, 8, 9, 10, 26].contains(&bars), "{:?}", row);
+        }
+        let mut out = Vec::new();
+        csv::write(&mut out, &usage).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        prop_assert!(columns(&shown).into_iter().all(|columns| columns == 32));
+        prop_assert!(!shown.contains(",=") && !shown.contains(",\"="));
+    }
+}

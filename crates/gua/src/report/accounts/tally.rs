@@ -1,0 +1,280 @@
+//! Adds up pieces of cards' time, one by one: what it keeps grows with the accounts, not with
+//! the time.
+
+use std::collections::HashMap;
+
+use probe::Why;
+
+use super::account::{Account, HeldIdle, OnCard};
+use super::by::By;
+use super::name::Name;
+use crate::classify::{Kib, State, Thresholds};
+use crate::ledger::{Held, Identity, Piece, Share, Sharer, Weights, whole};
+use crate::store::HolderRow;
+
+/// Accounts in the making.
+#[derive(Debug)]
+pub struct Accounts {
+    by: By,
+    /// Whom alone it is about.
+    user: Option<String>,
+    /// More than this is held.
+    line: Kib,
+    accounts: Vec<Kept>,
+    places: HashMap<Name, usize>,
+    place_of: HashMap<i64, usize>,
+    weights: Weights,
+    here: Vec<Here>,
+}
+
+/// An account with its shares, which are not whole milliseconds yet.
+#[derive(Debug)]
+struct Kept {
+    account: Account,
+    share: Share,
+    /// In the order of the account's cards.
+    shares: Vec<Share>,
+}
+
+/// An account in one piece.
+#[derive(Debug, Clone, Copy)]
+struct Here {
+    place: usize,
+    works: bool,
+    /// Whether one of them alone holds more than the line without working.
+    holds: bool,
+    is_unsure: bool,
+    /// Of all who do not work.
+    idle: Kib,
+    share: Share,
+}
+
+impl Here {
+    const fn new(place: usize) -> Self {
+        let (idle, share) = (Kib(0), Share::NONE);
+        Self { place, works: false, holds: false, is_unsure: false, idle, share }
+    }
+
+    /// Somebody of the account is on the card.
+    const fn come(&mut self, doing: State, memory: Kib) {
+        match doing {
+            State::Active => self.works = true,
+            State::Unknown(_) => self.is_unsure = true,
+            State::IdleHeld | State::TrulyIdle => {
+                self.holds |= matches!(doing, State::IdleHeld);
+                self.idle.0 = self.idle.0.saturating_add(memory.0);
+            }
+        }
+    }
+}
+
+impl Accounts {
+    /// Nothing added yet.
+    #[must_use]
+    pub fn new(by: By, thresholds: &Thresholds) -> Self {
+        Self {
+            by,
+            user: None,
+            line: thresholds.held.into(),
+            accounts: Vec::new(),
+            places: HashMap::new(),
+            place_of: HashMap::new(),
+            weights: Weights::default(),
+            here: Vec::new(),
+        }
+    }
+
+    /// Only what is of one person, by name or uid: what others have is counted with them where
+    /// cards are split, and then left out.
+    #[must_use]
+    pub fn about(mut self, user: Option<String>) -> Self {
+        self.user = user;
+        self
+    }
+
+    /// Adds a piece. `holder` tells who is behind a number, and is asked once for each.
+    ///
+    /// # Errors
+    /// What `holder` says.
+    pub fn add<E>(
+        &mut self,
+        piece: &Piece<'_>,
+        mut holder: impl FnMut(i64) -> Result<Option<HolderRow>, E>,
+    ) -> Result<(), E> {
+        self.here.clear();
+        self.weights.take(piece.holders, piece.unseen);
+        for (place, held) in piece.holders.iter().enumerate() {
+            let memory = held.memory.unwrap_or_else(|| self.weights.of(place));
+            let account = self.place_of(held, piece.card, &mut holder)?;
+            let doing = doing(held, memory, piece.state, self.line);
+            self.come(account, doing, memory);
+        }
+        // Somebody holds what is idle-held, also where it was not written down how much.
+        let is_held = piece.unseen.is_some() || piece.state == State::IdleHeld;
+        if self.weights.have_unseen() && is_held {
+            let account = self.place(self.of_unseen(piece.card));
+            let doing = self.unseen(piece.state);
+            self.come(account, doing, piece.unseen.unwrap_or(Kib(0)));
+        }
+        if piece.state == State::IdleHeld {
+            self.share(piece);
+        }
+        self.count(piece.card, piece.counts);
+        Ok(())
+    }
+
+    /// All accounts, those with the largest share of idle-held time first.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<Account> {
+        // In an order of its own, so that the same history is always rounded the same way.
+        self.accounts.sort_by(|a, b| a.account.name.cmp(&b.account.name));
+        let shares: Vec<_> = self.accounts.iter().map(|kept| kept.share).collect();
+        let told = self.accounts.into_iter().zip(whole(&shares));
+        let mut accounts: Vec<_> = told.map(|(kept, share)| kept.finish(share)).collect();
+        accounts.retain(|account| account.name != Name::Another);
+        accounts.sort_by(|a, b| {
+            let order = |it: &Account| (it.idle_held_share, it.idle_held, it.present);
+            order(b).cmp(&order(a)).then_with(|| a.name.cmp(&b.name))
+        });
+        accounts
+    }
+
+    fn place_of<E>(
+        &mut self,
+        held: &Held,
+        card: i64,
+        holder: &mut impl FnMut(i64) -> Result<Option<HolderRow>, E>,
+    ) -> Result<usize, E> {
+        if let Some(place) = self.place_of.get(&held.holder) {
+            return Ok(*place);
+        }
+        let name = match holder(held.holder)? {
+            Some(row) if !self.is_about(&row.identity) => Name::Another,
+            Some(row) => self.by.name(&row),
+            None => self.of_unseen(card),
+        };
+        let place = self.place(name);
+        self.place_of.insert(held.holder, place);
+        Ok(place)
+    }
+
+    fn is_about(&self, identity: &Identity) -> bool {
+        self.user.as_deref().is_none_or(|user| identity.is_called(user))
+    }
+
+    fn of_unseen(&self, card: i64) -> Name {
+        if self.user.is_some() { Name::Another } else { self.by.of_unseen(card) }
+    }
+
+    fn place(&mut self, name: Name) -> usize {
+        let next = self.accounts.len();
+        let place = *self.places.entry(name.clone()).or_insert(next);
+        if place == next {
+            self.accounts.push(Kept::new(name));
+        }
+        place
+    }
+
+    /// What those do who are not listed. Whether it is them who work, nobody can say.
+    fn unseen(&self, card: State) -> State {
+        match card {
+            State::Active if self.by != By::Card => State::Unknown(Why::NotTold),
+            state => state,
+        }
+    }
+
+    fn come(&mut self, place: usize, doing: State, memory: Kib) {
+        match self.here.iter_mut().find(|here| here.place == place) {
+            Some(here) => here.come(doing, memory),
+            None => {
+                let mut here = Here::new(place);
+                here.come(doing, memory);
+                self.here.push(here);
+            }
+        }
+    }
+
+    fn share(&mut self, piece: &Piece<'_>) {
+        let unseen = self.places.get(&self.of_unseen(piece.card)).copied();
+        let Self { weights, here, place_of, .. } = self;
+        weights.split(piece.counts, |sharer, share| {
+            let place = match sharer {
+                Sharer::Holder(at) => piece.holders.get(at).and_then(|it| place_of.get(&it.holder)),
+                Sharer::Unseen => unseen.as_ref(),
+            };
+            if let Some(it) = here.iter_mut().find(|it| Some(&it.place) == place) {
+                it.share.add(share);
+            }
+        });
+    }
+
+    fn count(&mut self, card: i64, millis: i64) {
+        for here in &self.here {
+            let Some(kept) = self.accounts.get_mut(here.place) else { continue };
+            let is_idle = here.holds || here.idle > self.line;
+            kept.count_on(card, millis, here.share);
+            let account = &mut kept.account;
+            account.held_idle.add(if is_idle { here.idle } else { Kib(0) }, millis);
+            let time = match () {
+                () if here.works => &mut account.worked,
+                () if is_idle => &mut account.idle_held,
+                () if here.is_unsure => &mut account.unknown,
+                () => continue,
+            };
+            *time += millis;
+        }
+    }
+}
+
+/// What a process did. One that does not tell what it holds has what nobody else accounts for,
+/// and whether that is much decides where its card is known not to work.
+fn doing(held: &Held, memory: Kib, card: State, line: Kib) -> State {
+    match (held.state, held.memory, card) {
+        (State::Unknown(_), None, State::IdleHeld) if memory > line => State::IdleHeld,
+        (state, ..) => state,
+    }
+}
+
+impl Kept {
+    const fn new(name: Name) -> Self {
+        Self { account: Account::new(name), share: Share::NONE, shares: Vec::new() }
+    }
+
+    fn count_on(&mut self, card: i64, millis: i64, share: Share) {
+        self.account.present += millis;
+        self.share.add(share);
+        let cards = &mut self.account.cards;
+        let place = cards.iter().position(|on| on.card == card).unwrap_or(cards.len());
+        if place == cards.len() {
+            cards.push(OnCard { card, present: 0, idle_held_share: 0 });
+            self.shares.push(Share::NONE);
+        }
+        if let (Some(on), Some(sum)) = (cards.get_mut(place), self.shares.get_mut(place)) {
+            on.present += millis;
+            sum.add(share);
+        }
+    }
+
+    fn finish(self, idle_held_share: i64) -> Account {
+        let mut account = Account { idle_held_share, ..self.account };
+        for (on, share) in account.cards.iter_mut().zip(whole(&self.shares)) {
+            on.idle_held_share = share;
+        }
+        account
+    }
+}
+
+impl Account {
+    const fn new(name: Name) -> Self {
+        Self {
+            name,
+            present: 0,
+            worked: 0,
+            idle_held: 0,
+            unknown: 0,
+            idle_held_share: 0,
+            held_idle: HeldIdle(0),
+            cards: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Who held a card, as it was written down.
+
+use probe::units::UnixMillis;
+use rusqlite::{OptionalExtension, Row};
+
+use super::error::StoreError;
+use super::history::{History, identity};
+use super::workload::{self, Workload};
+use crate::ledger::Identity;
+
+/// A process on a card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HolderRow {
+    pub id: i64,
+    pub card: i64,
+    /// What tells one boot from another; empty where not known.
+    pub boot: String,
+    pub pid: u32,
+    /// `None` where it was not known.
+    pub start_ticks: Option<u64>,
+    pub started: Option<UnixMillis>,
+    pub program: Option<String>,
+    pub identity: Identity,
+    /// What it ran for; `None` where that is not known.
+    pub workload: Option<Workload>,
+}
+
+const HOLDER: &str = "SELECT holder.id, card, pid, start_ticks, started_ms, program, user, uid,
+        source, workload, boot
+    FROM holder JOIN process ON process.id = holder.process
+    JOIN identity ON identity.id = process.identity";
+
+impl History {
+    /// A holder by its number; `None` where it is not known any more.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn holder(&self, id: i64) -> Result<Option<HolderRow>, StoreError> {
+        let mut query =
+            self.connection().prepare_cached(&format!("{HOLDER} WHERE holder.id = ?1"))?;
+        let found = query.query_row([id], holder).optional()?;
+        found.map(|found| self.with_workload(found)).transpose()
+    }
+
+    fn with_workload(
+        &self,
+        (holder, workload): (HolderRow, Option<i64>),
+    ) -> Result<HolderRow, StoreError> {
+        let workload = workload.map(|id| workload::read(self.connection(), id)).transpose()?;
+        Ok(HolderRow { workload: workload.flatten(), ..holder })
+    }
+}
+
+fn holder(row: &Row<'_>) -> rusqlite::Result<(HolderRow, Option<i64>)> {
+    let holder = HolderRow {
+        id: row.get(0)?,
+        card: row.get(1)?,
+        boot: row.get(10)?,
+        pid: row.get(2)?,
+        start_ticks: u64::try_from(row.get::<_, i64>(3)?).ok(),
+        started: row.get::<_, Option<i64>>(4)?.map(UnixMillis),
+        program: row.get(5)?,
+        identity: identity(row, 6)?,
+        workload: None,
+    };
+    Ok((holder, row.get(9)?))
+}

@@ -1,0 +1,207 @@
+//! Every card's time in pieces: three tables read side by side, an hour at a time, so that what
+//! is remembered does not grow with the window.
+
+use std::collections::{BTreeMap, HashMap};
+
+use probe::units::UnixMillis;
+use rusqlite::{OptionalExtension, Row, Rows, Statement};
+
+use super::codes;
+use super::error::StoreError;
+use super::history::{History, parts_that_count};
+use crate::classify::{Kib, State};
+use crate::ledger::{CardTime, HOUR, HolderPart, Period, Piece};
+
+const CARDS: &str = "SELECT from_ms, length_ms, counted_ms, run, card, state FROM card_span
+    WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms";
+const HOLDERS: &str = "SELECT from_ms, length_ms, counted_ms, run, holder, state, memory_kib
+    FROM holder_span WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms";
+const UNSEEN: &str = "SELECT from_ms, length_ms, counted_ms, run, card, memory_kib
+    FROM unseen_span WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms";
+
+impl History {
+    /// Every card's time in the window, cut wherever its state, its holders or what they hold
+    /// change; hour by hour, and card by card within an hour. Together the pieces count for what
+    /// [`History::card_spans`] counts.
+    ///
+    /// # Errors
+    /// When it cannot be read, or what `each` says.
+    pub fn pieces(
+        &self,
+        window: Period,
+        mut each: impl FnMut(&Piece<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let database = self.connection();
+        let mut cards = database.prepare(CARDS)?;
+        let mut holders = database.prepare(HOLDERS)?;
+        let mut unseen = database.prepare(UNSEEN)?;
+        let mut cards = Cursor::new(self, window, &mut cards, card)?;
+        let mut holders = Cursor::new(self, window, &mut holders, holder)?;
+        let mut unseen = Cursor::new(self, window, &mut unseen, unseen_memory)?;
+        let mut hour = Hour { history: self, cards: BTreeMap::new(), card_of: HashMap::new() };
+        while let Some(next) = cards.next_hour()? {
+            hour.clear();
+            cards.read_to(next, |it| {
+                hour.card(it.key).cards.push((it.period, it.value, it.counts));
+            })?;
+            let mut found = Ok(());
+            holders.read_to(next, |it| match hour.card_of(it.key) {
+                Ok(Some(card)) => hour.card(card).holders.push((it.period, it.value)),
+                Ok(None) => {}
+                Err(error) => found = Err(error),
+            })?;
+            found?;
+            unseen.read_to(next, |it| hour.card(it.key).unseen.push((it.period, it.value)))?;
+            hour.cut(&mut each)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is known of one hour.
+struct Hour<'h> {
+    history: &'h History,
+    cards: BTreeMap<i64, CardTime>,
+    /// Of each holder.
+    card_of: HashMap<i64, Option<i64>>,
+}
+
+impl Hour<'_> {
+    fn clear(&mut self) {
+        self.cards.values_mut().for_each(CardTime::clear);
+    }
+
+    fn card(&mut self, card: i64) -> &mut CardTime {
+        self.cards.entry(card).or_default()
+    }
+
+    /// The card that a holder is on; `None` where nobody knows.
+    fn card_of(&mut self, holder: i64) -> Result<Option<i64>, StoreError> {
+        if let Some(card) = self.card_of.get(&holder) {
+            return Ok(*card);
+        }
+        let mut find =
+            self.history.connection().prepare_cached("SELECT card FROM holder WHERE id = ?1")?;
+        let card = find.query_row([holder], |row| row.get(0)).optional()?;
+        self.card_of.insert(holder, card);
+        Ok(card)
+    }
+
+    fn cut(
+        &mut self,
+        each: &mut impl FnMut(&Piece<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.cards.iter_mut().try_for_each(|(card, time)| time.cut(*card, &mut *each))
+    }
+}
+
+/// The spans of one table, in the order of time.
+struct Cursor<'rows, T> {
+    history: &'rows History,
+    window: Period,
+    rows: Rows<'rows>,
+    read: fn(&Row<'_>) -> rusqlite::Result<(i64, T)>,
+    /// The first of a later hour, where one was read.
+    ahead: Option<Line<T>>,
+}
+
+/// A row as it is.
+struct Line<T> {
+    whole: Period,
+    counted: Option<i64>,
+    run: i64,
+    key: i64,
+    value: T,
+}
+
+/// A part of a span that lies in the window and counts.
+struct Found<T> {
+    key: i64,
+    period: Period,
+    counts: i64,
+    value: T,
+}
+
+impl<'rows, T: Copy> Cursor<'rows, T> {
+    fn new(
+        history: &'rows History,
+        window: Period,
+        query: &'rows mut Statement<'_>,
+        read: fn(&Row<'_>) -> rusqlite::Result<(i64, T)>,
+    ) -> Result<Self, StoreError> {
+        // No span is longer than an hour, so none that began earlier reaches into it.
+        let rows = query.query((window.from.0.saturating_sub(HOUR), window.to.0))?;
+        Ok(Self { history, window, rows, read, ahead: None })
+    }
+
+    /// The hour of the next span that has a part in the window.
+    fn next_hour(&mut self) -> Result<Option<i64>, StoreError> {
+        if self.ahead.is_none() {
+            self.ahead = self.line()?;
+        }
+        Ok(self.ahead.as_ref().map(|line| hour_of(line.whole.from)))
+    }
+
+    /// Everything up to the end of an hour; what is of an earlier one is passed over.
+    fn read_to(&mut self, hour: i64, mut each: impl FnMut(Found<T>)) -> Result<(), StoreError> {
+        while let Some(next) = self.next_hour()?
+            && next <= hour
+        {
+            let Some(line) = self.ahead.take() else { return Ok(()) };
+            if next == hour {
+                self.parts(&line, &mut each);
+            }
+        }
+        Ok(())
+    }
+
+    fn parts(&self, line: &Line<T>, each: &mut impl FnMut(Found<T>)) {
+        let Line { whole, counted, run, key, value } = *line;
+        let mut tell = |period: Period| {
+            let counts = self.history.counts(run, counted, whole, period);
+            each(Found { key, period, counts, value });
+        };
+        let part = whole.overlap(&self.window);
+        if self.history.newer.is_empty() {
+            tell(part);
+        } else {
+            parts_that_count(&self.history.newer, run, part).into_iter().for_each(tell);
+        }
+    }
+
+    /// The next one that has a part in the window.
+    fn line(&mut self) -> Result<Option<Line<T>>, StoreError> {
+        while let Some(row) = self.rows.next()? {
+            let from: i64 = row.get(0)?;
+            let whole = Period::new(UnixMillis(from), self.history.end_of(from, row.get(1)?)?);
+            if whole.overlap(&self.window).is_empty() {
+                continue;
+            }
+            let (key, value) = (self.read)(row)?;
+            let (counted, run) = (row.get(2)?, row.get(3)?);
+            return Ok(Some(Line { whole, counted, run, key, value }));
+        }
+        Ok(None)
+    }
+}
+
+fn card(row: &Row<'_>) -> rusqlite::Result<(i64, State)> {
+    Ok((row.get(4)?, codes::state(row.get(5)?)))
+}
+
+fn holder(row: &Row<'_>) -> rusqlite::Result<(i64, HolderPart)> {
+    let (holder, part) = (row.get(4)?, codes::part(row.get(5)?));
+    Ok((holder, HolderPart { holder, part, memory: row.get::<_, Option<i64>>(6)?.and_then(kib) }))
+}
+
+fn unseen_memory(row: &Row<'_>) -> rusqlite::Result<(i64, Kib)> {
+    Ok((row.get(4)?, kib(row.get(5)?).unwrap_or(Kib(0))))
+}
+
+fn kib(memory: i64) -> Option<Kib> {
+    u64::try_from(memory).ok().map(Kib)
+}
+
+const fn hour_of(at: UnixMillis) -> i64 {
+    at.0.div_euclid(HOUR)
+}

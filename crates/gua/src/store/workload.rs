@@ -1,0 +1,277 @@
+//! What a process runs for, as a row of its own.
+
+use std::sync::Arc;
+
+use probe::who::{
+    Client, Container, Environment, EnvironmentKind, Group, GroupKind, Job, Launcher, Notebook,
+    Pod, Runtime, Source, Told, Who,
+};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::error::StoreError;
+
+/// What was written down of what a process ran for. Whose it was is told by its identity.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Workload {
+    /// Without the user.
+    pub who: Who,
+    /// Only where it was asked for, with its secrets masked.
+    pub command: Option<String>,
+}
+
+/// Writes one down; gives its number.
+pub(super) fn write(
+    database: &Connection,
+    who: &Who,
+    command: Option<&str>,
+) -> Result<i64, StoreError> {
+    let Who { job, container, pod, notebook, hub_user, environment, group, .. } = who;
+    let Who { launcher, script, .. } = who;
+    let of_job = |part: fn(&Job) -> Option<&Arc<str>>| value(job, part);
+    let of_container = |part: fn(&Container) -> Option<&Arc<str>>| value(container, part);
+    let of_pod = |part: fn(&Pod) -> Option<&Arc<str>>| value(pod, part);
+    let of_notebook = |part: fn(&Notebook) -> Option<&Arc<str>>| value(notebook, part);
+    database
+        .prepare_cached(
+            "INSERT INTO workload (job, step, job_source, container, container_name, runtime,
+                 container_source, pod, pod_name, pod_namespace, pod_source, notebook, kernel,
+                 client, notebook_source, hub_user, hub_user_source, environment, environment_kind, environment_source,
+                 group_id, group_kind, group_source, launcher, launcher_source, script,
+                 command)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+                     ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)",
+        )?
+        .execute(params![
+            of_job(|job| Some(&job.id)),
+            of_job(|job| job.step.as_ref()),
+            source(job),
+            of_container(|container| Some(&container.id)),
+            of_container(|container| container.name.as_ref()),
+            container.as_ref().map(|told| runtime(told.value.runtime)),
+            source(container),
+            of_pod(|pod| Some(&pod.uid)),
+            of_pod(|pod| pod.name.as_ref()),
+            of_pod(|pod| pod.namespace.as_ref()),
+            source(pod),
+            of_notebook(|notebook| notebook.path.as_ref()),
+            of_notebook(|notebook| notebook.kernel.as_ref()),
+            notebook.as_ref().map(|told| client(told.value.client)),
+            source(notebook),
+            value(hub_user, |user| Some(user)),
+            source(hub_user),
+            value(environment, |environment| Some(&environment.path)),
+            environment.as_ref().map(|told| environment_kind(told.value.kind)),
+            source(environment),
+            value(group, |group| Some(&group.id)),
+            group.as_ref().map(|told| group_kind(told.value.kind)),
+            source(group),
+            value(launcher, |launcher| Some(&launcher.program)),
+            source(launcher),
+            script,
+            command,
+        ])?;
+    Ok(database.last_insert_rowid())
+}
+
+/// Reads one again.
+pub(super) fn read(database: &Connection, id: i64) -> Result<Option<Workload>, StoreError> {
+    let mut query = database.prepare_cached("SELECT * FROM workload WHERE id = ?1")?;
+    Ok(query.query_row([id], workload).optional()?)
+}
+
+fn value<T>(
+    told: &Option<Told<T>>,
+    part: impl FnOnce(&T) -> Option<&Arc<str>>,
+) -> Option<&Arc<str>> {
+    told.as_ref().and_then(|told| part(&told.value))
+}
+
+fn source<T>(told: &Option<Told<T>>) -> Option<&'static str> {
+    told.as_ref().map(|told| told.source.slug())
+}
+
+fn workload(row: &Row<'_>) -> rusqlite::Result<Workload> {
+    let who = Who {
+        user: None,
+        job: told(row, "job_source", text(row, "job")?, |id| {
+            Ok(Some(Job { id, step: text(row, "step")? }))
+        })?,
+        container: told(row, "container_source", text(row, "container")?, |id| {
+            let runtime = word(row, "runtime", RUNTIMES)?;
+            let name = text(row, "container_name")?;
+            Ok(runtime.map(|runtime| Container { runtime, id, name }))
+        })?,
+        pod: told(row, "pod_source", text(row, "pod")?, |uid| {
+            let (name, namespace) = (text(row, "pod_name")?, text(row, "pod_namespace")?);
+            Ok(Some(Pod { uid, name, namespace }))
+        })?,
+        notebook: told(row, "notebook_source", word(row, "client", CLIENTS)?, |client| {
+            let (kernel, path) = (text(row, "kernel")?, text(row, "notebook")?);
+            Ok(Some(Notebook { kernel, path, client }))
+        })?,
+        hub_user: told(row, "hub_user_source", text(row, "hub_user")?, |user| Ok(Some(user)))?,
+        environment: told(row, "environment_source", text(row, "environment")?, |path| {
+            let kind = word(row, "environment_kind", ENVIRONMENTS)?;
+            Ok(kind.map(|kind| Environment { kind, path }))
+        })?,
+        group: told(row, "group_source", text(row, "group_id")?, |id| {
+            Ok(word(row, "group_kind", GROUPS)?.map(|kind| Group { kind, id }))
+        })?,
+        // Its pid says nothing any more.
+        launcher: told(row, "launcher_source", text(row, "launcher")?, |program| {
+            Ok(Some(Launcher { pid: 0, program }))
+        })?,
+        script: text(row, "script")?,
+    };
+    Ok(Workload { who, command: row.get("command")? })
+}
+
+fn text(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<Arc<str>>> {
+    row.get(column)
+}
+
+/// Something that is known and has a source that is; what a later version has made is none of
+/// ours to tell.
+fn told<P, T>(
+    row: &Row<'_>,
+    source: &str,
+    part: Option<P>,
+    make: impl FnOnce(P) -> rusqlite::Result<Option<T>>,
+) -> rusqlite::Result<Option<Told<T>>> {
+    let source: Option<String> = row.get(source)?;
+    let Some(source) = source.as_deref().and_then(Source::of_slug) else { return Ok(None) };
+    let Some(value) = part.map(make).transpose()?.flatten() else { return Ok(None) };
+    Ok(Some(Told { value, source }))
+}
+
+fn word<T: Copy>(
+    row: &Row<'_>,
+    column: &str,
+    words: &[(T, &'static str)],
+) -> rusqlite::Result<Option<T>> {
+    let found: Option<String> = row.get(column)?;
+    Ok(words.iter().find(|(_, word)| found.as_deref() == Some(word)).map(|(value, _)| *value))
+}
+
+const RUNTIMES: &[(Runtime, &str)] = &[
+    (Runtime::Docker, "docker"),
+    (Runtime::Podman, "podman"),
+    (Runtime::Containerd, "containerd"),
+    (Runtime::Crio, "crio"),
+];
+const CLIENTS: &[(Client, &str)] = &[(Client::Jupyter, "jupyter"), (Client::VsCode, "vscode")];
+const ENVIRONMENTS: &[(EnvironmentKind, &str)] =
+    &[(EnvironmentKind::Conda, "conda"), (EnvironmentKind::Venv, "venv")];
+const GROUPS: &[(GroupKind, &str)] = &[(GroupKind::Torchrun, "torchrun"), (GroupKind::Ray, "ray")];
+
+const fn runtime(runtime: Runtime) -> &'static str {
+    match runtime {
+        Runtime::Docker => "docker",
+        Runtime::Podman => "podman",
+        Runtime::Containerd => "containerd",
+        Runtime::Crio => "crio",
+    }
+}
+
+const fn client(client: Client) -> &'static str {
+    match client {
+        Client::Jupyter => "jupyter",
+        Client::VsCode => "vscode",
+    }
+}
+
+const fn environment_kind(kind: EnvironmentKind) -> &'static str {
+    match kind {
+        EnvironmentKind::Conda => "conda",
+        EnvironmentKind::Venv => "venv",
+    }
+}
+
+const fn group_kind(kind: GroupKind) -> &'static str {
+    match kind {
+        GroupKind::Torchrun => "torchrun",
+        GroupKind::Ray => "ray",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::in_memory;
+
+    fn told<T>(value: T, source: Source) -> Option<Told<T>> {
+        Some(Told { value, source })
+    }
+
+    fn full() -> Who {
+        Who {
+            user: None,
+            job: told(Job { id: "42".into(), step: Some("batch".into()) }, Source::Cgroup),
+            container: told(
+                Container {
+                    runtime: Runtime::Crio,
+                    id: "ab".repeat(32).into(),
+                    name: Some("train".into()),
+                },
+                Source::ContainerRecord,
+            ),
+            pod: told(
+                Pod { uid: "0a-1".into(), name: Some("web".into()), namespace: Some("lab".into()) },
+                Source::PodLogs,
+            ),
+            notebook: told(
+                Notebook {
+                    kernel: Some("k-1".into()),
+                    path: Some("a b.ipynb".into()),
+                    client: Client::VsCode,
+                },
+                Source::CommandLine,
+            ),
+            hub_user: told("ann".into(), Source::Environment),
+            environment: told(
+                Environment { kind: EnvironmentKind::Venv, path: "/home/ann/v".into() },
+                Source::Environment,
+            ),
+            group: told(
+                Group { kind: GroupKind::Ray, id: "j7".into() },
+                Source::AncestorEnvironment,
+            ),
+            launcher: told(Launcher { pid: 0, program: "bash".into() }, Source::Ancestors),
+            script: Some("train.py".into()),
+        }
+    }
+
+    #[test]
+    fn what_was_written_down_comes_back() {
+        let database = in_memory().unwrap();
+        for who in [full(), Who::default()] {
+            for command in [None, Some("python train.py".to_owned())] {
+                let id = write(&database, &who, command.as_deref()).unwrap();
+                let expected = Workload { who: who.clone(), command };
+                assert_eq!(read(&database, id).unwrap(), Some(expected));
+            }
+        }
+        assert_eq!(read(&database, 77).unwrap(), None);
+    }
+
+    /// Files that are out there depend on them.
+    #[test]
+    fn every_word_comes_back_as_itself() {
+        assert!(RUNTIMES.iter().all(|(value, word)| runtime(*value) == *word));
+        assert!(CLIENTS.iter().all(|(value, word)| client(*value) == *word));
+        assert!(ENVIRONMENTS.iter().all(|(value, word)| environment_kind(*value) == *word));
+        assert!(GROUPS.iter().all(|(value, word)| group_kind(*value) == *word));
+        assert!(Source::ALL.iter().all(|it| Source::of_slug(it.slug()) == Some(*it)));
+    }
+
+    /// A word of a later version makes only that part unknown.
+    #[test]
+    fn what_nobody_knows_is_left_out() {
+        let database = in_memory().unwrap();
+        let id = write(&database, &full(), None).unwrap();
+        let change = "UPDATE workload SET runtime = 'kata', pod_source = 'dream'";
+        database.execute_batch(change).unwrap();
+        let expected = Who { container: None, pod: None, ..full() };
+        assert_eq!(read(&database, id).unwrap().unwrap().who, expected);
+    }
+}
