@@ -1,5 +1,6 @@
 //! Reads what was recorded, for a window of time.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -8,6 +9,7 @@ use probe::who::Source;
 use rusqlite::{Connection, Row};
 
 use super::error::StoreError;
+use super::holders::HolderRow;
 use super::run::{Ending, last_tick};
 use super::{codes, database, lines, sample_key};
 use crate::classify::{Lines, State};
@@ -26,6 +28,8 @@ pub struct History {
     scale: HashMap<i64, Scale>,
     /// Runs that began again before what was recorded, newest last.
     pub(super) newer: Vec<Newer>,
+    /// Who was asked for before: sessions and accounts ask for the same ones many times.
+    pub(super) holders: RefCell<HashMap<i64, Option<HolderRow>>>,
 }
 
 /// A run as it was written down.
@@ -111,6 +115,7 @@ impl History {
             runs,
             scale: HashMap::new(),
             newer: Vec::new(),
+            holders: RefCell::default(),
         };
         history.newer = history.runs_that_went_back()?;
         Ok(history)

@@ -36,6 +36,15 @@ impl History {
     /// # Errors
     /// When it cannot be read.
     pub fn holder(&self, id: i64) -> Result<Option<HolderRow>, StoreError> {
+        if let Some(known) = self.holders.borrow().get(&id) {
+            return Ok(known.clone());
+        }
+        let found = self.read_holder(id)?;
+        self.holders.borrow_mut().insert(id, found.clone());
+        Ok(found)
+    }
+
+    fn read_holder(&self, id: i64) -> Result<Option<HolderRow>, StoreError> {
         let mut query =
             self.connection().prepare_cached(&format!("{HOLDER} WHERE holder.id = ?1"))?;
         let found = query.query_row([id], holder).optional()?;

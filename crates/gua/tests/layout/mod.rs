@@ -32,10 +32,14 @@ pub(crate) fn to_layout_1(path: &Path) {
     to_older(path, OLDER[0]);
 }
 
-/// What an older gua would not have told apart: what a holder did by its own account.
+/// What an older gua would not have told: what a holder did by its own account, what it ran for,
+/// where its user is known from, and what is nobody's.
 fn as_the_cards(database: &Connection) {
     let change = "UPDATE holder_span SET state = state % 100 WHERE state > 100 AND state < 300;
-                  DELETE FROM unseen_span;";
+                  DELETE FROM unseen_span;
+                  UPDATE process SET workload = NULL;
+                  DELETE FROM workload;
+                  UPDATE identity SET source = NULL;";
     database.execute_batch(change).unwrap();
 }
 

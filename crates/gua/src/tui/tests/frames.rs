@@ -125,7 +125,7 @@ fn a_tree_below_those_who_started_them() {
 #[test]
 fn everything_that_is_known_of_a_holder() {
     let mut state = lab();
-    press(&mut state, "i j Enter");
+    press(&mut state, "i Enter");
     assert_snapshot!(text(&mut state, COLOR, 100, 30));
 }
 
