@@ -24,6 +24,8 @@ pub enum NotDelivered {
     Refused(u16),
     #[error("the webhook was not reached: {0}")]
     NotReached(String),
+    #[error("the webhook did not answer within {} s", .0.as_secs_f64())]
+    NoAnswer(Duration),
     #[error("`{}` is not set up", .0.word())]
     NotSetUp(Channel),
     #[error("too many notices wait already")]

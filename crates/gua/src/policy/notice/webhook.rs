@@ -22,7 +22,10 @@ pub(super) fn deliver(
         .into();
     let body = body(webhook, letter).to_string();
     let post = agent.post(&webhook.url).content_type("application/json");
-    let answer = post.send(body).map_err(|error| NotDelivered::NotReached(error.to_string()))?;
+    let answer = post.send(body).map_err(|error| match error {
+        ureq::Error::Timeout(_) => NotDelivered::NoAnswer(timeout),
+        error => NotDelivered::NotReached(error.to_string()),
+    })?;
     match answer.status().as_u16() {
         200..300 => Ok(()),
         status => Err(NotDelivered::Refused(status)),
