@@ -10,8 +10,9 @@ use probe::nvml::Wants;
 use probe::units::UnixMillis;
 
 use super::listener::Listener;
+use super::policy;
 use crate::cli;
-use crate::config::{Config, Listen, Machine, Settings};
+use crate::config::{Config, Files, Listen, Machine};
 use crate::counting::{Keeper, Losses};
 use crate::failure::Failure;
 use crate::metrics::Host;
@@ -26,11 +27,9 @@ use crate::talk::say;
 /// What a history is made of; the rest is for looking at now.
 const WANTS: Wants = Wants { power: true, temperature: true, shares: true, ..Wants::ESSENTIALS };
 
-pub(super) fn run(
-    machine: &Machine,
-    settings: Settings,
-    typed: &cli::Daemon,
-) -> Result<u8, Failure> {
+pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Daemon) -> Result<u8, Failure> {
+    let settings = files.settings()?;
+    policy::check_rules(files, &settings)?;
     let places = places(&settings.settled(), typed)?;
     let config = settings.with(typed.into()).settled();
     if let Some(running) = already_running(&places)? {
@@ -47,7 +46,7 @@ pub(super) fn run(
     service::check(&places, existing(typed))?;
     let listen = listen(typed)?;
     if typed.foreground {
-        in_the_foreground(machine, &config, typed, &places, listen)
+        in_the_foreground(machine, files, &config, typed, &places, listen)
     } else {
         background(&config, typed, &places)
     }
@@ -204,6 +203,7 @@ fn arguments(typed: &cli::Daemon, places: &Places) -> Vec<OsString> {
 
 fn in_the_foreground(
     machine: &Machine,
+    files: &Files,
     config: &Config,
     typed: &cli::Daemon,
     places: &Places,
@@ -248,7 +248,10 @@ fn in_the_foreground(
     let every = words::interval(interval);
     log.say(&format!("gua records every {every} into {}", places.database.display()));
     let keep = Keep::from(config.retention);
+    let (host, root) = (run.host.clone(), sampler.host().root());
+    let rules = policy::keeper(machine, files, config, root, host, &places.database);
     let recording = Recording::new(place, run, interval, config.thresholds.into(), keep)
+        .attended_by(Box::new(rules))
         .with_witness(keeper.map(|keeper| Box::new(keeper) as Box<dyn Witness>));
     let left_behind = Arc::clone(&held);
     let give_up = move || {
