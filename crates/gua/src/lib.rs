@@ -11,9 +11,11 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`shared_folder`] | a folder in which users leave files for each other |
 //! | [`destination`] | a file that is written at the end, checked at the beginning |
 //! | [`line_file`] | a file that lines are added to, and that makes room when it is full |
 //! | [`following`] | follows a command to its end, signals and all |
+//! | [`process_handle`] | a handle on one process, so that a signal reaches no other |
 //! | [`reservation`] | cards that somebody was given and does not hold yet |
 //! | [`mod@gpu_tracker`] | the second program, gpu_tracker's command line |
 //! | [`engine`] | Prometheus and its kin, asked over HTTP |
@@ -25,6 +27,7 @@
 //! | [`recorder`] | looks at its beat and keeps what it saw, whatever happens |
 //! | [`counting`] | the counters of a host: kept from run to run, and shown to who asks |
 //! | [`push`] | sends every tick to a receiver of remote writes |
+//! | [`policy`] | rules for cards that are held idle: notice first, end last |
 //! | [`demo`] | makes a history of a machine that does not exist |
 //! | [`service`] | the recorder's files, how it is started and stopped |
 //! | [`report`] | one file or folder a question, plain structs as answers (pure) |
@@ -53,6 +56,8 @@ pub mod ledger;
 pub mod line_file;
 pub mod metrics;
 pub mod near;
+pub mod policy;
+pub mod process_handle;
 pub mod push;
 pub mod quantity;
 pub mod recorder;
@@ -62,6 +67,7 @@ pub mod reservation;
 pub mod safe;
 pub mod sampler;
 pub mod service;
+pub mod shared_folder;
 pub mod store;
 pub mod talk;
 pub mod tui;

@@ -12,6 +12,7 @@ mod fleet;
 mod listen;
 mod moment;
 mod pick;
+mod policy;
 mod query;
 mod recorder;
 mod report;
@@ -37,11 +38,13 @@ pub use listen::Protection;
 pub use moment::Moment;
 pub(crate) use moment::moment;
 pub use pick::{Pick, PickFormat, is_without_its_command};
+pub use policy::{Policy, PolicyCheck, PolicyLog, PolicySimulate, PolicySnooze, PolicySwitch};
 pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};
 pub use report::{Compare, Format, Picture, Report, ReportFormat};
 pub(crate) use report::{MOST_MB, percent};
 pub use serve::Serve;
+pub(crate) use size::size;
 pub use stat::{PowerColumn, Stat};
 pub use top::Top;
 pub use track::{MemoryUnit, Track};
@@ -135,6 +138,11 @@ pub enum Command {
     Report(Box<Report>),
     /// Serve the page, its JSON and /metrics from the history
     Serve(Serve),
+    /// Rules for cards that are held idle: notice first, end last
+    Policy {
+        #[command(subcommand)]
+        command: Policy,
+    },
     /// Choose cards to use, for a shell or for a command
     Pick(Pick),
     /// Show each card's state on one line, and who holds it

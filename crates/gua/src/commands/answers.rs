@@ -1,155 +1,119 @@
-//! Answers for what listens, from the history.
+//! What commands answer, as values: for programs that have this one as a library.
 
-use std::path::PathBuf;
-use std::process;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ffi::OsString;
 
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 use jiff::Timestamp;
-use probe::units::UnixMillis;
+use serde::Serialize;
 
-use super::history::{self, Detail};
-use super::report::{self, Now};
-use super::status;
-use crate::config::Config;
-use crate::counting::{NotReady, Slot};
-use crate::ledger::Period;
-use crate::report::board::{Board, Page};
-use crate::report::now;
-use crate::report::status::{self as told, Database, Process, Recorded, Status};
-use crate::report::usage::{Question, Usage};
-use crate::report::who::{self, Record, Who};
-use crate::service::Places;
-use crate::store::{History, RecorderLock, TickWatch};
-use crate::web::{Answers, Asked};
+use super::{pick, report, stat};
+use crate::cli::{self, Command, Gua};
+use crate::config::{Files, Machine};
+use crate::failure::Failure;
+use crate::report::now::Now;
+use crate::report::pick::Pick;
+use crate::report::usage::Usage;
 
-/// A history, as it is whenever somebody asks.
-#[derive(Debug)]
-pub(super) struct FromHistory {
-    database: PathBuf,
-    config: Config,
-    recorder: Recorder,
+/// What a command prints as JSON.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    Stat(Now),
+    Pick(Pick),
+    Report(Box<Usage>),
 }
 
-/// Who records it.
-#[derive(Debug)]
-enum Recorder {
-    /// This process. Its database must not be looked at but through SQLite: closing the file
-    /// would let go of the recorder's locks.
-    Ours(Arc<Slot>),
-    /// Another one, if any.
-    Another(Mutex<TickWatch>),
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// An option has a value that makes no sense.
+    #[error("`{value}` is no {option}: {why}")]
+    Value { option: String, value: String, why: String },
+    /// The words make no sense together.
+    #[error("{0}")]
+    Words(String),
+    #[error(transparent)]
+    Failure(#[from] Failure),
 }
 
-impl FromHistory {
-    /// Of what another process records.
-    pub fn of_another(database: PathBuf, config: Config) -> Self {
-        let watch = Mutex::new(TickWatch::new(database.clone()));
-        Self { database, config, recorder: Recorder::Another(watch) }
-    }
+/// The answer to a command as it would be typed after `gua`. Nothing is printed, and nothing is
+/// waited for: `pick` looks once, whatever `--wait` says.
+///
+/// # Errors
+/// When the words make no sense, or the command cannot do its work.
+pub fn ask(words: impl IntoIterator<Item = OsString>) -> Result<Answer, Refused> {
+    let words = std::iter::once(OsString::from("gua")).chain(words);
+    let typed = Gua::try_parse_from(words).map_err(|error| refused(&error))?;
+    let machine = Machine::try_from(typed.machine)?;
+    let files = Files::new(&typed.files);
+    let config = || Ok::<_, Failure>(files.settings()?.settled());
+    Ok(match typed.command {
+        Command::Stat(typed) => Answer::Stat(stat::answer(&machine, &config()?, &typed)?),
+        Command::Pick(typed) => Answer::Pick(pick::answer(&machine, &config()?, &typed)?),
+        Command::Report(typed) => {
+            // All of it, and not only what a page shows.
+            let typed = cli::Report { json: true, ..*typed };
+            let config = files.settings()?.with((&typed).into()).settled();
+            Answer::Report(Box::new(report::usage(&config, &typed, Timestamp::now())?))
+        }
+        _ => return Err(Refused::Words("there are stat, pick and report to ask".to_owned())),
+    })
+}
 
-    /// Of what this process records, once it does.
-    pub const fn of_ours(database: PathBuf, config: Config, slot: Arc<Slot>) -> Self {
-        Self { database, config, recorder: Recorder::Ours(slot) }
-    }
-
-    /// Reads a window of the history.
-    fn open(&self, window: Period) -> Result<(History, Now), NotReady> {
-        let at = Timestamp::now();
-        let (history, is_recorded) = match &self.recorder {
-            Recorder::Ours(slot) => {
-                slot.ticks().ok_or(NotReady::NoTick)?;
-                (History::open_beside_the_writer(&self.database)?, true)
-            }
-            Recorder::Another(_) => {
-                // Before the database is opened, as the lock wants it.
-                let is_recorded = RecorderLock::is_taken(&self.database);
-                let read = history::read(&self.database, window, Detail::Spans);
-                (read?, is_recorded)
-            }
-        };
-        let now = Now::of(&history, at, is_recorded)?;
-        // Whoever reads it is nobody in particular.
-        Ok((history, Now { uid: u32::MAX, ..now }))
-    }
-
-    fn question(&self, asked: &Asked) -> Question {
-        let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
-        let zone = &asked.window.zone;
-        Question {
-            window: Period::new(moment(asked.window.from), moment(asked.window.until)),
-            tz: zone.tz.clone(),
-            tz_name: zone.name.clone(),
-            thresholds: self.config.thresholds.into(),
-            bys: vec![asked.by],
-            user: None,
-            cost: self.config.cost.clone(),
-            context: self.config.thresholds.context,
+/// The parser's own words are for a command line, with colours and a hint at `--help`.
+fn refused(error: &clap::Error) -> Refused {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let why = std::error::Error::source(error).map(ToString::to_string);
+    match (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue), why) {
+        (Some(option), Some(value), Some(why)) => {
+            Refused::Value { option: name(&option), value, why }
+        }
+        _ => {
+            let words = error.to_string();
+            let sentence = words.lines().next().unwrap_or_default();
+            Refused::Words(sentence.trim_start_matches("error: ").to_owned())
         }
     }
-
-    /// What the newest tick says.
-    fn look(&self) -> Result<(now::Now, Record), NotReady> {
-        let (history, now) = self.open(last_day())?;
-        let held = self.config.thresholds.held;
-        report::look(&history, now, held)?.ok_or(NotReady::NoTick)
-    }
 }
 
-/// Of another program's history no more is read for what is now.
-fn last_day() -> Period {
-    let now = Timestamp::now().as_millisecond();
-    Period::new(UnixMillis(now - 86_400_000), UnixMillis(now))
+/// `--min-free <SIZE>` is `min_free`.
+fn name(option: &str) -> String {
+    let word = option.split_whitespace().next().unwrap_or_default();
+    word.trim_start_matches('-').replace('-', "_")
 }
 
-impl Answers for FromHistory {
-    fn page(&self, asked: &Asked) -> Result<Page, NotReady> {
-        let question = self.question(asked);
-        let (history, now) = self.open(question.window)?;
-        report::page(&history, question, now).map_err(NotReady::from)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(words: &[&str]) -> String {
+        ask(words.iter().map(OsString::from)).unwrap_err().to_string()
     }
 
-    fn report(&self, asked: &Asked) -> Result<Usage, NotReady> {
-        let question = self.question(asked);
-        let (history, now) = self.open(question.window)?;
-        report::answer(&history, question, now).map_err(NotReady::from)
+    #[test]
+    fn a_wrong_value_is_told_with_its_option() {
+        assert_eq!(
+            refusal(&["pick", "--max-util", "120"]),
+            "`120` is no max_util: expected a percentage from 0 to 100"
+        );
+        assert!(
+            refusal(&["report", "--since", "soon"]).starts_with("`soon` is no since: expected")
+        );
     }
 
-    fn board(&self) -> Result<Option<Board>, NotReady> {
-        let (history, now) = self.open(last_day())?;
-        report::board(&history, now, self.config.thresholds.held).map_err(NotReady::from)
+    #[test]
+    fn what_has_no_answer_is_told() {
+        assert_eq!(refusal(&["version"]), "there are stat, pick and report to ask");
+        assert_eq!(refusal(&["stat", "--never"]), "unexpected argument '--never' found");
     }
 
-    fn stat(&self) -> Result<now::Now, NotReady> {
-        Ok(self.look()?.0)
-    }
-
-    fn who(&self, asked: &who::Asked) -> Result<Who, NotReady> {
-        let (now, record) = self.look()?;
-        Ok(who::who(now, record, asked))
-    }
-
-    fn status(&self) -> Status {
-        if let Recorder::Another(_) = self.recorder
-            && let Ok(places) = Places::new(&self.config, Some(&self.database), None, None)
-        {
-            return status::look(&places, true);
-        }
-        let now = UnixMillis(Timestamp::now().as_millisecond());
-        let read = self
-            .open(last_day())
-            .and_then(|(history, _)| Recorded::read(&history, now).map_err(NotReady::from));
-        let path = self.database.display().to_string();
-        let database = Database { path, size_bytes: status::size(&self.database) };
-        let recorded = read.map_err(|error| error.to_string());
-        told::status(Process::Here(process::id()), String::new(), Some(database), recorded, now)
-    }
-
-    fn tick(&self) -> Option<i64> {
-        match &self.recorder {
-            Recorder::Ours(slot) => slot.ticks().and_then(|ticks| i64::try_from(ticks).ok()),
-            Recorder::Another(watch) => {
-                watch.lock().unwrap_or_else(PoisonError::into_inner).newest()
-            }
-        }
+    #[test]
+    fn a_history_that_is_not_there_is_a_failure() {
+        let words = ["report", "--db", "/nowhere/gua.db"].map(OsString::from);
+        assert!(matches!(ask(words), Err(Refused::Failure(Failure::Store { .. }))));
     }
 }

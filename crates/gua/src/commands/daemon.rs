@@ -5,18 +5,18 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use probe::nvml::Wants;
 use probe::units::UnixMillis;
 
-use super::answers::FromHistory;
 use super::listener::Listener;
+use super::policy;
+use super::served::FromHistory;
 use crate::cli;
-use crate::config::{Config, Listen, Machine, Settings};
-use crate::counting::{CountersFile, Keeper};
+use crate::config::{Config, Files, Listen, Machine};
+use crate::counting::{Keeper, Losses};
 use crate::failure::Failure;
-use crate::metrics::Counters;
+use crate::metrics::Host;
 use crate::push::{PushError, Pusher};
 use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals, Witness};
 use crate::render::words;
@@ -28,14 +28,9 @@ use crate::talk::say;
 /// What a history is made of; the rest is for looking at now.
 const WANTS: Wants = Wants { power: true, temperature: true, shares: true, ..Wants::ESSENTIALS };
 
-/// How long what is recorded waits at most before it is pushed.
-const LONGEST_WAIT: Duration = Duration::from_secs(15);
-
-pub(super) fn run(
-    machine: &Machine,
-    settings: Settings,
-    typed: &cli::Daemon,
-) -> Result<u8, Failure> {
+pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Daemon) -> Result<u8, Failure> {
+    let settings = files.settings()?;
+    policy::check_rules(files, &settings)?;
     let places = places(&settings.settled(), typed)?;
     let config = settings.with(typed.into()).settled();
     if let Some(running) = already_running(&places)? {
@@ -52,7 +47,7 @@ pub(super) fn run(
     service::check(&places, existing(typed))?;
     let listen = listen(typed)?;
     if typed.foreground {
-        in_the_foreground(machine, &config, typed, &places, listen)
+        in_the_foreground(machine, files, &config, typed, &places, listen)
     } else {
         background(&config, typed, &places)
     }
@@ -72,23 +67,44 @@ fn listen(typed: &cli::Daemon) -> Result<Option<Listen>, Failure> {
     typed.listen.as_deref().map(|address| Listen::new(address, protection)).transpose()
 }
 
-/// What pushes, where the config says so.
-fn pusher(
+/// Who hears of ticks: those that scrape and those that are pushed to.
+struct Outlets {
+    keeper: Option<Keeper>,
+    pusher: Option<Pusher>,
+}
+
+fn outlets(
     config: &Config,
     typed: &cli::Daemon,
     places: &Places,
-    hostname: String,
-) -> Result<Option<Pusher>, Failure> {
-    let every = config.recorder.interval.min(LONGEST_WAIT);
-    let database = places.database.clone();
-    // Opened for each line: the log may be moved away meanwhile, and there is little to say.
+    us: &Host,
+    listens: bool,
+) -> Result<Outlets, Failure> {
+    let (wanted, losses) = (config.metrics, Arc::new(Losses::default()));
+    let pusher = Pusher::new(
+        &config.remote_write,
+        wanted,
+        places.database.clone(),
+        us.clone(),
+        Arc::clone(&losses),
+        aside(typed, places),
+    );
+    let keeper = || {
+        let database = places.database.clone();
+        Keeper::new(database, us.clone(), wanted, losses, aside(typed, places))
+    };
+    let pusher = pusher.map_err(|error| cannot_push(&error))?;
+    Ok(Outlets { keeper: listens.then(keeper), pusher })
+}
+
+/// What is said by who works beside the recorder. The log is opened for each line: it may be
+/// moved away meanwhile, and there is little to say.
+fn aside(typed: &cli::Daemon, places: &Places) -> impl Fn(&str) + Send + Sync + 'static {
     let log_file = typed.log_file.is_some().then(|| places.log_file.clone());
-    let say = move |text: &str| {
+    move |text: &str| {
         let log = log_file.as_deref().map(Log::to_file);
         log.and_then(Result::ok).unwrap_or(Log::to_stderr()).say(text);
-    };
-    let pusher = Pusher::new(&config.remote_write, config.metrics, database, hostname, every, say);
-    pusher.map_err(|error| cannot_push(&error))
+    }
 }
 
 fn cannot_push(error: &PushError) -> Failure {
@@ -96,21 +112,6 @@ fn cannot_push(error: &PushError) -> Failure {
         what: format!("cannot push as [remote_write] says: {error}"),
         next: "`gua config show` tells where it is set.".to_owned(),
     }
-}
-
-/// The counters, which go on from where they were.
-fn keeper(config: &Config, places: &Places, hostname: String, log: &mut Log) -> Keeper {
-    let file = CountersFile::beside(&places.database);
-    let counters = file.load().unwrap_or_else(|error| {
-        let path = file.path().display();
-        let aside = file.set_aside().map(|aside| format!("; it is kept as {}", aside.display()));
-        let kept = aside.unwrap_or_default();
-        log.say(&format!("the counters in {path} cannot be read: {error}; they begin anew{kept}"));
-        None
-    });
-    let now = UnixMillis::from(std::time::SystemTime::now());
-    let counters = counters.unwrap_or_else(|| Counters::beginning(now));
-    Keeper::new(counters, file, hostname, config.metrics)
 }
 
 fn places(config: &Config, typed: &cli::Daemon) -> Result<Places, Failure> {
@@ -203,6 +204,7 @@ fn arguments(typed: &cli::Daemon, places: &Places) -> Vec<OsString> {
 
 fn in_the_foreground(
     machine: &Machine,
+    files: &Files,
     config: &Config,
     typed: &cli::Daemon,
     places: &Places,
@@ -227,8 +229,12 @@ fn in_the_foreground(
     let signals = Signals::catch().map_err(|error| cannot_start(&error))?;
     let host = sampler.host().name();
     let hostname = host.clone().unwrap_or_else(|| "unknown".to_owned());
-    let pusher = pusher(config, typed, places, hostname.clone())?;
-    let keeper = listener.as_ref().map(|_| keeper(config, places, hostname.clone(), &mut log));
+    let us = Host {
+        name: hostname.clone(),
+        driver_version: None,
+        interval_millis: i64::try_from(interval.as_millis()).ok(),
+    };
+    let Outlets { keeper, pusher } = outlets(config, typed, places, &us, listener.is_some())?;
     if let (Some(listener), Some(keeper)) = (listener, &keeper) {
         let slot = keeper.slot();
         let database = places.database.clone();
@@ -240,13 +246,16 @@ fn in_the_foreground(
         boot: recorder::boot_id(),
         driver: None,
         recorder: recorder::name(),
-        interval_millis: i64::try_from(interval.as_millis()).ok(),
+        interval_millis: us.interval_millis,
         started: UnixMillis(0),
     };
     let every = words::interval(interval);
     log.say(&format!("gua records every {every} into {}", places.database.display()));
     let keep = Keep::from(config.retention);
+    let (host, root) = (run.host.clone(), sampler.host().root());
+    let rules = policy::keeper(machine, files, config, root, host, &places.database);
     let recording = Recording::new(place, run, interval, config.thresholds.into(), keep)
+        .attended_by(Box::new(rules))
         .with_witness(keeper.map(|keeper| Box::new(keeper) as Box<dyn Witness>));
     let left_behind = Arc::clone(&held);
     let give_up = move || {

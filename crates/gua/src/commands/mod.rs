@@ -1,6 +1,7 @@
-//! One file a command: wiring only.
+//! One file a command: wiring only. What some of them answer can be had as values, too
+//! ([`answers`]).
 
-mod answers;
+pub mod answers;
 mod chosen;
 mod config;
 mod daemon;
@@ -12,11 +13,13 @@ mod history;
 mod listener;
 mod pace;
 mod pick;
+mod policy;
 mod query;
 mod redraw;
 mod report;
 mod reserved;
 mod serve;
+mod served;
 mod stat;
 mod status;
 mod stop;
@@ -46,9 +49,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Db { command } => db::run(files.settings()?, &command),
         Command::Demo(typed) => demo::run(&typed),
         Command::Doctor(typed) => doctor::run(&Machine::try_from(machine)?, &files, &typed),
-        Command::Daemon(typed) => {
-            daemon::run(&Machine::try_from(machine)?, files.settings()?, &typed)
-        }
+        Command::Daemon(typed) => daemon::run(&Machine::try_from(machine)?, &files, &typed),
         Command::Status(typed) => status::run(&config()?, &typed),
         Command::Stop(typed) => stop::run(&files, &typed),
         Command::Query(typed) => query::run(&Machine::try_from(machine)?, &files, &typed),
@@ -61,6 +62,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
             }
         },
         Command::Serve(typed) => serve::run(&config()?, &typed),
+        Command::Policy { command } => policy::run(machine, &files, &command),
         Command::Pick(typed) => pick::run(&Machine::try_from(machine)?, &config()?, &typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &config()?, &typed),
         Command::Track(typed) => track::run(&Machine::try_from(machine)?, &typed),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::answers::FromHistory;
 use super::history;
 use super::listener::Listener;
+use super::served::FromHistory;
 use crate::cli;
 use crate::config::{Config, Listen};
 use crate::counting::Recorded;

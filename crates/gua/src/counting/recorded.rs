@@ -3,127 +3,112 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
-use probe::units::UnixMillis;
-
-use super::file::CountersFile;
-use super::slot::{Frames, NotReady, Shown};
+use super::counted::{Counted, CountersFile};
+use super::slot::{Frames, NotReady, Scraper, Served, Shown};
 use crate::ledger::Entry;
-use crate::metrics::{Counters, Frame, Host, Observed, Wanted};
+use crate::metrics::{Frame, Host, Wanted};
 use crate::store::{History, Replayed, StoreError};
+use crate::talk::say;
 
-/// How many ticks are read at once.
-const AT_ONCE: usize = 500;
-
-const DAY: i64 = 86_400_000;
+/// How long a scrape is kept waiting while a long history is counted; the next one goes on.
+const LONGEST_COUNT: Duration = Duration::from_secs(4);
 
 /// Follows a history, tick by tick, whenever somebody asks. Nothing is written.
 ///
-/// It goes on from the counters that the recorder keeps. Where it keeps none, they begin anew at
-/// every midnight of UTC: whoever follows the history then counts the same, also after a restart.
+/// It goes on from the counters that the recorder keeps, else from the first tick that is there.
 #[derive(Debug)]
 pub struct Recorded {
     database: PathBuf,
     wanted: Wanted,
     following: Mutex<Option<Following>>,
+    served: Served,
 }
 
 struct Following {
-    counters: Counters,
-    tick: i64,
-    /// Whether they begin anew every day.
-    by_day: bool,
+    counted: Counted,
     newest: Option<(Host, Entry)>,
-    served: u64,
 }
 
 impl fmt::Debug for Following {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Following").field("tick", &self.tick).finish_non_exhaustive()
+        f.debug_struct("Following").field("tick", &self.counted.tick).finish_non_exhaustive()
     }
 }
 
 impl Recorded {
     #[must_use]
-    pub const fn new(database: PathBuf, wanted: Wanted) -> Self {
-        Self { database, wanted, following: Mutex::new(None) }
+    pub fn new(database: PathBuf, wanted: Wanted) -> Self {
+        Self { database, wanted, following: Mutex::new(None), served: Served::default() }
     }
 
-    fn follow(&self) -> Result<Shown, NotReady> {
-        let unreadable = |error: StoreError| NotReady::Unreadable(error.to_string());
-        let history = History::open(&self.database).map_err(unreadable)?;
+    fn follow(&self) -> Result<Arc<Frame>, NotReady> {
+        let history = History::open(&self.database)?;
         let mut place = self.following.lock().unwrap_or_else(PoisonError::into_inner);
         let mut following = match place.take() {
             Some(following) => following,
-            None => self.begin(&history).map_err(unreadable)?,
+            None => self.begin(&history)?,
         };
-        following.go_on(&history, &self.wanted).map_err(unreadable)?;
-        let shown = following.show(&history);
+        let went_on = following.go_on(&history, &self.wanted);
+        let frame = went_on.and_then(|()| following.show(&history));
         *place = Some(following);
-        shown
+        frame
     }
 
     fn begin(&self, history: &History) -> Result<Following, StoreError> {
-        // Without counters of the recorder, or with some that cannot be read, they are our own.
-        let kept = CountersFile::beside(&self.database).load().ok().flatten();
-        if let Some((counters, last)) = kept.and_then(|it| it.last_millis.map(|last| (it, last))) {
-            let served = u64::MAX;
-            let tick = history.tick_at(UnixMillis(last))?;
-            return Ok(Following { counters, tick, by_day: false, newest: None, served });
-        }
-        let newest = history.newest_tick()?.map_or(0, |newest| newest.0);
-        let midnight = UnixMillis(newest.div_euclid(DAY) * DAY);
-        let counters = Counters::beginning(midnight);
-        let tick = history.tick_at(midnight)?;
-        Ok(Following { counters, tick, by_day: true, newest: None, served: u64::MAX })
+        let file = CountersFile::of(&self.database);
+        let kept = file.load().unwrap_or_else(|error| {
+            let path = file.path().display();
+            say(format_args!("{path} cannot be read: {error}; the history is counted instead"));
+            None
+        });
+        let now = SystemTime::now().into();
+        let counted = kept.map_or_else(|| Counted::beginning(history, now), Ok)?;
+        Ok(Following { counted, newest: None })
     }
 }
 
 impl Frames for Recorded {
-    fn newest(&self) -> Result<Shown, NotReady> {
-        self.follow()
+    fn newest(&self, scraper: &Scraper) -> Result<Shown, NotReady> {
+        let frame = self.follow()?;
+        Ok(Shown { served: self.served.next(scraper, frame.counters.ticks), frame })
     }
 }
 
 impl Following {
-    fn go_on(&mut self, history: &History, wanted: &Wanted) -> Result<(), StoreError> {
+    fn go_on(&mut self, history: &History, wanted: &Wanted) -> Result<(), NotReady> {
+        let begun = Instant::now();
         loop {
-            let ticks = history.ticks_after(self.tick, AT_ONCE)?;
-            if ticks.is_empty() {
+            let ticks = self.counted.go_on(history, None, wanted)?;
+            let Some(Replayed { entry, driver, .. }) = ticks.into_iter().next_back() else {
                 return Ok(());
-            }
-            for tick in ticks {
-                self.count(tick, history, wanted);
+            };
+            self.newest = Some((host(history, driver), entry));
+            if begun.elapsed() > LONGEST_COUNT {
+                return Err(NotReady::CatchingUp { ticks: self.counted.counters.ticks });
             }
         }
     }
 
-    fn count(&mut self, tick: Replayed, history: &History, wanted: &Wanted) {
-        let Replayed { tick, entry, events, driver } = tick;
-        let midnight = entry.at.0.div_euclid(DAY) * DAY;
-        if self.by_day && midnight > self.counters.since_millis {
-            self.counters = Counters::beginning(UnixMillis(midnight));
-        }
-        self.counters.count(Observed { entry: &entry, events: &events, took: None }, wanted);
-        self.tick = tick;
-        let name = history.newest_run().map_or_else(String::new, |run| run.host.clone());
-        self.newest = Some((Host { name, driver_version: driver }, entry));
-    }
-
-    fn show(&mut self, history: &History) -> Result<Shown, NotReady> {
-        let counters = self.counters.clone();
-        let served = std::mem::replace(&mut self.served, counters.ticks);
+    fn show(&self, history: &History) -> Result<Arc<Frame>, NotReady> {
+        let counters = self.counted.counters.clone();
         let frame = match &self.newest {
             Some((host, entry)) => Frame::new(host.clone(), counters, entry),
             // Everything was counted by the recorder already: its last tick is looked at again.
             None => {
-                let before = history.ticks_after(self.tick - 1, 1);
+                let before = history.ticks_after(self.counted.tick - 1, 1);
                 let last = before.ok().and_then(|ticks| ticks.into_iter().next());
                 let Replayed { entry, driver, .. } = last.ok_or(NotReady::NoTick)?;
-                let name = history.newest_run().map_or_else(String::new, |run| run.host.clone());
-                Frame::new(Host { name, driver_version: driver }, counters, &entry)
+                Frame::new(host(history, driver), counters, &entry)
             }
         };
-        Ok(Shown { frame: Arc::new(frame), served })
+        Ok(Arc::new(frame))
     }
+}
+
+fn host(history: &History, driver_version: Option<String>) -> Host {
+    let run = history.newest_run();
+    let name = run.map_or_else(String::new, |run| run.host.clone());
+    Host { name, driver_version, interval_millis: run.and_then(|run| run.interval_millis) }
 }

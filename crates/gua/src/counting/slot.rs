@@ -1,7 +1,6 @@
 //! The newest frame, put there by one thread and taken by others.
 
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::metrics::Frame;
@@ -13,10 +12,14 @@ pub trait Frames: Debug + Send + Sync {
     ///
     /// # Errors
     /// When there is none.
-    fn newest(&self) -> Result<Shown, NotReady>;
+    fn newest(&self, scraper: &Scraper) -> Result<Shown, NotReady>;
 }
 
-/// A frame, and the tick up to which scrapes have got everything before.
+/// Who scrapes: where from, and with what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scraper(pub String);
+
+/// A frame, and the tick up to which this scraper has got everything before.
 #[derive(Debug, Clone)]
 pub struct Shown {
     pub frame: Arc<Frame>,
@@ -28,6 +31,8 @@ pub struct Shown {
 pub enum NotReady {
     #[error("no tick is recorded yet")]
     NoTick,
+    #[error("the history is still being counted: {ticks} ticks so far; ask again")]
+    CatchingUp { ticks: u64 },
     #[error("the history cannot be read: {0}")]
     Unreadable(String),
 }
@@ -38,19 +43,39 @@ impl From<StoreError> for NotReady {
     }
 }
 
+/// How many scrapers are remembered. One that was forgotten sees series as they are.
+const MOST_SCRAPERS: usize = 32;
+
+/// Up to which tick each scraper has got everything, the one that came last at the end.
+#[derive(Debug, Default)]
+pub struct Served(Mutex<Vec<(Scraper, u64)>>);
+
+impl Served {
+    /// Up to where it was before this scrape. To one who asks for the first time, everything is
+    /// as it is: they know nothing that it could be held against.
+    pub fn next(&self, scraper: &Scraper, tick: u64) -> u64 {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.iter().position(|(known, _)| known == scraper);
+        let before = known.map_or(u64::MAX, |place| all.remove(place).1);
+        if all.len() >= MOST_SCRAPERS {
+            all.remove(0);
+        }
+        all.push((scraper.clone(), tick));
+        before
+    }
+}
+
 /// Holds the newest frame. Both sides hold it for as long as it takes to copy a pointer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Slot {
     newest: Mutex<Option<Arc<Frame>>>,
-    served: AtomicU64,
+    served: Served,
 }
 
 impl Slot {
-    /// Empty. To the first who asks, everything is as it is: they know nothing that it could
-    /// be held against.
     #[must_use]
-    pub const fn new() -> Self {
-        Self { newest: Mutex::new(None), served: AtomicU64::new(u64::MAX) }
+    pub fn new() -> Self {
+        Self::default()
     }
 
     pub fn put(&self, frame: Arc<Frame>) {
@@ -69,16 +94,9 @@ impl Slot {
     }
 }
 
-impl Default for Slot {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Frames for Slot {
-    fn newest(&self) -> Result<Shown, NotReady> {
+    fn newest(&self, scraper: &Scraper) -> Result<Shown, NotReady> {
         let frame = self.peek().ok_or(NotReady::NoTick)?;
-        let served = self.served.swap(frame.counters.ticks, Ordering::Relaxed);
-        Ok(Shown { frame, served })
+        Ok(Shown { served: self.served.next(scraper, frame.counters.ticks), frame })
     }
 }

@@ -48,7 +48,7 @@ impl Access {
     /// # Errors
     /// When it is none that can be asked.
     pub fn new(url: &str) -> Result<Self, EngineError> {
-        let bad = |why: &str| EngineError::BadUrl { url: url.to_owned(), why: why.to_owned() };
+        let bad = |why: &str| EngineError::BadUrl { url: masked(url), why: why.to_owned() };
         let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
         let rest = rest.ok_or_else(|| bad("it does not begin with http:// or https://"))?;
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -68,7 +68,28 @@ impl Access {
     }
 }
 
+/// An address without what may be a secret in it.
+fn masked(url: &str) -> String {
+    let host = url.find("://").map_or(0, |scheme| scheme + 3);
+    match url[host..].rfind('@') {
+        Some(secret) => format!("{}…{}", &url[..host], &url[host + secret..]),
+        None => url.to_owned(),
+    }
+}
+
 impl Credentials {
+    /// By what was said: a user and the file with their password, or that with a token.
+    #[must_use]
+    pub fn of(user: Option<&str>, password: Option<&Path>, token: Option<&Path>) -> Self {
+        match (user, password, token) {
+            (Some(user), Some(file), _) => {
+                Self::Basic { user: user.to_owned(), password_file: file.to_owned() }
+            }
+            (_, _, Some(file)) => Self::Bearer { token_file: file.to_owned() },
+            _ => Self::None,
+        }
+    }
+
     /// The header that says it.
     pub(super) fn header(&self) -> Result<Option<String>, EngineError> {
         match self {

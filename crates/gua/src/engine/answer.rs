@@ -38,11 +38,11 @@ impl Series {
     }
 }
 
-/// Reads an answer and tells each series.
+/// Reads an answer and tells each series; gives why it is not whole, where it says so.
 ///
 /// # Errors
 /// When it is no answer, or breaks off.
-pub fn read(from: impl Read, each: impl FnMut(Series)) -> serde_json::Result<()> {
+pub fn read(from: impl Read, each: impl FnMut(Series)) -> serde_json::Result<Vec<String>> {
     let mut json = serde_json::Deserializer::from_reader(from);
     let each = RefCell::new(each);
     Answer(&each).deserialize(&mut json)
@@ -62,33 +62,42 @@ pub(super) fn error_in(text: &str) -> String {
 struct Answer<'a, F>(&'a RefCell<F>);
 
 impl<'de, F: FnMut(Series)> DeserializeSeed<'de> for Answer<'_, F> {
-    type Value = ();
+    type Value = Vec<String>;
 
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Vec<String>, D::Error> {
         from.deserialize_map(self)
     }
 }
 
 impl<'de, F: FnMut(Series)> Visitor<'de> for Answer<'_, F> {
-    type Value = ();
+    type Value = Vec<String>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an answer of the query API")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut has_data = false;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<String>, A::Error> {
+        let (mut has_data, mut flaws) = (false, Vec::new());
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "data" => {
                     map.next_value_seed(Data(self.0))?;
                     has_data = true;
                 }
+                // Thanos and Prometheus tell of stores that did not answer, VictoriaMetrics' cluster
+                // only that there were some.
+                "warnings" => {
+                    flaws.extend(map.next_value::<Option<Vec<String>>>()?.unwrap_or_default());
+                }
+                "isPartial" if map.next_value()? => {
+                    flaws.push("some of its storage did not answer".to_owned());
+                }
+                "isPartial" => {}
                 "error" => return Err(Error::custom(map.next_value::<String>()?)),
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
-        if has_data { Ok(()) } else { Err(Error::custom("there is no data in it")) }
+        if has_data { Ok(flaws) } else { Err(Error::custom("there is no data in it")) }
     }
 }
 
@@ -260,7 +269,7 @@ mod tests {
     fn told(json: &str) -> Result<Vec<Series>, String> {
         let mut all = Vec::new();
         let read = read(json.as_bytes(), |series| all.push(series));
-        read.map(|()| all).map_err(|error| error.to_string())
+        read.map(|_| all).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -274,6 +283,17 @@ mod tests {
         let found = told(time).unwrap();
         assert_eq!(found[0].points(), [(1000, 1.0), (3000, 1000.0)]);
         assert!(found[1].points().is_empty());
+    }
+
+    #[test]
+    fn an_answer_that_is_not_whole_says_so() {
+        let flaws = |json: &str| read(json.as_bytes(), |_| ()).unwrap();
+        assert!(flaws(r#"{"status":"success","isPartial":false,"data":{"result":[]}}"#).is_empty());
+        let partial = r#"{"status":"success","isPartial":true,"data":{"result":[]}}"#;
+        assert_eq!(flaws(partial), ["some of its storage did not answer"]);
+        let warned = r#"{"data":{"result":[]},"warnings":["no store matched"],"infos":["x"]}"#;
+        assert_eq!(flaws(warned), ["no store matched"]);
+        assert!(flaws(r#"{"data":{"result":[]},"warnings":null}"#).is_empty());
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! One request, one answer.
 
+use std::collections::BTreeSet;
 use std::io::{BufReader, Read};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use probe::units::UnixMillis;
@@ -29,6 +30,8 @@ const MOST_WORDS: u64 = 400;
 pub struct Client {
     agent: ureq::Agent,
     access: Access,
+    /// Why answers were not whole.
+    flaws: Mutex<BTreeSet<String>>,
 }
 
 /// Points of time at one distance.
@@ -44,6 +47,8 @@ pub struct Span {
 pub struct Reply {
     pub status: u16,
     pub retry_after: Option<String>,
+    /// Where a redirect would lead; it is not followed.
+    pub leads_to: Option<String>,
     pub words: String,
 }
 
@@ -60,12 +65,18 @@ impl Client {
             .user_agent(concat!("gua/", env!("CARGO_PKG_VERSION")))
             .tls_config(trust(access.authorities.as_deref())?)
             .build();
-        Ok(Self { agent: config.new_agent(), access })
+        Ok(Self { agent: config.new_agent(), access, flaws: Mutex::default() })
     }
 
     #[must_use]
     pub fn url(&self) -> &str {
         &self.access.url
+    }
+
+    /// Why the answers so far were not whole, where they said so.
+    #[must_use]
+    pub fn flaws(&self) -> Vec<String> {
+        self.flaws.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     /// What a question has for an answer at one moment.
@@ -102,7 +113,8 @@ impl Client {
     /// # Errors
     /// When it did not get there, or nothing came back.
     pub fn send(&self, headers: &[(&str, &str)], body: &[u8]) -> Result<Reply, EngineError> {
-        let mut request = self.agent.post(self.url());
+        // Followed, a body would be left behind, and the page there would say that all is well.
+        let mut request = self.agent.post(self.url()).config().max_redirects(0).build();
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
@@ -113,7 +125,9 @@ impl Client {
         let retry = response.headers().get("retry-after").and_then(|it| it.to_str().ok());
         let retry_after = retry.map(str::to_owned);
         let status = response.status().as_u16();
-        Ok(Reply { status, retry_after, words: words(response.into_body()) })
+        let location = response.headers().get("location").and_then(|it| it.to_str().ok());
+        let leads_to = location.map(str::to_owned);
+        Ok(Reply { status, retry_after, leads_to, words: words(response.into_body()) })
     }
 
     fn ask(
@@ -149,14 +163,16 @@ impl Client {
     fn read(&self, body: ureq::Body, each: impl FnMut(Series)) -> Result<(), EngineError> {
         let reader = body.into_with_config().limit(u64::MAX).reader();
         let read = answer::read(BufReader::with_capacity(256 << 10, reader), each);
-        read.map_err(|error| match error.io_error_kind() {
-            Some(_) => broken(self.url(), &error.into(), self.access.timeout.as_secs()),
+        let flaws = read.map_err(|error| match error.io_error_kind() {
+            Some(_) => broken(self.url(), &error.into(), self.access.timeout),
             None => EngineError::NotAnEngine { url: self.url().to_owned(), why: error.to_string() },
-        })
+        })?;
+        self.flaws.lock().unwrap_or_else(PoisonError::into_inner).extend(flaws);
+        Ok(())
     }
 
     fn told(&self, error: ureq::Error) -> EngineError {
-        told(self.url(), error, self.access.timeout.as_secs())
+        told(self.url(), error, self.access.timeout)
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::failure::Failure;
+use crate::quantity::interval;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -16,8 +18,8 @@ pub enum EngineError {
     Authorities { path: PathBuf, why: String },
     #[error("nothing answers at {url}: {why}")]
     Unreachable { url: String, why: String },
-    #[error("{url} has not answered within {seconds} s")]
-    TimedOut { url: String, seconds: u64 },
+    #[error("{url} has not answered within {}", interval(*.within))]
+    TimedOut { url: String, within: Duration },
     #[error("{url} cannot be trusted: {why}")]
     Untrusted { url: String, why: String },
     #[error("{url} does not let us in (HTTP {status})")]
@@ -73,13 +75,13 @@ impl From<EngineError> for Failure {
 }
 
 /// What the client says, in our words.
-pub(super) fn told(url: &str, error: ureq::Error, seconds: u64) -> EngineError {
+pub(super) fn told(url: &str, error: ureq::Error, within: Duration) -> EngineError {
     let url = url.to_owned();
     match error {
-        ureq::Error::Timeout(_) => EngineError::TimedOut { url, seconds },
-        ureq::Error::Io(error) => broken(&url, &error, seconds),
+        ureq::Error::Timeout(_) => EngineError::TimedOut { url, within },
+        ureq::Error::Io(error) => broken(&url, &error, within),
         ureq::Error::Tls(why) => EngineError::Untrusted { url, why: why.to_owned() },
-        ureq::Error::Rustls(error) => EngineError::Untrusted { url, why: error.to_string() },
+        ureq::Error::Rustls(error) => distrusted(url, &error),
         ureq::Error::HostNotFound => {
             EngineError::Unreachable { url, why: "there is no host of that name".to_owned() }
         }
@@ -91,16 +93,33 @@ pub(super) fn told(url: &str, error: ureq::Error, seconds: u64) -> EngineError {
 }
 
 /// A connection that broke while it was read from.
-pub(super) fn broken(url: &str, error: &io::Error, seconds: u64) -> EngineError {
+pub(super) fn broken(url: &str, error: &io::Error, within: Duration) -> EngineError {
     let url = url.to_owned();
     let words = error.to_string();
-    let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-    let is_tls = cause.is_some();
+    if let Some(cause) = error.get_ref().and_then(|it| it.downcast_ref::<rustls::Error>()) {
+        return distrusted(url, cause);
+    }
     match error.kind() {
-        _ if is_tls => EngineError::Untrusted { url, why: words },
-        io::ErrorKind::TimedOut => EngineError::TimedOut { url, seconds },
-        _ if words.starts_with("timeout") => EngineError::TimedOut { url, seconds },
+        io::ErrorKind::TimedOut => EngineError::TimedOut { url, within },
+        _ if words.starts_with("timeout") => EngineError::TimedOut { url, within },
         io::ErrorKind::InvalidData => EngineError::NotAnEngine { url, why: words },
         _ => EngineError::Unreachable { url, why: words },
+    }
+}
+
+/// What is wrong with its TLS, where that is plain.
+fn distrusted(url: String, error: &rustls::Error) -> EngineError {
+    let words = error.to_string();
+    match error {
+        rustls::Error::InvalidMessage(_) => EngineError::Unreachable {
+            url,
+            why: "it does not speak TLS; is it http://?".to_owned(),
+        },
+        _ if words.contains("CaUsedAsEndEntity") => EngineError::Untrusted {
+            url,
+            why: "its certificate is that of an authority (CA:TRUE), which no server may show"
+                .to_owned(),
+        },
+        _ => EngineError::Untrusted { url, why: words },
     }
 }

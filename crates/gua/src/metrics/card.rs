@@ -59,12 +59,19 @@ pub(super) struct Tick<'a> {
     pub number: u64,
     pub covers: Period,
     pub wanted: &'a Wanted,
-    /// Whether there is room for another owner.
-    pub has_room: bool,
+}
+
+/// How many more can be told apart, on all cards together; the rest are others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// Of those with a job, a container or a notebook.
+    pub owners: usize,
+    /// Of people.
+    pub people: usize,
 }
 
 impl CardCounters {
-    pub(super) fn count(&mut self, card: &CardEntry, tick: Tick<'_>) {
+    pub(super) fn count(&mut self, card: &CardEntry, tick: Tick<'_>, room: &mut Room) {
         let micros = micros(tick.covers);
         self.states[place(card.state)] += micros;
         if let Some(work) = card.evidence.work.known() {
@@ -72,8 +79,9 @@ impl CardCounters {
         }
         self.read_sensors(card, tick.covers.to.0);
         self.count_energy(tick.covers);
-        self.count_shares(card, micros, tick);
-        self.count_people(card, micros, tick);
+        // First, as who has a share is one of them.
+        self.count_people(card, micros, tick, room);
+        self.count_shares(card, micros, tick, room);
     }
 
     fn read_sensors(&mut self, card: &CardEntry, now: i64) {
@@ -94,7 +102,7 @@ impl CardCounters {
     }
 
     /// Divides the time of the card among those who hold it. Nobody has a free card's.
-    fn count_shares(&mut self, card: &CardEntry, micros: u64, tick: Tick<'_>) {
+    fn count_shares(&mut self, card: &CardEntry, micros: u64, tick: Tick<'_>, room: &mut Room) {
         if card.state == State::TrulyIdle {
             return;
         }
@@ -103,17 +111,26 @@ impl CardCounters {
         let weights: Vec<u64> = shares.iter().map(|(_, weight)| *weight).collect();
         let parts = split(micros, &weights);
         for ((owner, _), part) in shares.into_iter().zip(parts) {
-            self.owner(owner, tick).states[state] += part;
+            self.owner(owner, tick, room).states[state] += part;
         }
     }
 
-    fn owner(&mut self, owner: Owner, tick: Tick<'_>) -> &mut OwnerCounters {
+    /// Where there is no room for all that is wanted of an owner, the person stays.
+    fn owner(&mut self, owner: Owner, tick: Tick<'_>, room: &mut Room) -> &mut OwnerCounters {
         let known = |owners: &[OwnerCounters], owner: &Owner| {
             owners.iter().position(|known| known.owner == *owner)
         };
-        let owner = match known(&self.owners, &owner) {
-            None if !tick.has_room => Owner::named(OTHERS),
-            _ => owner,
+        let is_new_job = !owner.more.is_empty() && known(&self.owners, &owner).is_none();
+        let owner = match is_new_job {
+            true if room.owners > 0 => {
+                room.owners -= 1;
+                owner
+            }
+            false if !owner.more.is_empty() || owner.user == UNATTRIBUTED => owner,
+            _ => {
+                let seat = self.person(owner.user, tick, room);
+                Owner::named(&self.people[seat].user)
+            }
         };
         let place = known(&self.owners, &owner).unwrap_or_else(|| {
             self.owners.push(OwnerCounters { owner, born: tick.number, states: [0; 4] });
@@ -122,35 +139,51 @@ impl CardCounters {
         &mut self.owners[place]
     }
 
+    /// By what somebody is told of here: their name, where they have a place, else others.
+    pub(super) fn name(&self, user: String) -> String {
+        let has_place = self.people.iter().any(|person| person.user == user);
+        if has_place { user } else { OTHERS.to_owned() }
+    }
+
     /// A card counts in full for everybody on it.
-    fn count_people(&mut self, card: &CardEntry, micros: u64, tick: Tick<'_>) {
-        let here = people(&card.crew, card.state);
-        for person in &mut self.people {
-            if !here.iter().any(|(user, _)| *user == person.user) {
-                person.idle = None;
+    fn count_people(&mut self, card: &CardEntry, micros: u64, tick: Tick<'_>, room: &mut Room) {
+        let mut here: Vec<(usize, State)> = Vec::new();
+        for (user, state) in people(&card.crew, card.state) {
+            let seat = self.person(user, tick, room);
+            self.people[seat].states[place(state)] += micros;
+            match here.iter_mut().find(|(known, _)| *known == seat) {
+                // Of others, one who idles is to be heard of.
+                Some((_, known)) if *known != State::IdleHeld => *known = state,
+                Some(_) => {}
+                None => here.push((seat, state)),
             }
         }
-        for (user, state) in here {
-            let person = self.person(user, tick);
-            person.states[place(state)] += micros;
-            person.see(state, tick.covers);
+        for (seat, person) in self.people.iter_mut().enumerate() {
+            match here.iter().find(|(known, _)| *known == seat) {
+                Some((_, state)) => person.see(*state, tick.covers),
+                None => person.idle = None,
+            }
         }
     }
 
-    fn person(&mut self, user: String, tick: Tick<'_>) -> &mut PersonCounters {
+    /// The place of a person, or that of others.
+    fn person(&mut self, user: String, tick: Tick<'_>, room: &mut Room) -> usize {
         let known = |people: &[PersonCounters], user: &str| {
             people.iter().position(|person| person.user == user)
         };
-        let user = match known(&self.people, &user) {
-            None if !tick.has_room => OTHERS.to_owned(),
+        if let Some(seat) = known(&self.people, &user) {
+            return seat;
+        }
+        let user = match room.people {
+            0 => OTHERS.to_owned(),
             _ => user,
         };
-        let place = known(&self.people, &user).unwrap_or_else(|| {
+        known(&self.people, &user).unwrap_or_else(|| {
+            room.people = room.people.saturating_sub(1);
             let (born, states) = (tick.number, [0; 4]);
             self.people.push(PersonCounters { user, born, states, idle: None });
             self.people.len() - 1
-        });
-        &mut self.people[place]
+        })
     }
 }
 

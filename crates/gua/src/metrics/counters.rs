@@ -7,7 +7,7 @@ use probe::Why;
 use probe::units::UnixMillis;
 use serde::{Deserialize, Serialize};
 
-use super::card::{CardCounters, Tick};
+use super::card::{CardCounters, Room, Tick};
 use super::histogram::Histogram;
 use super::owner::Wanted;
 use crate::classify::State;
@@ -44,6 +44,7 @@ impl Counters {
     #[must_use]
     pub fn beginning(at: UnixMillis) -> Self {
         let reasons = REASONS.map(Why::slug).into_iter().chain(TROUBLES.map(Trouble::slug));
+        let reasons = reasons.chain(Loss::ALL.map(Loss::slug));
         Self {
             since_millis: at.0,
             ticks: 0,
@@ -66,19 +67,15 @@ impl Counters {
         if let Some(took) = took {
             self.looks.add(took);
         }
+        let mut room = self.room(wanted.most_owners);
+        let number = self.ticks;
+        let tick = Tick { number, covers: entry.covers, wanted };
         for card in &entry.cards {
-            let tick = Tick {
-                number: self.ticks,
-                covers: entry.covers,
-                wanted,
-                has_room: self.owners() < wanted.most_owners,
-            };
-            let number = self.ticks;
             let counters = self
                 .cards
                 .entry(key(card))
                 .or_insert_with(|| CardCounters { born: number, ..CardCounters::default() });
-            counters.count(card, tick);
+            counters.count(card, tick, &mut room);
         }
     }
 
@@ -105,8 +102,27 @@ impl Counters {
         }
     }
 
-    fn owners(&self) -> usize {
-        self.cards.values().map(|card| card.owners.len()).sum()
+    /// How many more owners and people may be told apart. They have room apart from each other:
+    /// jobs come and go, and would leave none for people.
+    fn room(&self, most: usize) -> Room {
+        let sum = |count: fn(&CardCounters) -> usize| -> usize {
+            most.saturating_sub(self.cards.values().map(count).sum())
+        };
+        Room {
+            owners: sum(|card| card.owners.iter().filter(|it| !it.owner.more.is_empty()).count()),
+            people: sum(|card| card.people.len()),
+        }
+    }
+
+    /// Counts ticks that a receiver did not get.
+    pub fn lose(&mut self, loss: Loss, ticks: u64) {
+        *self.errors.entry(loss.slug().to_owned()).or_default() += ticks;
+    }
+
+    /// How many ticks a receiver did not get for this reason.
+    #[must_use]
+    pub fn lost(&self, loss: Loss) -> u64 {
+        self.errors.get(loss.slug()).copied().unwrap_or(0)
     }
 }
 
@@ -116,6 +132,30 @@ pub fn key(card: &CardEntry) -> String {
     match card.facts.uuid.as_ref().known() {
         Some(uuid) => super::owner::label(uuid),
         None => format!("card {}", card.facts.index),
+    }
+}
+
+/// Why a tick was not pushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Loss {
+    /// The receiver will never take it.
+    Rejected,
+    /// It is too old.
+    GivenUp,
+    /// The clock was set back: a receiver has newer ones already.
+    Older,
+}
+
+impl Loss {
+    pub const ALL: [Self; 3] = [Self::Rejected, Self::GivenUp, Self::Older];
+
+    #[must_use]
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::Rejected => "push_rejected",
+            Self::GivenUp => "push_given_up",
+            Self::Older => "push_older",
+        }
     }
 }
 

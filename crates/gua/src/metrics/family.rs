@@ -80,6 +80,8 @@ pub const USER_IDLE_SINCE: Family = gauge(
 pub const HOLDERS: Family = gauge("gua_holders", "Processes on the card by kind.");
 pub const LAST_TICK: Family =
     gauge("gua_last_tick_timestamp_seconds", "When the last tick was that is counted here.");
+pub const INTERVAL: Family =
+    gauge("gua_interval_seconds", "How far apart ticks are meant to be; absent where not known.");
 pub const COUNTING_SINCE: Family = gauge(
     "gua_counting_since_timestamp_seconds",
     "When the counters began at 0; another one means that they began anew.",

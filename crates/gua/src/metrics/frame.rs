@@ -22,6 +22,8 @@ pub struct Frame {
 pub struct Host {
     pub name: String,
     pub driver_version: Option<String>,
+    /// From tick to tick.
+    pub interval_millis: Option<i64>,
 }
 
 /// One card at the last tick. What is not known is not shown.
@@ -70,7 +72,7 @@ impl CardNow {
             power_watts: counted.and_then(|it| it.power).map(|(_, it)| f64::from(it) / 1000.0),
             temperature_celsius: counted.and_then(|it| it.temperature).map(|(_, it)| it),
             holders: holders(card),
-            memory: memory(card),
+            memory: memory(card, counted),
         }
     }
 }
@@ -88,10 +90,11 @@ fn holders(card: &CardEntry) -> [(&'static str, u64); 3] {
     counts
 }
 
-fn memory(card: &CardEntry) -> Vec<(String, u64)> {
+fn memory(card: &CardEntry, counted: Option<&CardCounters>) -> Vec<(String, u64)> {
     let mut people: Vec<(String, Option<u64>)> = Vec::new();
     for holder in &card.crew.holders {
         let user = Owner::of_identity(&holder.identity).user;
+        let user = counted.map_or(user.clone(), |counted| counted.name(user));
         let held = holder.memory.map(|memory| memory.0);
         match people.iter_mut().find(|(known, _)| *known == user) {
             // Where a part is not told, the sum is not known either.

@@ -27,7 +27,7 @@ mod tests;
 mod text;
 
 pub use card::{CardCounters, STATES};
-pub use counters::{Counters, Observed};
+pub use counters::{Counters, Loss, Observed};
 pub use family::{Family, Kind};
 pub use frame::{Frame, Host};
 pub use owner::{Owner, UNATTRIBUTED, Wanted};

@@ -35,6 +35,8 @@ impl Owner {
     #[must_use]
     pub fn of_identity(identity: &Identity) -> Self {
         Self::named(&match (&identity.user, identity.uid) {
+            // An account may have a name that stands for something here.
+            (Some(user), _) if [UNATTRIBUTED, OTHERS].contains(&&**user) => format!("user {user}"),
             (Some(user), _) => label(user),
             (None, Some(uid)) => format!("uid {uid}"),
             (None, None) => UNATTRIBUTED.to_owned(),

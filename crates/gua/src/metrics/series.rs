@@ -84,7 +84,7 @@ fn about_cards(frame: &Frame, sink: &mut impl Sink) {
     let cards = &frame.counters.cards;
     sink.family(&family::GPU_STATE_SECONDS);
     for (uuid, card) in cards {
-        by_state(sink, &[("UUID", uuid)], card.born, card.states);
+        by_state(sink, &[("UUID", uuid)], card.born, STATES.into_iter().zip(card.states));
     }
     let mut counter = |family, micros: fn(&CardCounters) -> u64| {
         sink.family(family);
@@ -96,17 +96,13 @@ fn about_cards(frame: &Frame, sink: &mut impl Sink) {
     counter(&family::GPU_ENERGY, |card| card.energy_microjoules);
 }
 
-fn by_state(sink: &mut impl Sink, labels: &Labels<'_>, born: u64, states: [u64; 4]) {
-    for (word, micros) in STATES.into_iter().zip(states) {
-        let mut labels = labels.to_vec();
-        labels.push(("state", word));
-        sink.sample("", &labels, born, millionth(micros));
-    }
-}
-
-/// Nobody has a share of a card that is free.
-fn shares_by_state(sink: &mut impl Sink, labels: &Labels<'_>, born: u64, states: [u64; 4]) {
-    for (word, micros) in STATES.into_iter().zip(states).filter(|(word, _)| *word != "truly_idle") {
+fn by_state(
+    sink: &mut impl Sink,
+    labels: &Labels<'_>,
+    born: u64,
+    states: impl IntoIterator<Item = (&'static str, u64)>,
+) {
+    for (word, micros) in states {
         let mut labels = labels.to_vec();
         labels.push(("state", word));
         sink.sample("", &labels, born, millionth(micros));
@@ -138,14 +134,17 @@ fn about_people(frame: &Frame, sink: &mut impl Sink) {
         for owner in &card.owners {
             let mut labels = vec![("UUID", uuid.as_str()), ("user", &owner.owner.user)];
             labels.extend(owner.owner.more.iter().map(|(name, it)| (name.as_str(), it.as_str())));
-            shares_by_state(sink, &labels, owner.born, owner.states);
+            // Nobody has a share of a card that is free.
+            let states = STATES.into_iter().zip(owner.states);
+            let states = states.filter(|(word, _)| *word != "truly_idle");
+            by_state(sink, &labels, owner.born, states);
         }
     }
     sink.family(&family::USER_PRESENT_SECONDS);
     for (uuid, card) in cards {
         for person in &card.people {
             let labels = [("UUID", uuid.as_str()), ("user", &person.user)];
-            by_state(sink, &labels, person.born, person.states);
+            by_state(sink, &labels, person.born, STATES.into_iter().zip(person.states));
         }
     }
 }
@@ -154,6 +153,10 @@ fn about_time(frame: &Frame, sink: &mut impl Sink) {
     let counters = &frame.counters;
     sink.family(&family::LAST_TICK);
     sink.sample("", &[], 0, seconds(frame.at.0));
+    sink.family(&family::INTERVAL);
+    if let Some(interval) = frame.host.interval_millis {
+        sink.sample("", &[], 0, seconds(interval));
+    }
     sink.family(&family::COUNTING_SINCE);
     sink.sample("", &[], 0, seconds(counters.since_millis));
     sink.family(&family::OBSERVED_SECONDS);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use probe::card::CardFacts;
 use probe::process::Kinds;
 use probe::units::{Bytes, UnixMillis};
+use probe::who::{Job, Source, Told, Who};
 use probe::{Reading, Why};
 use proptest::prelude::*;
 
@@ -27,6 +28,11 @@ fn holder(pid: u32, user: Option<&str>, mib: Option<u64>) -> HolderEntry {
         holds: Holds::Much,
         work: Work::AsTheCard,
     }
+}
+
+fn job(number: i64) -> Arc<Who> {
+    let job = Job { id: number.to_string().into(), step: None };
+    Arc::new(Who { job: Some(Told { value: job, source: Source::Cgroup }), ..Who::default() })
 }
 
 fn card(state: State, holders: Vec<HolderEntry>, unseen: Option<u64>) -> CardEntry {
@@ -152,6 +158,68 @@ fn beyond_the_cap_the_rest_is_counted_together() {
     let owners = &counters.cards["GPU-a"].owners;
     let told: Vec<_> = owners.iter().map(|it| (it.owner.user.as_str(), it.states[0])).collect();
     assert_eq!(told, [("user-0", 1_000_000), ("user-1", 1_000_000), ("others", 3_000_000)]);
+}
+
+/// At one tick and from tick to tick, in counters and in gauges; and one who idles is heard of.
+#[test]
+fn the_cap_holds_for_everybody_on_a_card() {
+    let mut counters = Counters::beginning(UnixMillis(0));
+    let wanted = Wanted { most_owners: 1, ..Wanted::default() };
+    let holders = || ["ann", "ben", "eve", "others"].map(|user| holder(1, Some(user), Some(9000)));
+    let held = |from: i64, state| {
+        entry(from, from + 30_000, card(state, holders().to_vec(), Some(9000 << 10)))
+    };
+    for from in [0, 30_000, 60_000] {
+        count(&mut counters, &held(from, State::IdleHeld), &wanted);
+    }
+    let told = told(&counters, &held(60_000, State::IdleHeld));
+    let users: std::collections::BTreeSet<_> = told
+        .lines()
+        .filter_map(|line| line.split_once("user=\"")?.1.split_once('"'))
+        .map(|(user, _)| user)
+        .collect();
+    assert_eq!(users.into_iter().collect::<Vec<_>>(), ["ann", "others", "unattributed"]);
+    let idle = "gua_user_idle_since_timestamp_seconds{UUID=\"GPU-a\",user=\"others\"} 0\n";
+    let memory = format!(
+        "gua_user_gpu_memory_bytes{{UUID=\"GPU-a\",user=\"others\"}} {}\n",
+        3 * (9000_u64 << 20)
+    );
+    for line in [idle, &memory] {
+        assert!(told.contains(line), "{line}{told}");
+    }
+}
+
+/// Where no more jobs can be told apart, their people still are.
+#[test]
+fn jobs_leave_room_for_people() {
+    let mut counters = Counters::beginning(UnixMillis(0));
+    let wanted = Wanted { most_owners: 2, job: true, ..Wanted::default() };
+    for number in 0..4_i64 {
+        let user = if number == 3 { "ben" } else { "ann" };
+        let holder = HolderEntry { workload: Some(job(number)), ..holder(1, Some(user), Some(9)) };
+        let held = card(State::Active, vec![holder], None);
+        count(&mut counters, &entry(number * 1000, number * 1000 + 1000, held), &wanted);
+    }
+    let owners = counters.cards["GPU-a"].owners.iter();
+    let told: Vec<_> = owners.map(|it| (it.owner.user.as_str(), it.owner.more.len())).collect();
+    assert_eq!(told, [("ann", 1), ("ann", 1), ("ann", 0), ("ben", 0)]);
+}
+
+/// Nobody else may have them, and the fleet's report knows them.
+#[test]
+fn the_list_of_our_labels_is_whole() {
+    let mut counters = Counters::beginning(UnixMillis(0));
+    let wanted = Wanted { job: true, container: true, notebook: true, ..Wanted::default() };
+    let holder = HolderEntry { workload: Some(job(1)), ..holder(1, Some("ann"), Some(9)) };
+    let entry = entry(0, 1000, card(State::Active, vec![holder], None));
+    count(&mut counters, &entry, &wanted);
+    let told = told(&counters, &entry);
+    let lines = told.lines().filter(|line| !line.starts_with('#'));
+    let labels =
+        lines.flat_map(|line| line.split("=\"").filter_map(|it| it.rsplit(['{', ',']).next()));
+    for label in labels.filter(|label| !label.contains(['"', '}', ' '])) {
+        assert!(crate::config::OUR_LABELS.contains(&label), "{label}");
+    }
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! The loop: reads what is recorded, sends it, and remembers what was taken.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use probe::units::UnixMillis;
 
@@ -12,14 +14,21 @@ use super::cursor::{Cursor, CursorFile};
 use super::request::{Request, Told};
 use super::verdict::{Backoff, Verdict};
 use crate::config::RemoteWrite;
-use crate::counting::CountersFile;
+use crate::counting::{Care, Counted, CountersFile, Losses};
 use crate::engine::{Access, Client, Credentials, EngineError};
-use crate::metrics::{Counters, Frame, Host, Observed, Wanted};
+use crate::metrics::{Frame, Host, Loss, Observed, Wanted};
+use crate::quantity::interval;
 use crate::store::{History, Replayed, StoreError};
+
+/// How long what is recorded waits at most before it is pushed.
+const LONGEST_WAIT: Duration = Duration::from_secs(15);
 
 /// How many samples and how many ticks go into one request.
 const MOST_SAMPLES: usize = 20_000;
 const MOST_TICKS: usize = 200;
+
+/// When something that still is so is said again.
+const AGAIN: Duration = Duration::from_secs(3600);
 
 const HEADERS: [(&str, &str); 3] = [
     ("Content-Type", "application/x-protobuf"),
@@ -54,7 +63,7 @@ enum Trouble {
 pub struct Pusher {
     client: Client,
     database: PathBuf,
-    hostname: String,
+    host: Host,
     labels: Vec<(String, String)>,
     wanted: Wanted,
     give_up_after: Duration,
@@ -63,8 +72,11 @@ pub struct Pusher {
     cursor: Option<Cursor>,
     told: Told,
     say: Say,
-    /// What kind of thing was said last, so that it is said once.
-    said: Option<Saying>,
+    /// Told by who counts besides us.
+    losses: Arc<Losses>,
+    why_rejected: String,
+    /// When each kind of thing was said, so that it is not said all the time.
+    said: BTreeMap<Saying, Instant>,
 }
 
 /// Hears what goes wrong.
@@ -77,11 +89,11 @@ impl fmt::Debug for Say {
 }
 
 /// What there may be to say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Saying {
     NotTaken,
     NotReady,
-    Rejected,
+    Lost(Loss),
 }
 
 impl Pusher {
@@ -93,27 +105,34 @@ impl Pusher {
         config: &RemoteWrite,
         wanted: Wanted,
         database: PathBuf,
-        hostname: String,
-        every: Duration,
+        host: Host,
+        losses: Arc<Losses>,
         say: impl Fn(&str) + Send + 'static,
     ) -> Result<Option<Self>, PushError> {
         let Some(url) = &config.url else { return Ok(None) };
         let mut access = Access::new(url)?;
-        access.credentials = credentials(config);
+        access.credentials = Credentials::of(
+            config.user.as_deref(),
+            config.password_file.as_deref(),
+            config.token_file.as_deref(),
+        );
         access.authorities.clone_from(&config.ca_file);
         access.timeout = config.timeout;
-        let file = CursorFile::beside(&database, url);
+        let file = CursorFile::of(&database);
+        let millis = host.interval_millis.and_then(|millis| u64::try_from(millis).ok());
         Ok(Some(Self {
             client: Client::new(access)?,
-            labels: labels(config, &hostname),
-            cursor: file.load(),
+            labels: labels(config, &host.name),
+            cursor: file.load_or_set_aside(&say),
             give_up_after: config.give_up_after,
             told: Told::default(),
-            said: None,
+            said: BTreeMap::new(),
+            why_rejected: String::new(),
+            every: millis.map_or(LONGEST_WAIT, Duration::from_millis).min(LONGEST_WAIT),
             database,
-            hostname,
+            host,
+            losses,
             wanted,
-            every,
             file,
             say: Say(Box::new(say)),
         }))
@@ -160,34 +179,39 @@ impl Pusher {
     /// Sends the next ticks; whether there were any.
     fn step(&mut self) -> Result<bool, Trouble> {
         let history = History::open_beside_the_writer(&self.database)?;
-        let cursor = match self.cursor.take() {
-            Some(cursor) => found_again(cursor, &history)?,
+        let cursor = match &self.cursor {
+            Some(cursor) => cursor.clone(),
             None => {
-                let cursor = begin(&history, &CountersFile::beside(&self.database))?;
+                let cursor = self.begin(&history)?;
                 // From here on nothing is left out, also when we end before anything is taken.
-                self.file.save(&cursor)?;
+                self.keep(cursor.clone())?;
                 cursor
             }
         };
-        let ticks = history.ticks_after(cursor.tick, MOST_TICKS);
+        let ticks = history.ticks_after(cursor.counted.place(&history)?, MOST_TICKS)?;
         // The file must not be read from while somebody is waited for.
         drop(history);
-        let sent = ticks.map_err(Trouble::from).and_then(|ticks| self.send(&cursor, ticks));
-        match sent {
-            Ok(Some(next)) => {
-                self.file.save(&next)?;
-                self.cursor = Some(next);
-                Ok(true)
-            }
-            Ok(None) => {
-                self.cursor = Some(cursor);
-                Ok(false)
-            }
-            Err(trouble) => {
-                self.cursor = Some(cursor);
-                Err(trouble)
-            }
-        }
+        let Some(next) = self.send(&cursor, ticks)? else { return Ok(false) };
+        self.tell_losses(&cursor, &next);
+        self.keep(next)?;
+        Ok(true)
+    }
+
+    /// The first time: from the newest tick on, with what was counted up to it.
+    fn begin(&self, history: &History) -> Result<Cursor, StoreError> {
+        // What cannot be read is the recorder's to tell.
+        let kept = CountersFile::of(&self.database).load().ok().flatten();
+        let now = UnixMillis::from(SystemTime::now());
+        let mut counted = kept.map_or_else(|| Counted::beginning(history, now), Ok)?;
+        counted.catch_up(history, None, &self.wanted)?;
+        Ok(Cursor { newest_millis: counted.at_millis, counted })
+    }
+
+    /// We go on from here, also where that cannot be written down.
+    fn keep(&mut self, cursor: Cursor) -> io::Result<()> {
+        let saved = self.file.save(&cursor, Care::Synced);
+        self.cursor = Some(cursor);
+        saved
     }
 
     /// Sends as many of these ticks as fit; gives how far that came, or `None` for none.
@@ -199,8 +223,7 @@ impl Pusher {
             if !added.is_empty() && request.samples() > MOST_SAMPLES {
                 break;
             }
-            let is_sent = self.count(&mut next, &tick, cursor);
-            if is_sent {
+            if self.count(&mut next, &tick) {
                 let frame = self.frame(&next, &tick);
                 request.add(&frame, tick.entry.covers, &self.labels, &mut told);
             }
@@ -210,7 +233,6 @@ impl Pusher {
             return Ok(None);
         }
         if request.samples() > 0 {
-            let samples = request.samples();
             match Verdict::of(&self.client.send(&HEADERS, &request.body()?)) {
                 Verdict::Taken => {}
                 Verdict::Later { why, asked } => return Err(Trouble::NotTaken { why, asked }),
@@ -220,9 +242,8 @@ impl Pusher {
                     return self.send(cursor, added);
                 }
                 Verdict::Rejected { why } => {
-                    *next.counters.errors.entry("push_rejected".to_owned()).or_default() += 1;
-                    let words = format!("{samples} samples were rejected for good: {why}");
-                    self.once(Saying::Rejected, &words);
+                    next.counted.counters.lose(Loss::Rejected, 1);
+                    self.why_rejected = why;
                 }
             }
         }
@@ -231,49 +252,66 @@ impl Pusher {
     }
 
     /// Counts a tick. What is too old, or older than what was sent, is not sent.
-    fn count(&self, next: &mut Cursor, tick: &Replayed, cursor: &Cursor) -> bool {
-        let observed = Observed { entry: &tick.entry, events: &tick.events, took: None };
-        next.counters.count(observed, &self.wanted);
-        let is_older = tick.entry.at.0 <= next.at_millis && next.tick > 0;
+    fn count(&self, next: &mut Cursor, tick: &Replayed) -> bool {
+        let (entry, events) = (&tick.entry, &tick.events);
+        next.counted.count(tick.tick, Observed { entry, events, took: None }, &self.wanted);
         let now = UnixMillis::from(SystemTime::now());
-        let age = u128::try_from(now.0.saturating_sub(tick.entry.at.0)).unwrap_or(0);
-        let is_given_up = age > self.give_up_after.as_millis();
-        if is_given_up {
-            *next.counters.errors.entry("push_given_up".to_owned()).or_default() += 1;
+        let age = u128::try_from(now.0.saturating_sub(entry.at.0)).unwrap_or(0);
+        let loss = match () {
+            () if age > self.give_up_after.as_millis() => Loss::GivenUp,
+            () if entry.at.0 <= next.newest_millis => Loss::Older,
+            () => {
+                next.newest_millis = entry.at.0;
+                return true;
+            }
+        };
+        next.counted.counters.lose(loss, 1);
+        false
+    }
+
+    /// Tells who counts, and the log, of ticks that the receiver does not get.
+    fn tell_losses(&mut self, before: &Cursor, after: &Cursor) {
+        for loss in Loss::ALL {
+            let lost = |cursor: &Cursor| cursor.counted.counters.lost(loss);
+            let ticks = lost(after) - lost(before);
+            if ticks == 0 {
+                continue;
+            }
+            self.losses.add(loss, ticks);
+            let why = match loss {
+                Loss::Rejected => format!("rejected for good: {}", self.why_rejected),
+                Loss::GivenUp => {
+                    let age = interval(self.give_up_after);
+                    format!("given up: they are older than {age}")
+                }
+                Loss::Older => {
+                    "not sent: the clock was set back, and newer ones were sent already".to_owned()
+                }
+            };
+            let words = format!("{ticks} ticks are {why}; gua_errors_total counts them");
+            self.once(Saying::Lost(loss), &words);
         }
-        if is_older {
-            *next.counters.errors.entry("push_rejected".to_owned()).or_default() += 1;
-        }
-        next.tick = tick.tick;
-        next.at_millis = tick.entry.at.0.max(cursor.at_millis);
-        !is_given_up && !is_older
     }
 
     fn frame(&self, next: &Cursor, tick: &Replayed) -> Frame {
-        let host = Host { name: self.hostname.clone(), driver_version: tick.driver.clone() };
-        Frame::new(host, next.counters.clone(), &tick.entry)
+        let host = Host { driver_version: tick.driver.clone(), ..self.host.clone() };
+        Frame::new(host, next.counted.counters.clone(), &tick.entry)
     }
 
     fn once(&mut self, kind: Saying, words: &str) {
-        if self.said.replace(kind) != Some(kind) {
+        let now = Instant::now();
+        let is_new = self.said.get(&kind).is_none_or(|said| now.duration_since(*said) > AGAIN);
+        if is_new {
+            self.said.insert(kind, now);
             (self.say.0)(words);
         }
     }
 
     fn well(&mut self) {
-        if self.said.take_if(|said| *said != Saying::Rejected).is_some() {
+        let troubles = [Saying::NotTaken, Saying::NotReady].map(|kind| self.said.remove(&kind));
+        if troubles.iter().any(Option::is_some) {
             (self.say.0)("pushing again");
         }
-    }
-}
-
-fn credentials(config: &RemoteWrite) -> Credentials {
-    match (&config.user, &config.password_file, &config.token_file) {
-        (Some(user), Some(file), _) => {
-            Credentials::Basic { user: user.clone(), password_file: file.clone() }
-        }
-        (_, _, Some(file)) => Credentials::Bearer { token_file: file.clone() },
-        _ => Credentials::None,
     }
 }
 
@@ -286,25 +324,4 @@ fn labels(config: &RemoteWrite, hostname: &str) -> Vec<(String, String)> {
         }
     }
     labels
-}
-
-/// The first time: from the newest tick on, with what the recorder has counted up to it.
-fn begin(history: &History, counters: &CountersFile) -> Result<Cursor, StoreError> {
-    let newest = history.newest_tick()?;
-    let tick = newest.map_or(Ok(0), |newest| history.tick_at(newest))?;
-    let kept = counters.load().ok().flatten();
-    let since = newest.unwrap_or_else(|| UnixMillis::from(SystemTime::now()));
-    let counters = kept.unwrap_or_else(|| Counters::beginning(since));
-    Ok(Cursor { tick, at_millis: newest.map_or(0, |newest| newest.0), counters })
-}
-
-/// A database that was replaced has other numbers: what is newer than the last one is next.
-fn found_again(cursor: Cursor, history: &History) -> Result<Cursor, StoreError> {
-    match history.time_of_tick(cursor.tick)? {
-        Some(at) if at.0 == cursor.at_millis => Ok(cursor),
-        _ => {
-            let tick = history.tick_at(UnixMillis(cursor.at_millis))?;
-            Ok(Cursor { tick, ..cursor })
-        }
-    }
 }

@@ -34,15 +34,45 @@ impl Verdict {
         let words: String =
             reply.words.lines().next().unwrap_or_default().chars().take(200).collect();
         let why = format!("HTTP {}: {words}", reply.status);
+        let asked = reply.retry_after.as_deref().and_then(asked);
         match reply.status {
             200..=299 => Self::Taken,
-            // Who may push, and where, can be mended without losing anything.
-            401 | 403 | 404 | 408 | 429 | 500..=599 => {
-                Self::Later { why, asked: reply.retry_after.as_deref().and_then(asked) }
+            401 | 403 | 408 | 429 | 500..=599 => Self::Later { why, asked },
+            409 | 413 | 422 => Self::Rejected { why },
+            400 if is_about_samples(&reply.words) => Self::Rejected { why },
+            // Where to push can be mended without losing anything.
+            status => {
+                let hint = match &reply.leads_to {
+                    Some(leads_to) if (300..400).contains(&status) => {
+                        format!("; it leads to {leads_to}, which is to be named itself")
+                    }
+                    _ => "; is that the address for remote writes?".to_owned(),
+                };
+                Self::Later { why: why + &hint, asked }
             }
-            _ => Self::Rejected { why },
         }
     }
+}
+
+/// Whether an answer to a bad request is about what was sent, not about where.
+fn is_about_samples(words: &str) -> bool {
+    const ABOUT: [&str; 13] = [
+        "sample",
+        "series",
+        "label",
+        "timestamp",
+        "out of",
+        "duplicate",
+        "too old",
+        "metric",
+        "limit",
+        "snappy",
+        "decod",
+        "unmarshal",
+        "protobuf",
+    ];
+    let words = words.to_lowercase();
+    !words.contains("unsupported path") && ABOUT.iter().any(|about| words.contains(about))
 }
 
 fn asked(retry_after: &str) -> Option<Duration> {
@@ -75,7 +105,12 @@ mod tests {
 
     fn of(status: u16, retry_after: Option<&str>) -> Verdict {
         let retry_after = retry_after.map(str::to_owned);
-        Verdict::of(&Ok(Reply { status, retry_after, words: "no\nmore".to_owned() }))
+        said(status, retry_after, "out of order sample\nmore")
+    }
+
+    fn said(status: u16, retry_after: Option<String>, words: &str) -> Verdict {
+        let words = words.to_owned();
+        Verdict::of(&Ok(Reply { status, retry_after, leads_to: None, words }))
     }
 
     #[test]
@@ -84,12 +119,31 @@ mod tests {
         for status in [400, 409, 413, 422] {
             assert!(matches!(of(status, None), Verdict::Rejected { .. }), "{status}");
         }
-        for status in [401, 403, 404, 429, 500, 503] {
+        for status in [302, 401, 403, 404, 405, 410, 415, 429, 500, 503] {
             assert!(matches!(of(status, None), Verdict::Later { .. }), "{status}");
         }
-        let later =
-            Verdict::Later { why: "HTTP 429: no".to_owned(), asked: Some(Duration::from_secs(7)) };
+        let later = Verdict::Later {
+            why: "HTTP 429: out of order sample".to_owned(),
+            asked: Some(Duration::from_secs(7)),
+        };
         assert_eq!(of(429, Some("7")), later);
+    }
+
+    /// What Prometheus, VictoriaMetrics and Mimir say about what was sent, and about where.
+    #[test]
+    fn a_bad_request_to_the_wrong_place_is_not_about_what_was_sent() {
+        for words in [
+            "out of bounds",
+            "duplicate sample for timestamp",
+            "label name \"kind\" is not unique: invalid sample",
+            "err-mimir-sample-out-of-order",
+        ] {
+            assert!(matches!(said(400, None, words), Verdict::Rejected { .. }), "{words}");
+        }
+        for words in ["", "<html>", "unsupported path requested: \"/metrics/write\"", "Bad Request"]
+        {
+            assert!(matches!(said(400, None, words), Verdict::Later { .. }), "{words}");
+        }
     }
 
     #[test]

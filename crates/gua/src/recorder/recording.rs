@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use probe::units::UnixMillis;
 
+use super::attendant::{Attendant, Kept};
 use super::log::Log;
 use super::observer::Observer;
 use super::pruning::Pruning;
@@ -49,6 +50,7 @@ pub struct Recording {
     pruned: Result<(), StoreError>,
     /// The end of what was recorded before us.
     recorded_until: Option<UnixMillis>,
+    attendant: Option<Box<dyn Attendant>>,
     witness: Option<Box<dyn Witness>>,
 }
 
@@ -75,8 +77,16 @@ impl Recording {
             pruning: Pruning::new(keep),
             pruned: Ok(()),
             recorded_until: None,
+            attendant: None,
             witness: None,
         }
+    }
+
+    /// Lets somebody make something of every tick that is stored.
+    #[must_use]
+    pub fn attended_by(mut self, attendant: Box<dyn Attendant>) -> Self {
+        self.attendant = Some(attendant);
+        self
     }
 
     /// Somebody hears of every tick that is stored.
@@ -104,6 +114,7 @@ impl Recording {
         match self.store(&entry) {
             Ok(()) => {
                 self.recovered(&entry, log);
+                self.attend(seen, &entry, log);
                 let events: Vec<_> = events.into_iter().chain(was_away).collect();
                 if let Some(words) = self.tell_the_witness(&entry, &events, seen.took) {
                     log.say(&words);
@@ -117,6 +128,13 @@ impl Recording {
                 self.failed(entry.at, &error, log);
                 Err(error)
             }
+        }
+    }
+
+    fn attend(&mut self, seen: &Seen, entry: &Entry, log: &mut Log) {
+        if let (Some(attendant), Some(writer)) = (&mut self.attendant, &mut self.writer) {
+            let run = writer.run();
+            attendant.attend(seen, entry, Kept { database: writer.database(), run }, log);
         }
     }
 
@@ -204,8 +222,9 @@ impl Recording {
         events: &[Event],
         took: Duration,
     ) -> Option<String> {
+        let tick = self.writer.as_ref()?.newest_tick()?;
         let observed = Observed { entry, events, took: Some(took) };
-        self.witness.as_mut()?.stored(observed, self.observer.driver_version())
+        self.witness.as_mut()?.stored(tick, observed, self.observer.driver_version())
     }
 
     fn tell(&mut self, event: Event, log: &mut Log) {

@@ -48,7 +48,7 @@ impl Band {
     /// Whether it is that of a card.
     #[must_use]
     pub fn is_of(&self, card: &Card) -> bool {
-        (&self.uuid, self.index, self.slot) == (&card.uuid, card.index, card.slot)
+        (&self.uuid, Some(self.index), self.slot) == (&card.uuid, card.index, card.slot)
     }
 }
 

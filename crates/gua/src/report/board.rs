@@ -18,6 +18,13 @@ pub struct Page {
     pub board: Option<Board>,
 }
 
+impl From<Usage> for Page {
+    /// A window alone.
+    fn from(usage: Usage) -> Self {
+        Self { usage, bands: None, board: None }
+    }
+}
+
 /// Every card at the newest tick.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Board {

@@ -11,6 +11,7 @@ pub mod identity;
 pub mod imported;
 pub mod now;
 pub mod pick;
+pub mod policy;
 pub mod query;
 pub mod recorded;
 pub mod reservation;

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use crate::cli::{self, duration, moment, zone};
 use crate::config::Window;
 use crate::render::usage::html::address::{Address, Sort, USUAL_SINCE};
+use crate::render::usage::html::{ALL_SESSIONS, MOST_SESSIONS};
 use crate::report::accounts::By;
 use crate::report::who;
 
@@ -15,6 +16,8 @@ use crate::report::who;
 pub struct Asked {
     pub window: Window,
     pub by: By,
+    /// How many sessions of each standing are shown; `None`: everything is told.
+    pub sessions: Option<usize>,
 }
 
 /// Why an address makes no sense.
@@ -92,7 +95,9 @@ pub(super) fn page(query: Option<&str>, now: Timestamp) -> Result<(Asked, Addres
     address.by = by.as_deref().map(by_of).transpose()?;
     address.sort = sort.as_deref().map(sort_of).transpose()?.unwrap_or_default();
     address.all_sessions = sessions.as_deref().map(is_all).transpose()?.unwrap_or(false);
-    Ok((Asked { window, by: address.by.unwrap_or(By::User) }, address))
+    let sessions = if address.all_sessions { ALL_SESSIONS } else { MOST_SESSIONS };
+    let by = address.by.unwrap_or(By::User);
+    Ok((Asked { window, by, sessions: Some(sessions) }, address))
 }
 
 fn window(address: &Address, now: Timestamp) -> Result<Window, Senseless> {

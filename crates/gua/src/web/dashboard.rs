@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use maud::Markup;
 
 use super::answers::json;
-use super::asked::{self, Senseless};
+use super::asked::{self, Asked, Senseless};
 use super::desk::{Desk, in_the_background};
 use super::events::Broadcast;
 use crate::counting::NotReady;
@@ -58,7 +58,10 @@ pub(super) async fn api(
     let query = uri.query();
     let answer = match what.as_str() {
         "report" => match asked::page(query, Timestamp::now()) {
-            Ok((asked, _)) => in_the_background(move || json(&answers.report(&asked)?)).await,
+            Ok((asked, _)) => {
+                let asked = Asked { sessions: None, ..asked };
+                in_the_background(move || json(&answers.report(&asked)?)).await
+            }
             Err(error) => return senseless(&error),
         },
         "who" => match asked::holders(query) {

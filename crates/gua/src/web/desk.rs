@@ -37,6 +37,7 @@ const OLDEST_BOARD: Duration = Duration::from_secs(10);
 struct Key {
     window: [Option<String>; 4],
     by: By,
+    sessions: Option<usize>,
 }
 
 /// A report that was made.
@@ -124,7 +125,7 @@ impl Desk {
 
     fn place(&self, asked: &Asked, address: &Address) -> Arc<Place> {
         let Address { since, from, until, tz, .. } = address.clone();
-        let key = Key { window: [since, from, until, tz], by: asked.by };
+        let key = Key { window: [since, from, until, tz], by: asked.by, sessions: asked.sessions };
         let mut places = lock(&self.places);
         if places.len() >= MOST_WINDOWS && !places.contains_key(&key) {
             let oldest = places.iter().min_by_key(|(_, (used, _))| *used);

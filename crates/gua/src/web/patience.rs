@@ -50,7 +50,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patience<S> {
     ) -> Poll<io::Result<usize>> {
         match Pin::new(&mut self.stream).poll_write(context, bytes) {
             Poll::Pending => self.wait(context),
-            written => written,
+            written @ Poll::Ready(_) => written,
         }
     }
 
@@ -61,7 +61,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patience<S> {
     ) -> Poll<io::Result<usize>> {
         match Pin::new(&mut self.stream).poll_write_vectored(context, bytes) {
             Poll::Pending => self.wait(context),
-            written => written,
+            written @ Poll::Ready(_) => written,
         }
     }
 
@@ -73,7 +73,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patience<S> {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match Pin::new(&mut self.stream).poll_flush(context) {
             Poll::Pending => self.wait(context),
-            flushed => {
+            flushed @ Poll::Ready(_) => {
                 self.waits = None;
                 flushed
             }
@@ -83,7 +83,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patience<S> {
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match Pin::new(&mut self.stream).poll_shutdown(context) {
             Poll::Pending => self.wait(context),
-            shut => shut,
+            shut @ Poll::Ready(_) => shut,
         }
     }
 }

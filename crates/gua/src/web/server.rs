@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use axum::Extension;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -15,6 +16,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
+use super::metrics::Peer;
 use super::pages::Pages;
 use super::patience::Patience;
 use crate::failure::Failure;
@@ -88,11 +90,12 @@ async fn accept(
     let tls = tls.map(TlsAcceptor::from);
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, from)) = listener.accept().await else {
             sleep(OUT_OF_FILES).await;
             continue;
         };
-        let (stream, router, tls) = (Patience::with(stream), router.clone(), tls.clone());
+        let (stream, tls) = (Patience::with(stream), tls.clone());
+        let router = router.clone().layer(Extension(Peer(from.ip())));
         tokio::spawn(async move {
             match tls {
                 None => answer(stream, router).await,

@@ -26,9 +26,11 @@ fn settings(machine: &Machine) -> Value {
 }
 
 /// Keys that have no default.
-const WITHOUT: [&str; 7] = [
+const WITHOUT: [&str; 9] = [
     "cost.price_per_gpu_hour",
     "cost.models",
+    "notify.webhook",
+    "notify.command",
     "remote_write.url",
     "remote_write.user",
     "remote_write.password_file",

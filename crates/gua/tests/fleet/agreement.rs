@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::engine::{Engine, Kind, programs};
 use super::hosts::{Hosts, Plan, at};
 
-const HOUR: i64 = 3600;
+pub(super) const HOUR: i64 = 3600;
 
 /// One that trains, one that sleeps beside it, and somebody whose name is unknown.
 fn lab(name: &str, from: i64, wobble: i64) -> String {
@@ -55,7 +55,7 @@ fn lab(name: &str, from: i64, wobble: i64) -> String {
     )
 }
 
-fn plan(place: i64, length: i64, interval: i64) -> Plan {
+pub(super) fn plan(place: i64, length: i64, interval: i64) -> Plan {
     let name = format!("node-{place}");
     Plan {
         scenario: lab(&name, 7 + place * 3, 11 + place),

@@ -58,6 +58,9 @@ fn each_failure_is_a_sentence() {
                   {\"status\":\"error\",\"error\":\"overloaded\"}  ";
     add("an engine in trouble", &server(broken), &[]);
     add("an engine that hangs", &server(""), &["--prometheus-timeout", "1s"]);
+    add("an engine that is slow", &server(""), &["--prometheus-timeout", "300ms"]);
+    let plain = server(missing).replace("http", "https");
+    add("no TLS", &plain, &[]);
     add("no HTTP", &server("SSH-2.0-OpenSSH_9.2\r\n"), &[]);
     add("no such secret", "http://127.0.0.1:1", &["--prometheus-token-file", "/no/such/file"]);
     add("no such certificates", "https://127.0.0.1:1", &["--prometheus-ca", "/no/such/file"]);
@@ -77,9 +80,37 @@ fn an_engine_without_our_series_says_so() {
             assert!(run.stderr.contains("there are no series of gua in"), "{run:?}");
         }
         let wrong = engine.gua(&["report", "--match", "a=b"]);
-        assert_eq!(wrong.code, Some(1), "{wrong:?}");
-        assert!(wrong.stderr.contains("answers with HTTP"), "{wrong:?}");
+        assert_eq!(wrong.code, Some(2), "{wrong:?}");
+        assert!(wrong.stderr.contains("does not take --match a=b"), "{wrong:?}");
+        let wrong = engine.gua(&["fleet", "--host", "("]);
+        assert_eq!(wrong.code, Some(2), "{wrong:?}");
+        assert!(wrong.stderr.contains("does not take --host ("), "{wrong:?}");
     }
+}
+
+/// A part of the series, as from a cluster whose storage is away in part.
+const PARTLY: &str = r#"{"status":"success","isPartial":true,"data":{"resultType":"vector","result":[
+    {"metric":{"__name__":"gua_build_info","instance":"a","hostname":"a"},"value":[NOW,"1"]},
+    {"metric":{"__name__":"gua_last_tick_timestamp_seconds","instance":"a"},"value":[NOW,"NOW"]},
+    {"metric":{"__name__":"gua_gpu_info","instance":"a","UUID":"GPU-a","gpu":"0"},"value":[NOW,"1"]}
+    ]}}"#;
+
+/// What is there is told, and that it is not all; the exit code remembers it.
+#[test]
+fn an_answer_that_is_not_whole_is_not_taken_for_it() {
+    let body = PARTLY.replace("NOW", &jiff::Timestamp::now().as_second().to_string());
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n", body.len());
+    let answer: &'static str = format!("{head}Connection: close\r\n\r\n{body}").leak();
+    let url = server(answer);
+    for command in ["report", "fleet", "who"] {
+        let told = run(program(&[command, "--prometheus", &url]));
+        let expected =
+            format!("gua: {url} does not tell everything: some of its storage did not answer\n");
+        assert_eq!((told.code, told.stderr), (Some(1), expected), "{}", told.stdout);
+        assert!(!told.stdout.is_empty());
+    }
+    let told = run(program(&["fleet", "--json", "--prometheus", &url]));
+    assert!(told.stdout.contains("\"some of its storage did not answer\""), "{}", told.stdout);
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::machine::{program, run};
 pub(super) const MONDAY: i64 = 1_794_182_400;
 
 /// What a report rests on; the rest would only make the files larger.
-const NEEDED: [&str; 8] = [
+const NEEDED: [&str; 9] = [
     "gua_build_info",
     "gua_gpu_info",
     "gua_gpu_state_seconds_total",
@@ -30,6 +30,7 @@ const NEEDED: [&str; 8] = [
     "gua_user_gpu_present_seconds_total",
     "gua_observed_seconds_total",
     "gua_last_tick_timestamp_seconds",
+    "gua_interval_seconds",
     "gua_counting_since_timestamp_seconds",
 ];
 
@@ -175,7 +176,8 @@ impl Making<'_> {
         }
         self.counters.count(Observed { entry, events, took: None }, &Wanted::default());
         let driver_version = Some(self.scenario.driver.version.clone());
-        let host = Host { name: self.plan.name.clone(), driver_version };
+        let interval_millis = Some(self.plan.interval * 1000);
+        let host = Host { name: self.plan.name.clone(), driver_version, interval_millis };
         self.frame = Some(Frame::new(host, self.counters.clone(), entry));
     }
 

@@ -8,12 +8,22 @@ use super::engine::{free_port, programs, request};
 use crate::machine::Machine;
 use crate::recorder::{Recorder, TWO_CARDS, until};
 
-/// A recorder that listens, and its port.
+/// The token of those that have one.
+pub(super) const TOKEN: &str = "0123456789abcdef0123";
+
+/// A recorder that listens, and its port; what was recorded before is counted.
 pub(super) fn listening(machine: &Machine, more: &[&str]) -> (Recorder, u16) {
     let port = free_port();
     let listen = port.to_string();
     let args = [&["--interval", "100ms", "--listen", &listen], more].concat();
-    (Recorder::with(machine, &args, |_| ()), port)
+    let recorder = Recorder::with(machine, &args, |_| ());
+    let token = format!("Bearer {TOKEN}");
+    until("it has counted", || {
+        let answer = request(port, "GET", "/metrics", &[("Authorization", &token)], b"");
+        // Nobody answers like this who speaks TLS.
+        answer.is_none_or(|(status, _)| status != 503)
+    });
+    (recorder, port)
 }
 
 pub(super) fn scrape(port: u16) -> String {
@@ -100,6 +110,78 @@ fn new_series_begin_with_0() {
     recorder.end();
 }
 
+/// Also for a second scraper, and whatever others ask meanwhile.
+#[test]
+fn new_series_begin_with_0_for_everybody() {
+    let machine = Machine::new(
+        "[[card]]\nuuid = \"GPU-a\"\nutilization = 80\n[[process]]\npid = 1\ncard = 0\n\
+         memory = \"9GiB\"\nuser = \"alice\"\nbegin = \"3s\"\n",
+    );
+    let (recorder, port) = listening(&machine, &[]);
+    let scrape_as = |agent: &str| {
+        let told = request(port, "GET", "/metrics", &[("User-Agent", agent)], b"").unwrap();
+        value(&told.1, SHARE)
+    };
+    until("metrics are answered", || {
+        request(port, "HEAD", "/metrics", &[], b"").is_some_and(|(status, _)| status == 200)
+    });
+    assert_eq!((scrape_as("one"), scrape_as("two")), (None, None));
+    until("alice is counted", || scrape_as("one").is_some_and(|seconds| seconds > 0.5));
+    assert_eq!(scrape_as("two"), Some(0.0), "it is new to them");
+    assert!(scrape_as("two").unwrap() > 0.5);
+    recorder.end();
+}
+
+/// Time that was recorded while nobody listened is counted, not taken for a gap.
+#[test]
+fn counters_go_on_whatever_runs_before_did() {
+    let machine = Machine::new(TWO_CARDS);
+    let observed = |path: &Path| crate::recorder::number(path, "SELECT sum(covers_ms) FROM tick");
+    // Nobody ever listened; somebody does; nobody does; somebody does.
+    for listens in [false, true, false, true] {
+        let (mut recorder, port) = match listens {
+            true => listening(&machine, &[]),
+            false => (Recorder::start(&machine), 0),
+        };
+        recorder.goes_on();
+        recorder.goes_on();
+        if !listens {
+            recorder.end();
+            continue;
+        }
+        scrape(port);
+        let path = recorder.database.clone();
+        recorder.end();
+        let kept = std::fs::read(machine.home().join(".gua/gua-counters.json")).unwrap();
+        let kept: serde_json::Value = serde_json::from_slice(&kept).unwrap();
+        let told = kept["kept"]["counters"]["observed_millis"].as_i64().unwrap();
+        assert_eq!(told, observed(&path));
+        let gaps = kept["kept"]["counters"]["gap_millis"].as_i64().unwrap();
+        let ends = "SELECT max(at_ms) - min(at_ms - covers_ms) FROM tick";
+        assert_eq!(told + gaps, crate::recorder::number(&path, ends));
+    }
+}
+
+/// `gua serve` beside counters that it cannot read counts the history, and says so.
+#[test]
+fn counters_that_cannot_be_served_are_said() {
+    let machine = Machine::new(TWO_CARDS);
+    let mut recorder = Recorder::start(&machine);
+    recorder.has_ticked(5);
+    let path = recorder.database.clone();
+    recorder.end();
+    std::fs::write(machine.home().join(".gua/gua-counters.json"), "{ not json").unwrap();
+    let (server, port) = Server::start(&path, &[]);
+    let told = value(&scrape(port), "gua_observed_seconds_total").unwrap();
+    let is = crate::recorder::number(&path, "SELECT sum(covers_ms) FROM tick");
+    assert_eq!(told, is as f64 / 1000.0);
+    let said = server.said();
+    assert!(
+        said.contains("gua-counters.json cannot be read: it is not what was written"),
+        "{said}"
+    );
+}
+
 /// After a stop and after a kill, they go on from where anybody has seen them.
 #[test]
 fn counters_go_on() {
@@ -174,22 +256,31 @@ fn counters_agree_with_the_report() {
 }
 
 /// `gua serve` on a history; it ends with the test.
-pub(super) struct Server(Child);
+pub(super) struct Server {
+    child: Child,
+    log: tempfile::NamedTempFile,
+}
 
 impl Server {
     pub fn start(database: &Path, args: &[&str]) -> (Self, u16) {
         let port = free_port();
+        let log = tempfile::NamedTempFile::new().unwrap();
         let mut command =
             crate::machine::program(&["serve", "--listen", &port.to_string(), "--db"]);
-        command.arg(database).args(args).stderr(Stdio::null());
-        (Self(command.spawn().unwrap()), port)
+        command.arg(database).args(args).stderr(log.reopen().unwrap());
+        (Self { child: command.spawn().unwrap(), log }, port)
+    }
+
+    /// What it said on stderr.
+    fn said(&self) -> String {
+        std::fs::read_to_string(self.log.path()).unwrap()
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

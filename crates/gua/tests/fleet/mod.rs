@@ -22,5 +22,7 @@ mod packaging;
 mod page;
 /// Pushing: what is taken, what is not, and what then.
 mod push;
+/// What a scrape does to our series: labels of its own, other names for a host.
+mod scraped;
 /// Who may come in, and what is refused.
 mod web;

@@ -1,16 +1,20 @@
 //! Pushing: what is taken, what is not, and what then.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use prost::Message;
 use serde_json::Value;
 
 use super::engine::{Engine, Kind, programs};
+use super::metrics::{listening, scrape, value};
 use crate::machine::Machine;
-use crate::recorder::{Recorder, TWO_CARDS, at_home, until};
+use crate::recorder::clock::Clock;
+use crate::recorder::{Recorder, TWO_CARDS, at_home, number, until};
 
 /// Lets a machine's recorders push.
 pub(super) fn configure(machine: &Machine, url: &str, more: &str) {
@@ -25,6 +29,7 @@ struct Receiver {
     url: String,
     answer: Arc<Mutex<&'static str>>,
     heads: Arc<Mutex<Vec<String>>>,
+    bodies: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
 const TAKEN: &str = "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
@@ -34,16 +39,19 @@ impl Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/api/v1/write", listener.local_addr().unwrap());
         let (answer, heads) = (Arc::new(Mutex::new(answer)), Arc::new(Mutex::new(Vec::new())));
-        let (answers, kept) = (Arc::clone(&answer), Arc::clone(&heads));
+        let bodies = Arc::new(Mutex::new(Vec::new()));
+        let (answers, kept, bodies_kept) =
+            (Arc::clone(&answer), Arc::clone(&heads), Arc::clone(&bodies));
         thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
-                let head = read_request(&mut stream);
+                let (head, body) = read_request(&mut stream);
+                bodies_kept.lock().unwrap().push(body);
                 kept.lock().unwrap().push(head);
                 let answer = *answers.lock().unwrap();
                 let _ = stream.write_all(answer.as_bytes());
             }
         });
-        Self { url, answer, heads }
+        Self { url, answer, heads, bodies }
     }
 
     fn answers(&self, answer: &'static str) {
@@ -55,29 +63,74 @@ impl Receiver {
     }
 }
 
-/// Reads a request to its end; gives its head.
-fn read_request(stream: &mut impl Read) -> String {
+/// Reads a request to its end; gives its head in small letters, and its body.
+fn read_request(stream: &mut impl Read) -> (String, Vec<u8>) {
     let mut all = Vec::new();
     let mut part = [0; 65_536];
     loop {
         let length = stream.read(&mut part).unwrap_or(0);
         all.extend_from_slice(&part[..length]);
-        let text = String::from_utf8_lossy(&all);
-        let Some(end) = text.find("\r\n\r\n") else {
-            if length == 0 {
-                return text.into_owned();
-            }
-            continue;
-        };
-        let head = text[..end].to_lowercase();
+        let end = all.windows(4).position(|it| it == b"\r\n\r\n").unwrap_or(all.len());
+        let head = String::from_utf8_lossy(&all[..end]).to_lowercase();
         let expected = head.split("content-length: ").nth(1);
         let expected: usize = expected.map_or(0, |it| it.lines().next().unwrap().parse().unwrap());
-        let have =
-            all.windows(4).position(|it| it == b"\r\n\r\n").map_or(0, |at| all.len() - at - 4);
-        if have >= expected || length == 0 {
-            return head;
+        let body = all.get(end + 4..).unwrap_or_default();
+        if length == 0 || (end < all.len() && body.len() >= expected) {
+            return (head, body.to_vec());
         }
     }
+}
+
+/// The message as far as it is looked at here.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Sent {
+    #[prost(message, repeated, tag = "1")]
+    series: Vec<SentSeries>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct SentSeries {
+    #[prost(message, repeated, tag = "1")]
+    labels: Vec<SentLabel>,
+    #[prost(message, repeated, tag = "2")]
+    samples: Vec<SentSample>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct SentLabel {
+    #[prost(string, tag = "1")]
+    name: String,
+    #[prost(string, tag = "2")]
+    value: String,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct SentSample {
+    #[prost(int64, tag = "2")]
+    timestamp: i64,
+}
+
+/// The times of all ticks that were sent.
+fn sent(receiver: &Receiver) -> BTreeSet<i64> {
+    let mut times = BTreeSet::new();
+    for body in receiver.bodies.lock().unwrap().iter() {
+        let message = snap::raw::Decoder::new().decompress_vec(body).unwrap();
+        for series in Sent::decode(&message[..]).unwrap().series {
+            let is_tick = |label: &SentLabel| label.value == "gua_last_tick_timestamp_seconds";
+            if series.labels.iter().any(is_tick) {
+                times.extend(series.samples.iter().map(|sample| sample.timestamp));
+            }
+        }
+    }
+    times
+}
+
+/// How many ticks between these two were never sent.
+fn missing(receiver: &Receiver, machine: &Machine, (after, up_to): (i64, i64)) -> usize {
+    let sent = sent(receiver);
+    let path = at_home(machine, "gua.db");
+    let time = |tick: i64| number(&path, &format!("SELECT at_ms FROM tick WHERE id = {tick}"));
+    (after + 1..=up_to).filter(|tick| !sent.contains(&time(*tick))).count()
 }
 
 fn kept(machine: &Machine) -> Option<Value> {
@@ -87,13 +140,13 @@ fn kept(machine: &Machine) -> Option<Value> {
 
 /// What was acknowledged so far.
 fn cursor(machine: &Machine) -> Option<i64> {
-    kept(machine)?["cursor"]["tick"].as_i64()
+    kept(machine)?["kept"]["tick"].as_i64()
 }
 
 /// How often something went wrong, as it is counted.
 fn counted(machine: &Machine, reason: &str) -> i64 {
     let kept = kept(machine).unwrap_or_default();
-    kept["cursor"]["counters"]["errors"][reason].as_i64().unwrap_or(0)
+    kept["kept"]["counters"]["errors"][reason].as_i64().unwrap_or(0)
 }
 
 #[test]
@@ -151,7 +204,7 @@ fn what_is_rejected_is_no_loop() {
     until("it goes on", || cursor(&machine).is_some_and(|tick| tick > 5));
     recorder.goes_on();
     let said = recorder.said();
-    assert_eq!(said.matches("were rejected for good: HTTP 400: out of order").count(), 1, "{said}");
+    assert_eq!(said.matches("are rejected for good: HTTP 400: out of order").count(), 1, "{said}");
     receiver.answers(TAKEN);
     let before = cursor(&machine).unwrap();
     until("it goes on", || cursor(&machine).is_some_and(|tick| tick > before + 3));
@@ -171,8 +224,129 @@ fn what_is_too_old_is_given_up() {
     recorder.has_ticked(20);
     receiver.answers(TAKEN);
     until("some are given up", || counted(&machine, "push_given_up") > 0);
+    assert!(recorder.said().contains("given up: they are older than 1s"), "{}", recorder.said());
     let before = cursor(&machine).unwrap();
     until("it goes on", || cursor(&machine).is_some_and(|tick| tick > before));
+    recorder.end();
+}
+
+const ELSEWHERE: &str = "HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\
+                         Connection: close\r\n\r\n";
+const NO_SUCH_PATH: &str = "HTTP/1.1 400 Bad\r\nContent-Length: 33\r\nConnection: close\r\n\r\n\
+                            unsupported path requested: \"/xyz\"";
+const NOT_ALLOWED: &str = "HTTP/1.1 405 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+/// A redirect, and an address that takes no remote writes, lose nothing: what waited is sent to
+/// the address that is named then.
+#[test]
+fn a_wrong_address_loses_nothing() {
+    for (answer, said) in [
+        (ELSEWHERE, "HTTP 302: ; it leads to /login"),
+        (NO_SUCH_PATH, "is that the address for remote writes?"),
+        (NOT_ALLOWED, "HTTP 405: ; is that the address for remote writes?"),
+    ] {
+        let machine = Machine::new(TWO_CARDS);
+        let wrong = Receiver::new(answer);
+        configure(&machine, &wrong.url, "");
+        let mut recorder = Recorder::start(&machine);
+        until("it is tried", || wrong.requests() >= 2);
+        recorder.goes_on();
+        let log = recorder.said();
+        assert_eq!(log.matches(said).count(), 1, "{log}");
+        assert!(wrong.heads.lock().unwrap().iter().all(|head| head.starts_with("post ")));
+        let begun = cursor(&machine).unwrap();
+        recorder.end();
+        let right = Receiver::new(TAKEN);
+        configure(&machine, &right.url, "");
+        let recorder = Recorder::start(&machine);
+        until("all is taken", || cursor(&machine).is_some_and(|tick| tick > begun + 3));
+        recorder.end();
+        let taken = cursor(&machine).unwrap();
+        assert_eq!(missing(&right, &machine, (begun, taken)), 0, "{answer}");
+        assert_eq!(counted(&machine, "push_rejected"), 0);
+    }
+}
+
+/// How far it came cannot be written down for a while: it goes on from where it is all the same.
+#[test]
+fn a_cursor_that_cannot_be_kept_is_not_forgotten() {
+    let machine = Machine::new(TWO_CARDS);
+    let receiver = Receiver::new(TAKEN);
+    configure(&machine, &receiver.url, "");
+    let mut recorder = Recorder::start(&machine);
+    until("something is acknowledged", || cursor(&machine).is_some_and(|tick| tick > 3));
+    let in_the_way = at_home(&machine, "gua-push.json.making");
+    until("nothing can be written", || fs::create_dir(&in_the_way).is_ok());
+    until("it is said", || recorder.said().contains("how far it came cannot be kept"));
+    recorder.goes_on();
+    let before = cursor(&machine).unwrap();
+    fs::remove_dir(&in_the_way).unwrap();
+    until("it is kept again", || cursor(&machine).is_some_and(|tick| tick > before + 3));
+    recorder.end();
+    let taken = cursor(&machine).unwrap();
+    assert_eq!(missing(&receiver, &machine, (3, taken)), 0);
+}
+
+/// A cursor that is none is set aside, and that is said.
+#[test]
+fn a_garbled_cursor_is_said() {
+    let machine = Machine::new(TWO_CARDS);
+    let path = at_home(&machine, "gua-push.json");
+    let receiver = Receiver::new(TAKEN);
+    configure(&machine, &receiver.url, "");
+    fs::write(&path, "{ not json").unwrap();
+    let recorder = Recorder::start(&machine);
+    until("it begins anew", || cursor(&machine).is_some());
+    assert!(recorder.said().contains("gua-push.json cannot be read: it is not"));
+    let aside = at_home(&machine, "gua-push.json.unreadable");
+    assert_eq!(fs::read_to_string(aside).unwrap(), "{ not json");
+    recorder.end();
+}
+
+/// The clock is set back: no receiver takes what is older than what it has, but it is counted,
+/// and what comes when time has caught up tells of it.
+#[test]
+fn a_clock_that_was_set_back_loses_no_time() {
+    let machine = Machine::new(TWO_CARDS);
+    let Some(clock) = Clock::new(machine.dir()) else {
+        nvidia_ml::skip::skipped("a clock set back while pushing", "libfaketime is not installed");
+        return;
+    };
+    let receiver = Receiver::new(TAKEN);
+    configure(&machine, &receiver.url, "");
+    clock.set(6);
+    let give = |command: &mut std::process::Command| clock.give(command);
+    let mut recorder = Recorder::with(&machine, &["--interval", "100ms"], give);
+    until("something is acknowledged", || cursor(&machine).is_some_and(|tick| tick > 5));
+    let last = cursor(&machine).unwrap();
+    let requests = receiver.requests();
+    clock.set(0);
+    until("some are older", || counted(&machine, "push_older") > 3);
+    assert!(recorder.said().contains("the clock was set back"), "{}", recorder.said());
+    until("it goes on", || receiver.requests() > requests + 3);
+    recorder.goes_on();
+    let until_now = cursor(&machine).unwrap();
+    assert!(until_now > last);
+    recorder.end();
+    let kept = kept(&machine).unwrap();
+    let told = kept["kept"]["counters"]["observed_millis"].as_i64().unwrap();
+    let tick = kept["kept"]["tick"].as_i64().unwrap();
+    let path = at_home(&machine, "gua.db");
+    let sum = format!("SELECT sum(covers_ms) FROM tick WHERE id <= {tick}");
+    assert_eq!(told, number(&path, &sum));
+}
+
+/// What the receiver does not get is counted where it is scraped, too.
+#[test]
+fn losses_are_scraped() {
+    let machine = Machine::new(TWO_CARDS);
+    let receiver = Receiver::new(
+        "HTTP/1.1 400 Bad\r\nContent-Length: 12\r\nConnection: close\r\n\r\nout of order",
+    );
+    configure(&machine, &receiver.url, "");
+    let (recorder, port) = listening(&machine, &[]);
+    let lost = || value(&scrape(port), "gua_errors_total{reason=\"push_rejected\"}");
+    until("it is counted", || lost().unwrap() > 1.0);
     recorder.end();
 }
 
@@ -200,6 +374,28 @@ fn both_engines_take_what_waited_for_them() {
         assert_eq!(host["labels"]["cluster"], "a");
         assert!(host["observed_seconds"].as_f64().unwrap() > 1.0, "{host}");
     }
+}
+
+/// A label of ours would be there twice, and no receiver takes that.
+#[test]
+fn labels_of_our_own_cannot_be_set() {
+    let machine = Machine::new(TWO_CARDS);
+    for label in ["kind", "version", "le", "model_name", "slurm_job", "exported_user"] {
+        configure(&machine, "http://victoria:8428", &format!("labels = {{ {label} = \"x\" }}"));
+        let run = machine.gua(&["daemon", "--foreground"]);
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.stderr.contains("labels by names that no series of gua has"), "{run:?}");
+    }
+}
+
+/// A secret in an address is shown to nobody.
+#[test]
+fn a_secret_in_an_address_is_not_told() {
+    let machine = Machine::new(TWO_CARDS);
+    configure(&machine, "http://me:hunter2@victoria:8428/api/v1/write", "");
+    let run = machine.gua(&["daemon", "--foreground"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(!run.stderr.contains("hunter2") && run.stderr.contains("http://…@victoria"), "{run:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::engine::request;
-use super::metrics::{listening, scrape};
+use super::metrics::{TOKEN, listening, scrape};
 use crate::machine::{Machine, Run};
 use crate::recorder::{TWO_CARDS, until};
 
@@ -51,7 +51,7 @@ fn what_would_let_everybody_in_is_refused() {
 fn a_token_opens_and_nothing_else_does() {
     let machine = Machine::new(TWO_CARDS);
     let file = machine.dir().join("token");
-    fs::write(&file, "0123456789abcdef0123\n").unwrap();
+    fs::write(&file, TOKEN).unwrap();
     let (recorder, port) = listening(&machine, &["--token-file", file.to_str().unwrap()]);
     let status =
         |headers: &[(&str, &str)]| request(port, "GET", "/metrics", headers, b"").unwrap().0;
@@ -71,7 +71,7 @@ fn a_token_opens_and_nothing_else_does() {
 fn metrics_are_public_where_that_is_said() {
     let machine = Machine::new(TWO_CARDS);
     let file = machine.dir().join("token");
-    fs::write(&file, "0123456789abcdef0123\n").unwrap();
+    fs::write(&file, TOKEN).unwrap();
     let more = ["--token-file", file.to_str().unwrap(), "--public-metrics"];
     let (recorder, port) = listening(&machine, &more);
     assert_eq!(request(port, "GET", "/metrics", &[], b"").unwrap().0, 200);
@@ -114,7 +114,7 @@ fn this_host_goes_by_its_own_names_only() {
 fn a_token_makes_up_for_a_name() {
     let machine = Machine::new(TWO_CARDS);
     let file = machine.dir().join("token");
-    fs::write(&file, "0123456789abcdef0123\n").unwrap();
+    fs::write(&file, TOKEN).unwrap();
     let (recorder, port) = listening(&machine, &["--token-file", file.to_str().unwrap()]);
     let token = ("Authorization", "bearer 0123456789abcdef0123");
     let elsewhere = ("Host", "gpu-1.another-name.example");

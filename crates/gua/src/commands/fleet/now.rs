@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use jiff::Timestamp;
 use probe::units::UnixMillis;
 
-use super::access::{client, no_series, selection};
+use super::access::{blamed, client, no_series, selection, told_of_flaws};
 use crate::cli;
 use crate::config::Screen;
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ pub(in crate::commands) fn fleet(typed: &cli::Fleet) -> Result<u8, Failure> {
         what: "it was not said which engine knows the hosts".to_owned(),
         next: "Name it with --prometheus URL, such as http://prometheus:9090.".to_owned(),
     })?;
-    let mut fleet = ask(&typed.engine, url)?;
+    let (mut fleet, code) = ask(&typed.engine, url)?;
     if let Some(model) = &typed.model {
         fleet.keep_models(model);
     }
@@ -33,11 +33,12 @@ pub(in crate::commands) fn fleet(typed: &cli::Fleet) -> Result<u8, Failure> {
         (false, false) => render::hosts(&mut out, &fleet, paint)?,
     }
     out.flush()?;
-    Ok(0)
+    Ok(code)
 }
 
 pub(in crate::commands) fn who(typed: &cli::Who, url: &str) -> Result<u8, Failure> {
-    let mut holders = ask(&typed.engine, url)?.holders();
+    let (fleet, code) = ask(&typed.engine, url)?;
+    let mut holders = fleet.holders();
     holders.keep(typed.idle, &typed.user);
     let screen = Screen::of_stdout(&typed.color);
     let mut out = BufWriter::new(io::stdout().lock());
@@ -47,23 +48,28 @@ pub(in crate::commands) fn who(typed: &cli::Who, url: &str) -> Result<u8, Failur
         render::who(&mut out, &holders, Paint(screen.color))?;
     }
     out.flush()?;
-    Ok(0)
+    Ok(code)
 }
 
-/// Everything that there is to know about now.
-fn ask(typed: &cli::Engine, url: &str) -> Result<Fleet, Failure> {
+/// Everything that there is to know about now, and the exit code.
+fn ask(typed: &cli::Engine, url: &str) -> Result<(Fleet, u8), Failure> {
     let (client, selection) = (client(typed, url)?, selection(typed));
     let now = UnixMillis(Timestamp::now().as_millisecond());
     let mut gather = GatherNow::default();
     for question in questions(&selection) {
-        client.at(&question, now, |one| gather.add(one))?;
+        let asked = client.at(&question, now, |one| gather.add(one));
+        asked.map_err(|error| blamed(error, &selection))?;
     }
     if let Some(choice) = choice(&selection) {
         gather.begin_choosing();
-        client.at(&choice, now, |one| gather.choose(&one))?;
+        let asked = client.at(&choice, now, |one| gather.choose(one));
+        asked.map_err(|error| blamed(error, &selection))?;
     }
     if gather.is_empty() {
         return Err(no_series(&client, &selection));
     }
-    Ok(gather.finish(client.url(), now))
+    let code = told_of_flaws(&client);
+    let mut fleet = gather.finish(client.url(), now);
+    fleet.flaws = client.flaws();
+    Ok((fleet, code))
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use probe::units::UnixMillis;
 
-use super::access::{client, no_series, selection};
+use super::access::{blamed, client, no_series, selection, told_of_flaws};
 use crate::cli;
 use crate::commands::report::{self, Output, cost, width};
 use crate::config::{Config, Screen, Window};
@@ -18,7 +18,7 @@ use crate::render::json;
 use crate::render::paint::Paint;
 use crate::render::usage::{View, html};
 use crate::report::board::Page;
-use crate::report::fleet::{Around, Edge, FleetUsage, Gather, Questions, Source, TargetId};
+use crate::report::fleet::{Around, Edge, FleetUsage, Gather, Questions, Source, Targets};
 
 pub(in crate::commands) fn report(
     config: &Config,
@@ -39,7 +39,8 @@ pub(in crate::commands) fn report(
     };
     let gather = Gather::new(questions.window, window.zone.tz.clone());
     let mut asking = Asking { client: &client, questions, gather, among: None };
-    asking.hosts()?;
+    let asked = asking.hosts();
+    asked.map_err(|error| blamed(error, &asking.questions.selection))?;
     if asking.gather.targets.is_empty() {
         return Err(no_series(&client, &asking.questions.selection));
     }
@@ -50,6 +51,7 @@ pub(in crate::commands) fn report(
         url: client.url().to_owned(),
         matching: asking.questions.selection.matching.clone(),
         host: asking.questions.selection.host.clone(),
+        flaws: client.flaws(),
     };
     let fleet = asking.gather.finish(
         source,
@@ -58,7 +60,7 @@ pub(in crate::commands) fn report(
     );
     let view = view(&window, typed, url, now);
     output.write(|mut out| show(&mut out, &fleet, &view, (typed, picture)))?;
-    Ok(0)
+    Ok(told_of_flaws(&client))
 }
 
 /// What an engine does not know is asked of the hosts themselves.
@@ -103,17 +105,16 @@ impl Asking<'_> {
     fn hosts(&mut self) -> Result<(), EngineError> {
         let Self { client, questions, gather, .. } = self;
         let until = questions.window.to;
-        client.at(&questions.hosts(), until, |one| gather.targets.add_host(&one))?;
+        let (mut hosts, mut ticks) = (Vec::new(), Vec::new());
+        client.at(&questions.hosts(), until, |one| hosts.push(one))?;
         if questions.selection.host.is_some() {
-            let all: Vec<TargetId> = gather.targets.iter().map(|(id, _)| id).collect();
-            self.among = gather.targets.matcher(&all);
+            self.among = Targets::matcher_of(&hosts);
         }
         let among = self.among.as_deref();
+        client.at(&questions.last_ticks(among), until, |one| ticks.push(one))?;
+        gather.targets = Targets::new(&hosts, &ticks);
         client.at(&questions.cards(among), until, |one| gather.targets.add_card(&one))?;
-        let ticks = questions.last_ticks(among);
-        client.at(&ticks, until, |one| gather.targets.add_time(&one, false))?;
-        let first = questions.counted_at_first(among);
-        client.at(&first, until, |one| gather.targets.add_time(&one, true))?;
+        client.at(&questions.first_ticks(among), until, |one| gather.targets.add_first(&one))?;
         client.at(&questions.samples(among), until, |one| gather.add_count(&one))
     }
 

@@ -5,7 +5,7 @@ mod asked;
 mod output;
 
 pub(super) use answer::{Now, answer, board, look, page};
-pub(super) use asked::{bys, cost, sessions};
+pub(super) use asked::{bys, cost, page_sessions, sessions};
 pub(super) use output::Output;
 
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use probe::proc::Host;
 use self::asked::{earlier, question};
 use super::history;
 use crate::cli;
-use crate::config::{Screen, Settings, Window};
+use crate::config::{Config, Screen, Settings, Window};
 use crate::failure::Failure;
 use crate::ledger::Period;
 use crate::render::paint::Paint;
@@ -35,12 +35,36 @@ const WIDTH_IN_A_PIPE: usize = 80;
 
 pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Result<u8, Failure> {
     let now = Timestamp::now();
-    let window = Window::new(&typed.window, now)?;
-    let config = settings.with(typed.into()).settled();
-    let path = history::path(typed.db.as_deref(), &config)?;
     let picture = picture(typed)?;
     let output = Output::new(typed.output.as_deref())?;
-    let question = question(&window, typed, &config);
+    let config = settings.with(typed.into()).settled();
+    let page = answered(&config, typed, now)?;
+    let window = Window::new(&typed.window, now)?;
+    let path = history::path(typed.db.as_deref(), &config)?;
+    let is_here = is_of(&page.usage, host.name().as_deref());
+    let view = View { is_here, ..view(&window, typed, &path, now) };
+    output.write(|mut out| write(&mut out, &page, &view, format(typed), picture))?;
+    Ok(0)
+}
+
+const fn format(typed: &cli::Report) -> cli::ReportFormat {
+    if typed.json { cli::ReportFormat::Json } else { typed.format }
+}
+
+/// What is printed, whatever the format.
+pub(super) fn usage(
+    config: &Config,
+    typed: &cli::Report,
+    now: Timestamp,
+) -> Result<Usage, Failure> {
+    Ok(answered(config, typed, now)?.usage)
+}
+
+/// The same, with what else a page or a picture shows.
+fn answered(config: &Config, typed: &cli::Report, now: Timestamp) -> Result<Page, Failure> {
+    let window = Window::new(&typed.window, now)?;
+    let path = history::path(typed.db.as_deref(), config)?;
+    let question = question(&window, typed, config);
     let before = typed.compare.map(|compare| earlier(question.window, compare));
     // Before the database is opened, as the lock wants it.
     let is_recorded = RecorderLock::is_taken(&path);
@@ -52,22 +76,17 @@ pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Resul
     }
     let failed = |error: StoreError| error.failure(&path);
     let asked = Now::of(&history, now, is_recorded).map_err(failed)?;
-    let answered = |question: Question| answer(&history, question, asked).map_err(failed);
-    let format = if typed.json { cli::ReportFormat::Json } else { typed.format };
-    let mut found = match format {
-        cli::ReportFormat::Html | cli::ReportFormat::Svg => {
-            page(&history, question.clone(), asked).map_err(failed)?
-        }
-        _ => Page { usage: answered(question.clone())?, bands: None, board: None },
+    let is_drawn = matches!(format(typed), cli::ReportFormat::Html | cli::ReportFormat::Svg);
+    let mut found = match is_drawn {
+        true => page(&history, &question, asked).map_err(failed)?,
+        false => Page::from(answer(&history, &question, asked).map_err(failed)?),
     };
     refuse_a_stranger(&found.usage, &question)?;
     if let Some(window) = before {
-        found.usage = found.usage.beside(&answered(Question { window, ..question })?);
+        let earlier = answer(&history, &Question { window, ..question }, asked).map_err(failed)?;
+        found.usage = found.usage.beside(&earlier);
     }
-    let is_here = is_of(&found.usage, host.name().as_deref());
-    let view = View { is_here, ..view(&window, typed, &path, now) };
-    output.write(|mut out| write(&mut out, &found, &view, format, picture))?;
-    Ok(0)
+    Ok(found)
 }
 
 /// Which picture is asked for, where one is.

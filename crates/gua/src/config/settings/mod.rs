@@ -8,25 +8,32 @@
 //! | `reader`, `mistake` | a file's text, read over what is in force; every mistake with its place |
 //! | `names` | sections and keys, and what may have been meant by one that is none |
 //! | `section`, `value`, `origin` | keys, kinds of values, and where a value came from |
-//! | `database`, `recorder`, `thresholds`, `retention`, `cost`, `identity`, `metrics`, `remote_write` | one file a section |
+//! | `database`, `recorder`, `thresholds`, `retention`, `cost`, `identity`, `metrics`, `remote_write`, `policy`, `notify` | one file a section |
+//! | `rules`, `rule_values`, `fields`, `many` | values of many parts, each mistake at its place |
 //! | `flags` | options that stand for a setting |
 //! | `listing` | everything as a list, to be shown |
 //! | `surroundings` | the folders that paths begin at |
 
 mod cost;
 mod database;
+mod fields;
 mod files;
 mod flags;
 mod identity;
 mod listing;
+mod many;
 mod metrics;
 mod mistake;
 mod names;
+mod notify;
 mod origin;
+mod policy;
 mod reader;
 mod recorder;
 mod remote_write;
 mod retention;
+mod rule_values;
+mod rules;
 mod section;
 mod surroundings;
 mod thresholds;
@@ -50,6 +57,9 @@ use std::path::PathBuf;
 
 use probe::units::{Bytes, Percent};
 
+use super::policy::{Channel, Notify, Policy};
+use crate::failure::Failure;
+
 use self::names::Names;
 use self::section::Section;
 use self::value::{Age, Interval};
@@ -65,6 +75,8 @@ pub struct Settings {
     identity: identity::Section,
     metrics: metrics::Section,
     remote_write: remote_write::Section,
+    policy: policy::Section,
+    notify: notify::Section,
 }
 
 /// The same, for who only needs the values.
@@ -79,6 +91,8 @@ pub struct Config {
     pub identity: Identity,
     pub metrics: Metrics,
     pub remote_write: RemoteWrite,
+    pub policy: Policy,
+    pub notify: Notify,
 }
 
 impl Settings {
@@ -94,6 +108,8 @@ impl Settings {
             identity: identity::Section::usual(),
             metrics: metrics::Section::usual(),
             remote_write: remote_write::Section::usual(),
+            policy: policy::Section::usual(),
+            notify: notify::Section::usual(),
         }
     }
 
@@ -122,7 +138,35 @@ impl Settings {
             identity: self.identity.settled(),
             metrics: self.metrics.settled(),
             remote_write: self.remote_write.settled(),
+            policy: self.policy.settled(),
+            notify: self.notify.settled(),
         }
+    }
+
+    /// Whether every way that a rule names is set up.
+    ///
+    /// # Errors
+    /// When one is not: then nobody would be told.
+    pub fn check_ways(&self) -> Result<(), Failure> {
+        let (policy, notify) = (self.policy.settled(), self.notify.settled());
+        let is_missing = |channel: &&Channel| match channel {
+            Channel::Tty | Channel::Mail => false,
+            Channel::Webhook => notify.webhook.is_none(),
+            Channel::Command => notify.command.is_none(),
+        };
+        for rule in &policy.rules {
+            if let Some(channel) = rule.notify.iter().find(is_missing) {
+                let (word, origin) = (channel.word(), self.policy.origin());
+                return Err(Failure::Usage {
+                    what: format!(
+                        "the rule `{}` ({origin}) tells people by `{word}`, which is not set up",
+                        rule.name
+                    ),
+                    next: format!("Say how with `{word}` below `[notify]`, or leave it out."),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Every key with its value and its origin, in the order of the sections.
@@ -131,7 +175,7 @@ impl Settings {
         listing::of(self.clone().sections())
     }
 
-    fn sections(&mut self) -> [&mut dyn Section; 8] {
+    fn sections(&mut self) -> [&mut dyn Section; 10] {
         [
             &mut self.database,
             &mut self.recorder,
@@ -141,6 +185,8 @@ impl Settings {
             &mut self.identity,
             &mut self.metrics,
             &mut self.remote_write,
+            &mut self.policy,
+            &mut self.notify,
         ]
     }
 

@@ -7,7 +7,9 @@ use probe::units::{Bytes, Percent};
 use serde_json::json;
 use toml::de::DeValue;
 
+use super::fields::Detail;
 use crate::cli::{MOST_MB, duration, interval, percent};
+use crate::config::labels::OUR_LABELS;
 
 /// What can stand behind a key.
 pub(super) trait Value: Sized {
@@ -18,6 +20,11 @@ pub(super) trait Value: Sized {
 
     /// `None` where it is something else, or out of range. `home` is what `~` means.
     fn read(typed: &DeValue<'_>, home: Option<&Path>) -> Option<Self>;
+
+    /// What is wrong with the parts of a value that could not be read, where it has some.
+    fn details(_typed: &DeValue<'_>, _home: Option<&Path>) -> Vec<Detail> {
+        Vec::new()
+    }
 
     /// `None` where nothing is set.
     fn toml(&self) -> Option<toml::Value>;
@@ -32,6 +39,10 @@ impl<T: Value> Value for Option<T> {
 
     fn read(typed: &DeValue<'_>, home: Option<&Path>) -> Option<Self> {
         T::read(typed, home).map(Some)
+    }
+
+    fn details(typed: &DeValue<'_>, home: Option<&Path>) -> Vec<Detail> {
+        T::details(typed, home)
     }
 
     fn toml(&self) -> Option<toml::Value> {
@@ -271,18 +282,19 @@ pub struct Labels(pub Vec<(String, String)>);
 
 impl Labels {
     fn is_name(name: &str) -> bool {
-        const OURS: [&str; 5] = ["UUID", "user", "state", "gpu", "hostname"];
         let is_first = |c: char| c.is_ascii_alphabetic() || c == '_';
         let is_other = |c: char| is_first(c) || c.is_ascii_digit();
         name.starts_with(is_first)
             && name.chars().all(is_other)
             && !name.starts_with("__")
-            && !OURS.contains(&name)
+            && !OUR_LABELS.contains(&name)
+            && !name.starts_with("exported_")
     }
 }
 
 impl Value for Labels {
-    const EXPECTED: &'static str = r#"labels by names, such as { cluster = "a", rack = "r7" }"#;
+    const EXPECTED: &'static str =
+        r#"labels by names that no series of gua has, such as { cluster = "a", rack = "r7" }"#;
 
     fn read(typed: &DeValue<'_>, _: Option<&Path>) -> Option<Self> {
         let label = |(name, value): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| {
@@ -306,7 +318,7 @@ impl Value for Labels {
     }
 }
 
-fn integer(typed: &DeValue<'_>) -> Option<i64> {
+pub(super) fn integer(typed: &DeValue<'_>) -> Option<i64> {
     let typed = typed.as_integer()?;
     i64::from_str_radix(typed.as_str(), typed.radix()).ok()
 }
@@ -332,7 +344,7 @@ fn shortest(number: f64) -> toml::Value {
 }
 
 /// As it is typed, in the largest unit that tells all of it.
-fn time(time: Duration) -> toml::Value {
+pub(super) fn time(time: Duration) -> toml::Value {
     let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)];
     let millis = time.as_millis();
     let fits = |(_, unit): &&(&str, u128)| millis > 0 && millis.is_multiple_of(*unit);

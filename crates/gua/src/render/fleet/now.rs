@@ -64,7 +64,7 @@ fn since(host: &HostNow) -> String {
 
 fn idling(idle: &Idle) -> String {
     let who = idle.user.as_deref().map_or_else(|| "unattributed".to_owned(), safe);
-    format!("{who} {} on card {}", duration(idle.seconds), safe(&idle.gpu))
+    format!("{who} {} on card {}", duration(idle.seconds), gpu(idle.gpu.as_deref()))
 }
 
 /// A line a free card.
@@ -87,7 +87,7 @@ pub fn free(
     rows.extend(free.cards.iter().map(|card| {
         vec![
             Cell::plain(safe(&card.host)),
-            Cell::plain(safe(&card.gpu)),
+            Cell::plain(gpu(card.gpu.as_deref())),
             Cell::plain(model_name(card.model.as_deref())),
             Cell::plain(memory(card.memory_total_bytes)),
         ]
@@ -125,7 +125,7 @@ fn holder(there: &HolderThere) -> Vec<Cell> {
         Cell::new(idle, ink),
         Cell::plain(who),
         Cell::plain(safe(&there.host)),
-        Cell::plain(safe(&there.gpu)),
+        Cell::plain(gpu(there.gpu.as_deref())),
         Cell::plain(model_name(there.model.as_deref())),
         Cell::plain(memory(there.holder.memory_bytes)),
         Cell::plain(there.card_state),
@@ -148,4 +148,9 @@ fn put(out: &mut impl Write, aligns: &[Align], rows: &[Vec<Cell>], paint: Paint)
         writeln!(out, "{}", line.text.trim_end())?;
     }
     Ok(())
+}
+
+/// The place of a card; one that is not known is said to be.
+fn gpu(told: Option<&str>) -> String {
+    told.map_or_else(|| "?".to_owned(), safe)
 }

@@ -66,7 +66,9 @@ fn cost_of(usage: &Usage, state: Shown) -> Option<&Cost> {
 }
 
 pub(in crate::render) fn basis(usage: &Usage) -> String {
-    let lines = usage.thresholds;
+    let Some(lines) = usage.thresholds else {
+        return "basis: card time; each host judges by its own thresholds".to_owned();
+    };
     let (active, held) = (lines.active_percent, lines.held_mb);
     format!(
         "basis: card time; active ≥ {active} % utilization; idle-held < {active} % with > {held} MB \
@@ -170,7 +172,7 @@ fn card_rows(
 
 /// The index, with the slot of an instance.
 pub(in crate::render) fn place(card: &Card) -> String {
-    label(card.index, card.slot)
+    card.index.map_or_else(|| "?".to_owned(), |index| label(index, card.slot))
 }
 
 pub(in crate::render) fn called(card: &Card) -> String {

@@ -29,6 +29,8 @@ pub struct Source {
     pub url: String,
     pub matching: Option<String>,
     pub host: Option<String>,
+    /// Why the answers of the engine are not whole, where it says so.
+    pub flaws: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -7,9 +7,10 @@ use super::gather::Gather;
 use super::tally::Sums;
 use super::target::{Target, TargetId};
 use crate::config::Cost as Tariff;
+use crate::ledger::Period;
 use crate::metrics::UNATTRIBUTED;
 use crate::report::usage::answer::timestamp;
-use crate::report::usage::finish::{heatmap, lines, stretch};
+use crate::report::usage::finish::{heatmap, stretch};
 use crate::report::usage::times::{Times, hours, seconds, share};
 use crate::report::usage::verdict::{self, Basis};
 use crate::report::usage::{
@@ -18,12 +19,19 @@ use crate::report::usage::{
 
 use probe::units::UnixMillis;
 
-/// A host that was not heard of for so long is silent, and longer where its samples are rare.
-const SILENT_MILLIS: i64 = 5 * 60_000;
+/// Samples that are rare tell late of a host.
+const SILENT_SAMPLES: i64 = 3;
 
 /// What a month is taken for, and how much it takes to tell a pace.
 const MONTH_SECONDS: f64 = 30.0 * 86_400.0;
 const LEAST_PACE_SECONDS: f64 = 3_600.0;
+
+/// One host, by all that is told of it.
+struct Known<'a> {
+    /// The way in which it was heard of last.
+    target: &'a Target,
+    sums: Sums,
+}
 
 /// What somebody counts on all hosts together.
 #[derive(Debug, Default)]
@@ -37,20 +45,18 @@ impl Gather {
     /// The answer.
     #[must_use]
     pub fn finish(mut self, source: Source, tz_name: String, tariff: &Tariff) -> FleetUsage {
-        let silent_after = SILENT_MILLIS.max(self.distance() * 3);
-        let once = self.once_each();
-        let mut hosts: Vec<HostUsage> =
-            once.iter().filter_map(|id| self.host(*id, silent_after)).collect();
+        let rare = self.distance() * SILENT_SAMPLES;
+        let known = self.once_each();
+        let mut hosts: Vec<HostUsage> = known.iter().map(|host| self.host(host, rare)).collect();
         hosts.sort_by(|a, b| {
             let idle = |host: &HostUsage| host.states.idle_held.gpu_hours;
             idle(b).total_cmp(&idle(a)).then_with(|| a.name.cmp(&b.name))
         });
         let silent_hosts =
             hosts.iter().filter(|host| host.is_silent).map(|host| host.name.clone()).collect();
-        let people = self.people(&once);
-        let models = self.models(&once);
+        let (people, models) = (people(&known), models(&known));
         FleetUsage {
-            usage: self.usage(&once, &hosts, &people, &models, tariff, tz_name),
+            usage: self.usage(&known, &hosts, &people, &models, tariff, tz_name),
             models,
             people,
             hosts,
@@ -59,34 +65,53 @@ impl Gather {
         }
     }
 
-    /// Targets without those that tell of the same cards of the same host again: of a host that
-    /// is scraped and pushes too, what saw more.
-    fn once_each(&self) -> Vec<TargetId> {
+    /// Every host once. Where it is known in several ways, what they saw at different times
+    /// adds up; of those that saw it at the same time, as where it is scraped and pushes too,
+    /// the one that saw more counts.
+    fn once_each(&self) -> Vec<Known<'_>> {
         let observed = |id: TargetId| self.tally.get(id).map_or(-1, |sums| sums.observed_millis);
-        let mut ids: Vec<_> = self.targets.iter().map(|(id, _)| id).collect();
-        ids.sort_by_key(|id| (-observed(*id), *id));
-        let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
-        ids.retain(|id| {
-            let Some(target) = self.targets.get(*id) else { return false };
-            let mut cards =
-                target.cards.keys().map(|uuid| (target.hostname.as_str(), uuid.as_str()));
-            let is_again = cards.clone().any(|card| seen.contains(&card));
-            if !is_again {
-                seen.extend(&mut cards);
+        let mut all: Vec<_> = self.targets.iter().collect();
+        all.sort_by_key(|(id, _)| (-observed(*id), *id));
+        let mut names: BTreeMap<&str, Vec<Vec<(TargetId, &Target)>>> = BTreeMap::new();
+        for (id, target) in all {
+            let hosts = names.entry(&target.hostname).or_default();
+            let is_it = |ways: &&mut Vec<(TargetId, &Target)>| {
+                ways.iter().any(|(_, known)| known.is_same_host(target))
+            };
+            match hosts.iter_mut().find(is_it) {
+                Some(ways) => ways.push((id, target)),
+                None => hosts.push(vec![(id, target)]),
             }
-            !is_again
-        });
-        ids
+        }
+        names.values().flatten().filter_map(|ways| self.known(ways)).collect()
     }
 
-    fn host(&self, id: TargetId, silent_after: i64) -> Option<HostUsage> {
-        let target = self.targets.get(id)?;
-        let nothing = Sums::default();
-        let sums = self.tally.get(id).unwrap_or(&nothing);
+    fn known<'a>(&self, ways: &[(TargetId, &'a Target)]) -> Option<Known<'a>> {
+        let newest = ways.iter().max_by_key(|(_, target)| target.last_tick)?;
+        let (mut sums, mut taken) = (Sums::default(), Vec::new());
+        for (id, target) in ways {
+            let (Some(told), seen) = (self.tally.get(*id), self.seen(target)) else { continue };
+            let is_again = taken.iter().any(|(from, to)| seen.0 < *to && *from < seen.1);
+            if !is_again {
+                sums.add(told);
+                taken.push(seen);
+            }
+        }
+        Some(Known { target: newest.1, sums })
+    }
+
+    /// From when to when a host was seen in one way, within the window.
+    fn seen(&self, target: &Target) -> (i64, i64) {
+        let Period { from, to } = self.window;
+        let first = target.first_tick.map_or(from.0, |first| first.max(from.0));
+        (first, target.last_tick.map_or(to.0, |last| last.min(to.0)))
+    }
+
+    fn host(&self, known: &Known<'_>, rare: i64) -> HostUsage {
+        let Known { target, sums } = known;
         let times: Times = sums.cards.values().copied().sum();
-        let last = target.last_tick;
-        let is_silent = last.is_none_or(|last| self.window.to.0 - last > silent_after);
-        Some(HostUsage {
+        let (last, silent_after) = (target.last_tick, target.silent_after().max(rare));
+        HostUsage {
             name: target.hostname.clone(),
             labels: target.labels.clone(),
             gua_version: target.version.clone(),
@@ -95,71 +120,25 @@ impl Gather {
             observed_seconds: seconds(sums.observed_millis),
             coverage: share(sums.observed_millis, self.window.millis()),
             last_tick: last.map(|last| timestamp(UnixMillis(last))),
-            is_silent,
+            is_silent: last.is_none_or(|last| self.window.to.0 - last > silent_after),
             cards: cards(target, sums),
-        })
-    }
-
-    fn models(&self, once: &[TargetId]) -> Vec<ModelUsage> {
-        let mut models: BTreeMap<Option<String>, (usize, Times)> = BTreeMap::new();
-        for (target, sums) in self.told(once) {
-            for (uuid, times) in &sums.cards {
-                let model = target.cards.get(uuid).and_then(|card| card.model.clone());
-                let (cards, all) = models.entry(model).or_default();
-                *cards += 1;
-                *all = [*all, *times].into_iter().sum();
-            }
         }
-        let mut models: Vec<_> = models
-            .into_iter()
-            .map(|(name, (cards, times))| ModelUsage { name, cards, states: times.into() })
-            .collect();
-        models.sort_by_key(|model| std::cmp::Reverse(model.cards));
-        models
-    }
-
-    /// Everybody, the longest idle holders first.
-    fn people(&self, once: &[TargetId]) -> Vec<FleetPerson> {
-        let mut people: BTreeMap<String, Counted> = BTreeMap::new();
-        for (target, sums) in self.told(once) {
-            for (user, times) in &sums.present {
-                let counted = people.entry(user.clone()).or_default();
-                if times.all() > 0 {
-                    counted.hosts.insert(target.hostname.clone());
-                }
-                counted.present = [counted.present, *times].into_iter().sum();
-            }
-            for (user, times) in &sums.shares {
-                let counted = people.entry(user.clone()).or_default();
-                counted.shares = [counted.shares, *times].into_iter().sum();
-            }
-        }
-        let mut people: Vec<_> = people
-            .into_iter()
-            .filter(|(_, counted)| counted.present.all() > 0 || counted.shares.idle_held > 0)
-            .collect();
-        people.sort_by_key(|(_, it)| std::cmp::Reverse((it.shares.idle_held, it.present.all())));
-        people.into_iter().map(|(user, counted)| person(user, &counted)).collect()
-    }
-
-    fn told(&self, once: &[TargetId]) -> impl Iterator<Item = (&Target, &Sums)> {
-        once.iter().filter_map(|id| Some((self.targets.get(*id)?, self.tally.get(*id)?)))
     }
 
     fn usage(
         &self,
-        once: &[TargetId],
+        known: &[Known<'_>],
         hosts: &[HostUsage],
         people: &[FleetPerson],
         models: &[ModelUsage],
         tariff: &Tariff,
         tz_name: String,
     ) -> Usage {
-        let times: Times = self.told(once).flat_map(|(_, sums)| sums.cards.values().copied()).sum();
-        let observed: i64 = self.told(once).map(|(_, sums)| sums.observed_millis).sum();
+        let times: Times = known.iter().flat_map(|it| it.sums.cards.values().copied()).sum();
+        let observed: i64 = known.iter().map(|it| it.sums.observed_millis).sum();
         let possible = self.window.millis() * i64::try_from(hosts.len()).unwrap_or(0);
         let coverage = share(observed.min(possible), possible);
-        let longest = self.told(once).map(|(_, sums)| sums.observed_millis).max().unwrap_or(0);
+        let longest = known.iter().map(|it| it.sums.observed_millis).max().unwrap_or(0);
         let Stretch { from, to } = stretch(self.window);
         Usage {
             schema: "gua.fleet-report/1",
@@ -173,15 +152,17 @@ impl Gather {
                 coverage,
             },
             data: None,
-            thresholds: lines(&crate::classify::Thresholds::default()),
+            // Each host judges by its own, which it does not tell.
+            thresholds: None,
             states: times.into(),
-            equivalent_gpus: self.equivalent(once),
+            equivalent_gpus: equivalent(known),
             cards: hosts.iter().flat_map(|host| host.cards.clone()).collect(),
             identities: Some(people.iter().map(identity).collect()),
             // Who works on a card that others work on is told by its host alone.
             accounts_by: Vec::new(),
             accounts: None,
             sessions: None,
+            sessions_left_out: 0,
             money: money(models, tariff, seconds(longest)),
             person: None,
             compared: None,
@@ -191,17 +172,59 @@ impl Gather {
             judged_again: None,
         }
     }
+}
 
-    /// Each host's by its own observed time.
-    fn equivalent(&self, once: &[TargetId]) -> Equivalent {
-        let sum = |millis: fn(&Times) -> i64| {
-            let of_host = |(_, sums): (&Target, &Sums)| {
-                share(sums.cards.values().map(millis).sum(), sums.observed_millis)
-            };
-            self.told(once).filter_map(of_host).reduce(|a, b| a + b)
+/// Each host's by its own observed time.
+fn equivalent(known: &[Known<'_>]) -> Equivalent {
+    let sum = |millis: fn(&Times) -> i64| {
+        let of_host = |host: &Known<'_>| {
+            share(host.sums.cards.values().map(millis).sum(), host.sums.observed_millis)
         };
-        Equivalent { idle_held: sum(|it| it.idle_held), truly_idle: sum(|it| it.truly_idle) }
+        known.iter().filter_map(of_host).reduce(|a, b| a + b)
+    };
+    Equivalent { idle_held: sum(|it| it.idle_held), truly_idle: sum(|it| it.truly_idle) }
+}
+
+fn models(known: &[Known<'_>]) -> Vec<ModelUsage> {
+    let mut models: BTreeMap<Option<String>, (usize, Times)> = BTreeMap::new();
+    for Known { target, sums } in known {
+        for (uuid, times) in &sums.cards {
+            let model = target.cards.get(uuid).and_then(|card| card.model.clone());
+            let (cards, all) = models.entry(model).or_default();
+            *cards += 1;
+            *all = [*all, *times].into_iter().sum();
+        }
     }
+    let mut models: Vec<_> = models
+        .into_iter()
+        .map(|(name, (cards, times))| ModelUsage { name, cards, states: times.into() })
+        .collect();
+    models.sort_by_key(|model| std::cmp::Reverse(model.cards));
+    models
+}
+
+/// Everybody, the longest idle holders first.
+fn people(known: &[Known<'_>]) -> Vec<FleetPerson> {
+    let mut people: BTreeMap<String, Counted> = BTreeMap::new();
+    for Known { target, sums } in known {
+        for (user, times) in &sums.present {
+            let counted = people.entry(user.clone()).or_default();
+            if times.all() > 0 {
+                counted.hosts.insert(target.hostname.clone());
+            }
+            counted.present = [counted.present, *times].into_iter().sum();
+        }
+        for (user, times) in &sums.shares {
+            let counted = people.entry(user.clone()).or_default();
+            counted.shares = [counted.shares, *times].into_iter().sum();
+        }
+    }
+    let mut people: Vec<_> = people
+        .into_iter()
+        .filter(|(_, counted)| counted.present.all() > 0 || counted.shares.idle_held > 0)
+        .collect();
+    people.sort_by_key(|(_, it)| std::cmp::Reverse((it.shares.idle_held, it.present.all())));
+    people.into_iter().map(|(user, counted)| person(user, &counted)).collect()
 }
 
 /// In money, where there are prices.
@@ -236,18 +259,18 @@ fn money(models: &[ModelUsage], tariff: &Tariff, observed: f64) -> Option<Money>
 fn cards(target: &Target, sums: &Sums) -> Vec<Card> {
     let mut cards: Vec<_> =
         sums.cards.iter().map(|(uuid, times)| card(target, uuid, *times)).collect();
-    cards.sort_by_key(|card| (card.index, card.slot));
+    // A card that only its counters tell of stands behind those that have a place.
+    cards.sort_by_key(|card| (card.index.is_none(), card.index, card.slot));
     cards
 }
 
 fn card(target: &Target, uuid: &str, times: Times) -> Card {
     let told = target.cards.get(uuid);
-    let gpu = told.map_or("", |card| card.gpu.as_str());
+    let gpu = told.and_then(|card| card.gpu.as_deref()).unwrap_or_default();
     let (index, slot) = gpu.split_once(':').map_or((gpu, None), |(card, slot)| (card, Some(slot)));
     Card {
         uuid: Some(uuid.to_owned()),
-        // A card that only its counters tell of stands behind those that have a place.
-        index: index.parse().unwrap_or(u32::MAX),
+        index: index.parse().ok(),
         slot: slot.and_then(|slot| slot.parse().ok()),
         name: told.and_then(|card| card.model.clone()),
         states: States::from(times),

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use probe::units::UnixMillis;
 use serde::Serialize;
 
-use super::questions::{Selection, quoted};
-use super::target::{TargetId, Targets};
+use super::questions::Selection;
+use super::target::{Target, TargetId, Targets, own};
 use crate::engine::Series;
 use crate::metrics::UNATTRIBUTED;
 use crate::report::usage::answer::timestamp;
@@ -18,7 +18,8 @@ const NOW: &str = "gua_gpu_state|gua_gpu_memory_total_bytes|gua_gpu_memory_used_
     gua_user_gpu_memory_bytes|gua_user_idle_since_timestamp_seconds";
 
 /// What tells which hosts there are, also of those that are silent by now.
-const LATELY: &str = "gua_build_info|gua_gpu_info|gua_last_tick_timestamp_seconds";
+const LATELY: &str =
+    "gua_build_info|gua_gpu_info|gua_last_tick_timestamp_seconds|gua_interval_seconds";
 
 /// How far back hosts are looked for.
 const LOOK_BACK: &str = "1d";
@@ -26,24 +27,16 @@ const LOOK_BACK: &str = "1d";
 /// The questions about now.
 #[must_use]
 pub fn questions(selection: &Selection) -> [String; 2] {
-    let more = selection.matching.as_ref().map_or_else(String::new, |it| format!(",{it}"));
-    [
-        format!("last_over_time({{__name__=~\"{LATELY}\"{more}}}[{LOOK_BACK}])"),
-        format!("{{__name__=~\"{NOW}\"{more}}}"),
-    ]
+    let named = |names: &str| selection.selector(&format!("__name__=~\"{names}\""), None);
+    [format!("last_over_time({}[{LOOK_BACK}])", named(LATELY)), named(NOW)]
 }
 
 /// Which hosts are meant, where not all are.
 #[must_use]
 pub fn choice(selection: &Selection) -> Option<String> {
-    let host = quoted(selection.host.as_ref()?);
-    let more = selection.matching.as_ref().map_or_else(String::new, |it| format!(",{it}"));
-    let named = format!("{{__name__=\"gua_build_info\",hostname=~{host}{more}}}");
+    let named = selection.selector("__name__=\"gua_build_info\"", Some(&selection.of_hosts()?));
     Some(format!("last_over_time({named}[{LOOK_BACK}])"))
 }
-
-/// A host whose last tick is older than this is not known to be as it was.
-const OLD_MILLIS: i64 = 5 * 60_000;
 
 /// What `gua fleet` answers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,6 +44,8 @@ pub struct Fleet {
     pub schema: &'static str,
     pub url: String,
     pub at: Timestamp,
+    /// Why the answers of the engine are not whole, where it says so.
+    pub flaws: Vec<String>,
     pub totals: Totals,
     /// By name.
     pub hosts: Vec<HostNow>,
@@ -82,7 +77,8 @@ pub struct HostNow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CardNow {
     pub uuid: String,
-    pub gpu: String,
+    /// Null where only its counters are known.
+    pub gpu: Option<String>,
     pub model: Option<String>,
     pub state: &'static str,
     pub memory_total_bytes: Option<u64>,
@@ -104,7 +100,8 @@ pub struct HolderNow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Idle {
     pub user: Option<String>,
-    pub gpu: String,
+    /// Null where only its counters are known.
+    pub gpu: Option<String>,
     pub seconds: f64,
 }
 
@@ -114,6 +111,7 @@ pub struct Free {
     pub schema: &'static str,
     pub url: String,
     pub at: Timestamp,
+    pub flaws: Vec<String>,
     /// Hosts with the most free cards first.
     pub cards: Vec<FreeCard>,
 }
@@ -121,7 +119,8 @@ pub struct Free {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FreeCard {
     pub host: String,
-    pub gpu: String,
+    /// Null where only its counters are known.
+    pub gpu: Option<String>,
     pub uuid: String,
     pub model: Option<String>,
     pub memory_total_bytes: Option<u64>,
@@ -133,6 +132,7 @@ pub struct Holders {
     pub schema: &'static str,
     pub url: String,
     pub at: Timestamp,
+    pub flaws: Vec<String>,
     pub holders: Vec<HolderThere>,
     /// Hosts of which nothing is known now.
     pub silent_hosts: Vec<String>,
@@ -141,7 +141,8 @@ pub struct Holders {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HolderThere {
     pub host: String,
-    pub gpu: String,
+    /// Null where only its counters are known.
+    pub gpu: Option<String>,
     pub uuid: String,
     pub model: Option<String>,
     pub card_state: &'static str,
@@ -181,7 +182,8 @@ impl Fleet {
             })
         };
         let cards = hosts.into_iter().flat_map(free).collect();
-        Free { schema: "gua.fleet-free/1", url: self.url.clone(), at: self.at, cards }
+        let (schema, url, flaws) = ("gua.fleet-free/1", self.url.clone(), self.flaws.clone());
+        Free { schema, url, at: self.at, flaws, cards }
     }
 
     #[must_use]
@@ -197,6 +199,7 @@ impl Fleet {
             schema: "gua.fleet-who/1",
             url: self.url.clone(),
             at: self.at,
+            flaws: self.flaws.clone(),
             holders,
             silent_hosts: silent.map(|host| host.name.clone()).collect(),
         }
@@ -233,20 +236,18 @@ impl Holders {
 /// Takes the series of now.
 #[derive(Debug, Default)]
 pub struct GatherNow {
-    targets: Targets,
-    later: Vec<(Series, f64)>,
+    hosts: Vec<Series>,
+    told: Vec<(Series, f64)>,
     /// The hosts that are meant, where not all are.
-    chosen: Option<Vec<TargetId>>,
+    chosen: Option<Vec<Series>>,
 }
 
 impl GatherNow {
     pub fn add(&mut self, series: Series) {
+        let value = series.points().last().map(|(_, value)| *value);
         match series.label("__name__") {
-            "gua_build_info" => self.targets.add_host(&series),
-            _ => {
-                let value = series.points().last().map(|(_, value)| *value);
-                self.later.extend(value.map(|value| (series, value)));
-            }
+            "gua_build_info" => self.hosts.push(series),
+            _ => self.told.extend(value.map(|value| (series, value))),
         }
     }
 
@@ -255,88 +256,99 @@ impl GatherNow {
         self.chosen = Some(Vec::new());
     }
 
-    pub fn choose(&mut self, series: &Series) {
+    pub fn choose(&mut self, series: Series) {
         if let Some(chosen) = &mut self.chosen {
-            chosen.extend(self.targets.of(series));
+            chosen.push(series);
         }
     }
 
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.targets.is_empty() || self.chosen.as_ref().is_some_and(Vec::is_empty)
+        self.hosts.is_empty() || self.chosen.as_ref().is_some_and(Vec::is_empty)
     }
 
     /// The answer.
     #[must_use]
-    pub fn finish(mut self, url: &str, now: UnixMillis) -> Fleet {
-        let later = std::mem::take(&mut self.later);
-        for (told, _) in &later {
-            match told.label("__name__") {
-                "gua_gpu_info" => self.targets.add_card(told),
-                "gua_last_tick_timestamp_seconds" => self.targets.add_time(told, false),
-                _ => {}
-            }
-        }
+    pub fn finish(self, url: &str, now: UnixMillis) -> Fleet {
+        let Self { hosts, told, chosen } = self;
+        let (times, told): (Vec<_>, Vec<_>) =
+            told.into_iter().partition(|(series, _)| own(series, "UUID").is_empty());
+        let times: Vec<_> = times.into_iter().map(|(series, _)| series).collect();
+        let mut targets = Targets::new(&hosts, &times);
         let mut cards: BTreeMap<TargetId, BTreeMap<String, CardNow>> = BTreeMap::new();
-        for (told, value) in &later {
-            if let Some(target) = self.targets.of(told) {
-                let card = cards.entry(target).or_default();
-                add_to_card(card, told, *value, now);
+        for (series, value) in &told {
+            match (series.label("__name__"), targets.of(series)) {
+                ("gua_gpu_info", _) => targets.add_card(series),
+                (_, Some(target)) => {
+                    add_to_card(cards.entry(target).or_default(), series, *value, now);
+                }
+                (_, None) => {}
             }
         }
-        let is_meant = |id: &TargetId| self.chosen.as_ref().is_none_or(|them| them.contains(id));
-        let hosts = self.targets.iter().map(|(id, _)| id).filter(is_meant);
-        let mut hosts: Vec<_> = hosts
-            .filter_map(|id| self.host(id, cards.remove(&id).unwrap_or_default(), now))
-            .collect();
-        hosts.sort_by(|a, b| a.name.cmp(&b.name));
-        hosts.dedup_by(|b, a| is_same(a, b));
+        let chosen: Option<Vec<_>> =
+            chosen.map(|chosen| chosen.iter().filter_map(|one| targets.of(one)).collect());
+        let is_meant = |id: TargetId| chosen.as_ref().is_none_or(|them| them.contains(&id));
+        let meant = targets.iter().filter(|(id, _)| is_meant(*id));
+        let hosts = meant.map(|(id, it)| host(it, cards.remove(&id).unwrap_or_default(), now));
+        let hosts = once_each(hosts.collect());
         let totals = hosts.iter().fold(Totals::default(), |sum, host| sum.plus(host.totals));
-        Fleet { schema: "gua.fleet/1", url: url.to_owned(), at: timestamp(now), totals, hosts }
+        let (schema, url, at) = ("gua.fleet/1", url.to_owned(), timestamp(now));
+        Fleet { schema, url, at, flaws: Vec::new(), totals, hosts }
     }
+}
 
-    fn host(
-        &self,
-        id: TargetId,
-        mut cards: BTreeMap<String, CardNow>,
-        now: UnixMillis,
-    ) -> Option<HostNow> {
-        let target = self.targets.get(id)?;
-        for (uuid, told) in &target.cards {
-            let card = cards.entry(uuid.clone()).or_insert_with(|| CardNow::unknown(uuid));
-            card.gpu.clone_from(&told.gpu);
-            card.model.clone_from(&told.model);
+/// By name. A host that is known in several ways is as the newest of them has it.
+fn once_each(mut hosts: Vec<HostNow>) -> Vec<HostNow> {
+    hosts.sort_by(|a, b| a.name.cmp(&b.name).then_with(|| b.last_tick.cmp(&a.last_tick)));
+    hosts.into_iter().fold(Vec::new(), |mut known: Vec<HostNow>, host| {
+        let mut of_that_name = known.iter().rev().take_while(|newer| newer.name == host.name);
+        if !of_that_name.any(|newer| is_same(newer, &host)) {
+            known.push(host);
         }
-        let is_silent = target.last_tick.is_none_or(|last| now.0 - last > OLD_MILLIS);
-        let mut cards: Vec<_> = cards.into_values().collect();
-        cards.sort_by(|a, b| a.gpu.len().cmp(&b.gpu.len()).then_with(|| a.gpu.cmp(&b.gpu)));
-        if is_silent {
-            // What they did when they were last heard of says nothing about now.
-            cards.iter_mut().for_each(|card| card.state = "unknown");
-        }
-        Some(HostNow {
-            name: target.hostname.clone(),
-            labels: target.labels.clone(),
-            last_tick: target.last_tick.map(|last| timestamp(UnixMillis(last))),
-            is_silent,
-            totals: cards.iter().fold(Totals::default(), Totals::with),
-            longest_idle: longest_idle(&cards).filter(|_| !is_silent),
-            cards,
-        })
+        known
+    })
+}
+
+fn host(target: &Target, mut cards: BTreeMap<String, CardNow>, now: UnixMillis) -> HostNow {
+    for (uuid, told) in &target.cards {
+        let card = cards.entry(uuid.clone()).or_insert_with(|| CardNow::unknown(uuid));
+        card.gpu.clone_from(&told.gpu);
+        card.model.clone_from(&told.model);
+    }
+    let is_silent = target.last_tick.is_none_or(|last| now.0 - last > target.silent_after());
+    let mut cards: Vec<_> = cards.into_values().collect();
+    let place = |card: &CardNow| {
+        let gpu = card.gpu.clone();
+        (gpu.is_none(), gpu.as_ref().map_or(0, String::len), gpu)
+    };
+    cards.sort_by_key(place);
+    if is_silent {
+        // What they did when they were last heard of says nothing about now.
+        cards.iter_mut().for_each(|card| card.state = "unknown");
+    }
+    HostNow {
+        name: target.hostname.clone(),
+        labels: target.labels.clone(),
+        last_tick: target.last_tick.map(|last| timestamp(UnixMillis(last))),
+        is_silent,
+        totals: cards.iter().fold(Totals::default(), Totals::with),
+        longest_idle: longest_idle(&cards).filter(|_| !is_silent),
+        cards,
     }
 }
 
 /// One host through two ways.
 fn is_same(one: &HostNow, other: &HostNow) -> bool {
     let has = |uuid: &str| one.cards.iter().any(|card| card.uuid == uuid);
-    one.name == other.name && other.cards.iter().any(|card| has(&card.uuid))
+    let has_none = other.cards.is_empty() || one.cards.is_empty();
+    one.name == other.name && (has_none || other.cards.iter().any(|card| has(&card.uuid)))
 }
 
 impl CardNow {
     fn unknown(uuid: &str) -> Self {
         Self {
             uuid: uuid.to_owned(),
-            gpu: String::new(),
+            gpu: None,
             model: None,
             state: "unknown",
             memory_total_bytes: None,
@@ -362,23 +374,20 @@ fn add_to_card(
     value: f64,
     now: UnixMillis,
 ) {
-    let uuid = series.label("UUID");
-    if uuid.is_empty() {
-        return;
-    }
+    let uuid = own(series, "UUID");
     let card = cards.entry(uuid.to_owned()).or_insert_with(|| CardNow::unknown(uuid));
     match series.label("__name__") {
-        "gua_gpu_state" if value > 0.5 => card.state = state(series.label("state")),
+        "gua_gpu_state" if value > 0.5 => card.state = state(own(series, "state")),
         "gua_gpu_memory_total_bytes" => card.memory_total_bytes = Some(whole(value)),
         "gua_gpu_memory_used_bytes" => card.memory_used_bytes = Some(whole(value)),
         "gua_user_gpu_memory_bytes" => {
-            if let Some(holder) = card.holder(series.label("user")) {
+            if let Some(holder) = card.holder(own(series, "user")) {
                 holder.memory_bytes = Some(whole(value));
             }
         }
         "gua_user_idle_since_timestamp_seconds" => {
             let since = i64::try_from(whole(value * 1000.0)).unwrap_or(0);
-            if let Some(holder) = card.holder(series.label("user")) {
+            if let Some(holder) = card.holder(own(series, "user")) {
                 holder.idle_since = Some(timestamp(UnixMillis(since)));
                 holder.idle_seconds =
                     Some(crate::ledger::Period::new(UnixMillis(since), now).seconds());

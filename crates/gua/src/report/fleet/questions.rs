@@ -48,7 +48,7 @@ impl Questions {
     /// Who there is: every host that was seen, also those that are silent by now.
     #[must_use]
     pub fn hosts(&self) -> String {
-        let host = self.selection.host.as_deref().map(|host| format!("hostname=~{}", quoted(host)));
+        let host = self.selection.of_hosts();
         let names = self.selector("__name__=\"gua_build_info\"", host.as_deref());
         format!("last_over_time({names}[{}])", millis(self.look_back()))
     }
@@ -63,16 +63,17 @@ impl Questions {
     /// Their last ticks, and since when they count.
     #[must_use]
     pub fn last_ticks(&self, among: Option<&str>) -> String {
-        let names = "__name__=~\"gua_last_tick_timestamp_seconds|\
+        let names = "__name__=~\"gua_last_tick_timestamp_seconds|gua_interval_seconds|\
                      gua_counting_since_timestamp_seconds\"";
         format!("last_over_time({}[{}])", self.selector(names, among), millis(self.look_back()))
     }
 
-    /// Since when they counted at first: another time than at last where they began anew.
+    /// Their first ticks in the window, and since when they counted then: another time than at
+    /// last where they began anew.
     #[must_use]
-    pub fn counted_at_first(&self, among: Option<&str>) -> String {
-        let since = self.selector("__name__=\"gua_counting_since_timestamp_seconds\"", among);
-        format!("min_over_time({since}[{}])", millis(self.window.millis()))
+    pub fn first_ticks(&self, among: Option<&str>) -> String {
+        const FIRST: &str = "gua_last_tick_timestamp_seconds|gua_counting_since_timestamp_seconds";
+        self.extreme("min_over_time", FIRST, among)
     }
 
     /// How many samples there are of a host lately.
@@ -132,11 +133,11 @@ impl Questions {
     /// long as they did not begin anew.
     #[must_use]
     pub fn extremes(&self, among: Option<&str>) -> [String; 2] {
-        ["min_over_time", "max_over_time"].map(|function| self.extreme(function, among))
+        ["min_over_time", "max_over_time"].map(|function| self.extreme(function, COUNTERS, among))
     }
 
     /// These functions take the name away, so it becomes a label.
-    fn extreme(&self, function: &str, among: Option<&str>) -> String {
+    fn extreme(&self, function: &str, names: &str, among: Option<&str>) -> String {
         let window = millis(self.window.millis());
         let one = |name: &str| {
             let series = self.selector(&format!("__name__=\"{name}\""), among);
@@ -145,7 +146,7 @@ impl Questions {
                  \"__name__\", \".*\")"
             )
         };
-        let all: Vec<_> = COUNTERS.split('|').map(one).collect();
+        let all: Vec<_> = names.split('|').map(one).collect();
         all.join(" or ")
     }
 
@@ -161,9 +162,21 @@ impl Questions {
     }
 
     fn selector(&self, names: &str, more: Option<&str>) -> String {
-        let parts = [Some(names), self.selection.matching.as_deref(), more];
+        self.selection.selector(names, more)
+    }
+}
+
+impl Selection {
+    /// Series of these names, among those that are meant.
+    pub(super) fn selector(&self, names: &str, more: Option<&str>) -> String {
+        let parts = [Some(names), self.matching.as_deref(), more];
         let parts: Vec<_> = parts.into_iter().flatten().collect();
         format!("{{{}}}", parts.join(","))
+    }
+
+    /// What the names of hosts are to match.
+    pub(super) fn of_hosts(&self) -> Option<String> {
+        self.host.as_deref().map(|host| format!("hostname=~{}", quoted(host)))
     }
 }
 
@@ -186,7 +199,7 @@ fn millis(length: i64) -> String {
 }
 
 /// A string of the language.
-pub(super) fn quoted(text: &str) -> String {
+fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 

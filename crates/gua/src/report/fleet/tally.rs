@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::questions::NAME;
-use super::target::TargetId;
+use super::target::{TargetId, own};
 use crate::classify::State;
 use crate::engine::Series;
 use crate::metrics::STATES;
@@ -44,13 +44,29 @@ pub(super) struct Sums {
     pub observed_millis: i64,
 }
 
+impl Sums {
+    /// Of one host, seen at another time.
+    pub fn add(&mut self, other: &Self) {
+        let add = |to: &mut BTreeMap<String, Times>, from: &BTreeMap<String, Times>| {
+            for (key, times) in from {
+                let sum = to.entry(key.clone()).or_default();
+                *sum = [*sum, *times].into_iter().sum();
+            }
+        };
+        add(&mut self.cards, &other.cards);
+        add(&mut self.shares, &other.shares);
+        add(&mut self.present, &other.present);
+        self.observed_millis += other.observed_millis;
+    }
+}
+
 impl What {
     pub fn of(series: &Series) -> Option<Self> {
-        let state = || STATES.iter().position(|word| *word == series.label("state"));
-        let user = || series.label("user").to_owned();
+        let state = || STATES.iter().position(|word| *word == own(series, "state"));
+        let user = || own(series, "user").to_owned();
         match name(series) {
             "gua_gpu_state_seconds_total" => {
-                Some(Self::Card { uuid: series.label("UUID").to_owned(), state: state()? })
+                Some(Self::Card { uuid: own(series, "UUID").to_owned(), state: state()? })
             }
             "gua_user_gpu_seconds_total" => Some(Self::Share { user: user(), state: state()? }),
             "gua_user_gpu_present_seconds_total" => {

@@ -24,7 +24,8 @@ pub struct Usage {
     pub window: Window,
     /// From the first to the last recorded moment; null where nothing is recorded.
     pub data: Option<Stretch>,
-    pub thresholds: Lines,
+    /// Null over many hosts: each judges by its own.
+    pub thresholds: Option<Lines>,
     /// Shares are of all card time.
     pub states: States,
     pub equivalent_gpus: Equivalent,
@@ -38,6 +39,9 @@ pub struct Usage {
     pub accounts: Option<Vec<Account>>,
     /// Those that are still on first, then the longest; null where they cannot be judged again.
     pub sessions: Option<Vec<Session>>,
+    /// How many more ended, where only a page's worth was asked for.
+    #[serde(skip)]
+    pub sessions_left_out: usize,
     /// Null where no card has a price.
     pub money: Option<Money>,
     /// Whom the page is about, where it is about one person: then accounts, identities, sessions
@@ -95,7 +99,8 @@ pub struct Equivalent {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Card {
     pub uuid: Option<String>,
-    pub index: u32,
+    /// Null where only its counters are known.
+    pub index: Option<u32>,
     /// Of a MIG instance.
     pub slot: Option<u32>,
     pub name: Option<String>,

@@ -27,6 +27,10 @@ pub struct Question {
     /// Whom alone to tell of, by name or uid.
     pub user: Option<String>,
     pub cost: Cost,
+    /// Whether to tell each identity's time by what their cards did.
+    pub identities: bool,
+    /// How many sessions a page shows of each standing; `None`: all.
+    pub page_sessions: Option<usize>,
     /// Who holds no more than this has only the bare context of CUDA.
     pub context: Bytes,
 }
@@ -43,6 +47,8 @@ impl Question {
             bys: vec![By::User],
             user: None,
             cost: Cost::default(),
+            identities: true,
+            page_sessions: None,
             context: config::Thresholds::default().context,
         }
     }
@@ -126,12 +132,6 @@ impl Tally {
         self.judged.add(period.overlap(&self.question.window));
         let state = evidence.state(&self.question.thresholds);
         self.add_card(&Span { key: card, period, state, counts });
-    }
-
-    /// By which lines samples are judged.
-    #[must_use]
-    pub const fn thresholds(&self) -> Thresholds {
-        self.question.thresholds
     }
 
     /// Says that samples are added instead of spans, and no owners.

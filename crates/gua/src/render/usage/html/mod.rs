@@ -31,6 +31,8 @@ mod text;
 mod tiles;
 mod time;
 
+pub use people::{ALL_SESSIONS, MOST_SESSIONS};
+
 use std::io::{self, Write};
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};

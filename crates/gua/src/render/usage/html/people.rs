@@ -19,9 +19,9 @@ use crate::report::usage::{Account, Session, Usage};
 /// So many accounts are shown at once; the others are folded away.
 const MOST_ACCOUNTS: usize = 12;
 /// So many sessions of each standing, where nothing else is asked for.
-const MOST_SESSIONS: usize = 12;
+pub const MOST_SESSIONS: usize = 12;
 /// And never more than this: a page is for reading, JSON has all.
-const ALL_SESSIONS: usize = 500;
+pub const ALL_SESSIONS: usize = 500;
 
 pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
     let usage = &sheet.page.usage;
@@ -138,7 +138,7 @@ fn sessions(sheet: &Sheet<'_>) -> Markup {
     let most = match sheet.dress {
         Dress::Served(_) if asked => ALL_SESSIONS,
         Dress::Served(_) => MOST_SESSIONS,
-        Dress::File => sheet.view.sessions.clamp(MOST_SESSIONS, ALL_SESSIONS),
+        Dress::File => sheet.view.sessions.min(ALL_SESSIONS),
     };
     html! {
         h3 { "Holding sessions" }

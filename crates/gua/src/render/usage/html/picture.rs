@@ -14,7 +14,7 @@ use crate::cli::Picture;
 use crate::render::usage::accounts::{self, Most};
 use crate::render::usage::figures::{hours, percent};
 use crate::render::usage::heatmap::{DAYS, week};
-use crate::render::usage::sections::{amount, shown as states};
+use crate::render::usage::sections::{amount, place, shown as states};
 use crate::render::usage::{View, header, money, verdict};
 use crate::render::words::cut;
 use crate::report::accounts::By;
@@ -184,7 +184,7 @@ fn by_card(usage: &Usage) -> Drawn {
     let all = [("all cards".to_owned(), &usage.states)].into_iter();
     let cards = usage.cards.iter().map(|card| {
         let name = card.name.as_deref().map_or("unknown", crate::render::words::card_name);
-        let place = probe::card::label(card.index, card.slot);
+        let place = place(card);
         (cut(&format!("{place} {}", shown(name)), 22), &card.states)
     });
     let rows: Vec<_> = all.chain(cards).collect();
