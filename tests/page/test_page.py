@@ -2,6 +2,7 @@
 
 import subprocess
 from datetime import datetime, timedelta, timezone
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
@@ -30,7 +31,8 @@ def test_it_loads_without_a_complaint(host, browser):
     browser.get(host.url)
     assert "of the card time was held for nothing" in text(browser, "h1") or text(browser, "h1")
     assert "1 of 3 cards is held for nothing" in text(browser, "#now")
-    assert [tile.text.split("\n")[0][:1] for tile in browser.find_elements(By.CSS_SELECTOR, ".tile")] == ["0", "1", "2"]
+    numbers = "return [...document.querySelectorAll('.tile .number')].map((it) => it.innerText)"
+    assert browser.execute_script(numbers) == ["0", "1", "2"]
     for part in ("#headline", "#now", "#time", "#people", "#habit", "#coverage"):
         assert find(browser, part).is_displayed(), part
     assert complaints(browser) == []
@@ -72,23 +74,38 @@ def test_windows_and_the_order_are_in_the_address(host, browser):
 
 
 def test_a_band_tells_who_and_is_zoomed_by_dragging(host, browser):
-    now = datetime.now(timezone.utc)
-    begin = now - timedelta(seconds=20)
+    begin = datetime.now(timezone.utc) - timedelta(seconds=20)
     moment = "%Y-%m-%dT%H:%M:%SZ"
-    browser.get(f"{host.url}/?from={begin.strftime(moment)}&until={now.strftime(moment)}")
+
+    def observed_until_now():
+        now = datetime.now(timezone.utc)
+        asked = f"from={begin.strftime(moment)}&until={now.strftime(moment)}"
+        has_cards = '"uuid": "GPU-b"' in host.get(f"/api/v1/report?{asked}")[1]
+        return (now, asked) if has_cards else None
+
+    now, asked = until("a window in which something was observed", observed_until_now)
+    browser.get(f"{host.url}/?{asked}")
     band = find(browser, ".bands li:nth-child(2) .band")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", band)
     ActionChains(browser).move_to_element(band).perform()
     until("it tells of it", lambda: "card" in band.accessible_name.lower() and text(browser, "#pointed"))
     browser.execute_script("arguments[0].focus()", band)
     band.send_keys(Keys.HOME)
-    until("it tells of the first", lambda: "not observed" in text(browser, "#pointed"))
-    band.send_keys(Keys.END, Keys.ARROW_LEFT)
-    until("it tells of the last", lambda: "mallory" in text(browser, "#pointed"))
+    until("it tells of the first", lambda: text(browser, "#pointed"))
+
+    def next_is_hers():
+        band.send_keys(Keys.ARROW_RIGHT)
+        return "mallory" in text(browser, "#pointed")
+
+    until("it tells who it was", next_is_hers)
+    before = browser.current_url
     drag = ActionChains(browser).move_to_element_with_offset(band, -100, 0).click_and_hold()
     drag.move_by_offset(120, 0).release().perform()
-    until("the address has it", lambda: "from=" in browser.current_url)
-    assert "until=" in browser.current_url and "since=" not in browser.current_url
+    until("the address has it", lambda: browser.current_url != before)
+    asked = parse_qs(urlsplit(browser.current_url).query)
+    seconds = [datetime.fromisoformat(asked[name][0]).timestamp() for name in ("from", "until")]
+    assert begin.timestamp() - 1 <= seconds[0] < seconds[1] <= now.timestamp() + 1
+    assert seconds[1] - seconds[0] < (now - begin).total_seconds() / 2
 
 
 def test_a_lost_server_is_told_and_recovered_from(host, browser):
@@ -170,4 +187,16 @@ def test_a_file_needs_neither_a_server_nor_a_script(host, browser):
     assert browser.execute_script("return document.scripts.length") == 0
     titles = "return [...document.querySelectorAll('.band title')].map((it) => it.textContent).join()"
     assert "mallory" in browser.execute_script(titles)
+    assert complaints(browser) == []
+
+
+@pytest.mark.parametrize("picture", ["time", "habit", "states", "people"])
+def test_a_picture_stands_by_itself(host, browser, picture):
+    file = host.folder / f"{picture}.svg"
+    asked = ("report", "--db", host.folder / "gua.db", "--since", "1m", "--format", "svg")
+    command, surroundings = host.gua(*asked, "--picture", picture, "-o", file)
+    subprocess.run(command, env=surroundings, check=True)
+    browser.get(file.as_uri())
+    assert browser.execute_script("return document.documentElement.tagName") == "svg"
+    assert "lab" in browser.execute_script("return document.querySelector('title').textContent")
     assert complaints(browser) == []

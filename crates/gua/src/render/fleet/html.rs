@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use super::rows;
 use crate::render::usage::View;
 use crate::render::usage::html::{Dress, Sheet, document};
+use crate::render::words::safe;
 use crate::report::board::Page;
 use crate::report::fleet::FleetUsage;
 
@@ -31,6 +32,7 @@ pub(in crate::render) fn tables(fleet: &FleetUsage) -> Markup {
         section id="hosts" aria-labelledby="hosts-title" {
             h2 id="hosts-title" { "Hosts" }
             @if let Some(silent) = rows::silent(fleet) { p.doubt { (silent) } }
+            @for flaw in &fleet.source.flaws { p.doubt { "not whole: " (safe(flaw)) } }
             (table("Shares by host", &rows::hosts(fleet)))
             h3 { "Models" }
             (table("Shares by model", &rows::models(fleet)))

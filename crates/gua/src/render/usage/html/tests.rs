@@ -7,6 +7,7 @@ use super::address::{Address, Sort};
 use super::*;
 use crate::cli::Picture;
 use crate::render::paint::Paint;
+use crate::report::fleet::{FleetPerson, ModelUsage, Source};
 use crate::report::usage::examples::week_of;
 
 fn view() -> View {
@@ -99,4 +100,43 @@ fn an_axis_has_round_times() {
     let berlin = TimeZone::get("Europe/Berlin").unwrap();
     let week = labels("2026-10-22T12:00:00Z", "2026-10-29T12:00:00Z", &berlin);
     assert_eq!(week, ["Fri 23", "Sat 24", "Sun 25", "Mon 26", "Tue 27", "Wed 28", "Thu 29"]);
+}
+
+/// Over many hosts there is neither a board nor bands, and everything else is there.
+#[test]
+fn a_page_about_many_hosts() {
+    let usage = week_of("bob", "x", |_| {});
+    let fleet = FleetUsage {
+        source: Source {
+            url: "http://engine".to_owned(),
+            matching: None,
+            host: None,
+            flaws: vec!["<i>half".to_owned()],
+        },
+        hosts: Vec::new(),
+        models: vec![ModelUsage { name: None, cards: 3, states: usage.states }],
+        people: vec![FleetPerson {
+            user: Some("<script>x</script>\u{202e}".to_owned()),
+            hosts: 2,
+            gpu_hours: 3.0,
+            idle_held_gpu_hours: 2.0,
+            idle_held_part_gpu_hours: 1.0,
+        }],
+        silent_hosts: vec!["<b>h".to_owned()],
+        usage,
+    };
+    let mut out = Vec::new();
+    crate::render::fleet::write_html(&mut out, &fleet, &view()).unwrap();
+    let page = String::from_utf8(out).unwrap();
+    for part in [
+        "id=\"hosts\"",
+        "id=\"people\"",
+        "id=\"habit\"",
+        "silent at the end: &lt;b&gt;h",
+        "&lt;i&gt;half",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(page.contains("&lt;script&gt;x&lt;/script&gt;?") && !page.contains("<script"));
+    assert!(!page.contains("id=\"now\"") && !page.contains("id=\"time\""));
 }

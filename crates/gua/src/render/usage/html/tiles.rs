@@ -89,7 +89,7 @@ fn holders(sheet: &Sheet<'_>, tile: &Tile) -> Markup {
         @if !tile.holders.is_empty() || tile.unseen.is_some() {
             ul.holders {
                 @for held in tile.holders.iter().take(MOST_HOLDERS) { li { (holder(sheet, held)) } }
-                @if more > 0 { li.quiet { "and " (count(more, "more process").replace("processs", "processes")) } }
+                @if more > 0 { li.quiet { "and " (more) " more" } }
                 @if let Some(unseen) = &tile.unseen {
                     li.quiet {
                         @match unseen.memory_bytes {
