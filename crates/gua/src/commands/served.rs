@@ -57,7 +57,7 @@ impl FromHistory {
         let at = Timestamp::now();
         let (history, is_recorded) = match &self.recorder {
             Recorder::Ours(slot) => {
-                slot.ticks().ok_or(NotReady::NoTick)?;
+                slot.tick().ok_or(NotReady::NoTick)?;
                 (History::open_beside_the_writer(&self.database)?, true)
             }
             Recorder::Another(_) => {
@@ -149,7 +149,7 @@ impl Answers for FromHistory {
 
     fn tick(&self) -> Option<i64> {
         match &self.recorder {
-            Recorder::Ours(slot) => slot.ticks().and_then(|ticks| i64::try_from(ticks).ok()),
+            Recorder::Ours(slot) => slot.tick(),
             Recorder::Another(watch) => {
                 watch.lock().unwrap_or_else(PoisonError::into_inner).newest()
             }

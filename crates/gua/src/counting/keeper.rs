@@ -144,6 +144,7 @@ impl Witness for Keeper {
         observed: Observed<'_>,
         driver_version: Option<&str>,
     ) -> Option<String> {
+        self.slot.stored(tick);
         let words = lock(&self.desk).stored(tick, observed, driver_version);
         if !std::mem::replace(&mut self.has_begun, true) {
             self.begin(tick);

@@ -1,6 +1,7 @@
 //! The newest frame, put there by one thread and taken by others.
 
 use std::fmt::Debug;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::metrics::Frame;
@@ -69,6 +70,7 @@ impl Served {
 #[derive(Debug, Default)]
 pub struct Slot {
     newest: Mutex<Option<Arc<Frame>>>,
+    stored: AtomicI64,
     served: Served,
 }
 
@@ -82,11 +84,15 @@ impl Slot {
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(frame);
     }
 
-    /// How many ticks were counted up to the newest frame; `None` where there is none. Nobody
-    /// counts as having been served by it.
+    /// Says that a tick is stored, though it may be counted later.
+    pub fn stored(&self, tick: i64) {
+        self.stored.store(tick, Ordering::Relaxed);
+    }
+
+    /// The newest tick that is stored; `None` before the first.
     #[must_use]
-    pub fn ticks(&self) -> Option<u64> {
-        self.peek().map(|frame| frame.counters.ticks)
+    pub fn tick(&self) -> Option<i64> {
+        Some(self.stored.load(Ordering::Relaxed)).filter(|tick| *tick > 0)
     }
 
     fn peek(&self) -> Option<Arc<Frame>> {

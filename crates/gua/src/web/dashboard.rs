@@ -83,7 +83,9 @@ fn told(kind: &'static str, answer: Result<Bytes, NotReady>) -> Response {
         Ok(bytes) => ([(header::CONTENT_TYPE, kind)], bytes).into_response(),
         Err(error) => {
             let words = format!("{}\n", safe(&error.to_string()));
-            (StatusCode::SERVICE_UNAVAILABLE, words).into_response()
+            // Who opened the page too early sees it when there is something to see.
+            let again = [(header::REFRESH, HeaderValue::from_static("2"))];
+            (StatusCode::SERVICE_UNAVAILABLE, again, words).into_response()
         }
     }
 }
