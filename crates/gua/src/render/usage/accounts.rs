@@ -71,7 +71,8 @@ pub(super) fn kinds(usage: &Usage) -> &[By] {
 pub(super) fn figures(usage: &Usage, by: By) -> Vec<Figure> {
     let is_person = usage.person.is_some();
     let mut figures = vec![Figure::Name];
-    if by.is_of_a_user() && !is_person {
+    let is_somebodys = of(usage, by).iter().any(|account| account.user.is_some());
+    if (by.is_of_a_user() || is_somebodys) && !is_person {
         figures.push(Figure::User);
     }
     figures.extend([Figure::Present, Figure::Worked, Figure::IdleHeld, Figure::Share]);
