@@ -8,7 +8,7 @@ use crate::machine::{program, run};
 
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_is_read() {
-    let cases: [(&[&str], &str); 21] = [
+    let cases: [(&[&str], &str); 22] = [
         (&["--since", "0s"], "0s"),
         (&["--since", "-5m"], "-5m"),
         (&["--since", "5"], "expected a number and ms, s, m, h or d"),
@@ -30,6 +30,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_read() {
         (&["--compare", "yesterday"], "expected `previous`"),
         (&["--compare", "-7d"], "expected `previous`"),
         (&["--user", "bob", "--held-mb", "5"], "cannot be used with"),
+        (&["--user", ""], "--user"),
     ];
     for (args, expected) in cases {
         let mut command = program(&["report", "--db", "/nowhere/gua.db"]);

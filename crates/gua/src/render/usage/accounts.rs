@@ -26,14 +26,22 @@ pub(super) enum Figure {
     IdleHeld,
     Share,
     Idle,
+    Unknown,
     Memory,
     Cost,
 }
 
 impl Figure {
     /// In the order in which they are left out where there is little room.
-    const DISPENSABLE: [Self; 6] =
-        [Self::Memory, Self::Worked, Self::Share, Self::Cost, Self::User, Self::Present];
+    const DISPENSABLE: [Self; 7] = [
+        Self::Memory,
+        Self::Worked,
+        Self::Share,
+        Self::Unknown,
+        Self::Cost,
+        Self::User,
+        Self::Present,
+    ];
 
     pub(super) const fn head(self, by: By) -> &'static str {
         match self {
@@ -44,6 +52,7 @@ impl Figure {
             Self::IdleHeld => "idle-held",
             Self::Share => "of all",
             Self::Idle => "all idle",
+            Self::Unknown => "unknown",
             Self::Memory => "GB-h idle",
             Self::Cost => "cost",
         }
@@ -76,7 +85,12 @@ pub(super) fn figures(usage: &Usage, by: By) -> Vec<Figure> {
         figures.push(Figure::User);
     }
     figures.extend([Figure::Present, Figure::Worked, Figure::IdleHeld, Figure::Share]);
-    figures.extend([Figure::Idle, Figure::Memory]);
+    figures.push(Figure::Idle);
+    // As with cards: only where something is.
+    if of(usage, by).iter().any(|account| account.unknown_gpu_hours > 0.0) {
+        figures.push(Figure::Unknown);
+    }
+    figures.push(Figure::Memory);
     if usage.money.is_some() {
         figures.push(Figure::Cost);
     }
@@ -95,6 +109,7 @@ pub(super) fn cell(usage: &Usage, account: &Account, figure: Figure, most: &Most
         Figure::IdleHeld => hours(account.idle_held_gpu_hours, most.hours),
         Figure::Share => percent(account.idle_held_share),
         Figure::Idle => hours(account.idle_gpu_hours, most.hours),
+        Figure::Unknown => hours(account.unknown_gpu_hours, most.hours),
         Figure::Memory => hours(account.held_idle_gb_hours, most.gb_hours),
         Figure::Cost => usage.money.as_ref().map_or_else(String::new, |money| {
             cost(account.cost, account.unpriced_gpu_hours, &money.currency)
@@ -138,6 +153,7 @@ pub(super) fn legend(usage: &Usage, shown: &[Figure]) -> String {
             "all idle: whenever they held memory without working, also while others worked on the \
              card",
         ),
+        (Figure::Unknown, "unknown: whether they worked, or held much, could not be told"),
         (Figure::Memory, "GB-h idle: that memory × time"),
         (Figure::Cost, "cost: of idle-held"),
     ];

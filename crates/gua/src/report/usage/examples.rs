@@ -119,6 +119,7 @@ fn session(user: &str, uid: u32, card: u32, hours: (f64, f64)) -> Session {
         ask: None,
         end: None,
         identity: Some((&who).into()),
+        command: None,
     }
 }
 

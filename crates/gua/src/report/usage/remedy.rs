@@ -21,8 +21,11 @@ pub enum Hand {
 /// So much of an id tells a container from others.
 const SHORT_ID: usize = 12;
 
-/// Whom to ask; `None` where nobody knows whose it is.
-pub(super) fn ask(identity: &Identity) -> Option<String> {
+/// Whom to ask; `None` where nobody knows whose it is, and where it is their own.
+pub(super) fn ask(identity: &Identity, hand: Hand) -> Option<String> {
+    if hand == Hand::Theirs {
+        return None;
+    }
     let name = identity.user.as_deref().filter(|name| is_plain(name)).map(str::to_owned);
     let name = name.or_else(|| identity.uid.map(|uid| uid.to_string()))?;
     Some(format!("gua who --user {name}"))
@@ -189,11 +192,12 @@ mod tests {
     fn no_name_becomes_a_command() {
         for name in ["x; rm -rf ~", "$(id)", "`id`", "-rf", "a b", "", "a\nb", "\x1b[2J"] {
             let user = identity(Some(name), Some(7));
-            assert_eq!(ask(&user).unwrap(), "gua who --user 7", "{name}");
+            assert_eq!(ask(&user, Hand::Uid(0)).unwrap(), "gua who --user 7", "{name}");
             let who =
                 Who { container: told(container(Some(name)), Source::Cgroup), ..Who::default() };
             assert_eq!(ended(&user, Some(&who), Hand::Theirs), "docker stop 0123456789ab");
         }
-        assert_eq!(ask(&identity(None, None)), None);
+        assert_eq!(ask(&identity(None, None), Hand::Uid(0)), None);
+        assert_eq!(ask(&identity(Some("bob"), Some(7)), Hand::Theirs), None);
     }
 }

@@ -48,6 +48,8 @@ pub struct Session {
     pub end: Option<String>,
     /// Null where nobody looked for it, as in older histories.
     pub identity: Option<Identity>,
+    /// How it was started, with its secrets masked. Null unless the recorder was told to keep that.
+    pub command: Option<String>,
 }
 
 /// What sessions are seen by.
@@ -90,9 +92,10 @@ impl Session {
             idle_held_gpu_hours: hours(part_millis),
             peak_memory_bytes: spell.peak.map(|peak| peak.0 << 10),
             bare_context: spell.peak.map(|_| found.is_bare_context(by.context)),
-            ask: open.filter(|open| *open).and_then(|_| remedy::ask(&holder.identity)),
+            ask: open.filter(|open| *open).and_then(|_| remedy::ask(&holder.identity, by.hand)),
             end: open.filter(|open| *open).and_then(|_| remedy::end(holder, by.hand)),
             identity: identity(holder),
+            command: holder.workload.as_ref().and_then(|workload| workload.command.clone()),
         }
     }
 

@@ -37,6 +37,20 @@ pub enum Suggestion {
     Nothing,
 }
 
+impl Suggestion {
+    /// A stable word, as in JSON.
+    #[must_use]
+    pub const fn slug(&self) -> &'static str {
+        match self {
+            Self::EndSession { .. } => "end_session",
+            Self::FreeMemory { .. } => "free_memory",
+            Self::EndWhenDone { .. } => "end_when_done",
+            Self::SmallerCard { .. } => "smaller_card",
+            Self::Nothing => "nothing",
+        }
+    }
+}
+
 /// From what somebody held, and the memory of the smallest card that they were on.
 pub(super) fn suggestion(
     account: &Account,
