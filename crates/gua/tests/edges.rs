@@ -10,12 +10,13 @@ use toml::{Table, Value};
 use crate::machine::project;
 
 /// What each crate may depend on, tests aside.
-const CRATES: [(&str, &[&str]); 5] = [
+const CRATES: [(&str, &[&str]); 6] = [
     ("scenario", &[]),
     ("nvml-sim", &["scenario"]),
     ("probe", &[]),
     ("track", &["probe"]),
     ("gua", &["probe", "scenario", "track"]),
+    ("python", &["gua", "probe", "track"]),
 ];
 
 /// The modules of `gua` in the order of the data: each may import only those before it.
@@ -123,10 +124,10 @@ fn modules_import_only_from_their_left() {
     }
 }
 
-/// `unsafe` has one room in `probe` and none in `gua` and `scenario`.
+/// `unsafe` has one room in `probe` and none in `gua`, `python` and `scenario`.
 #[test]
 fn only_probe_and_the_simulator_are_unsafe() {
-    for name in ["scenario", "gua", "probe"] {
+    for name in ["scenario", "gua", "probe", "python"] {
         for file in rust_files(&project().join("crates").join(name).join("src")) {
             let is_the_room = name == "probe" && file.ends_with("nvml/raw.rs");
             let is_safe = !has_word(&code(&fs::read_to_string(&file).unwrap()), "unsafe");

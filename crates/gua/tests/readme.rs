@@ -109,7 +109,10 @@ fn every_block_is_closed() {
     let text = readme();
     let mut fences = text.lines().filter(|line| line.starts_with("```"));
     while let Some(begin) = fences.next() {
-        assert!(["```sh", "```text", "```console"].contains(&begin), "begins with {begin}");
+        assert!(
+            ["```sh", "```text", "```console", "```python"].contains(&begin),
+            "begins with {begin}"
+        );
         assert_eq!(fences.next(), Some("```"), "{begin} is not closed");
     }
 }

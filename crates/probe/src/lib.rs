@@ -15,6 +15,8 @@
 //! | [`process`] | a holder of a card, and the process behind it |
 //! | [`nvml`] | cards and holders through the driver's library |
 //! | [`proc`] | what a pid is, from the host's `/proc` |
+//! | [`fork`] | keeps a fork of this process away from the library |
+//! | [`threads`] | how many threads of this process are ours |
 //! | [`who`] | who is behind it: a person, a job, a container, a notebook |
 //!
 //! ```no_run
@@ -29,10 +31,12 @@
 
 pub mod account;
 pub mod card;
+pub mod fork;
 pub mod nvml;
 pub mod proc;
 pub mod process;
 pub mod reading;
+pub mod threads;
 pub mod units;
 pub mod who;
 

@@ -10,6 +10,7 @@ use crate::handles::{Finished, Left, Stopper, wait_for};
 use crate::kernel::{self, Reaped};
 use crate::measure::Measurement;
 use crate::pace::{Cost, Due, Pace};
+use crate::questions::Questions;
 use crate::usage::Usage;
 
 /// The exit code of a command that somebody else in this process has waited for.
@@ -22,6 +23,7 @@ pub(crate) struct Follower {
     pub(crate) pace: Pace,
     pub(crate) main: Arc<OwnedFd>,
     pub(crate) stopper: Stopper,
+    pub(crate) questions: Questions,
 }
 
 impl Follower {
@@ -52,8 +54,14 @@ impl Follower {
         let mut before = kernel::own_cpu_time();
         loop {
             let (at, due) = self.pace.next();
-            if wait_for(&[&self.main, &self.stopper.0], at).contains(&true) {
+            let ready = wait_for(&[&self.main, &self.stopper.0, &self.questions.rung], at);
+            if ready[..2].contains(&true) {
                 return;
+            }
+            if ready[2] {
+                self.questions.answer(|| self.measurement.so_far());
+                before = kernel::own_cpu_time();
+                continue;
             }
             let begun = Instant::now();
             let looked = match due {

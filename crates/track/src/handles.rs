@@ -11,6 +11,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::process::{Pid, Signal, getpgid, getpgrp, pidfd_send_signal};
 
 use crate::process::Process;
+use crate::questions::Asker;
 use crate::tracker;
 use crate::usage::Usage;
 
@@ -33,6 +34,7 @@ impl Stopper {
 #[derive(Debug)]
 pub struct Tracking {
     pub(crate) stopper: Stopper,
+    pub(crate) asker: Asker,
     pub(crate) thread: JoinHandle<Usage>,
 }
 
@@ -56,9 +58,20 @@ impl Tracking {
         joined(self.thread)
     }
 
+    /// Whether it has ended, so that nobody waits in [`Self::wait`].
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.thread.is_finished()
+    }
+
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
+    }
+
+    #[must_use]
+    pub fn asker(&self) -> Asker {
+        self.asker.clone()
     }
 }
 

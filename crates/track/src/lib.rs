@@ -12,6 +12,7 @@
 //! | [`options`] | what to measure, how often |
 //! | [`tracker`] | measures a running process, or a command that it starts |
 //! | [`handles`] | what the caller holds meanwhile, and gets at the end |
+//! | [`questions`] | what was used so far, for whoever asks meanwhile |
 //! | [`orphans`] | descendants of a command that came to this process |
 //! | [`sample`], [`usage`] | one row of the time line; the whole when it is over |
 //! | [`parts`] | a figure for the main process, its descendants, and both together |
@@ -47,6 +48,7 @@ pub mod parts;
 mod peaks;
 mod proc;
 mod process;
+pub mod questions;
 mod ram;
 pub mod sample;
 pub mod tracker;
@@ -56,6 +58,7 @@ pub mod usage;
 pub use handles::{Finished, Left, Running, Signaller, Stopper, Tracking};
 pub use options::{Cards, Options};
 pub use parts::Parts;
+pub use questions::Asker;
 pub use sample::Sample;
 pub use tracker::{SpawnError, StartError, Tracker};
 pub use usage::Usage;

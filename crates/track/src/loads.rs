@@ -13,7 +13,7 @@ use crate::usage::Load;
 const SHORTEST: Duration = Duration::from_millis(100);
 
 /// The loads of the main process, its descendants, and both.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Loads {
     shortest: Duration,
     window: Reached,

@@ -14,13 +14,16 @@ use crate::kernel::{self, Account, Reaped};
 use crate::loads::Loads;
 use crate::machine::MachineWatch;
 use crate::options::Options;
+use crate::ourselves::OurThreads;
 use crate::pace::Budget;
 use crate::parts::Parts;
 use crate::peaks::Peaks;
 use crate::process::{Buffer, Process};
 use crate::sample::{Ram, Sample};
 use crate::tree::Tree;
-use crate::usage::{CpuUsage, Limits, Machine, NoGpu, Processes, RamUsage, Sampling, Usage};
+use crate::usage::{
+    CpuUsage, GpuUsage, Limits, Machine, NoGpu, Processes, RamUsage, Sampling, Usage,
+};
 
 /// Maps are read again after this time, also where nothing seems to have changed.
 const MAPS_AGE: Duration = Duration::from_secs(1);
@@ -47,6 +50,8 @@ pub struct Measurement {
     asked: Duration,
     counts: Counts,
     is_cpu_exact: bool,
+    at_begin: Parts<Ram>,
+    ours: OurThreads,
 }
 
 /// How often what was done.
@@ -102,6 +107,7 @@ impl Measurement {
     #[must_use]
     pub fn begin(options: &Options, begin: Begin, watch: Option<Watch>) -> Self {
         let is_from_birth = begin.tree.is_from_birth();
+        let ours = OurThreads::of(begin.tree.main());
         let mut measurement = Self {
             cgroup: Cgroup::of(&begin.tree.cgroup(), Path::new("/")),
             allowed_cores: begin.tree.allowed_cores(),
@@ -119,6 +125,8 @@ impl Measurement {
             asked: options.every,
             counts: Counts::default(),
             is_cpu_exact: false,
+            at_begin: Parts::default(),
+            ours,
         };
         if is_from_birth {
             // Whatever it has used already, it has used since its birth; and it had a thread,
@@ -128,8 +136,13 @@ impl Measurement {
         }
         measurement.look(Whose::All);
         measurement.read_maps();
-        measurement.keep_peaks();
+        measurement.at_begin = measurement.keep_peaks();
         measurement
+    }
+
+    /// The cards are looked at, too, from now on.
+    pub fn watch_cards(&mut self, gpu: Option<Gpu>) {
+        self.gpu = gpu;
     }
 
     /// Looks at the clocks, and at the counters of those who work.
@@ -155,7 +168,7 @@ impl Measurement {
             system_ram: machine.ram,
             cpu,
             system_cpu: machine.cpu,
-            threads: self.tree.threads(),
+            threads: self.ours.without(self.tree.threads(), self.peaks.threads.main),
             processes: u32::try_from(self.tree.living().count()).unwrap_or(u32::MAX),
             gpu: self.gpu.as_ref().map_or(Reading::Unknown(Why::NotAsked), Gpu::newest),
         });
@@ -205,10 +218,29 @@ impl Measurement {
     #[must_use]
     pub fn finish(mut self, end: Instant) -> (Usage, Vec<Process>) {
         self.machine.finish(end);
+        let gpu = self.gpu.take().map_or(Err(NoGpu::NotAsked), Gpu::finish);
+        let cgroup_peak = self.cgroup_peak();
+        let usage = self.usage(end, &self.loads, gpu);
+        let ram = RamUsage { cgroup_peak, ..usage.ram };
+        (Usage { ram, ..usage }, self.tree.into_living())
+    }
+
+    /// What was used until now; the measurement goes on as if nobody had asked.
+    pub fn so_far(&mut self) -> Usage {
+        let now = Instant::now();
+        let (_, times) = self.look(Whose::All);
+        self.machine.sample(now);
+        let mut loads = self.loads.clone();
+        loads.finish(now, times, self.usable_cores(times));
+        let gpu = self.gpu.as_ref().map_or(Err(NoGpu::NotAsked), Gpu::so_far);
+        self.usage(now, &loads, gpu)
+    }
+
+    /// All but the cgroup's peak, which takes a walk through its members.
+    fn usage(&self, end: Instant, loads: &Loads, gpu: Result<GpuUsage, NoGpu>) -> Usage {
         let wall = end.saturating_duration_since(self.begin);
-        let time = self.loads.time();
         let left_running = self.tree.living_descendants().count();
-        let usage = Usage {
+        Usage {
             began: self.began,
             wall,
             machine: Machine {
@@ -219,15 +251,17 @@ impl Measurement {
             ram: RamUsage {
                 peak: self.peaks.ram,
                 system_peak: self.machine.most_ram(),
-                cgroup_peak: self.cgroup_peak(),
+                cgroup_peak: None,
+                at_begin: self.at_begin,
+                at_end: self.tree.ram(),
             },
             cpu: CpuUsage {
-                time,
-                percent: self.loads.loads(wall),
+                time: loads.time(),
+                percent: loads.loads(wall),
                 system: self.machine.load(end),
                 threads: self.peaks.threads,
             },
-            gpu: self.gpu.take().map_or(Err(NoGpu::NotAsked), Gpu::finish),
+            gpu,
             processes: Processes {
                 seen: self.tree.seen(),
                 left_running: u32::try_from(left_running).unwrap_or(u32::MAX),
@@ -243,8 +277,7 @@ impl Measurement {
                 is_cpu_exact: self.is_cpu_exact,
                 own_cpu: kernel::own_cpu_time(),
             },
-        };
-        (usage, self.tree.into_living())
+        }
     }
 
     /// How many cores could be at work at once. Descendants may have come and gone unseen, so
@@ -277,6 +310,7 @@ impl Measurement {
     /// parent's account, so that is read at once.
     fn look(&mut self, whose: Whose) -> (bool, Parts<Duration>) {
         let seen = self.tree.look(whose);
+        self.ours.look();
         if seen.has_lost || whose == Whose::All {
             self.tree.read_waited();
         }
@@ -315,7 +349,8 @@ impl Measurement {
 
     fn keep_peaks(&mut self) -> Parts<Ram> {
         let ram = self.tree.ram();
-        self.peaks.look(ram, self.tree.unseen_spikes(), self.tree.threads());
+        let threads = self.ours.without(self.tree.threads(), self.peaks.threads.main);
+        self.peaks.look(ram, self.tree.unseen_spikes(), threads);
         ram
     }
 }

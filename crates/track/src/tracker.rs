@@ -5,9 +5,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command};
 use std::sync::Arc;
-use std::thread;
-use std::time::Instant;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
+use probe::threads;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -20,8 +21,12 @@ use crate::members::Members;
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::process::{self, Unread};
+use crate::questions::Questions;
 use crate::sample::Sample;
 use crate::tree::Tree;
+
+/// How long a thread may take to begin.
+const FOR_A_THREAD: Duration = Duration::from_secs(5);
 
 /// Measures what a process and its descendants use.
 ///
@@ -117,16 +122,31 @@ impl Tracker {
             Unread::Gone => StartError::Gone(pid),
             Unread::Hidden | Unread::NoRoom => StartError::Hidden(pid),
         })?;
-        let gpu = Gpu::begin(&self.options, members);
         let stopper = Stopper::new()?;
-        let follower = Follower {
-            measurement: Measurement::begin(&self.options, Begin { tree, at, gpu }, self.watch),
+        let (asker, questions) = Questions::new()?;
+        let begin = Begin { tree, at, gpu: None };
+        let mut follower = Follower {
+            measurement: Measurement::begin(&self.options, begin, self.watch),
             pace: Pace::new(self.options.every, at),
             main: Arc::new(main),
             stopper: stopper.clone(),
+            questions,
         };
-        let thread = named_thread().spawn(move || follower.until_stopped())?;
-        Ok(Tracking { stopper, thread })
+        let (hand_over, handed_over) = mpsc::channel();
+        let (tell, begun) = mpsc::channel();
+        let thread = threads::spawn(threads::named("track"), move || {
+            let _ = tell.send(());
+            follower.measurement.watch_cards(handed_over.recv().ok().flatten());
+            follower.until_stopped()
+        })?;
+        // A driver that hangs in the loader keeps threads from beginning, so this one begins
+        // before the driver is opened.
+        if begun.recv_timeout(FOR_A_THREAD).is_err() {
+            stopper.stop();
+            return Err(StartError::System(no_thread()));
+        }
+        let _ = hand_over.send(Gpu::begin(&self.options, members));
+        Ok(Tracking { stopper, asker, thread })
     }
 
     /// Starts a command and measures it until it ends. Orphans among its descendants come to
@@ -136,6 +156,7 @@ impl Tracker {
     /// When the command cannot be started, or not be measured; then it does not run.
     pub fn spawn(self, mut command: Command) -> Result<Running, SpawnError> {
         let stopper = Stopper::new()?;
+        let (_, questions) = Questions::new()?;
         let us = i32::try_from(std::process::id()).ok().and_then(Pid::from_raw);
         rustix::process::set_child_subreaper(us).map_err(io::Error::from)?;
         kernel::prepare(&mut command)?;
@@ -155,16 +176,18 @@ impl Tracker {
             pace: Pace::new(self.options.every, at),
             main: Arc::clone(&main),
             stopper,
+            questions,
         };
-        match named_thread().spawn(move || follower.until_waited_for(pid)) {
+        let follow = move || follower.until_waited_for(pid);
+        match threads::spawn(threads::named("track"), follow) {
             Ok(thread) => Ok(Running { main: Signaller { pid, main }, thread }),
             Err(error) => end(child, error),
         }
     }
 }
 
-fn named_thread() -> thread::Builder {
-    thread::Builder::new().name("track".to_owned())
+fn no_thread() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "no thread begins. Does the driver hang?")
 }
 
 pub(crate) fn handle(pid: u32) -> rustix::io::Result<OwnedFd> {

@@ -63,6 +63,10 @@ pub struct RamUsage {
     /// The cgroup's own, with page cache: told where the cgroup held nothing but the tree and
     /// the peak was reached meanwhile.
     pub cgroup_peak: Option<Bytes>,
+    /// What there was when it began.
+    pub at_begin: Parts<Ram>,
+    /// What there was when it ended.
+    pub at_end: Parts<Ram>,
 }
 
 /// The CPU used.
@@ -90,6 +94,10 @@ pub struct GpuUsage {
     pub cards: Vec<CardUsage>,
     /// The most the tree held at any time, on all cards.
     pub memory: Parts<Reading<Bytes>>,
+    /// What the tree held at the first look, which may be a moment after the begin.
+    pub at_begin: Parts<Reading<Bytes>>,
+    /// What the tree held at the last look.
+    pub at_end: Parts<Reading<Bytes>>,
     /// The most anybody held at any time, on all cards.
     pub system_memory: Reading<Bytes>,
     /// Of all cards.

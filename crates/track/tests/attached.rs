@@ -66,3 +66,36 @@ fn a_process_that_is_not_there_is_told() {
     let gone = Tracker::new(options()).start(u32::MAX - 1).unwrap_err();
     assert!(matches!(gone, StartError::Gone(_)), "{gone:?}");
 }
+
+#[test]
+fn what_was_used_so_far_is_told_meanwhile() {
+    let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+    let every = Duration::from_secs(3600);
+    let tracking = Tracker::new(Options { every, ..options() }).start(child.id()).unwrap();
+    let asker = tracking.asker();
+    let first = asker.so_far().unwrap();
+    let second = asker.so_far().unwrap();
+    assert!(first.wall < second.wall);
+    assert!(second.ram.peak.main.total.0 > 100_000);
+    assert_eq!(second.cpu.threads.main, 1);
+    let last = tracking.stop();
+    assert!(second.wall < last.wall);
+    assert_eq!(last.ram.at_end.main, last.ram.at_begin.main, "it has done nothing");
+    assert_eq!(asker.so_far(), None, "it is over");
+    drop(child.stdin.take());
+    child.wait().unwrap();
+}
+
+/// In a process of its own, as nextest runs it, there are the test's threads and ours.
+#[test]
+fn what_measures_is_no_part_of_what_is_measured() {
+    let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+    let before = u32::try_from(threads()).unwrap();
+    let cards = Cards::All;
+    let trackings: Vec<_> = (0..3)
+        .map(|_| Tracker::new(Options { cards: cards.clone(), ..options() }))
+        .map(|tracker| tracker.start(std::process::id()).unwrap())
+        .collect();
+    let counted: Vec<_> = trackings.into_iter().map(|one| one.stop().cpu.threads.main).collect();
+    assert!(counted.iter().all(|count| *count <= before), "{counted:?} of {before}");
+}

@@ -1,5 +1,7 @@
-//! One file a command: wiring only.
+//! One file a command: wiring only. What some of them answer can be had as values, too
+//! ([`answers`]).
 
+pub mod answers;
 mod chosen;
 mod config;
 mod daemon;

@@ -5,7 +5,7 @@ use std::process::{Command, ExitStatus};
 
 use track::gpu_tracker::tracking_file::{Facts, Plan, Recording};
 use track::gpu_tracker::usage::Unknown;
-use track::gpu_tracker::{ResourceUsage, json, text};
+use track::gpu_tracker::{Gap, ResourceUsage, json, text};
 use track::usage::NoGpu;
 use track::{Cards, Tracker, Usage};
 
@@ -83,7 +83,7 @@ fn tell(meant: &Meant, status: ExitStatus, usage: &Usage) -> bool {
         "Resource tracking complete. Process completed with status code: {}",
         status_code(status)
     );
-    let tree = usage.tree(meant.spelling);
+    let tree = usage.tree(meant.spelling, Gap::Zero);
     let told = match meant.report.format {
         Format::Text => tell_text(&meant.report, &line, &text::text(&tree)),
         // Stdout is the JSON alone.

@@ -7,13 +7,14 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use super::options::Patience;
 use super::unit::{Unit, Wants};
 use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook};
+use crate::fork;
+use crate::threads;
 
 /// NVML's own frames are small; a hung worker should not cost much either.
 const WORKER_STACK: usize = 512 << 10;
@@ -164,8 +165,8 @@ impl Bench {
     /// Where no thread can be had, the next turn of the loop tries again.
     fn start_worker(&self) {
         let shared = Arc::clone(&self.shared);
-        let builder = thread::Builder::new().name("nvml".into()).stack_size(WORKER_STACK);
-        let _ = builder.spawn(move || shared.work());
+        let builder = threads::named("nvml").stack_size(WORKER_STACK);
+        let _ = threads::spawn(builder, move || shared.work());
     }
 }
 
@@ -255,12 +256,12 @@ impl Shared {
     fn work(&self) {
         while let Some(Taken { mut unit, taking, asked }) = self.next() {
             if !unit.was_asked() {
-                unit.attach();
+                fork::inside(|| unit.attach());
                 if !self.goes_on(taking, &unit, asked.patience.card) {
                     return self.lock().returned.push(unit);
                 }
             }
-            let product = asked.task.run(&mut unit);
+            let product = fork::inside(|| asked.task.run(&mut unit));
             let mut table = self.lock();
             let Some(place) = table.position(taking) else {
                 return table.returned.push(unit);

@@ -39,5 +39,5 @@ pub use error::OpenError;
 pub use library::{DEFAULT_LIBRARY, DriverFacts};
 pub use options::{Options, Patience};
 pub use prober::{Look, Prober, is_left_in_the_loader};
-pub use raw::exit_at_once;
+pub use raw::{end_in_spite_of_the_loader, exit_at_once};
 pub use unit::Wants;

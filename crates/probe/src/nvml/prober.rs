@@ -14,7 +14,9 @@ use super::options::{Options, Patience};
 use super::unit::{self, Unit, Wants};
 use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook};
+use crate::fork;
 use crate::reading::Why;
+use crate::threads;
 
 /// How far apart the first two readings of hardware counters are.
 const BETWEEN_COUNTERS: Duration = Duration::from_millis(200);
@@ -307,11 +309,11 @@ impl Prober {
     fn start_opening(&self) -> Receiver<Result<Opened, OpenError>> {
         let (tell, answer) = mpsc::channel();
         let library = self.options.library.clone();
-        let opener = thread::Builder::new().name("nvml-open".into());
+        let opener = threads::named("nvml-open");
         // Without a thread the channel closes, which `ensure_open` reports.
-        let _ = opener.spawn(move || {
+        let _ = threads::spawn(opener, move || {
             IN_THE_LOADER.fetch_add(1, Ordering::SeqCst);
-            let opened = library::open(library.as_ref());
+            let opened = fork::inside(|| library::open(library.as_ref()));
             IN_THE_LOADER.fetch_sub(1, Ordering::SeqCst);
             tell.send(opened)
         });
@@ -330,8 +332,8 @@ impl Prober {
         let session = std::mem::replace(&mut self.session, Session::Closed);
         let bench = std::mem::take(&mut self.bench);
         let (tell, closed) = mpsc::channel::<()>();
-        let closer = thread::Builder::new().name("nvml-close".into()).spawn(move || {
-            drop((session, bench));
+        let closer = threads::spawn(threads::named("nvml-close"), move || {
+            fork::inside(|| drop((session, bench)));
             drop(tell);
         });
         if closer.is_ok() {

@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::mem;
-use std::os::raw::c_uint;
+use std::os::raw::{c_int, c_uint};
 use std::ptr;
 use std::sync::Arc;
 
@@ -348,6 +348,34 @@ pub fn exit_at_once(code: u8) -> ! {
     // SAFETY: takes a plain number and does not come back.
     unsafe { libc::_exit(i32::from(code)) }
 }
+
+/// Lets a process end that calls `exit` itself, as an interpreter does, also when a call was left
+/// behind in the loader: it ends at once then, with the code that it was going to end with.
+#[cfg(target_env = "gnu")]
+pub fn end_in_spite_of_the_loader() {
+    unsafe extern "C" {
+        fn on_exit(
+            call: extern "C" fn(c_int, *mut libc::c_void),
+            argument: *mut libc::c_void,
+        ) -> c_int;
+    }
+    extern "C" fn leave(code: c_int, _: *mut libc::c_void) {
+        if super::is_left_in_the_loader() {
+            // SAFETY: takes a plain number and does not come back.
+            unsafe { libc::_exit(code) }
+        }
+    }
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the function is called with what it is declared with, and stays where it is.
+        // It fails only for want of memory.
+        let _ = unsafe { on_exit(leave, ptr::null_mut()) };
+    });
+}
+
+/// Other C libraries do not tell the code.
+#[cfg(not(target_env = "gnu"))]
+pub fn end_in_spite_of_the_loader() {}
 
 fn zeroed<T: Copy>(room: usize) -> Vec<T> {
     vec![zero(); room]

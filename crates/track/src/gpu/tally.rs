@@ -38,6 +38,8 @@ pub(super) struct Tally {
     /// Those in which a card did not tell who held it.
     unread_looks: u64,
     last: Option<Instant>,
+    /// What the tree held at the first look and at the newest.
+    ends: Option<[Parts<Reading<Bytes>>; 2]>,
 }
 
 /// Whose pids the driver tells.
@@ -71,6 +73,7 @@ impl Tally {
             looks: 0,
             unread_looks: 0,
             last: None,
+            ends: None,
         }
     }
 
@@ -79,9 +82,15 @@ impl Tally {
     }
 
     /// Notes a look that told nothing, or never came back.
-    pub const fn miss(&mut self) {
+    pub fn miss(&mut self) {
         self.looks += 1;
         self.unread_looks += 1;
+        self.held(Parts::default().map(|()| Reading::Unknown(Why::TimedOut)));
+    }
+
+    fn held(&mut self, now: Parts<Reading<Bytes>>) {
+        let first = self.ends.map_or(now, |[first, _]| first);
+        self.ends = Some([first, now]);
     }
 
     /// Adds a look; what it saw is also a sample.
@@ -101,8 +110,10 @@ impl Tally {
         self.looks += 1;
         self.unread_looks += u64::from(seen.iter().any(is_unread));
         self.last = Some(at);
+        let memory = self.see_memory(&seen);
+        self.held(memory);
         GpuSample {
-            memory: self.see_memory(&seen),
+            memory,
             system_memory: self.see_system_memory(&seen),
             utilization: self.see_utilization(&seen).map(Percent),
             tree_utilization: self.see_tree(&seen, since).map(Percent),
@@ -222,9 +233,13 @@ impl Tally {
     /// What it comes to.
     pub fn usage(&self) -> GpuUsage {
         let capacity = self.live().map(CardTally::capacity);
+        let nothing = Parts::default().map(|()| Reading::Unknown(Why::NotTold));
+        let [at_begin, at_end] = self.ends.unwrap_or([nothing; 2]);
         GpuUsage {
             cards: self.card_usages(),
             memory: self.tree_memory(),
+            at_begin: at_begin.map(|held| self.unless_foreign(held)),
+            at_end: at_end.map(|held| self.unless_foreign(held)),
             system_memory: self.system_memory.tell(),
             capacity: sum(hosts_once(capacity)),
             utilization: self.utilization(),

@@ -2,11 +2,11 @@
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use probe::nvml::{OpenError, Prober, Wants};
 use probe::proc::Host;
+use probe::threads;
 use probe::units::UnixMillis;
 use probe::{Reading, Why};
 
@@ -83,7 +83,7 @@ impl Gpu {
             begun: Instant::now(),
             began: SystemTime::now().into(),
         };
-        if thread::Builder::new().name("gpu".into()).spawn(move || watcher.run()).is_err() {
+        if threads::spawn(threads::named("gpu"), move || watcher.run()).is_err() {
             let detail = "no thread could be started to talk to it".into();
             shared.enter(Stage::Failed(OpenError::Refused { detail }));
         }
@@ -93,6 +93,16 @@ impl Gpu {
     /// The newest look as one sample; never waits for the driver.
     pub(crate) fn newest(&self) -> Reading<GpuSample> {
         self.shared.lock().newest
+    }
+
+    /// What it comes to until now; never waits for the driver.
+    pub(crate) fn so_far(&self) -> Result<GpuUsage, NoGpu> {
+        let state = self.shared.lock();
+        match &state.stage {
+            Stage::Failed(error) => Err(NoGpu::NoDriver(error.to_string())),
+            _ if state.tally.looks() == 0 => Err(NoGpu::NotInTime),
+            Stage::Looking | Stage::Opening | Stage::Over => Ok(state.tally.usage()),
+        }
     }
 
     /// One last look, with what the driver kept account of, if it comes soon.

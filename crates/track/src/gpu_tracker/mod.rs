@@ -24,4 +24,4 @@ pub mod usage;
 
 pub use tree::Tree;
 pub use units::{RamUnit, TimeUnit, Units};
-pub use usage::{Expected, ResourceUsage, Spelling};
+pub use usage::{Expected, Gap, ResourceUsage, Spelling};

@@ -28,7 +28,7 @@ fn add(tree: &Tree, depth: usize, lines: &mut Vec<String>) {
             Tree::Number(number) => {
                 lines.push(format!("{label} {}", number::rounded(*number, DECIMALS)));
             }
-            Tree::Missing => lines.push(format!("{label} NaN")),
+            Tree::Missing => lines.push(format!("{label} unknown")),
         }
     }
 }

@@ -35,11 +35,7 @@ pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Pick) -> Resu
     let mut waiting = Waiting::new(typed);
     let devices = config::visible_devices().filter(|_| !typed.all_cards);
     let round = Round { machine, typed, config, wishes: &wishes, folder: folder.as_ref() };
-    let mut attempt = |tick: Tick| {
-        let cards: Vec<_> = tick.cards.iter().map(|card| &*card.facts).collect();
-        let visible = Visible::of(devices.as_deref(), &cards);
-        round.of(chosen.among(tick)?, &visible)
-    };
+    let mut attempt = |tick| attempt(&round, &mut chosen, devices.as_deref(), tick);
     let mut given = attempt(sampler.first_tick())?;
     while waiting.goes_on(&given, &wishes) {
         given = attempt(sampler.tick())?;
@@ -123,17 +119,50 @@ fn show(given: &Given, format: PickFormat) -> io::Result<()> {
 }
 
 fn show_json(given: &Given, round: &Round<'_>, devices: Option<String>) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    json::pretty(&mut out, &told(given, round, devices))?;
+    out.flush()
+}
+
+fn told(given: &Given, round: &Round<'_>, devices: Option<String>) -> Pick {
     let time = Timestamp::from_millisecond(given.tick.at.0).unwrap_or_default();
-    let pick = Pick {
+    Pick {
         reserved_until: given.reserved_until,
         history_reason: given.history_reason(),
         visible_devices: devices,
         reservations_reason: given.reservations_reason.clone(),
         ..Pick::new(&given.choice, round.wishes, time, round.typed.over.as_secs_f64())
-    };
-    let mut out = BufWriter::new(io::stdout().lock());
-    json::pretty(&mut out, &pick)?;
-    out.flush()
+    }
+}
+
+/// What `--json` would print after one look.
+pub(super) fn answer(
+    machine: &Machine,
+    config: &Config,
+    typed: &cli::Pick,
+) -> Result<Pick, Failure> {
+    let wishes = wishes(typed, config);
+    let mut sampler = Sampler::open(machine, WANTS)?;
+    let folder = folder(typed)?;
+    let devices = config::visible_devices().filter(|_| !typed.all_cards);
+    let round = Round { machine, typed, config, wishes: &wishes, folder: folder.as_ref() };
+    let mut chosen = Chosen::new(&typed.id);
+    let given = attempt(&round, &mut chosen, devices.as_deref(), sampler.first_tick())?;
+    let pick = told(&given, &round, devices);
+    given.tick.driver?;
+    Ok(pick)
+}
+
+/// Chooses among the cards of one look that CUDA is shown.
+fn attempt(
+    round: &Round<'_>,
+    chosen: &mut Chosen,
+    devices: Option<&str>,
+    tick: Tick,
+) -> Result<Given, Failure> {
+    let cards: Vec<_> = tick.cards.iter().map(|card| &*card.facts).collect();
+    let visible = Visible::of(devices, &cards);
+    round.of(chosen.among(tick)?, &visible)
 }
 
 /// Whether to look again, and what is said meanwhile.

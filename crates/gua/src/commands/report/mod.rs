@@ -15,7 +15,7 @@ use probe::proc::Host;
 use self::asked::{earlier, question};
 use super::history;
 use crate::cli;
-use crate::config::{Screen, Settings, Window};
+use crate::config::{Config, Screen, Settings, Window};
 use crate::failure::Failure;
 use crate::ledger::Period;
 use crate::render::paint::Paint;
@@ -32,10 +32,25 @@ const WIDTH_IN_A_PIPE: usize = 80;
 
 pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Result<u8, Failure> {
     let now = Timestamp::now();
-    let window = Window::new(&typed.window, now)?;
     let config = settings.with(typed.into()).settled();
+    let usage = usage(&config, typed, now)?;
+    let window = Window::new(&typed.window, now)?;
     let path = history::path(typed.db.as_deref(), &config)?;
-    let question = question(&window, typed, &config);
+    let format = if typed.json { cli::Format::Json } else { typed.format };
+    let is_here = is_of(&usage, host.name().as_deref());
+    show(&usage, &View { is_here, ..view(&window, typed, &path, now) }, format)?;
+    Ok(0)
+}
+
+/// What is printed, whatever the format.
+pub(super) fn usage(
+    config: &Config,
+    typed: &cli::Report,
+    now: Timestamp,
+) -> Result<Usage, Failure> {
+    let window = Window::new(&typed.window, now)?;
+    let path = history::path(typed.db.as_deref(), config)?;
+    let question = question(&window, typed, config);
     let before = typed.compare.map(|compare| earlier(question.window, compare));
     // Before the database is opened, as the lock wants it.
     let is_recorded = RecorderLock::is_taken(&path);
@@ -48,15 +63,12 @@ pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Resul
     let failed = |error: StoreError| error.failure(&path);
     let asked = Now::of(&history, now, is_recorded).map_err(failed)?;
     let answered = |question: Question| answer(&history, question, asked).map_err(failed);
-    let mut usage = answered(question.clone())?;
+    let usage = answered(question.clone())?;
     refuse_a_stranger(&usage, &question)?;
-    if let Some(window) = before {
-        usage = usage.beside(&answered(Question { window, ..question })?);
+    match before {
+        Some(window) => Ok(usage.beside(&answered(Question { window, ..question })?)),
+        None => Ok(usage),
     }
-    let format = if typed.json { cli::Format::Json } else { typed.format };
-    let is_here = is_of(&usage, host.name().as_deref());
-    show(&usage, &View { is_here, ..view(&window, typed, &path, now) }, format)?;
-    Ok(0)
 }
 
 /// Whether a history is of the host of this name.

@@ -49,6 +49,21 @@ pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Stat) -> Resu
     }
 }
 
+/// What `--json` would print.
+pub(super) fn answer(
+    machine: &Machine,
+    config: &Config,
+    typed: &cli::Stat,
+) -> Result<Now, Failure> {
+    let mut sampler = Sampler::open(machine, wants(typed))?.with_commands(typed.full_command);
+    let tick = Chosen::new(&typed.id).among(sampler.first_tick())?;
+    let host = sampler.host().name();
+    let now = now::now(&tick, host.as_deref(), &config.thresholds.into());
+    tick.driver?;
+    // Where it cannot be read, nobody is told; the answer leaves it open.
+    Ok(now.with_reservations(reserved::standing(machine).ok().as_deref()))
+}
+
 fn wants(typed: &cli::Stat) -> Wants {
     let everything = typed.json || typed.all;
     Wants {

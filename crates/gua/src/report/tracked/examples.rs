@@ -53,6 +53,8 @@ pub fn training() -> Measured {
     let gpu = GpuUsage {
         cards: vec![card(0, memory, load(4.0, 0.3))],
         memory: Parts { main: memory, descendants: Reading::Known(Bytes(0)), combined: memory },
+        at_begin: Parts::default().map(|()| Reading::Known(Bytes(0))),
+        at_end: Parts::default().map(|()| Reading::Known(Bytes(0))),
         system_memory: Reading::Known(bytes(0.9)),
         capacity: Reading::Known(bytes(12.0)),
         utilization: Reading::Known(load(4.0, 0.3)),
@@ -73,6 +75,8 @@ pub fn training() -> Measured {
             peak: Parts { main: ram(2.4), descendants: ram(0.2), combined: ram(2.51) },
             system_peak: Reading::Known(bytes(31.0)),
             cgroup_peak: Some(bytes(4.2)),
+            at_begin: Parts::default(),
+            at_end: Parts::default(),
         },
         cpu: CpuUsage {
             time: Parts {

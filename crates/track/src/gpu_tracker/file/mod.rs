@@ -79,9 +79,10 @@ pub enum FileError {
     },
 }
 
-/// An empty file that was not there before.
+/// An empty file that was not there before. What is written goes to its end, wherever that is by
+/// then: a process that was forked may write to it, too.
 pub(super) fn create_new(path: &Path) -> Result<File, FileError> {
-    File::create_new(path).map_err(|source| match source.kind() {
+    File::options().append(true).create_new(true).open(path).map_err(|source| match source.kind() {
         io::ErrorKind::AlreadyExists => FileError::Exists { path: path.to_owned() },
         _ => FileError::Io { path: path.to_owned(), source },
     })

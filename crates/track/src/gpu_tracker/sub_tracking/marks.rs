@@ -87,6 +87,28 @@ impl MarkWriter {
         Ok(Self { path: path.to_owned(), sink })
     }
 
+    /// Goes on with a file that is there, or makes it.
+    ///
+    /// # Errors
+    /// When the name ends otherwise, the file is of another kind, or it cannot be written.
+    pub fn append(path: &Path) -> Result<Self, FileError> {
+        if path.symlink_metadata().is_err() {
+            return Self::create(path);
+        }
+        // Whether it is one of these is told by its columns.
+        each_row(path, Part::Marks, &COLUMNS, |_| Ok(()))?;
+        let sink = match Format::of(path)? {
+            Format::Csv => {
+                let file = File::options().append(true).open(path);
+                let file =
+                    file.map_err(|source| FileError::Io { path: path.to_owned(), source })?;
+                Sink::Csv(Box::new(csv_writer(file)))
+            }
+            Format::Sqlite => Sink::Sqlite(open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?),
+        };
+        Ok(Self { path: path.to_owned(), sink })
+    }
+
     /// Adds marks, all or none where the file is a database.
     ///
     /// # Errors
@@ -100,8 +122,12 @@ impl MarkWriter {
     }
 }
 
+fn csv_writer(file: File) -> csv::Writer<File> {
+    csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(file)
+}
+
 fn csv_sink(path: &Path, file: File) -> Result<csv::Writer<File>, FileError> {
-    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(file);
+    let mut writer = csv_writer(file);
     let written = writer.write_record(COLUMNS);
     written.map_err(|source| FileError::Csv { path: path.to_owned(), source })?;
     writer.flush().map_err(|source| FileError::Io { path: path.to_owned(), source })?;

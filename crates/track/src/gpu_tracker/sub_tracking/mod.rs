@@ -48,6 +48,23 @@ mod tests {
     }
 
     #[test]
+    fn a_file_can_be_gone_on_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let mark = |at| Mark { process: 7, block: "a".into(), position: Position::Begin, at };
+        for name in ["a.csv", "a.sqlite"] {
+            let path = folder.path().join(name);
+            for at in [1.0, 2.0] {
+                MarkWriter::append(&path).unwrap().write(&[mark(at)]).unwrap();
+            }
+            assert_eq!(read(&path).unwrap(), [mark(1.0), mark(2.0)]);
+        }
+        let other = folder.path().join("other.csv");
+        fs::write(&other, "a,b\n1,2\n").unwrap();
+        let refused = MarkWriter::append(&other).unwrap_err().to_string();
+        assert!(refused.contains("has no column `process_id`"), "{refused}");
+    }
+
+    #[test]
     fn an_analysis_reads_as_gpu_trackers() {
         assert_eq!(analysis().text(), text("analysis.txt"));
     }

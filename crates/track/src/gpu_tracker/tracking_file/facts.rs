@@ -132,7 +132,8 @@ impl Static {
     }
 
     /// By column, in the order of the file.
-    pub(crate) fn tree(&self) -> Tree {
+    #[must_use]
+    pub fn tree(&self) -> Tree {
         let values = [
             self.units.ram.name().into(),
             self.units.gpu_ram.name().into(),

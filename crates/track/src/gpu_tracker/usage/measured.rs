@@ -31,19 +31,19 @@ impl ResourceUsage {
     }
 }
 
-/// A value, or 0.0 with a note of it.
+/// A value, or nothing with a note of it.
 struct Known<'a>(&'a mut Vec<Unknown>);
 
 impl Known<'_> {
-    fn or_zero<T: Default>(&mut self, key: &'static str, reading: Reading<T>) -> T {
+    fn take<T>(&mut self, key: &'static str, reading: Reading<T>) -> Option<T> {
         match reading {
-            Reading::Known(value) => value,
+            Reading::Known(value) => Some(value),
             Reading::Unknown(why) => {
                 let note = Unknown::Figure(key, why);
                 if !self.0.contains(&note) {
                     self.0.push(note);
                 }
-                T::default()
+                None
             }
         }
     }
@@ -51,10 +51,11 @@ impl Known<'_> {
 
 fn max_ram(usage: &Usage, unit: RamUnit, unknown: &mut Vec<Unknown>) -> MaxRam {
     let mut known = Known(unknown);
+    let mut bytes = |key, reading| known.take(key, reading).map(|bytes| unit.of(bytes));
     MaxRam {
         unit,
-        system_capacity: unit.of(known.or_zero("system capacity of RAM", usage.machine.ram)),
-        system: unit.of(known.or_zero("system RAM", usage.ram.system_peak)),
+        system_capacity: bytes("system capacity of RAM", usage.machine.ram),
+        system: bytes("system RAM", usage.ram.system_peak),
         tree: usage.ram.peak.map(|ram| RssValues::new(ram, unit, &mut known)),
     }
 }
@@ -66,12 +67,12 @@ fn cpu_utilization(
 ) -> CpuUtilization {
     let cores = usage.machine.cores;
     let expected = expected.cores.unwrap_or(cores);
-    let system = Known(unknown).or_zero("system CPU utilization", usage.cpu.system);
+    let system = Known(unknown).take("system CPU utilization", usage.cpu.system);
     CpuUtilization {
         system_core_count: cores,
         n_expected_cores: expected,
-        system: Percentages::new(system, f64::from(cores)),
-        tree: usage.cpu.percent.map(|load| Percentages::new(load, f64::from(expected))),
+        system: system.map(|load| Percentages::new(load, cores)),
+        tree: usage.cpu.percent.map(|load| Percentages::new(load, expected)),
         n_threads: usage.cpu.threads,
     }
 }
@@ -82,7 +83,8 @@ fn gpu_figures(
     unknown: &mut Vec<Unknown>,
 ) -> (MaxGpuRam, GpuUtilization) {
     let mut known = Known(unknown);
-    let mut bytes = |key, reading: Reading<Bytes>| unit.of(known.or_zero(key, reading));
+    let mut bytes =
+        |key, reading: Reading<Bytes>| known.take(key, reading).map(|bytes| unit.of(bytes));
     let memory = MaxGpuRam {
         unit,
         system_capacity: bytes("system capacity of GPU RAM", gpu.capacity),
@@ -93,22 +95,20 @@ fn gpu_figures(
             combined: bytes("combined GPU RAM", gpu.memory.combined),
         },
     };
-    let expected = gpu.cards.iter().filter(|card| card.is_chosen).count();
-    let load = known.or_zero("GPU utilization", gpu.utilization);
+    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let expected = count(gpu.cards.iter().filter(|card| card.is_chosen).count());
+    let load = known.take("GPU utilization", gpu.utilization);
     let utilization = GpuUtilization {
-        system_gpu_count: gpu.cards.len(),
-        n_expected_gpus: expected,
-        gpu_percentages: Percentages::new(
-            load,
-            f64::from(u32::try_from(expected).unwrap_or(u32::MAX)),
-        ),
+        system_gpu_count: Some(count(gpu.cards.len())),
+        n_expected_gpus: Some(expected),
+        gpu_percentages: load.map(|load| Percentages::new(load, expected)),
     };
     (memory, utilization)
 }
 
 impl Percentages {
-    fn new(load: Load, units: f64) -> Self {
-        let share = |Percent(sum): Percent| if units > 0.0 { sum / units } else { 0.0 };
+    fn new(load: Load, units: u32) -> Self {
+        let share = |Percent(sum): Percent| if units > 0 { sum / f64::from(units) } else { 0.0 };
         Self {
             max_sum: load.max.0,
             max_hardware: share(load.max),
@@ -120,20 +120,24 @@ impl Percentages {
 
 impl RssValues {
     fn new(ram: Ram, unit: RamUnit, known: &mut Known<'_>) -> Self {
-        let (private, shared) = known.or_zero("private and shared RSS", ram.split());
-        Self { total: unit.of(ram.total), private: unit.of(private), shared: unit.of(shared) }
+        let split = known.take("private and shared RSS", ram.split());
+        Self {
+            total: unit.of(ram.total),
+            private: split.map(|(private, _)| unit.of(private)),
+            shared: split.map(|(_, shared)| unit.of(shared)),
+        }
     }
 }
 
 impl MaxGpuRam {
     pub(super) const fn none(unit: RamUnit) -> Self {
-        let tree = Parts { main: 0.0, descendants: 0.0, combined: 0.0 };
-        Self { unit, system_capacity: 0.0, system: 0.0, tree }
+        let tree = Parts { main: None, descendants: None, combined: None };
+        Self { unit, system_capacity: None, system: None, tree }
     }
 }
 
 impl GpuUtilization {
-    pub(super) fn none() -> Self {
-        Self { system_gpu_count: 0, n_expected_gpus: 0, gpu_percentages: Percentages::default() }
+    pub(super) const fn none() -> Self {
+        Self { system_gpu_count: None, n_expected_gpus: None, gpu_percentages: None }
     }
 }

@@ -1,7 +1,7 @@
 //! A measurement in gpu_tracker's shape: plain numbers in the units asked for.
 //!
-//! It has no place for what is not known, so that is 0.0 here; [`ResourceUsage::unknown`]
-//! tells which, for whoever shows it to say so.
+//! What is not known is `None` here. Its own reports have no place for that; who writes one says
+//! what stands there instead ([`Gap`]), and [`ResourceUsage::unknown`] tells which figures they are.
 
 mod measured;
 #[cfg(test)]
@@ -39,6 +39,15 @@ impl Spelling {
     }
 }
 
+/// What stands where a figure is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gap {
+    /// 0, as in gpu_tracker's own reports.
+    Zero,
+    /// Nothing.
+    Missing,
+}
+
 /// The whole measurement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResourceUsage {
@@ -47,7 +56,7 @@ pub struct ResourceUsage {
     pub cpu_utilization: CpuUtilization,
     pub gpu_utilization: GpuUtilization,
     pub compute_time: ComputeTime,
-    /// What stands here as 0.0 because it is not known.
+    /// What is not known, and why.
     pub unknown: Vec<Unknown>,
 }
 
@@ -63,40 +72,40 @@ pub enum Unknown {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MaxRam {
     pub unit: RamUnit,
-    pub system_capacity: f64,
-    pub system: f64,
+    pub system_capacity: Option<f64>,
+    pub system: Option<f64>,
     pub tree: Parts<RssValues>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RssValues {
     pub total: f64,
-    pub private: f64,
-    pub shared: f64,
+    pub private: Option<f64>,
+    pub shared: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct MaxGpuRam {
     pub unit: RamUnit,
-    pub system_capacity: f64,
-    pub system: f64,
-    pub tree: Parts<f64>,
+    pub system_capacity: Option<f64>,
+    pub system: Option<f64>,
+    pub tree: Parts<Option<f64>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CpuUtilization {
     pub system_core_count: u32,
     pub n_expected_cores: u32,
-    pub system: Percentages,
+    pub system: Option<Percentages>,
     pub tree: Parts<Percentages>,
     pub n_threads: Parts<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpuUtilization {
-    pub system_gpu_count: usize,
-    pub n_expected_gpus: usize,
-    pub gpu_percentages: Percentages,
+    pub system_gpu_count: Option<u32>,
+    pub n_expected_gpus: Option<u32>,
+    pub gpu_percentages: Option<Percentages>,
 }
 
 /// Sums, where 100 is one core or card, and shares of what was expected to be used.

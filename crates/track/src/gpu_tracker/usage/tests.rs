@@ -45,6 +45,8 @@ fn gpu() -> GpuUsage {
             descendants: Reading::Known(Bytes(0)),
             combined: Reading::Known(Bytes(277_000_000)),
         },
+        at_begin: Parts::default().map(|()| Reading::Unknown(Why::NotTold)),
+        at_end: Parts::default().map(|()| Reading::Unknown(Why::NotTold)),
         system_memory: Reading::Known(Bytes(353_000_000)),
         capacity: Reading::Known(Bytes(6_144_000_000)),
         utilization: Reading::Known(load(6.0, 0.5)),
@@ -72,6 +74,8 @@ fn measured() -> Usage {
             },
             system_peak: Reading::Known(Bytes(2_399_920_128)),
             cgroup_peak: None,
+            at_begin: Parts::default(),
+            at_end: Parts::default(),
         },
         cpu: CpuUsage {
             time: Parts::default(),
@@ -103,41 +107,53 @@ const MEGABYTES: Units =
 #[test]
 fn the_text_is_as_in_the_paper() {
     let usage = ResourceUsage::new(&measured(), MEGABYTES, Expected::default());
-    insta::assert_snapshot!(text(&usage.tree(Spelling::Descendents)));
+    insta::assert_snapshot!(text(&usage.tree(Spelling::Descendents, Gap::Zero)));
 }
 
 #[test]
 fn the_json_is_as_in_the_paper() {
     let usage = ResourceUsage::new(&measured(), MEGABYTES, Expected { cores: Some(2) });
-    insta::assert_snapshot!(json(&usage.tree(Spelling::Descendents)));
+    insta::assert_snapshot!(json(&usage.tree(Spelling::Descendents, Gap::Zero)));
 }
 
 #[test]
 fn the_newer_spelling_is_the_only_difference() {
     let usage = ResourceUsage::new(&measured(), Units::default(), Expected::default());
-    let (old, new) = (usage.tree(Spelling::Descendents), usage.tree(Spelling::Descendants));
+    let (old, new) = (
+        usage.tree(Spelling::Descendents, Gap::Zero),
+        usage.tree(Spelling::Descendants, Gap::Zero),
+    );
     assert_eq!(json(&old).replace("descendents", "descendants"), json(&new));
     assert_eq!(json(&old).matches("descendents").count(), 4);
     assert_eq!(text(&new).matches("Descendants").count(), 4);
 }
 
 #[test]
-fn what_is_not_known_is_zero_and_said() {
+fn what_is_not_known_is_nothing_and_said() {
     let mut gpu = gpu();
     gpu.memory.main = Reading::Unknown(Why::NotTold);
     let usage =
         ResourceUsage::new(&Usage { gpu: Ok(gpu), ..measured() }, MEGABYTES, Expected::default());
-    assert_eq!(usage.max_gpu_ram.tree.main, 0.0);
-    assert_eq!(usage.max_gpu_ram.tree.combined, 277.0);
+    assert_eq!(usage.max_gpu_ram.tree.main, None);
+    assert_eq!(usage.max_gpu_ram.tree.combined, Some(277.0));
     assert_eq!(usage.unknown, [Unknown::Figure("main GPU RAM", Why::NotTold)]);
+    let told = |gap| json(&usage.tree(Spelling::Descendents, gap));
+    assert!(told(Gap::Zero).contains("\"system\": 353.0,\n  \"main\": 0.0,"));
+    assert!(told(Gap::Missing).contains("\"system\": 353.0,\n  \"main\": null,"));
+    assert!(
+        text(&usage.tree(Spelling::Descendents, Gap::Missing)).contains("\n   Main: unknown\n")
+    );
 }
 
 #[test]
-fn without_a_driver_the_gpu_figures_are_zero() {
+fn without_a_driver_the_gpu_figures_are_nothing() {
     let why = NoGpu::NoDriver("no library".to_owned());
     let usage = Usage { gpu: Err(why.clone()), ..measured() };
     let usage = ResourceUsage::new(&usage, MEGABYTES, Expected::default());
     assert_eq!(usage.max_gpu_ram, MaxGpuRam::none(RamUnit::Megabytes));
     assert_eq!(usage.gpu_utilization, GpuUtilization::none());
     assert_eq!(usage.unknown, [Unknown::Gpu(why)]);
+    let zeros = json(&usage.tree(Spelling::Descendents, Gap::Zero));
+    assert!(zeros.contains("\"system_gpu_count\": 0,\n  \"n_expected_gpus\": 0,"));
+    assert!(!zeros.contains("null"));
 }

@@ -1,0 +1,117 @@
+//! What commands answer, as values: for programs that have this one as a library.
+
+use std::ffi::OsString;
+
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{pick, report, stat};
+use crate::cli::{Command, Gua};
+use crate::config::{Files, Machine};
+use crate::failure::Failure;
+use crate::report::now::Now;
+use crate::report::pick::Pick;
+use crate::report::usage::Usage;
+
+/// What a command prints as JSON.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    Stat(Now),
+    Pick(Pick),
+    Report(Box<Usage>),
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// An option has a value that makes no sense.
+    #[error("`{value}` is no {option}: {why}")]
+    Value { option: String, value: String, why: String },
+    /// The words make no sense together.
+    #[error("{0}")]
+    Words(String),
+    #[error(transparent)]
+    Failure(#[from] Failure),
+}
+
+/// The answer to a command as it would be typed after `gua`. Nothing is printed, and nothing is
+/// waited for: `pick` looks once, whatever `--wait` says.
+///
+/// # Errors
+/// When the words make no sense, or the command cannot do its work.
+pub fn ask(words: impl IntoIterator<Item = OsString>) -> Result<Answer, Refused> {
+    let words = std::iter::once(OsString::from("gua")).chain(words);
+    let typed = Gua::try_parse_from(words).map_err(|error| refused(&error))?;
+    let machine = Machine::try_from(typed.machine)?;
+    let files = Files::new(&typed.files);
+    let config = || Ok::<_, Failure>(files.settings()?.settled());
+    Ok(match typed.command {
+        Command::Stat(typed) => Answer::Stat(stat::answer(&machine, &config()?, &typed)?),
+        Command::Pick(typed) => Answer::Pick(pick::answer(&machine, &config()?, &typed)?),
+        Command::Report(typed) => {
+            let config = files.settings()?.with((&typed).into()).settled();
+            Answer::Report(Box::new(report::usage(&config, &typed, Timestamp::now())?))
+        }
+        _ => return Err(Refused::Words("there are stat, pick and report to ask".to_owned())),
+    })
+}
+
+/// The parser's own words are for a command line, with colours and a hint at `--help`.
+fn refused(error: &clap::Error) -> Refused {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let why = std::error::Error::source(error).map(ToString::to_string);
+    match (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue), why) {
+        (Some(option), Some(value), Some(why)) => {
+            Refused::Value { option: name(&option), value, why }
+        }
+        _ => {
+            let words = error.to_string();
+            let sentence = words.lines().next().unwrap_or_default();
+            Refused::Words(sentence.trim_start_matches("error: ").to_owned())
+        }
+    }
+}
+
+/// `--min-free <SIZE>` is `min_free`.
+fn name(option: &str) -> String {
+    let word = option.split_whitespace().next().unwrap_or_default();
+    word.trim_start_matches('-').replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(words: &[&str]) -> String {
+        ask(words.iter().map(OsString::from)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_wrong_value_is_told_with_its_option() {
+        assert_eq!(
+            refusal(&["pick", "--max-util", "120"]),
+            "`120` is no max_util: expected a percentage from 0 to 100"
+        );
+        assert!(
+            refusal(&["report", "--since", "soon"]).starts_with("`soon` is no since: expected")
+        );
+    }
+
+    #[test]
+    fn what_has_no_answer_is_told() {
+        assert_eq!(refusal(&["version"]), "there are stat, pick and report to ask");
+        assert_eq!(refusal(&["stat", "--never"]), "unexpected argument '--never' found");
+    }
+
+    #[test]
+    fn a_history_that_is_not_there_is_a_failure() {
+        let words = ["report", "--db", "/nowhere/gua.db"].map(OsString::from);
+        assert!(matches!(ask(words), Err(Refused::Failure(Failure::Store { .. }))));
+    }
+}

@@ -1,0 +1,381 @@
+"""Measures what a process and its descendants use, from a native thread that needs no interpreter."""
+
+from __future__ import annotations
+
+import atexit
+import enum
+import os
+import sys
+import weakref
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Union
+
+from . import _native
+
+# Classes of data are dear to load, and nobody needs them before there is something to tell.
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from ._usage import Details, Point, ResourceUsage, Unknown
+
+# How long the interpreter's end waits for a measurement that nobody has stopped.
+_AT_EXIT_SECONDS = 2.0
+
+_started: "weakref.WeakSet[Tracker]" = weakref.WeakSet()
+
+
+class State(enum.Enum):
+    """How far a tracker is."""
+
+    NEW = 0
+    STARTED = 1
+    STOPPED = 2
+
+
+class Tracker:
+    """Measures what this process, or another one, and all its descendants use.
+
+    A tracker is a context manager, also of ``async with``; or call ``start()`` and ``stop()``.
+    ``str()`` and ``to_json()`` tell what was used, ``resource_usage`` has it as plain data, and
+    what is not known is ``None`` with its reason in ``unknown``. When the block raises, what was
+    used until then is kept.
+
+    :param sleep_time: Seconds from one sample to the next, 0.001 at least. Peaks between two
+        samples are not missed: the kernel's own accounts come first.
+    :param ram_unit: bytes, kilobytes, megabytes, gigabytes or terabytes.
+    :param gpu_ram_unit: The same for GPU memory.
+    :param time_unit: seconds, minutes, hours or days.
+    :param n_expected_cores: What the hardware percentages are shares of; all cores by default.
+    :param gpu_uuids: The cards whose utilization is measured: UUIDs, their beginnings, or
+        indices; all cards by default.
+    :param disable_logs: Whether to leave out warnings of what could not be measured.
+    :param process_id: The process to measure; this one by default.
+    :param resource_usage_file: A file that has what was used so far, as JSON, as long as it goes
+        on: for a process that may be killed.
+    :param n_join_attempts: How often to wait for the end of the measurement.
+    :param join_timeout: How many seconds to wait each time.
+    :param gpu_brand: nvidia, or nothing.
+    :param tracking_file: A file for every sample, ``.csv`` or ``.sqlite``.
+    :param overwrite: Whether to replace a tracking file that is there already.
+    :raises ValueError: When an argument makes no sense. Nothing was begun then.
+    :raises FileExistsError: When there is a tracking file already.
+    """
+
+    State = State
+
+    def __init__(
+        self,
+        sleep_time: float = 1.0,
+        ram_unit: str = "gigabytes",
+        gpu_ram_unit: str = "gigabytes",
+        time_unit: str = "hours",
+        n_expected_cores: Optional[int] = None,
+        gpu_uuids: Optional[Iterable[str]] = None,
+        disable_logs: bool = False,
+        process_id: Optional[int] = None,
+        resource_usage_file: Union[str, PathLike[str], None] = None,
+        n_join_attempts: int = 5,
+        join_timeout: float = 10.0,
+        gpu_brand: Optional[str] = None,
+        tracking_file: Union[str, PathLike[str], None] = None,
+        overwrite: bool = False,
+    ) -> None:
+        self._plan = _native.Plan(
+            {
+                "sleep_time": sleep_time,
+                "ram_unit": ram_unit,
+                "gpu_ram_unit": gpu_ram_unit,
+                "time_unit": time_unit,
+                "n_expected_cores": n_expected_cores,
+                "gpu_uuids": _uuids(gpu_uuids),
+                "gpu_brand": gpu_brand,
+                "tracking_file": tracking_file,
+                "overwrite": overwrite,
+                "resource_usage_file": resource_usage_file,
+            }
+        )
+        self.disable_logs = disable_logs
+        self.process_id = process_id
+        self.n_join_attempts = n_join_attempts
+        self.join_timeout = join_timeout
+        self.state = State.NEW
+        self._tracking: Optional[_native.Tracking] = None
+        self._told: Optional[Dict[str, Any]] = None
+        self._points: List[Any] = []
+
+    def start(self) -> None:
+        """Begins to measure, until ``stop()``."""
+        if self.state is State.STARTED:
+            raise RuntimeError("Cannot start tracking when tracking has already started.")
+        if self.state is State.STOPPED:
+            raise RuntimeError("Cannot start tracking when tracking has already stopped.")
+        pid = os.getpid() if self.process_id is None else self.process_id
+        self._tracking = self._plan.start(pid)
+        self.state = State.STARTED
+        _started.add(self)
+
+    def stop(self) -> None:
+        """Ends the measurement; what was used stays readable."""
+        tracking = self._begun()
+        if not tracking.is_ours():
+            raise RuntimeError(
+                "Cannot stop tracking in a fork of the process that started it. "
+                "The tracking goes on there."
+            )
+        tracking.end()
+        self._finish(tracking, self.n_join_attempts, self.join_timeout)
+
+    def _begun(self) -> _native.Tracking:
+        if self.state is State.STOPPED:
+            raise RuntimeError("Cannot stop tracking when tracking has already stopped.")
+        if self._tracking is None:
+            raise RuntimeError("Cannot stop tracking when tracking has not started yet.")
+        return self._tracking
+
+    def _finish(self, tracking: _native.Tracking, attempts: int, seconds: float) -> None:
+        ended = None
+        for _ in range(max(attempts, 1)):
+            ended = tracking.wait(seconds)
+            if ended is not None:
+                break
+            self._warn("The tracking has not ended in time. Waiting for it again...")
+        self.state = State.STOPPED
+        _started.discard(self)
+        if ended is None:
+            self._warn(f"The tracking has not ended after {attempts} attempts. It is left behind.")
+            raise _native.GuaError("The tracking has not ended in time: what was used is unknown.")
+        self._told, trouble = ended
+        self._points = tracking.points()
+        self._tracking = None
+        self._warn_of(trouble)
+
+    def _warn_of(self, trouble: Optional[str]) -> None:
+        if trouble is not None:
+            self._warn(f"{trouble}. Samples are missing from the tracking file.")
+        unknown = [] if self._told is None else self._told["unknown"]
+        if unknown:
+            figures = ", ".join(f"{figure} ({reason})" for figure, reason in unknown)
+            self._warn(f"Unknown, as it could not be measured: {figures}")
+
+    def _warn(self, words: str) -> None:
+        if not self.disable_logs:
+            import logging
+
+            logging.getLogger("gua").warning(_native.safe(words))
+
+    def __enter__(self) -> Tracker:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # A block may end in a fork, too; the measurement is not its own.
+        if self._tracking is None or self._tracking.is_ours():
+            self.stop()
+
+    async def __aenter__(self) -> Tracker:
+        self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        import asyncio
+
+        tracking = self._begun()
+        if not tracking.is_ours():
+            return
+        tracking.end()
+        # Others go on while the driver takes its last look. A cancellation does not lose it.
+        finish = asyncio.get_running_loop().run_in_executor(
+            None, self._finish, tracking, self.n_join_attempts, self.join_timeout
+        )
+        await asyncio.shield(finish)
+
+    @property
+    def resource_usage(self) -> Optional[ResourceUsage]:
+        """What was used: until now while it is measured, in all afterwards; before, ``None``."""
+        from ._usage import ResourceUsage
+
+        told = self._newest()
+        return None if told is None else ResourceUsage._of(told["resource_usage"])
+
+    @property
+    def details(self) -> Optional[Details]:
+        """The same in bytes and seconds, with what there was at both ends."""
+        from ._usage import Details
+
+        told = self._newest()
+        return None if told is None else Details._of(told["details"])
+
+    @property
+    def unknown(self) -> List[Unknown]:
+        """What is ``None``, and why."""
+        from ._usage import Unknown
+
+        told = self._newest()
+        return [] if told is None else [Unknown(*one) for one in told["unknown"]]
+
+    @property
+    def timeline(self) -> List[Point]:
+        """The samples, merged with their neighbours when there are many."""
+        from ._usage import Point
+
+        points = self._points if self._tracking is None else self._tracking.points()
+        return [Point(*point) for point in points]
+
+    def _newest(self) -> Optional[Dict[str, Any]]:
+        if self._told is not None or self._tracking is None:
+            return self._told
+        told = self._tracking.so_far()
+        if told is None and self._tracking.is_ours():
+            # Another process that was measured has ended by itself.
+            self._tracking.end()
+            ended = self._tracking.wait(self.join_timeout)
+            told = None if ended is None else ended[0]
+        return told
+
+    def to_json(self) -> Dict[str, Dict[str, Any]]:
+        """What was used, by gpu_tracker's keys."""
+        return self._complete()["resource_usage"]  # type: ignore[no-any-return]
+
+    def _complete(self) -> Dict[str, Any]:
+        if self._told is None:
+            raise RuntimeError(
+                "Cannot display the tracker in string or JSON format before tracking completes. "
+                "Exit the context manager or call the stop() method before calling to_json() or "
+                "str()"
+            )
+        import copy
+
+        return copy.deepcopy(self._told)
+
+    def __str__(self) -> str:
+        return str(self._complete()["text"])
+
+    def __repr__(self) -> str:
+        return f"<gua.Tracker {self.state.name.lower()}>"
+
+    def _repr_html_(self) -> Optional[str]:
+        if self._told is None:
+            return None
+        from ._html import of_usage
+
+        return of_usage(self)
+
+
+def _uuids(given: Optional[Iterable[str]]) -> Optional[List[str]]:
+    """A text is a list with commas. A set has no order, and a message should have one."""
+    if given is None:
+        return None
+    words = given.split(",") if isinstance(given, str) else given
+    return sorted(str(word).strip() for word in words)
+
+
+def _stop_all() -> None:
+    """The interpreter ends: what still measures is ended in order, tracking files included."""
+    for tracker in list(_started):
+        tracking = tracker._tracking
+        if tracking is not None and tracking.is_ours():
+            tracking.end()
+            tracking.wait(_AT_EXIT_SECONDS)
+
+
+atexit.register(_stop_all)
+# A fork in the middle of a call to the driver would have half of it.
+os.register_at_fork(
+    before=_native.before_fork,
+    after_in_parent=_native.after_fork_in_parent,
+    after_in_child=_native.after_fork_in_child,
+)
+
+
+def _tell(name: str, tracker: Tracker) -> None:
+    from ._words import line
+
+    print(f"gua: {_native.safe(name)}: {line(tracker)}", file=sys.stderr)
+
+
+def track(
+    function: Optional[Callable[..., Any]] = None,
+    *,
+    on_finish: Optional[Callable[[Tracker], Any]] = None,
+    **arguments: Any,
+) -> Any:
+    """Measures every call of a function, also of an ``async`` one or of a generator.
+
+    >>> @gua.track
+    ... def train(): ...
+    >>> @gua.track(sleep_time=0.1, on_finish=lambda tracker: log(tracker.to_json()))
+    ... async def load(): ...
+
+    :param on_finish: Is given the tracker of each call, also when the call raised. By default one
+        line is written to stderr.
+    :param arguments: Those of :class:`Tracker`.
+
+    The tracker of the call that ended last is at ``train.tracker``.
+    """
+    if function is None:
+        return lambda function: track(function, on_finish=on_finish, **arguments)
+    return _wrapped(function, on_finish, arguments)
+
+
+def _wrapped(
+    function: Callable[..., Any],
+    on_finish: Optional[Callable[[Tracker], Any]],
+    arguments: Dict[str, Any],
+) -> Callable[..., Any]:
+    import functools
+    import inspect
+
+    # Arguments that make no sense are told where they stand, not at the first call.
+    Tracker(**arguments)
+
+    def finished(tracker: Tracker) -> None:
+        if tracker.state is not State.STOPPED:
+            return
+        wrapper.tracker = tracker  # type: ignore[attr-defined]
+        if on_finish is None:
+            _tell(function.__qualname__, tracker)
+        else:
+            on_finish(tracker)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        tracker = Tracker(**arguments)
+        try:
+            with tracker:
+                return function(*args, **kwargs)
+        finally:
+            finished(tracker)
+
+    async def call_async(*args: Any, **kwargs: Any) -> Any:
+        tracker = Tracker(**arguments)
+        try:
+            async with tracker:
+                return await function(*args, **kwargs)
+        finally:
+            finished(tracker)
+
+    def generate(*args: Any, **kwargs: Any) -> Any:
+        tracker = Tracker(**arguments)
+        try:
+            with tracker:
+                return (yield from function(*args, **kwargs))
+        finally:
+            finished(tracker)
+
+    async def generate_async(*args: Any, **kwargs: Any) -> Any:
+        tracker = Tracker(**arguments)
+        try:
+            async with tracker:
+                async for value in function(*args, **kwargs):
+                    yield value
+        finally:
+            finished(tracker)
+
+    if inspect.iscoroutinefunction(function):
+        chosen: Callable[..., Any] = call_async
+    elif inspect.isasyncgenfunction(function):
+        chosen = generate_async
+    elif inspect.isgeneratorfunction(function):
+        chosen = generate
+    else:
+        chosen = call
+    wrapper = functools.wraps(function)(chosen)
+    return wrapper

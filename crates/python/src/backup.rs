@@ -1,0 +1,63 @@
+//! What was used so far, in a file, in case that nobody lives to tell: a process that takes too
+//! much memory is killed without a word.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use probe::nvml::is_left_in_the_loader;
+use probe::threads;
+use track::gpu_tracker::json::json;
+use track::gpu_tracker::{Expected, Gap, ResourceUsage, Spelling, Units};
+use track::{Asker, Usage};
+
+/// From one writing to the next.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// A file that is kept up to date until this is dropped, and is gone then.
+#[derive(Debug)]
+pub struct Backup {
+    path: PathBuf,
+    /// The thread ends when this is closed.
+    open: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Backup {
+    pub fn begin(path: PathBuf, asker: Asker, units: Units, expected: Expected) -> Self {
+        let (open, closed) = mpsc::channel::<()>();
+        let file = path.clone();
+        let keep = move || {
+            while closed.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+                let Some(usage) = asker.so_far() else { break };
+                // There is nobody to tell that it failed; the next one may not.
+                let _ = write(&file, &usage, units, expected);
+            }
+        };
+        let thread = threads::spawn(threads::named("backup"), keep).ok();
+        Self { path, open: Some(open), thread }
+    }
+}
+
+/// Beside its place first, so that there is a whole one at any time.
+fn write(path: &Path, usage: &Usage, units: Units, expected: Expected) -> std::io::Result<()> {
+    let usage = ResourceUsage::new(usage, units, expected);
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    fs::write(&beside, json(&usage.tree(Spelling::Descendents, Gap::Missing)) + "\n")?;
+    fs::rename(&beside, path)
+}
+
+impl Drop for Backup {
+    fn drop(&mut self) {
+        self.open = None;
+        // Where the driver hangs in the loader, it may never have begun.
+        if let Some(thread) = self.thread.take().filter(|_| !is_left_in_the_loader()) {
+            let _ = thread.join();
+        }
+        // It may never have been written.
+        let _ = fs::remove_file(&self.path);
+    }
+}

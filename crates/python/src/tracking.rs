@@ -1,0 +1,213 @@
+//! A measurement that goes on, and its end. Nothing here needs the interpreter while it measures,
+//! so busy Python code thins out no samples.
+//!
+//! A fork copies all of this but none of the threads. What is waited for in the copy never
+//! comes, and a lock may be held for ever; so the copy is left alone (`is_ours`).
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gua::report::tracked::Points;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use track::gpu_tracker::tracking_file::Recording;
+use track::gpu_tracker::{Expected, Units};
+use track::{Asker, Sample, Stopper, Tracker, Usage};
+
+use crate::backup::Backup;
+use crate::errors::Error;
+use crate::figures;
+use crate::plan::Plan;
+
+/// How often a signal, such as Ctrl-C, is looked for while the end is waited for.
+const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
+
+/// How often the end is looked for: at first, and later on.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
+const LONGEST_PAUSE: Duration = Duration::from_millis(2);
+
+/// A measurement that was begun.
+#[pyclass(frozen, module = "gua._native")]
+#[derive(Debug)]
+pub struct Tracking {
+    /// The process that began it.
+    owner: u32,
+    /// `None` only while it is dropped.
+    inner: Option<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    stopper: Stopper,
+    asker: Asker,
+    points: Arc<Mutex<Points>>,
+    units: Units,
+    expected: Expected,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    Running {
+        tracking: track::Tracking,
+        recording: Option<Recording>,
+        backup: Option<Backup>,
+    },
+    Over(Box<Ended>),
+    /// Its thread has panicked.
+    BrokenOff,
+}
+
+/// How it ended.
+#[derive(Debug, Clone)]
+struct Ended {
+    usage: Usage,
+    /// Why samples are missing from the tracking file.
+    trouble: Option<String>,
+}
+
+impl Tracking {
+    pub(crate) fn begin(plan: &Plan, pid: u32) -> Result<Self, Error> {
+        probe::nvml::end_in_spite_of_the_loader();
+        let recording = plan.recording();
+        let points = Arc::new(Mutex::new(Points::default()));
+        let watch = {
+            let (recording, points) = (recording.clone(), Arc::clone(&points));
+            move |sample: &Sample| {
+                lock(&points).push(sample);
+                if let Some(recording) = &recording {
+                    recording.add(sample);
+                }
+            }
+        };
+        let tracking = Tracker::new(plan.options.clone()).on_sample(watch).start(pid)?;
+        let backup = plan
+            .backup
+            .clone()
+            .map(|path| Backup::begin(path, tracking.asker(), plan.units, plan.expected));
+        let inner = Inner {
+            stopper: tracking.stopper(),
+            asker: tracking.asker(),
+            points,
+            units: plan.units,
+            expected: plan.expected,
+            state: Mutex::new(State::Running { tracking, recording, backup }),
+        };
+        Ok(Self { owner: std::process::id(), inner: Some(inner) })
+    }
+
+    /// What there is, in the process that began it.
+    fn inner(&self) -> Option<&Inner> {
+        self.inner.as_ref().filter(|_| self.is_ours())
+    }
+}
+
+#[pymethods]
+impl Tracking {
+    /// Whether this is the process that began it, and not a fork of it.
+    fn is_ours(&self) -> bool {
+        self.owner == std::process::id()
+    }
+
+    /// What was used until now; `None` when it is over or not ours.
+    fn so_far<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(inner) = self.inner() else { return Ok(None) };
+        let usage = py.detach(|| inner.asker.so_far());
+        usage.map(|usage| figures::told(py, &usage, inner.units, inner.expected)).transpose()
+    }
+
+    /// Asks for the end; does not wait for it.
+    fn end(&self) {
+        if let Some(inner) = self.inner() {
+            inner.stopper.stop();
+        }
+    }
+
+    /// What was used in all, and why samples are missing from the tracking file, if they are.
+    /// `None` when it is not over by then.
+    fn wait<'py>(
+        &self,
+        py: Python<'py>,
+        seconds: f64,
+    ) -> PyResult<Option<(Bound<'py, PyDict>, Option<String>)>> {
+        let Some(inner) = self.inner() else { return Ok(None) };
+        let most = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        let begun = Instant::now();
+        loop {
+            let left = most.saturating_sub(begun.elapsed()).min(BETWEEN_SIGNALS);
+            if let Some(ended) = py.detach(|| inner.ended_within(left)) {
+                let told = figures::told(py, &ended.usage, inner.units, inner.expected)?;
+                return Ok(Some((told, ended.trouble)));
+            }
+            if matches!(*lock(&inner.state), State::BrokenOff) {
+                return Err(Error::BrokeOff.into());
+            }
+            if begun.elapsed() >= most {
+                return Ok(None);
+            }
+            py.check_signals()?;
+        }
+    }
+
+    /// The time line: seconds since the begin, bytes of RAM, percent of CPU, bytes of GPU memory,
+    /// percent of GPU. Neighbours merge when there are many.
+    fn points(&self) -> Vec<figures::Point> {
+        let Some(inner) = self.inner() else { return Vec::new() };
+        let points = lock(&inner.points).clone().finish();
+        points.iter().map(figures::point).collect()
+    }
+}
+
+impl Inner {
+    /// Waits by looking again and again: where the driver hangs in the loader, no other thread
+    /// could be started to wait in.
+    fn ended_within(&self, most: Duration) -> Option<Ended> {
+        let begun = Instant::now();
+        let mut pause = SHORTEST_PAUSE;
+        loop {
+            if let Some(ended) = self.ended() {
+                return Some(ended);
+            }
+            let left = most.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                return None;
+            }
+            thread::sleep(pause.min(left));
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn ended(&self) -> Option<Ended> {
+        let mut state = lock(&self.state);
+        match std::mem::replace(&mut *state, State::BrokenOff) {
+            State::Running { tracking, recording, backup } if tracking.is_over() => {
+                let usage = tracking.wait();
+                drop(backup);
+                let ended = recording.map(|recording| recording.end());
+                let trouble = ended.and_then(Result::err).map(|error| error.to_string());
+                *state = State::Over(Box::new(Ended { usage, trouble }));
+            }
+            other => *state = other,
+        }
+        match &*state {
+            State::Over(ended) => Some(ended.as_ref().clone()),
+            State::Running { .. } | State::BrokenOff => None,
+        }
+    }
+}
+
+impl Drop for Tracking {
+    /// Nobody is left to tell, so nothing is waited for. A fork forgets it as it is.
+    fn drop(&mut self) {
+        let is_ours = self.is_ours();
+        match self.inner.take() {
+            Some(inner) if is_ours => inner.stopper.stop(),
+            inner => std::mem::forget(inner),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

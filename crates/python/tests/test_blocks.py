@@ -1,0 +1,185 @@
+"""Sub-tracking: marks, analyses and comparisons, held against the second program on the same files."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import PROGRAMS
+
+RUN = """
+import asyncio, gua, json, os
+from pretend import until
+
+with gua.Tracker(sleep_time=0.01, tracking_file='run{ending}') as tracker:
+    def three_samples():
+        before = tracker.details.samples
+        until(lambda: tracker.details.samples > before + 3)
+
+    @gua.sub_track(code_block_name='outer', sub_tracking_file='blocks{ending}')
+    def outer():
+        with gua.SubTracker('inner', sub_tracking_file='blocks{ending}'):
+            three_samples()
+        return 5
+
+    @gua.sub_track('later', sub_tracking_file='blocks{ending}')
+    async def later():
+        three_samples()
+        return 6
+
+    assert [outer(), outer(), asyncio.run(later())] == [5, 5, 6]
+    with gua.SubTracker(code_block_name='empty', sub_tracking_file='blocks{ending}'):
+        pass
+"""
+
+
+@pytest.mark.parametrize("ending", [".csv", ".sqlite"])
+def test_an_analysis_is_what_the_program_tells(lab, ending):
+    told = lab.json(
+        RUN.format(ending=ending)
+        + f"""
+analyzer = gua.SubTrackingAnalyzer('run{ending}', 'blocks{ending}')
+assert analyzer.load_code_block_names() == ['empty', 'inner', 'later', 'outer']
+pairs = analyzer.load_timestamp_pairs('outer')
+assert len(pairs) == 2 and all(begin < end for begin, end in pairs)
+assert len(analyzer.load_timepoints(pairs)) >= 6
+assert 'main_ram' in analyzer.load_timepoints(pairs)[0]
+results = analyzer.sub_tracking_results()
+assert results.overall == analyzer.overall_timepoint_results()
+assert results.static_data == analyzer.read_static_data()
+by_name = {{block.name: block for block in results.code_block_results}}
+assert by_name['outer'].num_calls == 2 and by_name['outer'].num_non_empty_calls == 2
+assert by_name['empty'].resource_usage['main_ram']['mean'] is None or by_name['empty'].num_timepoints
+print(json.dumps([results.to_json(), str(results)]))
+"""
+    )
+    found, text = told
+    analyze = ["sub-track", "analyze", f"--tf=run{ending}", f"--stf=blocks{ending}"]
+    program = [str(PROGRAMS / "gpu-tracker"), *analyze]
+    done = subprocess.run(program, cwd=lab.folder, capture_output=True, text=True, check=True)
+    assert text.rstrip("\n") == done.stdout.rstrip("\n")
+    done = subprocess.run(
+        [*program, "-f", "json"], cwd=lab.folder, capture_output=True, text=True, check=True
+    )
+    assert found == json.loads(done.stdout)
+
+
+def test_sessions_side_by_side(lab):
+    lab.python(
+        RUN.format(ending=".csv")
+        + """
+results = gua.SubTrackingAnalyzer('run.csv', 'blocks.csv').sub_tracking_results()
+for name in 'ab':
+    with open(f'{name}.json', 'w') as file:
+        json.dump(results.to_json(), file)
+comparison = gua.TrackingComparison({'A': 'a.json', 'B': 'b.json'})
+compared = comparison.compare('max')
+assert list(compared.to_json()) == [
+    'overall_resource_usage', 'code_block_resource_usage', 'code_block_compute_time']
+assert compared.overall_resource_usage['main_ram'] == {
+    'A': results.overall['main_ram']['max'], 'B': results.overall['main_ram']['max']}
+assert 'outer' in str(compared)
+import pytest
+with pytest.raises(ValueError, match='`median` is no statistic to compare'):
+    comparison.compare('median')
+with pytest.raises(ValueError, match='There is nothing to compare'):
+    gua.TrackingComparison({})
+with pytest.raises(FileNotFoundError, match='nowhere.json'):
+    gua.TrackingComparison({'A': 'nowhere.json'})
+with pytest.raises(ValueError, match='`run.csv` is no analysis'):
+    gua.TrackingComparison({'A': 'run.csv'})
+"""
+    )
+
+
+def test_names_and_files_by_default(lab):
+    lab.python(
+        """
+        import gua, os, pytest, sys
+        block = gua.SubTracker()
+        assert block.code_block_name == 'script.py:3', block.code_block_name
+        assert block.sub_tracking_file == f'{os.getpid()}.csv'
+        with block:
+            pass
+        with gua.SubTracker(code_block_attribute='here') as other:
+            assert other.code_block_name == 'script.py:here'
+        @gua.sub_track()
+        def work():
+            pass
+        work()
+        names = gua.SubTrackingAnalyzer(None, block.sub_tracking_file).load_code_block_names()
+        assert sorted(os.path.basename(name) for name in names) == [
+            'script.py:3', 'script.py:here', 'script.py:work']
+        with open('old.csv', 'w') as file:
+            file.write('old')
+        with pytest.raises(FileExistsError, match='File old.csv already exists'):
+            gua.SubTracker(sub_tracking_file='old.csv')
+        gua.SubTracker(sub_tracking_file='old.csv', overwrite=True)
+        with pytest.raises(ValueError, match='End it in .csv or .sqlite'):
+            gua.SubTracker(sub_tracking_file='a.txt')
+        with pytest.raises(ValueError, match='tracking_file is None'):
+            gua.SubTrackingAnalyzer(None, 'old.csv').read_static_data()
+        """
+    )
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_the_files_of_several_processes_are_combined(lab, method):
+    lab.python(
+        f"""
+        import gua, multiprocessing, os
+
+        @gua.sub_track('work')
+        def work():
+            pass
+
+        if __name__ == '__main__':
+            work()
+            context = multiprocessing.get_context({method!r})
+            children = [context.Process(target=work) for _ in range(2)]
+            for child in children:
+                child.start()
+            for child in children:
+                child.join()
+            files = [f'{{pid}}.csv' for pid in (os.getpid(), *(child.pid for child in children))]
+            all = gua.SubTrackingAnalyzer(None, 'all.csv')
+            all.combine_sub_tracking_files(files)
+            assert len(all.load_timestamp_pairs('work')) == 3
+        """
+    )
+
+
+@pytest.mark.parametrize("ending", [".csv", ".sqlite"])
+def test_a_fork_goes_on_with_the_file_of_its_parent(lab, ending):
+    lab.python(
+        f"""
+        import gua, os
+        def mark(name):
+            with gua.SubTracker(name, sub_tracking_file='one{ending}'):
+                pass
+        mark('parent')
+        pid = os.fork()
+        if pid == 0:
+            mark('child')
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0
+        mark('parent')
+        one = gua.SubTrackingAnalyzer(None, 'one{ending}')
+        assert len(one.load_timestamp_pairs('parent')) == 2
+        assert len(one.load_timestamp_pairs('child')) == 1
+        """
+    )
+
+
+def test_the_captured_files_of_gpu_tracker_read_as_theirs(lab):
+    captured = Path(__file__).parents[2] / "track/src/gpu_tracker/sub_tracking/captured"
+    told = lab.json(
+        f"""
+        import gua, json
+        folder = {str(captured)!r}
+        analyzer = gua.SubTrackingAnalyzer(folder + '/tracking.csv', folder + '/sub_tracking.csv')
+        print(json.dumps(str(analyzer.sub_tracking_results())))
+        """
+    )
+    assert told == (captured / "analysis.txt").read_text()

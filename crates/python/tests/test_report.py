@@ -1,0 +1,119 @@
+"""The report as plain data, from a history on the disk."""
+
+import json
+import subprocess
+
+import pytest
+
+from conftest import PROGRAMS
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory):
+    path = tmp_path_factory.mktemp("history") / "gua.db"
+    subprocess.run(
+        [PROGRAMS / "gua", "demo", "--db", path, "--days", "3", "--at", "2026-11-08T12:00:00Z"],
+        check=True,
+        capture_output=True,
+    )
+    return path
+
+
+# Everything that a report can have in it.
+MORE = ["--price", "2.5", "--compare", "24h"]
+WINDOW = [*MORE, "--from", "2026-11-06", "--until", "2026-11-08T12:00:00Z", "--tz", "Europe/Berlin"]
+
+
+def test_a_report_is_what_the_program_tells(lab, history):
+    found = lab.json(
+        f"""
+        import dataclasses, datetime, gua, json
+        report = gua.report(from_='2026-11-06', until='2026-11-08T12:00:00Z', tz='Europe/Berlin', db={str(history)!r}, price=2.5, compare='24h')
+        assert report.window.to == datetime.datetime(2026, 11, 8, 12, tzinfo=datetime.timezone.utc)
+        assert report.states.active.gpu_hours > 0 and report.cards[0].states.idle_held.share is not None
+        assert '→' in report._repr_html_() and 'A100' in report._repr_html_()
+        print(json.dumps(dataclasses.asdict(report), default=str))
+        """,
+        None,
+    )
+    command = [PROGRAMS / "gua", "report", "--json", "--db", history, *WINDOW]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert same(found, json.loads(done.stdout)), "a field of the JSON has no place in gua/_report.py"
+
+
+def same(ours, theirs):
+    """The same names and values; moments are other objects, and `from` has another name."""
+    if isinstance(theirs, dict):
+        ours = {key.rstrip("_"): value for key, value in ours.items()}
+        return set(ours) == set(theirs) and all(
+            key in ("from", "to") or same(ours[key], value) for key, value in theirs.items()
+        )
+    if isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(same, ours, theirs))
+    return ours == theirs
+
+
+def test_windows_and_lines(lab, history):
+    lab.python(
+        f"""
+        import datetime, gua, pytest
+        db = {str(history)!r}
+        until = datetime.datetime(2026, 11, 8, 12, tzinfo=datetime.timezone.utc)
+        day = gua.report('24h', until=until, db=db)
+        assert day.window.seconds == 86400
+        assert gua.report(datetime.timedelta(days=1), until=until, db=db) == day
+        assert gua.report(86400, until=until.replace(tzinfo=None), db=db) == day
+        again = gua.report('24h', until=until, db=db, active_percent=50)
+        assert again.judged_again is not None and again.thresholds.active_percent == 50
+        assert again.identities is None
+        priced = gua.report('24h', until=until, db=db, by=['user', 'card'], compare='previous',
+                            price=[2.5, 'H100=4'], currency='EUR')
+        assert priced.accounts_by == ['user', 'card'] and priced.money.currency == 'EUR'
+        assert priced.compared.window.to == day.window.from_
+        assert set(account.by for account in priced.accounts) == set(['user', 'card'])
+        name = next(account.name for account in priced.accounts if account.name)
+        page = gua.report('24h', until=until, db=db, user=name)
+        assert page.person.name == name and page.person.suggestion['kind']
+        with pytest.raises(gua.GuaError, match='nobody called nobody-here'):
+            gua.report('24h', until=until, db=db, user='nobody-here')
+        with pytest.raises(ValueError, match='`soon` is no since: expected'):
+            gua.report('soon', db=db)
+        with pytest.raises(gua.HistoryError, match='nowhere'):
+            gua.report(db='/nowhere/gua.db')
+        with pytest.raises(gua.HistoryError):
+            gua.report()
+        """,
+        None,
+    )
+
+
+def test_tables_for_pandas(lab, history):
+    pytest.importorskip("pandas")
+    lab.python(
+        f"""
+        import gua, pytest
+        report = gua.report('3d', until='2026-11-08T12:00:00Z', db={str(history)!r})
+        cards = report.to_frame()
+        assert len(cards) == len(report.cards) > 0 and cards['active_gpu_hours'].sum() > 0
+        assert 'user' in report.to_frame('identities')
+        assert len(report.to_frame('heatmap')) > 24
+        for part in ('accounts', 'sessions', 'gaps'):
+            report.to_frame(part)
+        with pytest.raises(ValueError, match="'all' is no part of a report"):
+            report.to_frame('all')
+        """,
+        None,
+    )
+
+
+def test_without_pandas_it_says_what_is_missing(lab, history):
+    lab.python(
+        f"""
+        import sys
+        sys.modules['pandas'] = None
+        import gua, pytest
+        with pytest.raises(ImportError, match='pip install pandas'):
+            gua.report('3d', until='2026-11-08T12:00:00Z', db={str(history)!r}).to_frame()
+        """,
+        None,
+    )

@@ -1,0 +1,272 @@
+"""Forks, spawns, threads, signals and sudden ends: nothing hangs, nothing leaks."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+COUNT_THREADS = "len(os.listdir('/proc/self/task'))"
+
+
+def test_a_fork_in_the_block_leaves_the_measurement_alone(lab):
+    lab.python(
+        """
+        import gua, os
+        from pretend import until
+
+        with gua.Tracker(sleep_time=0.01) as tracker:
+            pid = os.fork()
+            if pid == 0:
+                # The child leaves the block as well, and takes its copy along.
+                assert tracker.resource_usage is None and tracker.timeline == []
+        if pid == 0:
+            try:
+                tracker.stop()
+            except RuntimeError as error:
+                said = str(error)
+            assert said.startswith('Cannot stop tracking in a fork'), said
+            del tracker
+            os._exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+        assert tracker.to_json()
+        """
+    )
+
+
+def test_a_child_that_was_forked_is_measured_and_may_measure_itself(lab):
+    lab.python(
+        """
+        import gua, multiprocessing, os
+        from pretend import until
+
+        def work(begin, ready, go):
+            begin.wait()
+            with gua.Tracker(sleep_time=0.01) as own:
+                memory = b'x' * 100_000_000
+                ready.set()
+                go.wait()
+            # The rest of the tree is not the child's.
+            assert own.resource_usage.max_ram.main.total_rss > 0.1
+            assert own.resource_usage.max_ram.descendents.total_rss == 0
+
+        context = multiprocessing.get_context('fork')
+        begin, ready, go = context.Event(), context.Event(), context.Event()
+        with gua.Tracker(sleep_time=0.01) as tracker:
+            child = context.Process(target=work, args=(begin, ready, go))
+            child.start()
+            begin.set()
+            ready.wait()
+            until(lambda: tracker.resource_usage.max_ram.descendents.total_rss > 0.1)
+            go.set()
+            child.join()
+        assert child.exitcode == 0
+        assert tracker.details.processes == 2
+        """
+    )
+
+
+def test_a_fork_does_not_end_the_measurement_of_its_parent(lab):
+    lab.python(
+        """
+        import gc, gua, os
+        from pretend import until
+        tracker = gua.Tracker(sleep_time=0.01, tracking_file='a.csv')
+        tracker.start()
+        for _ in range(20):
+            pid = os.fork()
+            if pid == 0:
+                del tracker
+                gc.collect()
+                os._exit(0)
+            os.waitpid(pid, 0)
+        # An exit in order, with all that the interpreter does at its end.
+        pid = os.fork()
+        if pid == 0:
+            raise SystemExit(5)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
+        samples = tracker.details.samples
+        until(lambda: tracker.details.samples > samples + 3)
+        tracker.stop()
+        """
+    )
+
+
+def test_spawned_pools_in_the_block(lab):
+    lab.python(
+        """
+        import gua, multiprocessing
+        from concurrent.futures import ProcessPoolExecutor
+
+        def square(number):
+            return number * number
+
+        if __name__ == '__main__':
+            context = multiprocessing.get_context('spawn')
+            with gua.Tracker(sleep_time=0.01) as tracker:
+                with ProcessPoolExecutor(2, mp_context=context) as pool:
+                    assert list(pool.map(square, range(5))) == [0, 1, 4, 9, 16]
+            assert tracker.details.processes >= 3
+            assert tracker.resource_usage.cpu_utilization.descendents.max_sum_percent > 0
+            assert tracker.details.left_running <= 1  # the pool's own resource tracker
+        """
+    )
+
+
+def test_two_trackers_at_the_same_time(lab):
+    lab.python(
+        """
+        import gua, os
+        from pretend import until
+        with gua.Tracker(sleep_time=0.01) as outer:
+            with gua.Tracker(sleep_time=0.02, ram_unit='bytes') as inner:
+                until(lambda: inner.details.samples > 3)
+            assert inner.state is gua.Tracker.State.STOPPED
+            samples = outer.details.samples
+            until(lambda: outer.details.samples > samples)
+        assert outer.details.wall_seconds > inner.details.wall_seconds
+        """
+    )
+
+
+def test_trackers_in_threads(lab):
+    lab.python(
+        """
+        import gua, threading
+        from pretend import until
+        told = []
+        def work():
+            with gua.Tracker(sleep_time=0.01) as tracker:
+                until(lambda: tracker.details.samples > 3)
+            told.append(tracker.to_json())
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(told) == 8
+        # One may be stopped by another thread than the one that started it.
+        tracker = gua.Tracker()
+        threading.Thread(target=tracker.start).start()
+        until(lambda: tracker.state is gua.Tracker.State.STARTED)
+        tracker.stop()
+        """
+    )
+
+
+def test_many_trackers_leave_neither_threads_nor_files(lab):
+    lab.python(
+        f"""
+        import gua, os
+        from pretend import until
+        def once():
+            with gua.Tracker():
+                pass
+        once()
+        files = len(os.listdir('/proc/self/fd'))
+        for _ in range(50):
+            once()
+        for _ in range(20):
+            forgotten = gua.Tracker()
+            forgotten.start()
+            del forgotten
+        until(lambda: {COUNT_THREADS} == 1)
+        until(lambda: len(os.listdir('/proc/self/fd')) <= files)
+        """
+    )
+
+
+def test_an_interpreter_that_ends_without_stop(lab):
+    script = lab.script(
+        """
+        import gua, sys
+        from pretend import until
+        tracker = gua.Tracker(sleep_time=0.01, tracking_file='rows.csv', resource_usage_file='far.json')
+        tracker.start()
+        until(lambda: tracker.details.samples > 3)
+        sys.exit(4)
+        """
+    )
+    done = lab.run("[[card]]\n", sys.executable, script)
+    assert (done.returncode, done.stdout, done.stderr) == (4, "", "")
+    assert len((lab.folder / "rows.csv").read_text().splitlines()) > 5
+    assert not (lab.folder / "far.json").exists()
+
+
+@pytest.mark.parametrize("call", ["nvmlInit*", "nvmlDeviceGetSamples", "nvmlShutdown"])
+def test_a_driver_that_hangs_holds_up_neither_the_block_nor_the_end(lab, call):
+    script = lab.script(
+        """
+        import gua, time
+        with gua.Tracker(disable_logs=True) as tracker:
+            pass
+        assert tracker.to_json()['compute_time']['time'] > 0
+        unknown = [one.figure for one in tracker.unknown]
+        print(unknown)
+        """
+    )
+    hangs = f'[[card]]\n[[fault]]\ncall = "{call}"\nhang = true\n'
+    done = lab.run(hangs, sys.executable, script)
+    assert done.returncode == 0, done.stderr
+    if call == "nvmlInit*":
+        assert done.stdout == "['all of the GPUs']\n"
+
+
+def test_ctrl_c_in_the_block_keeps_what_was_measured(lab):
+    lab.python(
+        """
+        import gua, os, signal, pytest
+        tracker = gua.Tracker()
+        with pytest.raises(KeyboardInterrupt):
+            with tracker:
+                os.kill(os.getpid(), signal.SIGINT)
+                while True:
+                    pass
+        assert tracker.to_json()['compute_time']['time'] > 0
+        """
+    )
+
+
+def test_what_a_panic_or_a_full_disk_does_is_told(lab):
+    done = lab.run(
+        None,
+        sys.executable,
+        lab.script(
+            """
+            import gua, os
+            from pretend import until
+            tracker = gua.Tracker(sleep_time=0.01, tracking_file='rows.csv')
+            os.symlink('/dev/full', 'rows.csv')
+            tracker.start()
+            until(lambda: tracker.details.samples > 2)
+            tracker.stop()
+            assert tracker.to_json()
+            """
+        ),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "rows.csv" in done.stderr and "Samples are missing" in done.stderr
+
+
+def test_a_driver_that_hangs_in_the_loader_does_not_keep_the_interpreter_from_ending(lab):
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    source = lab.folder / "hang.c"
+    source.write_text(
+        "#include <unistd.h>\n"
+        "__attribute__((constructor)) static void hang(void) { for (;;) sleep(1); }\n"
+    )
+    library = lab.folder / "libhang.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    script = lab.script(
+        """
+        import gua, sys
+        with gua.Tracker(disable_logs=True, resource_usage_file='far.json') as tracker:
+            pass
+        # Whoever loads a library from now on waits for ever, so nothing more is imported.
+        print(tracker.to_json()['max_gpu_ram']['main'])
+        sys.exit(3)
+        """
+    )
+    done = lab.run(None, sys.executable, script, GUA_NVML=str(library))
+    assert (done.returncode, done.stdout) == (3, "None\n"), done.stderr
