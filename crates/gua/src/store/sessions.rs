@@ -13,7 +13,7 @@ use super::error::StoreError;
 use super::history::{DEFAULT_INTERVAL_MILLIS, History};
 use super::holders::HolderRow;
 use crate::classify::{Kib, State};
-use crate::ledger::{Fold, HOUR, Passage, Period, Piece, ProcessKey, Says, Spell, bridge};
+use crate::ledger::{Fold, HOUR, Held, Passage, Period, Piece, ProcessKey, Says, Spell, bridge};
 
 /// How much is read at a time on the way back, and at first: who looks asks for the last hours,
 /// mostly.
@@ -242,16 +242,16 @@ impl Folded {
             says: Says::of(state),
             memory: None,
             is_busy: state == State::Active,
+            is_as_the_card: false,
             seen_until: self.seen.get(&card).copied(),
         };
         self.fold(Subject::Card(card), &passage);
         for held in holders {
             let says = Says::of_holder(held.state, state);
             self.card_of.insert(held.holder, card);
-            self.fold(
-                Subject::Holder(held.holder),
-                &Passage { says, memory: held.memory, ..passage },
-            );
+            let Held { memory, is_as_the_card, .. } = *held;
+            let passage = Passage { says, memory, is_as_the_card, ..passage };
+            self.fold(Subject::Holder(held.holder), &passage);
         }
         if !matches!(state, State::Unknown(_)) {
             self.seen.insert(card, period.to);

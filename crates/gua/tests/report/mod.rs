@@ -8,6 +8,8 @@ mod asked;
 mod files;
 /// Somebody who forges what tells a container or a pod.
 mod forged;
+/// Lines that were changed after something was recorded.
+mod lines;
 /// The histories.
 pub(crate) mod record;
 /// How it reads, for a person and for a program.

@@ -4,7 +4,7 @@ use super::figures::{hours, percent};
 use super::label::{label, shortened};
 use super::money::cost;
 use super::page::{INDENT, Page};
-use super::sections::NOT_JUDGED_AGAIN;
+use super::sections::{NO_ACCOUNTS, as_recorded};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell, Column, Line, fit, put_row, total};
 use crate::render::words::{cut_front, width};
@@ -136,7 +136,8 @@ impl Most {
 
 /// What the columns mean, and how shared cards are split.
 pub(super) fn legend(usage: &Usage, shown: &[Figure]) -> String {
-    let all = usage.states.idle_held.gpu_hours;
+    let recorded = usage.accounts_judged_by.as_ref().map(|it| it.idle_held_gpu_hours);
+    let all = recorded.unwrap_or(usage.states.idle_held.gpu_hours);
     let all = hours(all, all);
     let sum = match usage.person {
         None => format!("so this column adds up to the cards' {all}"),
@@ -164,8 +165,11 @@ pub(super) fn legend(usage: &Usage, shown: &[Figure]) -> String {
 
 pub(super) fn tables(page: &mut Page<'_>, usage: &Usage) {
     if usage.accounts.is_none() {
-        page.text(INDENT, NOT_JUDGED_AGAIN, Ink::Quiet);
+        page.text(INDENT, NO_ACCOUNTS, Ink::Quiet);
         return;
+    }
+    if let Some(recorded) = as_recorded(usage, &page.view.tz) {
+        page.text(INDENT, &recorded, Ink::Notice);
     }
     let mut shown: Vec<Figure> = Vec::new();
     for (place, by) in kinds(usage).iter().enumerate() {
@@ -177,6 +181,30 @@ pub(super) fn tables(page: &mut Page<'_>, usage: &Usage) {
     if !shown.is_empty() {
         page.text(INDENT, &legend(usage, &shown), Ink::Quiet);
     }
+    for remark in remarks(usage) {
+        page.text(INDENT, &remark, Ink::Quiet);
+    }
+}
+
+/// What the figures rest on besides what each process did.
+pub(super) fn remarks(usage: &Usage) -> Vec<String> {
+    let of_one_kind = kinds(usage).first().map(|by| of(usage, *by)).unwrap_or_default();
+    let sum = |hours: fn(&Account) -> f64| of_one_kind.iter().map(|it| hours(it)).sum::<f64>();
+    let as_the_card = sum(|account| account.as_the_card_gpu_hours);
+    let little = sum(|account| account.worked_on_idle_held_gpu_hours);
+    let line = usage.thresholds.active_percent;
+    let shown = |value: f64| hours(value, value);
+    let as_the_card = (as_the_card > 0.0).then(|| {
+        let told = "by their card's state, as the driver did not tell what each process did";
+        format!("{} GPU-hours of these are {told}", shown(as_the_card))
+    });
+    let little = (little > 0.0).then(|| {
+        format!(
+            "{} GPU-hours worked are under the card's line of {line} %: idle-held",
+            shown(little)
+        )
+    });
+    as_the_card.into_iter().chain(little).collect()
 }
 
 /// Puts one; gives the columns that it has room for.

@@ -12,7 +12,7 @@ use crate::report::usage::{
 };
 
 /// What does not apply is empty. Those at the end came later, so that places stay.
-const COLUMNS: [&str; 42] = [
+const COLUMNS: [&str; 43] = [
     "kind",
     "card_index",
     "card_slot",
@@ -48,6 +48,7 @@ const COLUMNS: [&str; 42] = [
     "from_seen",
     "to_seen",
     "busy_card_seconds",
+    "as_the_card_seconds",
     "idle_held_gpu_hours",
     "bare_context",
     "script",
@@ -198,7 +199,15 @@ fn account(out: &mut impl Write, account: &Account, currency: Option<&str>) -> i
         .with("gpu_hours", account.idle_gpu_hours)
         .with("gb_hours", account.held_idle_gb_hours)
         .write(out)?;
-    row.with("state", "unknown").with("gpu_hours", account.unknown_gpu_hours).write(out)
+    let little = account.worked_on_idle_held_gpu_hours;
+    for (state, hours) in [
+        ("unknown", account.unknown_gpu_hours),
+        ("as_the_card", account.as_the_card_gpu_hours),
+        ("worked_on_idle_held", little),
+    ] {
+        row.clone().with("state", state).with("gpu_hours", hours).write(out)?;
+    }
+    Ok(())
 }
 
 fn of_account(row: Row, account: &Account) -> Row {
@@ -238,6 +247,7 @@ fn session(out: &mut impl Write, session: &Session) -> io::Result<()> {
         .with("from_seen", session.from_seen)
         .with("to_seen", session.to_seen)
         .with("busy_card_seconds", session.busy_card_seconds)
+        .with("as_the_card_seconds", session.as_the_card_seconds)
         .with("idle_held_gpu_hours", session.idle_held_gpu_hours)
         .maybe("bare_context", session.bare_context)
         .text("script", identity.and_then(|it| it.script.as_deref()))

@@ -70,7 +70,7 @@ mod tests {
     }
 
     fn held(holder: i64, kib: u64) -> Held {
-        Held { holder, state: State::IdleHeld, memory: Some(Kib(kib)) }
+        Held { holder, state: State::IdleHeld, is_as_the_card: false, memory: Some(Kib(kib)) }
     }
 
     fn piece(state: State, time: Period, holders: &[Held]) -> Piece<'_> {

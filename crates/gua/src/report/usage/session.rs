@@ -37,6 +37,8 @@ pub struct Session {
     pub idle_seconds: f64,
     /// What of it somebody else worked on the card: idle memory on a busy card.
     pub busy_card_seconds: f64,
+    /// What of it is known only of the card: the driver did not tell what the process did.
+    pub as_the_card_seconds: f64,
     /// Its part of the idle-held time of the window.
     pub idle_held_gpu_hours: f64,
     /// Null where the driver never told.
@@ -89,6 +91,7 @@ impl Session {
             open,
             idle_seconds: seconds(spell.idle_millis),
             busy_card_seconds: seconds(spell.busy_millis),
+            as_the_card_seconds: seconds(spell.as_the_card_millis),
             idle_held_gpu_hours: hours(part_millis),
             peak_memory_bytes: spell.peak.map(|peak| peak.0 << 10),
             bare_context: spell.peak.map(|_| found.is_bare_context(by.context)),
@@ -108,6 +111,12 @@ impl Session {
     #[must_use]
     pub fn is_on_a_busy_card(&self) -> bool {
         self.busy_card_seconds * 2.0 > self.idle_seconds
+    }
+
+    /// Whether most of it is known only of the card.
+    #[must_use]
+    pub fn is_as_the_card(&self) -> bool {
+        self.as_the_card_seconds * 2.0 > self.idle_seconds
     }
 }
 
