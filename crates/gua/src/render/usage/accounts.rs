@@ -199,10 +199,8 @@ pub(super) fn remarks(usage: &Usage) -> Vec<String> {
         format!("{} GPU-hours of these are {told}", shown(as_the_card))
     });
     let little = (little > 0.0).then(|| {
-        format!(
-            "{} GPU-hours worked are under the card's line of {line} %: idle-held",
-            shown(little)
-        )
+        let what = "GPU-hours of what was worked were less than";
+        format!("{} {what} {line} % of their card, which is idle-held then", shown(little))
     });
     as_the_card.into_iter().chain(little).collect()
 }

@@ -46,7 +46,7 @@ fn a_forged_container_or_pod_has_no_name_of_the_systems() {
             let container = who.container.clone().unwrap();
             assert_eq!(container.source, Source::DelegatedCgroup, "{above}/{below}");
             assert_eq!(container.value.name, None, "{above}/{below}");
-            for pod in who.pod.iter() {
+            if let Some(pod) = &who.pod {
                 assert_eq!(pod.source, Source::DelegatedCgroup, "{above}/{below}");
                 assert_eq!((&pod.value.name, &pod.value.namespace), (&None, &None));
             }
