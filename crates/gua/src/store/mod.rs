@@ -20,6 +20,8 @@
 //! | `owners` | who did what with a card |
 //! | `pieces` | every card's time, cut wherever anything changes |
 //! | `sessions` | since when a card is held idle, and by whom |
+//! | `policy` | what the rules have come to, and what they have done |
+//! | `replayed` | a history tick by tick, for the rules |
 //! | `samples` | the single ticks, for judging again and for plots |
 //! | [`python`] | databases of the Python gua, read and taken over |
 //! | `retain`, `sweep` | what is too old goes, and the names that nothing refers to |
@@ -43,7 +45,9 @@ mod migration;
 mod names;
 mod owners;
 mod pieces;
+mod policy;
 pub mod python;
+mod replayed;
 mod retain;
 mod run;
 mod sample_key;
@@ -68,6 +72,10 @@ pub use identify::{Identity, identify};
 pub use inventory::{Inventory, inventory};
 pub use lock::RecorderLock;
 pub use migration::bring_forward;
+pub use policy::{
+    Deed, SignCode, SignRow, WatchRow, Watched, deeds_since_clock, read_watched, write_policy,
+};
+pub use replayed::{CardAt, HeldSpan, TickRow};
 pub use retain::{Keep, Retention, Step, give_back, size_bytes};
 pub use run::{Ending, Run, last_moment};
 pub use samples::{Level, Sample};
