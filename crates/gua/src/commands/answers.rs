@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{pick, report, stat};
-use crate::cli::{Command, Gua};
+use crate::cli::{self, Command, Gua};
 use crate::config::{Files, Machine};
 use crate::failure::Failure;
 use crate::report::now::Now;
@@ -52,6 +52,8 @@ pub fn ask(words: impl IntoIterator<Item = OsString>) -> Result<Answer, Refused>
         Command::Stat(typed) => Answer::Stat(stat::answer(&machine, &config()?, &typed)?),
         Command::Pick(typed) => Answer::Pick(pick::answer(&machine, &config()?, &typed)?),
         Command::Report(typed) => {
+            // All of it, and not only what a page shows.
+            let typed = cli::Report { json: true, ..typed };
             let config = files.settings()?.with((&typed).into()).settled();
             Answer::Report(Box::new(report::usage(&config, &typed, Timestamp::now())?))
         }

@@ -3,6 +3,7 @@
 use probe::units::UnixMillis;
 
 use super::period::Period;
+use super::split::Share;
 use crate::classify::{Kib, State};
 
 /// A doubt of up to this long does not end a spell: a look that failed, or a recorder that
@@ -30,6 +31,8 @@ pub struct Spell {
     pub busy_millis: i64,
     /// Of it, what is known only of the card.
     pub as_the_card_millis: i64,
+    /// Its share of the time in which the card was idle-held, where that was asked for.
+    pub share: Share,
     /// The most that was held; `None` where that was never told.
     pub peak: Option<Kib>,
 }
@@ -84,6 +87,8 @@ pub struct Passage {
     pub is_busy: bool,
     /// Whether it is what the card did, and not known of themselves.
     pub is_as_the_card: bool,
+    /// Of the card's idle-held time.
+    pub share: Share,
     /// Up to when their card had been seen before, with or without them.
     pub seen_until: Option<UnixMillis>,
 }
@@ -153,7 +158,7 @@ impl Fold {
 
 impl Spell {
     const fn begin(passage: &Passage, beginning: Beginning) -> Self {
-        let Passage { period, counts, memory, is_busy, is_as_the_card, .. } = *passage;
+        let Passage { period, counts, memory, is_busy, is_as_the_card, share, .. } = *passage;
         Self {
             from: period.from,
             beginning,
@@ -161,6 +166,7 @@ impl Spell {
             idle_millis: counts,
             busy_millis: if is_busy { counts } else { 0 },
             as_the_card_millis: if is_as_the_card { counts } else { 0 },
+            share,
             peak: memory,
         }
     }
@@ -171,7 +177,10 @@ impl Spell {
 
     /// Both as one.
     fn and(&self, later: &Self) -> Self {
+        let mut share = self.share;
+        share.add(later.share);
         Self {
+            share,
             from: self.from,
             beginning: self.beginning,
             to: later.to,
@@ -180,6 +189,12 @@ impl Spell {
             as_the_card_millis: self.as_the_card_millis.saturating_add(later.as_the_card_millis),
             peak: self.peak.max(later.peak),
         }
+    }
+
+    /// Whether more than this was held, as far as is known.
+    #[must_use]
+    pub fn held_more_than(&self, line: Kib) -> bool {
+        self.peak.is_none_or(|peak| peak > line)
     }
 
     /// Whether it may go back to before a moment from which on everything is known of it.
@@ -216,6 +231,7 @@ mod tests {
             memory: Some(Kib(from.unsigned_abs())),
             is_busy: false,
             is_as_the_card: false,
+            share: Share::NONE,
             seen_until: None,
         }
     }

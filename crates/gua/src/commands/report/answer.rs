@@ -6,14 +6,14 @@ use rustix::process::geteuid;
 
 use super::super::history::Detail;
 use crate::classify::{Kib, Lines, State, Thresholds};
-use crate::ledger::Period;
-use crate::report::accounts::{Accounts, By, Parts};
+use crate::ledger::Piece;
+use crate::report::accounts::{Accounts, By};
 use crate::report::status;
 use crate::report::usage::{
-    Book, Facts, Hand, Holdings, Onlooker, Question, Recorded, Session, Tally, Usage, observed,
-    recorded,
+    Book, Facts, Hand, Holdings, MOST_CULPRITS, Onlooker, Question, Recorded, Session, Tally,
+    Usage, observed, recorded,
 };
-use crate::store::{self, History, StoreError};
+use crate::store::{self, History, Span, StoreError, Wanted};
 
 /// When and where it is asked.
 #[derive(Debug, Clone, Copy)]
@@ -52,23 +52,25 @@ fn detail(recorded: &[Recorded], question: &Question) -> Detail {
 /// Answers from what was recorded.
 pub(in crate::commands) fn answer(
     history: &History,
-    question: Question,
+    question: &Question,
     now: Now,
 ) -> Result<Usage, StoreError> {
     let window = question.window;
     let observed = history.observed(window)?;
     let recorded = recorded(&observed, history.runs());
-    let detail = detail(&recorded, &question);
-    let mut holdings = holdings(history, &question, &recorded, now)?;
-    let mut tally = Tally::new(question, &history.identities()?);
-    history.owner_spans(window, |span| tally.add_owner(&span))?;
-    match detail {
-        Detail::Spans => history.card_spans(window, |span| tally.add_card(&span))?,
-        Detail::Samples => {
-            tally.judge_again();
-            history.samples(window, |sample| tally.add_sample(&sample))?;
-            holdings.idle_held = Some(idle_held(history, window)?);
-        }
+    let mut tally = Tally::new(question.clone(), &history.identities()?);
+    let detail = detail(&recorded, question);
+    let line = held_line(&recorded, &question.thresholds);
+    let holdings = match detail {
+        Detail::Spans => holdings(history, question, line, now, |span| tally.add_card(span))?,
+        Detail::Samples => as_recorded(history, question, line, now)?,
+    };
+    if question.identities {
+        history.owner_spans(window, |span| tally.add_owner(&span))?;
+    }
+    if detail == Detail::Samples {
+        tally.judge_again();
+        history.samples(window, |sample| tally.add_sample(&sample))?;
     }
     let facts = Facts {
         runs: history.runs().to_vec(),
@@ -84,15 +86,21 @@ pub(in crate::commands) fn answer(
     Ok(tally.finish(&facts))
 }
 
-/// How long cards were idle-held as recorded, in milliseconds.
-fn idle_held(history: &History, window: Period) -> Result<i64, StoreError> {
-    let mut sum = 0;
-    history.card_spans(window, |span| {
+/// What was held by whom where the cards are judged again, with how long they were idle-held as
+/// recorded.
+fn as_recorded(
+    history: &History,
+    question: &Question,
+    line: Kib,
+    now: Now,
+) -> Result<Holdings, StoreError> {
+    let mut idle_held = 0;
+    let holdings = holdings(history, question, line, now, |span| {
         if span.state == State::IdleHeld {
-            sum += span.counts;
+            idle_held += span.counts;
         }
     })?;
-    Ok(sum)
+    Ok(Holdings { idle_held: Some(idle_held), ..holdings })
 }
 
 /// The line that what was held is recorded by; the lowest where there were several.
@@ -101,19 +109,56 @@ fn held_line(recorded: &[Recorded], asked: &Thresholds) -> Kib {
     lines.min().unwrap_or_else(|| asked.held.into())
 }
 
-/// What was held by whom, in two readings: sessions first, as their parts are known only then.
+/// What was held by whom, and what the cards did meanwhile, in one reading.
 fn holdings(
     history: &History,
     question: &Question,
-    recorded: &[Recorded],
+    line: Kib,
     now: Now,
+    mut each_card: impl FnMut(&Span<i64>),
 ) -> Result<Holdings, StoreError> {
-    let mut found = history.sessions(question.window, 0)?;
-    let line = held_line(recorded, &question.thresholds);
-    found.retain(|it| it.held_more_than(line) && question.is_about(&it.holder.identity));
-    let stretch = |it: &store::Session| (it.holder.id, Period::new(it.spell.from, it.spell.to));
-    let mut parts = Parts::new(found.iter().map(stretch));
-    let books = books(history, question, line, &mut parts)?;
+    let bys = bys(question);
+    let begin = |by: &By| Accounts::new(*by, line).about(question.user.clone());
+    let mut books: Vec<_> = bys.iter().map(begin).collect();
+    let is_of_workloads = bys.iter().any(|by| by.is_of_a_workload());
+    let who = |id| match is_of_workloads {
+        true => history.holder(id),
+        false => history.holder_alone(id),
+    };
+    let found = history.sessions_with(question.window, wanted(question, line), |piece| {
+        let Piece { card, period, state, counts, .. } = *piece;
+        each_card(&Span { key: card, period, state, counts });
+        books.iter_mut().try_for_each(|book| book.add(piece, who))
+    })?;
+    let books = bys.into_iter().zip(books);
+    let books = books.map(|(by, accounts)| Book { by, accounts: accounts.finish() }).collect();
+    let sessions = sessions(history, question, now, &found.told)?;
+    Ok(Holdings { books, sessions, sessions_left_out: found.left_out, idle_held: None })
+}
+
+/// Which sessions to look for.
+fn wanted(question: &Question, line: Kib) -> Wanted {
+    Wanted {
+        more_than: Some(line),
+        largest: question.page_sessions.map(|most| most.max(MOST_CULPRITS)),
+    }
+}
+
+/// The accounts that are asked for; of one person also all that they had.
+fn bys(question: &Question) -> Vec<By> {
+    let mut bys = question.bys.clone();
+    if question.user.is_some() && !bys.contains(&By::User) {
+        bys.push(By::User);
+    }
+    bys
+}
+
+fn sessions(
+    history: &History,
+    question: &Question,
+    now: Now,
+    found: &[store::Session],
+) -> Result<Vec<Session>, StoreError> {
     let cards = history.cards()?;
     let observed = observed(&history.observed(question.window)?);
     let onlooker = Onlooker {
@@ -124,28 +169,6 @@ fn holdings(
         hand: question.user.as_ref().map_or(Hand::Uid(now.uid), |_| Hand::Theirs),
         context: question.context.into(),
     };
-    let told = found.iter().zip(parts.finish());
-    let sessions = told.map(|(it, part)| Session::new(it, part, &onlooker)).collect();
-    Ok(Holdings { books, sessions, idle_held: None })
-}
-
-/// The accounts that are asked for; of one person also all that they had.
-fn books(
-    history: &History,
-    question: &Question,
-    line: Kib,
-    parts: &mut Parts,
-) -> Result<Vec<Book>, StoreError> {
-    let mut bys = question.bys.clone();
-    if question.user.is_some() && !bys.contains(&By::User) {
-        bys.push(By::User);
-    }
-    let begin = |by: &By| Accounts::new(*by, line).about(question.user.clone());
-    let mut books: Vec<_> = bys.iter().map(begin).collect();
-    history.pieces(question.window, |piece| {
-        parts.add(piece);
-        books.iter_mut().try_for_each(|book| book.add(piece, |id| history.holder(id)))
-    })?;
-    let books = bys.into_iter().zip(books);
-    Ok(books.map(|(by, accounts)| Book { by, accounts: accounts.finish() }).collect())
+    let asked = found.iter().filter(|it| question.is_about(&it.holder.identity));
+    Ok(asked.map(|it| Session::new(it, &onlooker)).collect())
 }

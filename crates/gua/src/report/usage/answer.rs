@@ -42,6 +42,9 @@ pub struct Usage {
     /// What accounts, identities and sessions are judged by, where that is something else than
     /// the thresholds.
     pub accounts_judged_by: Option<AsRecorded>,
+    /// How many more ended, where only a page's worth was asked for.
+    #[serde(skip)]
+    pub sessions_left_out: usize,
     /// Null where no card has a price.
     pub money: Option<Money>,
     /// Whom the page is about, where it is about one person: then accounts, identities, sessions

@@ -16,6 +16,7 @@ pub struct Holdings {
     pub sessions: Vec<Session>,
     /// Of all cards, in milliseconds, where that was added up apart from what is told of them.
     pub idle_held: Option<i64>,
+    pub sessions_left_out: usize,
 }
 
 /// All accounts of one kind.
