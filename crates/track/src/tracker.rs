@@ -176,7 +176,7 @@ impl Tracker {
         let members = Members::default();
         let tree = Tree::born(pid, members.clone());
         // Only now, so that the command inherits none of the driver's files.
-        let gpu = Gpu::begin(&self.options, members).map(Gpu::from_nothing);
+        let gpu = Gpu::begin(&self.options, members).map(Gpu::born_with_nothing);
         let follower = Follower {
             measurement: Measurement::begin(&self.options, Begin { tree, at, gpu }, self.watch),
             pace: Pace::new(self.options.every, at),

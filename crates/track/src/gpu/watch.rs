@@ -95,7 +95,7 @@ impl Gpu {
     }
 
     /// The tree was just born, and holds nothing.
-    pub(crate) fn from_nothing(self) -> Self {
+    pub(crate) fn born_with_nothing(self) -> Self {
         self.shared.lock().tally.begin_with_nothing();
         self
     }

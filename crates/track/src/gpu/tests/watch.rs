@@ -177,7 +177,7 @@ fn a_look_that_comes_later_tells_nothing_of_the_begin() {
 #[test]
 fn who_was_just_born_began_with_nothing() {
     on(TWO, |_| {
-        let gpu = begin(&often()).from_nothing();
+        let gpu = begin(&often()).born_with_nothing();
         until(&gpu, "seen", |sample| sample.memory.combined == gib(6));
         assert_eq!(gpu.finish().unwrap().at_begin.combined, gib(0));
     });
