@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ._cards import Card, Holder
     from ._report import Report
     from ._tracker import Tracker
+    from ._usage import Details, Point, ResourceUsage
 
 _WIDTH, _HEIGHT = 320, 48
 _MOST_POINTS = 160
@@ -98,51 +99,54 @@ def bar(part: Optional[float]) -> str:
 
 def of_usage(tracker: Tracker) -> str:
     """What was used, with the time line of it."""
-    details = tracker.details
-    usage = tracker.resource_usage
+    details, usage = tracker.details, tracker.resource_usage
     if details is None or usage is None:
         return ""
-    points = tracker.timeline
-    cpu = usage.cpu_utilization.combined
-    gpu = usage.gpu_utilization.gpu_percentages
-    ram = [point.ram_bytes for point in points]
-    gpu_bytes = [point.gpu_bytes for point in points]
+    rows = [["time", seconds(details.wall_seconds), "", "", ""]]
+    rows += _memory_rows(details, tracker.timeline)
+    rows += _load_rows(usage, tracker.timeline)
+    unknown = "".join(
+        f"<div>unknown: {text(one.figure)} ({text(one.reason)})</div>" for one in tracker.unknown
+    )
+    return table(("", "peak", "at the end", "stayed", "over time"), rows) + unknown
+
+
+def _memory_rows(details: Details, points: Sequence[Point]) -> List[List[str]]:
     times = [point.seconds for point in points]
-    rows = [
-        ["time", seconds(details.wall_seconds), "", "", ""],
+    return [
         [
             "RAM",
             size(details.ram_peak_bytes),
             size(details.ram_end_bytes),
             difference(details.ram_begin_bytes, details.ram_end_bytes),
-            line_chart("RAM", times, ram),
+            line_chart("RAM", times, [point.ram_bytes for point in points]),
         ],
         [
             "GPU memory",
             size(details.gpu_peak_bytes),
             size(details.gpu_end_bytes),
             difference(details.gpu_begin_bytes, details.gpu_end_bytes),
-            line_chart("GPU memory", times, gpu_bytes),
-        ],
-        [
-            "CPU",
-            percent(cpu.max_sum_percent),
-            f"mean {percent(cpu.mean_sum_percent)}",
-            "",
-            line_chart("CPU", times, [point.cpu_percent for point in points]),
-        ],
-        [
-            "GPU",
-            percent(gpu.max_sum_percent),
-            f"mean {percent(gpu.mean_sum_percent)}",
-            "",
-            line_chart("GPU", times, [point.gpu_percent for point in points]),
+            line_chart("GPU memory", times, [point.gpu_bytes for point in points]),
         ],
     ]
-    unknown = "".join(
-        f"<div>unknown: {text(one.figure)} ({text(one.reason)})</div>" for one in tracker.unknown
+
+
+def _load_rows(usage: ResourceUsage, points: Sequence[Point]) -> List[List[str]]:
+    times = [point.seconds for point in points]
+    loads = (
+        ("CPU", usage.cpu_utilization.combined, [point.cpu_percent for point in points]),
+        ("GPU", usage.gpu_utilization.gpu_percentages, [point.gpu_percent for point in points]),
     )
-    return table(("", "peak", "at the end", "stayed", "over time"), rows) + unknown
+    return [
+        [
+            name,
+            percent(load.max_sum_percent),
+            f"mean {percent(load.mean_sum_percent)}",
+            "",
+            line_chart(name, times, values),
+        ]
+        for name, load, values in loads
+    ]
 
 
 def line_chart(
