@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PROGRAMS
+from conftest import PROGRAMS, ROOT
 
 RUN = """
 import asyncio, gua, json, os
@@ -297,3 +297,23 @@ def test_files_that_are_not_there_and_files_of_others_are_told_apart(lab, ending
         """,
         None,
     )
+
+
+def test_files_that_gpu_tracker_wrote_are_read(lab):
+    captured = ROOT / "crates/track/src/gpu_tracker/sub_tracking/captured"
+    told = lab.json(
+        f"""
+        import gua, json
+        files = [{str(captured / 'tracking.csv')!r}, {str(captured / 'sub_tracking.csv')!r}]
+        print(json.dumps(gua.SubTrackingAnalyzer(*files).sub_tracking_results().to_json()))
+        """,
+        None,
+    )
+    theirs = json.loads((captured / "analysis.json").read_text())
+    assert set(told) == set(theirs)
+    names = [[block["name"] for block in one["code_block_results"]] for one in (told, theirs)]
+    counts = [[block["num_timepoints"] for block in one["code_block_results"]] for one in (told, theirs)]
+    assert names[0] == names[1] and counts[0] == counts[1]
+    for measure, statistics in theirs["overall"].items():
+        for name, value in statistics.items():
+            assert told["overall"][measure][name] == pytest.approx(value), (measure, name)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 320, 48
 _MOST_POINTS = 160
+_CELL = "text-align:left;padding:0.1em 1em 0.1em 0"
 
 
 def text(value: object) -> str:
@@ -25,9 +26,9 @@ def text(value: object) -> str:
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Cells are HTML already."""
-    head = "".join(f'<th style="text-align:left">{name}</th>' for name in header)
+    head = "".join(f'<th style="{_CELL}">{name}</th>' for name in header)
     body = "".join(
-        "<tr>" + "".join(f'<td style="text-align:left">{cell}</td>' for cell in row) + "</tr>"
+        "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in row) + "</tr>"
         for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -39,23 +40,29 @@ def of_cards(cards: Sequence[Card]) -> str:
 
 
 def _card_row(card: Card) -> List[str]:
-    place = f"{card.index}" if card.mig_slot is None else f"{card.index}:{card.mig_slot}"
     state = text(card.state.replace("_", "-"))
     if card.state_reason:
         state += f" ({text(card.state_reason)})"
-    memory = f"{size(card.memory_used_bytes)} of {size(card.memory_total_bytes)}"
+    memory = size(card.memory_used_bytes)
+    if card.memory_total_bytes is not None:
+        memory += f" of {size(card.memory_total_bytes)}"
     part = _part(card.memory_used_bytes, card.memory_total_bytes)
     holders = [_holder(holder) for holder in card.holders]
     if not card.holders_complete:
         holders.append("unknown others")
     return [
-        place,
+        _place(card.index, card.mig_slot),
         text(card.name),
         state,
         percent(card.utilization_percent),
         memory + bar(part),
         "<br>".join(holders),
     ]
+
+
+def _place(index: int, slot: Optional[int]) -> str:
+    """A MIG instance is a card and its slot."""
+    return str(index) if slot is None else f"{index}:{slot}"
 
 
 def _part(used: Optional[int], total: Optional[int]) -> Optional[float]:
@@ -192,7 +199,7 @@ def of_report(report: Report) -> str:
         ("#", "card", "active", "idle-held", "truly-idle", "unknown"),
         (
             [
-                str(card.index),
+                _place(card.index, card.slot),
                 text(card.name),
                 share(card.states.active.share),
                 share(card.states.idle_held.share),

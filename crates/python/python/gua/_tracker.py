@@ -65,14 +65,16 @@ class Tracker:
     :param disable_logs: Whether to leave out warnings of what could not be measured.
     :param process_id: The process to measure; this one by default.
     :param resource_usage_file: A file that has what was used so far, as JSON, as long as it goes
-        on: for a process that may be killed.
+        on: for a process that may be killed. At the end it is removed.
     :param n_join_attempts: How often to wait for the end of the measurement.
     :param join_timeout: How many seconds to wait each time.
     :param gpu_brand: nvidia, or nothing.
     :param tracking_file: A file for every sample, ``.csv`` or ``.sqlite``.
     :param overwrite: Whether to replace a tracking file that is there already.
     :raises ValueError: When an argument makes no sense. Nothing was begun then.
-    :raises FileExistsError: When there is a tracking file already.
+    :raises TypeError: When an argument is of a wrong kind.
+    :raises FileExistsError: When there is a tracking file already, or a ``resource_usage_file``
+        that no Tracker has written.
     """
 
     State = State
