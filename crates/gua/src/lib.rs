@@ -11,9 +11,11 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`shared_folder`] | a folder in which users leave files for each other |
 //! | [`destination`] | a file that is written at the end, checked at the beginning |
 //! | [`line_file`] | a file that lines are added to, and that makes room when it is full |
 //! | [`following`] | follows a command to its end, signals and all |
+//! | [`process_handle`] | a handle on one process, so that a signal reaches no other |
 //! | [`reservation`] | cards that somebody was given and does not hold yet |
 //! | [`mod@gpu_tracker`] | the second program, gpu_tracker's command line |
 //! | [`sampler`] | reads all cards and holders once, or a scenario: a [`sampler::Tick`] |
@@ -21,6 +23,7 @@
 //! | [`ledger`] | from ticks to what is kept of them: entries, spans, events (pure) |
 //! | [`store`] | the database; the only SQL |
 //! | [`recorder`] | looks at its beat and keeps what it saw, whatever happens |
+//! | [`policy`] | rules for cards that are held idle: notice first, end last |
 //! | [`demo`] | makes a history of a machine that does not exist |
 //! | [`service`] | the recorder's files, how it is started and stopped |
 //! | [`report`] | one file or folder a question, plain structs as answers (pure) |
@@ -45,6 +48,8 @@ pub mod gpu_tracker;
 pub mod ledger;
 pub mod line_file;
 pub mod near;
+pub mod policy;
+pub mod process_handle;
 pub mod quantity;
 pub mod recorder;
 pub mod render;
@@ -53,6 +58,7 @@ pub mod reservation;
 pub mod safe;
 pub mod sampler;
 pub mod service;
+pub mod shared_folder;
 pub mod store;
 pub mod talk;
 pub mod tui;

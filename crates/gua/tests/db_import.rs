@@ -150,7 +150,7 @@ fn imported_time_has_accounts_too() {
         .collect();
     // A tick counts for 30 s, whatever the distance to the last.
     assert_eq!(told, [("ann".to_owned(), 60_000, 37_500), ("bob".to_owned(), 30_000, 22_500)]);
-    let sessions = history.sessions(window, 0).unwrap();
+    let sessions = history.sessions(window).unwrap();
     assert_eq!(sessions.len(), 2, "{sessions:?}");
     assert_eq!(sessions[0].spell.idle_millis, 60_000);
 }

@@ -23,14 +23,14 @@ const CRATES: [(&str, &[&str]); 6] = [
 /// The ones on one row do not know each other.
 const ORDER: [&[&str]; 13] = [
     &["near", "quantity", "safe", "talk"],
-    &["cli", "failure"],
-    &["config", "destination", "following", "line_file", "reservation"],
+    &["cli", "failure", "shared_folder"],
+    &["config", "destination", "following", "line_file", "process_handle", "reservation"],
     &["sampler"],
     &["classify"],
     &["ledger"],
     &["store"],
     &["recorder"],
-    &["demo", "service"],
+    &["demo", "policy", "service"],
     &["report"],
     &["render"],
     &["checkup", "tui"],

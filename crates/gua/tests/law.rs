@@ -313,7 +313,7 @@ fn assert_sessions(
         }
     }
     let mut told = BTreeMap::<String, i64>::new();
-    for session in History::open(path).unwrap().sessions(window, 0).unwrap() {
+    for session in History::open(path).unwrap().sessions(window).unwrap() {
         let user = session.holder.identity.user.unwrap().to_string();
         *told.entry(user).or_default() += session.spell.idle_millis;
         let length = session.spell.to.0 - session.spell.from.0;

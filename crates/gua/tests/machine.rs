@@ -85,6 +85,7 @@ impl Machine {
         let mut command = program(args);
         command.envs(self.installed.envs()).env("HOME", self.home());
         command.env("GUA_RESERVATIONS", self.reservations());
+        command.env("GUA_SNOOZES", self.dir.path().join("snoozes"));
         command.env("GUA_SYSTEM_CONFIG", self.system_config());
         command
     }
@@ -131,6 +132,7 @@ fn on_this_host(path: &str, args: &[&str]) -> Command {
         "GUA_HOME",
         "GUA_CONFIG",
         "GUA_RESERVATIONS",
+        "GUA_SNOOZES",
         "CUDA_VISIBLE_DEVICES",
         "NO_COLOR",
         "COLUMNS",

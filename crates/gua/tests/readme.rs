@@ -110,7 +110,7 @@ fn every_block_is_closed() {
     let mut fences = text.lines().filter(|line| line.starts_with("```"));
     while let Some(begin) = fences.next() {
         assert!(
-            ["```sh", "```text", "```console", "```python"].contains(&begin),
+            ["```sh", "```text", "```console", "```python", "```toml"].contains(&begin),
             "begins with {begin}"
         );
         assert_eq!(fences.next(), Some("```"), "{begin} is not closed");

@@ -36,7 +36,7 @@ impl Lab {
     fn sessions(&self, from: i64, to: i64) -> Vec<Session> {
         let at = |minutes: i64| UnixMillis(START + minutes * MINUTE);
         let history = History::open(&self.path()).unwrap();
-        history.sessions(Period::new(at(from), at(to)), 0).unwrap()
+        history.sessions(Period::new(at(from), at(to))).unwrap()
     }
 }
 
@@ -144,7 +144,7 @@ fn a_pid_that_is_used_again_is_another_session() {
     ];
     assert_eq!(all(&sessions), expected);
     assert!(sessions.iter().all(|session| session.is_bare_context(Kib(600 << 10))));
-    assert!(sessions.iter().all(|session| session.held_more_than(Kib(100 << 10))));
+    assert!(sessions.iter().all(|session| session.spell.held_more_than(Kib(100 << 10))));
 }
 
 /// What holds next to nothing is in a session only where somebody keeps the card from others.
@@ -163,7 +163,7 @@ fn how_much_was_held_is_told() {
     let sessions = lab.sessions(0, 100);
     let much: Vec<_> = sessions
         .iter()
-        .filter(|session| session.held_more_than(Kib(100 << 10)))
+        .filter(|session| session.spell.held_more_than(Kib(100 << 10)))
         .map(told)
         .collect();
     assert_eq!(much, [("bob".to_owned(), 30, 60, 30, 0, true, true)]);

@@ -33,6 +33,8 @@ mod law;
 mod layout;
 /// `gua pick`: which cards to use.
 mod pick;
+/// `gua policy`: notice first, end last.
+mod policy;
 /// A scenario that is looked at without a library, held against one that has one.
 mod pretend;
 /// `gua query`: fields of one's choice, shown and kept.

@@ -9,6 +9,7 @@ mod doctor;
 mod duration;
 mod moment;
 mod pick;
+mod policy;
 mod query;
 mod recorder;
 mod report;
@@ -29,10 +30,12 @@ pub use doctor::Doctor;
 pub(crate) use duration::{duration, interval};
 pub use moment::Moment;
 pub use pick::{Pick, PickFormat, is_without_its_command};
+pub use policy::{Policy, PolicyCheck, PolicyLog, PolicySimulate, PolicySnooze, PolicySwitch};
 pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};
 pub use report::{Compare, Format, Report};
 pub(crate) use report::{MOST_MB, percent};
+pub(crate) use size::size;
 pub use stat::{PowerColumn, Stat};
 pub use top::Top;
 pub use track::{MemoryUnit, Track};
@@ -121,6 +124,11 @@ pub enum Command {
     /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
     /// held idle, stood free, and by whom
     Report(Report),
+    /// Rules for cards that are held idle: notice first, end last
+    Policy {
+        #[command(subcommand)]
+        command: Policy,
+    },
     /// Choose cards to use, for a shell or for a command
     Pick(Pick),
     /// Show each card's state on one line, and who holds it

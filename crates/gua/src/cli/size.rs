@@ -3,7 +3,7 @@
 const EXPECTED: &str = "expected a number and MB, GB (1000s) or MiB, GiB (1024s), such as 20GB";
 
 /// Reads one, in bytes. `G` alone is the GiB of batch systems.
-pub(super) fn size(typed: &str) -> Result<u64, String> {
+pub(crate) fn size(typed: &str) -> Result<u64, String> {
     let typed = typed.trim();
     // Digits and a point only: no sign, no exponent, neither NaN nor infinity.
     let end = typed.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or(EXPECTED)?;

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use probe::nvml::Wants;
 
+use super::policy;
 use crate::cli;
-use crate::config::{Config, Machine, Settings};
+use crate::config::{Config, Files, Machine};
 use crate::failure::Failure;
 use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals};
 use crate::render::words;
@@ -21,11 +22,9 @@ use crate::talk::say;
 /// What a history is made of; the rest is for looking at now.
 const WANTS: Wants = Wants { power: true, temperature: true, shares: true, ..Wants::ESSENTIALS };
 
-pub(super) fn run(
-    machine: &Machine,
-    settings: Settings,
-    typed: &cli::Daemon,
-) -> Result<u8, Failure> {
+pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Daemon) -> Result<u8, Failure> {
+    let settings = files.settings()?;
+    policy::check_rules(files, &settings)?;
     let places = places(&settings.settled(), typed)?;
     let config = settings.with(typed.into()).settled();
     if let Some(running) = already_running(&places)? {
@@ -41,7 +40,7 @@ pub(super) fn run(
     }
     service::check(&places, existing(typed))?;
     if typed.foreground {
-        in_the_foreground(machine, &config, typed, &places)
+        in_the_foreground(machine, files, &config, typed, &places)
     } else {
         background(&config, typed, &places)
     }
@@ -137,6 +136,7 @@ fn arguments(typed: &cli::Daemon, places: &Places) -> Vec<OsString> {
 
 fn in_the_foreground(
     machine: &Machine,
+    files: &Files,
     config: &Config,
     typed: &cli::Daemon,
     places: &Places,
@@ -168,7 +168,10 @@ fn in_the_foreground(
     let every = words::interval(interval);
     log.say(&format!("gua records every {every} into {}", places.database.display()));
     let keep = Keep::from(config.retention);
-    let recording = Recording::new(place, run, interval, config.thresholds.into(), keep);
+    let (host, root) = (run.host.clone(), sampler.host().root());
+    let keeper = policy::keeper(machine, files, config, root, host, &places.database);
+    let recording = Recording::new(place, run, interval, config.thresholds.into(), keep)
+        .attended_by(Box::new(keeper));
     let left_behind = Arc::clone(&held);
     let give_up = move || {
         left_behind.remove();

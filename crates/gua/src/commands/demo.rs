@@ -42,7 +42,7 @@ pub(super) fn run(typed: &cli::Demo) -> Result<u8, Failure> {
     // Nobody lives there, so who asks is nobody of theirs.
     let now = report::Now { at: plan.end, is_recorded: false, is_live: true, uid: u32::MAX };
     let usage =
-        report::answer(&made.history, question, now).map_err(|error| error.failure(path))?;
+        report::answer(&made.history, &question, now).map_err(|error| error.failure(path))?;
     let format = if typed.json { cli::Format::Json } else { cli::Format::Text };
     report::show(&usage, &view(typed, at), format)?;
     Ok(0)
@@ -176,6 +176,8 @@ fn question(typed: &cli::Demo, window: Period) -> Question {
         bys: report::bys(&typed.accounts, By::User),
         user: None,
         context: config::Thresholds::default().context,
+        identities: typed.json,
+        page_sessions: if typed.json { None } else { report::page_sessions(&typed.accounts) },
         cost: report::cost(&typed.accounts, Cost::default()),
     }
 }

@@ -11,6 +11,7 @@ mod doctor;
 mod history;
 mod pace;
 mod pick;
+mod policy;
 mod query;
 mod redraw;
 mod report;
@@ -44,9 +45,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Db { command } => db::run(files.settings()?, &command),
         Command::Demo(typed) => demo::run(&typed),
         Command::Doctor(typed) => doctor::run(&Machine::try_from(machine)?, &files, &typed),
-        Command::Daemon(typed) => {
-            daemon::run(&Machine::try_from(machine)?, files.settings()?, &typed)
-        }
+        Command::Daemon(typed) => daemon::run(&Machine::try_from(machine)?, &files, &typed),
         Command::Status(typed) => status::run(&config()?, &typed),
         Command::Stop(typed) => stop::run(&files, &typed),
         Command::Query(typed) => query::run(&Machine::try_from(machine)?, &files, &typed),
@@ -54,6 +53,7 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
             let host = Host::new(machine.host_root.map(Into::into));
             report::run(&host, files.settings()?, &typed)
         }
+        Command::Policy { command } => policy::run(machine, &files, &command),
         Command::Pick(typed) => pick::run(&Machine::try_from(machine)?, &config()?, &typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &config()?, &typed),
         Command::Track(typed) => track::run(&Machine::try_from(machine)?, &typed),

@@ -1,5 +1,6 @@
 //! What is meant: the typed options, the config files and the environment, settled once.
 
+pub mod policy;
 mod settings;
 mod track;
 mod window;
@@ -86,17 +87,26 @@ pub fn home() -> Option<PathBuf> {
 #[must_use]
 pub fn reservations() -> PathBuf {
     let named = env::var_os("GUA_RESERVATIONS").filter(|path| !path.is_empty());
-    let usual = || {
-        let is_for_all = |path: &str| {
-            const STICKY_FOR_ALL: u32 = 0o1777;
-            let mode = std::fs::metadata(path).map(|found| found.permissions().mode());
-            mode.is_ok_and(|mode| mode & STICKY_FOR_ALL == STICKY_FOR_ALL)
-        };
-        // Not every system lets users make something there.
-        let shared = if is_for_all("/run/lock") { "/run/lock" } else { "/tmp" };
-        PathBuf::from(shared).join("gua-reservations")
+    named.map_or_else(reservations_usual, PathBuf::from)
+}
+
+fn reservations_usual() -> PathBuf {
+    let is_for_all = |path: &str| {
+        const STICKY_FOR_ALL: u32 = 0o1777;
+        let mode = std::fs::metadata(path).map(|found| found.permissions().mode());
+        mode.is_ok_and(|mode| mode & STICKY_FOR_ALL == STICKY_FOR_ALL)
     };
-    named.map_or_else(usual, PathBuf::from)
+    // Not every system lets users make something there.
+    let shared = if is_for_all("/run/lock") { "/run/lock" } else { "/tmp" };
+    PathBuf::from(shared).join("gua-reservations")
+}
+
+/// Where processes are exempted from the rules for a time: `GUA_SNOOZES`, else a folder that
+/// every user of the host finds, beside the reservations.
+#[must_use]
+pub fn snoozes() -> PathBuf {
+    let named = env::var_os("GUA_SNOOZES").filter(|path| !path.is_empty());
+    named.map_or_else(|| reservations_usual().with_file_name("gua-snoozes"), PathBuf::from)
 }
 
 /// What tells CUDA which cards there are.

@@ -27,6 +27,14 @@ impl Window {
         Self::with(typed, now, now, |until| back(until, SINCE))
     }
 
+    /// What was typed, as it is meant now; so far back where nothing was.
+    ///
+    /// # Errors
+    /// When it ends before it begins, or is no time at all.
+    pub fn since(typed: &cli::Window, now: Timestamp, usual: Duration) -> Result<Self, Failure> {
+        Self::with(typed, now, now, |until| back(until, usual))
+    }
+
     /// What was typed, as it is meant now; all time where nothing was.
     ///
     /// # Errors

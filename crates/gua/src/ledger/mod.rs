@@ -12,6 +12,7 @@ mod entry;
 mod event;
 mod holding;
 mod judge;
+mod numbers;
 mod part;
 mod period;
 mod pieces;
@@ -25,6 +26,7 @@ pub use entry::{CardEntry, Crew, Entry, HolderEntry, Identity, Measures, OwnerEn
 pub use event::{Event, Kind, Trouble};
 pub use holding::{Holding, settled};
 pub use judge::Judge;
+pub use numbers::ByNumber;
 pub use part::Part;
 pub use period::{HOUR, Period, next_hour};
 pub use pieces::{CardTime, Held, HolderPart, Piece};

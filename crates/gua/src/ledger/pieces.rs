@@ -39,6 +39,8 @@ pub struct CardTime {
     pub unseen: Vec<(Period, Kib)>,
     cuts: Vec<UnixMillis>,
     held: Vec<Held>,
+    on_card: GoingOn<HolderPart>,
+    unseen_here: GoingOn<Kib>,
 }
 
 /// A process on the card, before it is known what the card did.
@@ -67,8 +69,13 @@ impl CardTime {
         card: i64,
         mut each: impl FnMut(&Piece<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Self { cards, holders, unseen, cuts, held } = self;
+        self.put_in_order();
+        let Self { cards, holders, unseen, cuts, held, on_card, unseen_here } = self;
+        on_card.begin();
+        unseen_here.begin();
         for (whole, state, counts) in cards.iter() {
+            let (holders, unseen) =
+                (on_card.during(holders, *whole), unseen_here.during(unseen, *whole));
             cuts.clear();
             cuts.extend([whole.from, whole.to]);
             let ends = holders.iter().map(|(period, _)| *period);
@@ -97,6 +104,53 @@ impl CardTime {
             }
         }
         Ok(())
+    }
+
+    /// Rows come in the order of time, but for what runs that went back in time leave over.
+    fn put_in_order(&mut self) {
+        let Self { cards, holders, unseen, .. } = self;
+        if !cards.is_sorted_by_key(|(period, ..)| period.from) {
+            cards.sort_by_key(|(period, ..)| period.from);
+        }
+        put_in_order(holders);
+        put_in_order(unseen);
+    }
+}
+
+fn put_in_order<T>(spans: &mut [(Period, T)]) {
+    if !spans.is_sorted_by_key(|(period, _)| period.from) {
+        spans.sort_by_key(|(period, _)| period.from);
+    }
+}
+
+/// The spans that go on during one time after the other, in order: each is looked at as long as
+/// it goes on, and not for all of the hour.
+#[derive(Debug)]
+struct GoingOn<T> {
+    next: usize,
+    here: Vec<(Period, T)>,
+}
+
+impl<T> Default for GoingOn<T> {
+    fn default() -> Self {
+        Self { next: 0, here: Vec::new() }
+    }
+}
+
+impl<T: Copy> GoingOn<T> {
+    fn begin(&mut self) {
+        self.next = 0;
+        self.here.clear();
+    }
+
+    /// Those that have a part in a time; times come in the order in which they begin.
+    fn during(&mut self, spans: &[(Period, T)], time: Period) -> &[(Period, T)] {
+        self.here.retain(|(period, _)| period.to > time.from);
+        while let Some(next) = spans.get(self.next).filter(|(period, _)| period.from < time.to) {
+            self.here.push(*next);
+            self.next += 1;
+        }
+        &self.here
     }
 }
 

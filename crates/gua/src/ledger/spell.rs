@@ -3,6 +3,7 @@
 use probe::units::UnixMillis;
 
 use super::period::Period;
+use super::split::Share;
 use crate::classify::{Kib, State};
 
 /// A doubt of up to this long does not end a spell: a look that failed, or a recorder that
@@ -28,6 +29,8 @@ pub struct Spell {
     pub idle_millis: i64,
     /// Of that, the time in which others worked on the card.
     pub busy_millis: i64,
+    /// Its share of the time in which the card was idle-held, where that was asked for.
+    pub share: Share,
     /// The most that was held; `None` where that was never told.
     pub peak: Option<Kib>,
 }
@@ -80,6 +83,8 @@ pub struct Passage {
     pub says: Says,
     pub memory: Option<Kib>,
     pub is_busy: bool,
+    /// Of the card's idle-held time.
+    pub share: Share,
     /// Up to when their card had been seen before, with or without them.
     pub seen_until: Option<UnixMillis>,
 }
@@ -149,13 +154,14 @@ impl Fold {
 
 impl Spell {
     const fn begin(passage: &Passage, beginning: Beginning) -> Self {
-        let Passage { period, counts, memory, is_busy, .. } = *passage;
+        let Passage { period, counts, memory, is_busy, share, .. } = *passage;
         Self {
             from: period.from,
             beginning,
             to: period.to,
             idle_millis: counts,
             busy_millis: if is_busy { counts } else { 0 },
+            share,
             peak: memory,
         }
     }
@@ -166,7 +172,10 @@ impl Spell {
 
     /// Both as one.
     fn and(&self, later: &Self) -> Self {
+        let mut share = self.share;
+        share.add(later.share);
         Self {
+            share,
             from: self.from,
             beginning: self.beginning,
             to: later.to,
@@ -174,6 +183,12 @@ impl Spell {
             busy_millis: self.busy_millis.saturating_add(later.busy_millis),
             peak: self.peak.max(later.peak),
         }
+    }
+
+    /// Whether more than this was held, as far as is known.
+    #[must_use]
+    pub fn held_more_than(&self, line: Kib) -> bool {
+        self.peak.is_none_or(|peak| peak > line)
     }
 
     /// Whether it may go back to before a moment from which on everything is known of it.
@@ -209,6 +224,7 @@ mod tests {
             says,
             memory: Some(Kib(from.unsigned_abs())),
             is_busy: false,
+            share: Share::NONE,
             seen_until: None,
         }
     }

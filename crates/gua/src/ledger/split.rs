@@ -21,6 +21,19 @@ impl Share {
     pub const fn add(&mut self, other: Self) {
         self.0 = self.0.saturating_add(other.0);
     }
+
+    /// So many milliseconds.
+    #[cfg(test)]
+    #[must_use]
+    pub const fn of_millis(millis: i64) -> Self {
+        Self(millis << BITS)
+    }
+
+    /// Whole milliseconds of it.
+    #[must_use]
+    pub const fn millis(self) -> i64 {
+        self.0 >> BITS
+    }
 }
 
 /// Whose share it is.
@@ -77,7 +90,8 @@ impl Weights {
         let (mut before, mut up_to) = (0, 0);
         for (sharer, weight) in all.filter(|(_, weight)| *weight > 0) {
             up_to += i128::from(weight);
-            let reached = time * up_to / sum.max(1);
+            // The last of them has the rest, as most are alone.
+            let reached = if up_to == sum { time } else { time * up_to / sum.max(1) };
             each(sharer, Share(i64::try_from(reached - before).unwrap_or(i64::MAX)));
             before = reached;
         }

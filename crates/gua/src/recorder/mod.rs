@@ -9,11 +9,13 @@
 //! | `source` | where ticks come from |
 //! | `observer` | a look made into an entry, with what is to be told besides (pure) |
 //! | `recording` | entries kept in a database, whatever happens to it |
+//! | `attendant` | who is told of every tick that is kept |
 //! | `pruning` | when to take out what is too old |
 //! | `signals` | what the host's signals ask for |
 //! | `log` | what the recorder says about itself |
 //! | `beat` | the loop that brings them together |
 
+mod attendant;
 mod beat;
 mod clocks;
 mod log;
@@ -24,6 +26,7 @@ mod schedule;
 mod signals;
 mod source;
 
+pub use attendant::{Attendant, Kept};
 pub use beat::{Beat, Outcome};
 pub use clocks::boot_id;
 pub use log::{Log, open as open_log};

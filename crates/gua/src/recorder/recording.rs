@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use probe::units::UnixMillis;
 
+use super::attendant::{Attendant, Kept};
 use super::log::Log;
 use super::observer::Observer;
 use super::pruning::Pruning;
@@ -47,6 +48,7 @@ pub struct Recording {
     pruned: Result<(), StoreError>,
     /// The end of what was recorded before us.
     recorded_until: Option<UnixMillis>,
+    attendant: Option<Box<dyn Attendant>>,
 }
 
 impl Recording {
@@ -72,7 +74,15 @@ impl Recording {
             pruning: Pruning::new(keep),
             pruned: Ok(()),
             recorded_until: None,
+            attendant: None,
         }
+    }
+
+    /// Lets somebody make something of every tick that is stored.
+    #[must_use]
+    pub fn attended_by(mut self, attendant: Box<dyn Attendant>) -> Self {
+        self.attendant = Some(attendant);
+        self
     }
 
     /// Keeps one tick. What fails is logged, and told in the history once that goes again.
@@ -92,6 +102,7 @@ impl Recording {
         match self.store(&entry) {
             Ok(()) => {
                 self.recovered(&entry, log);
+                self.attend(seen, &entry, log);
                 if let Err(error) = std::mem::replace(&mut self.pruned, Ok(())) {
                     log.say(&format!("what is too old could not be taken out: {error}"));
                 }
@@ -101,6 +112,13 @@ impl Recording {
                 self.failed(entry.at, &error, log);
                 Err(error)
             }
+        }
+    }
+
+    fn attend(&mut self, seen: &Seen, entry: &Entry, log: &mut Log) {
+        if let (Some(attendant), Some(writer)) = (&mut self.attendant, &mut self.writer) {
+            let run = writer.run();
+            attendant.attend(seen, entry, Kept { database: writer.database(), run }, log);
         }
     }
 

@@ -12,6 +12,7 @@ mod markdown;
 pub mod paint;
 pub mod pick;
 pub mod picture;
+pub mod policy;
 pub mod query;
 pub mod stat;
 pub mod status;

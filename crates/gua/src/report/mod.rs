@@ -8,6 +8,7 @@ pub mod identity;
 pub mod imported;
 pub mod now;
 pub mod pick;
+pub mod policy;
 pub mod query;
 pub mod reservation;
 pub mod status;

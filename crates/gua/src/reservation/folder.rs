@@ -9,24 +9,21 @@ use std::time::{Duration, Instant};
 
 use probe::units::UnixMillis;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, Stat, fchmod, flock, fstat,
-    ftruncate, mkdirat, openat, statat, unlinkat,
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, fchmod, flock, fstat, ftruncate,
+    openat, statat, unlinkat,
 };
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::geteuid;
 
 use super::slip::{Kind, LONGEST_TEXT, Slip};
 use super::{ReservationError, Reserved, Taken, Term, card_key};
+use crate::shared_folder::{self, SharedFolderError};
 
 /// How long to wait for others who choose: each takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The same for who only looks.
 const PATIENCE_OF_A_LOOK: Duration = Duration::from_millis(500);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// Everybody may add, nobody may take away what is another's.
-const MODE: u32 = 0o1777;
-const WORLD_WRITABLE: u32 = 0o002;
-const STICKY: u32 = 0o1000;
 
 /// Where reservations are.
 #[derive(Debug)]
@@ -45,30 +42,17 @@ impl Folder {
     /// # Errors
     /// When it cannot be made, or others could take away what is in it.
     pub fn open(path: &Path) -> Result<Self, ReservationError> {
-        if let Some(folder) = Self::find(path)? {
-            return Ok(folder);
-        }
-        make(path).map_err(|error| failed(path, "made", error))?;
-        Self::find(path)?.ok_or_else(|| failed(path, "opened", Errno::NOENT))
+        let folder = shared_folder::open_or_make(path).map_err(|error| refused(path, error))?;
+        Ok(Self { path: path.to_owned(), folder })
     }
 
-    /// Opens it where there is one. A link in its place is not followed.
+    /// Opens it where there is one.
     ///
     /// # Errors
     /// When it cannot be opened, or others could take away what is in it.
     pub fn find(path: &Path) -> Result<Option<Self>, ReservationError> {
-        let not_ours = |why| Err(ReservationError::NotOurs(path.to_owned(), why));
-        let folder = match open(path) {
-            Ok(folder) => folder,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(Errno::LOOP | Errno::NOTDIR) => return not_ours("something else is in its place"),
-            Err(error) => return Err(failed(path, "opened", error)),
-        };
-        let mode = fstat(&folder).map_err(|error| failed(path, "read", error))?.st_mode;
-        if mode & WORLD_WRITABLE != 0 && mode & STICKY == 0 {
-            return not_ours("anybody may delete what is in it (it needs the sticky bit)");
-        }
-        Ok(Some(Self { path: path.to_owned(), folder }))
+        let folder = shared_folder::open(path).map_err(|error| refused(path, error))?;
+        Ok(folder.map(|folder| Self { path: path.to_owned(), folder }))
     }
 
     /// Keeps others from choosing, until it is dropped.
@@ -243,6 +227,17 @@ fn is_theirs(stat: Result<Stat, Errno>, uid: u32) -> bool {
     })
 }
 
+fn refused(path: &Path, error: SharedFolderError) -> ReservationError {
+    let path = path.to_owned();
+    match error {
+        SharedFolderError::Io { doing, error } => {
+            let error = io::Error::new(error.kind(), format!("cannot be {doing}: {error}"));
+            ReservationError::Folder(path, error)
+        }
+        error => ReservationError::NotOurs(path, error.to_string()),
+    }
+}
+
 fn failed(path: &Path, doing: &str, error: Errno) -> ReservationError {
     let error = io::Error::from(error);
     let error = io::Error::new(error.kind(), format!("cannot be {doing}: {error}"));
@@ -260,21 +255,6 @@ fn slip(file: OwnedFd) -> io::Result<Option<Slip>> {
     let mut text = Vec::new();
     File::from(file).take(LONGEST_TEXT as u64).read_to_end(&mut text)?;
     Ok(Slip::parse(&String::from_utf8_lossy(&text)))
-}
-
-fn open(path: &Path) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(CWD, path, flags, Mode::empty())
-}
-
-/// Makes it for everybody, whatever this user gives to others usually.
-fn make(path: &Path) -> Result<(), Errno> {
-    match mkdirat(CWD, path, Mode::from_raw_mode(MODE)) {
-        Ok(()) => fchmod(open(path)?, Mode::from_raw_mode(MODE)),
-        // Somebody else was first.
-        Err(Errno::EXIST) => Ok(()),
-        Err(error) => Err(error),
-    }
 }
 
 #[cfg(test)]

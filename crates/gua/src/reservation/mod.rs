@@ -87,7 +87,7 @@ pub enum ReservationError {
     #[error("the reservations' folder {} {}", .0.display(), .1)]
     Folder(PathBuf, io::Error),
     #[error("{} is not a folder for reservations: {}", .0.display(), .1)]
-    NotOurs(PathBuf, &'static str),
+    NotOurs(PathBuf, String),
     #[error("somebody has locked the reservations in {} for too long", .0.display())]
     Locked(PathBuf),
     #[error("{} cannot be written: {}", .0.display(), .1)]

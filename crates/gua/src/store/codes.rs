@@ -166,6 +166,11 @@ pub(super) const fn of_kinds(kinds: Kinds) -> i64 {
     kinds.compute as i64 | (kinds.graphics as i64) << 1 | (kinds.mps as i64) << 2
 }
 
+#[must_use]
+pub(super) const fn kinds(code: i64) -> Kinds {
+    Kinds { compute: code & 1 != 0, graphics: code & 2 != 0, mps: code & 4 != 0 }
+}
+
 /// Every state with a number of its own, and a word for whoever reads the file without us.
 pub(super) fn all_states() -> impl Iterator<Item = (i64, String)> {
     let known = [

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use rustix::io::Errno;
@@ -179,6 +180,13 @@ fn settle_in(database: &Connection) -> Result<(), StoreError> {
     database.pragma_update(None, "synchronous", "NORMAL")?;
     database.pragma_update(None, "cache_size", -CACHE_KIB)?;
     database.set_prepared_statement_cache_capacity(64);
+    plan_once(database)
+}
+
+/// A statement that was prepared stays as it is: else SQLite looks at what is bound to it, where
+/// it knows the tables well, and plans it anew for every row that is asked for.
+fn plan_once(database: &Connection) -> Result<(), StoreError> {
+    database.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 
@@ -190,6 +198,7 @@ fn settle_in(database: &Connection) -> Result<(), StoreError> {
 pub fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     let layout = layout_of(path)?;
     let database = open_read_only(path)?;
+    plan_once(&database)?;
     if layout < SCHEMA_VERSION {
         database.execute_batch(include_str!("older.sql"))?;
     }

@@ -20,6 +20,9 @@
 //! | `owners` | who did what with a card |
 //! | `pieces` | every card's time, cut wherever anything changes |
 //! | `sessions` | since when a card is held idle, and by whom |
+//! | `folded`, `ended` | what the pieces of a window say of it, and which spells are remembered |
+//! | `policy` | what the rules have come to, and what they have done |
+//! | `replayed` | a history tick by tick, for the rules |
 //! | `samples` | the single ticks, for judging again and for plots |
 //! | [`python`] | databases of the Python gua, read and taken over |
 //! | `retain`, `sweep` | what is too old goes, and the names that nothing refers to |
@@ -31,8 +34,10 @@
 mod check;
 mod codes;
 mod database;
+mod ended;
 mod error;
 mod export;
+mod folded;
 mod history;
 mod holders;
 mod identify;
@@ -43,7 +48,9 @@ mod migration;
 mod names;
 mod owners;
 mod pieces;
+mod policy;
 pub mod python;
+mod replayed;
 mod retain;
 mod run;
 mod sample_key;
@@ -60,6 +67,7 @@ pub use database::{
     check_identity, create, in_memory, lay_out, open_to_read, open_to_write,
     open_to_write_patiently, temporary,
 };
+pub use ended::Wanted;
 pub use error::StoreError;
 pub use export::{Export, SampleRow, SpanKind, SpanRow};
 pub use history::{CardRow, DEFAULT_INTERVAL_MILLIS, History, OwnerKey, RunRow, Span};
@@ -68,10 +76,14 @@ pub use identify::{Identity, identify};
 pub use inventory::{Inventory, inventory};
 pub use lock::RecorderLock;
 pub use migration::bring_forward;
+pub use policy::{
+    Deed, SignCode, SignRow, WatchRow, Watched, deeds_since_clock, read_watched, write_policy,
+};
+pub use replayed::{CardAt, HeldSpan, TickRow};
 pub use retain::{Keep, Retention, Step, give_back, size_bytes};
 pub use run::{Ending, Run, last_moment};
 pub use samples::{Level, Sample};
-pub use sessions::{HolderKey, Idleness, Session};
+pub use sessions::{HolderKey, Idleness, Session, Sessions};
 pub use workload::Workload;
 pub use writer::Writer;
 

@@ -1,22 +1,22 @@
 //! Every card's time in pieces: three tables read side by side, an hour at a time, so that what
 //! is remembered does not grow with the window.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use probe::units::UnixMillis;
-use rusqlite::{OptionalExtension, Row, Rows, Statement};
+use rusqlite::{Row, Rows, Statement};
 
 use super::codes;
 use super::error::StoreError;
 use super::history::{History, parts_that_count};
 use crate::classify::{Kib, State};
-use crate::ledger::{CardTime, HOUR, HolderPart, Period, Piece};
+use crate::ledger::{ByNumber, CardTime, HOUR, HolderPart, Period, Piece};
 
-const CARDS: &str = "SELECT from_ms, length_ms, counted_ms, run, card, state FROM card_span
+const CARDS: &str = "SELECT from_ms, length_ms, run, card, state, counted_ms FROM card_span
     WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms";
-const HOLDERS: &str = "SELECT from_ms, length_ms, counted_ms, run, holder, state, memory_kib
+const HOLDERS: &str = "SELECT from_ms, length_ms, run, holder, state, memory_kib
     FROM holder_span WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms";
-const UNSEEN: &str = "SELECT from_ms, length_ms, counted_ms, run, card, memory_kib
+const UNSEEN: &str = "SELECT from_ms, length_ms, run, card, memory_kib
     FROM unseen_span WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms";
 
 impl History {
@@ -38,11 +38,13 @@ impl History {
         let mut cards = Cursor::new(self, window, &mut cards, card)?;
         let mut holders = Cursor::new(self, window, &mut holders, holder)?;
         let mut unseen = Cursor::new(self, window, &mut unseen, unseen_memory)?;
-        let mut hour = Hour { history: self, cards: BTreeMap::new(), card_of: HashMap::new() };
+        let mut hour = Hour { history: self, cards: BTreeMap::new(), card_of: ByNumber::default() };
         while let Some(next) = cards.next_hour()? {
             hour.clear();
             cards.read_to(next, |it| {
-                hour.card(it.key).cards.push((it.period, it.value, it.counts));
+                let (state, counted) = it.value;
+                let counts = self.counts(it.run, counted, it.whole, it.period);
+                hour.card(it.key).cards.push((it.period, state, counts));
             })?;
             let mut found = Ok(());
             holders.read_to(next, |it| match hour.card_of(it.key) {
@@ -63,7 +65,7 @@ struct Hour<'h> {
     history: &'h History,
     cards: BTreeMap<i64, CardTime>,
     /// Of each holder.
-    card_of: HashMap<i64, Option<i64>>,
+    card_of: ByNumber<i64, Option<i64>>,
 }
 
 impl Hour<'_> {
@@ -80,11 +82,21 @@ impl Hour<'_> {
         if let Some(card) = self.card_of.get(&holder) {
             return Ok(*card);
         }
-        let mut find =
-            self.history.connection().prepare_cached("SELECT card FROM holder WHERE id = ?1")?;
-        let card = find.query_row([holder], |row| row.get(0)).optional()?;
-        self.card_of.insert(holder, card);
-        Ok(card)
+        self.read_cards_from(holder)?;
+        Ok(*self.card_of.entry(holder).or_insert(None))
+    }
+
+    /// Who comes later has a larger number, and will be asked for: many at once take little longer.
+    fn read_cards_from(&mut self, holder: i64) -> Result<(), StoreError> {
+        let mut find = self
+            .history
+            .connection()
+            .prepare_cached("SELECT id, card FROM holder WHERE id >= ?1 ORDER BY id LIMIT 32")?;
+        let mut rows = find.query([holder])?;
+        while let Some(row) = rows.next()? {
+            self.card_of.insert(row.get(0)?, row.get(1)?);
+        }
+        Ok(())
     }
 
     fn cut(
@@ -108,7 +120,6 @@ struct Cursor<'rows, T> {
 /// A row as it is.
 struct Line<T> {
     whole: Period,
-    counted: Option<i64>,
     run: i64,
     key: i64,
     value: T,
@@ -117,8 +128,9 @@ struct Line<T> {
 /// A part of a span that lies in the window and counts.
 struct Found<T> {
     key: i64,
+    run: i64,
+    whole: Period,
     period: Period,
-    counts: i64,
     value: T,
 }
 
@@ -136,31 +148,36 @@ impl<'rows, T: Copy> Cursor<'rows, T> {
 
     /// The hour of the next span that has a part in the window.
     fn next_hour(&mut self) -> Result<Option<i64>, StoreError> {
-        if self.ahead.is_none() {
-            self.ahead = self.line()?;
-        }
+        self.ahead = self.next()?;
         Ok(self.ahead.as_ref().map(|line| hour_of(line.whole.from)))
     }
 
     /// Everything up to the end of an hour; what is of an earlier one is passed over.
     fn read_to(&mut self, hour: i64, mut each: impl FnMut(Found<T>)) -> Result<(), StoreError> {
-        while let Some(next) = self.next_hour()?
-            && next <= hour
-        {
-            let Some(line) = self.ahead.take() else { return Ok(()) };
-            if next == hour {
+        let begin = hour.saturating_mul(HOUR);
+        while let Some(line) = self.next()? {
+            let from = line.whole.from.0;
+            if from >= begin.saturating_add(HOUR) {
+                self.ahead = Some(line);
+                break;
+            }
+            if from >= begin {
                 self.parts(&line, &mut each);
             }
         }
         Ok(())
     }
 
+    fn next(&mut self) -> Result<Option<Line<T>>, StoreError> {
+        match self.ahead.take() {
+            Some(line) => Ok(Some(line)),
+            None => self.line(),
+        }
+    }
+
     fn parts(&self, line: &Line<T>, each: &mut impl FnMut(Found<T>)) {
-        let Line { whole, counted, run, key, value } = *line;
-        let mut tell = |period: Period| {
-            let counts = self.history.counts(run, counted, whole, period);
-            each(Found { key, period, counts, value });
-        };
+        let Line { whole, run, key, value } = *line;
+        let mut tell = |period: Period| each(Found { key, run, whole, period, value });
         let part = whole.overlap(&self.window);
         if self.history.newer.is_empty() {
             tell(part);
@@ -178,24 +195,24 @@ impl<'rows, T: Copy> Cursor<'rows, T> {
                 continue;
             }
             let (key, value) = (self.read)(row)?;
-            let (counted, run) = (row.get(2)?, row.get(3)?);
-            return Ok(Some(Line { whole, counted, run, key, value }));
+            return Ok(Some(Line { whole, run: row.get(2)?, key, value }));
         }
         Ok(None)
     }
 }
 
-fn card(row: &Row<'_>) -> rusqlite::Result<(i64, State)> {
-    Ok((row.get(4)?, codes::state(row.get(5)?)))
+/// What it did, and what that counts for where it is not its length. Only cards are counted.
+fn card(row: &Row<'_>) -> rusqlite::Result<(i64, (State, Option<i64>))> {
+    Ok((row.get(3)?, (codes::state(row.get(4)?), row.get(5)?)))
 }
 
 fn holder(row: &Row<'_>) -> rusqlite::Result<(i64, HolderPart)> {
-    let (holder, part) = (row.get(4)?, codes::part(row.get(5)?));
-    Ok((holder, HolderPart { holder, part, memory: row.get::<_, Option<i64>>(6)?.and_then(kib) }))
+    let (holder, part) = (row.get(3)?, codes::part(row.get(4)?));
+    Ok((holder, HolderPart { holder, part, memory: row.get::<_, Option<i64>>(5)?.and_then(kib) }))
 }
 
 fn unseen_memory(row: &Row<'_>) -> rusqlite::Result<(i64, Kib)> {
-    Ok((row.get(4)?, kib(row.get(5)?).unwrap_or(Kib(0))))
+    Ok((row.get(3)?, kib(row.get(4)?).unwrap_or(Kib(0))))
 }
 
 fn kib(memory: i64) -> Option<Kib> {

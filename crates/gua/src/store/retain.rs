@@ -168,6 +168,8 @@ fn delete_old(
         deleted += delete_spans(&transaction, table, before, most_rows.saturating_sub(deleted))?;
     }
     deleted += delete_events(&transaction, before, most_rows.saturating_sub(deleted))?;
+    let before = cut(now, keep.samples);
+    deleted += delete_signs(&transaction, before, most_rows.saturating_sub(deleted))?;
     transaction.commit()?;
     Ok(deleted)
 }
@@ -203,6 +205,15 @@ fn delete_events(
              (SELECT id FROM event WHERE at_ms < ?1 AND kind <> ?3 ORDER BY at_ms LIMIT ?2)",
     )?;
     Ok(delete.execute((before, limit(most), lines::KIND))?)
+}
+
+/// They are of use only with the ticks that they were seen at.
+fn delete_signs(database: &Transaction<'_>, before: i64, most: usize) -> Result<usize, StoreError> {
+    let mut delete = database.prepare_cached(
+        "DELETE FROM policy_sign WHERE at_ms < ?1 AND at_ms <= ifnull(
+             (SELECT at_ms FROM policy_sign ORDER BY at_ms LIMIT 1 OFFSET ?2), ?1)",
+    )?;
+    Ok(delete.execute((before, limit(most)))?)
 }
 
 fn limit(most: usize) -> i64 {

@@ -186,6 +186,53 @@ CREATE TABLE event (
 ) STRICT;
 CREATE INDEX event_at ON event (at_ms);
 
+-- Holders that the rules watch: how long each was seen to be idle, and what it was told. The
+-- row of no process (pid 0) keeps the clock, which runs only while ticks speak for time.
+CREATE TABLE policy_state (
+    pid         INTEGER NOT NULL,
+    start_ticks INTEGER NOT NULL,
+    boot        TEXT NOT NULL,
+    rule        TEXT,
+    action      TEXT,                       -- what that rule did: observe, notify, end
+    idle_ms     INTEGER NOT NULL,
+    missed_ms   INTEGER NOT NULL,
+    notices     INTEGER NOT NULL,           -- that reached somebody
+    told_at_ms  INTEGER NOT NULL,           -- how long it was idle at the last of them
+    clock_ms    INTEGER NOT NULL,
+    at_ms       INTEGER NOT NULL,
+    PRIMARY KEY (pid, start_ticks)
+) STRICT, WITHOUT ROWID;
+
+-- What told, besides the SMs, that a process works: from a tick on, until it says otherwise.
+CREATE TABLE policy_sign (
+    at_ms       INTEGER NOT NULL,
+    pid         INTEGER NOT NULL,
+    start_ticks INTEGER NOT NULL,
+    run         INTEGER NOT NULL,
+    sign        INTEGER NOT NULL,           -- 0 quiet, 1 encoder, 2 decoder, 3 CPU, else why not
+    PRIMARY KEY (at_ms, run, pid, start_ticks)
+) STRICT, WITHOUT ROWID;
+
+-- What the rules have done. It is added to, and never changed.
+CREATE TABLE policy_log (
+    id          INTEGER PRIMARY KEY,
+    at_ms       INTEGER NOT NULL,
+    clock_ms    INTEGER NOT NULL,           -- see policy_state
+    kind        TEXT NOT NULL,
+    pid         INTEGER,
+    start_ticks INTEGER,
+    uid         INTEGER,
+    user        TEXT,
+    program     TEXT,
+    rule        TEXT,
+    detail      TEXT NOT NULL,              -- a sentence
+    evidence    TEXT NOT NULL               -- JSON
+) STRICT;
+CREATE TRIGGER policy_log_is_not_changed BEFORE UPDATE ON policy_log
+    BEGIN SELECT RAISE(ABORT, 'the log of the rules is only added to'); END;
+CREATE TRIGGER policy_log_is_not_deleted BEFORE DELETE ON policy_log
+    BEGIN SELECT RAISE(ABORT, 'the log of the rules is only added to'); END;
+
 -- What the numbers of states and reasons mean.
 CREATE TABLE state (
     code INTEGER PRIMARY KEY,

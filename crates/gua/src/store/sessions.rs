@@ -9,11 +9,13 @@ use std::collections::{HashMap, HashSet};
 use probe::units::UnixMillis;
 use rusqlite::{OptionalExtension, Row};
 
+use super::ended::{Ended, Wanted};
 use super::error::StoreError;
+use super::folded::{Folded, Subject};
 use super::history::{DEFAULT_INTERVAL_MILLIS, History};
 use super::holders::HolderRow;
-use crate::classify::{Kib, State};
-use crate::ledger::{Fold, HOUR, Passage, Period, Piece, ProcessKey, Says, Spell, bridge};
+use crate::classify::Kib;
+use crate::ledger::{HOUR, Period, Piece, ProcessKey, Spell, bridge};
 
 /// How much is read at a time on the way back, and at first: who looks asks for the last hours,
 /// mostly.
@@ -29,17 +31,19 @@ pub struct Session {
 }
 
 impl Session {
-    /// Whether it held more than this, as far as is known.
-    #[must_use]
-    pub fn held_more_than(&self, line: Kib) -> bool {
-        self.spell.peak.is_none_or(|peak| peak > line)
-    }
-
     /// Whether it never held more than a runtime takes by itself; not where that was not told.
     #[must_use]
     pub fn is_bare_context(&self, most: Kib) -> bool {
         self.spell.peak.is_some_and(|peak| peak <= most)
     }
+}
+
+/// The sessions of a window.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sessions {
+    pub told: Vec<Session>,
+    /// How many more ended in it.
+    pub left_out: usize,
 }
 
 /// A process on a card, as a look sees it.
@@ -62,30 +66,47 @@ pub struct Idleness {
 }
 
 impl History {
-    /// Every spell of the window in which a process held a card idle, for at least so long;
-    /// the longest first. One that began before the window is told from its beginning on.
+    /// Every spell of the window in which a process held a card idle; the longest first. One that
+    /// began before the window is told from its beginning on.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn sessions(&self, window: Period, least_millis: i64) -> Result<Vec<Session>, StoreError> {
-        let mut folded = self.folded(window, None)?;
+    pub fn sessions(&self, window: Period) -> Result<Vec<Session>, StoreError> {
+        Ok(self.sessions_with(window, Wanted::ALL, |_| Ok(()))?.told)
+    }
+
+    /// Those that are wanted, with every piece of the window for who needs them too: reading them
+    /// is most of the work. What sessions tell of their shares is that of the window.
+    ///
+    /// # Errors
+    /// When it cannot be read, or what `each` says.
+    pub fn sessions_with(
+        &self,
+        window: Period,
+        wanted: Wanted,
+        mut each: impl FnMut(&Piece<'_>) -> Result<(), StoreError>,
+    ) -> Result<Sessions, StoreError> {
+        let bridge = self.bridge();
+        let mut folded = Folded::keeping(Ended::new(wanted, window.from, bridge), bridge);
+        self.pieces(window, |piece| {
+            folded.add(piece);
+            each(piece)
+        })?;
         let open = folded.open(self.end_of_record()?.unwrap_or(window.to));
-        let last: HashMap<Subject, Spell> = folded.last();
-        let mut spells = std::mem::take(&mut folded.ended);
-        spells.extend(last);
-        spells.retain(|(subject, _)| matches!(subject, Subject::Holder(_)));
-        self.follow_back(window.from, &mut spells, &folded.card_of)?;
-        spells.retain(|(_, spell)| spell.idle_millis >= least_millis);
+        let (mut spells, left_out) = folded.ended();
+        spells.extend(folded.last().filter(|(subject, _)| matches!(subject, Subject::Holder(_))));
+        self.follow_back(window.from, &mut spells, &folded)?;
+        spells.retain(|(_, spell)| wanted.is_of(spell));
         spells.sort_by_key(|(_, spell)| std::cmp::Reverse((spell.idle_millis, spell.to)));
-        let mut sessions = Vec::with_capacity(spells.len());
+        let mut told = Vec::with_capacity(spells.len());
         for (subject, spell) in spells {
             let Subject::Holder(id) = subject else { continue };
             let Some(holder) = self.holder(id)? else { continue };
             let spell = spell.of_process(holder.started);
             let is_open = open.get(&subject) == Some(&spell.to);
-            sessions.push(Session { holder, spell, is_open });
+            told.push(Session { holder, spell, is_open });
         }
-        Ok(sessions)
+        Ok(Sessions { told, left_out })
     }
 
     /// Who and what is held idle where the record ends. Processes of another boot are left out.
@@ -143,14 +164,14 @@ impl History {
         let window = Period::new(step_back(until), until);
         let folded = self.folded(window, None)?;
         let open = folded.open(until);
-        let mut idle: Vec<_> = folded.last().into_iter().collect();
-        idle.retain(|(subject, _)| open.contains_key(subject));
-        self.follow_back(window.from, &mut idle, &folded.card_of)?;
+        let mut idle: Vec<_> =
+            folded.last().filter(|(subject, _)| open.contains_key(subject)).collect();
+        self.follow_back(window.from, &mut idle, &folded)?;
         Ok(idle)
     }
 
     fn folded(&self, window: Period, only: Option<&HashSet<i64>>) -> Result<Folded, StoreError> {
-        let mut folded = Folded { bridge: self.bridge(), ..Folded::default() };
+        let mut folded = Folded::new(self.bridge());
         self.pieces(window, |piece| {
             if only.is_none_or(|cards| cards.contains(&piece.card)) {
                 folded.add(piece);
@@ -166,7 +187,7 @@ impl History {
         &self,
         from: UnixMillis,
         spells: &mut [(Subject, Spell)],
-        card_of: &HashMap<i64, i64>,
+        folded: &Folded,
     ) -> Result<(), StoreError> {
         let first = self.extent()?.map_or(from, |extent| extent.from);
         let bridge = self.bridge();
@@ -174,16 +195,15 @@ impl History {
         while to > first {
             let is_cut = |it: &&mut (Subject, Spell)| it.1.may_begin_before(to, bridge);
             let mut cut: Vec<_> = spells.iter_mut().filter(is_cut).collect();
-            let cards = cut.iter().filter_map(|(subject, _)| subject.card(card_of)).collect();
+            let cards = cut.iter().filter_map(|(subject, _)| folded.card(*subject)).collect();
             if cut.is_empty() {
                 break;
             }
             let window = Period::new(step_back(to), to);
             let before = self.folded(window, Some(&cards))?;
             for (subject, spell) in &mut cut {
-                let seen = subject.card(card_of).and_then(|card| before.seen.get(&card)).copied();
-                let fold = before.folds.get(subject).copied().unwrap_or_default();
-                *spell = fold.before(*spell, seen, bridge);
+                let seen = folded.card(*subject).and_then(|card| before.seen(card));
+                *spell = before.fold(*subject).before(*spell, seen, bridge);
             }
             to = window.from;
         }
@@ -202,84 +222,6 @@ impl History {
             Some(end) => Ok(Some(end)),
             None => Ok(self.extent()?.map(|extent| extent.to)),
         }
-    }
-}
-
-/// What is held idle, or holds it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Subject {
-    Card(i64),
-    Holder(i64),
-}
-
-impl Subject {
-    fn card(self, card_of: &HashMap<i64, i64>) -> Option<i64> {
-        match self {
-            Self::Card(card) => Some(card),
-            Self::Holder(holder) => card_of.get(&holder).copied(),
-        }
-    }
-}
-
-/// A window, folded.
-#[derive(Debug, Default)]
-struct Folded {
-    bridge: i64,
-    folds: HashMap<Subject, Fold>,
-    /// Stretches that ended within it.
-    ended: Vec<(Subject, Spell)>,
-    /// Up to when each card was seen.
-    seen: HashMap<i64, UnixMillis>,
-    card_of: HashMap<i64, i64>,
-}
-
-impl Folded {
-    fn add(&mut self, piece: &Piece<'_>) {
-        let Piece { card, period, counts, state, holders, .. } = *piece;
-        let passage = Passage {
-            period,
-            counts,
-            says: Says::of(state),
-            memory: None,
-            is_busy: state == State::Active,
-            seen_until: self.seen.get(&card).copied(),
-        };
-        self.fold(Subject::Card(card), &passage);
-        for held in holders {
-            let says = Says::of_holder(held.state, state);
-            self.card_of.insert(held.holder, card);
-            self.fold(
-                Subject::Holder(held.holder),
-                &Passage { says, memory: held.memory, ..passage },
-            );
-        }
-        if !matches!(state, State::Unknown(_)) {
-            self.seen.insert(card, period.to);
-        }
-    }
-
-    fn fold(&mut self, subject: Subject, passage: &Passage) {
-        let fold = self.folds.entry(subject).or_default();
-        let ended = fold.add(passage, self.bridge);
-        self.ended.extend(ended.map(|spell| (subject, spell)));
-    }
-
-    /// The spells that had not ended when the window did.
-    fn last(&self) -> HashMap<Subject, Spell> {
-        let last = self.folds.iter();
-        last.filter_map(|(subject, fold)| Some((*subject, fold.spell()?))).collect()
-    }
-
-    /// Which of them go on at the end of the record: nothing was seen of their card since. Each
-    /// with when it was last seen.
-    fn open(&self, until: UnixMillis) -> HashMap<Subject, UnixMillis> {
-        let goes_on = |(subject, spell): (Subject, Spell)| {
-            let card = subject.card(&self.card_of)?;
-            let is_last = self.seen.get(&card).is_none_or(|seen| *seen <= spell.to);
-            let is_near = until.0.saturating_sub(spell.to.0) <= self.bridge;
-            (is_last && is_near).then_some((subject, spell.to))
-        };
-        self.last().into_iter().filter_map(goes_on).collect()
     }
 }
 

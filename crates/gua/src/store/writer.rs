@@ -159,6 +159,13 @@ impl Writer {
         Ok(database.pragma_update(None, "wal_checkpoint", "TRUNCATE")?)
     }
 
+    /// As a recorder that is killed leaves it.
+    #[cfg(test)]
+    #[must_use]
+    pub fn killed(self) -> Connection {
+        self.database
+    }
+
     /// Takes out what is too old, at most so many rows.
     ///
     /// # Errors
@@ -204,6 +211,12 @@ impl Writer {
     pub const fn with_samples_from(mut self, moment: UnixMillis) -> Self {
         self.samples_from = moment;
         self
+    }
+
+    /// The number of the run.
+    #[must_use]
+    pub const fn run(&self) -> i64 {
+        self.run
     }
 
     #[must_use]

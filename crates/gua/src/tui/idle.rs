@@ -7,7 +7,7 @@ use probe::units::UnixMillis;
 
 use super::look::{HolderKey, Look};
 use crate::classify::State;
-use crate::ledger::{self, Beginning, Fold, Passage, Period, Says, Spell};
+use crate::ledger::{self, Beginning, Fold, Passage, Period, Says, Share, Spell};
 
 /// Whether a holder is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +118,7 @@ fn passage(period: Period, state: State, card: State) -> Passage {
         says: Says::of(state),
         memory: None,
         is_busy: card == State::Active,
+        share: Share::NONE,
         seen_until: None,
     }
 }

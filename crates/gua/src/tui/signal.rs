@@ -1,10 +1,9 @@
 //! Sends a signal to a process that was chosen, and to no other.
 
-use std::fs;
+use rustix::process;
 
-use probe::proc::stat;
-use rustix::io::Errno;
-use rustix::process::{self, Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
+pub use crate::process_handle::NotSent;
+use crate::process_handle::ProcessHandle;
 
 /// A signal that can be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,31 +48,13 @@ pub struct Target {
     pub user: String,
 }
 
-/// Why a signal was not sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotSent {
-    #[error("it has ended already")]
-    Gone,
-    #[error("its pid belongs to another process by now")]
-    Another,
-    #[error("the host does not allow it: {0}")]
-    Refused(Errno),
-}
-
-/// Sends it through a handle. The process is held before it is compared with the one that was
-/// shown, so that the signal cannot reach another that has got its pid meanwhile.
+/// Sends it through a handle, so that it cannot reach another process that has got its pid
+/// meanwhile.
 ///
 /// # Errors
 /// When it is not there any more, or the host does not let us.
 pub fn send(target: &Target, signal: Signal) -> Result<(), NotSent> {
-    let pid = i32::try_from(target.pid).ok().and_then(Pid::from_raw).ok_or(NotSent::Gone)?;
-    let handle = pidfd_open(pid, PidfdFlags::empty()).map_err(not_sent)?;
-    let stat = fs::read(format!("/proc/{}/stat", target.pid)).map_err(|_| NotSent::Gone)?;
-    match stat::parse(&stat) {
-        Some(stat) if stat.start_ticks == target.start_ticks => {}
-        _ => return Err(NotSent::Another),
-    }
-    pidfd_send_signal(&handle, number(signal)).map_err(not_sent)
+    ProcessHandle::of(target.pid, target.start_ticks)?.send(number(signal))
 }
 
 const fn number(signal: Signal) -> process::Signal {
@@ -84,16 +65,11 @@ const fn number(signal: Signal) -> process::Signal {
     }
 }
 
-const fn not_sent(errno: Errno) -> NotSent {
-    match errno {
-        Errno::SRCH => NotSent::Gone,
-        errno => NotSent::Refused(errno),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use probe::proc::stat;
+    use std::fs;
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Child, Command};
 

@@ -17,7 +17,7 @@ const BAD: [(&str, &str); 21] = [
     ("a key of another section", "[recorder]\n  active_percent = 5\n"),
     ("a key without a section", "interval = \"5s\"\n"),
     ("a section that is near another", "[databse]\npath = \"/x\"\n"),
-    ("a section of a later version", "[[policy.rule]]\nname = \"x\"\n"),
+    ("a section of a later version", "[weather]\nsun = true\n"),
     ("a section that is none", "recorder = 5\n[[cost]]\nprice = 1\n"),
     ("text without quotes", "[recorder]\ninterval = 30s\n[database]\npath = /var/lib/gua.db\n"),
     ("a number for a time", "[recorder]\ninterval = 30\n[retention]\nsamples = 30\n"),
@@ -70,7 +70,7 @@ fn hostile_text_breaks_no_line() {
     let checked = told(&machine, &machine.gua(&["config", "check"]));
     insta::assert_snapshot!(checked, @r#"
     [DIR]/etc-gua-config.toml: not there, so the defaults count
-    [DIR]/home/.gua/config.toml:1:1: there is no section `a??[2J`; there are database, recorder, thresholds, retention, cost, identity
+    [DIR]/home/.gua/config.toml:1:1: there is no section `a??[2J`; there are database, recorder, thresholds, retention, cost, identity, policy, notify
     [DIR]/home/.gua/config.toml:3:12: `interval` is "\u001B[31m?xxxxxxxxxxxxxxxxxxxxxxxxxxxx…; expected a time in quotes from 100ms to 1h, such as "30s"
     [DIR]/home/.gua/config.toml: 2 mistakes
     [Some(2)]

@@ -173,15 +173,15 @@ fn the_command_says_before_and_after() {
     run.end();
     let size = || std::fs::metadata(&path).unwrap().len();
     let before = size();
-    insta::assert_snapshot!(gua(&path, &["prune", "--keep-spans", "99999d"]).stdout, @"[DIR]/gua.db: 4318 rows taken out; 308.0 KiB before, 188.0 KiB now");
+    insta::assert_snapshot!(gua(&path, &["prune", "--keep-spans", "99999d"]).stdout, @"[DIR]/gua.db: 4318 rows taken out; 324.0 KiB before, 204.0 KiB now");
     let json = gua(&path, &["prune", "--json"]);
     insta::assert_snapshot!(json.stdout, @r#"
     {
       "schema": "gua.db_prune/1",
       "path": "[DIR]/gua.db",
       "deleted_rows": 3605,
-      "before_bytes": 192512,
-      "after_bytes": 110592,
+      "before_bytes": 208896,
+      "after_bytes": 126976,
       "keep_samples_seconds": 2592000.0,
       "keep_spans_seconds": 34560000.0,
       "names_left": false,

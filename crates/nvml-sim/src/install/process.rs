@@ -37,6 +37,10 @@ pub fn write(proc: &Path, entry: &Entry<'_>) -> Result<(), InstallError> {
         let path = dir.join(name);
         fs::write(&path, text).at(&path)?;
     }
+    // It has one thread and has started nobody.
+    let thread = dir.join("task").join(entry.pid.to_string());
+    fs::create_dir_all(&thread).at(&thread)?;
+    fs::write(thread.join("children"), "").at(&thread)?;
     let Some(folder) = &identity.folder else { return Ok(()) };
     let link = dir.join("cwd");
     symlink(folder, &link).at(&link)

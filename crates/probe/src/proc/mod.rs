@@ -2,18 +2,21 @@
 //!
 //! Reading stands apart from parsing: [`Host`] opens files below a root that is
 //! passed in; [`stat`], [`usage`], [`status`], [`passwd`], [`meminfo`] and [`cmdline`] turn
-//! bytes into facts and touch nothing.
+//! bytes into facts and touch nothing. [`tree`] is what a process and its descendants have used.
 
 mod accounts;
 pub mod cmdline;
+mod groups;
 mod host;
 pub mod meminfo;
 pub mod passwd;
 pub mod stat;
 pub mod status;
+pub mod tree;
 pub mod usage;
 
 pub use accounts::Accounts;
+pub use groups::groups;
 pub use host::{Host, Taken};
 
 use std::fs::File;

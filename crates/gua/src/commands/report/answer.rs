@@ -6,13 +6,13 @@ use rustix::process::geteuid;
 
 use super::super::history::Detail;
 use crate::classify::{Lines, Thresholds};
-use crate::ledger::Period;
-use crate::report::accounts::{Accounts, By, Parts};
+use crate::ledger::Piece;
+use crate::report::accounts::{Accounts, By};
 use crate::report::status;
 use crate::report::usage::{
-    Book, Facts, Hand, Holdings, Onlooker, Question, Session, Tally, Usage, observed,
+    Book, Facts, Hand, Holdings, MOST_CULPRITS, Onlooker, Question, Session, Tally, Usage, observed,
 };
-use crate::store::{self, History, StoreError};
+use crate::store::{self, History, Span, StoreError, Wanted};
 
 /// When and where it is asked.
 #[derive(Debug, Clone, Copy)]
@@ -51,22 +51,25 @@ fn detail(history: &History, question: &Question) -> Detail {
 /// Answers from what was recorded.
 pub(in crate::commands) fn answer(
     history: &History,
-    question: Question,
+    question: &Question,
     now: Now,
 ) -> Result<Usage, StoreError> {
     let window = question.window;
-    let detail = detail(history, &question);
+    let detail = detail(history, question);
+    let mut tally = Tally::new(question.clone(), &history.identities()?);
     let holdings = match detail {
-        Detail::Spans => Some(holdings(history, &question, now)?),
+        Detail::Spans => Some(holdings(history, question, now, &mut tally)?),
         Detail::Samples => None,
     };
-    let mut tally = Tally::new(question, &history.identities()?);
-    if detail == Detail::Spans {
-        history.card_spans(window, |span| tally.add_card(&span))?;
-        history.owner_spans(window, |span| tally.add_owner(&span))?;
-    } else {
-        tally.judge_again();
-        history.samples(window, |sample| tally.add_sample(&sample))?;
+    match detail {
+        Detail::Spans if question.identities => {
+            history.owner_spans(window, |span| tally.add_owner(&span))?;
+        }
+        Detail::Spans => {}
+        Detail::Samples => {
+            tally.judge_again();
+            history.samples(window, |sample| tally.add_sample(&sample))?;
+        }
     }
     let facts = Facts {
         runs: history.runs().to_vec(),
@@ -82,14 +85,55 @@ pub(in crate::commands) fn answer(
     Ok(tally.finish(&facts))
 }
 
-/// What was held by whom, in two readings: sessions first, as their parts are known only then.
-fn holdings(history: &History, question: &Question, now: Now) -> Result<Holdings, StoreError> {
-    let mut found = history.sessions(question.window, 0)?;
-    let line = question.thresholds.held.into();
-    found.retain(|it| it.held_more_than(line) && question.is_about(&it.holder.identity));
-    let stretch = |it: &store::Session| (it.holder.id, Period::new(it.spell.from, it.spell.to));
-    let mut parts = Parts::new(found.iter().map(stretch));
-    let books = books(history, question, &mut parts)?;
+/// What was held by whom, and what the cards did meanwhile, in one reading.
+fn holdings(
+    history: &History,
+    question: &Question,
+    now: Now,
+    tally: &mut Tally,
+) -> Result<Holdings, StoreError> {
+    let bys = bys(question);
+    let begin = |by: &By| Accounts::new(*by, &question.thresholds).about(question.user.clone());
+    let mut books: Vec<_> = bys.iter().map(begin).collect();
+    let is_of_workloads = bys.iter().any(|by| by.is_of_a_workload());
+    let who = |id| match is_of_workloads {
+        true => history.holder(id),
+        false => history.holder_alone(id),
+    };
+    let found = history.sessions_with(question.window, wanted(question), |piece| {
+        let Piece { card, period, state, counts, .. } = *piece;
+        tally.add_card(&Span { key: card, period, state, counts });
+        books.iter_mut().try_for_each(|book| book.add(piece, who))
+    })?;
+    let books = bys.into_iter().zip(books);
+    let books = books.map(|(by, accounts)| Book { by, accounts: accounts.finish() }).collect();
+    let sessions = sessions(history, question, now, &found.told)?;
+    Ok(Holdings { books, sessions, sessions_left_out: found.left_out })
+}
+
+/// Which sessions to look for.
+fn wanted(question: &Question) -> Wanted {
+    Wanted {
+        more_than: Some(question.thresholds.held.into()),
+        largest: question.page_sessions.map(|most| most.max(MOST_CULPRITS)),
+    }
+}
+
+/// The accounts that are asked for; of one person also all that they had.
+fn bys(question: &Question) -> Vec<By> {
+    let mut bys = question.bys.clone();
+    if question.user.is_some() && !bys.contains(&By::User) {
+        bys.push(By::User);
+    }
+    bys
+}
+
+fn sessions(
+    history: &History,
+    question: &Question,
+    now: Now,
+    found: &[store::Session],
+) -> Result<Vec<Session>, StoreError> {
     let cards = history.cards()?;
     let observed = observed(&history.observed(question.window)?);
     let onlooker = Onlooker {
@@ -100,27 +144,6 @@ fn holdings(history: &History, question: &Question, now: Now) -> Result<Holdings
         hand: question.user.as_ref().map_or(Hand::Uid(now.uid), |_| Hand::Theirs),
         context: question.context.into(),
     };
-    let told = found.iter().zip(parts.finish());
-    let sessions = told.map(|(it, part)| Session::new(it, part, &onlooker)).collect();
-    Ok(Holdings { books, sessions })
-}
-
-/// The accounts that are asked for; of one person also all that they had.
-fn books(
-    history: &History,
-    question: &Question,
-    parts: &mut Parts,
-) -> Result<Vec<Book>, StoreError> {
-    let mut bys = question.bys.clone();
-    if question.user.is_some() && !bys.contains(&By::User) {
-        bys.push(By::User);
-    }
-    let begin = |by: &By| Accounts::new(*by, &question.thresholds).about(question.user.clone());
-    let mut books: Vec<_> = bys.iter().map(begin).collect();
-    history.pieces(question.window, |piece| {
-        parts.add(piece);
-        books.iter_mut().try_for_each(|book| book.add(piece, |id| history.holder(id)))
-    })?;
-    let books = bys.into_iter().zip(books);
-    Ok(books.map(|(by, accounts)| Book { by, accounts: accounts.finish() }).collect())
+    let asked = found.iter().filter(|it| question.is_about(&it.holder.identity));
+    Ok(asked.map(|it| Session::new(it, &onlooker)).collect())
 }

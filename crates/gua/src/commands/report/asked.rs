@@ -14,6 +14,9 @@ use crate::report::usage::Question;
 pub(super) fn question(window: &Window, typed: &cli::Report, config: &Config) -> Question {
     let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
     let is_of_one = typed.user.is_some();
+    let is_page = !typed.json && matches!(typed.format, cli::Format::Text | cli::Format::Markdown);
+    // What a page tells of one person are sums of all.
+    let is_short = is_page && !is_of_one;
     Question {
         window: Period::new(moment(window.from), moment(window.until)),
         tz: window.zone.tz.clone(),
@@ -24,6 +27,9 @@ pub(super) fn question(window: &Window, typed: &cli::Report, config: &Config) ->
         bys: bys(&typed.accounts, if is_of_one { By::Card } else { By::User }),
         user: typed.user.clone(),
         cost: cost(&typed.accounts, config.cost.clone()),
+        // A page tells people by their accounts.
+        identities: !is_page,
+        page_sessions: if is_short { page_sessions(&typed.accounts) } else { None },
     }
 }
 
@@ -72,6 +78,14 @@ pub(in crate::commands) fn cost(typed: &cli::Accounts, settled: Cost) -> Cost {
     models.sort_by_key(|(part, _)| Reverse(part.chars().count()));
     let any = typed.price.iter().rfind(|price| price.model.is_none());
     Cost { currency, price: any.map(|price| price.per_gpu_hour), models }
+}
+
+/// How many sessions to look for, where no more than those that are shown count.
+pub(in crate::commands) const fn page_sessions(typed: &cli::Accounts) -> Option<usize> {
+    match typed.sessions {
+        cli::Count::AtMost(most) => Some(most),
+        cli::Count::All => None,
+    }
 }
 
 /// How many sessions to show.

@@ -4,7 +4,7 @@ mod answer;
 mod asked;
 
 pub(super) use answer::{Now, answer};
-pub(super) use asked::{bys, cost, sessions};
+pub(super) use asked::{bys, cost, page_sessions, sessions};
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -62,11 +62,11 @@ pub(super) fn usage(
     }
     let failed = |error: StoreError| error.failure(&path);
     let asked = Now::of(&history, now, is_recorded).map_err(failed)?;
-    let answered = |question: Question| answer(&history, question, asked).map_err(failed);
-    let usage = answered(question.clone())?;
+    let answered = |question: &Question| answer(&history, question, asked).map_err(failed);
+    let usage = answered(&question)?;
     refuse_a_stranger(&usage, &question)?;
     match before {
-        Some(window) => Ok(usage.beside(&answered(Question { window, ..question })?)),
+        Some(window) => Ok(usage.beside(&answered(&Question { window, ..question })?)),
         None => Ok(usage),
     }
 }

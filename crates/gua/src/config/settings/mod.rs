@@ -8,23 +8,30 @@
 //! | `reader`, `mistake` | a file's text, read over what is in force; every mistake with its place |
 //! | `names` | sections and keys, and what may have been meant by one that is none |
 //! | `section`, `value`, `origin` | keys, kinds of values, and where a value came from |
-//! | `database`, `recorder`, `thresholds`, `retention`, `cost`, `identity` | one file a section |
+//! | `database`, `recorder`, `thresholds`, `retention`, `cost`, `identity`, `policy`, `notify` | one file a section |
+//! | `rules`, `rule_values`, `fields`, `many` | values of many parts, each mistake at its place |
 //! | `flags` | options that stand for a setting |
 //! | `listing` | everything as a list, to be shown |
 //! | `surroundings` | the folders that paths begin at |
 
 mod cost;
 mod database;
+mod fields;
 mod files;
 mod flags;
 mod identity;
 mod listing;
+mod many;
 mod mistake;
 mod names;
+mod notify;
 mod origin;
+mod policy;
 mod reader;
 mod recorder;
 mod retention;
+mod rule_values;
+mod rules;
 mod section;
 mod surroundings;
 mod thresholds;
@@ -46,6 +53,9 @@ use std::path::PathBuf;
 
 use probe::units::{Bytes, Percent};
 
+use super::policy::{Channel, Notify, Policy};
+use crate::failure::Failure;
+
 use self::names::Names;
 use self::section::Section;
 use self::value::{Age, Interval};
@@ -59,6 +69,8 @@ pub struct Settings {
     retention: retention::Section,
     cost: cost::Section,
     identity: identity::Section,
+    policy: policy::Section,
+    notify: notify::Section,
 }
 
 /// The same, for who only needs the values.
@@ -71,6 +83,8 @@ pub struct Config {
     pub retention: Retention,
     pub cost: Cost,
     pub identity: Identity,
+    pub policy: Policy,
+    pub notify: Notify,
 }
 
 impl Settings {
@@ -84,6 +98,8 @@ impl Settings {
             retention: retention::Section::usual(),
             cost: cost::Section::usual(),
             identity: identity::Section::usual(),
+            policy: policy::Section::usual(),
+            notify: notify::Section::usual(),
         }
     }
 
@@ -110,7 +126,35 @@ impl Settings {
             retention: self.retention.settled(),
             cost: self.cost.settled(),
             identity: self.identity.settled(),
+            policy: self.policy.settled(),
+            notify: self.notify.settled(),
         }
+    }
+
+    /// Whether every way that a rule names is set up.
+    ///
+    /// # Errors
+    /// When one is not: then nobody would be told.
+    pub fn check_ways(&self) -> Result<(), Failure> {
+        let (policy, notify) = (self.policy.settled(), self.notify.settled());
+        let is_missing = |channel: &&Channel| match channel {
+            Channel::Tty | Channel::Mail => false,
+            Channel::Webhook => notify.webhook.is_none(),
+            Channel::Command => notify.command.is_none(),
+        };
+        for rule in &policy.rules {
+            if let Some(channel) = rule.notify.iter().find(is_missing) {
+                let (word, origin) = (channel.word(), self.policy.origin());
+                return Err(Failure::Usage {
+                    what: format!(
+                        "the rule `{}` ({origin}) tells people by `{word}`, which is not set up",
+                        rule.name
+                    ),
+                    next: format!("Say how with `{word}` below `[notify]`, or leave it out."),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Every key with its value and its origin, in the order of the sections.
@@ -119,7 +163,7 @@ impl Settings {
         listing::of(self.clone().sections())
     }
 
-    fn sections(&mut self) -> [&mut dyn Section; 6] {
+    fn sections(&mut self) -> [&mut dyn Section; 8] {
         [
             &mut self.database,
             &mut self.recorder,
@@ -127,6 +171,8 @@ impl Settings {
             &mut self.retention,
             &mut self.cost,
             &mut self.identity,
+            &mut self.policy,
+            &mut self.notify,
         ]
     }
 

@@ -72,7 +72,7 @@ impl Visit for Names {
 }
 
 /// With the nearest of the known names, or with all where none is near.
-fn proposed(said: &str, typed: &str, known: &[&'static str]) -> String {
+pub(super) fn proposed(said: &str, typed: &str, known: &[&'static str]) -> String {
     match near(typed, known.iter().copied()).first() {
         Some(nearest) => format!("{said}; did you mean `{nearest}`?"),
         None => format!("{said}; there are {}", known.join(", ")),

@@ -159,6 +159,17 @@ impl Reader<'_> {
         self.mistakes.push(Mistake::at(self.source.text, byte, reason));
     }
 
+    /// A value of many parts is told part by part.
+    fn not_taken(&mut self, name: &str, value: &Spanned<DeValue<'_>>, slot: &dyn Slot) {
+        let details = slot.details(value.get_ref(), self.source.home);
+        if details.is_empty() {
+            return self.wrong_value(name, value, slot.expected());
+        }
+        for (byte, reason) in details {
+            self.wrong(byte, &reason);
+        }
+    }
+
     fn wrong_value(&mut self, name: &str, value: &Spanned<DeValue<'_>>, expected: &str) {
         let shown = self.source.text.get(value.span()).unwrap_or_default();
         let mut first: String = shown.lines().next().unwrap_or_default().to_owned();
@@ -181,7 +192,7 @@ impl Visit for Keys<'_, '_, '_> {
         let Some((key, value)) = self.table.get_key_value(name) else { return };
         let source = self.reader.source;
         if !slot.take(value.get_ref(), source.home, source.origin(key.span().start)) {
-            self.reader.wrong_value(name, value, slot.expected());
+            self.reader.not_taken(name, value, slot);
         }
     }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use toml::de::DeValue;
 
 use super::cost::Models;
+use super::fields::Detail;
 use super::origin::{Origin, Setting};
 use super::value::Value;
 
@@ -31,6 +32,8 @@ pub(super) trait Slot {
     fn expected(&self) -> &'static str;
     /// Takes what was typed; says whether it could be taken.
     fn take(&mut self, typed: &DeValue<'_>, home: Option<&Path>, origin: Origin) -> bool;
+    /// What is wrong with the parts of what could not be taken, where it has some.
+    fn details(&self, typed: &DeValue<'_>, home: Option<&Path>) -> Vec<Detail>;
     /// `None` where nothing is set.
     fn toml(&self) -> Option<toml::Value>;
     fn json(&self) -> serde_json::Value;
@@ -51,6 +54,10 @@ impl<T: Value> Slot for Setting<T> {
             *self = Self { value, origin };
         }
         could_be
+    }
+
+    fn details(&self, typed: &DeValue<'_>, home: Option<&Path>) -> Vec<Detail> {
+        T::details(typed, home)
     }
 
     fn toml(&self) -> Option<toml::Value> {

@@ -7,6 +7,7 @@ use probe::units::{Bytes, Percent};
 use serde_json::json;
 use toml::de::DeValue;
 
+use super::fields::Detail;
 use crate::cli::{MOST_MB, duration, interval, percent};
 
 /// What can stand behind a key.
@@ -18,6 +19,11 @@ pub(super) trait Value: Sized {
 
     /// `None` where it is something else, or out of range. `home` is what `~` means.
     fn read(typed: &DeValue<'_>, home: Option<&Path>) -> Option<Self>;
+
+    /// What is wrong with the parts of a value that could not be read, where it has some.
+    fn details(_typed: &DeValue<'_>, _home: Option<&Path>) -> Vec<Detail> {
+        Vec::new()
+    }
 
     /// `None` where nothing is set.
     fn toml(&self) -> Option<toml::Value>;
@@ -32,6 +38,10 @@ impl<T: Value> Value for Option<T> {
 
     fn read(typed: &DeValue<'_>, home: Option<&Path>) -> Option<Self> {
         T::read(typed, home).map(Some)
+    }
+
+    fn details(typed: &DeValue<'_>, home: Option<&Path>) -> Vec<Detail> {
+        T::details(typed, home)
     }
 
     fn toml(&self) -> Option<toml::Value> {
@@ -217,7 +227,7 @@ impl Value for Currency {
     }
 }
 
-fn integer(typed: &DeValue<'_>) -> Option<i64> {
+pub(super) fn integer(typed: &DeValue<'_>) -> Option<i64> {
     let typed = typed.as_integer()?;
     i64::from_str_radix(typed.as_str(), typed.radix()).ok()
 }
@@ -243,7 +253,7 @@ fn shortest(number: f64) -> toml::Value {
 }
 
 /// As it is typed, in the largest unit that tells all of it.
-fn time(time: Duration) -> toml::Value {
+pub(super) fn time(time: Duration) -> toml::Value {
     let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)];
     let millis = time.as_millis();
     let fits = |(_, unit): &&(&str, u128)| millis > 0 && millis.is_multiple_of(*unit);

@@ -44,7 +44,8 @@ impl Standing {
 pub(super) fn shown(usage: &Usage, standing: Standing, most: usize) -> (Vec<&Session>, usize) {
     let all = usage.sessions.iter().flatten().filter(|session| Standing::of(session) == standing);
     let all: Vec<_> = all.collect();
-    let more = all.len().saturating_sub(most);
+    let left_out = if standing == Standing::Ended { usage.sessions_left_out } else { 0 };
+    let more = all.len().saturating_sub(most) + left_out;
     (all.into_iter().take(most).collect(), more)
 }
 

@@ -51,6 +51,12 @@ impl By {
         matches!(self, Self::Job | Self::Notebook)
     }
 
+    /// Whether it needs to be known what a process ran for.
+    #[must_use]
+    pub const fn is_of_a_workload(self) -> bool {
+        !matches!(self, Self::User | Self::Card)
+    }
+
     /// The account of a holder.
     #[must_use]
     pub fn name(self, holder: &HolderRow) -> Name {

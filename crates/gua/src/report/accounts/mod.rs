@@ -7,12 +7,10 @@
 //! | `by`, `name` | what an account is of: a person, a job, a card; and what it is called |
 //! | `tally` | adds up pieces of time, one by one |
 //! | `account` | what comes of it |
-//! | `parts` | the same for single stretches of holding |
 
 mod account;
 mod by;
 mod name;
-mod parts;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -20,5 +18,4 @@ mod tests;
 pub use account::{Account, HeldIdle, OnCard};
 pub use by::By;
 pub use name::{Known, Name, Unattributed};
-pub use parts::Parts;
 pub use tally::Accounts;

@@ -9,7 +9,7 @@ use super::account::{Account, HeldIdle, OnCard};
 use super::by::By;
 use super::name::Name;
 use crate::classify::{Kib, State, Thresholds};
-use crate::ledger::{Held, Identity, Piece, Share, Sharer, Weights, whole};
+use crate::ledger::{ByNumber, Held, Identity, Piece, Share, Sharer, Weights, whole};
 use crate::store::HolderRow;
 
 /// Accounts in the making.
@@ -22,9 +22,11 @@ pub struct Accounts {
     line: Kib,
     accounts: Vec<Kept>,
     places: HashMap<Name, usize>,
-    place_of: HashMap<i64, usize>,
+    place_of: ByNumber<i64, usize>,
     weights: Weights,
     here: Vec<Here>,
+    /// Which of these each holder of the piece is of.
+    of_holders: Vec<usize>,
 }
 
 /// An account with its shares, which are not whole milliseconds yet.
@@ -78,9 +80,10 @@ impl Accounts {
             line: thresholds.held.into(),
             accounts: Vec::new(),
             places: HashMap::new(),
-            place_of: HashMap::new(),
+            place_of: ByNumber::default(),
             weights: Weights::default(),
             here: Vec::new(),
+            of_holders: Vec::new(),
         }
     }
 
@@ -102,22 +105,24 @@ impl Accounts {
         mut holder: impl FnMut(i64) -> Result<Option<HolderRow>, E>,
     ) -> Result<(), E> {
         self.here.clear();
+        self.of_holders.clear();
         self.weights.take(piece.holders, piece.unseen);
         for (place, held) in piece.holders.iter().enumerate() {
             let memory = held.memory.unwrap_or_else(|| self.weights.of(place));
             let account = self.place_of(held, piece.card, &mut holder)?;
             let doing = doing(held, memory, piece.state, self.line);
-            self.come(account, doing, memory);
+            let here = self.come(account, doing, memory);
+            self.of_holders.push(here);
         }
         // Somebody holds what is idle-held, also where it was not written down how much.
         let is_held = piece.unseen.is_some() || piece.state == State::IdleHeld;
-        if self.weights.have_unseen() && is_held {
+        let unseen = (self.weights.have_unseen() && is_held).then(|| {
             let account = self.place(self.of_unseen(piece.card));
             let doing = self.unseen(piece.state);
-            self.come(account, doing, piece.unseen.unwrap_or(Kib(0)));
-        }
+            self.come(account, doing, piece.unseen.unwrap_or(Kib(0)))
+        });
         if piece.state == State::IdleHeld {
-            self.share(piece);
+            self.share(piece.counts, unseen);
         }
         self.count(piece.card, piece.counts);
         Ok(())
@@ -183,26 +188,28 @@ impl Accounts {
         }
     }
 
-    fn come(&mut self, place: usize, doing: State, memory: Kib) {
-        match self.here.iter_mut().find(|here| here.place == place) {
-            Some(here) => here.come(doing, memory),
-            None => {
-                let mut here = Here::new(place);
-                here.come(doing, memory);
-                self.here.push(here);
-            }
+    /// Somebody of an account is on the card; gives where that is among those who are.
+    fn come(&mut self, place: usize, doing: State, memory: Kib) -> usize {
+        let here = self.here.iter().position(|here| here.place == place);
+        let here = here.unwrap_or_else(|| {
+            self.here.push(Here::new(place));
+            self.here.len() - 1
+        });
+        if let Some(here) = self.here.get_mut(here) {
+            here.come(doing, memory);
         }
+        here
     }
 
-    fn share(&mut self, piece: &Piece<'_>) {
-        let unseen = self.places.get(&self.of_unseen(piece.card)).copied();
-        let Self { weights, here, place_of, .. } = self;
-        weights.split(piece.counts, |sharer, share| {
+    /// Splits a time among those who are here.
+    fn share(&mut self, millis: i64, unseen: Option<usize>) {
+        let Self { weights, here, of_holders, .. } = self;
+        weights.split(millis, |sharer, share| {
             let place = match sharer {
-                Sharer::Holder(at) => piece.holders.get(at).and_then(|it| place_of.get(&it.holder)),
-                Sharer::Unseen => unseen.as_ref(),
+                Sharer::Holder(at) => of_holders.get(at).copied(),
+                Sharer::Unseen => unseen,
             };
-            if let Some(it) = here.iter_mut().find(|it| Some(&it.place) == place) {
+            if let Some(it) = place.and_then(|place| here.get_mut(place)) {
                 it.share.add(share);
             }
         });

@@ -38,6 +38,9 @@ pub struct Usage {
     pub accounts: Option<Vec<Account>>,
     /// Those that are still on first, then the longest; null where they cannot be judged again.
     pub sessions: Option<Vec<Session>>,
+    /// How many more ended, where only a page's worth was asked for.
+    #[serde(skip)]
+    pub sessions_left_out: usize,
     /// Null where no card has a price.
     pub money: Option<Money>,
     /// Whom the page is about, where it is about one person: then accounts, identities, sessions

@@ -175,7 +175,8 @@ pub fn week_of(bob: &str, notebook: &str, ask: impl FnOnce(&mut Question)) -> Us
 
 /// Where it is about one person, only what is theirs.
 fn holdings(bob: &str, notebook: &str, question: &Question) -> Holdings {
-    let mut holdings = Holdings { books: books(bob, notebook), sessions: sessions(bob, notebook) };
+    let (books, sessions) = (books(bob, notebook), sessions(bob, notebook));
+    let mut holdings = Holdings { books, sessions, sessions_left_out: 0 };
     if let Some(user) = &question.user {
         let name = Some(user);
         for book in &mut holdings.books {

@@ -14,6 +14,7 @@ use crate::store::CardRow;
 pub struct Holdings {
     pub books: Vec<Book>,
     pub sessions: Vec<Session>,
+    pub sessions_left_out: usize,
 }
 
 /// All accounts of one kind.

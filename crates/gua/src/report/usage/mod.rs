@@ -51,7 +51,7 @@ pub use money::{Cost, Money, Price};
 pub use people::Person;
 pub use person_page::PersonPage;
 pub use remedy::Hand;
-pub use session::{Culprits, Onlooker, Session};
+pub use session::{Culprits, MOST_CULPRITS, Onlooker, Session};
 pub use suggestion::Suggestion;
 pub use tally::{Question, Tally};
 pub use times::{Amount, Shown, States};

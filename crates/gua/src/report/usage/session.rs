@@ -66,9 +66,9 @@ pub struct Onlooker<'a> {
 }
 
 impl Session {
-    /// As it is told, with its part of the window's idle-held time.
+    /// As it is told.
     #[must_use]
-    pub fn new(found: &store::Session, part_millis: i64, by: &Onlooker<'_>) -> Self {
+    pub fn new(found: &store::Session, by: &Onlooker<'_>) -> Self {
         let store::Session { holder, spell, .. } = found;
         let card = by.cards.iter().find(|card| card.id == holder.card);
         let open = by.open(found);
@@ -87,7 +87,7 @@ impl Session {
             open,
             idle_seconds: seconds(spell.idle_millis),
             busy_card_seconds: seconds(spell.busy_millis),
-            idle_held_gpu_hours: hours(part_millis),
+            idle_held_gpu_hours: hours(spell.share.millis()),
             peak_memory_bytes: spell.peak.map(|peak| peak.0 << 10),
             bare_context: spell.peak.map(|_| found.is_bare_context(by.context)),
             ask: open.filter(|open| *open).and_then(|_| remedy::ask(&holder.identity)),
@@ -153,7 +153,7 @@ pub struct Culprits {
 }
 
 /// So many are named.
-const MOST_CULPRITS: usize = 3;
+pub const MOST_CULPRITS: usize = 3;
 
 /// The sessions with the largest parts of all idle-held hours.
 pub(super) fn culprits(sessions: &[Session], idle_held_hours: f64) -> Option<Culprits> {

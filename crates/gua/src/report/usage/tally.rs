@@ -27,6 +27,10 @@ pub struct Question {
     /// Whom alone to tell of, by name or uid.
     pub user: Option<String>,
     pub cost: Cost,
+    /// Whether to tell each identity's time by what their cards did.
+    pub identities: bool,
+    /// How many sessions a page shows of each standing; `None`: all.
+    pub page_sessions: Option<usize>,
     /// Who holds no more than this has only the bare context of CUDA.
     pub context: Bytes,
 }
@@ -43,6 +47,8 @@ impl Question {
             bys: vec![By::User],
             user: None,
             cost: Cost::default(),
+            identities: true,
+            page_sessions: None,
             context: config::Thresholds::default().context,
         }
     }

@@ -1,0 +1,72 @@
+//! `gua policy`: rules for cards that are held idle.
+
+mod check;
+mod log;
+mod rules;
+mod simulate;
+mod snooze;
+mod switch;
+mod trust;
+
+pub(super) use rules::keeper;
+pub(super) use trust::check as check_rules;
+
+use std::io::{self, BufWriter, Write};
+
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use crate::cli::{self, Color, Policy, Zone};
+use crate::config::{Files, Machine, Screen, Settings};
+use crate::failure::Failure;
+use crate::render::json;
+use crate::render::paint::Paint;
+use crate::render::policy::View;
+
+pub(super) fn run(machine: cli::Machine, files: &Files, typed: &Policy) -> Result<u8, Failure> {
+    match typed {
+        Policy::Check(typed) => check::run(&Machine::try_from(machine)?, &settings(files)?, typed),
+        Policy::Simulate(typed) => {
+            simulate::run(&Machine::try_from(machine)?, &settings(files)?, typed)
+        }
+        Policy::Log(typed) => log::run(files, typed),
+        Policy::Snooze(typed) => snooze::run(files, typed),
+        // Also where the config is broken: just then somebody may want it.
+        Policy::Off(typed) => switch::off(files, typed),
+        Policy::On(typed) => switch::on(files, typed),
+    }
+}
+
+fn settings(files: &Files) -> Result<Settings, Failure> {
+    let settings = files.settings()?;
+    settings.check_ways()?;
+    Ok(settings)
+}
+
+/// The host's own clock, for what is about now.
+fn here() -> Zone {
+    Zone { tz: TimeZone::system(), name: "local".to_owned() }
+}
+
+/// As JSON or as lines.
+fn show(
+    answer: &impl Serialize,
+    is_json: bool,
+    color: &Color,
+    zone: Zone,
+    lines: impl FnOnce(&View) -> Vec<String>,
+) -> Result<u8, Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    if is_json {
+        json::pretty(&mut out, answer)?;
+    } else {
+        let screen = Screen::of_stdout(color);
+        let paint = Paint(screen.color);
+        let view = View { paint, width: screen.columns, zone };
+        for line in lines(&view) {
+            writeln!(out, "{line}")?;
+        }
+    }
+    out.flush()?;
+    Ok(0)
+}

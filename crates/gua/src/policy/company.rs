@@ -1,0 +1,116 @@
+//! Who works together is judged together: one rank of a job that waits for the others is not
+//! idle, and what ends it may end the job (pure).
+
+use std::sync::Arc;
+
+use probe::who::GroupKind;
+
+use super::subject::{Activity, Facts, Holding, Sign, Subject};
+
+/// What several processes of one person are part of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Company {
+    Job(Arc<str>),
+    Group(GroupKind, Arc<str>),
+}
+
+/// Names everybody's company, and lets what others of it do count for each.
+pub fn together(holdings: &mut [Holding]) {
+    let companies: Vec<_> = holdings.iter().map(|one| companies(&one.facts)).collect();
+    let before: Vec<_> = holdings.iter().map(|one| (one.subject, one.activity)).collect();
+    for (place, holding) in holdings.iter_mut().enumerate() {
+        let is_shared = |other: usize| other != place && meet(&companies, place, other);
+        let others: Vec<_> = before
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| is_shared(*other))
+            .map(|(_, one)| *one)
+            .collect();
+        holding.activity = beside(holding.activity, others.iter().map(|(_, activity)| *activity));
+        holding.company = others.into_iter().map(|(subject, _)| subject).collect::<Vec<Subject>>();
+    }
+}
+
+/// What a process did that may be idle only where all of its company are.
+pub fn beside(own: Activity, mut others: impl Iterator<Item = Activity>) -> Activity {
+    let louder = |one: Activity, other: Activity| match (one, other) {
+        (Activity::Works(_), _) | (_, Activity::Idle | Activity::HoldsLittle) => one,
+        (_, Activity::Works(_)) => Activity::Works(Sign::Company),
+        (Activity::Unknown(_), Activity::Unknown(_)) => one,
+        (Activity::Idle | Activity::HoldsLittle, Activity::Unknown(why)) => Activity::Unknown(why),
+    };
+    match own {
+        Activity::Idle => others.by_ref().fold(own, louder),
+        Activity::Works(_) | Activity::HoldsLittle | Activity::Unknown(_) => own,
+    }
+}
+
+/// With whose they are: a name of another's job, which an environment can claim, is none of it.
+type Companies = Option<(u32, Vec<Company>)>;
+
+fn companies(facts: &Facts) -> Companies {
+    let (person, who) = (facts.person.as_ref()?, facts.who.as_ref().known()?);
+    let job = who.job.as_ref().map(|job| Company::Job(Arc::clone(&job.value.id)));
+    let group = who.group.as_ref().map(|told| &told.value);
+    let group = group.map(|group| Company::Group(group.kind, Arc::clone(&group.id)));
+    Some((person.uid, job.into_iter().chain(group).collect()))
+}
+
+fn meet(companies: &[Companies], one: usize, other: usize) -> bool {
+    let of = |place: usize| companies.get(place).and_then(Option::as_ref);
+    let (Some((uid, one)), Some((others_uid, other))) = (of(one), of(other)) else { return false };
+    uid == others_uid && one.iter().any(|company| other.contains(company))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::tests::{IDLE, UNKNOWN, WORKS, facts, holding, subject};
+    use probe::Reading;
+    use probe::who::{Job, Source, Told, Who};
+
+    fn of_job(pid: u32, uid: u32, job: &str, activity: Activity) -> Holding {
+        let value = Job { id: job.into(), step: None };
+        let job = Some(Told { value, source: Source::Environment });
+        let who = Reading::Known(Arc::new(Who { job, ..Who::default() }));
+        let facts = Arc::new(Facts { who, ..facts(uid, "ann") });
+        Holding { facts, ..holding(pid, activity) }
+    }
+
+    fn judged(mut holdings: Vec<Holding>) -> Vec<Activity> {
+        together(&mut holdings);
+        holdings.iter().map(|one| one.activity).collect()
+    }
+
+    #[test]
+    fn one_of_a_job_is_idle_when_all_of_it_are() {
+        let one = |activity| of_job(1, 1001, "5", activity);
+        let two = |activity| of_job(2, 1001, "5", activity);
+        assert_eq!(judged(vec![one(IDLE), two(IDLE)]), [IDLE, IDLE]);
+        let waits = Activity::Works(Sign::Company);
+        assert_eq!(judged(vec![one(IDLE), two(WORKS)]), [waits, WORKS]);
+        assert_eq!(judged(vec![one(IDLE), two(UNKNOWN)]), [UNKNOWN, UNKNOWN]);
+        let third = of_job(3, 1001, "5", UNKNOWN);
+        assert_eq!(judged(vec![one(IDLE), third, two(WORKS)]), [waits, UNKNOWN, WORKS]);
+        let little = Activity::HoldsLittle;
+        assert_eq!(judged(vec![one(little), two(WORKS)]), [little, WORKS]);
+    }
+
+    #[test]
+    fn another_job_and_another_person_are_others() {
+        let one = || of_job(1, 1001, "5", IDLE);
+        assert_eq!(judged(vec![one(), of_job(2, 1001, "6", WORKS)])[0], IDLE);
+        assert_eq!(judged(vec![one(), of_job(2, 1002, "5", WORKS)])[0], IDLE);
+        assert_eq!(judged(vec![one(), holding(2, WORKS)])[0], IDLE);
+        assert_eq!(judged(vec![holding(1, IDLE), holding(2, WORKS)])[0], IDLE, "no job is none");
+    }
+
+    #[test]
+    fn everybody_knows_their_company() {
+        let mut all =
+            vec![of_job(1, 1001, "5", IDLE), of_job(2, 1001, "5", IDLE), holding(3, IDLE)];
+        together(&mut all);
+        let of = |place: usize| all[place].company.clone();
+        assert_eq!((of(0), of(1), of(2)), (vec![subject(2)], vec![subject(1)], vec![]));
+    }
+}

@@ -1,0 +1,156 @@
+//! What is decided and what comes of it, as lines of the log (pure).
+
+use probe::Reading;
+use probe::units::{Percent, UnixMillis};
+use serde_json::{Value, json};
+
+use super::actor::{By, NotEnded};
+use super::decision::{Decision, Evidence, Relief, What};
+use super::subject::{Facts, Person, Subject};
+use crate::config::policy::Channel;
+use crate::policy::notice::NotDelivered;
+use crate::store::Deed;
+
+/// The kinds of lines: stable words.
+pub const NOTICE_SENT: &str = "notice_sent";
+pub const NOTICE_FAILED: &str = "notice_failed";
+pub const END_BEGUN: &str = "end_begun";
+pub const ENDED: &str = "ended";
+pub const NOT_ENDED: &str = "not_ended";
+const WOULD_NOTICE: &str = "would_notice";
+const WOULD_END: &str = "would_end";
+const RELIEVED: &str = "relieved";
+
+/// When, by both clocks.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    pub at: UnixMillis,
+    pub clock_millis: i64,
+}
+
+/// A line on something that is about nobody: the switch, the config.
+#[must_use]
+pub fn general(now: Moment, kind: &str, detail: String) -> Deed {
+    Deed {
+        at: now.at,
+        clock_millis: now.clock_millis,
+        kind: kind.to_owned(),
+        pid: None,
+        start_ticks: None,
+        uid: None,
+        user: None,
+        program: None,
+        rule: None,
+        detail,
+        evidence: "{}".to_owned(),
+    }
+}
+
+/// A line on a decision; a notice is told once it has gone one way or the other.
+#[must_use]
+pub fn decided(now: Moment, decision: &Decision) -> Option<Deed> {
+    let (kind, detail) = match decision.what {
+        What::Notice { .. } => return None,
+        What::WouldNotice { number } => (WOULD_NOTICE, format!("would give notice {}", number + 1)),
+        What::WouldEnd => (WOULD_END, "would end it".to_owned()),
+        What::End { .. } => (END_BEGUN, "is about to be ended".to_owned()),
+        What::Relieved { notices, why } => {
+            let plural = if notices == 1 { "" } else { "s" };
+            let why = relief(why);
+            (RELIEVED, format!("is left alone after {notices} notice{plural}: {why}"))
+        }
+    };
+    Some(about(now, decision, kind, detail))
+}
+
+/// A line on how a notice went on one way.
+#[must_use]
+pub fn noticed(
+    now: Moment,
+    decision: &Decision,
+    channel: Channel,
+    outcome: &Result<(), NotDelivered>,
+) -> Deed {
+    let number = match decision.what {
+        What::Notice { number, .. } => number + 1,
+        _ => 0,
+    };
+    let word = channel.word();
+    match outcome {
+        Ok(()) => about(now, decision, NOTICE_SENT, format!("notice {number} delivered by {word}")),
+        Err(error) => {
+            let detail = format!("notice {number} not delivered by {word}: {error}");
+            about(now, decision, NOTICE_FAILED, detail)
+        }
+    }
+}
+
+/// A line on how an end went.
+#[must_use]
+pub fn ended(now: Moment, decision: &Decision, outcome: &Result<By, NotEnded>) -> Deed {
+    let (kind, detail) = match outcome {
+        Ok(By::Asked) => (ENDED, "ended when it was asked to (SIGTERM)".to_owned()),
+        Ok(By::Killed) => (ENDED, "killed (SIGKILL)".to_owned()),
+        Ok(By::Cancelled(words)) => (ENDED, format!("ended by `{words}`")),
+        Err(error) => (NOT_ENDED, format!("not ended: {error}")),
+    };
+    about(now, decision, kind, detail)
+}
+
+fn about(now: Moment, decision: &Decision, kind: &str, detail: String) -> Deed {
+    let Decision { subject, rule, evidence, .. } = decision;
+    let person = evidence.facts.person.as_ref();
+    Deed {
+        pid: Some(subject.pid),
+        start_ticks: subject.start_ticks,
+        uid: person.map(|person| person.uid),
+        user: person.map(Person::shown),
+        program: evidence.facts.program.as_ref().map(ToString::to_string),
+        rule: Some(rule.to_string()),
+        evidence: told(*subject, evidence).to_string(),
+        ..general(now, kind, detail)
+    }
+}
+
+/// What a decision rests on; null is what is not known.
+fn told(subject: Subject, evidence: &Evidence) -> Value {
+    let Evidence { facts, company, memory, signs, idle_millis, missed_millis, notices } = evidence;
+    let percent = |reading: Reading<Percent>| reading.known().map(|percent| percent.0);
+    json!({
+        "pid": subject.pid,
+        "start_ticks": subject.start_ticks,
+        "idle_seconds": seconds(*idle_millis),
+        "missed_seconds": seconds(*missed_millis),
+        "notices": notices,
+        "memory_bytes": memory.known().map(|bytes| bytes.0),
+        "sm_percent": percent(signs.sm),
+        "encoder_percent": percent(signs.encoder),
+        "decoder_percent": percent(signs.decoder),
+        "cpu_percent": percent(signs.cpu),
+        "cards": cards(facts),
+        "company_pids": company.iter().map(|one| one.pid).collect::<Vec<_>>(),
+        "user_source": facts.person.as_ref().map(|person| person.source.slug()),
+        "cgroup": facts.cgroup.as_ref().known().map(|cgroup| cgroup.trim_end()),
+    })
+}
+
+fn cards(facts: &Facts) -> Vec<&str> {
+    facts.cards.iter().filter_map(|card| card.uuid.as_deref()).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "centuries in ms fit 53 bits")]
+fn seconds(millis: i64) -> f64 {
+    millis as f64 / 1000.0
+}
+
+fn relief(why: Relief) -> String {
+    match why {
+        Relief::Works(sign) => format!("it works again ({})", sign.word()),
+        Relief::LetGo => "it has let go of its cards".to_owned(),
+        Relief::Snoozed => "it is snoozed".to_owned(),
+        Relief::Exempt => "it is exempt".to_owned(),
+        Relief::OtherRule => "that rule is not for it any more".to_owned(),
+        Relief::NotSeen => "too much of the time was not seen".to_owned(),
+        Relief::SwitchedOff => "the rules are switched off".to_owned(),
+    }
+}

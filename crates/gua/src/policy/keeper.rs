@@ -1,0 +1,420 @@
+//! The rules at work beside a recorder: every tick in, notices and ends out, all of it written
+//! down. Whatever takes time is done elsewhere.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::actor::{Crew, Done, Look, Order};
+use super::brake::Brake;
+use super::decision::{Answer, Decision, What};
+use super::deeds::{self, Moment};
+use super::engine::Engine;
+use super::feed::{Fed, Feed};
+use super::notice::{Answers, Fields, Figures, Letter, Post, To};
+use super::saved::{restored, watched};
+use super::subject::Subject;
+use super::switch::Switch;
+use super::watch::Token;
+use crate::config::policy::{Notify, Policy, Rule};
+use crate::failure::Failure;
+use crate::ledger::Entry;
+use crate::recorder::{Attendant, Kept, Log, Seen};
+use crate::store::{self, Deed, SignCode, SignRow, StoreError};
+
+/// How often it is written down where everybody stands, when nothing happens.
+const SAVE_EVERY_MILLIS: i64 = 60_000;
+
+/// What the config says now.
+#[derive(Debug, Clone)]
+pub struct Settled {
+    pub policy: Policy,
+    pub notify: Notify,
+}
+
+/// Where rules come from, again and again.
+pub trait Rules: fmt::Debug + Send {
+    /// What the config says, where it was changed since the last time: or what is wrong in it.
+    fn changed(&mut self) -> Option<Result<Settled, Failure>>;
+}
+
+/// Where everything is that the rules need besides the ticks.
+#[derive(Debug)]
+pub struct Places {
+    pub host: String,
+    pub boot: String,
+    pub database: PathBuf,
+}
+
+/// The rules at work.
+#[derive(Debug)]
+pub struct Keeper {
+    /// Nothing until the first tick, which reads what is written down.
+    engine: Option<Engine>,
+    settled: Settled,
+    /// Whether the config in the file cannot be used: then nothing is done.
+    is_refused: bool,
+    rules: Box<dyn Rules>,
+    places: Places,
+    switch: Switch,
+    brake: Brake,
+    was_on: Option<bool>,
+    /// Whether the snoozes could be read at the last tick.
+    reads_snoozes: bool,
+    feed: Feed,
+    /// Opened when the first notice is to be given.
+    post: Option<Post>,
+    answers: Answers,
+    crew: Crew,
+    /// Decisions whose outcome is not known yet.
+    open: HashMap<Token, Decision>,
+    signs: HashMap<Subject, SignCode>,
+    signs_run: Option<i64>,
+    saved_at_millis: Option<i64>,
+    /// What could not be written down yet.
+    unwritten: Vec<Deed>,
+}
+
+impl Keeper {
+    /// Ready for the first tick.
+    #[must_use]
+    pub fn new(
+        settled: Settled,
+        rules: Box<dyn Rules>,
+        places: Places,
+        feed: Feed,
+        look: impl Fn() -> Box<dyn Look> + Send + Sync + 'static,
+    ) -> Self {
+        let switch = Switch::of(&places.database);
+        Self {
+            engine: None,
+            settled,
+            is_refused: false,
+            rules,
+            brake: Brake::of(switch.clone()),
+            switch,
+            places,
+            was_on: None,
+            reads_snoozes: true,
+            feed,
+            post: None,
+            answers: Answers::default(),
+            crew: Crew::new(look),
+            open: HashMap::new(),
+            signs: HashMap::new(),
+            signs_run: None,
+            saved_at_millis: None,
+            unwritten: Vec::new(),
+        }
+    }
+}
+
+impl Attendant for Keeper {
+    fn attend(&mut self, seen: &Seen, entry: &Entry, kept: Kept<'_>, log: &mut Log) {
+        if let Err(error) = self.tend(seen, entry, kept, log) {
+            // The tick is stored. What was to be written down is tried again with the next.
+            log.say(&format!("what the rules did could not be stored: {error}"));
+        }
+    }
+}
+
+impl Keeper {
+    fn tend(
+        &mut self,
+        seen: &Seen,
+        entry: &Entry,
+        kept: Kept<'_>,
+        log: &mut Log,
+    ) -> Result<(), StoreError> {
+        let Kept { database, run } = kept;
+        if self.is_at_rest() && !self.may_be_enabled(log) {
+            return Ok(());
+        }
+        if self.engine.is_none() {
+            self.engine = Some(restored(database, &self.places.boot)?);
+        }
+        let now = Moment { at: entry.at, clock_millis: self.clock() };
+        let mut deeds = std::mem::take(&mut self.unwritten);
+        let before = deeds.len();
+        self.take_config(now, &mut deeds);
+        let is_on = self.look_at_switch(now, &mut deeds);
+        self.brake.hold(self.is_refused || !is_on);
+        self.hear(now, &mut deeds);
+        let decisions = self.step(seen, entry, is_on, run, now, &mut deeds);
+        for deed in deeds.iter().skip(before) {
+            log.say(&sentence(deed));
+        }
+        let is_due = self.saved_at_millis.is_none_or(|at| self.clock() - at >= SAVE_EVERY_MILLIS);
+        let watched = (is_due || !deeds.is_empty() || decisions.is_asking)
+            .then(|| self.engine.as_ref().map(watched).unwrap_or_default());
+        let written = store::write_policy(
+            database,
+            &self.places.boot,
+            watched.as_ref(),
+            &decisions.signs,
+            &deeds,
+        );
+        match written {
+            Ok(()) if watched.is_some() => self.saved_at_millis = Some(self.clock()),
+            Ok(()) => {}
+            Err(_) => {
+                // An end that cannot be written down does not happen.
+                deeds.retain(|deed| deed.kind != deeds::END_BEGUN);
+                self.unwritten = deeds;
+                // Written whole with the next tick.
+                self.signs.clear();
+            }
+        }
+        if written.is_ok() {
+            self.carry_out(decisions.all);
+        } else {
+            self.take_back(&decisions.all);
+        }
+        written
+    }
+
+    /// Whether the rules are not followed, and nothing is left of the time when they were.
+    fn is_at_rest(&self) -> bool {
+        !self.settled.policy.enabled && self.was_on != Some(true) && self.open.is_empty()
+    }
+
+    /// Whether the config was changed since, so that the rules are to be followed from now on.
+    fn may_be_enabled(&mut self, log: &mut Log) -> bool {
+        match self.rules.changed() {
+            None => {}
+            Some(Ok(settled)) => self.settled = settled,
+            Some(Err(failure)) => {
+                let why = first_line(&failure);
+                log.say(&format!(
+                    "policy: the config cannot be used, so the rules stay off: {why}"
+                ));
+            }
+        }
+        self.settled.policy.enabled
+    }
+
+    fn clock(&self) -> i64 {
+        self.engine.as_ref().map_or(0, Engine::clock_millis)
+    }
+
+    /// A config that cannot be used changes nothing but that nothing is done any more: the
+    /// last good rules observe.
+    fn take_config(&mut self, now: Moment, deeds: &mut Vec<Deed>) {
+        match self.rules.changed() {
+            None => {}
+            Some(Err(failure)) => {
+                self.is_refused = true;
+                let why = first_line(&failure);
+                let detail = format!("the config cannot be used, so the rules only observe: {why}");
+                deeds.push(deeds::general(now, "config_refused", detail));
+            }
+            Some(Ok(settled)) => {
+                if settled.notify != self.settled.notify {
+                    self.post = None;
+                    self.forget_notices_on_their_way();
+                }
+                self.is_refused = false;
+                self.settled = settled;
+                let detail = "the config was changed and read again".to_owned();
+                deeds.push(deeds::general(now, "config_taken", detail));
+            }
+        }
+    }
+
+    /// They are given anew.
+    fn forget_notices_on_their_way(&mut self) {
+        let is_notice = |decision: &Decision| matches!(decision.what, What::Notice { .. });
+        let open = self.open.iter().filter(|(_, decision)| is_notice(decision));
+        let tokens: Vec<Token> = open.map(|(token, _)| *token).collect();
+        for token in tokens {
+            self.open.remove(&token);
+            self.answer(token, Answer::NotTold);
+        }
+        self.answers = Answers::default();
+    }
+
+    fn look_at_switch(&mut self, now: Moment, deeds: &mut Vec<Deed>) -> bool {
+        let is_on = self.switch.is_on() && self.settled.policy.enabled;
+        match self.was_on.replace(is_on) {
+            Some(was) if was != is_on => {
+                let (kind, word) =
+                    if is_on { ("switched_on", "on") } else { ("switched_off", "off") };
+                deeds.push(deeds::general(now, kind, format!("the rules were switched {word}")));
+            }
+            _ => {}
+        }
+        is_on
+    }
+
+    /// What has come of notices and ends since the last tick.
+    fn hear(&mut self, now: Moment, deeds: &mut Vec<Deed>) {
+        let reports: Vec<_> = self.post.iter().flat_map(Post::reports).collect();
+        for report in reports {
+            let Some(decision) = self.open.get(&report.token) else { continue };
+            deeds.push(deeds::noticed(now, decision, report.channel, &report.outcome));
+            if let Some(answer) = self.answers.hear(report.token, report.outcome.is_ok()) {
+                self.answer(report.token, answer);
+            }
+            if !self.answers.awaits(report.token) {
+                self.open.remove(&report.token);
+            }
+        }
+        let done: Vec<_> = self.crew.done().collect();
+        for Done { order, outcome } in done {
+            let Some(decision) = self.open.remove(&order.token) else { continue };
+            deeds.push(deeds::ended(now, &decision, &outcome));
+            let answer = if outcome.is_ok() { Answer::Ended } else { Answer::NotEnded };
+            self.answer(order.token, answer);
+        }
+    }
+
+    fn answer(&mut self, token: Token, answer: Answer) {
+        if let Some(engine) = &mut self.engine {
+            // Nobody may wait for it any more: it works again, or is gone.
+            let _ = engine.answer(token, answer);
+        }
+    }
+
+    fn step(
+        &mut self,
+        seen: &Seen,
+        entry: &Entry,
+        is_on: bool,
+        run: i64,
+        now: Moment,
+        deeds: &mut Vec<Deed>,
+    ) -> Decisions {
+        let observing;
+        let policy = if self.is_refused {
+            observing = self.settled.policy.observing();
+            &observing
+        } else {
+            &self.settled.policy
+        };
+        let Fed { step, signs, unread_snoozes } = self.feed.feed(policy, &seen.tick, entry, is_on);
+        if let Some(error) = &unread_snoozes
+            && self.reads_snoozes
+        {
+            let detail = format!("no snooze counts: {error}");
+            deeds.push(deeds::general(now, "snoozes_unread", detail));
+        }
+        self.reads_snoozes = unread_snoozes.is_none();
+        let Some(engine) = &mut self.engine else { return Decisions::default() };
+        let all = engine.step(policy, &step);
+        let now = Moment { clock_millis: engine.clock_millis(), ..now };
+        deeds.extend(all.iter().filter_map(|decision| deeds::decided(now, decision)));
+        let signs = self.new_signs(signs, entry, run);
+        let is_asking = !all.is_empty();
+        Decisions { all, signs, is_asking }
+    }
+
+    /// Those that are not what they were, and all of them once an hour and in every run.
+    fn new_signs(
+        &mut self,
+        signs: Vec<(Subject, SignCode)>,
+        entry: &Entry,
+        run: i64,
+    ) -> Vec<SignRow> {
+        if self.signs_run != Some(run) || entry.covers.begins_an_hour() {
+            self.signs.clear();
+            self.signs_run = Some(run);
+        }
+        if entry.covers.is_empty() {
+            return Vec::new();
+        }
+        let is_new = |(subject, sign): &(Subject, SignCode)| self.signs.get(subject) != Some(sign);
+        let row = |(subject, sign): &(Subject, SignCode)| {
+            let Subject { pid, start_ticks } = *subject;
+            Some(SignRow { at: entry.at, run, pid, start_ticks: start_ticks?, sign: *sign })
+        };
+        let rows = signs.iter().filter(|one| is_new(one)).filter_map(row).collect();
+        self.signs = signs.into_iter().collect();
+        rows
+    }
+
+    /// What cannot be written down is not done.
+    fn take_back(&mut self, decisions: &[Decision]) {
+        for decision in decisions {
+            match decision.what {
+                What::Notice { token, .. } => self.answer(token, Answer::NotTold),
+                What::End { token } => self.answer(token, Answer::NotEnded),
+                What::WouldNotice { .. } | What::WouldEnd | What::Relieved { .. } => {}
+            }
+        }
+    }
+
+    /// Hands over what is to be done. It was written down before.
+    fn carry_out(&mut self, decisions: Vec<Decision>) {
+        for decision in decisions {
+            let Some(rule) = self.settled.policy.rule(&decision.rule).cloned() else { continue };
+            match decision.what {
+                What::Notice { number, token } => {
+                    self.tell(token, number, &rule, &decision);
+                    self.open.insert(token, decision);
+                }
+                What::End { token } => {
+                    self.end(token, &rule, &decision);
+                    self.open.insert(token, decision);
+                }
+                What::WouldNotice { .. } | What::WouldEnd | What::Relieved { .. } => {}
+            }
+        }
+    }
+
+    fn tell(&mut self, token: Token, number: usize, rule: &Arc<Rule>, decision: &Decision) {
+        let Some(person) = &decision.evidence.facts.person else { return };
+        let to = To { uid: person.uid, name: person.name.clone() };
+        let fields = self.fields(decision, rule, number + 1);
+        self.answers.expect(token, rule.notify.len());
+        let Decision { subject, evidence, .. } = decision;
+        let figures = Figures::of(*subject, person.uid, evidence, rule, number + 1);
+        let letter = Letter { token, to, fields, figures, channels: rule.notify.clone() };
+        let open = || Post::new(self.settled.notify.clone(), self.feed.root().to_owned());
+        self.post.get_or_insert_with(open).send(letter);
+    }
+
+    fn end(&self, token: Token, rule: &Arc<Rule>, decision: &Decision) {
+        self.crew.begin(Order {
+            token,
+            subject: decision.subject,
+            facts: Arc::clone(&decision.evidence.facts),
+            company: decision.evidence.company.clone(),
+            fields: self.fields(decision, rule, rule.notices.len()),
+            rule: Arc::clone(rule),
+            root: self.feed.root().to_owned(),
+            timeout: self.settled.notify.timeout,
+            brake: self.brake.clone(),
+        });
+    }
+
+    fn fields(&self, decision: &Decision, rule: &Rule, notice: usize) -> Fields {
+        let (host, message) = (&self.places.host, &self.settled.notify.message);
+        Fields::of(decision.subject, &decision.evidence, rule, notice, host, message)
+    }
+}
+
+/// What one tick has come to.
+#[derive(Debug, Default)]
+struct Decisions {
+    all: Vec<Decision>,
+    signs: Vec<SignRow>,
+    is_asking: bool,
+}
+
+/// What it is, without the next step.
+fn first_line(failure: &Failure) -> String {
+    failure.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+/// For the recorder's own log.
+fn sentence(deed: &Deed) -> String {
+    match (deed.pid, &deed.rule) {
+        (Some(pid), Some(rule)) => {
+            let program = deed.program.as_deref().unwrap_or("?");
+            let user = deed.user.as_deref().unwrap_or("unattributed");
+            format!("policy: {program} (pid {pid}) of {user}: {} [{rule}]", deed.detail)
+        }
+        _ => format!("policy: {}", deed.detail),
+    }
+}

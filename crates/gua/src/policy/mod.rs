@@ -1,0 +1,68 @@
+//! Rules for cards that are held idle: notice first, end last.
+//!
+//! # Layout
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `subject` | one process that holds cards, as the rules see it |
+//! | `matching`, `judged`, `guard` | which rule it falls under; what is never ended (pure) |
+//! | `company` | who works together, and is judged together (pure) |
+//! | `watch` | the timers of one holder (pure) |
+//! | `decision`, `standing` | what is decided, and where a holder stands |
+//! | `engine`, `limits` | all holders and the rules, tick by tick (pure) |
+//! | `activity`, `observed` | what a process did over a tick, by every sign (pure) |
+//! | `feed`, `meter`, `own` | what the recorder sees, made into what the rules judge |
+//! | `replay`, `simulation` | what was recorded, made into the same, and what would come of it |
+//! | [`notice`] | what a person is told, and how it reaches them |
+//! | `actor`, `brake` | ends a process, after one more look at everything; what stops that |
+//! | `snooze`, `switch` | what exempts one process for a time, and what stops all rules |
+//! | `keeper`, `deeds`, `saved` | the rules at work beside a recorder, and what they write down |
+
+mod activity;
+mod actor;
+mod brake;
+mod company;
+mod decision;
+mod deeds;
+mod engine;
+mod feed;
+mod guard;
+mod judged;
+mod keeper;
+mod limits;
+mod matching;
+mod meter;
+pub mod notice;
+mod observed;
+mod own;
+mod replay;
+mod saved;
+mod simulation;
+mod snooze;
+mod standing;
+mod subject;
+mod switch;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+pub use actor::{Crew, DriverLook, Look, Looked, NotEnded, Order};
+pub use brake::Brake;
+pub use decision::{Answer, Decision, Evidence, Relief, Step, What};
+pub use deeds::Moment;
+pub use engine::{Engine, Saved};
+pub use feed::{Fed, Feed, time_of_day};
+pub use guard::{Guard, nature};
+pub use judged::{Judged, Spared};
+pub use keeper::{Keeper, Places, Rules, Settled};
+pub use limits::Limits;
+pub use matching::Missing;
+pub use replay::{GroupsOf, Replay, Replayed, all as replay_all};
+pub use saved::{engine_of, restored};
+pub use simulation::{Case, Simulation};
+pub use snooze::{Sleeper, SnoozeError, Snoozes};
+pub use standing::{Doubt, Phase, Standing, Wait};
+pub use subject::{Activity, Card, Facts, Groups, Holding, Nature, Person, Sign, Signs, Subject};
+pub use switch::Switch;
+pub use watch::{Followed, Next, Token, Watch};

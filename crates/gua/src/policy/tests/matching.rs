@@ -1,0 +1,202 @@
+//! Whom a rule is for, and whom nothing is for.
+
+use std::sync::Arc;
+
+use jiff::civil::time;
+use probe::units::{Bytes, UnixMillis};
+use probe::who::{Client, Container, Notebook, Runtime, Source, Told, Who};
+use probe::{Kinds, Reading, Why};
+
+use super::{IDLE, facts, holding, policy, rule};
+use crate::config::policy::{Action, Exempt, Hours, Kind, Match, Pattern, Policy, Rule};
+use crate::policy::{Facts, Guard, Holding, Judged, Missing, Nature, Person, Spared, nature};
+
+fn with(change: impl FnOnce(&mut Facts)) -> Holding {
+    let mut facts = facts(1001, "ann");
+    change(&mut facts);
+    Holding { facts: Arc::new(facts), ..holding(7, IDLE) }
+}
+
+fn judged(rule: Rule, holding: &Holding) -> &'static str {
+    judged_by(&policy(vec![rule]), holding)
+}
+
+fn judged_by(policy: &Policy, holding: &Holding) -> &'static str {
+    match Judged::of(policy, holding, time(12, 0, 0, 0)) {
+        Judged::Under(_) => "under",
+        Judged::NoRule => "none",
+        Judged::Snoozed(..) => "snoozed",
+        Judged::Spared(_, Spared::Listed) => "listed",
+        Judged::Spared(_, Spared::Guarded(_)) => "guarded",
+        Judged::Unknown(_) => "unknown",
+    }
+}
+
+fn matching(matches: Match) -> Rule {
+    Rule { matches, ..rule(Action::End) }
+}
+
+fn notebook(who: &mut Who) {
+    let value = Notebook { kernel: None, path: Some("a.ipynb".into()), client: Client::Jupyter };
+    who.notebook = Some(Told { value, source: Source::CommandLine });
+}
+
+fn container(who: &mut Who) {
+    let (id, name) = ("0123456789abcdef".into(), Some("serving".into()));
+    let value = Container { runtime: Runtime::Docker, id, name };
+    who.container = Some(Told { value, source: Source::Cgroup });
+}
+
+fn who(change: impl FnOnce(&mut Who)) -> Reading<Arc<Who>> {
+    let mut who = Who::default();
+    change(&mut who);
+    Reading::Known(Arc::new(who))
+}
+
+#[test]
+fn every_part_of_a_match_counts() {
+    let patterns = |names: &[&str]| names.iter().map(|name| Pattern::new(name)).collect();
+    let yes = [
+        Match::default(),
+        Match { users: patterns(&["bob", "an*"]), ..Match::default() },
+        Match { users: patterns(&["1001"]), ..Match::default() },
+        Match { groups: vec!["lab".into()], ..Match::default() },
+        Match { programs: patterns(&["pyth*"]), ..Match::default() },
+        Match { kinds: vec![Kind::Plain, Kind::Job], ..Match::default() },
+        Match { memory_over: Some(Bytes(7_999_999_999)), ..Match::default() },
+        Match { cards: vec!["h100".into(), "a100".into()], ..Match::default() },
+        Match { hours: Hours::parse("12:00-13:00"), ..Match::default() },
+    ];
+    let no = [
+        Match { users: patterns(&["bob"]), ..Match::default() },
+        Match { groups: vec!["la".into()], ..Match::default() },
+        Match { programs: patterns(&["python3"]), ..Match::default() },
+        Match { kinds: vec![Kind::Notebook], ..Match::default() },
+        Match { memory_over: Some(Bytes(8_000_000_000)), ..Match::default() },
+        Match { cards: vec!["h100".into()], ..Match::default() },
+        Match { hours: Hours::parse("13:00-12:00"), ..Match::default() },
+        Match { users: patterns(&["ann"]), cards: vec!["h100".into()], ..Match::default() },
+    ];
+    for matches in yes {
+        assert_eq!(judged(matching(matches.clone()), &holding(7, IDLE)), "under", "{matches:?}");
+    }
+    for matches in no {
+        assert_eq!(judged(matching(matches.clone()), &holding(7, IDLE)), "none", "{matches:?}");
+    }
+}
+
+#[test]
+fn what_is_not_known_decides_nothing() {
+    let hidden = with(|facts| facts.who = Reading::Unknown(Why::NoPermission));
+    let notebooks = matching(Match { kinds: vec![Kind::Notebook], ..Match::default() });
+    assert_eq!(judged(notebooks.clone(), &hidden), "unknown");
+    // A gentler rule that may be for it is not passed over.
+    let both = policy(vec![notebooks, rule(Action::End)]);
+    assert_eq!(judged_by(&both, &hidden), "unknown");
+    let untold = Holding { memory: Reading::Unknown(Why::NotTold), ..holding(7, IDLE) };
+    let large = Match { memory_over: Some(Bytes(1)), ..Match::default() };
+    let found = Judged::of(&policy(vec![matching(large)]), &untold, time(12, 0, 0, 0));
+    assert_eq!(found, Judged::Unknown(Missing::Memory));
+}
+
+#[test]
+fn the_first_rule_that_matches_counts() {
+    let watch = Rule { name: "first".into(), ..rule(Action::Observe) };
+    let rules = policy(vec![watch, rule(Action::End)]);
+    let found = Judged::of(&rules, &holding(7, IDLE), time(12, 0, 0, 0));
+    assert_eq!(&*found.rule().unwrap().name, "first");
+}
+
+#[test]
+fn exemptions_are_of_a_rule_or_of_all() {
+    let exempt = |exempt: Exempt| Rule { exempt, ..rule(Action::End) };
+    let ann = Exempt { users: vec![Pattern::new("ann")], ..Exempt::default() };
+    assert_eq!(judged(exempt(ann.clone()), &holding(7, IDLE)), "listed");
+    let all = Policy { exempt: ann.clone(), ..policy(vec![rule(Action::End)]) };
+    assert_eq!(judged_by(&all, &holding(7, IDLE)), "listed");
+    // The next rule is asked.
+    let both = policy(vec![exempt(ann), rule(Action::End)]);
+    assert_eq!(judged_by(&both, &holding(7, IDLE)), "under");
+    let serving = Exempt { containers: vec![Pattern::new("serv*")], ..Exempt::default() };
+    let contained = with(|facts| facts.who = who(container));
+    assert_eq!(judged(exempt(serving), &contained), "listed");
+    let by_id = Exempt { containers: vec![Pattern::new("0123456789ab")], ..Exempt::default() };
+    assert_eq!(judged(exempt(by_id), &contained), "listed");
+    let programs = Exempt { programs: vec![Pattern::new("vllm*")], ..Exempt::default() };
+    let vllm = with(|facts| {
+        facts.who = who(|who| who.script = Some("/opt/vllm/vllm_serve.py".into()));
+    });
+    assert_eq!(judged(exempt(programs), &vllm), "listed");
+    let groups = Exempt { groups: vec!["lab".into()], ..Exempt::default() };
+    assert_eq!(judged(exempt(groups.clone()), &holding(7, IDLE)), "listed");
+    let unasked = with(|facts| facts.groups = Reading::Unknown(Why::TimedOut));
+    assert_eq!(judged(exempt(groups), &unasked), "unknown");
+}
+
+#[test]
+fn some_are_never_ended() {
+    let guard = |change: &dyn Fn(&mut Facts)| {
+        let holding = with(change);
+        Guard::of(holding.subject, &holding.facts)
+    };
+    let person = |uid, source| {
+        move |facts: &mut Facts| {
+            facts.person = Some(Person { uid, name: None, source });
+            facts.owner = Reading::Known(uid);
+        }
+    };
+    assert_eq!(guard(&|_| ()), None);
+    assert_eq!(guard(&person(1001, Source::Uid)), None);
+    assert_eq!(guard(&person(999, Source::UserSlice)), Some(Guard::SystemAccount));
+    assert_eq!(guard(&person(65_534, Source::Uid)), Some(Guard::Uncertain));
+    assert_eq!(guard(&person(1001, Source::Environment)), Some(Guard::Uncertain));
+    assert_eq!(guard(&|facts| facts.owner = Reading::Known(0)), Some(Guard::SystemAccount));
+    assert_eq!(guard(&|facts| facts.owner = Reading::Known(1002)), Some(Guard::Uncertain));
+    assert_eq!(guard(&|facts| facts.person = None), Some(Guard::Unattributed));
+    assert_eq!(guard(&|facts| facts.nature = Nature::Mps), Some(Guard::Mps));
+    assert_eq!(guard(&|facts| facts.nature = Nature::Display), Some(Guard::Display));
+    assert_eq!(guard(&|facts| facts.nature = Nature::Ourselves), Some(Guard::Ourselves));
+    let in_image = |facts: &mut Facts| {
+        person(1001, Source::Uid)(facts);
+        facts.who = who(container);
+    };
+    assert_eq!(guard(&in_image), Some(Guard::Uncertain));
+    let hidden = crate::policy::Subject { pid: 7, start_ticks: None };
+    assert_eq!(Guard::of(hidden, &facts(1001, "ann")), Some(Guard::NotShown));
+}
+
+#[test]
+fn a_rule_that_ends_spares_whom_it_cannot_end_and_one_that_notices_does_not() {
+    let in_image = with(|facts| {
+        facts.person = Some(Person { uid: 1001, name: None, source: Source::Uid });
+        facts.who = who(container);
+    });
+    assert_eq!(judged(rule(Action::End), &in_image), "guarded");
+    assert_eq!(judged(rule(Action::Observe), &in_image), "guarded");
+    assert_eq!(judged(rule(Action::Notify), &in_image), "under");
+    let nobodys = with(|facts| facts.person = None);
+    assert_eq!(judged(rule(Action::Notify), &nobodys), "guarded");
+}
+
+#[test]
+fn screens_and_mps_are_known_by_name_and_by_use() {
+    assert_eq!(nature(Some("Xorg"), Kinds::COMPUTE), Nature::Display);
+    assert_eq!(nature(Some("blender"), Kinds::GRAPHICS), Nature::Display);
+    assert_eq!(nature(Some("blender"), Kinds::GRAPHICS.and(Kinds::COMPUTE)), Nature::Ordinary);
+    assert_eq!(nature(Some("nvidia-cuda-mps-server"), Kinds::COMPUTE), Nature::Mps);
+    assert_eq!(nature(Some("python"), Kinds::COMPUTE.and(Kinds::MPS)), Nature::Mps);
+    assert_eq!(nature(Some("python"), Kinds::COMPUTE), Nature::Ordinary);
+}
+
+#[test]
+fn a_snooze_stands_before_a_rule() {
+    let snoozed = Holding { snoozed: Some(UnixMillis(1)), ..holding(7, IDLE) };
+    assert_eq!(judged(rule(Action::End), &snoozed), "snoozed");
+}
+
+#[test]
+fn a_notebook_is_known() {
+    let kernel = with(|facts| facts.who = who(notebook));
+    let notebooks = matching(Match { kinds: vec![Kind::Notebook], ..Match::default() });
+    assert_eq!(judged(notebooks, &kernel), "under");
+}

@@ -1,0 +1,122 @@
+//! Where everybody stands by the rules, as text.
+
+use super::super::paint::Ink;
+use super::super::table::{Align, Cell};
+use super::super::words::{duration, gib, safe};
+use super::{View, moment, rows};
+use crate::report::policy::check::{Check, Coming, Holder};
+
+const HEADINGS: [&str; 8] = ["who", "pid", "program", "card", "memory", "state", "rule", "next"];
+const ALIGNS: [Align; 8] = [
+    Align::Left,
+    Align::Right,
+    Align::Left,
+    Align::Left,
+    Align::Right,
+    Align::Left,
+    Align::Left,
+    Align::Left,
+];
+
+/// The answer as lines.
+#[must_use]
+pub fn lines(check: &Check, view: &View) -> Vec<String> {
+    let mut lines = vec![view.paint.text(Ink::Strong, &headline(check))];
+    if !check.holders.is_empty() {
+        let cells: Vec<_> = check.holders.iter().map(|holder| cells(holder, view)).collect();
+        lines.extend(rows(&HEADINGS, &ALIGNS, &cells, view));
+    }
+    lines.extend(doubts(check));
+    lines
+}
+
+fn headline(check: &Check) -> String {
+    let rules = match check.rules.len() {
+        0 => "no rules".to_owned(),
+        1 => "1 rule".to_owned(),
+        rules => format!("{rules} rules"),
+    };
+    let is = match (check.enabled, check.switched_off) {
+        (_, true) => "switched off (`gua policy on` lets them go on)",
+        (false, false) => "not followed (`enabled = true` below [policy] lets a recorder do so)",
+        (true, false) => "followed",
+    };
+    let holders = match check.holders.len() {
+        0 => "nobody holds a card".to_owned(),
+        1 => "1 holder".to_owned(),
+        holders => format!("{holders} holders"),
+    };
+    format!("{rules}, {is}; {holders}")
+}
+
+/// What the states rest on.
+fn doubts(check: &Check) -> Option<String> {
+    if check.rules.is_empty() {
+        return Some(
+            "`[[policy.rule]]` in the config makes a rule; `gua config show` tells where that is."
+                .to_owned(),
+        );
+    }
+    match check.watched_at_unix_ms {
+        None => {
+            Some("No recorder has followed the rules yet: idle times begin with it.".to_owned())
+        }
+        Some(at) => {
+            let age = (check.at_unix_ms - at) / 1000;
+            #[expect(clippy::cast_precision_loss, reason = "shown in whole seconds")]
+            let age = duration(age as f64);
+            let is_old = check.at_unix_ms - at > 300_000;
+            is_old
+                .then(|| format!("The recorder last looked {age} ago; since then nothing counts."))
+        }
+    }
+}
+
+fn cells(holder: &Holder, view: &View) -> Vec<Cell> {
+    let text = |text: &Option<String>| text.as_deref().map_or("?".to_owned(), safe);
+    let memory = holder.memory_bytes.map_or("?".to_owned(), gib);
+    let ink = match holder.state {
+        "pending" => Ink::Bad,
+        "warned" | "idle" => Ink::Notice,
+        "observing" => Ink::Good,
+        _ => Ink::Plain,
+    };
+    vec![
+        Cell::plain(holder.user.as_deref().map_or("unattributed".to_owned(), safe)),
+        Cell::plain(holder.pid.to_string()),
+        Cell::plain(text(&holder.program)),
+        Cell::plain(holder.cards.join(",")),
+        Cell::plain(format!("{memory} GiB")),
+        Cell::new(state(holder, view), ink),
+        Cell::plain(holder.rule.as_deref().map_or("none".to_owned(), safe)),
+        Cell::plain(next(holder)),
+    ]
+}
+
+fn state(holder: &Holder, view: &View) -> String {
+    let idle = duration(holder.idle_seconds);
+    let behind = match (holder.state, &holder.works_by, holder.snoozed_until_unix_ms) {
+        ("observing", Some(sign), _) => format!(": works ({sign})"),
+        ("observing", None, _) if holder.idle_seconds > 0.0 => format!(": idle {idle}"),
+        ("idle" | "pending", ..) => format!(" {idle}"),
+        ("warned", ..) => format!(" {}×, idle {idle}", holder.notices),
+        ("snoozed", _, Some(until)) => format!(" until {}", moment(until, &view.zone)),
+        _ => String::new(),
+    };
+    let reason = holder.reason.as_ref().map(|reason| format!(": {}", safe(reason)));
+    format!("{}{behind}{}", holder.state, reason.unwrap_or_default())
+}
+
+fn next(holder: &Holder) -> String {
+    let Some(Coming { what, number, in_seconds }) = &holder.next else {
+        return "nothing".to_owned();
+    };
+    let time = duration(*in_seconds);
+    let would = if holder.action == Some("observe") { "would get " } else { "" };
+    match (*what, number) {
+        ("notice", Some(number)) => format!("{would}notice {number} in {time}"),
+        ("end", _) => format!("ended in {time}"),
+        ("would_end", _) => format!("would be ended in {time}"),
+        _ => "waits for an answer".to_owned(),
+    }
+}

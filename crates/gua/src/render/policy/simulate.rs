@@ -1,0 +1,148 @@
+//! What the rules would have done over a time, as text: to be shown in a meeting.
+
+use super::super::paint::Ink;
+use super::super::table::{Align, Cell};
+use super::super::words::{duration, safe};
+use super::{View, moment, rows, window};
+use crate::report::policy::simulate::{OfHolder, Simulated, Total};
+
+/// So many holders are named; the rest is told in the sums.
+const MOST_HOLDERS: usize = 20;
+
+/// The answer as lines.
+#[must_use]
+pub fn lines(simulated: &Simulated, view: &View) -> Vec<String> {
+    let mut lines = vec![view.paint.text(Ink::Strong, &headline(simulated, view))];
+    lines.push(basis(simulated));
+    if simulated.rules.is_empty() {
+        lines.push("There are no rules: `[[policy.rule]]` in the config makes one.".to_owned());
+        return lines;
+    }
+    lines.push(String::new());
+    lines.extend(of_rules(simulated, view));
+    if !simulated.people.is_empty() {
+        lines.push(String::new());
+        lines.extend(of_people(simulated, view));
+        lines.push(String::new());
+        lines.extend(of_holders(simulated, view));
+    }
+    lines.extend(harm(&simulated.total));
+    lines
+}
+
+fn headline(simulated: &Simulated, view: &View) -> String {
+    let Total { holders, notices, ends, won_gpu_hours, .. } = simulated.total;
+    let time = window(simulated.from_unix_ms, simulated.until_unix_ms, &view.zone);
+    format!(
+        "{time}: {holders} holders told {notices} times, {ends} ended, {} GPU-hours won",
+        hours(won_gpu_hours)
+    )
+}
+
+fn basis(simulated: &Simulated) -> String {
+    let observed = duration(simulated.observed_seconds);
+    let assumed = (simulated.assumed_seconds > 0.0).then(|| {
+        format!(
+            "; for {} of idle holding only the cards tell, CPU and video engines are taken to \
+             have been quiet",
+            duration(simulated.assumed_seconds)
+        )
+    });
+    format!("basis: {observed} observed; every notice heard{}", assumed.unwrap_or_default())
+}
+
+/// What ending those would have cost who worked on.
+fn harm(total: &Total) -> Option<String> {
+    (total.lost_gpu_hours > 0.0).then(|| {
+        format!(
+            "After their end, they went on to work for {} GPU-hours: look at those first.",
+            hours(total.lost_gpu_hours)
+        )
+    })
+}
+
+const SUM: [Align; 7] = [
+    Align::Left,
+    Align::Left,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+];
+
+fn sums(name: &str, action: &str, total: &Total) -> Vec<Cell> {
+    [
+        safe(name),
+        action.to_owned(),
+        total.holders.to_string(),
+        total.notices.to_string(),
+        total.ends.to_string(),
+        hours(total.won_gpu_hours),
+        hours(total.lost_gpu_hours),
+    ]
+    .map(Cell::plain)
+    .to_vec()
+}
+
+fn of_rules(simulated: &Simulated, view: &View) -> Vec<String> {
+    let headings = ["rule", "action", "holders", "notices", "ends", "GPU-h won", "worked on"];
+    let cells: Vec<_> =
+        simulated.rules.iter().map(|rule| sums(&rule.rule, rule.action, &rule.total)).collect();
+    rows(&headings, &SUM, &cells, view)
+}
+
+fn of_people(simulated: &Simulated, view: &View) -> Vec<String> {
+    let headings = ["who", "", "holders", "notices", "ends", "GPU-h won", "worked on"];
+    let name = |user: &Option<String>| user.clone().unwrap_or_else(|| "unattributed".to_owned());
+    let cells: Vec<_> = simulated
+        .people
+        .iter()
+        .map(|person| sums(&name(&person.user), "", &person.total))
+        .collect();
+    rows(&headings, &SUM, &cells, view)
+}
+
+fn of_holders(simulated: &Simulated, view: &View) -> Vec<String> {
+    let headings = ["who", "pid", "program", "card", "first notice", "ended", "GPU-h won", "rule"];
+    let aligns = [
+        Align::Left,
+        Align::Right,
+        Align::Left,
+        Align::Left,
+        Align::Left,
+        Align::Left,
+        Align::Right,
+        Align::Left,
+    ];
+    let shown = simulated.holders.iter().take(MOST_HOLDERS);
+    let cells: Vec<_> = shown.map(|holder| of_holder(holder, view)).collect();
+    let mut lines = rows(&headings, &aligns, &cells, view);
+    let rest = simulated.holders.len().saturating_sub(MOST_HOLDERS);
+    if rest > 0 {
+        lines.push(format!("  … and {rest} more; --json has all of them"));
+    }
+    lines
+}
+
+fn of_holder(holder: &OfHolder, view: &View) -> Vec<Cell> {
+    let at = |unix_ms: Option<i64>, none: &str| {
+        unix_ms.map_or_else(|| none.to_owned(), |unix_ms| moment(unix_ms, &view.zone))
+    };
+    [
+        holder.user.as_deref().map_or("unattributed".to_owned(), safe),
+        holder.pid.to_string(),
+        holder.program.as_deref().map_or("?".to_owned(), safe),
+        holder.cards.join(","),
+        at(holder.notices_at_unix_ms.first().copied(), "none"),
+        at(holder.ended_at_unix_ms, "no"),
+        hours(holder.won_gpu_hours),
+        safe(&holder.rule),
+    ]
+    .map(Cell::plain)
+    .to_vec()
+}
+
+fn hours(hours: f64) -> String {
+    if hours > 0.0 && hours < 0.05 { "<0.1".to_owned() } else { format!("{hours:.1}") }
+}

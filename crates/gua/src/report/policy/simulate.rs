@@ -1,0 +1,145 @@
+//! Whom would the rules have told and ended over a time, and what would that have won?
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::{cards, hours, seconds};
+use crate::config::policy::Policy;
+use crate::ledger::Period;
+use crate::policy::{Case, Person};
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Simulated {
+    pub schema: &'static str,
+    pub from_unix_ms: i64,
+    pub until_unix_ms: i64,
+    /// The part of it that ticks speak for.
+    pub observed_seconds: f64,
+    /// Idle time of holders of which only the cards' own signs are recorded; the processors
+    /// and the video engines are taken to have been quiet.
+    pub assumed_seconds: f64,
+    pub total: Total,
+    pub rules: Vec<OfRule>,
+    pub people: Vec<OfPerson>,
+    /// The most won first.
+    pub holders: Vec<OfHolder>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Default)]
+pub struct Total {
+    pub holders: usize,
+    pub notices: usize,
+    pub ends: usize,
+    pub won_gpu_hours: f64,
+    /// What they went on to work after they would have been ended.
+    pub lost_gpu_hours: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OfRule {
+    pub rule: String,
+    pub action: &'static str,
+    #[serde(flatten)]
+    pub total: Total,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OfPerson {
+    /// Null where nobody is known.
+    pub user: Option<String>,
+    #[serde(flatten)]
+    pub total: Total,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OfHolder {
+    pub user: Option<String>,
+    pub pid: u32,
+    pub program: Option<String>,
+    pub cards: Vec<String>,
+    pub rule: String,
+    pub notices_at_unix_ms: Vec<i64>,
+    pub ended_at_unix_ms: Option<i64>,
+    pub won_gpu_hours: f64,
+    pub lost_gpu_hours: f64,
+}
+
+impl Total {
+    /// One holder may be told, work again and be told anew.
+    fn of<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> Self {
+        let holders: BTreeSet<_> = cases.clone().map(|case| case.subject).collect();
+        let total = Self { holders: holders.len(), ..Self::default() };
+        cases.fold(total, |sum, case| Self {
+            holders: sum.holders,
+            notices: sum.notices + case.notices.len(),
+            ends: sum.ends + usize::from(case.ended.is_some()),
+            won_gpu_hours: sum.won_gpu_hours + hours(case.won_millis),
+            lost_gpu_hours: sum.lost_gpu_hours + hours(case.lost_millis),
+        })
+    }
+}
+
+/// What the rules would have come to.
+#[must_use]
+pub fn simulated(
+    policy: &Policy,
+    window: Period,
+    cases: &[Case],
+    observed_millis: i64,
+    assumed_millis: i64,
+) -> Simulated {
+    let rules = policy.rules.iter().map(|rule| OfRule {
+        rule: rule.name.to_string(),
+        action: rule.action.word(),
+        total: Total::of(cases.iter().filter(|case| case.rule == rule.name)),
+    });
+    let mut holders: Vec<_> = cases.iter().map(of_holder).collect();
+    holders.sort_by(|one, other| {
+        let by_won = other.won_gpu_hours.total_cmp(&one.won_gpu_hours);
+        by_won.then(other.ended_at_unix_ms.cmp(&one.ended_at_unix_ms)).then(one.pid.cmp(&other.pid))
+    });
+    Simulated {
+        schema: "gua.policy_simulate/1",
+        from_unix_ms: window.from.0,
+        until_unix_ms: window.to.0,
+        observed_seconds: seconds(observed_millis),
+        assumed_seconds: seconds(assumed_millis),
+        total: Total::of(cases.iter()),
+        rules: rules.collect(),
+        people: people(cases),
+        holders,
+    }
+}
+
+fn user(case: &Case) -> Option<String> {
+    case.facts.person.as_ref().map(Person::shown)
+}
+
+fn people(cases: &[Case]) -> Vec<OfPerson> {
+    let mut names: Vec<_> = cases.iter().map(user).collect();
+    names.sort();
+    names.dedup();
+    let of = |name: Option<String>| OfPerson {
+        total: Total::of(cases.iter().filter(|case| user(case) == name)),
+        user: name,
+    };
+    let mut people: Vec<_> = names.into_iter().map(of).collect();
+    people.sort_by(|one, other| other.total.won_gpu_hours.total_cmp(&one.total.won_gpu_hours));
+    people
+}
+
+fn of_holder(case: &Case) -> OfHolder {
+    OfHolder {
+        user: user(case),
+        pid: case.subject.pid,
+        program: case.facts.program.as_ref().map(ToString::to_string),
+        cards: cards(&case.facts),
+        rule: case.rule.to_string(),
+        notices_at_unix_ms: case.notices.iter().map(|at| at.0).collect(),
+        ended_at_unix_ms: case.ended.map(|at| at.0),
+        won_gpu_hours: hours(case.won_millis),
+        lost_gpu_hours: hours(case.lost_millis),
+    }
+}

@@ -1,0 +1,123 @@
+//! What the config may say of rules: every mistake is named at its place.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::machine::Machine;
+
+const BAD: [(&str, &str); 9] = [
+    ("no name, no time", "[[policy.rule]]\naction = \"end\"\n"),
+    (
+        "an end that nobody is told of",
+        "[[policy.rule]]\nname = \"x\"\nidle_for = \"2h\"\naction = \"end\"\n",
+    ),
+    (
+        "notices that come too late or go down",
+        "[[policy.rule]]\nname = \"x\"\nidle_for = \"2h\"\nnotices = [\"3h\", \"1h\"]\n",
+    ),
+    (
+        "words that are none",
+        "[[policy.rule]]\nname = \"x\"\nidle_for = \"2h\"\naction = \"kill\"\n\
+         match = { kind = [\"notebook\", \"notebok\"], usr = \"ann\", hours = \"8-9\" }\n",
+    ),
+    (
+        "two of a name",
+        "[[policy.rule]]\nname = \"x\"\nidle_for = \"2h\"\n[[policy.rule]]\nname = \"x\"\n\
+         idle_for = \"3h\"\n",
+    ),
+    ("no list", "[policy]\nrule = 5\nexempt = [\"ann\"]\nmax_ends_per_hour = -1\n"),
+    ("a field that is none", "[notify]\nmessage = \"{usr}\"\ncommand = [\"tell\", \"{x}\"]\n"),
+    ("no place", "[notify]\nwebhook = { url = \"ftp://x\", stile = \"slack\" }\n"),
+    ("a shell", "[notify]\ncommand = \"tell {user}\"\n"),
+];
+
+#[test]
+fn every_mistake_is_named_at_its_place() {
+    let machine = Machine::new("[[card]]\n");
+    let path = machine.dir().join("bad.toml");
+    let mut all = String::new();
+    for (what, text) in BAD {
+        super::write(&path, text);
+        let told = machine.gua(&["config", "check", path.to_str().unwrap()]);
+        let dir = machine.dir().display().to_string();
+        let told =
+            format!("{}{}[{:?}]", told.stdout, told.stderr, told.code).replace(&dir, "[DIR]");
+        all.push_str(&format!("== {what}\n{told}\n"));
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_way_that_is_not_set_up_is_refused_before_anything_happens() {
+    let machine = Machine::new("[[card]]\n");
+    let path = machine.dir().join("ways.toml");
+    super::write(
+        &path,
+        "[[policy.rule]]\nname = \"x\"\nidle_for = \"2h\"\nnotices = [\"1h\"]\n\
+         action = \"notify\"\nnotify = [\"webhook\"]\n",
+    );
+    for command in [&["policy", "check"][..], &["daemon", "--foreground"]] {
+        let mut args = vec!["--config", path.to_str().unwrap()];
+        args.extend(command);
+        let told = machine.gua(&args);
+        assert_eq!(told.code, Some(2), "{told:?}");
+        assert!(told.stderr.contains("tells people by `webhook`, which is not set up"), "{told:?}");
+    }
+}
+
+/// Trap: whoever may write the rules ends processes by the recorder's hand.
+#[test]
+fn rules_that_anybody_may_write_only_observe() {
+    let machine = Machine::new("[[card]]\n");
+    let path = machine.dir().join("open.toml");
+    let rules = |action: &str| {
+        format!(
+            "[policy]\nenabled = true\n[[policy.rule]]\nname = \"x\"\nidle_for = \"2h\"\n\
+             notices = [\"1h\"]\naction = \"{action}\"\nnotify = [\"tty\"]\n"
+        )
+    };
+    fs::write(&path, rules("notify")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    let file = path.to_str().unwrap();
+    let told = machine.gua(&["--config", file, "daemon", "--foreground"]);
+    assert_eq!(told.code, Some(2), "{told:?}");
+    assert!(told.stderr.contains("open.toml can be written by anybody"), "{told:?}");
+    fs::write(&path, rules("observe")).unwrap();
+    let told = machine.gua(&["--config", file, "policy", "check"]);
+    assert_eq!(told.code, Some(0), "{told:?}");
+}
+
+/// What is in force can be written down and read again.
+#[test]
+fn rules_that_are_shown_are_a_config_themselves() {
+    let machine = Machine::new("[[card]]\n");
+    let path = machine.dir().join("rules.toml");
+    super::write(
+        &path,
+        "[policy]\nexempt = { users = [\"ann\", \"b*\"], containers = [\"serving\"] }\n\
+         [[policy.rule]]\nname = \"a \\\"b\\\"\"\nidle_for = \"2h\"\nnotices = [\"1h\", \"90m\"]\n\
+         action = \"end\"\ngrace = \"5s\"\nkill = true\nnotify = [\"tty\", \"webhook\"]\n\
+         cancel = \"scancel\"\nexempt = { groups = \"staff\" }\n\
+         match = { user = \"x*\", kind = \"job\", memory_over = \"1GB\", card = [\"A100\"], \
+         hours = \"20:00-7:00\" }\n\
+         [notify]\nwebhook = { url = \"https://hooks.example/x\", style = \"plain\" }\n\
+         command = [\"/bin/tell\", \"{user}\"]\nmail = { domain = \"lab.example\" }\n",
+    );
+    let show = |path: &std::path::Path| {
+        let told = machine.gua(&["--config", path.to_str().unwrap(), "config", "show", "--json"]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        let mut json: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+        json["settings"].take()
+    };
+    let first = show(&path);
+    let text = machine.gua(&["--config", path.to_str().unwrap(), "config", "show"]).stdout;
+    let again = machine.dir().join("again.toml");
+    super::write(&again, &text);
+    let second = show(&again);
+    for key in ["exempt", "rule"] {
+        assert_eq!(first["policy"][key]["value"], second["policy"][key]["value"]);
+    }
+    for key in ["webhook", "command", "mail", "message"] {
+        assert_eq!(first["notify"][key]["value"], second["notify"][key]["value"]);
+    }
+}

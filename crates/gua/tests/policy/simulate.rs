@@ -1,0 +1,69 @@
+//! What the rules would have done over a lab's week.
+
+use std::path::PathBuf;
+
+use crate::machine::{Machine, program, run};
+
+const RULES: &str = r#"
+[[policy.rule]]
+name = "the H100s"
+match = { card = "H100", memory_over = "1GB" }
+idle_for = "2h"
+notices = ["1h", "1h45m"]
+action = "end"
+notify = ["tty"]
+
+[[policy.rule]]
+name = "everybody"
+idle_for = "40m"
+notices = ["20m"]
+"#;
+
+/// A week of the demo's lab, and the rules in a file.
+fn week() -> (Machine, PathBuf, PathBuf) {
+    let machine = Machine::new("[[card]]\n");
+    let (db, rules) = (machine.dir().join("week.db"), machine.dir().join("rules.toml"));
+    let made = run(program(&[
+        "demo",
+        "--days",
+        "7",
+        "--at",
+        "2026-11-15T20:00:00Z",
+        "--db",
+        db.to_str().unwrap(),
+    ]));
+    assert_eq!(made.code, Some(0), "{made:?}");
+    super::write(&rules, RULES);
+    (machine, db, rules)
+}
+
+#[test]
+fn a_week_of_a_lab() {
+    let (machine, db, rules) = week();
+    let asked = |more: &[&str]| {
+        let mut args = vec!["policy", "simulate", "--config", rules.to_str().unwrap()];
+        args.extend(["--db", db.to_str().unwrap()]);
+        args.extend(["--from", "2026-11-08T20:00:00Z", "--until", "2026-11-15T20:00:00Z"]);
+        args.extend(more);
+        let told = machine.gua(&args);
+        assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""), "{told:?}");
+        told.stdout
+    };
+    insta::assert_snapshot!(asked(&[]));
+    let elsewhere = asked(&["--tz", "+02:00"]);
+    assert!(elsewhere.starts_with("8 Nov 22:00 → 15 Nov 22:00 +02:00: 29 "), "{elsewhere}");
+    let json: serde_json::Value = serde_json::from_str(&asked(&["--json"])).unwrap();
+    assert_eq!(json["schema"], "gua.policy_simulate/1");
+    let holders = json["holders"].as_array().unwrap();
+    let won: f64 = holders.iter().map(|it| it["won_gpu_hours"].as_f64().unwrap()).sum();
+    assert!((json["total"]["won_gpu_hours"].as_f64().unwrap() - won).abs() < 1e-6);
+    assert!(won > 0.0);
+}
+
+#[test]
+fn without_a_history_it_says_so() {
+    let machine = Machine::new("[[card]]\n");
+    let told = machine.gua(&["policy", "simulate"]);
+    assert_eq!(told.code, Some(1));
+    assert!(told.stderr.contains("there is none"), "{told:?}");
+}

@@ -1,0 +1,122 @@
+//! What a process and all that it started have used of the processors.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::why;
+use crate::reading::{Reading, Why};
+
+/// More than any tree that is worth looking at: what is larger is not known.
+const MOST_MEMBERS: usize = 20_000;
+
+/// The places among the fields of a stat line after the name.
+const USER: usize = 11;
+const START: usize = 19;
+
+/// The members of a tree, by pid.
+pub type Members = BTreeMap<u32, Member>;
+
+/// One process of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Member {
+    /// In clock ticks since boot: tells whether it is still the same.
+    pub start_ticks: u64,
+    /// Its own time and that of children that it has waited for, in clock ticks.
+    pub cpu_ticks: u64,
+}
+
+/// The process and all of its descendants. It costs what they are, not what the host has.
+#[must_use]
+pub fn members(root: &Path, pid: u32) -> Reading<Members> {
+    let mut members = Members::new();
+    let mut open = vec![pid];
+    while let Some(next) = open.pop() {
+        if members.len() >= MOST_MEMBERS {
+            return Reading::Unknown(Why::NoTurn);
+        }
+        let folder = root.join(format!("proc/{next}"));
+        match member(&folder) {
+            Ok(member) => members.insert(next, member),
+            // Only its root must be there; others come and go.
+            Err(Why::Gone) if next != pid => continue,
+            Err(why) => return Reading::Unknown(why),
+        };
+        match children(&folder) {
+            Ok(children) => open.extend(children.iter().filter(|pid| !members.contains_key(*pid))),
+            Err(Why::Gone) if next != pid => {}
+            Err(why) => return Reading::Unknown(why),
+        }
+    }
+    Reading::Known(members)
+}
+
+fn member(folder: &Path) -> Result<Member, Why> {
+    let bytes = fs::read(folder.join("stat")).map_err(|error| why(&error))?;
+    parse(&bytes).ok_or(Why::Garbled)
+}
+
+/// `None` when it is no stat line. The name may hold anything, so it ends at the last
+/// parenthesis only.
+fn parse(bytes: &[u8]) -> Option<Member> {
+    let name_end = bytes.iter().rposition(|byte| *byte == b')')?;
+    let fields = str::from_utf8(bytes.get(name_end + 1..)?).ok()?;
+    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+    let number = |place: usize| fields.get(place)?.parse::<u64>().ok();
+    let cpu_ticks = (USER..USER + 4).map(number).sum::<Option<u64>>()?;
+    Some(Member { start_ticks: number(START)?, cpu_ticks })
+}
+
+/// Each thread has children of its own.
+fn children(folder: &Path) -> Result<Vec<u32>, Why> {
+    let mut children = Vec::new();
+    for thread in fs::read_dir(folder.join("task")).map_err(|error| why(&error))? {
+        let thread = thread.map_err(|error| why(&error))?;
+        match fs::read_to_string(thread.path().join("children")) {
+            Ok(text) => {
+                children.extend(text.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+            }
+            Err(error) if is_there(&thread.path(), &error) => return Err(Why::NotSupported),
+            Err(_) => {}
+        }
+    }
+    Ok(children)
+}
+
+/// Whether a thread is there, but not its list: an old kernel keeps none.
+fn is_there(thread: &Path, error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound && thread.exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn what_a_process_started_belongs_to_it() {
+        let mut shell = Command::new("sh")
+            .args(["-c", "sleep 600 & echo; wait"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It has started its child when it speaks.
+        io::Read::read(shell.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        let found = members(Path::new("/"), shell.id()).known().unwrap();
+        assert_eq!(found.len(), 2, "{found:?}");
+        let child = found.keys().find(|pid| **pid != shell.id()).copied().unwrap();
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+        let child = rustix::process::Pid::from_raw(i32::try_from(child).unwrap()).unwrap();
+        rustix::process::kill_process(child, rustix::process::Signal::KILL).unwrap();
+        assert_eq!(members(Path::new("/"), shell.id()), Reading::Unknown(Why::Gone));
+    }
+
+    #[test]
+    fn time_of_children_that_ended_is_their_parents() {
+        let line = b"7 (a) b) S 1 7 7 0 -1 4194304 5 0 0 0 7 3 20 1 20 0 4 0 777123 1 2 3\n";
+        assert_eq!(parse(line), Some(Member { start_ticks: 777_123, cpu_ticks: 31 }));
+        assert_eq!(parse(b"7 (a) S 1"), None);
+    }
+}
