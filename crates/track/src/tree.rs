@@ -181,6 +181,21 @@ impl Tree {
         }
     }
 
+    /// Whether the maps of all have been read once, or may not be.
+    #[must_use]
+    pub fn are_maps_read(&self) -> Parts<bool> {
+        let of = |is_wanted: fn(&&Followed) -> bool| {
+            let mut residents =
+                self.followed.iter().filter(is_wanted).filter_map(Followed::resident);
+            !residents.any(|one| matches!(one.map, Map::Newcomer { .. }))
+        };
+        Parts {
+            main: of(|one| one.is_main()),
+            descendants: of(|one| !one.is_main()),
+            combined: of(|_| true),
+        }
+    }
+
     /// The memory as of the last look.
     #[must_use]
     pub fn ram(&self) -> Parts<Ram> {
