@@ -9,6 +9,7 @@ use crate::births::{self, Births};
 use crate::cpu;
 use crate::followed::{Followed, Since, Whose};
 use crate::kernel::{self, Reaped};
+use crate::lineage;
 use crate::members::{Members, Role};
 use crate::ourselves;
 use crate::parts::Parts;
@@ -60,7 +61,7 @@ impl Tree {
         let mut tree = Self::empty(None, Births::new(), members);
         let (process, status) = tree.open(main)?;
         tree.follow(process, Role::Main, status, Since::Attached);
-        tree.take_in(births::all(), Since::Attached);
+        tree.take_in(lineage::below(main).unwrap_or_else(births::all), Since::Attached);
         Ok(tree)
     }
 
