@@ -68,6 +68,8 @@ struct Ended {
 impl Tracking {
     pub(crate) fn begin(plan: &Plan, pid: u32) -> Result<Self, Error> {
         probe::nvml::end_in_spite_of_the_loader();
+        // Blocks come one after the other, and opening takes a driver longer than a look.
+        probe::nvml::stay_open();
         let recording = plan.recording();
         let points = Arc::new(Mutex::new(Points::default()));
         let watch = {
