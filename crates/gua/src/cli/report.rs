@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use super::duration::duration;
@@ -21,7 +22,10 @@ pub struct Report {
     #[arg(long, value_name = "WHEN", value_parser = compare, allow_hyphen_values = true)]
     pub compare: Option<Compare>,
     /// The page for one person, by name or uid: theirs alone, and nobody else's name
-    #[arg(short, long, value_name = "USER", conflicts_with_all = ["active_percent", "held_mb"])]
+    #[arg(
+        short, long, value_name = "USER", conflicts_with_all = ["active_percent", "held_mb"],
+        value_parser = NonEmptyStringValueParser::new()
+    )]
     pub user: Option<String>,
     #[command(flatten)]
     pub accounts: Accounts,
