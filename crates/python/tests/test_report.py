@@ -76,6 +76,15 @@ def test_windows_and_lines(lab, history):
         assert page.person.name == name and page.person.suggestion['kind']
         with pytest.raises(gua.GuaError, match='nobody called nobody-here'):
             gua.report('24h', until=until, db=db, user='nobody-here')
+        assert len(repr(day)) < 100 and str(day).startswith(repr(day)[1:-1] + ': ')
+        assert gua.report(from_=datetime.date(2026, 11, 7), until=until, db=db).window.seconds == 129600
+        with pytest.raises(TypeError, match='a length of time is seconds'):
+            gua.report(until, db=db)
+        with pytest.raises(ValueError, match='since cannot be used with from'):
+            gua.report('24h', from_=until, db=db)
+        with pytest.raises(ValueError, match='`planet` is no by: expected one of user, job'):
+            gua.report('24h', by='planet', db=db)
+        assert isinstance(day.cards[0], gua.parts.CardReport)
         with pytest.raises(ValueError, match='`soon` is no since: expected'):
             gua.report('soon', db=db)
         with pytest.raises(gua.HistoryError, match='nowhere'):

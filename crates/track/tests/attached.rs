@@ -30,6 +30,9 @@ fn what_was_used_before_does_not_count() {
     let usage = tracking.stop();
     assert!(usage.cpu.time.combined < Duration::from_millis(5), "{:?}", usage.cpu.time);
     assert!((50_000_000..54_000_000).contains(&usage.ram.peak.main.total.0));
+    // The 50 MB are its own, from the first look on: nothing of it is taken for shared.
+    let main = usage.ram.peak.main;
+    assert!(main.private.0 > 50_000_000 && main.shared.0 < 4_000_000, "{main:?}");
     assert!(!usage.sampling.is_cpu_exact);
     assert!(child.try_wait().unwrap().is_none(), "it goes on");
     drop(child.stdin.take());

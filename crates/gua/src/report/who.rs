@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use probe::process::Presence;
-use probe::units::UnixMillis;
+use probe::units::{Bytes, UnixMillis};
 use serde::Serialize;
 
 use super::now::{self, Card, Holder, Identity, Now};
@@ -86,6 +86,8 @@ pub struct Held {
     pub card_state: State,
     /// In words, for a state that is unknown.
     pub state_reason: Option<String>,
+    /// Whether it has no more than the bare context of CUDA, no data. Null where its memory is.
+    pub bare_context: Option<bool>,
     #[serde(flatten)]
     pub idle: Idle,
     #[serde(flatten)]
@@ -141,6 +143,8 @@ pub struct Asked {
     pub idle: Option<Duration>,
     /// Only these, by name or uid; everybody where there is none.
     pub users: Vec<String>,
+    /// Who holds no more than this has only the bare context of CUDA.
+    pub context: Bytes,
 }
 
 impl Record {
@@ -216,7 +220,7 @@ pub fn who(tick: &Tick, now: Now, record: Record, asked: &Asked) -> Who {
     let reservations = given(&now, asked);
     for (tick, card) in tick.cards.iter().zip(now.cards) {
         unseen.extend(unseen_on(tick, &card, &record, now.time));
-        holders.extend(held(tick, card, &record, now.time));
+        holders.extend(held(tick, card, &record, asked.context, now.time));
     }
     holders.retain(|held| asked.is_by(held));
     // Nobody can say whose it is.
@@ -325,7 +329,7 @@ impl Idle {
     }
 }
 
-fn held(tick: &CardTick, card: Card, record: &Record, now: Timestamp) -> Vec<Held> {
+fn held(tick: &CardTick, card: Card, record: &Record, context: Bytes, now: Timestamp) -> Vec<Held> {
     let Card { identity, state: card_state, state_reason, holders, .. } = card;
     let both = tick.holders.iter().zip(holders);
     both.map(|(process, mut holder)| {
@@ -336,6 +340,7 @@ fn held(tick: &CardTick, card: Card, record: &Record, now: Timestamp) -> Vec<Hel
             state,
             card_state,
             state_reason: state_reason.clone(),
+            bare_context: holder.memory_bytes.map(|bytes| bytes <= context.0),
             idle: match state {
                 State::IdleHeld => record.idle(found, now),
                 State::Active | State::TrulyIdle | State::Unknown(_) => Idle::default(),

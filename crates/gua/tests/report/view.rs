@@ -246,6 +246,7 @@ fn as_json() {
     {
       "accounts": [
         {
+          "as_the_card_gpu_hours": 0.0,
           "by": "user",
           "cost": null,
           "gpu_hours": 46.0,
@@ -255,13 +256,16 @@ fn as_json() {
           "idle_held_gpu_hours": 44.878048611,
           "idle_held_share": 0.773759,
           "name": "bob",
+          "peak_memory_bytes": 8388608000,
           "unattributed": null,
           "unknown_gpu_hours": 0.0,
           "unpriced_gpu_hours": 44.878048611,
           "user": null,
-          "worked_gpu_hours": 0.0
+          "worked_gpu_hours": 0.0,
+          "worked_on_idle_held_gpu_hours": 0.0
         },
         {
+          "as_the_card_gpu_hours": 0.0,
           "by": "user",
           "cost": null,
           "gpu_hours": 32.0,
@@ -271,13 +275,16 @@ fn as_json() {
           "idle_held_gpu_hours": 12.0,
           "idle_held_share": 0.206897,
           "name": "alice",
+          "peak_memory_bytes": 73400320000,
           "unattributed": null,
           "unknown_gpu_hours": 0.0,
           "unpriced_gpu_hours": 12.0,
           "user": null,
-          "worked_gpu_hours": 20.0
+          "worked_gpu_hours": 20.0,
+          "worked_on_idle_held_gpu_hours": 0.0
         },
         {
+          "as_the_card_gpu_hours": 0.0,
           "by": "user",
           "cost": null,
           "gpu_hours": 46.0,
@@ -287,16 +294,19 @@ fn as_json() {
           "idle_held_gpu_hours": 1.121951389,
           "idle_held_share": 0.019344,
           "name": null,
+          "peak_memory_bytes": 209715200,
           "unattributed": "not_known",
           "unknown_gpu_hours": 0.0,
           "unpriced_gpu_hours": 1.121951111,
           "user": null,
-          "worked_gpu_hours": 0.0
+          "worked_gpu_hours": 0.0,
+          "worked_on_idle_held_gpu_hours": 0.0
         }
       ],
       "accounts_by": [
         "user"
       ],
+      "accounts_judged_by": null,
       "cards": [
         {
           "index": 0,
@@ -428,12 +438,14 @@ fn as_json() {
       "schema": "gua.report/1",
       "sessions": [
         {
+          "as_the_card_seconds": 0.0,
           "ask": null,
           "bare_context": false,
           "busy_card_seconds": 0.0,
           "card_index": 1,
           "card_slot": null,
           "card_uuid": "GPU-00000001",
+          "command": null,
           "end": null,
           "from": "2024-11-10T05:00:00Z",
           "from_seen": false,
@@ -465,12 +477,14 @@ fn as_json() {
           "user": "bob"
         },
         {
+          "as_the_card_seconds": 0.0,
           "ask": null,
           "bare_context": true,
           "busy_card_seconds": 0.0,
           "card_index": 1,
           "card_slot": null,
           "card_uuid": "GPU-00000001",
+          "command": null,
           "end": null,
           "from": "2024-11-10T05:00:00Z",
           "from_seen": false,
@@ -487,12 +501,14 @@ fn as_json() {
           "user": null
         },
         {
+          "as_the_card_seconds": 0.0,
           "ask": null,
           "bare_context": false,
           "busy_card_seconds": 0.0,
           "card_index": 0,
           "card_slot": null,
           "card_uuid": "GPU-00000000",
+          "command": null,
           "end": null,
           "from": "2024-11-10T18:00:00Z",
           "from_seen": true,
@@ -524,12 +540,14 @@ fn as_json() {
           "user": "alice"
         },
         {
+          "as_the_card_seconds": 0.0,
           "ask": null,
           "bare_context": false,
           "busy_card_seconds": 0.0,
           "card_index": 1,
           "card_slot": null,
           "card_uuid": "GPU-00000001",
+          "command": null,
           "end": null,
           "from": "2024-11-09T00:00:00Z",
           "from_seen": false,
@@ -561,12 +579,14 @@ fn as_json() {
           "user": "bob"
         },
         {
+          "as_the_card_seconds": 0.0,
           "ask": null,
           "bare_context": true,
           "busy_card_seconds": 0.0,
           "card_index": 1,
           "card_slot": null,
           "card_uuid": "GPU-00000001",
+          "command": null,
           "end": null,
           "from": "2024-11-09T00:00:00Z",
           "from_seen": false,
@@ -583,12 +603,14 @@ fn as_json() {
           "user": null
         },
         {
+          "as_the_card_seconds": 0.0,
           "ask": null,
           "bare_context": false,
           "busy_card_seconds": 0.0,
           "card_index": 0,
           "card_slot": null,
           "card_uuid": "GPU-00000000",
+          "command": null,
           "end": null,
           "from": "2024-11-09T18:00:00Z",
           "from_seen": true,
@@ -640,7 +662,9 @@ fn as_json() {
       },
       "thresholds": {
         "active_percent": 10.0,
-        "held_mb": 100
+        "context_mb": 600,
+        "held_mb": 100,
+        "worked_percent": 1.0
       },
       "verdict": {
         "culprits": {
@@ -674,35 +698,36 @@ fn as_json() {
 fn as_rows_for_a_spreadsheet() {
     let rows = text(&["--format", "csv"]);
     assert!(rows.lines().count() > 60);
-    assert!(rows.split("\r\n").all(|row| row.is_empty() || row.matches(',').count() == 31));
+    let mut rows_of_one_length = csv::Reader::from_reader(rows.as_bytes());
+    assert!(rows_of_one_length.records().all(|row| row.is_ok_and(|row| row.len() == 43)));
     let rows: Vec<_> = rows.lines().take(26).collect();
     insta::assert_snapshot!(rows.join("\n"), @"
-    kind,card_index,card_slot,card_uuid,card_name,user,uid,weekday,hour,state,gpu_hours,share,by,name,unattributed,id,gb_hours,cost,cost_per_month,unpriced_gpu_hours,currency,pid,program,from,to,open,peak_memory_bytes,job,container,pod,notebook,gpu_hours_difference
-    total,,,,,,,,,active,20,0.144928,,,,,,,,,,,,,,,,,,,,
-    total,,,,,,,,,idle_held,58,0.42029,,,,,,,,,,,,,,,,,,,,
-    total,,,,,,,,,truly_idle,58,0.42029,,,,,,,,,,,,,,,,,,,,
-    total,,,,,,,,,unknown,2,0.014493,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,active,20,0.434783,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,idle_held,12,0.26087,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,truly_idle,14,0.304348,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,active,0,0,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,idle_held,46,1,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,truly_idle,0,0,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,active,0,0,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,idle_held,0,0,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,truly_idle,44,0.956522,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,unknown,2,0.043478,,,,,,,,,,,,,,,,,,,,
-    identity,,,,,bob,1001,,,all,46,1,,,,,,,,,,,,,,,,,,,,
-    identity,,,,,bob,1001,,,idle_held,46,1,,,,,,,,,,,,,,,,,,,,
-    identity,,,,,,,,,all,46,1,,,,,,,,,,,,,,,,,,,,
-    identity,,,,,,,,,idle_held,46,1,,,,,,,,,,,,,,,,,,,,
-    identity,,,,,alice,1000,,,all,32,1,,,,,,,,,,,,,,,,,,,,
-    identity,,,,,alice,1000,,,idle_held,12,0.375,,,,,,,,,,,,,,,,,,,,
-    heatmap,,,,,,,0,0,active,0,0,,,,,,,,,,,,,,,,,,,,
-    heatmap,,,,,,,0,1,active,0,0,,,,,,,,,,,,,,,,,,,,
-    heatmap,,,,,,,0,2,active,0,0,,,,,,,,,,,,,,,,,,,,
+    kind,card_index,card_slot,card_uuid,card_name,user,uid,weekday,hour,state,gpu_hours,share,by,name,unattributed,id,gb_hours,cost,cost_per_month,unpriced_gpu_hours,currency,pid,program,from,to,open,peak_memory_bytes,job,container,pod,notebook,gpu_hours_difference,from_seen,to_seen,busy_card_seconds,as_the_card_seconds,idle_held_gpu_hours,bare_context,script,command,ask,end,sentence
+    total,,,,,,,,,active,20,0.144928,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,idle_held,58,0.42029,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,truly_idle,58,0.42029,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,unknown,2,0.014493,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,active,20,0.434783,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,idle_held,12,0.26087,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,truly_idle,14,0.304348,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,idle_held,46,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,truly_idle,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,idle_held,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,truly_idle,44,0.956522,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,unknown,2,0.043478,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    identity,,,,,bob,1001,,,all,46,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    identity,,,,,bob,1001,,,idle_held,46,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    identity,,,,,,,,,all,46,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    identity,,,,,,,,,idle_held,46,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    identity,,,,,alice,1000,,,all,32,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    identity,,,,,alice,1000,,,idle_held,12,0.375,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    heatmap,,,,,,,0,0,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    heatmap,,,,,,,0,1,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    heatmap,,,,,,,0,2,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
     ");
 }
 

@@ -5,12 +5,13 @@ use probe::units::UnixMillis;
 use rustix::process::geteuid;
 
 use super::super::history::Detail;
-use crate::classify::{Lines, Thresholds};
+use crate::classify::{Kib, Lines, State, Thresholds};
 use crate::ledger::Piece;
 use crate::report::accounts::{Accounts, By};
 use crate::report::status;
 use crate::report::usage::{
-    Book, Facts, Hand, Holdings, MOST_CULPRITS, Onlooker, Question, Session, Tally, Usage, observed,
+    Book, Facts, Hand, Holdings, MOST_CULPRITS, Onlooker, Question, Recorded, Session, Tally,
+    Usage, observed, recorded,
 };
 use crate::store::{self, History, Span, StoreError, Wanted};
 
@@ -42,10 +43,10 @@ pub(super) fn detail_of_python(question: &Question) -> Detail {
 }
 
 /// By the recorder's own lines the spans are judged already, and go further back.
-fn detail(history: &History, question: &Question) -> Detail {
-    let lines = Lines::from(&question.thresholds);
-    let is_judged = history.is_judged_by(question.window, lines);
-    if is_judged { Detail::Spans } else { Detail::Samples }
+fn detail(recorded: &[Recorded], question: &Question) -> Detail {
+    let asked = Lines::from(&question.thresholds);
+    let is_judged = |it: &Recorded| it.lines.is_some_and(|lines| lines.judges_cards_as(&asked));
+    if recorded.iter().all(is_judged) { Detail::Spans } else { Detail::Samples }
 }
 
 /// Answers from what was recorded.
@@ -55,66 +56,90 @@ pub(in crate::commands) fn answer(
     now: Now,
 ) -> Result<Usage, StoreError> {
     let window = question.window;
-    let detail = detail(history, question);
+    let observed = history.observed(window)?;
+    let recorded = recorded(&observed, history.runs());
     let mut tally = Tally::new(question.clone(), &history.identities()?);
+    let detail = detail(&recorded, question);
+    let line = held_line(&recorded, &question.thresholds);
     let holdings = match detail {
-        Detail::Spans => Some(holdings(history, question, now, &mut tally)?),
-        Detail::Samples => None,
+        Detail::Spans => holdings(history, question, line, now, |span| tally.add_card(span))?,
+        Detail::Samples => as_recorded(history, question, line, now)?,
     };
-    match detail {
-        Detail::Spans if question.identities => {
-            history.owner_spans(window, |span| tally.add_owner(&span))?;
-        }
-        Detail::Spans => {}
-        Detail::Samples => {
-            tally.judge_again();
-            history.samples(window, |sample| tally.add_sample(&sample))?;
-        }
+    if question.identities {
+        history.owner_spans(window, |span| tally.add_owner(&span))?;
+    }
+    if detail == Detail::Samples {
+        tally.judge_again();
+        history.samples(window, |sample| tally.add_sample(&sample))?;
     }
     let facts = Facts {
         runs: history.runs().to_vec(),
         cards: history.cards()?,
-        observed: history.observed(window)?,
+        observed,
         events: history.events(window)?,
         extent: history.extent()?,
         newest_tick: history.newest_tick()?,
         is_recorded: now.is_recorded,
         now: now.at,
-        holdings,
+        holdings: Some(holdings),
     };
     Ok(tally.finish(&facts))
+}
+
+/// What was held by whom where the cards are judged again, with how long they were idle-held as
+/// recorded.
+fn as_recorded(
+    history: &History,
+    question: &Question,
+    line: Kib,
+    now: Now,
+) -> Result<Holdings, StoreError> {
+    let mut idle_held = 0;
+    let holdings = holdings(history, question, line, now, |span| {
+        if span.state == State::IdleHeld {
+            idle_held += span.counts;
+        }
+    })?;
+    Ok(Holdings { idle_held: Some(idle_held), ..holdings })
+}
+
+/// The line that what was held is recorded by; the lowest where there were several.
+fn held_line(recorded: &[Recorded], asked: &Thresholds) -> Kib {
+    let lines = recorded.iter().filter_map(|it| Some(it.lines?.held));
+    lines.min().unwrap_or_else(|| asked.held.into())
 }
 
 /// What was held by whom, and what the cards did meanwhile, in one reading.
 fn holdings(
     history: &History,
     question: &Question,
+    line: Kib,
     now: Now,
-    tally: &mut Tally,
+    mut each_card: impl FnMut(&Span<i64>),
 ) -> Result<Holdings, StoreError> {
     let bys = bys(question);
-    let begin = |by: &By| Accounts::new(*by, &question.thresholds).about(question.user.clone());
+    let begin = |by: &By| Accounts::new(*by, line).about(question.user.clone());
     let mut books: Vec<_> = bys.iter().map(begin).collect();
     let is_of_workloads = bys.iter().any(|by| by.is_of_a_workload());
     let who = |id| match is_of_workloads {
         true => history.holder(id),
         false => history.holder_alone(id),
     };
-    let found = history.sessions_with(question.window, wanted(question), |piece| {
+    let found = history.sessions_with(question.window, wanted(question, line), |piece| {
         let Piece { card, period, state, counts, .. } = *piece;
-        tally.add_card(&Span { key: card, period, state, counts });
+        each_card(&Span { key: card, period, state, counts });
         books.iter_mut().try_for_each(|book| book.add(piece, who))
     })?;
     let books = bys.into_iter().zip(books);
     let books = books.map(|(by, accounts)| Book { by, accounts: accounts.finish() }).collect();
     let sessions = sessions(history, question, now, &found.told)?;
-    Ok(Holdings { books, sessions, sessions_left_out: found.left_out })
+    Ok(Holdings { books, sessions, sessions_left_out: found.left_out, idle_held: None })
 }
 
 /// Which sessions to look for.
-fn wanted(question: &Question) -> Wanted {
+fn wanted(question: &Question, line: Kib) -> Wanted {
     Wanted {
-        more_than: Some(question.thresholds.held.into()),
+        more_than: Some(line),
         largest: question.page_sessions.map(|most| most.max(MOST_CULPRITS)),
     }
 }
