@@ -16,7 +16,7 @@ pub struct WatchRow {
     pub pid: u32,
     pub start_ticks: Option<u64>,
     pub rule: Option<String>,
-    /// What the rule did then: a stable word.
+    /// What the rule did then, and a digest of all that it said.
     pub action: Option<String>,
     pub idle_millis: i64,
     pub missed_millis: i64,
@@ -232,7 +232,7 @@ fn watch(row: &Row<'_>) -> rusqlite::Result<WatchRow> {
 /// # Errors
 /// When it cannot be read.
 pub fn deeds_since_clock(database: &Connection, clock: i64) -> Result<Vec<Deed>, StoreError> {
-    deeds(database, "clock_ms > ?1 AND ?2 IS NOT NULL", (clock, 0))
+    deeds(database, "clock_ms > ?1", [clock])
 }
 
 impl History {
@@ -288,7 +288,7 @@ impl History {
 fn deeds(
     database: &Connection,
     condition: &str,
-    between: (i64, i64),
+    between: impl rusqlite::Params,
 ) -> Result<Vec<Deed>, StoreError> {
     let mut rows = database.prepare(&format!(
         "SELECT at_ms, clock_ms, kind, pid, start_ticks, uid, user, program, rule, detail, evidence
