@@ -27,7 +27,8 @@ fn row(subject: Subject, watch: &Watch) -> WatchRow {
         pid: subject.pid,
         start_ticks: subject.start_ticks,
         rule: watch.rule.as_ref().map(|rule| rule.name.to_string()),
-        action: watch.rule.as_ref().map(kept),
+        action: watch.rule.as_ref().map(|rule| rule.action.word().to_owned()),
+        digest: watch.rule.as_ref().map(|rule| rule.digest.cast_signed()),
         idle_millis: watch.idle_millis,
         missed_millis: watch.missed_millis,
         notices: i64::try_from(watch.delivered).unwrap_or(i64::MAX),
@@ -35,17 +36,14 @@ fn row(subject: Subject, watch: &Watch) -> WatchRow {
     }
 }
 
-/// What a rule did, and what tells whether it still says the same.
-fn kept(rule: &Followed) -> String {
-    format!("{} {:016x}", rule.action.word(), rule.digest)
-}
-
-/// `None` where that is not known: then nobody was told by the rule that is there now.
-fn followed(name: &str, kept: &str) -> Option<Followed> {
-    let (word, digest) = kept.split_once(' ')?;
-    let action = Action::ALL.into_iter().find(|one| one.word() == word)?;
-    let digest = u64::from_str_radix(digest, 16).ok()?;
-    Some(Followed { name: Arc::from(name), action, digest })
+/// `None` where not all of it is known: then nobody was told by the rule that is there now.
+fn followed(row: &WatchRow) -> Option<Followed> {
+    let word = row.action.as_deref()?;
+    Some(Followed {
+        name: Arc::from(row.rule.as_deref()?),
+        action: Action::ALL.into_iter().find(|one| one.word() == word)?,
+        digest: row.digest?.cast_unsigned(),
+    })
 }
 
 /// The engine as it was written down, in this boot.
@@ -70,7 +68,7 @@ pub fn engine_of(watched: Watched, deeds: &[Deed]) -> Engine {
     let watches = watched.rows.into_iter().map(|row| {
         let subject = Subject { pid: row.pid, start_ticks: row.start_ticks };
         let delivered = usize::try_from(row.notices).unwrap_or(0);
-        let rule = row.rule.zip(row.action).and_then(|(name, kept)| followed(&name, &kept));
+        let rule = followed(&row);
         let (idle, missed) = (row.idle_millis, row.missed_millis);
         let watch = Watch::saved(rule, idle, missed, delivered, row.told_at_millis);
         (subject, watch)
