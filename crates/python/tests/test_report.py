@@ -65,7 +65,9 @@ def test_windows_and_lines(lab, history):
         assert gua.report(86400, until=until.replace(tzinfo=None), db=db) == day
         again = gua.report('24h', until=until, db=db, active_percent=50)
         assert again.judged_again is not None and again.thresholds.active_percent == 50
-        assert again.identities is None
+        assert again.identities == day.identities and again.accounts == day.accounts
+        assert [line.active_percent for line in again.accounts_judged_by.lines] == [10]
+        assert day.accounts_judged_by is None
         priced = gua.report('24h', until=until, db=db, by=['user', 'card'], compare='previous',
                             price=[2.5, 'H100=4'], currency='EUR')
         assert priced.accounts_by == ['user', 'card'] and priced.money.currency == 'EUR'

@@ -15,7 +15,7 @@ static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
 struct Kept {
     /// The process that opened it. What a fork copies is not its own.
     owner: u32,
-    library: Option<PathBuf>,
+    path: Option<PathBuf>,
     nvml: Arc<Nvml>,
 }
 
@@ -35,15 +35,15 @@ pub fn let_go() {
 pub(super) fn kept(library: Option<&PathBuf>) -> Option<Arc<Nvml>> {
     let mut kept = lock();
     let of_this_library =
-        forget_if_copied(&mut kept).as_ref().filter(|kept| kept.library.as_ref() == library);
+        forget_if_copied(&mut kept).as_ref().filter(|kept| kept.path.as_ref() == library);
     of_this_library.map(|kept| Arc::clone(&kept.nvml))
 }
 
 /// Keeps a library that was just opened, where that is wanted.
 pub(super) fn keep(library: Option<&PathBuf>, nvml: &Arc<Nvml>) {
     if IS_WANTED.load(Ordering::Relaxed) {
-        let (library, nvml) = (library.cloned(), Arc::clone(nvml));
-        *lock() = Some(Kept { owner: process::id(), library, nvml });
+        let (path, nvml) = (library.cloned(), Arc::clone(nvml));
+        *lock() = Some(Kept { owner: process::id(), path, nvml });
     }
 }
 

@@ -11,6 +11,7 @@ from . import _native
 from ._shape import build, duration, frame, time
 from .parts import (
     Account,
+    AsRecorded,
     CardReport,
     Compared,
     EquivalentGpus,
@@ -47,6 +48,7 @@ class Report:
         "identities": Identity,
         "accounts": Account,
         "sessions": Session,
+        "accounts_judged_by": AsRecorded,
         "money": Money,
         "person": PersonPage,
         "compared": Compared,
@@ -68,6 +70,7 @@ class Report:
     accounts_by: List[str]
     accounts: Optional[List[Account]]
     sessions: Optional[List[Session]]
+    accounts_judged_by: Optional[AsRecorded]
     money: Optional[Money]
     person: Optional[PersonPage]
     compared: Optional[Compared]

@@ -45,6 +45,8 @@ class Thresholds:
 
     active_percent: float
     held_mb: int
+    worked_percent: float
+    context_mb: int
 
 
 @dataclass
@@ -106,10 +108,13 @@ class Account:
     user: Optional[str]
     gpu_hours: float
     worked_gpu_hours: float
+    worked_on_idle_held_gpu_hours: float
     idle_held_gpu_hours: float
     idle_held_share: Optional[float]
     idle_gpu_hours: float
     unknown_gpu_hours: float
+    as_the_card_gpu_hours: float
+    peak_memory_bytes: Optional[int]
     held_idle_gb_hours: float
     cost: Optional[float]
     unpriced_gpu_hours: float
@@ -142,11 +147,13 @@ class Session:
     open: Optional[bool]
     idle_seconds: float
     busy_card_seconds: float
+    as_the_card_seconds: float
     idle_held_gpu_hours: float
     peak_memory_bytes: Optional[int]
     bare_context: Optional[bool]
     ask: Optional[str]
     end: Optional[str]
+    command: Optional[str]
     identity: Optional[Dict[str, Any]]
 
 
@@ -285,4 +292,26 @@ class JudgedAgain:
     to: Optional[datetime]
     covers_seconds: float
     share_of_observed: Optional[float]
-    omits: List[str]
+
+
+@dataclass
+class JudgedBy:
+    """From when to when spans were recorded by which thresholds."""
+
+    _PARTS: ClassVar[Dict[str, Any]] = {"from_": datetime, "to": datetime}
+
+    from_: datetime
+    to: datetime
+    active_percent: Optional[float]
+    held_mb: Optional[int]
+    worked_percent: Optional[float]
+
+
+@dataclass
+class AsRecorded:
+    """What accounts and sessions rest on, where the cards are judged by other thresholds."""
+
+    _PARTS: ClassVar[Dict[str, Any]] = {"lines": JudgedBy}
+
+    lines: List[JudgedBy]
+    idle_held_gpu_hours: float

@@ -136,6 +136,12 @@ impl Files {
         (settings, errors)
     }
 
+    /// The same, with another file in the place of the user's.
+    #[must_use]
+    pub fn with_user(&self, file: ConfigFile) -> Self {
+        Self { user: Some(file), ..self.clone() }
+    }
+
     /// Whether a file could be used, whichever it is.
     ///
     /// # Errors
