@@ -82,10 +82,15 @@ def scenario_with(pids):
 
 
 def machine(folder, pids):
-    """The environment in which programs see the pretend machine. It is laid out once, so
+    """The environment in which programs see the pretend server with these holders."""
+    return machine_of(folder, scenario_with(pids))
+
+
+def machine_of(folder, text):
+    """The environment in which programs see the machine of a scenario. It is laid out once, so
     that this is no part of what is measured."""
     scenario = folder / "eight-cards.toml"
-    scenario.write_text(scenario_with(pids))
+    scenario.write_text(text)
     install = [RELEASE / "nvml-sim", "install", folder / "machine", scenario]
     lines = subprocess.run(install, check=True, stdout=subprocess.PIPE, text=True).stdout
     exported = subprocess.run(

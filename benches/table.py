@@ -80,8 +80,8 @@ class Row:
         return "not measured" if figure is None else self.unit(figure)
 
 
-def print_table(rows, peer="Python gua"):
-    print(f"| | gua | {peer} | ratio | budget | |")
+def print_table(rows, peer="Python gua", ours="gua"):
+    print(f"| | {ours} | {peer} | ratio | budget | |")
     print("|---|--:|--:|--:|--:|---|")
     for row in rows:
         print(row.line())

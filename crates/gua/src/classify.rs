@@ -35,11 +35,25 @@ impl From<config::Thresholds> for Thresholds {
 pub struct Lines {
     pub active: CentiPercent,
     pub held: Kib,
+    /// Of holders; what a card does is not judged by it.
+    pub worked: CentiPercent,
 }
 
 impl From<&Thresholds> for Lines {
     fn from(thresholds: &Thresholds) -> Self {
-        Self { active: thresholds.active.into(), held: thresholds.held.into() }
+        Self {
+            active: thresholds.active.into(),
+            held: thresholds.held.into(),
+            worked: thresholds.worked.into(),
+        }
+    }
+}
+
+impl Lines {
+    /// Whether cards are judged the same by both.
+    #[must_use]
+    pub fn judges_cards_as(&self, other: &Self) -> bool {
+        (self.active, self.held) == (other.active, other.held)
     }
 }
 

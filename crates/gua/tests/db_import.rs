@@ -138,7 +138,7 @@ fn imported_time_has_accounts_too() {
     assert_eq!(home.import(&["old.db", "--db", "ours.db"]).code, Some(0));
     let history = History::open(&home.at("ours.db")).unwrap();
     let window = history.extent().unwrap().unwrap();
-    let mut accounts = Accounts::new(By::User, &Thresholds::default());
+    let mut accounts = Accounts::new(By::User, Thresholds::default().held.into());
     history.pieces(window, |piece| accounts.add(piece, |id| history.holder(id))).unwrap();
     let told: Vec<_> = accounts
         .finish()

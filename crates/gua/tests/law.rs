@@ -263,7 +263,7 @@ fn straight_accounts(ticks: &[(Period, Vec<Card>)], window: Period) -> BTreeMap<
 /// What the program says of the same.
 fn accounts(path: &Path, window: Period, by: By) -> Vec<Account> {
     let history = History::open(path).unwrap();
-    let mut accounts = Accounts::new(by, &Thresholds::default());
+    let mut accounts = Accounts::new(by, Thresholds::default().held.into());
     history.pieces(window, |piece| accounts.add(piece, |id| history.holder(id))).unwrap();
     accounts.finish()
 }

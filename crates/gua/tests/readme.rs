@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::machine::{Machine, project, run};
+use crate::recorder::Recorder;
 
 fn readme() -> String {
     fs::read_to_string(project().join("README.md")).unwrap()
@@ -34,6 +35,13 @@ fn the_commands_shown_run() {
                 let args = if args.is_empty() { &["demo", "--days", "7"] } else { args };
                 let run = machine.gua(args);
                 assert!(matches!(run.code, Some(0)), "{line}: {run:?}");
+            }
+            // It fails where there is no recorder to be stopped.
+            ["gua", "policy", "off"] => {
+                let recorder = Recorder::start(&machine);
+                let run = machine.gua(&["policy", "off"]);
+                assert!(matches!(run.code, Some(0)), "{line}: {run:?}");
+                recorder.end();
             }
             ["gua", args @ ..] => {
                 let mut command = machine.command(args);

@@ -1,6 +1,6 @@
 //! What one look costs: fixed facts are read once, and nothing is asked twice.
 
-use probe::nvml::{Options, Prober, Wants};
+use probe::nvml::{self, Options, Prober, Wants};
 
 use crate::machine::on;
 
@@ -119,4 +119,24 @@ fn a_long_list_is_one_call_a_look_as_well() {
         assert_eq!(found_once("nvmlDeviceGetComputeRunningProcesses_v3"), 1);
         assert!(machine.calls_of("nvmlDeviceGetProcessUtilization") <= looks + 1);
     });
+}
+
+/// A library that stays open is initialised once, however often it is looked into.
+#[test]
+fn what_stays_open_is_opened_once() {
+    let inits = |are_kept: bool| {
+        on(FOUR, move |machine| {
+            if are_kept {
+                nvml::stay_open();
+            }
+            for _ in 0..3 {
+                assert_eq!(machine.prober().look().cards.len(), 4);
+            }
+            nvml::let_go();
+            let expected = if are_kept { 1 } else { 3 };
+            assert_eq!(machine.calls_of("nvmlInit_v2"), expected, "{}", machine.calls());
+        });
+    };
+    inits(false);
+    inits(true);
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use probe::nvml::{OpenError, Options, Patience, Prober};
+use probe::nvml::{self, OpenError, Options, Patience, Prober};
 use probe::{Reading, Why};
 
 use crate::machine::{look_until, on, percent};
@@ -223,11 +223,15 @@ fn a_driver_that_hangs_at_the_start_is_given_up() {
 /// Trap: the driver is replaced or unloaded under a running program.
 #[test]
 fn a_driver_that_goes_away_is_picked_up_again() {
-    for (code, expected) in [
-        ("LIB_RM_VERSION_MISMATCH", OpenError::VersionMismatch),
-        ("DRIVER_NOT_LOADED", OpenError::DriverNotLoaded),
+    for (code, expected, is_kept) in [
+        ("LIB_RM_VERSION_MISMATCH", OpenError::VersionMismatch, false),
+        ("DRIVER_NOT_LOADED", OpenError::DriverNotLoaded, false),
+        ("LIB_RM_VERSION_MISMATCH", OpenError::VersionMismatch, true),
     ] {
         on(TWO, |machine| {
+            if is_kept {
+                nvml::stay_open();
+            }
             let mut prober = machine.prober();
             let before = prober.look();
             machine.becomes(&with_fault(&format!("call = \"nvml*\"\ncode = \"{code}\"")));

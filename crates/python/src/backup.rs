@@ -2,6 +2,7 @@
 //! much memory is killed without a word.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
@@ -29,11 +30,14 @@ impl Backup {
     pub fn begin(path: PathBuf, asker: Asker, units: Units, expected: Expected) -> Self {
         let (open, closed) = mpsc::channel::<()>();
         let file = path.clone();
+        // At once, too: the first second may be the last.
         let keep = move || {
-            while closed.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                let Some(usage) = asker.so_far() else { break };
+            while let Some(usage) = asker.so_far() {
                 // There is nobody to tell that it failed; the next one may not.
                 let _ = write(&file, &usage, units, expected);
+                if closed.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout) {
+                    break;
+                }
             }
         };
         let thread = threads::spawn(threads::named("backup"), keep).ok();
@@ -41,8 +45,22 @@ impl Backup {
     }
 }
 
+/// Whether nothing of anybody else's is there: no file, an empty one, or what a measurement that
+/// was killed has left.
+pub fn may_replace(path: &Path) -> bool {
+    match fs::read_to_string(path) {
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+        Ok(text) => text.is_empty() || is_usage(&text),
+    }
+}
+
+fn is_usage(text: &str) -> bool {
+    let told: Option<serde_json::Value> = serde_json::from_str(text).ok();
+    told.is_some_and(|told| told.get("max_ram").is_some() && told.get("compute_time").is_some())
+}
+
 /// Beside its place first, so that there is a whole one at any time.
-fn write(path: &Path, usage: &Usage, units: Units, expected: Expected) -> std::io::Result<()> {
+fn write(path: &Path, usage: &Usage, units: Units, expected: Expected) -> io::Result<()> {
     let usage = ResourceUsage::new(usage, units, expected);
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
@@ -57,7 +75,9 @@ impl Drop for Backup {
         if let Some(thread) = self.thread.take().filter(|_| !is_left_in_the_loader()) {
             let _ = thread.join();
         }
-        // It may never have been written.
-        let _ = fs::remove_file(&self.path);
+        // Also what an earlier one has left; but nothing that somebody else has put there.
+        if may_replace(&self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }

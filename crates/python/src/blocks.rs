@@ -26,20 +26,23 @@ pub struct Marks {
 impl Marks {
     /// Makes the file. A fork goes on with the one that its parent has made.
     #[new]
-    fn new(path: PathBuf, overwrite: bool, goes_on: bool) -> PyResult<Self> {
-        let writer = open(&path, overwrite, goes_on)?;
+    fn new(py: Python<'_>, path: PathBuf, overwrite: bool, goes_on: bool) -> PyResult<Self> {
+        let writer = py.detach(|| open(&path, overwrite, goes_on))?;
         Ok(Self { process: std::process::id(), writer: Mutex::new(writer) })
     }
 
     /// Marks one end of a block. Nothing is written by a fork: it has to open the file itself.
-    fn mark(&self, block: String, is_begin: bool, at: f64) -> PyResult<bool> {
+    fn mark(&self, py: Python<'_>, block: String, is_begin: bool, at: f64) -> PyResult<bool> {
         if self.process != std::process::id() {
             return Ok(false);
         }
         let position = if is_begin { Position::Begin } else { Position::End };
         let mark = Mark { process: self.process.into(), block, position, at };
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        writer.write(&[mark]).map_err(Error::from)?;
+        let write = || {
+            let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+            writer.write(&[mark])
+        };
+        py.detach(write).map_err(Error::from)?;
         Ok(true)
     }
 }

@@ -1,6 +1,7 @@
 //! What goes wrong, as Python's exceptions.
 
 use std::io;
+use std::path::PathBuf;
 
 use gua::commands::answers::Refused;
 use gua::destination::NotWritable;
@@ -10,8 +11,8 @@ use probe::nvml::OpenError;
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{
-    PyFileExistsError, PyFileNotFoundError, PyOSError, PyProcessLookupError, PyRuntimeError,
-    PyValueError,
+    PyFileExistsError, PyFileNotFoundError, PyOSError, PyPermissionError, PyProcessLookupError,
+    PyRuntimeError, PyTypeError, PyValueError,
 };
 use track::StartError;
 use track::gpu::ChoiceError;
@@ -37,6 +38,18 @@ pub enum Error {
     Unit { kind: &'static str, source: NoSuchUnit },
     #[error("{0} is not a valid number of expected cores. It must be a whole number from 1 up")]
     Cores(i64),
+    #[error("{name} must be {expected}, not {found}")]
+    Kind { name: &'static str, expected: &'static str, found: String },
+    #[error("{0} is not a valid join_timeout. It must be a number of seconds from 0 up")]
+    JoinTimeout(f64),
+    #[error("{0} is not a valid n_join_attempts. It must be a whole number from 1 up")]
+    JoinAttempts(i64),
+    #[error(
+        "`{}` is there already, and no Tracker has written it. It would be replaced, and removed \
+         at the end. Name another resource_usage_file",
+        .0.display()
+    )]
+    NotABackup(PathBuf),
     #[error("{0} is not a valid process ID. It must be a whole number from 1 up")]
     Pid(i64),
     #[error(
@@ -79,26 +92,33 @@ pub enum Error {
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
-        let words = lines_safe(&error.to_string());
+        let words = in_python(&error.to_string());
         match error {
             Error::Start(StartError::Gone(_)) => PyProcessLookupError::new_err(words),
             Error::Start(StartError::System(_)) | Error::Output(_) => PyOSError::new_err(words),
-            Error::File(FileError::Exists { .. }) | Error::Combine(CombineError::Exists { .. }) => {
+            Error::Combine(CombineError::Exists { .. }) | Error::NotABackup(_) => {
                 PyFileExistsError::new_err(words)
             }
-            Error::File(FileError::Io { ref source, .. })
-            | Error::Unreadable { ref source, .. }
-                if source.kind() == io::ErrorKind::NotFound =>
-            {
-                PyFileNotFoundError::new_err(words)
+            Error::Combine(CombineError::File(error)) | Error::File(error) => {
+                of_file(error.system(), words)
             }
-            Error::File(FileError::Io { .. }) | Error::Unreadable { .. } => {
-                PyOSError::new_err(words)
-            }
+            Error::Unreadable { source, .. } => of_file(Some(source.kind()), words),
             Error::Refused(Refused::Failure(failure)) => of_failure(&failure, words),
+            Error::Kind { .. } => PyTypeError::new_err(words),
             Error::BrokeOff => GuaError::new_err(words),
             _ => PyValueError::new_err(words),
         }
+    }
+}
+
+/// What the system refused is an error of the system, everything else of the value.
+fn of_file(system: Option<io::ErrorKind>, words: String) -> PyErr {
+    match system {
+        None => PyValueError::new_err(words),
+        Some(io::ErrorKind::NotFound) => PyFileNotFoundError::new_err(words),
+        Some(io::ErrorKind::AlreadyExists) => PyFileExistsError::new_err(words),
+        Some(io::ErrorKind::PermissionDenied) => PyPermissionError::new_err(words),
+        Some(_) => PyOSError::new_err(words),
     }
 }
 
@@ -115,7 +135,21 @@ fn of_failure(failure: &Failure, words: String) -> PyErr {
     }
 }
 
+/// What a command line has, as it is said in Python.
+const OPTIONS: [(&str, &str); 9] = [
+    ("with --nvml PATH or GUA_NVML", "with GUA_NVML"),
+    ("with --nvml PATH", "with GUA_NVML in the environment"),
+    ("with --db PATH", "with db=PATH"),
+    ("with --stf", "as sub_tracking_file"),
+    ("come from --tf", "come from a Tracker's tracking_file"),
+    ("`--id", "`gua stat --id"),
+    ("--since 30d", "since=\"30d\""),
+    ("--from", "from_"),
+    ("--until", "until"),
+];
+
 /// Names in it may be anybody's; the line breaks are ours.
-fn lines_safe(words: &str) -> String {
-    words.lines().map(safe).collect::<Vec<_>>().join("\n")
+fn in_python(words: &str) -> String {
+    let words: String = words.lines().map(safe).collect::<Vec<_>>().join("\n");
+    OPTIONS.iter().fold(words, |words, (typed, said)| words.replace(typed, said))
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use probe::Reading;
 use probe::units::Bytes;
+use probe::{Reading, Why};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use track::gpu_tracker::text::text;
@@ -39,12 +39,14 @@ pub fn told<'py>(
     told.set_item("resource_usage", values::of_tree(py, &tree)?)?;
     told.set_item("text", text(&tree))?;
     told.set_item("unknown", shaped.unknown.iter().map(reason).collect::<Vec<_>>())?;
+    told.set_item("unknown_details", unknown_ends(usage))?;
     told.set_item("details", values::of_tree(py, &details(usage))?)?;
     Ok(told)
 }
 
 fn reason(unknown: &Unknown) -> (String, String) {
     match unknown {
+        Unknown::Card(index, why) => (format!("card {index}"), why.to_string()),
         Unknown::Figure(name, why) => ((*name).to_owned(), why.to_string()),
         Unknown::Gpu(why) => {
             let why = match why {
@@ -55,6 +57,20 @@ fn reason(unknown: &Unknown) -> (String, String) {
             ("all of the GPUs".to_owned(), why)
         }
     }
+}
+
+/// What is not known of the two ends, where the rest of the cards is.
+fn unknown_ends(usage: &Usage) -> Vec<(&'static str, String)> {
+    let Ok(gpu) = &usage.gpu else { return Vec::new() };
+    let words = |why| match why {
+        Why::TimedOut => "the driver had not answered by then".to_owned(),
+        why => why.to_string(),
+    };
+    let ends = [
+        ("GPU RAM at the begin", gpu.at_begin.combined),
+        ("GPU RAM at the end", gpu.at_end.combined),
+    ];
+    ends.iter().filter_map(|(name, held)| Some((*name, words(held.why()?)))).collect()
 }
 
 /// Bytes and seconds, whatever the units.

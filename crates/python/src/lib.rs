@@ -11,6 +11,7 @@
 //! | `backup` | what was used so far, in a file, in case that nobody lives to tell |
 //! | `figures` | what was measured, as Python's values |
 //! | `blocks` | sub-tracking: marks, analyses, comparisons |
+//! | `patient` | waits for what may take long, and hears Ctrl-C meanwhile |
 //! | `answers` | what `gua stat`, `gua pick` and `gua report` answer |
 //! | `values` | any answer as Python's values |
 
@@ -21,6 +22,7 @@ mod backup;
 mod blocks;
 mod errors;
 mod figures;
+mod patient;
 mod plan;
 mod tracking;
 mod values;
@@ -48,13 +50,15 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(after_fork_in_parent, module)?)?;
     module.add_function(wrap_pyfunction!(after_fork_in_child, module)?)?;
     module.add_function(wrap_pyfunction!(answers::ask, module)?)?;
+    module.add_function(wrap_pyfunction!(answers::seconds, module)?)?;
     module.add_function(wrap_pyfunction!(answers::safe, module)?)
 }
 
-/// Waits until no thread is in the driver's library.
+/// Waits until no thread is in the driver's library. Another thread that forks may be waited for
+/// as well, and needs the interpreter to come to its end.
 #[pyfunction]
-fn before_fork() {
-    probe::fork::before();
+fn before_fork(py: Python<'_>) {
+    py.detach(probe::fork::before);
 }
 
 #[pyfunction]

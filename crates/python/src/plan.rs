@@ -4,8 +4,10 @@ use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gua::destination;
+use gua::destination::{self, NotWritable};
+use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use track::gpu::available::{Available, FOR_A_COUNT, FOR_NAMED};
 use track::gpu::{available, choose};
 use track::gpu_tracker::tracking_file::{self, CountedCards, Existing, Facts, Recording};
@@ -13,7 +15,9 @@ use track::gpu_tracker::units::NoSuchUnit;
 use track::gpu_tracker::{Expected, Units};
 use track::{Cards, Options};
 
+use crate::backup::may_replace;
 use crate::errors::Error;
+use crate::patient::patiently;
 use crate::tracking::Tracking;
 
 /// The longest time from one sample to the next, as in `gua track`.
@@ -39,8 +43,7 @@ struct TrackingFile {
 }
 
 /// What was typed.
-#[derive(Debug, FromPyObject)]
-#[pyo3(from_item_all)]
+#[derive(Debug)]
 struct Typed {
     sleep_time: f64,
     ram_unit: String,
@@ -52,6 +55,46 @@ struct Typed {
     tracking_file: Option<PathBuf>,
     overwrite: bool,
     resource_usage_file: Option<PathBuf>,
+    n_join_attempts: i64,
+    join_timeout: f64,
+}
+
+const TEXT: &str = "a text";
+const NUMBER: &str = "a number";
+const PATH: &str = "a path or None";
+
+impl Typed {
+    const fn asks_the_driver(&self) -> bool {
+        self.gpu_uuids.is_some() || self.tracking_file.is_some()
+    }
+
+    fn of(given: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self {
+            sleep_time: field(given, "sleep_time", NUMBER)?,
+            ram_unit: field(given, "ram_unit", TEXT)?,
+            gpu_ram_unit: field(given, "gpu_ram_unit", TEXT)?,
+            time_unit: field(given, "time_unit", TEXT)?,
+            n_expected_cores: field(given, "n_expected_cores", "a whole number or None")?,
+            gpu_uuids: field(given, "gpu_uuids", "several texts or None")?,
+            gpu_brand: field(given, "gpu_brand", "a text or None")?,
+            tracking_file: field(given, "tracking_file", PATH)?,
+            overwrite: field(given, "overwrite", "True or False")?,
+            resource_usage_file: field(given, "resource_usage_file", PATH)?,
+            n_join_attempts: field(given, "n_join_attempts", "a whole number")?,
+            join_timeout: field(given, "join_timeout", NUMBER)?,
+        })
+    }
+}
+
+/// One argument, of the kind that it must be of.
+fn field<'py, T: FromPyObjectOwned<'py>>(
+    given: &Bound<'py, PyDict>,
+    name: &'static str,
+    expected: &'static str,
+) -> PyResult<T> {
+    let value = given.as_any().get_item(name)?;
+    let found = value.get_type().name()?.to_string();
+    value.extract().map_err(|_| Error::Kind { name, expected, found }.into())
 }
 
 #[pymethods]
@@ -59,7 +102,11 @@ impl Plan {
     /// The driver is only asked for what must be known before: named cards, and the first row of
     /// a tracking file.
     #[new]
-    fn new(py: Python<'_>, typed: Typed) -> PyResult<Self> {
+    fn new(py: Python<'_>, given: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let typed = Typed::of(given)?;
+        if typed.asks_the_driver() {
+            return patiently(py, || Self::settle(typed));
+        }
         Ok(py.detach(|| Self::settle(typed))?)
     }
 
@@ -73,6 +120,7 @@ impl Plan {
 
 impl Plan {
     fn settle(typed: Typed) -> Result<Self, Error> {
+        join(typed.n_join_attempts, typed.join_timeout)?;
         let units = Units {
             ram: unit("RAM", &typed.ram_unit)?,
             gpu_ram: unit("GPU RAM", &typed.gpu_ram_unit)?,
@@ -89,14 +137,18 @@ impl Plan {
         }
         if let Some(path) = &typed.resource_usage_file {
             destination::check(path)?;
+            if !may_replace(path) {
+                return Err(Error::NotABackup(path.clone()));
+            }
         }
         let counted = settle_cards(&mut options, typed.gpu_uuids, typed.tracking_file.is_some())?;
-        let file = typed.tracking_file.map(|path| TrackingFile {
+        let file = typed.tracking_file.map(absolute).transpose()?.map(|path| TrackingFile {
             path,
             existing,
             facts: Facts::of_this_machine(expected.cores, counted),
         });
-        Ok(Self { options, units, expected, backup: typed.resource_usage_file, file })
+        let backup = typed.resource_usage_file.map(absolute).transpose()?;
+        Ok(Self { options, units, expected, backup, file })
     }
 
     pub(crate) fn recording(&self) -> Option<Recording> {
@@ -123,6 +175,22 @@ fn every(seconds: f64) -> Result<Duration, Error> {
     }
     let every = Duration::try_from_secs_f64(seconds).ok();
     every.filter(|every| *every >= Options::SHORTEST).ok_or(Error::SleepTime(seconds))
+}
+
+fn join(attempts: i64, seconds: f64) -> Result<(), Error> {
+    if attempts < 1 {
+        return Err(Error::JoinAttempts(attempts));
+    }
+    if seconds.is_nan() || seconds < 0.0 {
+        return Err(Error::JoinTimeout(seconds));
+    }
+    Ok(())
+}
+
+/// The program may go to another folder meanwhile.
+fn absolute(path: PathBuf) -> Result<PathBuf, Error> {
+    std::path::absolute(&path)
+        .map_err(|source| Error::Output(NotWritable { path: path.clone(), source }))
 }
 
 fn cores(typed: i64) -> Result<u32, Error> {

@@ -18,10 +18,8 @@ use track::{Asker, Sample, Stopper, Tracker, Usage};
 use crate::backup::Backup;
 use crate::errors::Error;
 use crate::figures;
+use crate::patient::BETWEEN_SIGNALS;
 use crate::plan::Plan;
-
-/// How often a signal, such as Ctrl-C, is looked for while the end is waited for.
-const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
 
 /// How often the end is looked for: at first, and later on.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
@@ -70,6 +68,8 @@ struct Ended {
 impl Tracking {
     pub(crate) fn begin(plan: &Plan, pid: u32) -> Result<Self, Error> {
         probe::nvml::end_in_spite_of_the_loader();
+        // Blocks come one after the other, and opening takes a driver longer than a look.
+        probe::nvml::stay_open();
         let recording = plan.recording();
         let points = Arc::new(Mutex::new(Points::default()));
         let watch = {
@@ -140,7 +140,7 @@ impl Tracking {
                 let told = figures::told(py, &ended.usage, inner.units, inner.expected)?;
                 return Ok(Some((told, ended.trouble)));
             }
-            if matches!(*lock(&inner.state), State::BrokenOff) {
+            if py.detach(|| matches!(*lock(&inner.state), State::BrokenOff)) {
                 return Err(Error::BrokeOff.into());
             }
             if begun.elapsed() >= most {
@@ -152,9 +152,9 @@ impl Tracking {
 
     /// The time line: seconds since the begin, bytes of RAM, percent of CPU, bytes of GPU memory,
     /// percent of GPU. Neighbours merge when there are many.
-    fn points(&self) -> Vec<figures::Point> {
+    fn points(&self, py: Python<'_>) -> Vec<figures::Point> {
         let Some(inner) = self.inner() else { return Vec::new() };
-        let points = lock(&inner.points).clone().finish();
+        let points = py.detach(|| lock(&inner.points).clone().finish());
         points.iter().map(figures::point).collect()
     }
 }

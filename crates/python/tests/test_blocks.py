@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PROGRAMS
+from conftest import PROGRAMS, ROOT
 
 RUN = """
 import asyncio, gua, json, os
@@ -183,3 +183,137 @@ def test_the_captured_files_of_gpu_tracker_read_as_theirs(lab):
         """
     )
     assert told == (captured / "analysis.txt").read_text()
+
+
+def test_marks_stay_in_the_file_that_they_began_in(lab):
+    lab.python(
+        """
+        import gua, os
+        os.mkdir('x')
+        with gua.SubTracker('B', sub_tracking_file='b.csv'), gua.SubTracker('C'):
+            os.chdir('x')
+        @gua.sub_track('D')
+        def later():
+            pass
+        later()
+        assert os.listdir('.') == []
+        assert gua.SubTrackingAnalyzer(None, '../b.csv').load_code_block_names() == ['B']
+        usual = f'../{os.getpid()}.csv'
+        assert gua.SubTrackingAnalyzer(None, usual).load_code_block_names() == ['C', 'D']
+        """,
+        None,
+    )
+
+
+@pytest.mark.parametrize("ending", [".csv", ".sqlite"])
+def test_many_forks_and_threads_mark_in_one_file(lab, ending):
+    lab.python(
+        f"""
+        import gua, os, sys, threading
+        sys.setswitchinterval(1e-6)
+        name = 'marks{ending}'
+        def work(block, times):
+            for _ in range(times):
+                with gua.SubTracker(block, sub_tracking_file=name, overwrite=True):
+                    pass
+        threads = [threading.Thread(target=work, args=('thread', 10)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        pids = []
+        for _ in range(4):
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    work('fork', 50)
+                    os._exit(0)
+                except BaseException as error:
+                    print(repr(error), flush=True)
+                    os._exit(1)
+            pids.append(pid)
+        assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 4
+        analyzer = gua.SubTrackingAnalyzer(None, name)
+        counts = [len(analyzer.load_timestamp_pairs(block)) for block in ('thread', 'fork')]
+        assert counts == [40, 200], counts
+        """,
+        None,
+    )
+
+
+def test_a_generator_is_a_block_for_as_long_as_it_lives(lab):
+    lab.python(
+        """
+        import asyncio, functools, gua, time
+
+        @gua.sub_track('values', sub_tracking_file='b.csv')
+        def values():
+            got = yield 1
+            time.sleep(0.02)
+            yield got
+
+        @gua.sub_track('later', sub_tracking_file='b.csv')
+        async def later():
+            got = yield 1
+            await asyncio.sleep(0.02)
+            yield got
+
+        steps = values()
+        assert next(steps) == 1 and steps.send(5) == 5 and list(steps) == []
+
+        async def main():
+            steps = later()
+            assert [await steps.__anext__(), await steps.asend(6)] == [1, 6]
+            assert [value async for value in steps] == []
+        asyncio.run(main())
+
+        class Adder:
+            def __call__(self, one):
+                return one + 1
+        assert gua.sub_track(sub_tracking_file='b.csv')(functools.partial(Adder()))(2) == 3
+
+        analyzer = gua.SubTrackingAnalyzer(None, 'b.csv')
+        for block in ('values', 'later'):
+            (begin, end), = analyzer.load_timestamp_pairs(block)
+            assert end - begin >= 0.02
+        assert any(name.endswith('script.py:Adder') for name in analyzer.load_code_block_names())
+        """,
+        None,
+    )
+
+
+@pytest.mark.parametrize("ending", [".csv", ".sqlite"])
+def test_files_that_are_not_there_and_files_of_others_are_told_apart(lab, ending):
+    lab.python(
+        f"""
+        import gua, pytest
+        analyzer = gua.SubTrackingAnalyzer('none{ending}', 'nothing{ending}')
+        for ask in (analyzer.load_code_block_names, analyzer.read_static_data):
+            with pytest.raises(FileNotFoundError, match='no'):
+                ask()
+        open('other{ending}', 'w').write('x' * 5000)
+        with pytest.raises(ValueError, match='other{ending}'):
+            gua.SubTrackingAnalyzer(None, 'other{ending}').load_code_block_names()
+        """,
+        None,
+    )
+
+
+def test_files_that_gpu_tracker_wrote_are_read(lab):
+    captured = ROOT / "crates/track/src/gpu_tracker/sub_tracking/captured"
+    told = lab.json(
+        f"""
+        import gua, json
+        files = [{str(captured / 'tracking.csv')!r}, {str(captured / 'sub_tracking.csv')!r}]
+        print(json.dumps(gua.SubTrackingAnalyzer(*files).sub_tracking_results().to_json()))
+        """,
+        None,
+    )
+    theirs = json.loads((captured / "analysis.json").read_text())
+    assert set(told) == set(theirs)
+    names = [[block["name"] for block in one["code_block_results"]] for one in (told, theirs)]
+    counts = [[block["num_timepoints"] for block in one["code_block_results"]] for one in (told, theirs)]
+    assert names[0] == names[1] and counts[0] == counts[1]
+    for measure, statistics in theirs["overall"].items():
+        for name, value in statistics.items():
+            assert told["overall"][measure][name] == pytest.approx(value), (measure, name)

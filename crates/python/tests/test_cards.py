@@ -142,7 +142,7 @@ def test_pick(lab):
             gua.pick(9, wait=True)
         with pytest.raises(ValueError, match='`120` is no max_util'):
             gua.pick(max_util=120)
-        with pytest.raises(ValueError, match="'soon' is no time"):
+        with pytest.raises(ValueError, match='`soon` is no length of time: expected'):
             gua.pick(wait='soon')
         shared = gua.pick(min_free='1GB', max_util=50, reserve=None, ids=[0])
         assert shared.indices == [0] and shared.reserved_until is None
@@ -219,3 +219,98 @@ def test_the_table_of_gputil(lab):
     ]
     assert re.match(r"\| ID \|\s+Name \|\s+Serial \|", lines[5])
     assert len({len(line) for line in lines[5:]}) == 1
+
+
+def test_too_few_cards_are_told_also_across_processes(lab):
+    lab.python(
+        """
+        import concurrent.futures, copy, gua, multiprocessing, pickle, pytest
+
+        def ask(_):
+            return gua.pick(9, reserve=None)
+
+        if __name__ == '__main__':
+            said = ['1 of 9 cards can be had', 'card 0: busy: 40 % now', 'card 1: would do']
+            with pytest.raises(gua.NotEnoughCards) as raised:
+                ask(1)
+            assert str(raised.value).splitlines() == said, str(raised.value)
+            for copied in (copy.copy(raised.value), pickle.loads(pickle.dumps(raised.value))):
+                assert str(copied).splitlines() == said and copied.pick == raised.value.pick
+            with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context('spawn')) as pool:
+                with pytest.raises(gua.NotEnoughCards, match='1 of 9'):
+                    pool.submit(ask, 1).result()
+        """,
+        CARD + SECOND,
+    )
+
+
+def test_arguments_are_taken_as_meant_or_refused_in_words_of_python(lab):
+    lab.python(
+        """
+        import gua, pytest
+        with pytest.raises(ValueError) as raised:
+            gua.gpus(-1)
+        assert str(raised.value).startswith('there is no card `-1` here'), raised.value
+        with pytest.raises(ValueError, match='ids names no card'):
+            gua.gpus([])
+        assert gua.pick(min_free=1e9, max_util=100, reserve=False).reserved_until is None
+        assert gua.pick(reserve=True, max_util=100).reserved_until is not None
+        for one in ('over', 'wait'):
+            with pytest.raises(ValueError, match='`1 h` is no '):
+                gua.pick(9, **{one: '1 h'})
+        with pytest.raises(TypeError, match='a length of time is seconds'):
+            gua.pick(over=[1])
+        """,
+        CARD + SECOND,
+    )
+
+
+def test_a_host_without_a_driver_is_told_of_in_words_of_python(lab):
+    lab.python(
+        """
+        import gua, pytest
+        with pytest.raises(gua.NoLibrary) as raised:
+            gua.gpus()
+        assert '--' not in str(raised.value) and 'GUA_NVML' in str(raised.value), raised.value
+        """,
+        None,
+        GUA_NVML="libno-such-driver.so.1",
+    )
+
+
+MIG = """
+[[card]]
+utilization = 0
+[[card.mig]]
+slot = 0
+profile = "3g.40gb"
+memory = "40GiB"
+[[card.mig]]
+slot = 2
+profile = "3g.40gb"
+memory = "40GiB"
+"""
+
+
+def test_instances_of_a_card_have_names_of_their_own(lab):
+    lab.python(
+        """
+        from gua import gputil
+        names = [gpu.id for gpu in gputil.getGPUs()]
+        assert names[0] == 0 and len(set(names)) == 3, names
+        assert all(str(name).startswith('MIG-') for name in names[1:]), names
+        assert gputil.getAvailable('last', 3, includeNan=True, maxLoad=2) == names[::-1]
+        """,
+        CARD + MIG,
+    )
+
+
+def test_tables_without_rows_have_columns(lab):
+    pytest.importorskip("pandas")
+    lab.python(
+        """
+        import gua
+        assert 'pid' in gua.processes().to_frame() and len(gua.processes().to_frame()) == 0
+        assert 'uuid' in gua.gpus().to_frame()
+        """
+    )

@@ -100,6 +100,36 @@ def test_the_whole_of_it(notebook):
     assert "<table" in html(cards) and "A100" in html(cards)
 
 
+def test_a_measured_cell_runs_as_any_other(notebook):
+    outputs = notebook.run(
+        "%load_ext gua\nimport asyncio",
+        "%%gua\nclass D:\n    x: int = 1\nD.__annotations__['x']",
+        "%%gua -o used\nawait asyncio.sleep(0.05)\nfound = 7\nfound",
+        "used.details.wall_seconds >= 0.05, used.state.name",
+        "%%gua\nfound;",
+        "%gua await asyncio.sleep(0, 8)",
+        "found = 9\n%gua found + 1",
+        "get_ipython().run_cell_magic('gua', '-o kept', 'y: int = 1\\ny + 2')\nkept.state.name",
+        "%%gua -o 'my name'\n1",
+        "%gua on",
+        "%reload_ext gua",
+        "%%gua\n11",
+        allow_errors=True,
+    )
+    plain = [[o["data"]["text/plain"] for o in one if "data" in o] for one in outputs]
+    assert plain[1][0] == "int" or plain[1][0] == "<class 'int'>", outputs[1]
+    assert plain[2][0] == "7" and plain[2][1].startswith("gua: "), outputs[2]
+    assert plain[3] == ["(True, 'STOPPED')"], outputs[3]
+    # A value that ends in a semicolon is not shown.
+    assert len(plain[4]) == 1 and plain[4][0].startswith("gua: "), outputs[4]
+    assert plain[5][0] == "8" and plain[5][1].startswith("gua: "), outputs[5]
+    assert plain[6][0] == "10" and plain[6][1].startswith("gua: "), outputs[6]
+    assert plain[7][0] == "3" and plain[7][-1] == "'STOPPED'", outputs[7]
+    assert "'my name' is no name for a variable" in str(outputs[8])
+    assert "no longer told of" in text(outputs[10])
+    assert plain[11][0] == "11" and len(plain[11]) == 2, outputs[11]
+
+
 def test_errors_are_the_cells_own(notebook):
     outputs = notebook.run(
         "%load_ext gua",

@@ -65,7 +65,9 @@ def test_windows_and_lines(lab, history):
         assert gua.report(86400, until=until.replace(tzinfo=None), db=db) == day
         again = gua.report('24h', until=until, db=db, active_percent=50)
         assert again.judged_again is not None and again.thresholds.active_percent == 50
-        assert again.identities is None
+        assert again.identities == day.identities and again.accounts == day.accounts
+        assert [line.active_percent for line in again.accounts_judged_by.lines] == [10]
+        assert day.accounts_judged_by is None
         priced = gua.report('24h', until=until, db=db, by=['user', 'card'], compare='previous',
                             price=[2.5, 'H100=4'], currency='EUR')
         assert priced.accounts_by == ['user', 'card'] and priced.money.currency == 'EUR'
@@ -76,6 +78,15 @@ def test_windows_and_lines(lab, history):
         assert page.person.name == name and page.person.suggestion['kind']
         with pytest.raises(gua.GuaError, match='nobody called nobody-here'):
             gua.report('24h', until=until, db=db, user='nobody-here')
+        assert len(repr(day)) < 100 and str(day).startswith(repr(day)[1:-1] + ': ')
+        assert gua.report(from_=datetime.date(2026, 11, 7), until=until, db=db).window.seconds == 129600
+        with pytest.raises(TypeError, match='a length of time is seconds'):
+            gua.report(until, db=db)
+        with pytest.raises(ValueError, match='since cannot be used with from'):
+            gua.report('24h', from_=until, db=db)
+        with pytest.raises(ValueError, match='`planet` is no by: expected one of user, job'):
+            gua.report('24h', by='planet', db=db)
+        assert isinstance(day.cards[0], gua.parts.CardReport)
         with pytest.raises(ValueError, match='`soon` is no since: expected'):
             gua.report('soon', db=db)
         with pytest.raises(gua.HistoryError, match='nowhere'):

@@ -270,3 +270,84 @@ def test_a_driver_that_hangs_in_the_loader_does_not_keep_the_interpreter_from_en
     )
     done = lab.run(None, sys.executable, script, GUA_NVML=str(library))
     assert (done.returncode, done.stdout) == (3, "None\n"), done.stderr
+
+
+@pytest.mark.parametrize("others", ["logging, concurrent.futures.thread", "slow"])
+def test_threads_that_fork_at_once(lab, others):
+    # Hooks that came before ours run after them, and may give up the interpreter.
+    slow = "os.register_at_fork(before=lambda: time.sleep(0.001))"
+    before = slow if others == "slow" else f"import {others}"
+    lab.python(
+        f"""
+        import os, threading, time, warnings
+        warnings.simplefilter('ignore')
+        {before}
+        import gua
+        def forks():
+            for _ in range(100):
+                pid = os.fork()
+                if pid == 0:
+                    os._exit(0)
+                os.waitpid(pid, 0)
+        threads = [threading.Thread(target=forks) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        """,
+        None,
+    )
+
+
+HANGS = '[[card]]\nuuid = "GPU-aaaa"\n[[fault]]\ncall = "nvmlInit*"\nhang = true\n'
+
+
+@pytest.mark.parametrize("call", ["gua.gpus()", "gua.pick()", "gua.Tracker(gpu_uuids=['GPU-aaaa'])"])
+def test_ctrl_c_is_heard_while_the_driver_hangs(lab, call):
+    lab.python(
+        f"""
+        import gua, os, pytest, signal, threading, time
+        from pretend import until
+        def asks():
+            names = [open(f'/proc/self/task/{{one}}/comm').read() for one in os.listdir('/proc/self/task')]
+            return any(name.startswith('gua-') for name in names)
+        def interrupt():
+            until(asks)
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt).start()
+        begun = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            {call}
+        # The driver would have been waited for as long as that.
+        assert time.monotonic() - begun < 9
+        """,
+        HANGS,
+    )
+
+
+def test_a_fork_does_not_stop_the_others_while_the_driver_hangs(lab):
+    lab.python(
+        """
+        import gua, os, threading, warnings
+        warnings.simplefilter('ignore')
+        tracker = gua.Tracker(disable_logs=True)
+        tracker.start()
+        beats, has_forked = [], threading.Event()
+        def beat():
+            while not has_forked.is_set():
+                beats.append(1)
+                has_forked.wait(0.01)
+        other = threading.Thread(target=beat)
+        other.start()
+        before = len(beats)
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+        during = len(beats) - before
+        has_forked.set()
+        other.join()
+        assert during > 5, during
+        """,
+        HANGS,
+    )

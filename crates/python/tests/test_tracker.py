@@ -35,7 +35,16 @@ REFUSED = [
     ("sleep_time=0.0005", "ValueError", "Sleep time of 0.0005 is invalid. Must be at least 0.001 seconds."),
     ("sleep_time=float('nan')", "ValueError", "Sleep time of NaN is invalid. Must be at least 0.001 seconds."),
     ("sleep_time=3601", "ValueError", "Sleep time of 3601 is invalid. Must be at most 3600 seconds."),
-    ("sleep_time='1'", "TypeError", "sleep_time"),
+    ("sleep_time='1'", "TypeError", "sleep_time must be a number, not str"),
+    ("ram_unit=None", "TypeError", "ram_unit must be a text, not NoneType"),
+    ("n_expected_cores=2.0", "TypeError", "n_expected_cores must be a whole number or None, not float"),
+    ("tracking_file=5", "TypeError", "tracking_file must be a path or None, not int"),
+    ("overwrite=1", "TypeError", "overwrite must be True or False, not int"),
+    ("join_timeout='x'", "TypeError", "join_timeout must be a number, not str"),
+    ("join_timeout=-1", "ValueError", "-1 is not a valid join_timeout. It must be a number of seconds from 0 up"),
+    ("join_timeout=float('nan')", "ValueError", "NaN is not a valid join_timeout. It must be a number of seconds from 0 up"),
+    ("n_join_attempts=0", "ValueError", "0 is not a valid n_join_attempts. It must be a whole number from 1 up"),
+    ("resource_usage_file='there.csv'", "FileExistsError", "`there.csv` is there already, and no Tracker has written it. It would be replaced, and removed at the end. Name another resource_usage_file"),
     ("ram_unit='mb'", "ValueError", '"mb" is not a valid RAM unit. Valid values are bytes, gigabytes, kilobytes, megabytes, terabytes'),
     ("gpu_ram_unit='mb'", "ValueError", '"mb" is not a valid GPU RAM unit. Valid values are bytes, gigabytes, kilobytes, megabytes, terabytes'),
     ("time_unit='milliseconds'", "ValueError", '"milliseconds" is not a valid time unit. Valid values are days, hours, minutes, seconds'),
@@ -403,5 +412,219 @@ def test_a_tracking_file(lab, name):
         with gua.Tracker(sleep_time=60, tracking_file={name!r}, overwrite=True):
             pass
         assert analyzer.load_timepoints([(0, 1e18)]) == []
+        """
+    )
+
+
+def test_private_and_shared_memory_are_what_the_kernel_says(lab):
+    lab.python(
+        """
+        import gua
+        def shared():
+            lines = open('/proc/self/smaps_rollup').read().splitlines()
+            return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith('Shared'))
+        memory = b'x' * 100_000_000
+        with gua.Tracker(ram_unit='bytes', disable_logs=True) as tracker:
+            pass
+        ram = tracker.resource_usage.max_ram.main
+        assert ram.private_rss > 100_000_000, ram
+        assert ram.shared_rss < shared() + 10_000_000, (ram, shared())
+        """,
+        None,
+    )
+
+
+def test_what_a_block_takes_of_a_card_has_stayed(lab):
+    # A machine that is too busy for a look within 100 ms makes the begin unknown, never wrong.
+    lab.python(
+        """
+        import gua
+        from pretend import hold, until
+        from gua._words import line
+        seen = 0
+        for _ in range(20):
+            hold(0)
+            with gua.Tracker(sleep_time=0.01) as tracker:
+                hold(100)
+                until(lambda: tracker.details.gpu_end_bytes == 100 * 2**20)
+            begin = tracker.details.gpu_begin_bytes
+            reasons = [one for one in tracker.unknown if one.figure == 'GPU RAM at the begin']
+            assert begin == 0 or reasons, (begin, tracker.unknown)
+            seen += begin == 0
+            if begin == 0:
+                assert 'stayed +105 MB' in line(tracker).split('|')[2]
+        assert seen
+        """
+    )
+
+
+def test_a_begin_that_the_driver_did_not_tell_in_time_is_unknown(lab):
+    lab.python(
+        """
+        import gua
+        from pretend import until
+        from gua._words import line
+        with gua.Tracker(sleep_time=0.01) as tracker:
+            until(lambda: tracker.details.gpu_end_bytes is not None)
+        assert tracker.details.gpu_begin_bytes is None and tracker.details.gpu_peak_bytes == 0
+        assert tracker.unknown == [('GPU RAM at the begin', 'the driver had not answered by then')]
+        assert line(tracker).endswith('stayed unknown')
+        """,
+        CARD + '[[fault]]\ncall = "nvmlInit*"\nlatency = "400ms"\n',
+    )
+
+
+LOST = CARD + SECOND + '[[fault]]\ncall = "nvmlDevice*"\ncard = 1\ncode = "GPU_IS_LOST"\n'
+
+
+def test_a_lost_card_is_named_and_in_no_share(lab):
+    lab.python(
+        """
+        import gua, pytest
+        from pretend import until
+        with gua.Tracker(sleep_time=0.01) as tracker:
+            until(lambda: (tracker.resource_usage.gpu_utilization.gpu_percentages.max_sum_percent or 0) > 0)
+        gpu = tracker.resource_usage.gpu_utilization
+        assert (gpu.system_gpu_count, gpu.n_expected_gpus) == (2, 1)
+        assert gpu.gpu_percentages.max_hardware_percent == gpu.gpu_percentages.max_sum_percent
+        assert ('card 1', 'lost from the bus') in tracker.unknown
+        with pytest.raises(ValueError, match='The UUID of card 1 is unknown: lost from the bus'):
+            gua.Tracker(gpu_uuids=['GPU-bbbb'])
+        """,
+        LOST,
+    )
+
+
+def test_files_stay_where_they_were_asked_for(lab):
+    lab.python(
+        """
+        import gua, os
+        from pretend import until
+        os.mkdir('x')
+        tracker = gua.Tracker(sleep_time=0.01, tracking_file='rows.csv', resource_usage_file='far.json')
+        os.chdir('x')
+        tracker.start()
+        until(lambda: os.path.exists('../far.json'))
+        until(lambda: tracker.details.samples > 2)
+        tracker.stop()
+        assert os.listdir('.') == [] and not os.path.exists('../far.json')
+        assert len(open('../rows.csv').readlines()) > 3
+        """
+    )
+
+
+def test_a_process_that_is_killed_at_once_leaves_what_it_used(lab):
+    (lab.folder / "child.py").write_text(
+        "import gua, time\n"
+        "tracker = gua.Tracker(sleep_time=3600, resource_usage_file='far.json')\n"
+        "tracker.start()\n"
+        "time.sleep(3600)\n"
+    )
+    lab.python(
+        """
+        import gua, json, os, signal, subprocess, sys
+        from pretend import until
+        process = subprocess.Popen([sys.executable, 'child.py'])
+        until(lambda: os.path.exists('far.json'))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert json.load(open('far.json'))['max_ram']['main']['total_rss'] > 0
+        # What was left is replaced by the next, and removed at its end.
+        with gua.Tracker(resource_usage_file='far.json'):
+            pass
+        assert not os.path.exists('far.json')
+        """
+    )
+
+
+def test_decorated_objects_and_async_generators_are_what_they_were(lab):
+    lab.python(
+        """
+        import asyncio, functools, gua, pytest
+        told = []
+        track = gua.track(on_finish=told.append, disable_logs=True)
+
+        class Adder:
+            def __call__(self, one, other=1):
+                return one + other
+        for function in (functools.partial(Adder(), 2), Adder()):
+            assert gua.track(disable_logs=True)(function)(3) in (4, 5)
+
+        @track
+        async def echo():
+            sent = []
+            try:
+                while True:
+                    try:
+                        sent.append((yield len(sent)))
+                    except KeyError as error:
+                        sent.append(error)
+            finally:
+                told.append(sent)
+
+        async def main():
+            values = echo()
+            assert await values.__anext__() == 0
+            assert await values.asend('a') == 1
+            assert await values.athrow(KeyError('b')) == 2
+            await values.aclose()
+        asyncio.run(main())
+        sent, tracker = told
+        assert sent[0] == 'a' and repr(sent[1]) == "KeyError('b')" and tracker.to_json()
+
+        with pytest.raises(TypeError, match='measures a function, and 0.1 is none'):
+            gua.track(0.1)
+        """,
+        None,
+    )
+
+
+def test_a_tracker_is_stopped_once_and_never_pickled(lab):
+    lab.python(
+        """
+        import copy, gua, pickle, pytest, threading
+        tracker = gua.Tracker(disable_logs=True)
+        tracker.start()
+        told = []
+        def stop():
+            try:
+                tracker.stop()
+                told.append('stopped')
+            except RuntimeError as error:
+                told.append(str(error))
+        threads = [threading.Thread(target=stop) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert told.count('stopped') == 1
+        assert told.count('Cannot stop tracking when tracking has already stopped.') == 5
+        for take in (pickle.dumps, copy.copy):
+            with pytest.raises(TypeError, match='it belongs to this process'):
+                take(tracker)
+        assert pickle.loads(pickle.dumps(tracker.resource_usage)) == tracker.resource_usage
+        """,
+        None,
+    )
+
+
+def test_an_async_block_that_is_cancelled_at_its_door_measures_nothing(lab):
+    lab.python(
+        """
+        import asyncio, gua, os
+        from pretend import until
+        async def main():
+            async def enter():
+                async with gua.Tracker(disable_logs=True):
+                    raise AssertionError('nobody enters')
+            task = asyncio.ensure_future(enter())
+            await asyncio.sleep(0)
+            task.cancel()
+            try:
+                await task
+            except asyncio.CancelledError:
+                pass
+        asyncio.run(main())
+        until(lambda: len(os.listdir('/proc/self/task')) == 1)
         """
     )

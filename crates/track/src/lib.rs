@@ -18,7 +18,7 @@
 //! | [`parts`] | a figure for the main process, its descendants, and both together |
 //! | `follower`, `pace` | looks at its beat: samples, glances between them, dear readings within a budget |
 //! | `measure` | one measurement: looks, accounts, maxima |
-//! | `tree`, `followed`, `process`, `births` | who belongs to it, as they come and go |
+//! | `tree`, `followed`, `process`, `births`, `lineage` | who belongs to it, as they come and go |
 //! | [`members`] | which pids belong to it, for those who look at the cards |
 //! | `cpu`, `loads` | CPU time that is neither lost nor doubled; the highest and the mean |
 //! | `ram`, `peaks` | memory with shared pages counted once; the most of it |
@@ -36,6 +36,7 @@ pub mod gpu;
 pub mod gpu_tracker;
 pub mod handles;
 mod kernel;
+mod lineage;
 mod loads;
 mod machine;
 mod measure;

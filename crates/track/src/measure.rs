@@ -17,7 +17,7 @@ use crate::options::Options;
 use crate::ourselves::OurThreads;
 use crate::pace::Budget;
 use crate::parts::Parts;
-use crate::peaks::Peaks;
+use crate::peaks::{Peaks, Seen};
 use crate::process::{Buffer, Process};
 use crate::sample::{Ram, Sample};
 use crate::tree::Tree;
@@ -350,7 +350,8 @@ impl Measurement {
     fn keep_peaks(&mut self) -> Parts<Ram> {
         let ram = self.tree.ram();
         let threads = self.ours.without(self.tree.threads(), self.peaks.threads.main);
-        self.peaks.look(ram, self.tree.unseen_spikes(), threads);
+        let seen = Seen { ram, are_maps_read: self.tree.are_maps_read() };
+        self.peaks.look(seen, self.tree.unseen_spikes(), threads);
         ram
     }
 }

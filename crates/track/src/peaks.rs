@@ -14,14 +14,23 @@ pub struct Peaks {
     last: Parts<Ram>,
 }
 
+/// The memory at one look.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen {
+    pub ram: Parts<Ram>,
+    /// Whether the maps of all have been read once. Until then everything looks shared.
+    pub are_maps_read: Parts<bool>,
+}
+
 impl Peaks {
     /// Takes in a look, and by how much the totals were higher since the look before.
-    pub fn look(&mut self, ram: Parts<Ram>, unseen: Parts<u64>, threads: Parts<u32>) {
-        self.last = ram;
-        self.ram = self.ram.zip(ram.zip(unseen)).map(|(peak, (now, unseen))| Ram {
+    pub fn look(&mut self, seen: Seen, unseen: Parts<u64>, threads: Parts<u32>) {
+        self.last = seen.ram;
+        let now = seen.ram.zip(seen.are_maps_read).zip(unseen);
+        self.ram = self.ram.zip(now).map(|(peak, ((now, are_maps_read), unseen))| Ram {
             total: peak.total.max(Bytes(now.total.0.saturating_add(unseen))),
             private: peak.private.max(now.private),
-            shared: peak.shared.max(now.shared),
+            shared: if are_maps_read { peak.shared.max(now.shared) } else { peak.shared },
         });
         self.threads = self.threads.zip(threads).map(|(most, now)| most.max(now));
     }
@@ -65,6 +74,10 @@ mod tests {
     const NONE: Parts<u64> = Parts { main: 0, descendants: 0, combined: 0 };
     const ONE: Parts<u32> = Parts { main: 1, descendants: 0, combined: 1 };
 
+    const fn read(ram: Parts<Ram>) -> Seen {
+        Seen { ram, are_maps_read: Parts { main: true, descendants: true, combined: true } }
+    }
+
     fn totals(peaks: &Peaks) -> [u64; 3] {
         let Parts { main, descendants, combined } = peaks.ram;
         [main, descendants, combined].map(|ram| ram.total.0)
@@ -73,23 +86,38 @@ mod tests {
     #[test]
     fn maxima_need_not_fall_on_one_moment() {
         let mut peaks = Peaks::default();
-        peaks.look(parts(100, 10, 105), NONE, ONE);
-        peaks.look(parts(20, 80, 90), NONE, ONE);
+        peaks.look(read(parts(100, 10, 105)), NONE, ONE);
+        peaks.look(read(parts(20, 80, 90)), NONE, ONE);
         assert_eq!(totals(&peaks), [100, 80, 105]);
     }
 
     #[test]
     fn a_spike_between_two_looks_is_added_to_what_was_there() {
         let mut peaks = Peaks::default();
-        peaks.look(parts(100, 10, 105), Parts { main: 500, descendants: 0, combined: 500 }, ONE);
+        peaks.look(
+            read(parts(100, 10, 105)),
+            Parts { main: 500, descendants: 0, combined: 500 },
+            ONE,
+        );
         assert_eq!(totals(&peaks), [600, 10, 605]);
         assert_eq!(peaks.ram.main.private, Bytes(100), "nobody has seen whose the pages were");
     }
 
     #[test]
+    fn what_nobody_has_looked_at_yet_is_not_shared() {
+        let mut peaks = Peaks::default();
+        let unread = Parts { main: true, descendants: false, combined: false };
+        peaks.look(Seen { are_maps_read: unread, ..read(parts(100, 80, 150)) }, NONE, ONE);
+        peaks.look(read(parts(100, 10, 105)), NONE, ONE);
+        assert_eq!(totals(&peaks), [100, 80, 150]);
+        let Parts { main, descendants, combined } = peaks.ram;
+        assert_eq!([main, descendants, combined].map(|ram| ram.shared.0), [0, 10, 5]);
+    }
+
+    #[test]
     fn the_last_account_raises_what_it_exceeds() {
         let mut peaks = Peaks::default();
-        peaks.look(parts(100, 10, 105), NONE, ONE);
+        peaks.look(read(parts(100, 10, 105)), NONE, ONE);
         peaks.main_had(Bytes(300));
         assert_eq!(totals(&peaks), [300, 10, 305]);
         peaks.descendant_had(Bytes(400));

@@ -145,7 +145,13 @@ impl Tracker {
             stopper.stop();
             return Err(StartError::System(no_thread()));
         }
-        let _ = hand_over.send(Gpu::begin(&self.options, members));
+        let gpu = Gpu::begin(&self.options, members);
+        let first = gpu.as_ref().map(Gpu::first_look);
+        let _ = hand_over.send(gpu);
+        // Who measures itself takes memory of a card as soon as this returns.
+        if let Some(first) = first {
+            first.wait();
+        }
         Ok(Tracking { stopper, asker, thread })
     }
 
@@ -170,7 +176,7 @@ impl Tracker {
         let members = Members::default();
         let tree = Tree::born(pid, members.clone());
         // Only now, so that the command inherits none of the driver's files.
-        let gpu = Gpu::begin(&self.options, members);
+        let gpu = Gpu::begin(&self.options, members).map(Gpu::born_with_nothing);
         let follower = Follower {
             measurement: Measurement::begin(&self.options, Begin { tree, at, gpu }, self.watch),
             pace: Pace::new(self.options.every, at),

@@ -9,6 +9,7 @@ use crate::births::{self, Births};
 use crate::cpu;
 use crate::followed::{Followed, Since, Whose};
 use crate::kernel::{self, Reaped};
+use crate::lineage;
 use crate::members::{Members, Role};
 use crate::ourselves;
 use crate::parts::Parts;
@@ -60,7 +61,7 @@ impl Tree {
         let mut tree = Self::empty(None, Births::new(), members);
         let (process, status) = tree.open(main)?;
         tree.follow(process, Role::Main, status, Since::Attached);
-        tree.take_in(births::all(), Since::Attached);
+        tree.take_in(lineage::below(main).unwrap_or_else(births::all), Since::Attached);
         Ok(tree)
     }
 
@@ -178,6 +179,21 @@ impl Tree {
             if let (Some(rollup), Some(memory)) = (one.rollup.take(), status.memory) {
                 one.map = Some(Map::Read { rollup, then: memory.by_kind });
             }
+        }
+    }
+
+    /// Whether the maps of all have been read once, or may not be.
+    #[must_use]
+    pub fn are_maps_read(&self) -> Parts<bool> {
+        let of = |is_wanted: fn(&&Followed) -> bool| {
+            let mut residents =
+                self.followed.iter().filter(is_wanted).filter_map(Followed::resident);
+            !residents.any(|one| matches!(one.map, Map::Newcomer { .. }))
+        };
+        Parts {
+            main: of(|one| one.is_main()),
+            descendants: of(|one| !one.is_main()),
+            combined: of(|_| true),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use probe::Reading;
 use probe::units::{Bytes, Millijoules, Percent};
+use probe::{Reading, Why};
 
 use crate::parts::Parts;
 use crate::sample::Ram;
@@ -94,7 +94,7 @@ pub struct GpuUsage {
     pub cards: Vec<CardUsage>,
     /// The most the tree held at any time, on all cards.
     pub memory: Parts<Reading<Bytes>>,
-    /// What the tree held at the first look, which may be a moment after the begin.
+    /// What the tree held at the begin; unknown where the driver took too long to tell.
     pub at_begin: Parts<Reading<Bytes>>,
     /// What the tree held at the last look.
     pub at_end: Parts<Reading<Bytes>>,
@@ -122,6 +122,8 @@ pub struct CardUsage {
     pub name: Reading<String>,
     pub capacity: Reading<Bytes>,
     pub is_chosen: bool,
+    /// Why it was of no use from the first look to the last; then it is in no sum.
+    pub lost: Option<Why>,
     /// The most the tree held of it at any time.
     pub memory: Reading<Bytes>,
     pub memory_source: MemorySource,

@@ -1,5 +1,6 @@
 //! Processes that run already.
 
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -20,7 +21,7 @@ fn what_was_used_before_does_not_count() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    std::io::Read::read_exact(&mut child.stdout.take().unwrap(), &mut [0; 6]).unwrap();
+    child.stdout.take().unwrap().read_exact(&mut [0; 6]).unwrap();
     let (sender, samples) = mpsc::channel();
     let watch = move |sample: &track::Sample| {
         let _ = sender.send(sample.clone());
@@ -30,6 +31,9 @@ fn what_was_used_before_does_not_count() {
     let usage = tracking.stop();
     assert!(usage.cpu.time.combined < Duration::from_millis(5), "{:?}", usage.cpu.time);
     assert!((50_000_000..54_000_000).contains(&usage.ram.peak.main.total.0));
+    // The 50 MB are its own, from the first look on: nothing of it is taken for shared.
+    let main = usage.ram.peak.main;
+    assert!(main.private.0 > 50_000_000 && main.shared.0 < 4_000_000, "{main:?}");
     assert!(!usage.sampling.is_cpu_exact);
     assert!(child.try_wait().unwrap().is_none(), "it goes on");
     drop(child.stdin.take());
@@ -54,7 +58,7 @@ fn descendants_that_are_there_already_are_followed() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    std::io::Read::read_exact(&mut shell.stdout.take().unwrap(), &mut [0; 6]).unwrap();
+    shell.stdout.take().unwrap().read_exact(&mut [0; 6]).unwrap();
     let usage = Tracker::new(options()).start(shell.id()).unwrap().stop();
     assert_eq!(usage.processes.seen, 2);
     drop(shell.stdin.take());
@@ -69,7 +73,11 @@ fn a_process_that_is_not_there_is_told() {
 
 #[test]
 fn what_was_used_so_far_is_told_meanwhile() {
-    let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    // Whoever answers has come to rest.
+    child.stdin.as_mut().unwrap().write_all(b"?").unwrap();
+    child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     let every = Duration::from_secs(3600);
     let tracking = Tracker::new(Options { every, ..options() }).start(child.id()).unwrap();
     let asker = tracking.asker();

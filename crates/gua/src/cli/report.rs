@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use super::duration::duration;
@@ -24,8 +25,11 @@ pub struct Report {
           conflicts_with = "prometheus")]
     pub compare: Option<Compare>,
     /// The page for one person, by name or uid: theirs alone, and nobody else's name
-    #[arg(short, long, value_name = "USER", 
-          conflicts_with_all = ["active_percent", "held_mb", "prometheus"])]
+    #[arg(
+        short, long, value_name = "USER",
+        conflicts_with_all = ["active_percent", "held_mb", "prometheus"],
+        value_parser = NonEmptyStringValueParser::new()
+    )]
     pub user: Option<String>,
     #[command(flatten)]
     pub accounts: Accounts,

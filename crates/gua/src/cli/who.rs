@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::duration::{self, duration};
 use super::{Color, Engine};
@@ -11,16 +12,20 @@ use super::{Color, Engine};
 /// What `gua who` was asked.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A holder is idle when nothing works on its card. Since when comes from the history \
-                  (`gua daemon` records one): `≥` is at least so long, as what was before is not \
-                  recorded; `now` is all that one look can tell."
+    after_help = "A holder is idle when it does not work itself, by the history (`gua daemon` records \
+                  one) also on a card that others work on. Since when comes from there: `≥` is at \
+                  least so long, as what was before is not recorded; `now` is all that one look can \
+                  tell."
 )]
 pub struct Who {
     /// Show only who has held a card idle for at least so long
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub idle: Option<Duration>,
     /// Show only this user's, by name or uid; may be given several times
-    #[arg(short, long, value_name = "USER", value_delimiter = ',')]
+    #[arg(
+        short, long, value_name = "USER", value_delimiter = ',',
+        value_parser = NonEmptyStringValueParser::new()
+    )]
     pub user: Vec<String>,
     /// Show only these cards: indices, INDEX:SLOT, UUIDs or bus ids, separated by commas
     #[arg(

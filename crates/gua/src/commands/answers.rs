@@ -1,6 +1,7 @@
 //! What commands answer, as values: for programs that have this one as a library.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
@@ -30,6 +31,9 @@ pub enum Refused {
     /// An option has a value that makes no sense.
     #[error("`{value}` is no {option}: {why}")]
     Value { option: String, value: String, why: String },
+    /// Two options say the same in two ways.
+    #[error("{option} cannot be used with {others}")]
+    Conflict { option: String, others: String },
     /// The words make no sense together.
     #[error("{0}")]
     Words(String),
@@ -61,22 +65,51 @@ pub fn ask(words: impl IntoIterator<Item = OsString>) -> Result<Answer, Refused>
     })
 }
 
+/// A length of time as it would be typed.
+///
+/// # Errors
+/// When it is none.
+pub fn duration(typed: &str) -> Result<Duration, Refused> {
+    cli::duration(typed).map_err(|why| Refused::Value {
+        option: "length of time".to_owned(),
+        value: typed.to_owned(),
+        why,
+    })
+}
+
 /// The parser's own words are for a command line, with colours and a hint at `--help`.
 fn refused(error: &clap::Error) -> Refused {
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.clone()),
-        _ => None,
-    };
-    let why = std::error::Error::source(error).map(ToString::to_string);
-    match (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue), why) {
-        (Some(option), Some(value), Some(why)) => {
-            Refused::Value { option: name(&option), value, why }
+    let option = context(error, ContextKind::InvalidArg).first().map(|option| name(option));
+    let value = context(error, ContextKind::InvalidValue).into_iter().next();
+    let others = context(error, ContextKind::PriorArg);
+    match (option, value) {
+        (Some(option), Some(value)) => Refused::Value { option, value, why: expected(error) },
+        (Some(option), None) if !others.is_empty() => {
+            let others: Vec<String> = others.iter().map(|other| name(other)).collect();
+            Refused::Conflict { option, others: others.join(", ") }
         }
         _ => {
             let words = error.to_string();
             let sentence = words.lines().next().unwrap_or_default();
             Refused::Words(sentence.trim_start_matches("error: ").to_owned())
         }
+    }
+}
+
+/// What the parser tells besides its sentence.
+fn context(error: &clap::Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// What a value could have been.
+fn expected(error: &clap::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(why) => why.to_string(),
+        None => format!("expected one of {}", context(error, ContextKind::ValidValue).join(", ")),
     }
 }
 
@@ -103,6 +136,20 @@ mod tests {
         assert!(
             refusal(&["report", "--since", "soon"]).starts_with("`soon` is no since: expected")
         );
+    }
+
+    #[test]
+    fn what_could_be_said_instead_is_told_without_the_signs_of_a_command_line() {
+        assert_eq!(
+            refusal(&["report", "--by", "planet"]),
+            "`planet` is no by: expected one of user, job, container, pod, notebook, program, card"
+        );
+        assert_eq!(
+            refusal(&["report", "--since", "1h", "--from", "2026-01-01"]),
+            "since cannot be used with from"
+        );
+        assert!(duration("1 h").is_err());
+        assert_eq!(duration("1h30m").unwrap(), Duration::from_secs(5400));
     }
 
     #[test]

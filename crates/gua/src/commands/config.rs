@@ -35,6 +35,11 @@ fn check(files: &Files, typed: &cli::ConfigCheck) -> Result<u8, Failure> {
     };
     let checked = asked.iter().map(|file| CheckedFile::new(&file.path, files.check(file)));
     let checked = Checked::new(checked.collect());
+    if checked.good {
+        // What is right in itself may still need what nobody has said.
+        let files = asked.last().map_or_else(|| files.clone(), |it| files.with_user(it.clone()));
+        files.what_can_be_used().0.check_ways()?;
+    }
     let mut out = BufWriter::new(io::stdout().lock());
     if typed.json { json::pretty(&mut out, &checked) } else { render::check(&mut out, &checked) }?;
     out.flush()?;

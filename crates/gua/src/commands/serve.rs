@@ -1,6 +1,7 @@
 //! `gua serve`: answer from the history, read-only.
 
 use std::sync::Arc;
+use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -24,6 +25,8 @@ pub(super) fn run(config: &Config, typed: &cli::Serve) -> Result<u8, Failure> {
     let listener = Listener::take(listen)?;
     let frames = Arc::new(Recorded::new(path.clone(), config.metrics));
     let hostname = probe::proc::Host::new(None).name();
+    let ahead = Arc::clone(&frames);
+    thread::Builder::new().name("count".into()).spawn(move || ahead.count_ahead())?;
     let answers = Arc::new(FromHistory::of_another(path.clone(), config.clone()));
     let words = listener.start(frames, answers, hostname)?;
     say(format_args!("{words}, from {}; Ctrl-C ends it", path.display()));

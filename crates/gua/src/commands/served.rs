@@ -119,7 +119,8 @@ impl Answers for FromHistory {
 
     fn board(&self) -> Result<Option<Board>, NotReady> {
         let (history, now) = self.open(last_day())?;
-        report::board(&history, now, self.config.thresholds.held).map_err(NotReady::from)
+        let lines = self.config.thresholds;
+        report::board(&history, now, lines.held, lines.context).map_err(NotReady::from)
     }
 
     fn stat(&self) -> Result<now::Now, NotReady> {
@@ -128,7 +129,8 @@ impl Answers for FromHistory {
 
     fn who(&self, asked: &who::Asked) -> Result<Who, NotReady> {
         let (now, record) = self.look()?;
-        Ok(who::who(now, record, asked))
+        let context = self.config.thresholds.context;
+        Ok(who::who(now, record, &who::Asked { context, ..asked.clone() }))
     }
 
     fn status(&self) -> Status {

@@ -30,7 +30,8 @@ const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
 
 pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Who) -> Result<u8, Failure> {
     let thresholds = config.thresholds.into();
-    let asked = Asked { idle: typed.idle, users: typed.user.clone() };
+    let context = config.thresholds.context;
+    let asked = Asked { idle: typed.idle, users: typed.user.clone(), context };
     let mut sampler = Sampler::open(machine, WANTS)?.with_who(true);
     let host = sampler.host().name();
     let mut chosen = Chosen::new(&typed.id);

@@ -86,6 +86,9 @@ pub fn home() -> Option<PathBuf> {
     Surroundings::of_environment().folder()
 }
 
+/// Where the recorder that packaging/ sets up as a service keeps its history.
+pub const SERVICE_DATABASE: &str = "/var/lib/gua/gua.db";
+
 /// Where cards are reserved: `GUA_RESERVATIONS`, else a folder that every user of the host finds.
 /// Not in a home and not below TMPDIR, which differ from user to user.
 #[must_use]

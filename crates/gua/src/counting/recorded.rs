@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::counted::{Counted, CountersFile};
@@ -13,7 +14,7 @@ use crate::store::{History, Replayed, StoreError};
 use crate::talk::say;
 
 /// How long a scrape is kept waiting while a long history is counted; the next one goes on.
-const LONGEST_COUNT: Duration = Duration::from_secs(4);
+const LONGEST_COUNT: Duration = Duration::from_secs(2);
 
 /// Follows a history, tick by tick, whenever somebody asks. Nothing is written.
 ///
@@ -41,6 +42,14 @@ impl Recorded {
     #[must_use]
     pub fn new(database: PathBuf, wanted: Wanted) -> Self {
         Self { database, wanted, following: Mutex::new(None), served: Served::default() }
+    }
+
+    /// Counts what is there already, so that who asks first need not wait for all of it.
+    pub fn count_ahead(&self) {
+        while matches!(self.follow(), Err(NotReady::CatchingUp { .. })) {
+            // Who asks meanwhile has a turn.
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     fn follow(&self) -> Result<Arc<Frame>, NotReady> {

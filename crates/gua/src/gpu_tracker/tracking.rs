@@ -122,6 +122,7 @@ fn warn(unknown: &[Unknown]) {
             "all of the GPUs (the command was over before the driver had answered)".to_owned()
         }
         Unknown::Gpu(NoGpu::NotAsked) => "all of the GPUs (nobody asked)".to_owned(),
+        Unknown::Card(index, why) => format!("card {index} ({why})"),
         Unknown::Figure(name, why) => format!("{name} ({why})"),
     });
     let words = words.collect::<Vec<_>>().join(", ");

@@ -12,6 +12,13 @@ pub enum Part {
 }
 
 impl Part {
+    /// Whether what they did is what their card did: the driver did not tell them apart, or
+    /// whoever judged them did not look.
+    #[must_use]
+    pub const fn is_as_the_card(self) -> bool {
+        matches!(self, Self::Holds(_, Work::AsTheCard) | Self::Judged(_))
+    }
+
     /// What they were doing while their card was in this state.
     #[must_use]
     pub const fn state(self, card: State) -> State {

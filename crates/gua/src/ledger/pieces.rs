@@ -26,6 +26,8 @@ pub struct Held {
     pub holder: i64,
     /// What it was doing: working, holding idle, holding next to nothing.
     pub state: State,
+    /// Whether that is what its card did, and not known of itself.
+    pub is_as_the_card: bool,
     /// `None` where it is not told.
     pub memory: Option<Kib>,
 }
@@ -91,6 +93,7 @@ impl CardTime {
                 held.extend(at(holders, period).map(|it| Held {
                     holder: it.holder,
                     state: it.part.state(*state),
+                    is_as_the_card: it.part.is_as_the_card(),
                     memory: it.memory,
                 }));
                 each(&Piece {

@@ -29,6 +29,8 @@ pub struct Spell {
     pub idle_millis: i64,
     /// Of that, the time in which others worked on the card.
     pub busy_millis: i64,
+    /// Of it, what is known only of the card.
+    pub as_the_card_millis: i64,
     /// Its share of the time in which the card was idle-held, where that was asked for.
     pub share: Share,
     /// The most that was held; `None` where that was never told.
@@ -83,6 +85,8 @@ pub struct Passage {
     pub says: Says,
     pub memory: Option<Kib>,
     pub is_busy: bool,
+    /// Whether it is what the card did, and not known of themselves.
+    pub is_as_the_card: bool,
     /// Of the card's idle-held time.
     pub share: Share,
     /// Up to when their card had been seen before, with or without them.
@@ -154,13 +158,14 @@ impl Fold {
 
 impl Spell {
     const fn begin(passage: &Passage, beginning: Beginning) -> Self {
-        let Passage { period, counts, memory, is_busy, share, .. } = *passage;
+        let Passage { period, counts, memory, is_busy, is_as_the_card, share, .. } = *passage;
         Self {
             from: period.from,
             beginning,
             to: period.to,
             idle_millis: counts,
             busy_millis: if is_busy { counts } else { 0 },
+            as_the_card_millis: if is_as_the_card { counts } else { 0 },
             share,
             peak: memory,
         }
@@ -181,6 +186,7 @@ impl Spell {
             to: later.to,
             idle_millis: self.idle_millis.saturating_add(later.idle_millis),
             busy_millis: self.busy_millis.saturating_add(later.busy_millis),
+            as_the_card_millis: self.as_the_card_millis.saturating_add(later.as_the_card_millis),
             peak: self.peak.max(later.peak),
         }
     }
@@ -224,6 +230,7 @@ mod tests {
             says,
             memory: Some(Kib(from.unsigned_abs())),
             is_busy: false,
+            is_as_the_card: false,
             share: Share::NONE,
             seen_until: None,
         }

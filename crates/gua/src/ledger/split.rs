@@ -123,6 +123,7 @@ mod tests {
         let one = |memory: &Option<u64>| Held {
             holder: 1,
             state: State::IdleHeld,
+            is_as_the_card: false,
             memory: memory.map(Kib),
         };
         memory.iter().map(one).collect()

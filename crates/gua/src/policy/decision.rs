@@ -66,6 +66,8 @@ pub enum Relief {
     Exempt,
     /// No rule, or another one, is for it now.
     OtherRule,
+    /// The rule says something else than when it told.
+    RuleChanged,
     /// Too much of the time was not seen.
     NotSeen,
     SwitchedOff,

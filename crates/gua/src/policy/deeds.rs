@@ -143,14 +143,30 @@ fn seconds(millis: i64) -> f64 {
     millis as f64 / 1000.0
 }
 
-fn relief(why: Relief) -> String {
+/// Why somebody is left alone, in words.
+#[must_use]
+pub fn relief(why: Relief) -> String {
     match why {
         Relief::Works(sign) => format!("it works again ({})", sign.word()),
         Relief::LetGo => "it has let go of its cards".to_owned(),
         Relief::Snoozed => "it is snoozed".to_owned(),
         Relief::Exempt => "it is exempt".to_owned(),
         Relief::OtherRule => "that rule is not for it any more".to_owned(),
+        Relief::RuleChanged => "that rule was changed".to_owned(),
         Relief::NotSeen => "too much of the time was not seen".to_owned(),
         Relief::SwitchedOff => "the rules are switched off".to_owned(),
+    }
+}
+
+/// For the recorder's own log.
+#[must_use]
+pub fn sentence(deed: &Deed) -> String {
+    match (deed.pid, &deed.rule) {
+        (Some(pid), Some(rule)) => {
+            let program = deed.program.as_deref().unwrap_or("?");
+            let user = deed.user.as_deref().unwrap_or("unattributed");
+            format!("policy: {program} (pid {pid}) of {user}: {} [{rule}]", deed.detail)
+        }
+        _ => format!("policy: {}", deed.detail),
     }
 }

@@ -30,6 +30,8 @@ pub struct Engine {
     clock_millis: i64,
     last: Option<UnixMillis>,
     next_token: u64,
+    /// Whether idle time that was counted was taken back since somebody last asked.
+    has_begun_anew: bool,
 }
 
 impl Engine {
@@ -67,6 +69,11 @@ impl Engine {
             self.attend(policy, step, holding, missed, &mut decisions);
         }
         decisions
+    }
+
+    /// Whether somebody has begun anew who was idle before, since this was last asked.
+    pub const fn has_begun_anew(&mut self) -> bool {
+        std::mem::replace(&mut self.has_begun_anew, false)
     }
 
     /// The time that ticks have spoken for.
@@ -131,8 +138,10 @@ impl Engine {
         // What was before it was first seen is nothing that was missed.
         let missed = if self.watches.contains_key(&holding.subject) { missed } else { 0 };
         let mut watch = self.watches.remove(&holding.subject).unwrap_or_default();
+        let idle_before = watch.idle_millis;
         let mut turn = Turn { engine: self, policy, step, holding, decisions };
         let phase = turn.take(&mut watch, &judged, activity, missed);
+        self.has_begun_anew |= watch.idle_millis < idle_before;
         let standing = standing(&watch, phase, &judged, step.is_on);
         self.standings.insert(holding.subject, standing);
         self.watches.insert(holding.subject, watch);
@@ -190,7 +199,8 @@ impl Turn<'_> {
         }
         let followed = Followed::of(rule);
         if watch.rule.as_ref() != Some(&followed) {
-            self.forget(watch, Relief::OtherRule);
+            let is_same = watch.rule.as_ref().is_some_and(|rule| rule.name == followed.name);
+            self.forget(watch, if is_same { Relief::RuleChanged } else { Relief::OtherRule });
             watch.rule = Some(followed.clone());
         }
         if watch.misses_too_much_for(rule.idle_for) {
@@ -215,10 +225,11 @@ impl Turn<'_> {
             }
             (Due::Notice(number), _) => {
                 let uid = self.holding.facts.person.as_ref().map(|person| person.uid);
-                if let Some(token) = self.engine.may_notice(self.policy, uid) {
-                    self.decide(watch, &rule.name, What::Notice { number, token });
-                    watch.ask_notice(token);
-                }
+                let Some(token) = self.engine.may_notice(self.policy, uid) else {
+                    return Phase::Pending(Wait::NoticeLimit);
+                };
+                self.decide(watch, &rule.name, What::Notice { number, token });
+                watch.ask_notice(token);
             }
             (Due::End, Action::Observe) => {
                 self.decide(watch, &rule.name, What::WouldEnd);

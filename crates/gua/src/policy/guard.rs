@@ -5,7 +5,7 @@ use probe::who::Source;
 use super::subject::{Facts, Nature, Subject};
 
 /// Below this, an account is the system's.
-const FIRST_PERSON: u32 = 1000;
+pub const FIRST_PERSON: u32 = 1000;
 
 /// What the kernel shows for an owner that it cannot name here.
 const NOBODY: u32 = 65_534;
@@ -56,24 +56,33 @@ impl Guard {
             Nature::Display => return Some(Self::Display),
             Nature::Ourselves => return Some(Self::Ourselves),
         }
-        let (Some(person), Some(owner)) = (&facts.person, facts.owner.known()) else {
-            return Some(Self::Unattributed);
-        };
-        if person.uid < FIRST_PERSON || owner < FIRST_PERSON {
+        let Some(person) = &facts.person else { return Some(Self::Unattributed) };
+        // It has ended, too, where only the driver still lists it.
+        let Some(owner) = facts.owner.known() else { return Some(Self::NotShown) };
+        if person.uid < FIRST_PERSON || owner.lowest() < FIRST_PERSON {
             return Some(Self::SystemAccount);
         }
-        let is_nobody = person.uid == NOBODY || owner == NOBODY;
-        // An image has users of its own, with numbers that are somebody else's outside.
-        let is_contained =
-            facts.who.as_ref().is_known_and(|who| who.container.is_some() || who.pod.is_some());
-        let is_by_group = matches!(person.source, Source::Cgroup | Source::UserSlice);
-        let is_by_owner = matches!(person.source, Source::Uid | Source::Loginuid);
-        let is_certain = match is_contained {
-            true => is_by_group,
-            // Who is told must be who has it to lose.
-            false => (is_by_group || is_by_owner) && person.uid == owner,
-        };
-        (is_nobody || !is_certain).then_some(Self::Uncertain)
+        (!is_certain(facts)).then_some(Self::Uncertain)
+    }
+}
+
+/// Whether somebody who is told of a process is sure to be the one who has it to lose.
+#[must_use]
+pub fn is_certain(facts: &Facts) -> bool {
+    let (Some(person), Some(owner)) = (&facts.person, facts.owner.known()) else { return false };
+    // A program that acts for somebody else is nobody's alone.
+    let Some(owner) = owner.only() else { return false };
+    if person.uid == NOBODY || owner == NOBODY {
+        return false;
+    }
+    // An image has users of its own, with numbers that are somebody else's outside.
+    let is_contained =
+        facts.who.as_ref().is_known_and(|who| who.container.is_some() || who.pod.is_some());
+    let is_by_group = matches!(person.source, Source::Cgroup | Source::UserSlice);
+    let is_by_owner = matches!(person.source, Source::Uid | Source::Loginuid);
+    match is_contained {
+        true => is_by_group,
+        false => (is_by_group || is_by_owner) && person.uid == owner,
     }
 }
 
@@ -103,17 +112,15 @@ const DISPLAYS: [&str; 22] = [
     "nvidia-settings",
 ];
 
-/// Programs of MPS.
-const MPS: [&str; 2] = ["nvidia-cuda-mps", "nvidia-cuda-mps-server"];
+/// How the names of MPS's programs begin.
+const MPS: &str = "nvidia-cuda-mps";
 
 /// What a program is by its name, and by how it uses its cards.
 #[must_use]
 pub fn nature(program: Option<&str>, kinds: probe::Kinds) -> Nature {
-    let is_one_of = |names: &[&str]| program.is_some_and(|program| names.contains(&program));
-    let is_mps = kinds.mps
-        || is_one_of(&MPS)
-        || program.is_some_and(|name| name.starts_with("nvidia-cuda-mps"));
-    let is_display = is_one_of(&DISPLAYS) || (kinds.graphics && !kinds.compute);
+    let is_mps = kinds.mps || program.is_some_and(|name| name.starts_with(MPS));
+    let is_display =
+        program.is_some_and(|name| DISPLAYS.contains(&name)) || (kinds.graphics && !kinds.compute);
     if is_mps {
         Nature::Mps
     } else if is_display {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use jiff::civil::Time;
+use probe::Reading;
 use probe::units::UnixMillis;
 
-use super::guard::Guard;
+use super::guard::{Guard, is_certain};
 use super::matching::{Missing, Verdict, is_exempt, matches};
 use super::subject::Holding;
 use crate::config::policy::{Action, Policy, Rule};
@@ -59,15 +60,19 @@ impl Judged {
     fn under(rule: &Arc<Rule>, holding: &Holding) -> Self {
         let rule = Arc::clone(rule);
         let guard = Guard::of(holding.subject, &holding.facts);
-        let is_spared = match rule.action {
+        let guard = match rule.action {
             // A notice of an end that cannot come would be a lie.
-            Action::End | Action::Observe => guard.is_some(),
-            Action::Notify => holding.facts.person.is_none(),
+            Action::End | Action::Observe => guard,
+            Action::Notify if is_certain(&holding.facts) => None,
+            // Others need not be told what somebody holds.
+            Action::Notify if holding.facts.person.is_some() => Some(Guard::Uncertain),
+            Action::Notify => Some(Guard::Unattributed),
         };
         match (guard, holding.snoozed) {
-            (Some(guard), _) if is_spared => Self::Spared(Some(rule), Spared::Guarded(guard)),
-            (_, Some(until)) => Self::Snoozed(rule, until),
-            _ => Self::Under(rule),
+            (Some(guard), _) => Self::Spared(Some(rule), Spared::Guarded(guard)),
+            (None, Reading::Known(None)) => Self::Under(rule),
+            (None, Reading::Known(Some(until))) => Self::Snoozed(rule, until),
+            (None, Reading::Unknown(_)) => Self::Unknown(Missing::Snooze),
         }
     }
 

@@ -2,11 +2,10 @@
 //! down. Whatever takes time is done elsewhere.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::actor::{Crew, Done, Look, Order};
+use super::actor::{Crew, Done, Look, NotEnded, Order};
 use super::brake::Brake;
 use super::decision::{Answer, Decision, What};
 use super::deeds::{self, Moment};
@@ -14,30 +13,20 @@ use super::engine::Engine;
 use super::feed::{Fed, Feed};
 use super::notice::{Answers, Fields, Figures, Letter, Post, To};
 use super::saved::{restored, watched};
-use super::subject::Subject;
+use super::settled::{Rules, Settled};
+use super::signs::SignBook;
 use super::switch::Switch;
 use super::watch::Token;
-use crate::config::policy::{Notify, Policy, Rule};
+use crate::config::policy::Rule;
 use crate::failure::Failure;
 use crate::ledger::Entry;
 use crate::recorder::{Attendant, Kept, Log, Seen};
-use crate::store::{self, Deed, SignCode, SignRow, StoreError};
+use crate::store::{self, Deed, SignRow, StoreError};
+
+const CONFIG_REFUSED: &str = "config_refused";
 
 /// How often it is written down where everybody stands, when nothing happens.
 const SAVE_EVERY_MILLIS: i64 = 60_000;
-
-/// What the config says now.
-#[derive(Debug, Clone)]
-pub struct Settled {
-    pub policy: Policy,
-    pub notify: Notify,
-}
-
-/// Where rules come from, again and again.
-pub trait Rules: fmt::Debug + Send {
-    /// What the config says, where it was changed since the last time: or what is wrong in it.
-    fn changed(&mut self) -> Option<Result<Settled, Failure>>;
-}
 
 /// Where everything is that the rules need besides the ticks.
 #[derive(Debug)]
@@ -69,8 +58,7 @@ pub struct Keeper {
     crew: Crew,
     /// Decisions whose outcome is not known yet.
     open: HashMap<Token, Decision>,
-    signs: HashMap<Subject, SignCode>,
-    signs_run: Option<i64>,
+    signs: SignBook,
     saved_at_millis: Option<i64>,
     /// What could not be written down yet.
     unwritten: Vec<Deed>,
@@ -102,8 +90,7 @@ impl Keeper {
             answers: Answers::default(),
             crew: Crew::new(look),
             open: HashMap::new(),
-            signs: HashMap::new(),
-            signs_run: None,
+            signs: SignBook::default(),
             saved_at_millis: None,
             unwritten: Vec::new(),
         }
@@ -117,6 +104,15 @@ impl Attendant for Keeper {
             log.say(&format!("what the rules did could not be stored: {error}"));
         }
     }
+
+    fn close(&mut self, kept: Kept<'_>, log: &mut Log) {
+        let Some(watched) = self.engine.as_ref().map(watched) else { return };
+        let (boot, deeds) = (&self.places.boot, std::mem::take(&mut self.unwritten));
+        let written = store::write_policy(kept.database, boot, Some(&watched), &[], &deeds);
+        if let Err(error) = written {
+            log.say(&format!("where everybody stands could not be stored: {error}"));
+        }
+    }
 }
 
 impl Keeper {
@@ -128,26 +124,37 @@ impl Keeper {
         log: &mut Log,
     ) -> Result<(), StoreError> {
         let Kept { database, run } = kept;
-        if self.is_at_rest() && !self.may_be_enabled(log) {
+        let was_at_rest = self.is_at_rest();
+        let news = self.take_config();
+        if was_at_rest && self.is_at_rest() {
+            // A config that is none of the rules' business is nothing to tell.
+            if let Some(news) = news.filter(|news| news.kind == CONFIG_REFUSED) {
+                log.say(&format!("policy: {}; they stay off", news.detail));
+            }
             return Ok(());
         }
         if self.engine.is_none() {
             self.engine = Some(restored(database, &self.places.boot)?);
+            if let Err(error) = self.feed.make_snoozes() {
+                log.say(&format!("policy: nobody can snooze a process: {error}"));
+            }
         }
         let now = Moment { at: entry.at, clock_millis: self.clock() };
         let mut deeds = std::mem::take(&mut self.unwritten);
         let before = deeds.len();
-        self.take_config(now, &mut deeds);
+        deeds.extend(news.map(|news| deeds::general(now, news.kind, news.detail)));
         let is_on = self.look_at_switch(now, &mut deeds);
         self.brake.hold(self.is_refused || !is_on);
         self.hear(now, &mut deeds);
         let decisions = self.step(seen, entry, is_on, run, now, &mut deeds);
         for deed in deeds.iter().skip(before) {
-            log.say(&sentence(deed));
+            log.say(&deeds::sentence(deed));
         }
         let is_due = self.saved_at_millis.is_none_or(|at| self.clock() - at >= SAVE_EVERY_MILLIS);
-        let watched = (is_due || !deeds.is_empty() || decisions.is_asking)
-            .then(|| self.engine.as_ref().map(watched).unwrap_or_default());
+        // Work that was seen must not be forgotten by a restart.
+        let has_begun_anew = self.engine.as_mut().is_some_and(Engine::has_begun_anew);
+        let is_due = is_due || has_begun_anew || !deeds.is_empty() || !decisions.all.is_empty();
+        let watched = is_due.then(|| self.engine.as_ref().map(watched).unwrap_or_default());
         let written = store::write_policy(
             database,
             &self.places.boot,
@@ -163,7 +170,7 @@ impl Keeper {
                 deeds.retain(|deed| deed.kind != deeds::END_BEGUN);
                 self.unwritten = deeds;
                 // Written whole with the next tick.
-                self.signs.clear();
+                self.signs.forget();
             }
         }
         if written.is_ok() {
@@ -179,37 +186,21 @@ impl Keeper {
         !self.settled.policy.enabled && self.was_on != Some(true) && self.open.is_empty()
     }
 
-    /// Whether the config was changed since, so that the rules are to be followed from now on.
-    fn may_be_enabled(&mut self, log: &mut Log) -> bool {
-        match self.rules.changed() {
-            None => {}
-            Some(Ok(settled)) => self.settled = settled,
-            Some(Err(failure)) => {
-                let why = first_line(&failure);
-                log.say(&format!(
-                    "policy: the config cannot be used, so the rules stay off: {why}"
-                ));
-            }
-        }
-        self.settled.policy.enabled
-    }
-
     fn clock(&self) -> i64 {
         self.engine.as_ref().map_or(0, Engine::clock_millis)
     }
 
     /// A config that cannot be used changes nothing but that nothing is done any more: the
     /// last good rules observe.
-    fn take_config(&mut self, now: Moment, deeds: &mut Vec<Deed>) {
-        match self.rules.changed() {
-            None => {}
-            Some(Err(failure)) => {
+    fn take_config(&mut self) -> Option<News> {
+        match self.rules.changed()? {
+            Err(failure) => {
                 self.is_refused = true;
                 let why = first_line(&failure);
                 let detail = format!("the config cannot be used, so the rules only observe: {why}");
-                deeds.push(deeds::general(now, "config_refused", detail));
+                Some(News { kind: CONFIG_REFUSED, detail })
             }
-            Some(Ok(settled)) => {
+            Ok(settled) => {
                 if settled.notify != self.settled.notify {
                     self.post = None;
                     self.forget_notices_on_their_way();
@@ -217,7 +208,7 @@ impl Keeper {
                 self.is_refused = false;
                 self.settled = settled;
                 let detail = "the config was changed and read again".to_owned();
-                deeds.push(deeds::general(now, "config_taken", detail));
+                Some(News { kind: "config_taken", detail })
             }
         }
     }
@@ -264,6 +255,10 @@ impl Keeper {
         for Done { order, outcome } in done {
             let Some(decision) = self.open.remove(&order.token) else { continue };
             deeds.push(deeds::ended(now, &decision, &outcome));
+            if matches!(outcome, Err(NotEnded::Relieved(_))) {
+                // The last look knew more than we do.
+                self.feed.ask_anew();
+            }
             let answer = if outcome.is_ok() { Answer::Ended } else { Answer::NotEnded };
             self.answer(order.token, answer);
         }
@@ -286,51 +281,26 @@ impl Keeper {
         deeds: &mut Vec<Deed>,
     ) -> Decisions {
         let observing;
-        let policy = if self.is_refused {
-            observing = self.settled.policy.observing();
+        let settled = if self.is_refused {
+            observing = Settled { policy: self.settled.policy.observing(), ..self.settled.clone() };
             &observing
         } else {
-            &self.settled.policy
+            &self.settled
         };
-        let Fed { step, signs, unread_snoozes } = self.feed.feed(policy, &seen.tick, entry, is_on);
+        let Fed { step, signs, unread_snoozes } = self.feed.feed(settled, &seen.tick, entry, is_on);
         if let Some(error) = &unread_snoozes
             && self.reads_snoozes
         {
-            let detail = format!("no snooze counts: {error}");
+            let detail = format!("who is snoozed cannot be told, so nobody is touched: {error}");
             deeds.push(deeds::general(now, "snoozes_unread", detail));
         }
         self.reads_snoozes = unread_snoozes.is_none();
         let Some(engine) = &mut self.engine else { return Decisions::default() };
-        let all = engine.step(policy, &step);
+        let all = engine.step(&settled.policy, &step);
         let now = Moment { clock_millis: engine.clock_millis(), ..now };
         deeds.extend(all.iter().filter_map(|decision| deeds::decided(now, decision)));
-        let signs = self.new_signs(signs, entry, run);
-        let is_asking = !all.is_empty();
-        Decisions { all, signs, is_asking }
-    }
-
-    /// Those that are not what they were, and all of them once an hour and in every run.
-    fn new_signs(
-        &mut self,
-        signs: Vec<(Subject, SignCode)>,
-        entry: &Entry,
-        run: i64,
-    ) -> Vec<SignRow> {
-        if self.signs_run != Some(run) || entry.covers.begins_an_hour() {
-            self.signs.clear();
-            self.signs_run = Some(run);
-        }
-        if entry.covers.is_empty() {
-            return Vec::new();
-        }
-        let is_new = |(subject, sign): &(Subject, SignCode)| self.signs.get(subject) != Some(sign);
-        let row = |(subject, sign): &(Subject, SignCode)| {
-            let Subject { pid, start_ticks } = *subject;
-            Some(SignRow { at: entry.at, run, pid, start_ticks: start_ticks?, sign: *sign })
-        };
-        let rows = signs.iter().filter(|one| is_new(one)).filter_map(row).collect();
-        self.signs = signs.into_iter().collect();
-        rows
+        let signs = self.signs.rows(signs, entry, run);
+        Decisions { all, signs }
     }
 
     /// What cannot be written down is not done.
@@ -399,22 +369,15 @@ impl Keeper {
 struct Decisions {
     all: Vec<Decision>,
     signs: Vec<SignRow>,
-    is_asking: bool,
+}
+
+/// That the config was changed.
+struct News {
+    kind: &'static str,
+    detail: String,
 }
 
 /// What it is, without the next step.
 fn first_line(failure: &Failure) -> String {
     failure.to_string().lines().next().unwrap_or_default().to_owned()
-}
-
-/// For the recorder's own log.
-fn sentence(deed: &Deed) -> String {
-    match (deed.pid, &deed.rule) {
-        (Some(pid), Some(rule)) => {
-            let program = deed.program.as_deref().unwrap_or("?");
-            let user = deed.user.as_deref().unwrap_or("unattributed");
-            format!("policy: {program} (pid {pid}) of {user}: {} [{rule}]", deed.detail)
-        }
-        _ => format!("policy: {}", deed.detail),
-    }
 }

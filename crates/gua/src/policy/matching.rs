@@ -22,6 +22,7 @@ pub enum Missing {
     Kind,
     Memory,
     Model,
+    Snooze,
 }
 
 impl Missing {
@@ -34,6 +35,7 @@ impl Missing {
             Self::Kind => "kind",
             Self::Memory => "memory",
             Self::Model => "card's model",
+            Self::Snooze => "snooze",
         }
     }
 }

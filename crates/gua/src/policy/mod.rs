@@ -11,12 +11,13 @@
 //! | `decision`, `standing` | what is decided, and where a holder stands |
 //! | `engine`, `limits` | all holders and the rules, tick by tick (pure) |
 //! | `activity`, `observed` | what a process did over a tick, by every sign (pure) |
-//! | `feed`, `meter`, `own` | what the recorder sees, made into what the rules judge |
+//! | `feed`, `present`, `groups`, `meter`, `own` | what the recorder sees, made into what the rules judge |
 //! | `replay`, `simulation` | what was recorded, made into the same, and what would come of it |
 //! | [`notice`] | what a person is told, and how it reaches them |
 //! | `actor`, `brake` | ends a process, after one more look at everything; what stops that |
 //! | `snooze`, `switch` | what exempts one process for a time, and what stops all rules |
-//! | `keeper`, `deeds`, `saved` | the rules at work beside a recorder, and what they write down |
+//! | `settled` | what the config says, and where that comes from |
+//! | `keeper`, `deeds`, `saved`, `signs` | the rules at work beside a recorder, and what they write down |
 
 mod activity;
 mod actor;
@@ -26,6 +27,7 @@ mod decision;
 mod deeds;
 mod engine;
 mod feed;
+mod groups;
 mod guard;
 mod judged;
 mod keeper;
@@ -35,8 +37,11 @@ mod meter;
 pub mod notice;
 mod observed;
 mod own;
+mod present;
 mod replay;
 mod saved;
+mod settled;
+mod signs;
 mod simulation;
 mod snooze;
 mod standing;
@@ -47,19 +52,20 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
-pub use actor::{Crew, DriverLook, Look, Looked, NotEnded, Order};
+pub use actor::{Crew, DriverLook, Look, Looked, NotEnded, Order, ReadConfig};
 pub use brake::Brake;
 pub use decision::{Answer, Decision, Evidence, Relief, Step, What};
 pub use deeds::Moment;
 pub use engine::{Engine, Saved};
-pub use feed::{Fed, Feed, time_of_day};
+pub use feed::{Fed, Feed, SnoozePlace, time_of_day};
 pub use guard::{Guard, nature};
 pub use judged::{Judged, Spared};
-pub use keeper::{Keeper, Places, Rules, Settled};
+pub use keeper::{Keeper, Places};
 pub use limits::Limits;
 pub use matching::Missing;
 pub use replay::{GroupsOf, Replay, Replayed, all as replay_all};
 pub use saved::{engine_of, restored};
+pub use settled::{Rules, Settled};
 pub use simulation::{Case, Simulation};
 pub use snooze::{Sleeper, SnoozeError, Snoozes};
 pub use standing::{Doubt, Phase, Standing, Wait};

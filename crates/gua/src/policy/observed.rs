@@ -95,9 +95,14 @@ impl Observed {
     /// Who is behind it, where that is known.
     #[must_use]
     pub fn person(&self) -> Option<Person> {
-        let Identity { user, uid, source } = &self.identity;
-        Some(Person { uid: (*uid)?, name: user.clone(), source: (*source)? })
+        person(&self.identity)
     }
+}
+
+/// Who it is, where that is known.
+#[must_use]
+pub fn person(Identity { user, uid, source }: &Identity) -> Option<Person> {
+    Some(Person { uid: (*uid)?, name: user.clone(), source: (*source)? })
 }
 
 /// Its own shares of the engines, else what the card did with them.
@@ -117,7 +122,8 @@ fn engines(held: &Holder, vitals: &Vitals) -> (Reading<Percent>, Reading<Percent
     }
 }
 
-fn both<T>(one: Reading<T>, other: Reading<T>, with: impl Fn(T, T) -> T) -> Reading<T> {
+/// Both, where both are known.
+pub fn both<T>(one: Reading<T>, other: Reading<T>, with: impl Fn(T, T) -> T) -> Reading<T> {
     match (one, other) {
         (Reading::Known(one), Reading::Known(other)) => Reading::Known(with(one, other)),
         (Reading::Unknown(why), _) | (_, Reading::Unknown(why)) => Reading::Unknown(why),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use probe::proc::status::Uids;
 use probe::units::{Bytes, Percent, UnixMillis};
 use probe::who::Who;
 use probe::{Kinds, Reading, Why};
@@ -12,7 +13,8 @@ use super::company::together;
 use super::decision::Step;
 use super::feed::time_of_day;
 use super::guard::nature;
-use super::subject::{Activity, Card, Facts, Groups, Holding, Person, Signs, Subject};
+use super::observed::{both, person};
+use super::subject::{Activity, Card, Facts, Groups, Holding, Signs, Subject};
 use crate::config::policy::Policy;
 use crate::ledger::{Identity, Period};
 use crate::store::{CardAt, HeldSpan, History, HolderRow, SignCode, SignRow, StoreError, TickRow};
@@ -146,7 +148,7 @@ impl Replay {
                 memory: found.memory,
                 activity: with_sign(on_cards, known.unwrap_or(SignCode::Quiet)),
                 signs: Signs::unknown(Why::NotAsked),
-                snoozed: None,
+                snoozed: Reading::Known(None),
                 company: Vec::new(),
             });
         }
@@ -177,10 +179,7 @@ impl<'a> Found<'a> {
             holds: span.holds,
             work: span.work,
         });
-        self.memory = match (self.memory, span.memory) {
-            (Reading::Known(one), Reading::Known(other)) => Reading::Known(one + other),
-            (Reading::Unknown(why), _) | (_, Reading::Unknown(why)) => Reading::Unknown(why),
-        };
+        self.memory = both(self.memory, span.memory, |one, other| one + other);
     }
 }
 
@@ -194,8 +193,7 @@ fn card(row: &crate::store::CardRow) -> Card {
 }
 
 fn past(row: &HolderRow, kinds: Kinds, card: Option<&Card>, groups: GroupsOf<'_>) -> Past {
-    let Identity { user, uid, source } = &row.identity;
-    let person = uid.zip(*source).map(|(uid, source)| Person { uid, name: user.clone(), source });
+    let Identity { user, uid, .. } = &row.identity;
     let who = row.workload.as_ref().map(|workload| Arc::new(workload.who.clone()));
     let program: Option<Arc<str>> = row.program.as_deref().map(Arc::from);
     Past {
@@ -203,13 +201,13 @@ fn past(row: &HolderRow, kinds: Kinds, card: Option<&Card>, groups: GroupsOf<'_>
         card: row.card,
         facts: Facts {
             // Whose it was is all that is written down.
-            owner: uid.map_or(Reading::Unknown(Why::NotTold), Reading::Known),
+            owner: uid.map_or(Reading::Unknown(Why::NotTold), |uid| Reading::Known(Uids::all(uid))),
             groups: user.as_deref().map_or(Reading::Unknown(Why::NotTold), groups),
             nature: nature(program.as_deref(), kinds),
             program,
             who: Reading::Known(who.unwrap_or_else(|| Arc::new(Who::default()))),
             cards: card.cloned().into_iter().collect(),
-            person,
+            person: person(&row.identity),
             cgroup: Reading::Unknown(Why::NotAsked),
         },
     }

@@ -28,11 +28,22 @@ fn row(subject: Subject, watch: &Watch) -> WatchRow {
         start_ticks: subject.start_ticks,
         rule: watch.rule.as_ref().map(|rule| rule.name.to_string()),
         action: watch.rule.as_ref().map(|rule| rule.action.word().to_owned()),
+        digest: watch.rule.as_ref().map(|rule| rule.digest.cast_signed()),
         idle_millis: watch.idle_millis,
         missed_millis: watch.missed_millis,
         notices: i64::try_from(watch.delivered).unwrap_or(i64::MAX),
         told_at_millis: watch.told_at_millis,
     }
+}
+
+/// `None` where not all of it is known: then nobody was told by the rule that is there now.
+fn followed(row: &WatchRow) -> Option<Followed> {
+    let word = row.action.as_deref()?;
+    Some(Followed {
+        name: Arc::from(row.rule.as_deref()?),
+        action: Action::ALL.into_iter().find(|one| one.word() == word)?,
+        digest: row.digest?.cast_unsigned(),
+    })
 }
 
 /// The engine as it was written down, in this boot.
@@ -57,9 +68,7 @@ pub fn engine_of(watched: Watched, deeds: &[Deed]) -> Engine {
     let watches = watched.rows.into_iter().map(|row| {
         let subject = Subject { pid: row.pid, start_ticks: row.start_ticks };
         let delivered = usize::try_from(row.notices).unwrap_or(0);
-        let action = |word: String| Action::ALL.into_iter().find(|one| one.word() == word);
-        let rule = row.rule.map(Arc::from).zip(row.action.and_then(action));
-        let rule = rule.map(|(name, action)| Followed { name, action });
+        let rule = followed(&row);
         let (idle, missed) = (row.idle_millis, row.missed_millis);
         let watch = Watch::saved(rule, idle, missed, delivered, row.told_at_millis);
         (subject, watch)

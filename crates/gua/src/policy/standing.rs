@@ -30,7 +30,7 @@ pub enum Phase {
     Idle,
     /// It was told so many times.
     Warned(usize),
-    /// It is to be ended, and waits for this.
+    /// It is to be told or ended, and waits for this.
     Pending(Wait),
     Exempt(Spared),
     Snoozed(UnixMillis),
@@ -42,8 +42,10 @@ pub enum Phase {
 pub enum Wait {
     /// It is being done.
     Answer,
-    /// Too many were done in the last hour.
+    /// Too many were ended in the last hour.
     Limit,
+    /// The person was told too often in the last hour.
+    NoticeLimit,
     /// Too little of the time was seen.
     Seen,
 }

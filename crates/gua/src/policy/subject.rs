@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use probe::proc::status::Uids;
 use probe::units::{Bytes, Percent, UnixMillis};
 use probe::who::{Source, Who};
 use probe::{Reading, Why};
@@ -28,7 +29,7 @@ pub struct Holding {
     /// What that was judged from.
     pub signs: Signs,
     /// Until when it is left alone, where somebody who may say so has said so.
-    pub snoozed: Option<UnixMillis>,
+    pub snoozed: Reading<Option<UnixMillis>>,
     /// Others of its job or group.
     pub company: Vec<Subject>,
 }
@@ -92,20 +93,20 @@ impl Signs {
 /// The names of a person's groups.
 pub type Groups = Reading<Arc<[Arc<str>]>>;
 
-/// What stays the same while a process runs.
+/// What a process is, and whose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     /// `None` where nobody is known to be behind it.
     pub person: Option<Person>,
     /// Whose process the host says it is, which in a container need not be the person.
-    pub owner: Reading<u32>,
+    pub owner: Reading<Uids>,
     /// The groups of the person; `NotAsked` where no rule asks.
     pub groups: Groups,
     pub program: Option<Arc<str>>,
     pub who: Reading<Arc<Who>>,
     pub cards: Vec<Card>,
     pub nature: Nature,
-    /// Its control groups when it was first seen, as the kernel writes them.
+    /// Its control groups, as the kernel writes them.
     pub cgroup: Reading<Arc<str>>,
 }
 

@@ -22,18 +22,29 @@ const MOST_DOUBLINGS: u32 = 5;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token(pub u64);
 
-/// A rule that is followed.
+/// A rule that is followed, as it was when somebody was told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Followed {
     pub name: Arc<str>,
     pub action: Action,
+    /// Of all that it says: when anything of that changes, it is another rule to whom it told.
+    pub digest: u64,
 }
 
 impl Followed {
     #[must_use]
     pub fn of(rule: &Rule) -> Self {
-        Self { name: Arc::clone(&rule.name), action: rule.action }
+        let digest = digest(format!("{rule:?}").as_bytes());
+        Self { name: Arc::clone(&rule.name), action: rule.action, digest }
     }
+}
+
+/// FNV-1a: the same in every run of every version, which is all that is asked of it. Where one
+/// writes a rule down otherwise, notices begin anew.
+fn digest(bytes: &[u8]) -> u64 {
+    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    bytes.iter().fold(BASIS, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(PRIME))
 }
 
 /// One holder, from the tick at which it was first seen.
@@ -123,11 +134,10 @@ impl Watch {
         *self = Self::default();
     }
 
-    /// What it was told does not count any more. Tells how much that was.
-    pub fn forget_notices(&mut self) -> usize {
-        let Self { idle_millis, missed_millis, delivered, .. } = *self;
+    /// What it was told does not count any more.
+    pub fn forget_notices(&mut self) {
+        let Self { idle_millis, missed_millis, .. } = *self;
         *self = Self { idle_millis, missed_millis, ..Self::default() };
-        delivered
     }
 
     /// Whether so much is missing that a window of this length cannot be told of.
@@ -165,7 +175,7 @@ impl Watch {
             return Next::Nothing;
         }
         let step = rule.notices.get(self.delivered).copied();
-        let before = self.delivered.checked_sub(1).and_then(|last| rule.notices.get(last).copied());
+        let before = rule.notices.get(..self.delivered).unwrap_or(&rule.notices).last().copied();
         let at = millis(step.unwrap_or(rule.idle_for));
         let since_told = before
             .map_or(i64::MIN, |before| self.told_at_millis.saturating_add(at - millis(before)));

@@ -11,6 +11,9 @@ use crate::store::Database;
 /// A tick waits for it, so nothing in it may take long.
 pub trait Attendant: fmt::Debug + Send {
     fn attend(&mut self, seen: &Seen, entry: &Entry, kept: Kept<'_>, log: &mut Log);
+
+    /// The recording ends: what is to outlast it can be written beside it.
+    fn close(&mut self, kept: Kept<'_>, log: &mut Log);
 }
 
 /// Where a tick was stored.

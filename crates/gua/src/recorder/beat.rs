@@ -186,7 +186,7 @@ impl Shared {
 impl State {
     fn end(&mut self) {
         let Some(recording) = self.recording.take() else { return };
-        if let Err(error) = recording.end(Ending::Stopped) {
+        if let Err(error) = recording.end(Ending::Stopped, &mut self.log) {
             self.log.say(&format!("the end of the run could not be stored: {error}"));
         }
         self.log.say("stopped");

@@ -142,7 +142,11 @@ impl Recording {
     ///
     /// # Errors
     /// When that could not be stored.
-    pub fn end(mut self, ending: Ending) -> Result<(), StoreError> {
+    pub fn end(mut self, ending: Ending, log: &mut Log) -> Result<(), StoreError> {
+        if let (Some(attendant), Some(writer)) = (&mut self.attendant, &mut self.writer) {
+            let run = writer.run();
+            attendant.close(Kept { database: writer.database(), run }, log);
+        }
         match self.writer.take() {
             Some(writer) => writer.end(ending).map(drop),
             None => Ok(()),

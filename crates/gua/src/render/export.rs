@@ -41,6 +41,7 @@ impl Line for SpanRow {
         "container",
         "pod",
         "notebook",
+        "command",
     ];
 
     fn guarded(self) -> Self {
@@ -53,6 +54,7 @@ impl Line for SpanRow {
             container: guarded(self.container),
             pod: guarded(self.pod),
             notebook: guarded(self.notebook),
+            command: guarded(self.command),
             ..self
         }
     }

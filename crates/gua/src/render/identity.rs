@@ -81,6 +81,7 @@ pub fn lines(identity: &Identity) -> Vec<(&'static str, String)> {
 fn known<T>(told: &Sourced<T>, show: impl FnOnce(&T) -> String) -> String {
     let shown = show(&told.value);
     match told.source {
+        "delegated_cgroup" => format!("{shown} (by a control group of its user's)"),
         "environment" => format!("{shown} (by its environment)"),
         "ancestor_environment" => format!("{shown} (by a parent's environment)"),
         "loginuid" => format!("{shown} (by its login)"),

@@ -16,14 +16,17 @@ use crate::report::who::{Asked, Doubt, Held, Idle, Row, Standing, Unseen, Who};
 #[derive(Debug, Clone)]
 pub struct View {
     pub paint: Paint,
-    /// Columns; `None` where lines may be as long as they like.
+    /// Columns; `None` where it is nobody's screen.
     pub width: Option<usize>,
     pub zone: TimeZone,
 }
 
+/// The width of what is nobody's screen: room for usual names, and none for a path of 4 kB.
+const WIDTH_IN_A_PIPE: usize = 160;
+
 impl View {
     fn most(&self) -> usize {
-        self.width.unwrap_or(usize::MAX)
+        self.width.unwrap_or(WIDTH_IN_A_PIPE)
     }
 }
 
@@ -275,8 +278,16 @@ fn memory(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| "? GiB".to_owned(), |bytes| format!("{} GiB", gib(bytes)))
 }
 
+/// What it runs, and what is special about how it holds the card.
 fn what(held: &Held) -> String {
-    held.identity.as_ref().map(identity::brief).unwrap_or_default()
+    let brief = held.identity.as_ref().map(identity::brief).unwrap_or_default();
+    let is_idle = held.state == State::IdleHeld;
+    let is_bare = is_idle && held.bare_context == Some(true);
+    let is_on_a_busy_card = is_idle && held.card_state == State::Active;
+    let remarks = [(is_bare, "(bare CUDA context)"), (is_on_a_busy_card, "(on a busy card)")];
+    let told = remarks.into_iter().filter(|(is_so, _)| *is_so).map(|(_, remark)| remark);
+    let words = Some(brief.as_str()).filter(|brief| !brief.is_empty()).into_iter().chain(told);
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn program(holder: &Holder) -> String {

@@ -125,18 +125,21 @@ impl BandTally {
 
     /// Adds a piece of a card's time, with who was on it.
     pub fn add(&mut self, piece: &Piece<'_>) {
-        let Some(doing) = work_of(piece.state) else {
-            return self.add_state(piece.card, piece.period, piece.state);
-        };
+        self.add_state(piece.card, piece.period, piece.state);
+        self.add_people(piece);
+    }
+
+    /// Adds who was on a card, and not what it did.
+    pub fn add_people(&mut self, piece: &Piece<'_>) {
+        let Some(doing) = work_of(piece.state) else { return };
         self.each(piece.card, piece.period, |column, millis| {
-            column.times.add(piece.state, millis);
             for held in piece.holders.iter().filter(|held| held.state == piece.state) {
                 column.credit(held.holder, doing, millis);
             }
         });
     }
 
-    /// Adds what a card did where nothing is known of who was on it.
+    /// Adds what a card did, and not who was on it.
     pub fn add_state(&mut self, card: i64, period: Period, state: State) {
         self.each(card, period, |column, millis| column.times.add(state, millis));
     }
@@ -362,7 +365,7 @@ mod tests {
     }
 
     fn held(holder: i64, state: State) -> Held {
-        Held { holder, state, memory: None }
+        Held { holder, state, is_as_the_card: false, memory: None }
     }
 
     fn piece(card: i64, period: Period, state: State, holders: &[Held]) -> Piece<'_> {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use probe::units::UnixMillis;
+use probe::units::{Bytes, UnixMillis};
 use serde::Serialize;
 
 use super::now::{self, Card, Holder, Identity, Now};
@@ -84,6 +84,8 @@ pub struct Held {
     pub card_state: State,
     /// In words, for a state that is unknown.
     pub state_reason: Option<String>,
+    /// Whether it has no more than the bare context of CUDA, no data. Null where its memory is.
+    pub bare_context: Option<bool>,
     #[serde(flatten)]
     pub idle: Idle,
     #[serde(flatten)]
@@ -139,6 +141,8 @@ pub struct Asked {
     pub idle: Option<Duration>,
     /// Only these, by name or uid; everybody where there is none.
     pub users: Vec<String>,
+    /// Who holds no more than this has only the bare context of CUDA.
+    pub context: Bytes,
 }
 
 impl Record {
@@ -201,7 +205,7 @@ pub fn who(now: Now, record: Record, asked: &Asked) -> Who {
     let reservations = given(&now, asked);
     for card in now.cards {
         unseen.extend(unseen_on(&card, &record, now.time));
-        holders.extend(held(card, &record, now.time));
+        holders.extend(held(card, &record, asked.context, now.time));
     }
     holders.retain(|held| asked.is_by(held));
     // Nobody can say whose it is.
@@ -310,7 +314,7 @@ impl Idle {
     }
 }
 
-fn held(card: Card, record: &Record, now: Timestamp) -> Vec<Held> {
+fn held(card: Card, record: &Record, context: Bytes, now: Timestamp) -> Vec<Held> {
     let Card { identity, state: card_state, state_reason, holders, .. } = card;
     let all = holders.into_iter();
     all.map(|mut holder| {
@@ -324,6 +328,7 @@ fn held(card: Card, record: &Record, now: Timestamp) -> Vec<Held> {
             state,
             card_state,
             state_reason: state_reason.clone(),
+            bare_context: holder.memory_bytes.map(|bytes| bytes <= context.0),
             idle: match state {
                 State::IdleHeld => record.idle(found, now),
                 State::Active | State::TrulyIdle | State::Unknown(_) => Idle::default(),

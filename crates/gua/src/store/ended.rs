@@ -112,6 +112,7 @@ mod tests {
             to: UnixMillis(from + idle),
             idle_millis: idle,
             busy_millis: 0,
+            as_the_card_millis: 0,
             share: Share::of_millis(share),
             peak: peak.map(Kib),
         }

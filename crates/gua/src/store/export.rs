@@ -61,6 +61,8 @@ pub struct SpanRow {
     pub container: Option<String>,
     pub pod: Option<String>,
     pub notebook: Option<String>,
+    /// How it was started, where the recorder was told to keep that.
+    pub command: Option<String>,
 }
 
 /// One card at one tick.
@@ -92,14 +94,14 @@ const SPANS: [(SpanKind, &str); 4] = [
     (
         SpanKind::Card,
         "SELECT from_ms, length_ms, counted_ms, span.run, state, uuid, number, slot,
-                NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+                NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
              FROM card_span AS span LEFT JOIN card ON card.id = span.card
              WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
     ),
     (
         SpanKind::Owner,
         "SELECT from_ms, length_ms, counted_ms, span.run, state, uuid, number, slot,
-                user, uid, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+                user, uid, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
              FROM owner_span AS span LEFT JOIN card ON card.id = span.card
              LEFT JOIN identity ON identity.id = span.identity
              WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
@@ -108,7 +110,7 @@ const SPANS: [(SpanKind, &str); 4] = [
         SpanKind::Holder,
         "SELECT from_ms, length_ms, counted_ms, span.run, state, uuid, number, slot,
                 user, uid, pid, program, memory_kib, script, job,
-                ifnull(container_name, container), ifnull(pod_name, pod), notebook
+                ifnull(container_name, container), ifnull(pod_name, pod), notebook, command
              FROM holder_span AS span LEFT JOIN holder ON holder.id = span.holder
              LEFT JOIN card ON card.id = holder.card
              LEFT JOIN process ON process.id = holder.process
@@ -119,7 +121,7 @@ const SPANS: [(SpanKind, &str); 4] = [
     (
         SpanKind::Unseen,
         "SELECT from_ms, length_ms, counted_ms, span.run, 3, uuid, number, slot,
-                NULL, NULL, NULL, NULL, memory_kib, NULL, NULL, NULL, NULL, NULL
+                NULL, NULL, NULL, NULL, memory_kib, NULL, NULL, NULL, NULL, NULL, NULL
              FROM unseen_span AS span LEFT JOIN card ON card.id = span.card
              WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
     ),
@@ -219,6 +221,7 @@ impl Export {
             container: row.get(15)?,
             pod: row.get(16)?,
             notebook: row.get(17)?,
+            command: row.get(18)?,
         })
     }
 }

@@ -6,7 +6,7 @@ use probe::units::UnixMillis;
 
 use super::ended::Ended;
 use crate::classify::State;
-use crate::ledger::{ByNumber, Fold, Passage, Piece, Says, Share, Sharer, Spell, Weights};
+use crate::ledger::{ByNumber, Fold, Held, Passage, Piece, Says, Share, Sharer, Spell, Weights};
 
 /// What is held idle, or holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,6 +48,7 @@ impl Folded {
             says: Says::of(state),
             memory: None,
             is_busy: state == State::Active,
+            is_as_the_card: false,
             share: Share::NONE,
             seen_until: self.seen(card),
         };
@@ -56,7 +57,8 @@ impl Folded {
         for (place, held) in holders.iter().enumerate() {
             let says = Says::of_holder(held.state, state);
             let share = self.shares.get(place).copied().unwrap_or(Share::NONE);
-            let passage = Passage { says, memory: held.memory, share, ..passage };
+            let Held { memory, is_as_the_card, .. } = *held;
+            let passage = Passage { says, memory, is_as_the_card, share, ..passage };
             self.pass(Subject::Holder(held.holder), card, &passage);
         }
         if !matches!(state, State::Unknown(_)) {

@@ -146,15 +146,6 @@ impl History {
         &self.runs
     }
 
-    /// Whether all that was recorded in a window is judged by these lines.
-    #[must_use]
-    pub fn is_judged_by(&self, window: Period, lines: Lines) -> bool {
-        let is_in = |run: &&RunRow| {
-            run.started < window.to && run.ended.is_none_or(|ended| ended > window.from)
-        };
-        self.runs.iter().filter(is_in).all(|run| run.lines == Some(lines))
-    }
-
     /// From the first to the last recorded moment; `None` where nothing is recorded.
     ///
     /// # Errors

@@ -84,7 +84,8 @@ CREATE TABLE policy_state (
     start_ticks INTEGER NOT NULL,
     boot        TEXT NOT NULL,
     rule        TEXT,
-    action      TEXT,                       -- what that rule did: observe, notify, end
+    action      TEXT,                       -- of that rule: observe, notify, end
+    digest      INTEGER,                    -- of all that it said: an edited rule has another
     idle_ms     INTEGER NOT NULL,
     missed_ms   INTEGER NOT NULL,
     notices     INTEGER NOT NULL,           -- that reached somebody

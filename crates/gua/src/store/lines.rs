@@ -43,15 +43,27 @@ pub(super) fn of_runs(database: &Connection) -> Result<HashMap<i64, Option<Lines
 }
 
 fn in_words(lines: Lines) -> String {
-    let Lines { active: CentiPercent(active), held: Kib(held) } = lines;
-    format!("active from {active} hundredths of a percent on, held above {held} KiB")
+    let Lines { active: CentiPercent(active), held: Kib(held), worked } = lines;
+    let cards = format!("active from {active} hundredths of a percent on, held above {held} KiB");
+    match worked {
+        worked if worked == usual().worked => cards,
+        CentiPercent(worked) => format!("{cards}, works from {worked} on"),
+    }
 }
 
 fn of_words(words: &str) -> Option<Lines> {
     let rest = words.strip_prefix("active from ")?;
     let (active, rest) = rest.split_once(" hundredths of a percent on, held above ")?;
-    let held = rest.strip_suffix(" KiB")?;
-    Some(Lines { active: CentiPercent(active.parse().ok()?), held: Kib(held.parse().ok()?) })
+    let (held, rest) = rest.split_once(" KiB")?;
+    let worked = match rest {
+        "" => usual().worked,
+        rest => {
+            let worked = rest.strip_prefix(", works from ")?.strip_suffix(" on")?;
+            CentiPercent(worked.parse().ok()?)
+        }
+    };
+    let active = CentiPercent(active.parse().ok()?);
+    Some(Lines { active, held: Kib(held.parse().ok()?), worked })
 }
 
 #[cfg(test)]
@@ -61,8 +73,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_down_is_read(active: u32, held: u64, words in "\\PC{0,80}") {
-            let lines = Lines { active: CentiPercent(active), held: Kib(held) };
+        fn what_was_written_down_is_read(
+            active: u32, held: u64, worked: u32, words in "\\PC{0,80}") {
+            let worked = CentiPercent(worked);
+            let lines = Lines { active: CentiPercent(active), held: Kib(held), worked };
             prop_assert_eq!(of_words(&in_words(lines)), Some(lines));
             let _ = of_words(&words);
         }

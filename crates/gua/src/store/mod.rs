@@ -22,9 +22,9 @@
 //! | `sessions` | since when a card is held idle, and by whom |
 //! | `replay` | ticks again, as they were recorded |
 //! | `tick_watch` | whether there is another tick |
-//! | `folded`, `ended` | what the pieces of a window say of it, and which spells are remembered |
 //! | `policy` | what the rules have come to, and what they have done |
 //! | `replayed` | a history tick by tick, for the rules |
+//! | `folded`, `ended` | what the pieces of a window say of it, and which spells are remembered |
 //! | `samples` | the single ticks, for judging again and for plots |
 //! | [`python`] | databases of the Python gua, read and taken over |
 //! | `retain`, `sweep` | what is too old goes, and the names that nothing refers to |

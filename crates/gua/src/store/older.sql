@@ -54,7 +54,8 @@ CREATE TEMP TABLE policy_state (
     start_ticks INTEGER NOT NULL,
     boot        TEXT NOT NULL,
     rule        TEXT,
-    action      TEXT,                       -- what that rule did: observe, notify, end
+    action      TEXT,                       -- of that rule: observe, notify, end
+    digest      INTEGER,                    -- of all that it said: an edited rule has another
     idle_ms     INTEGER NOT NULL,
     missed_ms   INTEGER NOT NULL,
     notices     INTEGER NOT NULL,           -- that reached somebody

@@ -16,8 +16,10 @@ pub struct WatchRow {
     pub pid: u32,
     pub start_ticks: Option<u64>,
     pub rule: Option<String>,
-    /// What the rule did then: a stable word.
+    /// What the rule did then.
     pub action: Option<String>,
+    /// Of all that the rule said.
+    pub digest: Option<i64>,
     pub idle_millis: i64,
     pub missed_millis: i64,
     pub notices: i64,
@@ -125,9 +127,9 @@ pub fn write_policy(
 fn write_watches(database: &Connection, boot: &str, watched: &Watched) -> Result<(), StoreError> {
     database.execute("DELETE FROM policy_state", [])?;
     let mut insert = database.prepare_cached(
-        "INSERT INTO policy_state (pid, start_ticks, boot, rule, action, idle_ms, missed_ms,
-             notices, told_at_ms, clock_ms, at_ms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        "INSERT INTO policy_state (pid, start_ticks, boot, rule, action, digest, idle_ms,
+             missed_ms, notices, told_at_ms, clock_ms, at_ms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?;
     let at = watched.at.map_or(0, |at| at.0);
     // A row without a process keeps the clock.
@@ -136,6 +138,7 @@ fn write_watches(database: &Connection, boot: &str, watched: &Watched) -> Result
         start_ticks: None,
         rule: None,
         action: None,
+        digest: None,
         idle_millis: 0,
         missed_millis: 0,
         notices: 0,
@@ -148,6 +151,7 @@ fn write_watches(database: &Connection, boot: &str, watched: &Watched) -> Result
             boot,
             row.rule,
             row.action,
+            row.digest,
             row.idle_millis,
             row.missed_millis,
             row.notices,
@@ -207,7 +211,7 @@ pub fn read_watched(database: &Connection, boot: &str) -> Result<Watched, StoreE
         .optional()?;
     let Some((clock_millis, at)) = clock else { return Ok(Watched::default()) };
     let mut rows = database.prepare(
-        "SELECT pid, start_ticks, rule, action, idle_ms, missed_ms, notices, told_at_ms
+        "SELECT pid, start_ticks, rule, action, digest, idle_ms, missed_ms, notices, told_at_ms
              FROM policy_state WHERE pid > 0 AND boot = ?1 ORDER BY pid, start_ticks",
     )?;
     let rows = rows.query_map([boot], watch)?.collect::<Result<_, _>>()?;
@@ -220,10 +224,11 @@ fn watch(row: &Row<'_>) -> rusqlite::Result<WatchRow> {
         start_ticks: u64::try_from(row.get::<_, i64>(1)?).ok(),
         rule: row.get(2)?,
         action: row.get(3)?,
-        idle_millis: row.get(4)?,
-        missed_millis: row.get(5)?,
-        notices: row.get(6)?,
-        told_at_millis: row.get(7)?,
+        digest: row.get(4)?,
+        idle_millis: row.get(5)?,
+        missed_millis: row.get(6)?,
+        notices: row.get(7)?,
+        told_at_millis: row.get(8)?,
     })
 }
 
@@ -232,7 +237,7 @@ fn watch(row: &Row<'_>) -> rusqlite::Result<WatchRow> {
 /// # Errors
 /// When it cannot be read.
 pub fn deeds_since_clock(database: &Connection, clock: i64) -> Result<Vec<Deed>, StoreError> {
-    deeds(database, "clock_ms > ?1 AND ?2 IS NOT NULL", (clock, 0))
+    deeds(database, "clock_ms > ?1", [clock])
 }
 
 impl History {
@@ -288,7 +293,7 @@ impl History {
 fn deeds(
     database: &Connection,
     condition: &str,
-    between: (i64, i64),
+    between: impl rusqlite::Params,
 ) -> Result<Vec<Deed>, StoreError> {
     let mut rows = database.prepare(&format!(
         "SELECT at_ms, clock_ms, kind, pid, start_ticks, uid, user, program, rule, detail, evidence

@@ -6,7 +6,7 @@ use probe::who::{
     Client, Container, Environment, EnvironmentKind, Group, GroupKind, Job, Launcher, Notebook,
     Pod, Runtime, Source, Told, Who,
 };
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use super::error::StoreError;
 
@@ -25,52 +25,58 @@ pub(super) fn write(
     who: &Who,
     command: Option<&str>,
 ) -> Result<i64, StoreError> {
-    let Who { job, container, pod, notebook, hub_user, environment, group, .. } = who;
-    let Who { launcher, script, .. } = who;
-    let of_job = |part: fn(&Job) -> Option<&Arc<str>>| value(job, part);
-    let of_container = |part: fn(&Container) -> Option<&Arc<str>>| value(container, part);
-    let of_pod = |part: fn(&Pod) -> Option<&Arc<str>>| value(pod, part);
-    let of_notebook = |part: fn(&Notebook) -> Option<&Arc<str>>| value(notebook, part);
-    database
-        .prepare_cached(
-            "INSERT INTO workload (job, step, job_source, container, container_name, runtime,
-                 container_source, pod, pod_name, pod_namespace, pod_source, notebook, kernel,
-                 client, notebook_source, hub_user, hub_user_source, environment, environment_kind, environment_source,
-                 group_id, group_kind, group_source, launcher, launcher_source, script,
-                 command)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
-                     ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)",
-        )?
-        .execute(params![
-            of_job(|job| Some(&job.id)),
-            of_job(|job| job.step.as_ref()),
-            source(job),
-            of_container(|container| Some(&container.id)),
-            of_container(|container| container.name.as_ref()),
-            container.as_ref().map(|told| runtime(told.value.runtime)),
-            source(container),
-            of_pod(|pod| Some(&pod.uid)),
-            of_pod(|pod| pod.name.as_ref()),
-            of_pod(|pod| pod.namespace.as_ref()),
-            source(pod),
-            of_notebook(|notebook| notebook.path.as_ref()),
-            of_notebook(|notebook| notebook.kernel.as_ref()),
-            notebook.as_ref().map(|told| client(told.value.client)),
-            source(notebook),
-            value(hub_user, |user| Some(user)),
-            source(hub_user),
-            value(environment, |environment| Some(&environment.path)),
-            environment.as_ref().map(|told| environment_kind(told.value.kind)),
-            source(environment),
-            value(group, |group| Some(&group.id)),
-            group.as_ref().map(|told| group_kind(told.value.kind)),
-            source(group),
-            value(launcher, |launcher| Some(&launcher.program)),
-            source(launcher),
-            script,
-            command,
-        ])?;
+    let mut columns = of_places(who);
+    columns.extend(of_software(who));
+    columns.push(("command", command));
+    let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
+    let marks = vec!["?"; columns.len()].join(", ");
+    let insert = format!("INSERT INTO workload ({}) VALUES ({marks})", names.join(", "));
+    let values = columns.iter().map(|(_, value)| value);
+    database.prepare_cached(&insert)?.execute(params_from_iter(values))?;
     Ok(database.last_insert_rowid())
+}
+
+/// A column, and what is in it.
+type Column<'a> = (&'static str, Option<&'a str>);
+
+/// Where it runs: a job, a container, a pod.
+fn of_places(who: &Who) -> Vec<Column<'_>> {
+    let Who { job, container, pod, .. } = who;
+    vec![
+        ("job", value(job, |job| Some(&job.id))),
+        ("step", value(job, |job| job.step.as_ref())),
+        ("job_source", source(job)),
+        ("container", value(container, |container| Some(&container.id))),
+        ("container_name", value(container, |container| container.name.as_ref())),
+        ("runtime", container.as_ref().map(|told| runtime(told.value.runtime))),
+        ("container_source", source(container)),
+        ("pod", value(pod, |pod| Some(&pod.uid))),
+        ("pod_name", value(pod, |pod| pod.name.as_ref())),
+        ("pod_namespace", value(pod, |pod| pod.namespace.as_ref())),
+        ("pod_source", source(pod)),
+    ]
+}
+
+/// What it runs: a notebook, in an environment, as one of a group.
+fn of_software(who: &Who) -> Vec<Column<'_>> {
+    let Who { notebook, hub_user, environment, group, launcher, script, .. } = who;
+    vec![
+        ("notebook", value(notebook, |notebook| notebook.path.as_ref())),
+        ("kernel", value(notebook, |notebook| notebook.kernel.as_ref())),
+        ("client", notebook.as_ref().map(|told| client(told.value.client))),
+        ("notebook_source", source(notebook)),
+        ("hub_user", value(hub_user, |user| Some(user))),
+        ("hub_user_source", source(hub_user)),
+        ("environment", value(environment, |environment| Some(&environment.path))),
+        ("environment_kind", environment.as_ref().map(|it| environment_kind(it.value.kind))),
+        ("environment_source", source(environment)),
+        ("group_id", value(group, |group| Some(&group.id))),
+        ("group_kind", group.as_ref().map(|told| group_kind(told.value.kind))),
+        ("group_source", source(group)),
+        ("launcher", value(launcher, |launcher| Some(&launcher.program))),
+        ("launcher_source", source(launcher)),
+        ("script", script.as_deref()),
+    ]
 }
 
 /// Reads one again.
@@ -79,11 +85,8 @@ pub(super) fn read(database: &Connection, id: i64) -> Result<Option<Workload>, S
     Ok(query.query_row([id], workload).optional()?)
 }
 
-fn value<T>(
-    told: &Option<Told<T>>,
-    part: impl FnOnce(&T) -> Option<&Arc<str>>,
-) -> Option<&Arc<str>> {
-    told.as_ref().and_then(|told| part(&told.value))
+fn value<T>(told: &Option<Told<T>>, part: impl FnOnce(&T) -> Option<&Arc<str>>) -> Option<&str> {
+    told.as_ref().and_then(|told| part(&told.value)).map(|text| &**text)
 }
 
 fn source<T>(told: &Option<Told<T>>) -> Option<&'static str> {

@@ -118,6 +118,7 @@ fn passage(period: Period, state: State, card: State) -> Passage {
         says: Says::of(state),
         memory: None,
         is_busy: card == State::Active,
+        is_as_the_card: false,
         share: Share::NONE,
         seen_until: None,
     }

@@ -160,7 +160,7 @@ pub(super) fn holders(query: Option<&str>) -> Result<who::Asked, Senseless> {
     let users = pairs.remove("user").into_iter().collect();
     match pairs.into_keys().next() {
         Some(name) => Err(Senseless::Name(name, WHO)),
-        None => Ok(who::Asked { idle, users }),
+        None => Ok(who::Asked { idle, users, ..who::Asked::default() }),
     }
 }
 

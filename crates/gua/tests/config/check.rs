@@ -1,6 +1,7 @@
 //! Bad files: every mistake is named with its place, and nothing is guessed.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
@@ -118,6 +119,37 @@ fn what_is_no_file_is_told() {
     [DIR]/odd.toml: cannot be read: Is a directory (os error 21)
     [Some(2)]
     ");
+}
+
+/// Trap: whoever opens a pipe waits for the other end.
+#[test]
+fn a_pipe_that_nobody_writes_into_is_not_waited_for() {
+    let machine = Machine::bundled("lab.toml");
+    let path = machine.home().join(".gua/config.toml");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let kind = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).unwrap();
+    insta::assert_snapshot!(told(&machine, &machine.gua(&["stat"])), @"
+    gua: cannot read the config file [DIR]/home/.gua/config.toml: nobody writes into this pipe
+         Let this user read it, or name another one with --config FILE; /dev/null stands for none.
+    [Some(2)]
+    ");
+}
+
+/// As a shell makes one of `<(…)`.
+#[test]
+fn a_pipe_that_is_written_into_is_read() {
+    let machine = Machine::bundled("lab.toml");
+    let mut command = machine.command(&["config", "check", "/dev/stdin"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let text = format!("{}[recorder]\nintervall = 5\n", "# long\n".repeat(20_000));
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("/dev/stdin:20002:1: there is no key `intervall`"), "{output:?}");
 }
 
 #[test]

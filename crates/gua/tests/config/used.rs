@@ -147,6 +147,21 @@ fn lines_go_with_their_run() {
     assert_eq!((ask("SELECT count(*) FROM run"), ask(lines)), (1, 1));
 }
 
+/// What is kept is shown: in the sessions of a report, and in an export.
+fn shown(machine: &Machine, is_kept: bool) {
+    let told = machine.gua(&["report", "--since", "1h", "--json"]);
+    let report: Value = serde_json::from_str(&told.stdout).unwrap();
+    let masked = "python train.py --token=***";
+    let expected = if is_kept { Value::from(masked) } else { Value::Null };
+    assert_eq!(report["sessions"][0]["command"], expected, "{report}");
+    for args in [&["report", "--since", "1h", "--format", "csv"][..], &["db", "export"]] {
+        let told = machine.gua(args);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        assert_eq!(told.stdout.contains(masked), is_kept, "{told:?}");
+        assert!(!told.stdout.contains("hunter2"), "{told:?}");
+    }
+}
+
 /// Arguments may hold secrets, so nobody keeps them unasked, and masked then.
 #[test]
 fn commands_are_kept_only_when_asked_for() {
@@ -159,6 +174,7 @@ fn commands_are_kept_only_when_asked_for() {
         let command = recorder.number("SELECT count(command) FROM workload");
         let path = recorder.database.clone();
         recorder.end();
+        shown(&machine, config.contains("true"));
         let database = rusqlite::Connection::open(path).unwrap();
         let text = "SELECT ifnull(max(command), '') || '|' || max(script) FROM workload";
         (command, database.query_row(text, [], |row| row.get::<_, String>(0)).unwrap())

@@ -17,21 +17,21 @@ fn spans_as_csv() {
     let run = gua(&path, &["export"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(run.stdout, @"
-    kind,from,to,seconds,counted_seconds,card_uuid,card_index,card_slot,state,reason,user,uid,pid,program,memory_bytes,run,script,job,container,pod,notebook
-    card,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-0,0,,active,,,,,,,1,,,,,
-    card,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-1,1,,idle-held,,,,,,,1,,,,,
-    card,2026-01-01T01:00:00.000Z,2026-01-01T01:01:30.000Z,90.0,90.0,GPU-0,0,,active,,,,,,,1,,,,,
-    card,2026-01-01T01:00:00.000Z,2026-01-01T01:01:00.000Z,60.0,60.0,GPU-1,1,,idle-held,,,,,,,1,,,,,
-    card,2026-01-01T01:01:00.000Z,2026-01-01T01:01:30.000Z,30.0,30.0,GPU-1,1,,truly-idle,,,,,,,1,,,,,
-    card,2026-01-01T01:58:00.000Z,2026-01-01T01:58:30.000Z,30.0,30.0,GPU-0,0,,unknown,lost,,,,,,2,,,,,
-    owner,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-0,0,,holding,,alice,1000,,,,1,,,,,
-    owner,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-1,1,,holding,,bob,1000,,,,1,,,,,
-    owner,2026-01-01T01:00:00.000Z,2026-01-01T01:01:30.000Z,90.0,90.0,GPU-0,0,,holding,,alice,1000,,,,1,,,,,
-    owner,2026-01-01T01:00:00.000Z,2026-01-01T01:01:00.000Z,60.0,60.0,GPU-1,1,,holding,,bob,1000,,,,1,,,,,
-    holder,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-0,0,,holding,,alice,1000,100,python,73400320000,1,,,,,
-    holder,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-1,1,,holding,,bob,1000,200,'=SUM(A1),8388608000,1,,,,,
-    holder,2026-01-01T01:00:00.000Z,2026-01-01T01:01:30.000Z,90.0,90.0,GPU-0,0,,holding,,alice,1000,100,python,73400320000,1,,,,,
-    holder,2026-01-01T01:00:00.000Z,2026-01-01T01:01:00.000Z,60.0,60.0,GPU-1,1,,holding,,bob,1000,200,'=SUM(A1),8388608000,1,,,,,
+    kind,from,to,seconds,counted_seconds,card_uuid,card_index,card_slot,state,reason,user,uid,pid,program,memory_bytes,run,script,job,container,pod,notebook,command
+    card,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-0,0,,active,,,,,,,1,,,,,,
+    card,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-1,1,,idle-held,,,,,,,1,,,,,,
+    card,2026-01-01T01:00:00.000Z,2026-01-01T01:01:30.000Z,90.0,90.0,GPU-0,0,,active,,,,,,,1,,,,,,
+    card,2026-01-01T01:00:00.000Z,2026-01-01T01:01:00.000Z,60.0,60.0,GPU-1,1,,idle-held,,,,,,,1,,,,,,
+    card,2026-01-01T01:01:00.000Z,2026-01-01T01:01:30.000Z,30.0,30.0,GPU-1,1,,truly-idle,,,,,,,1,,,,,,
+    card,2026-01-01T01:58:00.000Z,2026-01-01T01:58:30.000Z,30.0,30.0,GPU-0,0,,unknown,lost,,,,,,2,,,,,,
+    owner,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-0,0,,holding,,alice,1000,,,,1,,,,,,
+    owner,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-1,1,,holding,,bob,1000,,,,1,,,,,,
+    owner,2026-01-01T01:00:00.000Z,2026-01-01T01:01:30.000Z,90.0,90.0,GPU-0,0,,holding,,alice,1000,,,,1,,,,,,
+    owner,2026-01-01T01:00:00.000Z,2026-01-01T01:01:00.000Z,60.0,60.0,GPU-1,1,,holding,,bob,1000,,,,1,,,,,,
+    holder,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-0,0,,holding,,alice,1000,100,python,73400320000,1,,,,,,
+    holder,2026-01-01T00:58:00.000Z,2026-01-01T01:00:00.000Z,120.0,120.0,GPU-1,1,,holding,,bob,1000,200,'=SUM(A1),8388608000,1,,,,,,
+    holder,2026-01-01T01:00:00.000Z,2026-01-01T01:01:30.000Z,90.0,90.0,GPU-0,0,,holding,,alice,1000,100,python,73400320000,1,,,,,,
+    holder,2026-01-01T01:00:00.000Z,2026-01-01T01:01:00.000Z,60.0,60.0,GPU-1,1,,holding,,bob,1000,200,'=SUM(A1),8388608000,1,,,,,,
     ");
 }
 
@@ -57,11 +57,11 @@ fn what_holders_did_and_ran_for_is_told() {
     let csv = gua(&path, &["export"]).stdout;
     let rows: Vec<&str> = csv.lines().filter(|line| !line.starts_with("owner")).collect();
     insta::assert_snapshot!(rows.join("\n"), @"
-    kind,from,to,seconds,counted_seconds,card_uuid,card_index,card_slot,state,reason,user,uid,pid,program,memory_bytes,run,script,job,container,pod,notebook
-    card,2026-01-01T00:58:00.000Z,2026-01-01T00:58:01.000Z,1.0,1.0,GPU-0,0,,active,,,,,,,1,,,,,
-    holder,2026-01-01T00:58:00.000Z,2026-01-01T00:58:01.000Z,1.0,1.0,GPU-0,0,,active,,ann,1000,100,python,9437184000,1,,,,,
-    holder,2026-01-01T00:58:00.000Z,2026-01-01T00:58:01.000Z,1.0,1.0,GPU-0,0,,idle-held,,bob,1000,200,python,4194304000,1,serve.py,'=42,,,
-    unseen,2026-01-01T00:58:00.000Z,2026-01-01T00:58:01.000Z,1.0,1.0,GPU-0,0,,holding,,,,,,5368709120,1,,,,,
+    kind,from,to,seconds,counted_seconds,card_uuid,card_index,card_slot,state,reason,user,uid,pid,program,memory_bytes,run,script,job,container,pod,notebook,command
+    card,2026-01-01T00:58:00.000Z,2026-01-01T00:58:01.000Z,1.0,1.0,GPU-0,0,,active,,,,,,,1,,,,,,
+    holder,2026-01-01T00:58:00.000Z,2026-01-01T00:58:01.000Z,1.0,1.0,GPU-0,0,,active,,ann,1000,100,python,9437184000,1,,,,,,
+    holder,2026-01-01T00:58:00.000Z,2026-01-01T00:58:01.000Z,1.0,1.0,GPU-0,0,,idle-held,,bob,1000,200,python,4194304000,1,serve.py,'=42,,,,
+    unseen,2026-01-01T00:58:00.000Z,2026-01-01T00:58:01.000Z,1.0,1.0,GPU-0,0,,holding,,,,,,5368709120,1,,,,,,
     ");
     assert!(gua(&path, &["check"]).stdout.starts_with("ok"));
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::machine::Machine;
 
-const BAD: [(&str, &str); 9] = [
+const BAD: [(&str, &str); 10] = [
     ("no name, no time", "[[policy.rule]]\naction = \"end\"\n"),
     (
         "an end that nobody is told of",
@@ -28,6 +28,11 @@ const BAD: [(&str, &str); 9] = [
     ("no list", "[policy]\nrule = 5\nexempt = [\"ann\"]\nmax_ends_per_hour = -1\n"),
     ("a field that is none", "[notify]\nmessage = \"{usr}\"\ncommand = [\"tell\", \"{x}\"]\n"),
     ("no place", "[notify]\nwebhook = { url = \"ftp://x\", stile = \"slack\" }\n"),
+    (
+        "a name that anybody can take, to end something by",
+        "[[policy.rule]]\nname = \"x\"\nidle_for = \"2h\"\nnotices = [\"1h\"]\n\
+         action = \"end\"\nnotify = [\"tty\"]\ncancel = [\"stop\", \"{job}\", \"{program}\"]\n",
+    ),
     ("a shell", "[notify]\ncommand = \"tell {user}\"\n"),
 ];
 
@@ -56,7 +61,8 @@ fn a_way_that_is_not_set_up_is_refused_before_anything_happens() {
         "[[policy.rule]]\nname = \"x\"\nidle_for = \"2h\"\nnotices = [\"1h\"]\n\
          action = \"notify\"\nnotify = [\"webhook\"]\n",
     );
-    for command in [&["policy", "check"][..], &["daemon", "--foreground"]] {
+    let check = ["config", "check", path.to_str().unwrap()];
+    for command in [&["policy", "check"][..], &["daemon", "--foreground"], &check] {
         let mut args = vec!["--config", path.to_str().unwrap()];
         args.extend(command);
         let told = machine.gua(&args);
@@ -82,9 +88,33 @@ fn rules_that_anybody_may_write_only_observe() {
     let told = machine.gua(&["--config", file, "daemon", "--foreground"]);
     assert_eq!(told.code, Some(2), "{told:?}");
     assert!(told.stderr.contains("open.toml can be written by anybody"), "{told:?}");
+    let refused = |file: u32, folder: u32, why: &str| {
+        fs::set_permissions(&path, fs::Permissions::from_mode(file)).unwrap();
+        fs::set_permissions(machine.dir(), fs::Permissions::from_mode(folder)).unwrap();
+        std::os::unix::fs::chown(&path, None, Some(machine_group())).unwrap();
+        std::os::unix::fs::chown(machine.dir(), None, Some(machine_group())).unwrap();
+        let told = machine.gua(&["--config", file_of(&path), "daemon", "--foreground"]);
+        assert_eq!(told.code, Some(2), "{told:?}");
+        assert!(told.stderr.contains(why), "{told:?}");
+    };
+    let group = format!("can be written by the group {}", machine_group());
+    refused(0o664, 0o700, &format!("open.toml {group}"));
+    // Whoever may write a folder puts another file in its place.
+    refused(0o644, 0o770, &group);
+    refused(0o644, 0o777, "can be written by anybody");
+    fs::set_permissions(machine.dir(), fs::Permissions::from_mode(0o700)).unwrap();
     fs::write(&path, rules("observe")).unwrap();
     let told = machine.gua(&["--config", file, "policy", "check"]);
     assert_eq!(told.code, Some(0), "{told:?}");
+}
+
+/// A group that is not root's: as root any, else our own.
+fn machine_group() -> u32 {
+    if rustix::process::geteuid().is_root() { 41_000 } else { rustix::process::getegid().as_raw() }
+}
+
+fn file_of(path: &std::path::Path) -> &str {
+    path.to_str().unwrap()
 }
 
 /// What is in force can be written down and read again.

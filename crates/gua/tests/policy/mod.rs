@@ -7,6 +7,8 @@ mod config;
 mod ended;
 /// What the rules would have done.
 mod simulate;
+/// Who is left alone although a rule had come far with them.
+mod spared;
 /// What goes wrong, and what does not come of it.
 mod trouble;
 /// Who stands where, and who is left alone.
@@ -43,12 +45,19 @@ impl Person {
     }
 
     fn start_with(environment: &[(&str, &str)]) -> Option<Self> {
+        Self::start_as(|command| {
+            command.arg("600").stdin(Stdio::null()).envs(environment.iter().copied());
+        })
+    }
+
+    /// Another program than `sleep`, or with other arguments.
+    pub fn start_as(prepare: impl FnOnce(&mut Command)) -> Option<Self> {
         if !geteuid().is_root() && geteuid().as_raw() < 1000 {
             skipped("ending processes: neither root nor a person");
             return None;
         }
         let mut command = Command::new("sleep");
-        command.arg("600").stdin(Stdio::null()).envs(environment.iter().copied());
+        prepare(&mut command);
         if geteuid().is_root() {
             command.uid(PERSON);
         }

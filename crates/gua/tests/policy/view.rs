@@ -38,28 +38,51 @@ fn a_file_that_is_touched_does_the_same() {
     lab.config(&lab.usual("").replace("\"6s\"", "\"60s\""));
     let recorder = lab.record();
     lab.has_done(Some(idle.pid()), "notice_sent");
-    fs::create_dir(lab.snoozes()).unwrap();
+    // The recorder has made the folder: whoever makes it could take away what is in it.
     fs::write(lab.snoozes().join(idle.pid().to_string()), "").unwrap();
     lab.has_done(Some(idle.pid()), "relieved");
     recorder.end();
 }
 
-/// Trap: where anybody may take away what is another's, a snooze is nobody's word.
+/// Trap: where others may take away what somebody leaves, a missing snooze is nobody's word.
 #[test]
-fn a_folder_that_is_not_to_be_trusted_is_told() {
+fn a_folder_that_is_not_to_be_trusted_is_told_and_nobody_is_touched() {
     let Some(idle) = Person::start() else { return };
     let lab = Lab::new(&[(idle.pid(), 0)]);
-    lab.config(&lab.usual("").replace("\"6s\"", "\"60s\""));
+    lab.config(&lab.usual(""));
     fs::create_dir(lab.snoozes()).unwrap();
     fs::set_permissions(lab.snoozes(), fs::Permissions::from_mode(0o777)).unwrap();
-    let recorder = lab.record();
+    let mut recorder = lab.record();
     lab.has_done(None, "snoozes_unread");
     let check = lab.gua(&["policy", "check"]);
-    assert!(check.stderr.contains("no snooze counts: "), "{check:?}");
+    assert!(
+        check.stderr.contains("who is snoozed cannot be told, so nobody is touched"),
+        "{check:?}"
+    );
     assert!(check.stderr.contains("(it needs the sticky bit)"), "{check:?}");
     let refused = lab.gua(&["policy", "snooze", &idle.pid().to_string()]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
+    until("much more time is seen than the rule needs", || {
+        recorder.number("SELECT (max(at_ms) - min(at_ms)) / 1000 FROM tick") > 8
+    });
+    recorder.goes_on();
+    assert_eq!(lab.deeds(Some(idle.pid())), [""; 0]);
     recorder.end();
+}
+
+/// Trap: the one who needs the switch must not be told that it has stopped what still runs.
+#[test]
+fn a_switch_that_stops_nobody_says_so() {
+    let lab = Lab::new(&[]);
+    let off = lab.gua(&["policy", "off"]);
+    assert_eq!(off.code, Some(1), "{off:?}");
+    assert!(off.stderr.contains("so no rules to switch"), "{off:?}");
+    assert!(!lab.machine.home().join(".gua/policy.off").exists());
+    lab.record().end();
+    let off = lab.gua(&["policy", "off"]);
+    assert_eq!(off.code, Some(1), "{off:?}");
+    assert!(off.stderr.contains("no recorder was stopped: none records into "), "{off:?}");
+    assert_eq!(lab.gua(&["policy", "on"]).code, Some(0));
 }
 
 #[test]

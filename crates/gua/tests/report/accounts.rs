@@ -274,6 +274,60 @@ fn the_page_of_one_person_reads_well() {
     ");
 }
 
+/// Nobody has to be told how to ask themselves.
+#[test]
+fn the_page_of_one_person_says_how_to_end_and_not_whom_to_ask() {
+    let histories = until_now();
+    for format in ["text", "json", "csv", "markdown"] {
+        let asked = ["--since", "3h", "--user", "bob", "--format", format];
+        let page = histories.report(&asked).stdout;
+        assert!(page.contains("kill 101") && !page.contains("gua who"), "{page}");
+    }
+}
+
+/// A name that had another number once, before the window, has one in it.
+#[test]
+fn a_uid_is_that_of_the_window() {
+    let histories = Histories::new();
+    let mut recording = Recording::begin(&histories.path(), SATURDAY, 5 * MINUTE);
+    let held = |uid| move |_| vec![card(A100, 0.0).held_by("ann", uid, 9_000)];
+    recording.until(SATURDAY + 12 * HOUR, 5, held(1000));
+    recording.until(SATURDAY + 24 * HOUR, 5, held(2000));
+    recording.end(Ending::Stopped);
+    let uid = |from: &str, until: &str| {
+        let report = histories.json(&["--from", from, "--until", until]);
+        report["identities"][0]["uid"].clone()
+    };
+    assert_eq!(uid("2024-11-09 13:00", "2024-11-10"), 2000);
+    assert_eq!(uid("2024-11-09", "2024-11-09 11:00"), 1000);
+    assert_eq!(uid("2024-11-09", "2024-11-10"), Value::Null);
+}
+
+/// A container that was made anew under its old name is another one.
+#[test]
+fn containers_of_one_name_are_told_apart() {
+    let histories = Histories::new();
+    let mut recording = Recording::begin(&histories.path(), SATURDAY, 5 * MINUTE);
+    recording.until(SATURDAY + 24 * HOUR, 5, |at| {
+        let hour = (at - SATURDAY) / HOUR;
+        let digit = if hour < 8 { "a" } else { "b" };
+        let mut who = in_a_container();
+        if let Some(container) = &mut who.container {
+            container.value.id = digit.repeat(64).into();
+        }
+        let process = if hour < 8 { (100, 1) } else { (101, 2) };
+        vec![card(A100, 0.0).held_at_work("ann", process, 9_000, 0.0).running_for(who)]
+    });
+    recording.end(Ending::Stopped);
+    for format in ["text", "markdown"] {
+        let asked = ["--by", "container", "--width", "120", "--format", format];
+        let shown = histories.report(&[&DAY[..], &asked].concat()).stdout;
+        for name in ["quiet_fox (aaaaaaaaaaaa)", "quiet_fox (bbbbbbbbbbbb)"] {
+            assert!(shown.replace("\\_", "_").contains(name), "{shown}");
+        }
+    }
+}
+
 #[test]
 fn somebody_who_is_not_there_is_told_nobodys_name() {
     let run = a_day().report(&[&DAY[..], &["--user", "bo\x1bb"]].concat());

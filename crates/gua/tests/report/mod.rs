@@ -6,6 +6,10 @@ mod accounts;
 mod asked;
 /// What it says of files that are missing, foreign, damaged or in use.
 mod files;
+/// Somebody who forges what tells a container or a pod.
+mod forged;
+/// Lines that were changed after something was recorded.
+mod lines;
 /// The histories.
 pub(crate) mod record;
 /// How it reads, for a person and for a program.

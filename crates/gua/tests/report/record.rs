@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gua::classify::Thresholds;
+use gua::classify::{Lines, Thresholds};
 use gua::ledger::{Judge, Period};
 use gua::sampler::{CardTick, HolderTick, Tick};
 use gua::store::{self, Ending, Run, Writer};
@@ -33,7 +33,8 @@ struct Holding {
     mib: u64,
     /// Which process it is, where that matters.
     process: Option<(u32, u64)>,
-    sm: f64,
+    /// `None` where the driver does not tell.
+    sm: Option<f64>,
     who: Option<Arc<Who>>,
 }
 
@@ -68,7 +69,7 @@ impl Doing {
         process: Option<(u32, u64)>,
     ) -> Self {
         let user = user.map(str::to_owned);
-        self.holders.push(Holding { user, uid, mib, process, sm: 0.0, who: None });
+        self.holders.push(Holding { user, uid, mib, process, sm: Some(0.0), who: None });
         self
     }
 
@@ -80,7 +81,7 @@ impl Doing {
         mib: u64,
         sm: f64,
     ) -> Self {
-        let (user, process) = (Some(user.to_owned()), Some(process));
+        let (user, process, sm) = (Some(user.to_owned()), Some(process), Some(sm));
         self.holders.push(Holding { user, uid: Some(1000), mib, process, sm, who: None });
         self
     }
@@ -92,6 +93,14 @@ impl Doing {
             let user =
                 holding.uid.map(|uid| Told { value: User { uid, name }, source: Source::Uid });
             holding.who = Some(Arc::new(Who { user, ..who }));
+        }
+        self
+    }
+
+    /// The driver does not tell what the last holder does.
+    pub(crate) fn untold(mut self) -> Self {
+        if let Some(holding) = self.holders.last_mut() {
+            holding.sm = None;
         }
         self
     }
@@ -112,6 +121,7 @@ impl Doing {
 pub(crate) struct Recording {
     writer: Writer,
     at: i64,
+    thresholds: Thresholds,
 }
 
 impl Recording {
@@ -134,7 +144,14 @@ impl Recording {
             started: UnixMillis(started),
         };
         let writer = Writer::begin(store::open_to_write(path).unwrap(), &run).unwrap();
-        Self { writer, at: started }
+        Self { writer, at: started, thresholds: Thresholds::default() }
+    }
+
+    /// Judged by other lines than the usual ones.
+    pub(crate) fn by(mut self, thresholds: Thresholds) -> Self {
+        self.writer.judged_by(Lines::from(&thresholds), UnixMillis(self.at)).unwrap();
+        self.thresholds = thresholds;
+        self
     }
 
     /// The next tick, which speaks for the time since the last.
@@ -144,7 +161,7 @@ impl Recording {
         let cards = (0..).zip(cards).map(|(index, doing)| card_tick(index, doing)).collect();
         let driver = Err(probe::nvml::OpenError::DriverNotLoaded);
         let tick = Tick { at: covers.to, driver, cards };
-        let entry = Judge::new(Thresholds::default()).entry(&tick, covers, None);
+        let entry = Judge::new(self.thresholds).entry(&tick, covers, None);
         self.writer.record(&entry, &[]).unwrap();
     }
 
@@ -229,7 +246,7 @@ fn holder(pid: u32, holding: &Holding) -> (Holder, HolderTick) {
         pid,
         kinds: Kinds::COMPUTE,
         memory: Reading::Known(Bytes::from_mib(*mib)),
-        sm: Reading::Known(Percent(*sm)),
+        sm: sm.map_or(Reading::Unknown(Why::NotTold), |sm| Reading::Known(Percent(sm))),
         engines: Reading::Unknown(Why::NotAsked),
     };
     let process = uid.map_or(Presence::Gone, here);

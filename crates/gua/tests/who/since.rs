@@ -108,6 +108,29 @@ fn recorded(machine: &Machine) -> Recording {
     recording
 }
 
+/// Bob's process sleeps beside frank's, and has no data in it.
+#[test]
+fn memory_on_a_busy_card_and_a_bare_context_are_told() {
+    let busy = FOUR_CARDS.replace(
+        "card = 0\nuser = \"bob\"\nmemory = \"8000MiB\"",
+        "card = 3\nuser = \"bob\"\nmemory = \"400MiB\"",
+    );
+    let busy = busy.replace("user = \"frank\"", "user = \"frank\"\nsm = 80");
+    let machine = Machine::new(&busy);
+    let mut recorder = Recorder::start(&machine);
+    recorder.has_ticked(5);
+    let who = json(&machine, &[]);
+    let bob = holder(&who, "bob");
+    assert_eq!((&bob["state"], &bob["card_state"]), (&"idle-held".into(), &"active".into()));
+    assert_eq!(bob["bare_context"], true);
+    assert_eq!(holder(&who, "carol")["bare_context"], false);
+    let shown = text(&machine, &[], "140");
+    let line = shown.lines().find(|line| line.contains("bob")).unwrap();
+    assert!(line.contains("(bare CUDA context) (on a busy card)"), "{shown}");
+    assert_eq!(shown.matches("(on a busy card)").count(), 1, "{shown}");
+    recorder.end();
+}
+
 fn holder<'a>(who: &'a Value, user: &str) -> &'a Value {
     let holders = who["holders"].as_array().unwrap();
     holders.iter().find(|holder| holder["user"] == user).unwrap()

@@ -18,7 +18,7 @@ fn the_lab_without_a_history() {
     held on lab-a100, longest idle first
          idle  who    card    memory  program       what                                 pid  running  idle since
           now  bob    1      7.8 GiB  jupyter-lab   probe.ipynb                         5678    3d02h  not recorded
-          now  ?      1      0.2 GiB  (gone)                                            9999        ?  not recorded
+          now  ?      1      0.2 GiB  (gone)        (bare CUDA context)                 9999        ?  not recorded
           now  dora   4        ? GiB  python                                            2211    2h30m  not recorded
       unknown  ?      5        ? GiB  (not listed)                                         ?        ?  lost from the bus
        active  alice  0     68.4 GiB  python        train.py                           31337    5h12m
@@ -71,6 +71,20 @@ fn it_fits_the_screen() {
         let widest = shown.lines().map(UnicodeWidthStr::width).max();
         assert!(widest <= columns.parse().ok(), "{columns}: {shown}");
     }
+}
+
+/// Trap: in a pipe, a name could make all lines as long as itself.
+#[test]
+fn it_is_no_wider_than_can_be_read_where_there_is_no_screen() {
+    let machine = Machine::new(&format!(
+        "[[card]]\nutilization = 0\n[[process]]\npid = 5\ncard = 0\nmemory = \"1GiB\"\n\
+         user = \"ann\"\nprogram = \"python\"\nbegin = \"-1h\"\n\
+         command = [\"python\", \"{}.py\"]\n",
+        "long".repeat(90),
+    ));
+    let shown = machine.gua(&["who"]).stdout;
+    assert!(shown.lines().all(|line| line.width() <= 160), "{shown}");
+    assert!(shown.contains("not recorded") && shown.contains(" 5 "), "{shown}");
 }
 
 #[test]

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nvml_wrapper::Nvml;
+use nvml_wrapper::error::NvmlError;
 
 use super::error::OpenError;
+use super::kept;
 use crate::reading::Reading;
 
 /// The name that the dynamic loader resolves when no path was given.
@@ -37,16 +39,28 @@ pub(super) fn open(library: Option<&PathBuf>) -> Result<Opened, OpenError> {
         return Err(OpenError::NotAFile { library: shown.into_owned() });
     }
     let refused = |error| OpenError::new(&shown, error);
-    let nvml = Nvml::builder().lib_path(name).init().map_err(refused)?;
-    let gpus = nvml.device_count().map_err(refused)?;
-    let facts = DriverFacts {
-        version: nvml.sys_driver_version().into(),
-        nvml_version: nvml.sys_nvml_version().into(),
-        cuda_version: Reading::from(nvml.sys_cuda_driver_version())
-            .map(|version| (version / 1000, version % 1000 / 10)),
-        gpus,
-    };
-    Ok(Opened { nvml: Arc::new(nvml), facts })
+    if let Some(opened) = kept::kept(library).and_then(|nvml| Opened::of(nvml).ok()) {
+        return Ok(opened);
+    }
+    // It no longer answers: a fresh one finds the driver as it is now, or says why not.
+    kept::let_go();
+    let nvml = Arc::new(Nvml::builder().lib_path(name).init().map_err(refused)?);
+    kept::keep(library, &nvml);
+    Opened::of(nvml).map_err(refused)
+}
+
+impl Opened {
+    fn of(nvml: Arc<Nvml>) -> Result<Self, NvmlError> {
+        let gpus = nvml.device_count()?;
+        let facts = DriverFacts {
+            version: nvml.sys_driver_version().into(),
+            nvml_version: nvml.sys_nvml_version().into(),
+            cuda_version: Reading::from(nvml.sys_cuda_driver_version())
+                .map(|version| (version / 1000, version % 1000 / 10)),
+            gpus,
+        };
+        Ok(Self { nvml, facts })
+    }
 }
 
 /// The loader would wait for ever on a pipe, with a lock held that the whole program needs.

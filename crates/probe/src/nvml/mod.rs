@@ -14,7 +14,7 @@
 //! | `utilization`, `counters`, `holders`, `memory` | one question each |
 //! | `accounts` | what the driver keeps account of, also after a process has ended |
 //! | `gathered`, `sampled` | the samples since the last look as one mean, of a card and of each process |
-//! | `library` | loading and initialising |
+//! | `library`, `kept` | loading and initialising, and what stays open after that |
 //! | `error` | the library's codes in our words |
 //! | `raw` | the calls that nvml-wrapper lacks or makes twice; the only `unsafe` |
 
@@ -26,6 +26,7 @@ mod division;
 mod error;
 mod gathered;
 mod holders;
+mod kept;
 mod library;
 mod memory;
 mod options;
@@ -36,6 +37,7 @@ mod unit;
 mod utilization;
 
 pub use error::OpenError;
+pub use kept::{let_go, stay_open};
 pub use library::{DEFAULT_LIBRARY, DriverFacts};
 pub use options::{Options, Patience};
 pub use prober::{Look, Prober, is_left_in_the_loader};

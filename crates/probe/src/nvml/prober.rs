@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::bench::{Bench, Outcome, Product, Task};
 use super::error::OpenError;
+use super::kept;
 use super::library::{self, DriverFacts, Opened};
 use super::options::{Options, Patience};
 use super::unit::{self, Unit, Wants};
@@ -102,6 +103,7 @@ impl Prober {
             return look;
         }
         // The driver was replaced under us: a fresh handle finds the new one or says why not.
+        kept::let_go();
         self.close(begun + self.options.patience.look);
         self.look_once(begun)
     }

@@ -4,6 +4,8 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessStat {
     pub comm: String,
+    /// Whether it has ended, and only its parent has not taken note of that.
+    pub is_ended: bool,
     pub parent: u32,
     /// In clock ticks since boot.
     pub start_ticks: u64,
@@ -23,7 +25,8 @@ pub fn parse(bytes: &[u8]) -> Option<ProcessStat> {
     let mut fields = fields.split_whitespace();
     Some(ProcessStat {
         comm: comm.to_owned(),
-        parent: fields.nth(PARENT)?.parse().ok()?,
+        is_ended: matches!(fields.next()?, "Z" | "X"),
+        parent: fields.next()?.parse().ok()?,
         start_ticks: fields.nth(START - PARENT - 1)?.parse().ok()?,
     })
 }
@@ -46,7 +49,8 @@ mod tests {
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_fields() {
         let stat = parse(CAPTURE).unwrap();
-        assert_eq!(stat.comm, "py) S 1 (thon");
+        assert_eq!((stat.comm.as_str(), stat.is_ended), ("py) S 1 (thon", false));
+        assert!(parse(b"7 (a) Z 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0").unwrap().is_ended);
         assert_eq!((stat.parent, stat.start_ticks), (17, 777_123));
     }
 

@@ -68,8 +68,12 @@ fn parse(bytes: &[u8]) -> Option<Member> {
     Some(Member { start_ticks: number(START)?, cpu_ticks })
 }
 
-/// Each thread has children of its own.
-fn children(folder: &Path) -> Result<Vec<u32>, Why> {
+/// The children of the process of this folder, as the kernel lists them; each thread has children of
+/// its own. Where one of them ends meanwhile, others may be left out.
+///
+/// # Errors
+/// When they cannot be read, or the kernel keeps no such lists.
+pub fn children(folder: &Path) -> Result<Vec<u32>, Why> {
     let mut children = Vec::new();
     for thread in fs::read_dir(folder.join("task")).map_err(|error| why(&error))? {
         let thread = thread.map_err(|error| why(&error))?;

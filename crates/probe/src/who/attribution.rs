@@ -18,7 +18,7 @@ pub fn who(evidence: &Evidence, records: &mut impl Records) -> Who {
         container: cgroup
             .and_then(container::placed)
             .map(|placed| container::container(&placed, records)),
-        pod: cgroup.and_then(pod::placed).map(|uid| pod::pod(uid, records)),
+        pod: cgroup.and_then(pod::placed).map(|placed| pod::pod(placed, records)),
         notebook: jupyter::notebook(evidence, &labels),
         hub_user: labels.get(Name::JupyterHubUser),
         environment: environment::environment(&evidence.arguments, &labels),

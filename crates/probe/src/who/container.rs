@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::cgroup::Cgroup;
+use super::maker::Maker;
 use super::text::kept;
 use super::{Container, Records, Runtime, Source, Told};
 
@@ -24,21 +25,43 @@ pub struct Placed {
     /// `None` where the id stands alone, below a pod.
     pub runtime: Option<Runtime>,
     pub id: Arc<str>,
+    pub maker: Maker,
 }
 
-/// The innermost container that a process is in. What watches over a container
-/// (`libpod-conmon-…`) is not in it.
+/// The innermost container that a process is in, by the hierarchy that is trusted most. What
+/// watches over a container (`libpod-conmon-…`) is not in it.
 #[must_use]
 pub fn placed(cgroup: &Cgroup) -> Option<Placed> {
-    cgroup.paths().find_map(|path| (0..path.len()).rev().find_map(|at| at_part(&path, at)))
+    let innermost = |path: Vec<&str>| (0..path.len()).rev().find_map(|at| at_part(&path, at));
+    cgroup.paths().filter_map(innermost).min_by_key(|placed| placed.maker)
 }
 
 /// The container with its name, where that is on record.
 pub(super) fn container(placed: &Placed, records: &mut impl Records) -> Told<Container> {
+    match placed.maker {
+        Maker::System => on_record(placed, records),
+        Maker::Anybody => unrecorded(placed),
+    }
+}
+
+fn on_record(placed: &Placed, records: &mut impl Records) -> Told<Container> {
     let runtime = placed.runtime.unwrap_or_else(|| of_a_bare_id(&placed.id, records));
     let name = records.container(runtime, &placed.id);
     let source = if name.is_some() { Source::ContainerRecord } else { Source::Cgroup };
     Told { value: Container { runtime, id: Arc::clone(&placed.id), name }, source }
+}
+
+/// An id that anybody may have written there. The system's records are of the container that
+/// really has it, and may be another's.
+fn unrecorded(placed: &Placed) -> Told<Container> {
+    let runtime = placed.runtime.unwrap_or(Runtime::Containerd);
+    let value = Container { runtime, id: Arc::clone(&placed.id), name: None };
+    Told { value, source: Source::DelegatedCgroup }
+}
+
+/// Whether a control group is made for a container.
+pub(super) fn is_one(path: &[&str], at: usize) -> bool {
+    id_at(path, at).is_some()
 }
 
 /// CRI-O writes its name before the id, so an id alone is containerd's, or Docker's where it
@@ -48,21 +71,26 @@ fn of_a_bare_id(id: &str, records: &mut impl Records) -> Runtime {
 }
 
 fn at_part(path: &[&str], at: usize) -> Option<Placed> {
+    let (runtime, id) = id_at(path, at)?;
+    Some(Placed { runtime, id, maker: Maker::of(path.get(..at)?) })
+}
+
+fn id_at(path: &[&str], at: usize) -> Option<(Option<Runtime>, Arc<str>)> {
     let part = path.get(at)?;
     let above = at.checked_sub(1).and_then(|above| path.get(above));
     bare(above.copied().unwrap_or_default(), part).or_else(|| prefixed(part))
 }
 
 /// An id alone: `docker/ID`, `pod<uid>/ID`.
-fn bare(above: &str, part: &str) -> Option<Placed> {
+fn bare(above: &str, part: &str) -> Option<(Option<Runtime>, Arc<str>)> {
     let runtime = (above == "docker").then_some(Runtime::Docker);
     let is_placed = runtime.is_some() || super::pod::uid(above).is_some();
-    (is_placed && is_id(part)).then(|| Placed { runtime, id: Arc::from(part) })
+    (is_placed && is_id(part)).then(|| (runtime, Arc::from(part)))
 }
 
 /// An id with its engine's name: `docker-ID.scope`, or `SLICE:cri-containerd:ID` where the
 /// engine and the node disagree on who makes groups.
-fn prefixed(part: &str) -> Option<Placed> {
+fn prefixed(part: &str) -> Option<(Option<Runtime>, Arc<str>)> {
     let part = part.strip_suffix(".scope").unwrap_or(part);
     let part = part.split_once(':').map_or_else(
         || Cow::Borrowed(part),
@@ -70,7 +98,7 @@ fn prefixed(part: &str) -> Option<Placed> {
     );
     PREFIXES.iter().find_map(|(prefix, runtime)| {
         let id = part.strip_prefix(prefix).filter(|id| is_id(id))?;
-        Some(Placed { runtime: Some(*runtime), id: Arc::from(id) })
+        Some((Some(*runtime), Arc::from(id)))
     })
 }
 

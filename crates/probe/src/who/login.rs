@@ -16,10 +16,11 @@ const MPS_SERVER: &str = "nvidia-cuda-mps-server";
 enum Place {
     /// On the host, as everybody.
     Open,
-    /// In a container or a user namespace, or nobody knows: its uid may be an image's.
-    Boxed,
-    /// In a pod, where no uid is an account of the host.
-    Pod,
+    /// In a user namespace, or nobody knows. A person's own uid is given only to what they
+    /// started; the others are nobody's.
+    Mapped,
+    /// In a container or a pod, where uids are those of images, whoever has the same one here.
+    Image,
 }
 
 /// The user behind a process; `None` where nothing that can be trusted tells.
@@ -66,21 +67,24 @@ impl Place {
     fn believes(self, uid: u32, has_account: &mut impl FnMut(u32) -> bool) -> bool {
         match self {
             Self::Open => true,
-            Self::Boxed => has_account(uid),
-            Self::Pod => false,
+            Self::Mapped => has_account(uid),
+            Self::Image => false,
         }
     }
 }
 
 fn place(evidence: &Evidence, job: Option<&slurm::Placed>) -> Place {
-    let Some(cgroup) = &evidence.cgroup else { return Place::Boxed };
-    let is_boxed = evidence.is_in_a_user_namespace || container::placed(cgroup).is_some();
-    match pod::placed(cgroup) {
+    let Some(cgroup) = &evidence.cgroup else { return Place::Mapped };
+    let is_contained = container::placed(cgroup).is_some();
+    let is_mapped = evidence.is_in_a_user_namespace;
+    match (pod::placed(cgroup).is_some(), is_contained) {
+        (false, false) if is_mapped => Place::Mapped,
+        (false, false) => Place::Open,
         // Below a job, its user may call a control group anything.
-        Some(_) if job.is_none() => Place::Pod,
-        Some(_) => Place::Boxed,
-        None if is_boxed => Place::Boxed,
-        None => Place::Open,
+        _ if job.is_some() => Place::Mapped,
+        (true, _) => Place::Image,
+        (false, true) if is_mapped => Place::Mapped,
+        (false, true) => Place::Image,
     }
 }
 

@@ -73,12 +73,14 @@ enum Before {
 }
 
 fn masked_word(word: &str, before: Before) -> (String, Before) {
-    if before == Before::Name && !word.starts_with("--") {
-        // Two words after a header: `Authorization: Bearer …`.
-        let goes_on = if is_secret(word) { Before::Name } else { Before::Nothing };
-        return (MASK.to_owned(), goes_on);
+    if before == Before::Name {
+        // Two words after a header: `Authorization: Bearer …`. And what looks like an option may
+        // be one.
+        let after = if is_secret(word) { Before::Name } else { next(word) };
+        return (MASK.to_owned(), after);
     }
     let shown = match after_a_name(word) {
+        _ if is_short_password(word) => format!("-p{MASK}"),
         Some(at) => format!("{}{MASK}", word.get(..at).unwrap_or_default()),
         None if before == Before::User && word.contains(':') => {
             format!("{}:{MASK}", word.split(':').next().unwrap_or_default())
@@ -95,10 +97,16 @@ fn next(word: &str) -> Before {
     let is_header = word.ends_with([':', '=']);
     match word {
         "-u" | "--user" => Before::User,
+        "-p" => Before::Name,
         _ if is_secret(word) && (is_option || is_header) => Before::Name,
         _ if word.eq_ignore_ascii_case("bearer") => Before::Name,
         _ => Before::Nothing,
     }
+}
+
+/// `-pSECRET`, as database clients have it.
+fn is_short_password(word: &str) -> bool {
+    word.strip_prefix("-p").is_some_and(|rest| !rest.is_empty())
 }
 
 fn is_secret(name: &str) -> bool {
@@ -175,7 +183,14 @@ mod tests {
             ("x --token=abc y", "x --token=*** y"),
             ("x -token abc", "x -token ***"),
             ("x --hf-token abc --seed 1", "x --hf-token *** --seed 1"),
-            ("x --use-auth-token --seed 1", "x --use-auth-token --seed 1"),
+            ("x --use-auth-token --seed 1", "x --use-auth-token *** 1"),
+            ("x --password --hunter2 -v", "x --password *** -v"),
+            ("x --use-auth-token --password hunter2", "x --use-auth-token *** ***"),
+            ("x --use-auth-token -u ann:abc", "x --use-auth-token *** ann:***"),
+            ("mysql -phunter2 db", "mysql -p*** db"),
+            ("sshpass -p hunter2 ssh x", "sshpass -p *** ssh x"),
+            ("sshpass -p -hunter2 ssh x", "sshpass -p *** ssh x"),
+            ("x --port 80 --path a", "x --port 80 --path a"),
             ("x --api-key -abc", "x --api-key ***"),
             ("env WANDB_API_KEY=abc python a.py", "env WANDB_API_KEY=*** python a.py"),
             ("x trainer.db.password=abc", "x trainer.db.password=***"),
@@ -212,7 +227,11 @@ mod tests {
         ) {
             let shown = words(&["run", &format!("{name}={value}"), "x"]);
             prop_assert!(!shown.contains(&value), "{shown}");
-            let shown = words(&["run", &format!("--{name}"), &value, "x"]);
+            for dashes in ["", "-", "--"] {
+                let shown = words(&["run", &format!("--{name}"), &format!("{dashes}{value}"), "x"]);
+                prop_assert!(!shown.contains(&value), "{shown}");
+            }
+            let shown = words(&["run", &format!("-p{value}"), "-p", &value]);
             prop_assert!(!shown.contains(&value), "{shown}");
             let shown = words(&["run", &format!("https://h/p?q=1&{name}={value}")]);
             prop_assert!(!shown.contains(&value), "{shown}");

@@ -16,6 +16,7 @@ mod jupyter;
 mod labels;
 mod launcher;
 mod login;
+mod maker;
 mod masked;
 mod pod;
 mod reader;

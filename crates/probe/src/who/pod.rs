@@ -3,21 +3,44 @@
 use std::sync::Arc;
 
 use super::cgroup::Cgroup;
+use super::maker::Maker;
 use super::{Pod, Records, Source, Told};
 
-/// The uid of the innermost pod that a process is in.
-#[must_use]
-pub fn placed(cgroup: &Cgroup) -> Option<String> {
-    cgroup.paths().find_map(|path| path.iter().rev().find_map(|part| uid(part)))
+/// A pod that a control group names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    pub uid: String,
+    pub maker: Maker,
 }
 
-/// The pod with its names, where its logs tell.
-pub(super) fn pod(uid: String, records: &mut impl Records) -> Told<Pod> {
-    let folders = records.pod_logs();
-    let names = folders.iter().find_map(|folder| names(folder, &uid));
-    let source = if names.is_some() { Source::PodLogs } else { Source::Cgroup };
+/// The innermost pod that a process is in, by the hierarchy that is trusted most.
+#[must_use]
+pub fn placed(cgroup: &Cgroup) -> Option<Placed> {
+    cgroup.paths().filter_map(|path| innermost(&path)).min_by_key(|placed| placed.maker)
+}
+
+fn innermost(path: &[&str]) -> Option<Placed> {
+    (0..path.len()).rev().find_map(|at| {
+        let uid = uid(path.get(at)?)?;
+        Some(Placed { uid, maker: Maker::of(path.get(..at)?) })
+    })
+}
+
+/// The pod with its names, where its logs tell. Where anybody may have written the uid, the logs
+/// are of the pod that really has it, and may be another's.
+pub(super) fn pod(placed: Placed, records: &mut impl Records) -> Told<Pod> {
+    let Placed { uid, maker } = placed;
+    let (names, unnamed) = match maker {
+        Maker::System => (named(&uid, records), Source::Cgroup),
+        Maker::Anybody => (None, Source::DelegatedCgroup),
+    };
+    let source = if names.is_some() { Source::PodLogs } else { unnamed };
     let (namespace, name) = names.unzip();
     Told { value: Pod { uid: Arc::from(uid), name, namespace }, source }
+}
+
+fn named(uid: &str, records: &mut impl Records) -> Option<(Arc<str>, Arc<str>)> {
+    records.pod_logs().iter().find_map(|folder| names(folder, uid))
 }
 
 /// The uid of the pod that a control group is made for: `pod<uid>`, or
@@ -85,7 +108,7 @@ mod tests {
             format!("/kubepods/pod{UID}/{id}"),
         ] {
             let cgroup = Cgroup::new(&format!("5:devices:{path}\n0::/\n"));
-            assert_eq!(placed(&cgroup).as_deref(), Some(UID), "{path}");
+            assert_eq!(placed(&cgroup).unwrap().uid, UID, "{path}");
         }
     }
 

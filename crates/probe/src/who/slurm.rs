@@ -62,6 +62,12 @@ pub fn job(placed: Option<&Placed>, labels: &Labels) -> Option<Told<Job>> {
     }
 }
 
+/// Whether a control group is made for a job, by any of its names.
+pub(super) fn is_of_a_job(part: &str) -> bool {
+    let is_user = part.strip_prefix("uid_").is_some_and(is_number);
+    is_user || is_scope(part) || number(part).is_some()
+}
+
 /// Hosts with several daemons of Slurm put the node's name behind.
 fn is_version_1(part: &str) -> bool {
     part == "slurm" || part.starts_with("slurm_")

@@ -3,7 +3,7 @@
 /// From the most to the least trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Source {
-    /// The control group of a job, a container or a pod.
+    /// The control group of a job, a container or a pod, where nobody but root makes any.
     Cgroup,
     /// The slice of a login session.
     UserSlice,
@@ -19,6 +19,8 @@ pub enum Source {
     CommandLine,
     /// The processes that it came from.
     Ancestors,
+    /// A control group below a session, a job or a container, which who is in there can forge.
+    DelegatedCgroup,
     /// Its environment, which its owner can forge.
     Environment,
     /// The environment of a process that it came from.
@@ -28,7 +30,7 @@ pub enum Source {
 }
 
 impl Source {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Cgroup,
         Self::UserSlice,
         Self::Uid,
@@ -37,6 +39,7 @@ impl Source {
         Self::PodLogs,
         Self::CommandLine,
         Self::Ancestors,
+        Self::DelegatedCgroup,
         Self::Environment,
         Self::AncestorEnvironment,
         Self::WorkingFolder,
@@ -60,6 +63,7 @@ impl Source {
             Self::PodLogs => "pod_logs",
             Self::CommandLine => "command_line",
             Self::Ancestors => "ancestors",
+            Self::DelegatedCgroup => "delegated_cgroup",
             Self::Environment => "environment",
             Self::AncestorEnvironment => "ancestor_environment",
             Self::WorkingFolder => "working_folder",

@@ -16,7 +16,7 @@ from ._native import GuaError, HistoryError, NoDriver, NoLibrary, __version__
 from ._tracker import Tracker, track
 
 if TYPE_CHECKING:
-    from . import gputil as gputil
+    from . import gputil as gputil, parts as parts
     from ._blocks import (
         CodeBlockResults as CodeBlockResults,
         ComparisonResults as ComparisonResults,
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
         Holder as Holder,
         NotEnoughCards as NotEnoughCards,
         Pick as Pick,
+        PickedCard as PickedCard,
         Processes as Processes,
+        Reservation as Reservation,
         gpus as gpus,
         pick as pick,
         processes as processes,
@@ -40,39 +42,50 @@ if TYPE_CHECKING:
     from ._report import Report as Report, report as report
     from ._usage import (
         CPUUtilization as CPUUtilization,
+        CardUsage as CardUsage,
         ComputeTime as ComputeTime,
+        Details as Details,
         GPUUtilization as GPUUtilization,
         MaxGPURAM as MaxGPURAM,
         MaxRAM as MaxRAM,
+        Point as Point,
         ProcessingUnitPercentages as ProcessingUnitPercentages,
         RSSValues as RSSValues,
         ResourceUsage as ResourceUsage,
+        Unknown as Unknown,
     )
 
 # What few programs need at once is loaded when it is asked for.
 _PLACES = {
     "gputil": "gputil",
+    "parts": "parts",
     "CPUUtilization": "_usage",
     "Card": "_cards",
+    "CardUsage": "_usage",
     "Cards": "_cards",
     "CodeBlockResults": "_blocks",
     "ComparisonResults": "_blocks",
     "ComputeTime": "_usage",
+    "Details": "_usage",
     "GPUUtilization": "_usage",
     "Holder": "_cards",
     "MaxGPURAM": "_usage",
     "MaxRAM": "_usage",
     "NotEnoughCards": "_cards",
     "Pick": "_cards",
+    "PickedCard": "_cards",
+    "Point": "_usage",
     "ProcessingUnitPercentages": "_usage",
     "Processes": "_cards",
     "RSSValues": "_usage",
     "Report": "_report",
+    "Reservation": "_cards",
     "ResourceUsage": "_usage",
     "SubTracker": "_blocks",
     "SubTrackingAnalyzer": "_blocks",
     "SubTrackingResults": "_blocks",
     "TrackingComparison": "_blocks",
+    "Unknown": "_usage",
     "gpus": "_cards",
     "pick": "_cards",
     "processes": "_cards",
@@ -92,15 +105,18 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+# A type checker knows them from above; here it would take any name for one.
+if not TYPE_CHECKING:
 
-    module = import_module(f"{__name__}.{_PLACES[name]}")
-    found = module if name == _PLACES[name] else getattr(module, name)
-    globals()[name] = found
-    return found
+    def __getattr__(name: str) -> Any:
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        module = import_module(f"{__name__}.{_PLACES[name]}")
+        found = module if name == _PLACES[name] else getattr(module, name)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

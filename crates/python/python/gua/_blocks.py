@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import logging
 import os
 import sys
+import threading
 import time
 from dataclasses import asdict, dataclass, field
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, TypeVar, Union
 
 from . import _native
+from ._calls import innermost, inside
 from ._shape import frame
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _Path = Union[str, "os.PathLike[str]"]
 # Statistics by their names: min, max, mean, std.
 Statistics = Dict[str, Optional[float]]
@@ -22,18 +24,47 @@ Statistics = Dict[str, Optional[float]]
 _files: Dict[str, Tuple[int, _native.Marks]] = {}
 # Files of the process that this one was forked from: not ours to close.
 _left_alone: List[_native.Marks] = []
+# One makes a file, the others find it.
+_making = threading.Lock()
 
 
-def _file(path: _Path, overwrite: bool) -> _native.Marks:
-    place = os.path.abspath(path)
+def _forget_who_was_making() -> None:
+    """A fork has none of the threads: who held the lock does not give it back there."""
+    global _making
+    _making = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_who_was_making)
+
+
+def _file(place: str, name: _Path, overwrite: bool) -> _native.Marks:
+    pid, marks = _files.get(place, (0, None))
+    if marks is not None and pid == os.getpid():
+        return marks
+    with _making:
+        return _made(place, name, overwrite)
+
+
+def _made(place: str, name: _Path, overwrite: bool) -> _native.Marks:
     pid, marks = _files.get(place, (0, None))
     if marks is not None and pid == os.getpid():
         return marks
     if marks is not None:
         _left_alone.append(marks)
-    opened = _native.Marks(path, overwrite, marks is not None)
+    opened = _native.Marks(name, overwrite, marks is not None)
     _files[place] = (os.getpid(), opened)
     return opened
+
+
+# Where the files of those stand that name none, by process.
+_usual: Dict[int, str] = {}
+
+
+def _place(name: Optional[_Path], pid: int) -> str:
+    """A file's place for good: the program may go to another folder."""
+    if name is None:
+        return _usual.setdefault(pid, os.path.abspath(f"{pid}.csv"))
+    return os.path.abspath(name)
 
 
 class SubTracker:
@@ -67,10 +98,12 @@ class SubTracker:
         self.sub_tracking_file = (
             f"{self.process_id}.csv" if sub_tracking_file is None else os.fspath(sub_tracking_file)
         )
-        _file(self.sub_tracking_file, overwrite)
+        self._place = _place(sub_tracking_file, self.process_id)
+        # A message has the name as it was given.
+        _file(self._place, sub_tracking_file or self._place, overwrite)
 
     def _mark(self, is_begin: bool) -> None:
-        file = _file(self.sub_tracking_file, False)
+        file = _file(self._place, self._place, False)
         file.mark(self.code_block_name, is_begin, time.time())
 
     def __enter__(self) -> SubTracker:
@@ -97,32 +130,22 @@ def sub_track(
     code_block_attribute: Optional[str] = None,
     sub_tracking_file: Optional[_Path] = None,
     overwrite: bool = False,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Marks every call of a function, also of an ``async`` one. The arguments are those of
-    ``SubTracker``; by default a block is named after its file and the function."""
+) -> Callable[[_Function], _Function]:
+    """Marks every call of a function, also of an ``async`` one, or the life of a generator. The
+    arguments are those of ``SubTracker``; by default a block is named after its file and the
+    function."""
+    file = None if sub_tracking_file is None else os.path.abspath(sub_tracking_file)
 
-    def decorator(function: Callable[..., Any]) -> Callable[..., Any]:
-        name = code_block_name
-        if name is None:
-            attribute = code_block_attribute or function.__name__
-            name = f"{os.path.abspath(inspect.getfile(inspect.unwrap(function)))}:{attribute}"
-
-        def block() -> SubTracker:
-            return SubTracker(name, None, sub_tracking_file, overwrite)
-
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            with block():
-                return function(*args, **kwargs)
-
-        @functools.wraps(function)
-        async def call_async(*args: Any, **kwargs: Any) -> Any:
-            with block():
-                return await function(*args, **kwargs)
-
-        return call_async if inspect.iscoroutinefunction(function) else call
+    def decorator(function: _Function) -> _Function:
+        name = code_block_name or _name(function, code_block_attribute)
+        return inside(function, lambda: SubTracker(name, None, file, overwrite))  # type: ignore[return-value]
 
     return decorator
+
+
+def _name(function: Callable[..., Any], attribute: Optional[str]) -> str:
+    named = innermost(function)
+    return f"{os.path.abspath(inspect.getfile(named))}:{attribute or named.__name__}"
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Dict, Iterable, List, Optional, Union
 
@@ -100,7 +100,7 @@ class Processes(List[Holder]):
 
     def to_frame(self) -> Any:
         """A table for pandas, a row a holder."""
-        return frame([asdict(holder) for holder in self])
+        return frame([asdict(holder) for holder in self], [one.name for one in fields(Holder)])
 
     def _repr_html_(self) -> str:
         from ._html import of_holders
@@ -123,7 +123,7 @@ class Cards(List[Card]):
             row = asdict(card)
             row["holders"] = [holder.pid for holder in card.holders]
             rows.append(row)
-        return frame(rows)
+        return frame(rows, [one.name for one in fields(Card)])
 
     def _repr_html_(self) -> str:
         from ._html import of_cards
@@ -138,7 +138,7 @@ def gpus(ids: _Ids = None, *, commands: bool = False) -> Cards:
     :param commands: Whether to read the holders' command lines, which may hold secrets.
     :raises gua.NoDriver: When the driver cannot be read.
     """
-    words = ["stat", "--json", *_ids("--id", ids)]
+    words = ["stat", "--json", *_ids(ids)]
     told = _native.ask(words + ["-f"] if commands else words)
     cards = Cards(build(Card, card) for card in told["cards"])
     for card in cards:
@@ -162,11 +162,13 @@ def processes(ids: _Ids = None, *, commands: bool = False) -> Processes:
     return Processes(holder for card in cards for holder in card.holders)
 
 
-def _ids(option: str, ids: _Ids) -> List[str]:
+def _ids(ids: _Ids) -> List[str]:
     if ids is None:
         return []
     several = [ids] if isinstance(ids, (int, str)) else list(ids)
-    return [option, ",".join(map(str, several))]
+    if not several:
+        raise ValueError("ids names no card. Leave it out for all of them")
+    return [f"--id={','.join(map(str, several))}"]
 
 
 @dataclass
@@ -231,21 +233,25 @@ class NotEnoughCards(_native.GuaError):
     """There are not so many cards to be had; ``pick`` says why of each."""
 
     def __init__(self, pick: Pick) -> None:
-        free = sum(card.chosen for card in pick.cards)
+        free = sum(card.chosen or card.reason == "not_needed" for card in pick.cards)
         lines = [f"{free} of {pick.wanted} cards can be had"]
         lines += [f"card {card.index}: {card.detail}" for card in pick.cards if card.detail]
         super().__init__("\n".join(map(_native.safe, lines)))
         self.pick = pick
 
+    def __reduce__(self) -> Any:
+        # What is raised in a process of a pool comes to its parent.
+        return NotEnoughCards, (self.pick,)
+
 
 def pick(
     count: int = 1,
     *,
-    min_free: Union[None, str, int] = None,
+    min_free: Union[None, str, float] = None,
     max_util: Optional[float] = None,
     over: _Duration = "5m",
     ids: _Ids = None,
-    reserve: Union[None, _Duration] = "30s",
+    reserve: Union[None, bool, _Duration] = "30s",
     wait: Union[None, bool, _Duration] = None,
     db: Union[None, str, os.PathLike[str]] = None,
     all_cards: bool = False,
@@ -261,7 +267,7 @@ def pick(
     :param max_util: Share cards that worked no more than so much, in percent.
     :param over: The time until now to judge by, as far as it is recorded.
     :param ids: Choose only from these.
-    :param reserve: How long the cards stay reserved for you; None reserves nothing.
+    :param reserve: How long the cards stay reserved for you; None or False reserves nothing.
     :param wait: How long to wait until there are enough; True waits for ever.
     :param db: The history to judge by.
     :param all_cards: Whether to look beyond CUDA_VISIBLE_DEVICES, where that is set.
@@ -269,20 +275,23 @@ def pick(
     :raises gua.NotEnoughCards: When there are not so many.
     :raises gua.NoDriver: When the driver cannot be read.
     """
-    words = ["pick", "--json", "--count", str(count), "--over", duration(over)]
+    words = ["pick", "--json", f"--count={count}", f"--over={duration(over)}", *_ids(ids)]
     if min_free is not None:
-        words += ["--min-free", f"{min_free}B" if isinstance(min_free, int) else min_free]
-    if max_util is not None:
-        words += ["--max-util", str(max_util)]
-    if db is not None:
-        words += ["--db", os.fspath(db)]
-    words += ["--no-reserve"] if reserve is None else ["--reserve", duration(reserve)]
+        words.append(f"--min-free={min_free if isinstance(min_free, str) else f'{min_free:.0f}B'}")
+    words += [] if max_util is None else [f"--max-util={max_util}"]
+    words += [] if db is None else ["--db", os.fspath(db)]
+    words += _reserve(reserve)
     words += ["--all-cards"] if all_cards else []
-    words += _ids("--id", ids)
     picked = _pick_in_time(words, _seconds(wait))
     if export and picked.cuda_visible_devices is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = picked.cuda_visible_devices
     return picked
+
+
+def _reserve(given: Union[None, bool, _Duration]) -> List[str]:
+    if given is None or given is False:
+        return ["--no-reserve"]
+    return [] if given is True else [f"--reserve={duration(given)}"]
 
 
 def _seconds(wait: Union[None, bool, _Duration]) -> Optional[float]:

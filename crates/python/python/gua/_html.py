@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from ._cards import Card, Holder
     from ._report import Report
     from ._tracker import Tracker
+    from ._usage import Details, Point, ResourceUsage
 
 _WIDTH, _HEIGHT = 320, 48
 _MOST_POINTS = 160
+_CELL = "text-align:left;padding:0.1em 1em 0.1em 0"
 
 
 def text(value: object) -> str:
@@ -24,9 +26,9 @@ def text(value: object) -> str:
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Cells are HTML already."""
-    head = "".join(f'<th style="text-align:left">{name}</th>' for name in header)
+    head = "".join(f'<th style="{_CELL}">{name}</th>' for name in header)
     body = "".join(
-        "<tr>" + "".join(f'<td style="text-align:left">{cell}</td>' for cell in row) + "</tr>"
+        "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in row) + "</tr>"
         for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -38,23 +40,29 @@ def of_cards(cards: Sequence[Card]) -> str:
 
 
 def _card_row(card: Card) -> List[str]:
-    place = f"{card.index}" if card.mig_slot is None else f"{card.index}:{card.mig_slot}"
     state = text(card.state.replace("_", "-"))
     if card.state_reason:
         state += f" ({text(card.state_reason)})"
-    memory = f"{size(card.memory_used_bytes)} of {size(card.memory_total_bytes)}"
+    memory = size(card.memory_used_bytes)
+    if card.memory_total_bytes is not None:
+        memory += f" of {size(card.memory_total_bytes)}"
     part = _part(card.memory_used_bytes, card.memory_total_bytes)
     holders = [_holder(holder) for holder in card.holders]
     if not card.holders_complete:
         holders.append("unknown others")
     return [
-        place,
+        _place(card.index, card.mig_slot),
         text(card.name),
         state,
         percent(card.utilization_percent),
         memory + bar(part),
         "<br>".join(holders),
     ]
+
+
+def _place(index: int, slot: Optional[int]) -> str:
+    """A MIG instance is a card and its slot."""
+    return str(index) if slot is None else f"{index}:{slot}"
 
 
 def _part(used: Optional[int], total: Optional[int]) -> Optional[float]:
@@ -98,51 +106,54 @@ def bar(part: Optional[float]) -> str:
 
 def of_usage(tracker: Tracker) -> str:
     """What was used, with the time line of it."""
-    details = tracker.details
-    usage = tracker.resource_usage
+    details, usage = tracker.details, tracker.resource_usage
     if details is None or usage is None:
         return ""
-    points = tracker.timeline
-    cpu = usage.cpu_utilization.combined
-    gpu = usage.gpu_utilization.gpu_percentages
-    ram = [point.ram_bytes for point in points]
-    gpu_bytes = [point.gpu_bytes for point in points]
+    rows = [["time", seconds(details.wall_seconds), "", "", ""]]
+    rows += _memory_rows(details, tracker.timeline)
+    rows += _load_rows(usage, tracker.timeline)
+    unknown = "".join(
+        f"<div>unknown: {text(one.figure)} ({text(one.reason)})</div>" for one in tracker.unknown
+    )
+    return table(("", "peak", "at the end", "stayed", "over time"), rows) + unknown
+
+
+def _memory_rows(details: Details, points: Sequence[Point]) -> List[List[str]]:
     times = [point.seconds for point in points]
-    rows = [
-        ["time", seconds(details.wall_seconds), "", "", ""],
+    return [
         [
             "RAM",
             size(details.ram_peak_bytes),
             size(details.ram_end_bytes),
             difference(details.ram_begin_bytes, details.ram_end_bytes),
-            line_chart("RAM", times, ram),
+            line_chart("RAM", times, [point.ram_bytes for point in points]),
         ],
         [
             "GPU memory",
             size(details.gpu_peak_bytes),
             size(details.gpu_end_bytes),
             difference(details.gpu_begin_bytes, details.gpu_end_bytes),
-            line_chart("GPU memory", times, gpu_bytes),
-        ],
-        [
-            "CPU",
-            percent(cpu.max_sum_percent),
-            f"mean {percent(cpu.mean_sum_percent)}",
-            "",
-            line_chart("CPU", times, [point.cpu_percent for point in points]),
-        ],
-        [
-            "GPU",
-            percent(gpu.max_sum_percent),
-            f"mean {percent(gpu.mean_sum_percent)}",
-            "",
-            line_chart("GPU", times, [point.gpu_percent for point in points]),
+            line_chart("GPU memory", times, [point.gpu_bytes for point in points]),
         ],
     ]
-    unknown = "".join(
-        f"<div>unknown: {text(one.figure)} ({text(one.reason)})</div>" for one in tracker.unknown
+
+
+def _load_rows(usage: ResourceUsage, points: Sequence[Point]) -> List[List[str]]:
+    times = [point.seconds for point in points]
+    loads = (
+        ("CPU", usage.cpu_utilization.combined, [point.cpu_percent for point in points]),
+        ("GPU", usage.gpu_utilization.gpu_percentages, [point.gpu_percent for point in points]),
     )
-    return table(("", "peak", "at the end", "stayed", "over time"), rows) + unknown
+    return [
+        [
+            name,
+            percent(load.max_sum_percent),
+            f"mean {percent(load.mean_sum_percent)}",
+            "",
+            line_chart(name, times, values),
+        ]
+        for name, load, values in loads
+    ]
 
 
 def line_chart(
@@ -188,7 +199,7 @@ def of_report(report: Report) -> str:
         ("#", "card", "active", "idle-held", "truly-idle", "unknown"),
         (
             [
-                str(card.index),
+                _place(card.index, card.slot),
                 text(card.name),
                 share(card.states.active.share),
                 share(card.states.idle_held.share),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
 import shlex
-from types import CodeType
-from typing import Any, NoReturn, Optional, Tuple
+from typing import Any, List, NoReturn, Optional, Tuple
 
 from . import _native
 from ._cards import gpus, processes
@@ -37,6 +37,34 @@ def _options() -> _Parser:
     parser.add_argument("-i", "--interval", type=float, default=_SLEEP_SECONDS)
     parser.add_argument("-o", "--output")
     return parser
+
+
+# What `%gua` has words for; everything else is code.
+_WORDS = ("on", "off", "gpus", "processes", "", "help", "-h", "--help", "?")
+_BEGIN = "--begin"
+_FIRST_LINE = re.compile(r"%%gua(?P<options>[ \t].*|)$")
+_ONLY_LINE = re.compile(r"%gua[ \t]+(?P<code>.*)$")
+
+
+def measured(lines: List[str]) -> List[str]:
+    """A cell that begins with ``%%gua``, as the cell itself after a line that begins to measure.
+
+    So it runs as any cell does, with ``await``, ``;`` and all; its end is told by an event.
+    """
+    if not lines:
+        return lines
+    first = _FIRST_LINE.match(lines[0].rstrip("\n"))
+    if first is not None:
+        return [_begin(first["options"]), *lines[1:]]
+    only = _ONLY_LINE.match(lines[0].rstrip("\n"))
+    is_code = only is not None and only["code"].strip() not in _WORDS
+    if only is not None and is_code and not any(line.strip() for line in lines[1:]):
+        return [_begin(""), only["code"] + "\n"]
+    return lines
+
+
+def _begin(options: str) -> str:
+    return f"get_ipython().run_line_magic('gua', {f'{_BEGIN} {options.strip()}'!r})\n"
 
 
 class CellLog:
@@ -88,16 +116,84 @@ class CellLog:
         self._keep(tracker)
 
 
+class CellMeasure:
+    """One cell that began with ``%%gua``: from its first line to its end, whatever that is."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._running: Optional[Tuple[Tracker, Optional[str]]] = None
+
+    def begin(self, typed: str) -> None:
+        options = _options().parse_args(shlex.split(typed))
+        if options.output is not None and not options.output.isidentifier():
+            raise _Refused(f"{options.output!r} is no name for a variable\n{_HELP}")
+        try:
+            tracker = Tracker(sleep_time=options.interval, disable_logs=True)
+        except ValueError as error:
+            raise _Refused(str(error)) from None
+        tracker.start()
+        self._running = (tracker, options.output)
+
+    def run(self, typed: str, code: str) -> None:
+        """Code that is only a part of a cell, or that a program has: it cannot ``await``."""
+        code = self._shell.transform_cell(code)
+        tree = self._shell.transform_ast(self._shell.compile.ast_parse(code))
+        # Where a traceback finds the lines.
+        place = self._shell.compile.cache(code)
+        self.begin(typed)
+        try:
+            for part, mode in _parts(tree):
+                # With the flags of the cells, not with those of this file.
+                exec(
+                    compile(part, place, mode, self._shell.compile.flags, True),
+                    self._shell.user_ns,
+                )
+        finally:
+            self.end()
+
+    def end(self, *_: object) -> None:
+        if self._running is None:
+            return
+        (tracker, name), self._running = self._running, None
+        tracker.stop()
+        if name is not None:
+            self._shell.user_ns[name] = tracker
+        _show(tracker)
+
+
+def _parts(tree: ast.Module) -> List[Tuple[Any, str]]:
+    """The last expression is run as at a prompt, so that its value is shown."""
+    if not tree.body or not isinstance(tree.body[-1], ast.Expr):
+        return [(tree, "exec")]
+    last = tree.body.pop()
+    return [(tree, "exec"), (ast.Interactive([last]), "single")]
+
+
 class Magic:
     """``%gua`` and ``%%gua``."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self.log = CellLog(shell)
+        self._measure = CellMeasure(shell)
+
+    def register(self) -> None:
+        self._shell.register_magic_function(self, "line_cell", "gua")
+        self._shell.input_transformers_cleanup.append(measured)
+        self._shell.events.register("post_run_cell", self._measure.end)
+
+    def unregister(self) -> None:
+        if self.log.is_on:
+            print("gua: cells are no longer told of; `%gua on` tells of them again")
+        self.log.turn_off()
+        self._shell.events.unregister("post_run_cell", self._measure.end)
+        self._shell.input_transformers_cleanup.remove(measured)
+        for kind in ("line", "cell"):
+            self._shell.magics_manager.magics[kind].pop("gua", None)
 
     def __call__(self, typed: str, cell: Optional[str] = None) -> Any:
         try:
-            return self._line(typed) if cell is None else self._cell(typed, cell)
+            return self._line(typed) if cell is None else self._measure.run(typed, cell)
         except _Refused as refused:
             from IPython.core.error import UsageError
 
@@ -111,43 +207,12 @@ class Magic:
             return gpus()
         if word == "processes":
             return processes()
-        if word in ("", "help", "-h", "--help", "?"):
+        if word in _WORDS:
             print(_HELP)
             return None
-        return self._measure(typed, _SLEEP_SECONDS, None)
-
-    def _cell(self, typed: str, cell: str) -> Any:
-        options = _options().parse_args(shlex.split(typed))
-        return self._measure(cell, options.interval, options.output)
-
-    def _measure(self, code: str, interval: float, name: Optional[str]) -> None:
-        """The cell's own result is shown before what it used; what it raises is raised."""
-        try:
-            tracker = Tracker(sleep_time=interval, disable_logs=True)
-        except ValueError as error:
-            raise _Refused(str(error)) from None
-        body, last = _compiled(self._shell, code)
-        try:
-            with tracker:
-                exec(body, self._shell.user_ns)
-                value = None if last is None else eval(last, self._shell.user_ns)
-            self._shell.displayhook(value)
-        finally:
-            if name is not None:
-                self._shell.user_ns[name] = tracker
-            _show(tracker)
-
-
-def _compiled(shell: Any, code: str) -> Tuple[CodeType, Optional[CodeType]]:
-    """A cell as code, and its last expression, whose value is shown."""
-    code = shell.transform_cell(code)
-    tree = shell.transform_ast(shell.compile.ast_parse(code))
-    # Where a traceback finds the lines.
-    place = shell.compile.cache(code)
-    last = None
-    if tree.body and isinstance(tree.body[-1], ast.Expr):
-        last = compile(ast.Expression(tree.body.pop().value), place, "eval")
-    return compile(tree, place, "exec"), last
+        if word.split()[0] == _BEGIN:
+            return self._measure.begin(word[len(_BEGIN) :])
+        return self._measure.run("", typed)
 
 
 class _Usage:
@@ -176,13 +241,11 @@ def load(shell: Any) -> None:
     global _loaded
     if _loaded is None:
         _loaded = Magic(shell)
-    shell.register_magic_function(_loaded, "line_cell", "gua")
+        _loaded.register()
 
 
 def unload(shell: Any) -> None:
     global _loaded
     if _loaded is not None:
-        _loaded.log.turn_off()
+        _loaded.unregister()
         _loaded = None
-    shell.magics_manager.magics["line"].pop("gua", None)
-    shell.magics_manager.magics["cell"].pop("gua", None)

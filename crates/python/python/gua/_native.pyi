@@ -1,10 +1,33 @@
 """The native half: conversion only. ``gua`` offers it in a better shape."""
 
 from os import PathLike
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union, final
 
 _Path = Union[str, PathLike[str]]
 _Row = Tuple[float, List[Optional[float]]]
+
+__all__ = [
+    "GuaError",
+    "HistoryError",
+    "Marks",
+    "NoDriver",
+    "NoLibrary",
+    "Plan",
+    "Tracking",
+    "__version__",
+    "after_fork_in_child",
+    "after_fork_in_parent",
+    "analyze",
+    "ask",
+    "before_fork",
+    "calls",
+    "combine",
+    "compare",
+    "safe",
+    "seconds",
+    "static_data",
+    "timepoints",
+]
 
 __version__: str
 
@@ -13,10 +36,12 @@ class NoDriver(GuaError): ...
 class NoLibrary(NoDriver): ...
 class HistoryError(GuaError): ...
 
+@final
 class Plan:
-    def __new__(cls, typed: Dict[str, Any]) -> Plan: ...
+    def __new__(cls, given: Dict[str, Any]) -> Plan: ...
     def start(self, process_id: int) -> Tracking: ...
 
+@final
 class Tracking:
     def is_ours(self) -> bool: ...
     def so_far(self) -> Optional[Dict[str, Any]]: ...
@@ -26,6 +51,7 @@ class Tracking:
         self,
     ) -> List[Tuple[float, int, float, Optional[int], Optional[float]]]: ...
 
+@final
 class Marks:
     def __new__(cls, path: _Path, overwrite: bool, goes_on: bool) -> Marks: ...
     def mark(self, block: str, is_begin: bool, at: float) -> bool: ...
@@ -44,4 +70,5 @@ def before_fork() -> None: ...
 def after_fork_in_parent() -> None: ...
 def after_fork_in_child() -> None: ...
 def ask(words: Sequence[_Path]) -> Any: ...
+def seconds(typed: str) -> float: ...
 def safe(text: str) -> str: ...

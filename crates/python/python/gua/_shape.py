@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
-from datetime import datetime, timedelta, timezone
-from typing import Any, Dict, Mapping, Optional, Type, TypeVar, Union
+from datetime import date, datetime, timedelta, timezone
+from typing import Any, Dict, List, Mapping, Optional, Type, TypeVar, Union
+
+from . import _native
 
 T = TypeVar("T")
 
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _MOMENT = re.compile(r"(\d+)-(\d+)-(\d+)T(\d+):(\d+):(\d+)(?:\.(\d+))?Z")
 
 
@@ -51,25 +51,30 @@ def seconds(given: Union[str, float, timedelta]) -> float:
     """A time in seconds: a number, or as it would be typed, such as 90s or 1h30m."""
     if isinstance(given, timedelta):
         return given.total_seconds()
-    if not isinstance(given, str):
-        return float(given)
-    parts = _PART.findall(given)
-    if not parts or "".join(number + unit for number, unit in parts) != given.replace(" ", ""):
-        raise ValueError(f"{given!r} is no time. Write a number and ms, s, m, h or d, as in 1h30m")
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    if isinstance(given, str):
+        return _native.seconds(given)
+    if isinstance(given, bool) or not hasattr(given, "__float__"):
+        kind = type(given).__name__
+        raise TypeError(f"a length of time is seconds, a text like '1h30m' or a timedelta, not {kind}")
+    return float(given)
 
 
-def time(given: Union[str, datetime]) -> str:
-    """A moment as it would be typed."""
+def time(given: Union[str, date]) -> str:
+    """A moment as it would be typed: a date is its first one."""
     if isinstance(given, str):
         return given
-    return given.isoformat() if given.tzinfo else given.isoformat(" ")
+    if isinstance(given, datetime):
+        return given.isoformat() if given.tzinfo else given.isoformat(" ")
+    if isinstance(given, date):
+        return given.isoformat()
+    kind = type(given).__name__
+    raise TypeError(f"a moment is a text, a datetime or a date, not {kind}")
 
 
-def frame(rows: Any) -> Any:
-    """A table for pandas."""
+def frame(rows: Any, columns: Optional[List[str]] = None) -> Any:
+    """A table for pandas; the columns of one that may have no rows."""
     try:
         import pandas  # type: ignore[import-untyped,unused-ignore]
     except ImportError as error:
         raise ImportError("to_frame() needs pandas: pip install pandas") from error
-    return pandas.DataFrame(rows)
+    return pandas.DataFrame(rows, columns=columns)

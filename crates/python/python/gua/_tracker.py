@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import enum
 import os
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    NoReturn,
+    Optional,
+    TypeVar,
+    Union,
+    overload,
+)
 
 from . import _native
 
@@ -16,6 +29,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ._usage import Details, Point, ResourceUsage, Unknown
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # How long the interpreter's end waits for a measurement that nobody has stopped.
 _AT_EXIT_SECONDS = 2.0
@@ -50,14 +65,16 @@ class Tracker:
     :param disable_logs: Whether to leave out warnings of what could not be measured.
     :param process_id: The process to measure; this one by default.
     :param resource_usage_file: A file that has what was used so far, as JSON, as long as it goes
-        on: for a process that may be killed.
+        on: for a process that may be killed. At the end it is removed.
     :param n_join_attempts: How often to wait for the end of the measurement.
     :param join_timeout: How many seconds to wait each time.
     :param gpu_brand: nvidia, or nothing.
     :param tracking_file: A file for every sample, ``.csv`` or ``.sqlite``.
     :param overwrite: Whether to replace a tracking file that is there already.
     :raises ValueError: When an argument makes no sense. Nothing was begun then.
-    :raises FileExistsError: When there is a tracking file already.
+    :raises TypeError: When an argument is of a wrong kind.
+    :raises FileExistsError: When there is a tracking file already, or a ``resource_usage_file``
+        that no Tracker has written.
     """
 
     State = State
@@ -91,6 +108,8 @@ class Tracker:
                 "tracking_file": tracking_file,
                 "overwrite": overwrite,
                 "resource_usage_file": resource_usage_file,
+                "n_join_attempts": n_join_attempts,
+                "join_timeout": join_timeout,
             }
         )
         self.disable_logs = disable_logs
@@ -99,6 +118,7 @@ class Tracker:
         self.join_timeout = join_timeout
         self.state = State.NEW
         self._tracking: Optional[_native.Tracking] = None
+        self._ending = _thread.allocate_lock()
         self._told: Optional[Dict[str, Any]] = None
         self._points: List[Any] = []
 
@@ -122,7 +142,13 @@ class Tracker:
                 "The tracking goes on there."
             )
         tracking.end()
-        self._finish(tracking, self.n_join_attempts, self.join_timeout)
+        self._end(tracking)
+
+    def _end(self, tracking: _native.Tracking) -> None:
+        """Of several who stop it at once, one does; the others are told that it has stopped."""
+        with self._ending:
+            self._begun()
+            self._finish(tracking, self.n_join_attempts, self.join_timeout)
 
     def _begun(self) -> _native.Tracking:
         if self.state is State.STOPPED:
@@ -172,8 +198,21 @@ class Tracker:
             self.stop()
 
     async def __aenter__(self) -> Tracker:
-        self.start()
+        import asyncio
+
+        # Others go on while the driver takes its first look.
+        started = asyncio.get_running_loop().run_in_executor(None, self.start)
+        try:
+            await asyncio.shield(started)
+        except asyncio.CancelledError:
+            started.add_done_callback(self._end_unentered)
+            raise
         return self
+
+    def _end_unentered(self, started: Any) -> None:
+        """Nobody enters the block any more."""
+        if not started.cancelled() and started.exception() is None and self._tracking is not None:
+            self._tracking.end()
 
     async def __aexit__(self, *_: object) -> None:
         import asyncio
@@ -183,9 +222,7 @@ class Tracker:
             return
         tracking.end()
         # Others go on while the driver takes its last look. A cancellation does not lose it.
-        finish = asyncio.get_running_loop().run_in_executor(
-            None, self._finish, tracking, self.n_join_attempts, self.join_timeout
-        )
+        finish = asyncio.get_running_loop().run_in_executor(None, self._end, tracking)
         await asyncio.shield(finish)
 
     @property
@@ -210,7 +247,9 @@ class Tracker:
         from ._usage import Unknown
 
         told = self._newest()
-        return [] if told is None else [Unknown(*one) for one in told["unknown"]]
+        if told is None:
+            return []
+        return [Unknown(*one) for one in (*told["unknown"], *told["unknown_details"])]
 
     @property
     def timeline(self) -> List[Point]:
@@ -249,6 +288,12 @@ class Tracker:
     def __str__(self) -> str:
         return str(self._complete()["text"])
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "A Tracker cannot be pickled or copied: it belongs to this process. "
+            "Take its resource_usage or to_json()"
+        )
+
     def __repr__(self) -> str:
         return f"<gua.Tracker {self.state.name.lower()}>"
 
@@ -286,10 +331,61 @@ os.register_at_fork(
 )
 
 
-def _tell(name: str, tracker: Tracker) -> None:
-    from ._words import line
+class _Call:
+    """The block of one call: a tracker, and who is told of it."""
 
-    print(f"gua: {_native.safe(name)}: {line(tracker)}", file=sys.stderr)
+    def __init__(self, tracker: Tracker, finished: Callable[[Tracker], Any]) -> None:
+        self._tracker = tracker
+        self._finished = finished
+
+    def __enter__(self) -> None:
+        self._tracker.__enter__()
+
+    def __exit__(self, *raised: object) -> None:
+        try:
+            self._tracker.__exit__(*raised)
+        finally:
+            self._finish()
+
+    async def __aenter__(self) -> None:
+        await self._tracker.__aenter__()
+
+    async def __aexit__(self, *raised: object) -> None:
+        try:
+            await self._tracker.__aexit__(*raised)
+        finally:
+            self._finish()
+
+    def _finish(self) -> None:
+        # A fork that leaves the function has stopped nothing.
+        if self._tracker.state is State.STOPPED:
+            self._finished(self._tracker)
+
+
+@overload
+def track(function: _Function) -> _Function: ...
+
+
+@overload
+def track(
+    function: None = None,
+    *,
+    on_finish: Optional[Callable[[Tracker], Any]] = None,
+    sleep_time: float = 1.0,
+    ram_unit: str = "gigabytes",
+    gpu_ram_unit: str = "gigabytes",
+    time_unit: str = "hours",
+    n_expected_cores: Optional[int] = None,
+    gpu_uuids: Optional[Iterable[str]] = None,
+    disable_logs: bool = False,
+    process_id: Optional[int] = None,
+    resource_usage_file: Union[str, PathLike[str], None] = None,
+    n_join_attempts: int = 5,
+    join_timeout: float = 10.0,
+    gpu_brand: Optional[str] = None,
+    tracking_file: Union[str, PathLike[str], None] = None,
+    overwrite: bool = False,
+) -> Callable[[_Function], _Function]: ...
 
 
 def track(
@@ -311,71 +407,38 @@ def track(
 
     The tracker of the call that ended last is at ``train.tracker``.
     """
+    # Arguments that make no sense are told where they stand, not at the first call.
+    Tracker(**arguments)
     if function is None:
-        return lambda function: track(function, on_finish=on_finish, **arguments)
-    return _wrapped(function, on_finish, arguments)
+        return lambda function: _tracked(function, on_finish, arguments)
+    return _tracked(function, on_finish, arguments)
 
 
-def _wrapped(
-    function: Callable[..., Any],
+def _tracked(
+    function: Any,
     on_finish: Optional[Callable[[Tracker], Any]],
     arguments: Dict[str, Any],
 ) -> Callable[..., Any]:
-    import functools
-    import inspect
+    from ._calls import innermost, inside
 
-    # Arguments that make no sense are told where they stand, not at the first call.
-    Tracker(**arguments)
+    if not callable(function):
+        raise TypeError(
+            f"track() measures a function, and {function!r} is none. "
+            "Name arguments, as in @gua.track(sleep_time=0.1)"
+        )
 
     def finished(tracker: Tracker) -> None:
-        if tracker.state is not State.STOPPED:
-            return
         wrapper.tracker = tracker  # type: ignore[attr-defined]
         if on_finish is None:
-            _tell(function.__qualname__, tracker)
+            _tell(innermost(function).__qualname__, tracker)
         else:
             on_finish(tracker)
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        tracker = Tracker(**arguments)
-        try:
-            with tracker:
-                return function(*args, **kwargs)
-        finally:
-            finished(tracker)
-
-    async def call_async(*args: Any, **kwargs: Any) -> Any:
-        tracker = Tracker(**arguments)
-        try:
-            async with tracker:
-                return await function(*args, **kwargs)
-        finally:
-            finished(tracker)
-
-    def generate(*args: Any, **kwargs: Any) -> Any:
-        tracker = Tracker(**arguments)
-        try:
-            with tracker:
-                return (yield from function(*args, **kwargs))
-        finally:
-            finished(tracker)
-
-    async def generate_async(*args: Any, **kwargs: Any) -> Any:
-        tracker = Tracker(**arguments)
-        try:
-            async with tracker:
-                async for value in function(*args, **kwargs):
-                    yield value
-        finally:
-            finished(tracker)
-
-    if inspect.iscoroutinefunction(function):
-        chosen: Callable[..., Any] = call_async
-    elif inspect.isasyncgenfunction(function):
-        chosen = generate_async
-    elif inspect.isgeneratorfunction(function):
-        chosen = generate
-    else:
-        chosen = call
-    wrapper = functools.wraps(function)(chosen)
+    wrapper = inside(function, lambda: _Call(Tracker(**arguments), finished))
     return wrapper
+
+
+def _tell(name: str, tracker: Tracker) -> None:
+    from ._words import line
+
+    print(f"gua: {_native.safe(name)}: {line(tracker)}", file=sys.stderr)

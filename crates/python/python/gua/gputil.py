@@ -1,7 +1,8 @@
 """GPUtil's names, for those who have them in scripts: ``from gua import gputil as GPUtil``.
 
 Loads are from 0 to 1 and memory is in MiB, as there. What is not known is None, never 0 or NaN;
-such a card is not available, unless ``includeNan`` says so.
+such a card is not available, unless ``includeNan`` says so. The id of a MIG instance is its UUID:
+CUDA has no other name for it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class GPU:
     """One card, with GPUtil's attributes. What neither the driver nor we tell is None."""
 
     def __init__(self, card: Card, driver: Optional[str]) -> None:
-        self.id = card.index
+        self.id: Any = card.index if card.mig_slot is None else card.uuid
         self.uuid = card.uuid
         self.load = _part(card.utilization_percent, 100.0)
         self.memoryTotal = _part(card.memory_total_bytes, _MIB)
@@ -70,7 +71,7 @@ def getAvailability(
     maxMemory: float = 0.5,
     memoryFree: float = 0,
     includeNan: bool = False,
-    excludeID: Iterable[int] = (),
+    excludeID: Iterable[Any] = (),
     excludeUUID: Iterable[str] = (),
 ) -> List[int]:
     """1 for each card that may be used, 0 for the others."""
@@ -91,16 +92,17 @@ def getAvailability(
     ]
 
 
-def _last_if_unknown(value: Optional[float], sign: int = 1) -> Any:
-    return (value is None, 0.0 if value is None else sign * value)
+def _last_if_unknown(value: Optional[float]) -> Any:
+    return (value is None, 0.0 if value is None else value)
 
 
+# By a card and its place.
 _ORDERS: Any = {
-    "first": lambda gpu: gpu.id,
-    "last": lambda gpu: -gpu.id,
-    "random": lambda gpu: random.random(),
-    "load": lambda gpu: _last_if_unknown(gpu.load),
-    "memory": lambda gpu: _last_if_unknown(gpu.memoryUtil),
+    "first": lambda gpu, place: place,
+    "last": lambda gpu, place: -place,
+    "random": lambda gpu, place: random.random(),
+    "load": lambda gpu, place: _last_if_unknown(gpu.load),
+    "memory": lambda gpu, place: _last_if_unknown(gpu.memoryUtil),
 }
 
 
@@ -111,9 +113,9 @@ def getAvailable(
     maxMemory: float = 0.5,
     memoryFree: float = 0,
     includeNan: bool = False,
-    excludeID: Iterable[int] = (),
+    excludeID: Iterable[Any] = (),
     excludeUUID: Iterable[str] = (),
-) -> List[int]:
+) -> List[Any]:
     """The ids of cards that may be used, at most so many, in this order: first, last, random,
     load or memory."""
     if order not in _ORDERS:
@@ -122,8 +124,9 @@ def getAvailable(
     may_be = getAvailability(
         found, maxLoad, maxMemory, memoryFree, includeNan, excludeID, excludeUUID
     )
-    chosen = sorted((gpu for gpu, yes in zip(found, may_be) if yes), key=_ORDERS[order])
-    return [gpu.id for gpu in chosen[: max(limit, 0)]]
+    fit = [(gpu, place) for place, (gpu, yes) in enumerate(zip(found, may_be)) if yes]
+    fit.sort(key=lambda one: _ORDERS[order](*one))
+    return [gpu.id for gpu, _ in fit[: max(limit, 0)]]
 
 
 def getFirstAvailable(
@@ -134,9 +137,9 @@ def getFirstAvailable(
     interval: float = 900,
     verbose: bool = False,
     includeNan: bool = False,
-    excludeID: Iterable[int] = (),
+    excludeID: Iterable[Any] = (),
     excludeUUID: Iterable[str] = (),
-) -> List[int]:
+) -> List[Any]:
     """The first card that may be used, looked for so often, so many seconds apart.
 
     :raises RuntimeError: When there is none.

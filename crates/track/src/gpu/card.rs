@@ -173,6 +173,7 @@ impl CardTally {
             name: self.facts.name.clone(),
             capacity: self.capacity,
             is_chosen: self.is_chosen,
+            lost: self.trouble.filter(|_| self.is_dead()),
             memory: self.memory().combined,
             memory_source: self.memory_source,
             utilization: self.utilization.tell(),

@@ -10,12 +10,22 @@ use crate::options::Cards;
 pub enum ChoiceError {
     #[error("No card is named in \"{typed}\". Write indices or UUIDs with commas, like 0,1.")]
     Empty { typed: String },
-    #[error("GPU UUID of {typed} is not valid. Available UUIDs are: {}", uuids.join(", "))]
-    NotThere { typed: String, uuids: Vec<String> },
+    #[error(
+        "GPU UUID of {typed} is not valid. Available UUIDs are: {}{}",
+        uuids.join(", "),
+        untold(nameless)
+    )]
+    NotThere { typed: String, uuids: Vec<String>, nameless: Vec<(u32, Why)> },
     #[error("{typed} may be any of {}. Write more of the UUID.", uuids.join(", "))]
     Ambiguous { typed: String, uuids: Vec<String> },
     #[error("Card {index} cannot be chosen, as its UUID could not be read: {why}.")]
     Nameless { index: u32, why: Why },
+}
+
+/// It may be the one that was meant.
+fn untold(nameless: &[(u32, Why)]) -> String {
+    let one = |(index, why): &(u32, Why)| format!(". The UUID of card {index} is unknown: {why}");
+    nameless.iter().map(one).collect()
 }
 
 /// The cards that are meant by indices, UUIDs or their beginnings, with commas between them.
@@ -74,7 +84,12 @@ fn with_uuid(typed: &str, cards: &[Available]) -> Result<String, ChoiceError> {
 }
 
 fn not_there(typed: &str, cards: &[Available]) -> ChoiceError {
-    ChoiceError::NotThere { typed: typed.to_owned(), uuids: uuids(cards).cloned().collect() }
+    let nameless = cards.iter().filter_map(|card| Some((card.index, card.uuid.why()?)));
+    ChoiceError::NotThere {
+        typed: typed.to_owned(),
+        uuids: uuids(cards).cloned().collect(),
+        nameless: nameless.collect(),
+    }
 }
 
 fn uuids(cards: &[Available]) -> impl Iterator<Item = &String> {
@@ -128,7 +143,8 @@ mod tests {
 
     #[test]
     fn what_is_no_card_is_refused_with_those_there_are() {
-        let there = "Available UUIDs are: GPU-aa1, GPU-aa2, MIG-x, MIG-xy";
+        let there = "Available UUIDs are: GPU-aa1, GPU-aa2, MIG-x, MIG-xy. \
+                     The UUID of card 3 is unknown: lost from the bus";
         for typed in ["GPU-b", "7", "-1", "GPU-aa11", "ü", "4294967296"] {
             assert_eq!(refusal(typed), format!("GPU UUID of {typed} is not valid. {there}"));
         }

@@ -38,7 +38,8 @@ pub(super) struct Tally {
     /// Those in which a card did not tell who held it.
     unread_looks: u64,
     last: Option<Instant>,
-    /// What the tree held at the first look and at the newest.
+    /// What the tree held at the begin, which is the first look if that comes in time, and at the
+    /// newest look.
     ends: Option<[Parts<Reading<Bytes>>; 2]>,
 }
 
@@ -86,6 +87,20 @@ impl Tally {
         self.looks += 1;
         self.unread_looks += 1;
         self.held(Parts::default().map(|()| Reading::Unknown(Why::TimedOut)));
+    }
+
+    /// The tree goes on from here: what a later look sees is not what there was at the begin.
+    pub fn pass_the_begin(&mut self) {
+        self.begin_with(Reading::Unknown(Why::TimedOut));
+    }
+
+    /// The tree was just born: it holds nothing.
+    pub fn begin_with_nothing(&mut self) {
+        self.begin_with(Reading::Known(Bytes(0)));
+    }
+
+    fn begin_with(&mut self, held: Reading<Bytes>) {
+        self.ends.get_or_insert([Parts::default().map(|()| held); 2]);
     }
 
     fn held(&mut self, now: Parts<Reading<Bytes>>) {

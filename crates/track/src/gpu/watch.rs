@@ -22,6 +22,10 @@ use crate::usage::{GpuUsage, NoGpu};
 /// How long the end waits for a driver that is still being opened.
 const FOR_OPENING: Duration = Duration::from_millis(250);
 
+/// How long the begin waits for a first look: a driver that is awake takes a few milliseconds, and
+/// the end would wait for it as well.
+const FOR_THE_FIRST_LOOK: Duration = Duration::from_millis(100);
+
 /// How long the end waits for a last look.
 const FOR_A_LOOK: Duration = Duration::from_secs(1);
 
@@ -90,6 +94,17 @@ impl Gpu {
         Some(Self { shared, open })
     }
 
+    /// The tree was just born, and holds nothing.
+    pub(crate) fn born_with_nothing(self) -> Self {
+        self.shared.lock().tally.begin_with_nothing();
+        self
+    }
+
+    /// What has to be waited for before the tree goes on.
+    pub(crate) fn first_look(&self) -> FirstLook {
+        FirstLook(Arc::clone(&self.shared))
+    }
+
     /// The newest look as one sample; never waits for the driver.
     pub(crate) fn newest(&self) -> Reading<GpuSample> {
         self.shared.lock().newest
@@ -118,6 +133,27 @@ impl Gpu {
             Stage::Opening | Stage::Over => {}
         }
         Ok(state.tally.usage())
+    }
+}
+
+/// The look that tells what there was at the begin.
+#[derive(Debug)]
+pub(crate) struct FirstLook(Arc<Shared>);
+
+impl FirstLook {
+    /// Waits for it, but not for long. A look that comes later does not count as the begin.
+    pub(crate) fn wait(self) {
+        let begun = Instant::now();
+        let mut state = self.0.lock();
+        while matches!(state.stage, Stage::Opening | Stage::Looking) && state.tally.looks() == 0 {
+            let left = FOR_THE_FIRST_LOOK.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.0.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.tally.pass_the_begin();
     }
 }
 
@@ -231,6 +267,7 @@ impl Watcher {
         });
         let sample = state.tally.see(&look.cards, &trees, Instant::now());
         state.newest = Reading::Known(sample);
+        self.shared.changed.notify_all();
     }
 
     fn account(&self, prober: &mut Prober) {

@@ -1,7 +1,11 @@
 //! `gua policy check`: which rule is for whom now, and what comes next?
 
-use probe::nvml::Wants;
+use std::os::unix::fs::MetadataExt;
 
+use probe::nvml::Wants;
+use rustix::process::geteuid;
+
+use super::rules::settled;
 use super::{here, show};
 use crate::classify::Thresholds;
 use crate::cli::PolicyCheck;
@@ -9,7 +13,7 @@ use crate::commands::history;
 use crate::config::{self, Machine, Settings};
 use crate::failure::Failure;
 use crate::ledger::{Judge, Period};
-use crate::policy::{Engine, Fed, Feed, Switch, engine_of};
+use crate::policy::{Engine, Fed, Feed, SnoozePlace, Switch, engine_of};
 use crate::recorder::boot_id;
 use crate::render::policy::check as render;
 use crate::report::policy::check::{Around, check};
@@ -38,17 +42,23 @@ pub(super) fn run(
     let thresholds = Thresholds::from(config.thresholds);
     let entry = Judge::new(thresholds).entry(&tick, Period::none_at(tick.at), None);
     let root = sampler.host().root().to_owned();
-    let mut feed = Feed::new(root, config::snoozes(), thresholds.worked).without_cpu();
+    let snoozes = SnoozePlace { folder: config::snoozes(), keeper: keeper(&path) };
+    let mut feed = Feed::new(root, snoozes, thresholds).without_cpu();
     let is_on = Switch::of(&path).is_on();
-    let Fed { step, unread_snoozes, .. } = feed.feed(&config.policy, &tick, &entry, is_on);
+    let Fed { step, unread_snoozes, .. } = feed.feed(&settled(&config), &tick, &entry, is_on);
     tick.driver?;
     if let Some(error) = unread_snoozes {
-        say(format!("no snooze counts: {error}"));
+        say(format!("who is snoozed cannot be told, so nobody is touched: {error}"));
     }
     let standings = Engine::look(&engine, &config.policy, &step);
     let around = Around { at: entry.at, is_on, watched_at };
     let answer = check(&config.policy, &step.holdings, &standings, around);
     show(&answer, typed.json, &typed.color, here(), |view| render::lines(&answer, view))
+}
+
+/// The recorder's user: whose the history is.
+fn keeper(database: &std::path::Path) -> u32 {
+    std::fs::metadata(database).map_or_else(|_| geteuid().as_raw(), |found| found.uid())
 }
 
 fn watched(path: &std::path::Path) -> Result<(Watched, Vec<Deed>), StoreError> {

@@ -3,11 +3,14 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::process::geteuid;
 
 use super::trust;
 use crate::config::{self, Config, Files, Machine};
 use crate::failure::Failure;
-use crate::policy::{DriverLook, Feed, Keeper, Places, Rules, Settled};
+use crate::policy::{DriverLook, Feed, Keeper, Places, Rules, Settled, SnoozePlace};
 use crate::recorder;
 
 /// Those who follow the rules of the config beside a recorder.
@@ -19,16 +22,29 @@ pub(in crate::commands) fn keeper(
     host: String,
     database: &Path,
 ) -> Keeper {
-    let thresholds = config.thresholds;
-    let feed = Feed::new(root.to_owned(), config::snoozes(), thresholds.worked);
-    let look = DriverLook { machine: machine.clone(), thresholds: thresholds.into() };
+    let snoozes = SnoozePlace { folder: config::snoozes(), keeper: geteuid().as_raw() };
+    let feed = Feed::new(root.to_owned(), snoozes.clone(), config.thresholds.into());
+    let last_look = files.clone();
+    let read_config = Arc::new(move || read(&last_look));
+    let look = DriverLook { machine: machine.clone(), snoozes, read_config };
     let places = Places { host, boot: recorder::boot_id(), database: database.to_owned() };
     let rules = Box::new(ConfigRules::new(files.clone()));
     Keeper::new(settled(config), rules, places, feed, move || Box::new(look.clone()))
 }
 
-fn settled(config: &Config) -> Settled {
-    Settled { policy: config.policy.clone(), notify: config.notify.clone() }
+pub(super) fn settled(config: &Config) -> Settled {
+    Settled {
+        policy: config.policy.clone(),
+        notify: config.notify.clone(),
+        thresholds: config.thresholds.into(),
+    }
+}
+
+/// What the files say, where that can be followed.
+fn read(files: &Files) -> Result<Settled, Failure> {
+    let settings = files.settings()?;
+    trust::check(files, &settings)?;
+    Ok(settled(&settings.settled()))
 }
 
 /// The config files, and what they looked like when they were read.
@@ -38,13 +54,16 @@ struct ConfigRules {
     stamps: Vec<Option<Stamp>>,
 }
 
-/// What changes when a file does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What changes when a file does, or who may write it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Stamp {
     inode: u64,
     size: u64,
     modified: (i64, i64),
-    mode: u32,
+    /// Its owner and its mode, too.
+    changed: (i64, i64),
+    /// The same of the folders that it is in; what else is in them does not matter.
+    folders: Vec<(u32, u32, u32)>,
 }
 
 impl ConfigRules {
@@ -52,6 +71,11 @@ impl ConfigRules {
         let stamps = stamps(&files);
         Self { files, stamps }
     }
+}
+
+fn writers(folder: &Path) -> Option<(u32, u32, u32)> {
+    let found = fs::metadata(folder).ok()?;
+    Some((found.uid(), found.gid(), found.mode()))
 }
 
 fn stamps(files: &Files) -> Vec<Option<Stamp>> {
@@ -62,7 +86,8 @@ fn stamps(files: &Files) -> Vec<Option<Stamp>> {
             inode: found.ino(),
             size: found.size(),
             modified: (found.mtime(), found.mtime_nsec()),
-            mode: found.mode(),
+            changed: (found.ctime(), found.ctime_nsec()),
+            folders: path.ancestors().skip(1).filter_map(writers).collect(),
         })
     };
     paths.iter().map(stamp).collect()
@@ -75,9 +100,6 @@ impl Rules for ConfigRules {
             return None;
         }
         self.stamps = now;
-        Some(self.files.settings().and_then(|settings| {
-            trust::check(&self.files, &settings)?;
-            Ok(settled(&settings.settled()))
-        }))
+        Some(read(&self.files))
     }
 }

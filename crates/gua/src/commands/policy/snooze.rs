@@ -30,7 +30,7 @@ pub(super) fn run(files: &Files, typed: &PolicySnooze) -> Result<u8, Failure> {
     }
     let sleeper = sleeper(typed.pid)?;
     let until = until(typed.time);
-    Snoozes::open(&config::snoozes())?.write(sleeper, until)?;
+    Snoozes::add(&config::snoozes())?.write(sleeper, until)?;
     let snoozed = Snoozed { schema: "gua.policy_snooze/1", pid: typed.pid, until_unix_ms: until.0 };
     if typed.json {
         json::pretty(&mut io::stdout().lock(), &snoozed)?;

@@ -1,18 +1,24 @@
 //! `gua policy off` and `gua policy on`: one switch for all rules.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use crate::cli::PolicySwitch;
 use crate::commands::history;
-use crate::config::Files;
+use crate::config::{Files, SERVICE_DATABASE};
 use crate::failure::Failure;
 use crate::policy::Switch;
 use crate::render::json;
 use crate::report::policy::snooze::Switched;
+use crate::store::RecorderLock;
 
 pub(super) fn off(files: &Files, typed: &PolicySwitch) -> Result<u8, Failure> {
-    let switch = switch(files, typed)?;
-    let changed = switch.turn_off().map_err(|error| cannot(&switch, &error))?;
+    let recorder = recorder(files, typed)?;
+    let switch = &recorder.switch;
+    let changed = switch.turn_off().map_err(|error| cannot(switch, &error))?;
+    if !recorder.is_running {
+        return Err(nobody_stopped(&recorder));
+    }
     let words = if changed {
         "no rule does anything any more; `gua policy on` lets them go on"
     } else {
@@ -22,7 +28,7 @@ pub(super) fn off(files: &Files, typed: &PolicySwitch) -> Result<u8, Failure> {
 }
 
 pub(super) fn on(files: &Files, typed: &PolicySwitch) -> Result<u8, Failure> {
-    let switch = switch(files, typed)?;
+    let switch = recorder(files, typed)?.switch;
     let changed = switch.turn_on().map_err(|error| cannot(&switch, &error))?;
     let words = if changed {
         "the rules go on; whoever is idle is told anew first"
@@ -34,10 +40,46 @@ pub(super) fn on(files: &Files, typed: &PolicySwitch) -> Result<u8, Failure> {
 
 const SCHEMA: &str = "gua.policy_switch/1";
 
-/// A config that cannot be used must not keep anybody from switching off.
-fn switch(files: &Files, typed: &PolicySwitch) -> Result<Switch, Failure> {
+/// Whose rules are switched.
+struct Recorder {
+    database: PathBuf,
+    is_running: bool,
+    switch: Switch,
+}
+
+/// That of the history that was named, else one that runs: ours, or the service's. A config that
+/// cannot be used must not keep anybody from switching off.
+fn recorder(files: &Files, typed: &PolicySwitch) -> Result<Recorder, Failure> {
     let (settings, _) = files.what_can_be_used();
-    Ok(Switch::of(&history::path(typed.db.as_deref(), &settings.settled())?))
+    let usual = history::path(typed.db.as_deref(), &settings.settled())?;
+    let service = typed.db.is_none().then(|| PathBuf::from(SERVICE_DATABASE));
+    let places: Vec<PathBuf> = std::iter::once(usual.clone()).chain(service).collect();
+    chosen(&places).ok_or_else(|| Failure::Failed {
+        what: format!("there is no history at {}, so no rules to switch", usual.display()),
+        next: "Name the recorder's history with --db PATH; `gua status` tells where it is."
+            .to_owned(),
+    })
+}
+
+/// The first that is recorded into, else the first that is there.
+fn chosen(places: &[PathBuf]) -> Option<Recorder> {
+    let there = || places.iter().filter(|place| place.exists());
+    let running = there().find(|place| RecorderLock::is_taken(place));
+    let database = running.or_else(|| there().next())?;
+    let (database, switch) = (database.clone(), Switch::of(database));
+    Some(Recorder { is_running: running.is_some(), database, switch })
+}
+
+/// Somebody who stops all rules must not be left to believe it.
+fn nobody_stopped(recorder: &Recorder) -> Failure {
+    Failure::Failed {
+        what: format!(
+            "no recorder was stopped: none records into {}; one that starts there finds its \
+             rules switched off",
+            recorder.database.display()
+        ),
+        next: "Name the history of the one that runs with --db PATH.".to_owned(),
+    }
 }
 
 fn told(typed: &PolicySwitch, switched: &Switched, words: &str) -> Result<u8, Failure> {
@@ -54,5 +96,26 @@ fn cannot(switch: &Switch, error: &io::Error) -> Failure {
         what: format!("cannot switch by {}: {error}", switch.path().display()),
         next: "Do it as the recorder's user or as root; --db names the recorder's history."
             .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// Root at home, while the service records elsewhere.
+    #[test]
+    fn who_records_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let places = ["home.db", "service.db"].map(|name| dir.path().join(name));
+        assert!(chosen(&places).is_none());
+        fs::write(&places[0], "").unwrap();
+        fs::write(&places[1], "").unwrap();
+        let found = chosen(&places).unwrap();
+        assert_eq!((found.database, found.is_running), (places[0].clone(), false));
+        let _lock = RecorderLock::take(&places[1]).unwrap();
+        let found = chosen(&places).unwrap();
+        assert_eq!((found.database, found.is_running), (places[1].clone(), true));
     }
 }

@@ -1,8 +1,8 @@
 //! Who may write the rules: whoever may, ends processes and runs commands by the recorder's hand.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
@@ -10,8 +10,13 @@ use crate::config::policy::{Action, Policy};
 use crate::config::{Files, Settings};
 use crate::failure::Failure;
 
-/// What anybody may write.
-const OTHERS_WRITE: u32 = 0o002;
+/// What others than the owner may write.
+const GROUP_WRITES: u32 = 0o020;
+const ALL_WRITE: u32 = 0o002;
+const STICKY: u32 = 0o1000;
+
+/// Links that lead to links, at most.
+const MOST_LINKS: usize = 40;
 
 /// Whether the rules can be followed: every way is set up, and nobody but root and us may have
 /// written rules that act.
@@ -30,18 +35,51 @@ fn acts(policy: &Policy) -> bool {
     policy.enabled && policy.rules.iter().any(|rule| rule.action != Action::Observe)
 }
 
+/// A file is as safe as itself and all the folders on the way to it: whoever may write one of
+/// those puts another file in its place.
 fn check_writers(path: &Path) -> Result<(), Failure> {
-    // One that is not there says nothing, and one that cannot be read was told before.
-    let Ok(found) = fs::metadata(path) else { return Ok(()) };
-    let is_ours = found.uid() == 0 || found.uid() == geteuid().as_raw();
-    let who = match (found.mode() & OTHERS_WRITE == 0, is_ours) {
-        (true, true) => return Ok(()),
-        (false, _) => "can be written by anybody".to_owned(),
-        (true, false) => format!("belongs to uid {}", found.uid()),
-    };
-    let path = path.display();
-    Err(Failure::Usage {
-        what: format!("the rules do more than observe, and the config file {path} {who}"),
-        next: format!("Let only root or the recorder's user write it: chmod go-w {path}"),
-    })
+    for place in steps(path) {
+        // One that is not there says nothing, and one that cannot be read was told before.
+        let Ok(found) = fs::metadata(&place) else { continue };
+        let Some(who) = writer(&found) else { continue };
+        let (path, place) = (path.display(), place.display());
+        return Err(Failure::Usage {
+            what: format!(
+                "the rules do more than observe, and {place} {who} (the config file is {path})"
+            ),
+            next: format!("Let only root or the recorder's user write it: chmod go-w {place}"),
+        });
+    }
+    Ok(())
+}
+
+/// The file, what it leads to where it is a link, and the folders of all of these.
+fn steps(path: &Path) -> Vec<PathBuf> {
+    let mut steps = Vec::new();
+    let mut next = Some(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+    while let Some(path) = next.take().filter(|_| steps.len() < MOST_LINKS * MOST_LINKS) {
+        steps.extend(path.ancestors().map(Path::to_owned));
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        next = fs::read_link(&path).ok().map(|target| folder.join(target));
+    }
+    let real = fs::canonicalize(path).ok();
+    steps.extend(real.iter().flat_map(|real| real.ancestors()).map(Path::to_owned));
+    steps
+}
+
+/// Who else may write it.
+fn writer(found: &Metadata) -> Option<String> {
+    let (uid, gid, mode) = (found.uid(), found.gid(), found.mode());
+    if uid != 0 && uid != geteuid().as_raw() {
+        return Some(format!("belongs to uid {uid}"));
+    }
+    // In such a folder nobody takes away what is another's.
+    if found.is_dir() && mode & STICKY != 0 {
+        return None;
+    }
+    match (mode & ALL_WRITE != 0, mode & GROUP_WRITES != 0 && gid != 0) {
+        (true, _) => Some("can be written by anybody".to_owned()),
+        (false, true) => Some(format!("can be written by the group {gid}")),
+        (false, false) => None,
+    }
 }

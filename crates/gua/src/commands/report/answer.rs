@@ -5,13 +5,14 @@ use probe::units::{Bytes, UnixMillis};
 use rustix::process::geteuid;
 
 use super::super::history::Detail;
-use crate::classify::{Lines, Thresholds};
+use crate::classify::{Kib, Lines, State, Thresholds};
 use crate::ledger::Piece;
 use crate::report::accounts::{Accounts, By};
 use crate::report::bands::{BandTally, Party};
 use crate::report::board::{Board, Page};
 use crate::report::usage::{
-    Book, Facts, Hand, Holdings, MOST_CULPRITS, Onlooker, Question, Session, Tally, Usage, observed,
+    Book, Facts, Hand, Holdings, MOST_CULPRITS, Onlooker, Question, Recorded, Session, Tally,
+    Usage, observed, recorded,
 };
 use crate::report::who::{self, Asked, Record};
 use crate::report::{self, recorded, status};
@@ -45,10 +46,10 @@ pub(super) fn detail_of_python(question: &Question) -> Detail {
 }
 
 /// By the recorder's own lines the spans are judged already, and go further back.
-fn detail(history: &History, question: &Question) -> Detail {
-    let lines = Lines::from(&question.thresholds);
-    let is_judged = history.is_judged_by(question.window, lines);
-    if is_judged { Detail::Spans } else { Detail::Samples }
+fn detail(recorded: &[Recorded], question: &Question) -> Detail {
+    let asked = Lines::from(&question.thresholds);
+    let is_judged = |it: &Recorded| it.lines.is_some_and(|lines| lines.judges_cards_as(&asked));
+    if recorded.iter().all(is_judged) { Detail::Spans } else { Detail::Samples }
 }
 
 /// Answers from what was recorded.
@@ -75,7 +76,7 @@ pub(in crate::commands) fn page(
     bands.cards.retain(|band| usage.cards.iter().any(|card| band.is_of(card)));
     let is_about_now = question.user.is_none() && question.window.to.0 + SOON >= now.at.0;
     let board = match is_about_now {
-        true => board(history, now, question.thresholds.held)?,
+        true => board(history, now, question.thresholds.held, question.context)?,
         false => None,
     };
     Ok(Page { usage, bands: Some(bands), board })
@@ -89,9 +90,11 @@ pub(in crate::commands) fn board(
     history: &History,
     now: Now,
     held: Bytes,
+    context: Bytes,
 ) -> Result<Option<Board>, StoreError> {
     let Some((looked, record)) = look(history, now, held)? else { return Ok(None) };
-    let who = who::who(looked.clone(), record, &Asked::default());
+    let asked = Asked { context, ..Asked::default() };
+    let who = who::who(looked.clone(), record, &asked);
     Ok(Some(Board::new(looked, who, now.is_live)))
 }
 
@@ -115,77 +118,109 @@ fn answer_and(
     mut bands: Option<&mut BandTally>,
 ) -> Result<Usage, StoreError> {
     let window = question.window;
-    let detail = detail(history, question);
+    let observed = history.observed(window)?;
+    let recorded = recorded(&observed, history.runs());
     let mut tally = Tally::new(question.clone(), &history.identities()?);
+    let detail = detail(&recorded, question);
+    let line = held_line(&recorded, &question.thresholds);
     let holdings = match detail {
-        Detail::Spans => {
-            Some(holdings(history, question, now, (&mut tally, bands.as_deref_mut()))?)
-        }
-        Detail::Samples => None,
+        Detail::Spans => holdings(history, question, line, now, |piece| {
+            tally.add_card(&span(piece));
+            if let Some(bands) = bands.as_deref_mut() {
+                bands.add(piece);
+            }
+        })?,
+        Detail::Samples => as_recorded(history, question, line, now, bands.as_deref_mut())?,
     };
-    match detail {
-        Detail::Spans if question.identities => {
-            history.owner_spans(window, |span| tally.add_owner(&span))?;
-        }
-        Detail::Spans => {}
-        Detail::Samples => {
-            tally.judge_again();
-            history.samples(window, |sample| {
-                if let Some(bands) = bands.as_deref_mut() {
-                    let state = sample.evidence.state(&question.thresholds);
-                    bands.add_state(sample.card, sample.period, state);
-                }
-                tally.add_sample(&sample);
-            })?;
-        }
+    if question.identities {
+        history.owner_spans(window, |span| tally.add_owner(&span))?;
+    }
+    if detail == Detail::Samples {
+        tally.judge_again();
+        history.samples(window, |sample| {
+            if let Some(bands) = bands.as_deref_mut() {
+                let state = sample.evidence.state(&question.thresholds);
+                bands.add_state(sample.card, sample.period, state);
+            }
+            tally.add_sample(&sample);
+        })?;
     }
     let facts = Facts {
         runs: history.runs().to_vec(),
         cards: history.cards()?,
-        observed: history.observed(window)?,
+        observed,
         events: history.events(window)?,
         extent: history.extent()?,
         newest_tick: history.newest_tick()?,
         is_recorded: now.is_recorded,
         now: now.at,
-        holdings,
+        holdings: Some(holdings),
     };
     Ok(tally.finish(&facts))
+}
+
+/// What was held by whom where the cards are judged again, with how long they were idle-held as
+/// recorded.
+fn as_recorded(
+    history: &History,
+    question: &Question,
+    line: Kib,
+    now: Now,
+    mut bands: Option<&mut BandTally>,
+) -> Result<Holdings, StoreError> {
+    let mut idle_held = 0;
+    let holdings = holdings(history, question, line, now, |piece| {
+        if piece.state == State::IdleHeld {
+            idle_held += piece.counts;
+        }
+        if let Some(bands) = bands.as_deref_mut() {
+            bands.add_people(piece);
+        }
+    })?;
+    Ok(Holdings { idle_held: Some(idle_held), ..holdings })
+}
+
+const fn span(piece: &Piece<'_>) -> Span<i64> {
+    let Piece { card, period, state, counts, .. } = *piece;
+    Span { key: card, period, state, counts }
+}
+
+/// The line that what was held is recorded by; the lowest where there were several.
+fn held_line(recorded: &[Recorded], asked: &Thresholds) -> Kib {
+    let lines = recorded.iter().filter_map(|it| Some(it.lines?.held));
+    lines.min().unwrap_or_else(|| asked.held.into())
 }
 
 /// What was held by whom, and what the cards did meanwhile, in one reading.
 fn holdings(
     history: &History,
     question: &Question,
+    line: Kib,
     now: Now,
-    (tally, mut bands): (&mut Tally, Option<&mut BandTally>),
+    mut each: impl FnMut(&Piece<'_>),
 ) -> Result<Holdings, StoreError> {
     let bys = bys(question);
-    let begin = |by: &By| Accounts::new(*by, &question.thresholds).about(question.user.clone());
+    let begin = |by: &By| Accounts::new(*by, line).about(question.user.clone());
     let mut books: Vec<_> = bys.iter().map(begin).collect();
     let is_of_workloads = bys.iter().any(|by| by.is_of_a_workload());
     let who = |id| match is_of_workloads {
         true => history.holder(id),
         false => history.holder_alone(id),
     };
-    let found = history.sessions_with(question.window, wanted(question), |piece| {
-        let Piece { card, period, state, counts, .. } = *piece;
-        tally.add_card(&Span { key: card, period, state, counts });
-        if let Some(bands) = bands.as_deref_mut() {
-            bands.add(piece);
-        }
+    let found = history.sessions_with(question.window, wanted(question, line), |piece| {
+        each(piece);
         books.iter_mut().try_for_each(|book| book.add(piece, who))
     })?;
     let books = bys.into_iter().zip(books);
     let books = books.map(|(by, accounts)| Book { by, accounts: accounts.finish() }).collect();
     let sessions = sessions(history, question, now, &found.told)?;
-    Ok(Holdings { books, sessions, sessions_left_out: found.left_out })
+    Ok(Holdings { books, sessions, sessions_left_out: found.left_out, idle_held: None })
 }
 
 /// Which sessions to look for.
-fn wanted(question: &Question) -> Wanted {
+fn wanted(question: &Question, line: Kib) -> Wanted {
     Wanted {
-        more_than: Some(question.thresholds.held.into()),
+        more_than: Some(line),
         largest: question.page_sessions.map(|most| most.max(MOST_CULPRITS)),
     }
 }

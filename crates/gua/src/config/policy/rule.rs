@@ -106,11 +106,3 @@ impl Kind {
         }
     }
 }
-
-impl Rule {
-    /// How long after its last notice a holder is left alone.
-    #[must_use]
-    pub fn last_lead(&self) -> Duration {
-        self.idle_for.saturating_sub(self.notices.last().copied().unwrap_or_default())
-    }
-}

@@ -95,6 +95,13 @@ impl Field {
         }
     }
 
+    /// Whether a command that ends something may name it: numbers that the kernel gives, and what
+    /// the system has placed a process in. Whatever a process calls itself is not among them.
+    #[must_use]
+    pub const fn may_be_ended_by(self) -> bool {
+        matches!(self, Self::Job | Self::Container | Self::Pod | Self::Pid | Self::Uid)
+    }
+
     fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|field| field.word() == word)
     }
@@ -149,6 +156,14 @@ impl Template {
             }
         }
         Ok(filled)
+    }
+
+    /// What its places are filled with.
+    pub fn fields(&self) -> impl Iterator<Item = Field> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text(_) => None,
+            Part::Field(field) => Some(*field),
+        })
     }
 
     /// As it was typed.

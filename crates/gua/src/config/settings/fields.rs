@@ -77,7 +77,11 @@ pub(super) fn details<T: Value>(
 ) -> Vec<Detail> {
     let details = T::details(value.get_ref(), home);
     if details.is_empty() {
-        let reason = format!("`{key}` is {}; expected {}", shown(value.get_ref()), T::EXPECTED);
+        let value_shown = match T::IS_SECRET {
+            true => "something else".to_owned(),
+            false => shown(value.get_ref()),
+        };
+        let reason = format!("`{key}` is {value_shown}; expected {}", T::EXPECTED);
         return vec![(value.span().start, reason)];
     }
     details

@@ -3,11 +3,14 @@
 use std::env;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::Settings;
-use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, open};
 use rustix::io::Errno;
 
 use super::mistake::Mistake;
@@ -22,6 +25,9 @@ const SYSTEM: &str = "/etc/gua/config.toml";
 
 /// More than this is no config file.
 const MOST_BYTES: u64 = 1 << 20;
+
+/// So long a pipe that was named is waited for: somebody may be about to write into it.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The files that count, where they are there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,6 +136,12 @@ impl Files {
         (settings, errors)
     }
 
+    /// The same, with another file in the place of the user's.
+    #[must_use]
+    pub fn with_user(&self, file: ConfigFile) -> Self {
+        Self { user: Some(file), ..self.clone() }
+    }
+
     /// Whether a file could be used, whichever it is.
     ///
     /// # Errors
@@ -211,12 +223,47 @@ fn is_missing(error: &io::Error) -> bool {
 }
 
 fn bytes(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(open(path, flags, Mode::empty())?);
+    let bytes = if file.metadata()?.file_type().is_fifo() { piped(&file) } else { whole(&file) }?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 1 MiB"));
     }
     Ok(bytes)
+}
+
+fn whole(file: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A pipe may be what a shell makes of `<(…)`, and it may be one that nobody writes into.
+fn piped(mut pipe: &File) -> io::Result<Vec<u8>> {
+    let (mut bytes, mut part) = (Vec::new(), [0; 4096]);
+    let until = Instant::now() + PATIENCE;
+    while bytes.len() as u64 <= MOST_BYTES {
+        if !is_ready(pipe, until.saturating_duration_since(Instant::now()))? {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody writes into this pipe"));
+        }
+        match pipe.read(&mut part) {
+            Ok(0) => break,
+            Ok(read) => bytes.extend_from_slice(part.get(..read).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(bytes)
+}
+
+fn is_ready(pipe: &File, within: Duration) -> io::Result<bool> {
+    let mut waiting = [PollFd::new(pipe, PollFlags::IN)];
+    match poll(&mut waiting, Timespec::try_from(within).ok().as_ref()) {
+        Ok(ready) => Ok(ready > 0),
+        // The time is counted by who asks.
+        Err(Errno::INTR) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn no_text(bytes: &[u8], valid_up_to: usize) -> Mistake {

@@ -155,6 +155,8 @@ fn read_webhook(
 struct Url(String);
 
 impl Value for Url {
+    // Whoever knows it may write to where it leads, and mistakes go to logs.
+    const IS_SECRET: bool = true;
     const EXPECTED: &'static str = r#"a URL in quotes that begins with http:// or https://, such as "https://hooks.example/x""#;
 
     fn read(typed: &DeValue<'_>, _: Option<&Path>) -> Option<Self> {

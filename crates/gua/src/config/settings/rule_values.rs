@@ -10,7 +10,7 @@ use toml::de::DeValue;
 use super::fields::Detail;
 use super::value::{Value, integer, time};
 use crate::cli::{duration, size};
-use crate::config::policy::{Action, Channel, Hours, Kind, Pattern, Style, Template};
+use crate::config::policy::{Action, Channel, Field, Hours, Kind, Pattern, Style, Template};
 use crate::safe::safe;
 
 /// Longer names and words are a slip of the finger.
@@ -226,14 +226,29 @@ impl Value for Cancel {
 
     fn read(typed: &DeValue<'_>, home: Option<&Path>) -> Option<Self> {
         if typed.as_array().is_some() {
-            return Words::read(typed, home).map(|Words(words)| Self(words));
+            let Words(words) = Words::read(typed, home)?;
+            return untrusted(&words).is_none().then_some(Self(words));
         }
         let program = Template::plain(&plain(typed)?);
         Some(Self(vec![program, Template::parse("{job}").ok()?]))
     }
 
     fn details(typed: &DeValue<'_>, home: Option<&Path>) -> Vec<Detail> {
-        Words::details(typed, home)
+        let details = Words::details(typed, home);
+        let Some(words) = Words::read(typed, home).filter(|_| details.is_empty()) else {
+            return details;
+        };
+        let reason = |field: Field| {
+            let word = field.word();
+            let why = format!("a process can say of itself what it likes, so `{{{word}}}` cannot");
+            format!(
+                "{why} tell what to end; there are {{job}}, {{container}}, {{pod}}, {{pid}}, {{uid}}"
+            )
+        };
+        untrusted(&words.0)
+            .map(|(place, field)| (at(typed, place), reason(field)))
+            .into_iter()
+            .collect()
     }
 
     fn toml(&self) -> Option<toml::Value> {
@@ -243,4 +258,16 @@ impl Value for Cancel {
     fn json(&self) -> serde_json::Value {
         Words(self.0.clone()).json()
     }
+}
+
+/// The first word that names what a process may have made up, and that.
+fn untrusted(words: &[Template]) -> Option<(usize, Field)> {
+    words.iter().enumerate().find_map(|(place, word)| {
+        word.fields().find(|field| !field.may_be_ended_by()).map(|field| (place, field))
+    })
+}
+
+fn at(typed: &DeValue<'_>, place: usize) -> usize {
+    let word = typed.as_array().and_then(|words| words.get(place));
+    word.map_or(0, |word| word.span().start)
 }

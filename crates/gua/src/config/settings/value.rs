@@ -17,6 +17,8 @@ pub(super) trait Value: Sized {
     const EXPECTED: &'static str;
     /// The unit, where the key does not name it: for names in JSON.
     const UNIT: &'static str = "";
+    /// Whether a value that is wrong is not to be repeated: messages go to logs.
+    const IS_SECRET: bool = false;
 
     /// `None` where it is something else, or out of range. `home` is what `~` means.
     fn read(typed: &DeValue<'_>, home: Option<&Path>) -> Option<Self>;

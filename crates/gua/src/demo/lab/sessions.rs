@@ -79,7 +79,7 @@ pub(super) enum Setting {
     Notebook(&'static str),
     /// A script in a job of Slurm.
     Job(&'static str),
-    /// A program in a container, by the container's name. It runs as its user, not as root.
+    /// A program in a container, by the container's name. Root in it is its user outside.
     Container(&'static str),
 }
 
@@ -159,9 +159,10 @@ impl Session {
                     "/system.slice/slurmstepd.scope/job_{job}/step_0/user/task_0"
                 ))
             }
-            Setting::Container(_) => {
-                Self::within(&format!("/system.slice/docker-{}.scope", self.container_id()))
-            }
+            Setting::Container(_) => Identity {
+                uid_map: Some(format!("0 {} 1\n", self.uid)),
+                ..Self::within(&format!("/system.slice/docker-{}.scope", self.container_id()))
+            },
         }
     }
 

@@ -11,15 +11,13 @@ use rustix::process::Signal;
 use super::look::{Look, Looked};
 use super::order::{By, NotEnded, Order};
 use super::words::words;
+use crate::policy::guard::FIRST_PERSON;
 use crate::policy::notice::run;
 use crate::policy::{Activity, Guard, Nature, nature, own};
 use crate::process_handle::{NotSent, ProcessHandle};
 
 /// What a process that was killed is waited for: it may hang in the driver.
 const AFTER_KILL: Duration = Duration::from_secs(10);
-
-/// Below this, an account is the system's.
-const FIRST_PERSON: u32 = 1000;
 
 /// Looks once more, and ends it if everything is still as it was decided on.
 ///
@@ -31,13 +29,7 @@ pub fn act(order: &Order, look: &mut dyn Look) -> Result<By, NotEnded> {
         return Err(NotEnded::Elsewhere(order.root.clone()));
     }
     // The slow look first, so that as little as can be lies between the rest and the signal.
-    match look.look(order.subject, &order.company) {
-        Looked::Holds(Activity::Idle) => {}
-        Looked::Holds(Activity::Works(sign)) => return Err(NotEnded::Works(sign)),
-        Looked::Holds(Activity::HoldsLittle) | Looked::LetGo => return Err(NotEnded::LetGo),
-        Looked::Holds(Activity::Unknown(why)) => return Err(NotEnded::Doubt(why.to_string())),
-        Looked::Untold(why) => return Err(NotEnded::Doubt(why)),
-    }
+    still_due(order, look)?;
     let start = order.subject.start_ticks.ok_or(NotEnded::Guarded(Guard::NotShown))?;
     let handle = ProcessHandle::of(order.subject.pid, start)?;
     check(order)?;
@@ -47,7 +39,18 @@ pub fn act(order: &Order, look: &mut dyn Look) -> Result<By, NotEnded> {
             run(&words, b"", order.timeout).map_err(NotEnded::Cancel)?;
             wait(&handle, order.rule.grace, By::Cancelled(words.join(" ")))
         }
-        None => end(order, &handle),
+        None => end(order, &handle, look),
+    }
+}
+
+fn still_due(order: &Order, look: &mut dyn Look) -> Result<(), NotEnded> {
+    match look.look(order) {
+        Looked::Holds(Activity::Idle) => Ok(()),
+        Looked::Holds(Activity::Works(sign)) => Err(NotEnded::Works(sign)),
+        Looked::Holds(Activity::HoldsLittle) | Looked::LetGo => Err(NotEnded::LetGo),
+        Looked::Holds(Activity::Unknown(why)) => Err(NotEnded::Doubt(why.to_string())),
+        Looked::Relieved(why) => Err(NotEnded::Relieved(why)),
+        Looked::Untold(why) => Err(NotEnded::Doubt(why)),
     }
 }
 
@@ -59,11 +62,11 @@ fn check(order: &Order) -> Result<(), NotEnded> {
         fs::read(format!("/proc/{pid}/{file}")).map_err(|_| NotEnded::NotSent(NotSent::Gone))
     };
     let text = |file: &str| read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let owner = status::uid(&text("status")?);
+    let owner = status::uids(&text("status")?);
     if owner.is_none() || owner != order.facts.owner.known() {
         return Err(NotEnded::AnotherOwner);
     }
-    if owner.is_some_and(|owner| owner < FIRST_PERSON) {
+    if owner.is_some_and(|owner| owner.lowest() < FIRST_PERSON) {
         return Err(NotEnded::Guarded(Guard::SystemAccount));
     }
     match &order.facts.cgroup {
@@ -87,12 +90,16 @@ fn go_on(order: &Order) -> Result<(), NotEnded> {
     if order.brake.is_held() { Err(NotEnded::Stopped) } else { Ok(()) }
 }
 
-fn end(order: &Order, handle: &ProcessHandle) -> Result<By, NotEnded> {
+fn end(order: &Order, handle: &ProcessHandle, look: &mut dyn Look) -> Result<By, NotEnded> {
     handle.send(Signal::TERM)?;
     let asked = wait(handle, order.rule.grace, By::Asked);
     if asked.is_ok() || !order.rule.kill {
         return asked;
     }
+    // A grace is long enough to work again, or to be snoozed.
+    go_on(order)?;
+    still_due(order, look)?;
+    check(order)?;
     go_on(order)?;
     match handle.send(Signal::KILL) {
         // It has just ended by itself.

@@ -1,16 +1,20 @@
-//! The driver's own word on whether a process still holds a card idle, at this moment.
+//! Whether an end that was decided on is still due at this moment: everything is read anew, the
+//! config, the driver, the process, its person's groups and the snoozes.
 
+use std::fmt;
+use std::sync::Arc;
+
+use probe::Why;
 use probe::nvml::Wants;
-use probe::units::Percent;
-use probe::{Reading, Why};
 
-use crate::classify::Thresholds;
+use super::order::Order;
 use crate::config::Machine;
+use crate::failure::Failure;
 use crate::ledger::{Judge, Period};
-use crate::policy::activity::{on_cards, sign, with_sign};
 use crate::policy::company::beside;
-use crate::policy::observed::{Observed, is_whole, observed};
-use crate::policy::{Activity, Subject};
+use crate::policy::{
+    Activity, Fed, Feed, Followed, Holding, Judged, Relief, Settled, SnoozePlace, Spared, Step,
+};
 use crate::sampler::Sampler;
 
 const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
@@ -18,56 +22,90 @@ const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
 /// What a look has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Looked {
+    /// The same rule is still for it.
     Holds(Activity),
     /// It is in no list.
     LetGo,
-    /// Not all lists could be read.
+    /// It is to be left alone.
+    Relieved(Relief),
+    /// Not everything could be read.
     Untold(String),
 }
 
 /// Looks at one process, and at others that must be idle too.
 pub trait Look {
-    fn look(&mut self, subject: Subject, company: &[Subject]) -> Looked;
+    fn look(&mut self, order: &Order) -> Looked;
 }
 
+/// Reads the config, and tells what is wrong with it.
+pub type ReadConfig = Arc<dyn Fn() -> Result<Settled, Failure> + Send + Sync>;
+
 /// Through the driver, opened for this look alone: the recorder's own may be at work.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct DriverLook {
     pub machine: Machine,
-    pub thresholds: Thresholds,
+    pub snoozes: SnoozePlace,
+    pub read_config: ReadConfig,
+}
+
+impl fmt::Debug for DriverLook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DriverLook").field("machine", &self.machine).finish_non_exhaustive()
+    }
 }
 
 impl Look for DriverLook {
-    fn look(&mut self, subject: Subject, company: &[Subject]) -> Looked {
-        let mut sampler = match Sampler::open(&self.machine, WANTS) {
-            Ok(sampler) => sampler,
-            Err(error) => return Looked::Untold(error.to_string()),
+    fn look(&mut self, order: &Order) -> Looked {
+        let settled = match (self.read_config)() {
+            Ok(settled) => settled,
+            Err(failure) => return Looked::Untold(format!("the config cannot be used: {failure}")),
         };
-        let tick = sampler.first_tick();
-        if let Err(error) = &tick.driver {
-            return Looked::Untold(error.to_string());
+        if !settled.policy.enabled {
+            return Looked::Relieved(Relief::SwitchedOff);
         }
-        let covers = Period::none_at(tick.at);
-        let entry = Judge::new(self.thresholds).entry(&tick, covers, None);
-        let all = observed(&tick, &entry);
-        let others = all.iter().filter(|one| company.contains(&one.subject));
-        match all.iter().find(|one| one.subject == subject) {
-            Some(one) => {
-                let others = others.map(|one| self.activity(one));
-                Looked::Holds(beside(self.activity(one), others))
-            }
-            None if is_whole(&tick, &entry) => Looked::LetGo,
-            None => Looked::Untold(Why::NotTold.to_string()),
+        match self.step(&settled) {
+            Ok(step) => judged(order, &settled, &step),
+            Err(why) => Looked::Untold(why.to_string()),
         }
     }
 }
 
 impl DriverLook {
-    fn activity(&self, one: &Observed) -> Activity {
-        let worked = self.thresholds.worked;
+    fn step(&self, settled: &Settled) -> Result<Step, Failure> {
+        let mut sampler = Sampler::open(&self.machine, WANTS)?.with_who(true);
+        let tick = sampler.first_tick();
+        let covers = Period::none_at(tick.at);
+        let entry = Judge::new(settled.thresholds).entry(&tick, covers, None);
+        let root = sampler.host().root().to_owned();
         // The processors were watched until now, and need two looks.
-        let quiet = Reading::Known(Percent(0.0));
-        let code = sign(one.encoder, one.decoder, quiet, worked, Percent(f64::MAX));
-        with_sign(on_cards(&one.on_cards, worked), code)
+        let mut feed = Feed::new(root, self.snoozes.clone(), settled.thresholds).without_cpu();
+        let Fed { step, .. } = feed.feed(settled, &tick, &entry, true);
+        tick.driver?;
+        Ok(step)
+    }
+}
+
+fn judged(order: &Order, settled: &Settled, step: &Step) -> Looked {
+    let of = |holding: &&Holding| holding.subject == order.subject;
+    let Some(holding) = step.holdings.iter().find(of) else {
+        return match step.is_whole {
+            true => Looked::LetGo,
+            false => Looked::Untold(Why::NotTold.to_string()),
+        };
+    };
+    match Judged::of(&settled.policy, holding, step.time_of_day) {
+        Judged::Under(rule) if Followed::of(&rule) == Followed::of(&order.rule) => {
+            let is_meant = |other: &&Holding| order.company.contains(&other.subject);
+            let others = step.holdings.iter().filter(is_meant).map(|other| other.activity);
+            Looked::Holds(beside(holding.activity, others))
+        }
+        Judged::Under(rule) if rule.name == order.rule.name => {
+            Looked::Relieved(Relief::RuleChanged)
+        }
+        Judged::Under(_) | Judged::NoRule => Looked::Relieved(Relief::OtherRule),
+        Judged::Spared(_, Spared::Listed) => Looked::Relieved(Relief::Exempt),
+        Judged::Spared(_, Spared::Guarded(guard)) => Looked::Untold(guard.to_string()),
+        Judged::Snoozed(..) => Looked::Relieved(Relief::Snoozed),
+        Judged::Unknown(missing) => Looked::Untold(format!("its {} is not known", missing.word())),
     }
 }

@@ -6,7 +6,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `order` | who is to be ended, and how |
-//! | `look` | the driver's own word on whether it still holds a card idle |
+//! | `look` | whether it is still due, by everything read anew |
 //! | `act` | one end, step by step |
 //! | `words` | a command that ends a job in place of a signal, where it can be trusted |
 //! | `crew` | each end on a thread of its own |
@@ -22,5 +22,5 @@ mod tests;
 
 pub use act::act;
 pub use crew::{Crew, Done};
-pub use look::{DriverLook, Look, Looked};
+pub use look::{DriverLook, Look, Looked, ReadConfig};
 pub use order::{By, NotEnded, Order};

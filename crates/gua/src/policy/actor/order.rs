@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::policy::Rule;
+use crate::policy::deeds::relief;
 use crate::policy::notice::{Fields, NotDelivered};
-use crate::policy::{Brake, Facts, Guard, Sign, Subject, Token};
+use crate::policy::{Brake, Facts, Guard, Relief, Sign, Subject, Token};
 use crate::process_handle::NotSent;
 
 /// One end that was decided on.
@@ -14,7 +15,7 @@ use crate::process_handle::NotSent;
 pub struct Order {
     pub token: Token,
     pub subject: Subject,
-    /// What must still be so: its owner and its control group.
+    /// What must still be so: its owner, its control group and what decides on its person.
     pub facts: Arc<Facts>,
     /// Who must be idle too.
     pub company: Vec<Subject>,
@@ -47,6 +48,8 @@ pub enum NotEnded {
     LetGo,
     #[error("it works again ({})", .0.word())]
     Works(Sign),
+    #[error("{}", relief(*.0))]
+    Relieved(Relief),
     #[error("whether it works could not be told: {0}")]
     Doubt(String),
     #[error("{0}")]

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use probe::proc::status::Uids;
 use probe::who::{Container, Job, Runtime, Source, Told, Who};
 use probe::{Reading, Why};
 use rustix::process::geteuid;
@@ -15,7 +16,9 @@ use super::{By, Look, Looked, NotEnded, Order, act};
 use crate::config::policy::{Action, Notify, Rule, Template};
 use crate::policy::notice::Fields;
 use crate::policy::tests::{facts, rule, skipped, subject};
-use crate::policy::{Activity, Brake, Evidence, Facts, Sign, Signs, Subject, Switch, Token, own};
+use crate::policy::{
+    Activity, Brake, Evidence, Facts, Relief, Sign, Signs, Subject, Switch, Token, own,
+};
 
 /// Somebody's, as far as that can be had.
 const PERSON: u32 = 41_000;
@@ -23,7 +26,7 @@ const PERSON: u32 = 41_000;
 struct Says<F>(F);
 
 impl<F: FnMut() -> Looked> Look for Says<F> {
-    fn look(&mut self, _: Subject, _: &[Subject]) -> Looked {
+    fn look(&mut self, _: &Order) -> Looked {
         (self.0)()
     }
 }
@@ -59,7 +62,7 @@ fn order(child: &Child, rule: Rule) -> Order {
     let pid = child.id();
     let owner = if geteuid().is_root() { PERSON } else { geteuid().as_raw() };
     let facts = Arc::new(Facts {
-        owner: Reading::Known(owner),
+        owner: Reading::Known(Uids::all(owner)),
         cgroup: cgroup(pid),
         ..facts(PERSON, "ann")
     });
@@ -145,7 +148,7 @@ fn what_has_changed_meanwhile_is_not_touched() {
     let untold = Looked::Untold("no driver".into());
     assert_eq!(said(&order, untold), "whether it works could not be told: no driver");
     let idle = Looked::Holds(Activity::Idle);
-    let other = where_(&order, |facts| facts.owner = Reading::Known(4242));
+    let other = where_(&order, |facts| facts.owner = Reading::Known(Uids::all(4242)));
     assert_eq!(said(&other, idle.clone()), "it is another user's process by now");
     let other = where_(&order, |facts| facts.cgroup = Reading::Known("0::/x\n".into()));
     assert_eq!(said(&other, idle.clone()), "it is in another control group by now");
@@ -236,7 +239,7 @@ fn neither_we_nor_what_started_us_nor_root_is_ended() {
     let Some(child) = process(SLEEPS) else { return };
     let pid = std::os::unix::process::parent_id();
     let order = where_(&order(&child, ends()), |facts| {
-        facts.owner = Reading::Known(geteuid().as_raw());
+        facts.owner = Reading::Known(Uids::all(geteuid().as_raw()));
         facts.cgroup = cgroup(pid);
     });
     let order = Order { subject: Subject { pid, start_ticks: own::start_ticks(pid) }, ..order };
@@ -270,6 +273,40 @@ fn one_switch_stops_a_kill_during_the_grace() {
         acting.join().unwrap()
     });
     assert!(matches!(ended, Err(NotEnded::Stopped)), "{ended:?}");
+    lives(child);
+}
+
+/// Trap: a grace is long enough to begin to work, to be snoozed, or to be exempted.
+#[test]
+fn who_is_to_be_left_alone_by_then_is_not_killed() {
+    let grace = Duration::from_millis(50);
+    for (looked, said) in [
+        (Looked::Holds(Activity::Works(Sign::Sm)), "it works again (SM)"),
+        (Looked::Relieved(Relief::Snoozed), "it is snoozed"),
+        (Looked::Relieved(Relief::Exempt), "it is exempt"),
+        (Looked::Relieved(Relief::RuleChanged), "that rule was changed"),
+        (Looked::LetGo, "it has let go of its cards"),
+    ] {
+        let Some(child) = process(STAYS) else { return };
+        let order = order(&child, Rule { grace, kill: true, ..ends() });
+        let mut looks = vec![looked, Looked::Holds(Activity::Idle)];
+        let outcome = act(&order, &mut Says(|| looks.pop().unwrap()));
+        assert_eq!(outcome.unwrap_err().to_string(), said);
+        lives(child);
+    }
+}
+
+/// Trap: root that acts for a person is root.
+#[test]
+fn who_has_several_owners_is_not_ended() {
+    let Some(child) = process(SLEEPS) else { return };
+    let plain = order(&child, ends());
+    let order = where_(&plain, |facts| {
+        let owner = facts.owner.known().unwrap();
+        facts.owner = Reading::Known(Uids { real: 0, saved: 0, ..owner });
+    });
+    let refused = act(&order, &mut idle()).unwrap_err().to_string();
+    assert_eq!(refused, "it is another user's process by now");
     lives(child);
 }
 

@@ -21,7 +21,7 @@ fn trusted(order: &Order, field: Field) -> Option<String> {
     match field {
         Field::Job => value.filter(|job| placed_job(order).as_ref() == Some(job)),
         Field::Container | Field::Pod => value.filter(|_| is_placed_by_the_system(order)),
-        _ => value,
+        field => value.filter(|_| field.may_be_ended_by()),
     }
 }
 

@@ -3,10 +3,12 @@
 use std::env;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::NotDelivered;
 use crate::process_handle::ProcessHandle;
@@ -28,17 +30,21 @@ const HANDED_ON: [&str; 3] = ["HOME", "TZ", "SLURM_CONF"];
 /// When it cannot be started, fails, or takes too long; then it is killed.
 pub fn run(words: &[String], input: &[u8], most: Duration) -> Result<(), NotDelivered> {
     let (program, arguments) = words.split_first().ok_or_else(nothing)?;
-    let mut said = memory(b"")?;
+    let mut said = bounded()?;
     let mut command = Command::new(program);
     command.args(arguments).env_clear().env("PATH", PATH).env("LC_ALL", "C.UTF-8");
     command.envs(HANDED_ON.iter().filter_map(|name| Some((name, env::var_os(name)?))));
     command.stdin(memory(input)?).stdout(Stdio::null()).stderr(said.try_clone()?);
+    // A group of its own, so that what it has started ends with it.
+    command.process_group(0);
     let mut child = command
         .spawn()
         .map_err(|error| NotDelivered::NotStarted { program: program.clone(), error })?;
     let ends = ProcessHandle::open(child.id()).is_ok_and(|handle| handle.ends_within(most));
     if !ends {
-        child.kill()?;
+        // Nobody has waited for it yet, so the group is still its own.
+        let group = Pid::from_child(&child);
+        kill_process_group(group, Signal::KILL).map_err(io::Error::from)?;
     }
     let status = child.wait()?;
     match ends {
@@ -64,11 +70,21 @@ fn memory(bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
+/// A file for what a program says, which cannot grow: one that talks without end only loses
+/// its words.
+fn bounded() -> io::Result<File> {
+    let file = File::from(memfd_create("gua", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?);
+    file.set_len(MOST_SAID)?;
+    fcntl_add_seals(&file, SealFlags::GROW)?;
+    Ok(file)
+}
+
 fn first_line(said: &mut File) -> String {
     let mut bytes = Vec::new();
     // What cannot be read was not said.
     let _ = said.rewind().and_then(|()| said.take(MOST_SAID).read_to_end(&mut bytes));
-    let text = String::from_utf8_lossy(&bytes);
+    let said = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    let text = String::from_utf8_lossy(said);
     text.lines().next().map(safe).unwrap_or_default()
 }
 
@@ -101,6 +117,31 @@ mod tests {
     fn what_hangs_is_ended() {
         let slow = told(&["sleep", "600"], "", Duration::from_millis(50));
         assert_eq!(slow, "`sleep` took longer than 0.05 s and was ended");
+    }
+
+    /// Trap: a script that was ended left behind what it had started.
+    #[test]
+    fn what_it_has_started_ends_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let kept = dir.path().join("kept");
+        let script = format!("sleep 600 & echo $! > '{}'; wait", kept.display());
+        let slow = told(&["sh", "-c", &script], "", Duration::from_secs(1));
+        assert_eq!(slow, "`sh` took longer than 1 s and was ended");
+        let pid: u32 = std::fs::read_to_string(kept).unwrap().trim().parse().unwrap();
+        let deadline = std::time::Instant::now() + LONG;
+        let lives = || {
+            let stat = std::fs::read(format!("/proc/{pid}/stat")).ok();
+            stat.and_then(|stat| probe::proc::stat::parse(&stat)).is_some_and(|it| !it.is_ended)
+        };
+        while lives() {
+            assert!(std::time::Instant::now() < deadline, "it was left behind");
+        }
+    }
+
+    #[test]
+    fn what_talks_without_end_is_not_listened_to() {
+        let script = "echo no >&2; head -c 100000000 /dev/zero >&2; exit 4";
+        assert_eq!(told(&["sh", "-c", script], "", LONG), "`sh` ended with exit status: 4: no");
     }
 
     /// More than a pipe would hold.

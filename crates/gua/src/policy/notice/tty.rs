@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
@@ -11,7 +11,11 @@ use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use super::{Letter, NotDelivered, terminals};
 use crate::config::policy::Template;
 
-/// Writes to all of them; one is enough.
+/// A terminal on which nothing was typed for so long is one that nobody sits at: that of a
+/// program that was left alone, or of a session that was detached.
+const SOMEBODY_IS_THERE: Duration = Duration::from_secs(12 * 3600);
+
+/// Writes to all of them; one that somebody sits at is enough.
 pub(super) fn deliver(
     root: &Path,
     template: &Template,
@@ -25,7 +29,11 @@ pub(super) fn deliver(
     for line in &lines {
         let path = root.join("dev").join(line);
         match write(&path, letter.to.uid, text.as_bytes(), timeout) {
-            Ok(()) => is_reached = true,
+            Ok(quiet) if quiet <= SOMEBODY_IS_THERE => is_reached = true,
+            Ok(quiet) => {
+                let hours = quiet.as_secs() / 3600;
+                failed.push(format!("{line}: nothing was typed there for {hours} h"));
+            }
             Err(error) => failed.push(format!("{line}: {error}")),
         }
     }
@@ -42,8 +50,9 @@ fn on_a_screen(text: &str) -> String {
 }
 
 /// A terminal that is somebody else's by now, or no terminal, is not written to. One that
-/// takes nothing, as its person has stopped it, is not waited for.
-fn write(path: &Path, uid: u32, text: &[u8], timeout: Duration) -> io::Result<()> {
+/// takes nothing, as its person has stopped it, is not waited for. Tells for how long nothing was
+/// typed on it, which is when it was last read from.
+fn write(path: &Path, uid: u32, text: &[u8], timeout: Duration) -> io::Result<Duration> {
     let flags =
         OFlags::WRONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = open(path, flags, Mode::empty())?;
@@ -51,7 +60,9 @@ fn write(path: &Path, uid: u32, text: &[u8], timeout: Duration) -> io::Result<()
     if FileType::from_raw_mode(stat.st_mode) != FileType::CharacterDevice || stat.st_uid != uid {
         return Err(io::Error::other("it is not theirs"));
     }
-    write_within(&mut File::from(file), text, timeout)
+    let typed = UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_atime).unwrap_or(0));
+    write_within(&mut File::from(file), text, timeout)?;
+    Ok(SystemTime::now().duration_since(typed).unwrap_or_default())
 }
 
 fn write_within(file: &mut File, mut text: &[u8], timeout: Duration) -> io::Result<()> {

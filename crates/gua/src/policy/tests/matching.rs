@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::civil::time;
+use probe::proc::status::Uids;
 use probe::units::{Bytes, UnixMillis};
 use probe::who::{Client, Container, Notebook, Runtime, Source, Told, Who};
 use probe::{Kinds, Reading, Why};
@@ -142,7 +143,7 @@ fn some_are_never_ended() {
     let person = |uid, source| {
         move |facts: &mut Facts| {
             facts.person = Some(Person { uid, name: None, source });
-            facts.owner = Reading::Known(uid);
+            facts.owner = Reading::Known(Uids::all(uid));
         }
     };
     assert_eq!(guard(&|_| ()), None);
@@ -150,9 +151,16 @@ fn some_are_never_ended() {
     assert_eq!(guard(&person(999, Source::UserSlice)), Some(Guard::SystemAccount));
     assert_eq!(guard(&person(65_534, Source::Uid)), Some(Guard::Uncertain));
     assert_eq!(guard(&person(1001, Source::Environment)), Some(Guard::Uncertain));
-    assert_eq!(guard(&|facts| facts.owner = Reading::Known(0)), Some(Guard::SystemAccount));
-    assert_eq!(guard(&|facts| facts.owner = Reading::Known(1002)), Some(Guard::Uncertain));
+    let owner = |uids: Uids| move |facts: &mut Facts| facts.owner = Reading::Known(uids);
+    assert_eq!(guard(&owner(Uids::all(0))), Some(Guard::SystemAccount));
+    assert_eq!(guard(&owner(Uids::all(1002))), Some(Guard::Uncertain));
+    // Root that acts for a person, and a person who may become another.
+    let acting = Uids { real: 0, saved: 0, ..Uids::all(1001) };
+    assert_eq!(guard(&owner(acting)), Some(Guard::SystemAccount));
+    assert_eq!(guard(&owner(Uids { saved: 1002, ..Uids::all(1001) })), Some(Guard::Uncertain));
     assert_eq!(guard(&|facts| facts.person = None), Some(Guard::Unattributed));
+    let hidden = |facts: &mut Facts| facts.owner = Reading::Unknown(Why::Gone);
+    assert_eq!(guard(&hidden), Some(Guard::NotShown));
     assert_eq!(guard(&|facts| facts.nature = Nature::Mps), Some(Guard::Mps));
     assert_eq!(guard(&|facts| facts.nature = Nature::Display), Some(Guard::Display));
     assert_eq!(guard(&|facts| facts.nature = Nature::Ourselves), Some(Guard::Ourselves));
@@ -166,14 +174,17 @@ fn some_are_never_ended() {
 }
 
 #[test]
-fn a_rule_that_ends_spares_whom_it_cannot_end_and_one_that_notices_does_not() {
+fn a_rule_spares_whom_it_cannot_end_and_nobody_is_told_of_what_may_be_anothers() {
     let in_image = with(|facts| {
         facts.person = Some(Person { uid: 1001, name: None, source: Source::Uid });
         facts.who = who(container);
     });
     assert_eq!(judged(rule(Action::End), &in_image), "guarded");
     assert_eq!(judged(rule(Action::Observe), &in_image), "guarded");
-    assert_eq!(judged(rule(Action::Notify), &in_image), "under");
+    assert_eq!(judged(rule(Action::Notify), &in_image), "guarded");
+    let mps = with(|facts| facts.nature = Nature::Mps);
+    assert_eq!(judged(rule(Action::End), &mps), "guarded");
+    assert_eq!(judged(rule(Action::Notify), &mps), "under");
     let nobodys = with(|facts| facts.person = None);
     assert_eq!(judged(rule(Action::Notify), &nobodys), "guarded");
 }
@@ -190,8 +201,11 @@ fn screens_and_mps_are_known_by_name_and_by_use() {
 
 #[test]
 fn a_snooze_stands_before_a_rule() {
-    let snoozed = Holding { snoozed: Some(UnixMillis(1)), ..holding(7, IDLE) };
-    assert_eq!(judged(rule(Action::End), &snoozed), "snoozed");
+    let snoozed = |snoozed| Holding { snoozed, ..holding(7, IDLE) };
+    let until = Reading::Known(Some(UnixMillis(1)));
+    assert_eq!(judged(rule(Action::End), &snoozed(until)), "snoozed");
+    let untold = Reading::Unknown(Why::NotTold);
+    assert_eq!(judged(rule(Action::End), &snoozed(untold)), "unknown");
 }
 
 #[test]

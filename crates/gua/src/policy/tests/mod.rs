@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::civil::time;
+use probe::proc::status::Uids;
 use probe::units::{Bytes, UnixMillis};
 use probe::who::{Source, Who};
 use probe::{Reading, Why};
@@ -54,7 +55,7 @@ pub(in crate::policy) fn subject(pid: u32) -> Subject {
 pub(in crate::policy) fn facts(uid: u32, name: &str) -> Facts {
     Facts {
         person: Some(Person { uid, name: Some(name.into()), source: Source::UserSlice }),
-        owner: Reading::Known(uid),
+        owner: Reading::Known(Uids::all(uid)),
         groups: Reading::Known([Arc::from("lab")].into()),
         program: Some("python".into()),
         who: Reading::Known(Arc::new(Who::default())),
@@ -76,7 +77,7 @@ pub(in crate::policy) fn holding(pid: u32, activity: Activity) -> Holding {
         memory: Reading::Known(Bytes(8_000_000_000)),
         activity,
         signs: Signs::unknown(Why::NotAsked),
-        snoozed: None,
+        snoozed: Reading::Known(None),
         company: Vec::new(),
     }
 }

@@ -1,8 +1,12 @@
 //! From state to state: what happens, and what is to come of it.
 
+use std::time::Duration;
+
+use probe::Reading;
+
 use super::{IDLE, MINUTE, Ticks, UNKNOWN, WORKS, holding, policy, rule};
-use crate::config::policy::{Action, Policy};
-use crate::policy::{Answer, Engine, Phase, What};
+use crate::config::policy::{Action, Channel, Pattern, Policy, Rule};
+use crate::policy::{Answer, Engine, Followed, Phase, Wait, What};
 
 /// What happens to one holder.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +54,7 @@ impl Play {
     fn minute(&mut self, activity: super::Activity, snoozed: bool, is_on: bool) {
         let mut one = holding(7, activity);
         let mut step = self.ticks.step(0, MINUTE, Vec::new());
-        one.snoozed = snoozed.then_some(step.covers.to);
+        one.snoozed = Reading::Known(snoozed.then_some(step.covers.to));
         step.holdings = vec![one];
         step.is_on = is_on;
         self.minutes += 1;
@@ -145,6 +149,17 @@ fn nothing_is_ended_that_nobody_was_told_of() {
     assert_eq!(phase, Phase::Idle);
 }
 
+/// Trap: a limit that keeps a notice back was shown as a notice that is about to come.
+#[test]
+fn who_was_told_often_enough_waits_for_that() {
+    let mut play = Play::new(Action::End);
+    play.policy.max_notices_per_hour = 0;
+    play.happens(Idle(61));
+    assert_eq!(play.told, [""; 0]);
+    let phase = play.ticks.engine.standing(super::subject(7)).unwrap().phase;
+    assert_eq!(phase, Phase::Pending(Wait::NoticeLimit));
+}
+
 #[test]
 fn a_late_notice_makes_a_late_end() {
     let (told, _) = play(Action::End, &[Off(110), Idle(61)]);
@@ -165,6 +180,36 @@ fn a_rule_that_watches_says_what_it_would_do_and_one_that_notices_stops_there() 
     let (told, phase) = play(Action::Notify, &[Idle(600)]);
     assert_eq!(told, "notice 1@60 notice 2@105");
     assert_eq!(phase, Phase::Warned(2));
+}
+
+/// Trap: a rule that is edited must keep what it promised before.
+#[test]
+fn a_rule_that_was_changed_tells_anew() {
+    let mut play = Play::new(Action::End);
+    play.happens(Idle(110));
+    let shorter = Rule {
+        idle_for: Duration::from_secs(60 * 60),
+        notices: vec![Duration::from_secs(50 * 60)],
+        ..rule(Action::End)
+    };
+    play.policy = policy(vec![shorter]);
+    play.happens(Restart);
+    play.happens(Idle(11));
+    let told = play.told.join(" ");
+    let expected = "notice 1@60 notice 2@105 relieved@111 notice 1@111 end@121";
+    assert_eq!(told, expected);
+    // Everything in it counts.
+    let changes: [fn(&mut Rule); 4] = [
+        |rule| rule.kill = true,
+        |rule| rule.grace *= 2,
+        |rule| rule.notify = vec![Channel::Mail],
+        |rule| rule.matches.users = vec![Pattern::new("ann")],
+    ];
+    for change in changes {
+        let mut changed = rule(Action::End);
+        change(&mut changed);
+        assert_ne!(Followed::of(&changed), Followed::of(&rule(Action::End)));
+    }
 }
 
 /// What was only thought was not told: a rule that begins to act begins anew.

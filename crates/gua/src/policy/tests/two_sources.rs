@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use probe::card::{CardFacts, MemorySource, MemoryUse, Utilization, Vitals};
 use probe::nvml::{DriverFacts, OpenError};
+use probe::proc::status::Uids;
 use probe::process::{Holder, Holders, Kinds, Presence, ProcessFacts};
 use probe::units::{Bytes, Percent, UnixMillis};
 use probe::who::{Client, Job, Notebook, Source, Told, User, Who};
@@ -209,7 +210,7 @@ fn holding(one: &Observed, code: SignCode) -> Holding {
         subject: one.subject,
         facts: Arc::new(Facts {
             person: one.person(),
-            owner: facts.uid,
+            owner: facts.uid.map(Uids::all),
             groups: Reading::Unknown(Why::NotAsked),
             program: one.program.clone(),
             who: facts.who.clone(),
@@ -220,7 +221,7 @@ fn holding(one: &Observed, code: SignCode) -> Holding {
         memory: one.memory,
         activity: with_sign(on_cards(&one.on_cards, WORKED), code),
         signs: Signs::unknown(Why::NotAsked),
-        snoozed: None,
+        snoozed: Reading::Known(None),
         company: Vec::new(),
     }
 }

@@ -4,7 +4,7 @@ use super::figures::{hours, percent};
 use super::label::{label, shortened};
 use super::money::cost;
 use super::page::{INDENT, Page};
-use super::sections::NOT_JUDGED_AGAIN;
+use super::sections::{NO_ACCOUNTS, active_line, as_recorded};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell, Column, Line, fit, put_row, total};
 use crate::render::words::{cut_front, width};
@@ -26,14 +26,22 @@ pub(super) enum Figure {
     IdleHeld,
     Share,
     Idle,
+    Unknown,
     Memory,
     Cost,
 }
 
 impl Figure {
     /// In the order in which they are left out where there is little room.
-    const DISPENSABLE: [Self; 6] =
-        [Self::Memory, Self::Worked, Self::Share, Self::Cost, Self::User, Self::Present];
+    const DISPENSABLE: [Self; 7] = [
+        Self::Memory,
+        Self::Worked,
+        Self::Share,
+        Self::Unknown,
+        Self::Cost,
+        Self::User,
+        Self::Present,
+    ];
 
     pub(super) const fn head(self, by: By) -> &'static str {
         match self {
@@ -44,6 +52,7 @@ impl Figure {
             Self::IdleHeld => "idle-held",
             Self::Share => "of all",
             Self::Idle => "all idle",
+            Self::Unknown => "unknown",
             Self::Memory => "GB-h idle",
             Self::Cost => "cost",
         }
@@ -71,11 +80,17 @@ pub(super) fn kinds(usage: &Usage) -> &[By] {
 pub(super) fn figures(usage: &Usage, by: By) -> Vec<Figure> {
     let is_person = usage.person.is_some();
     let mut figures = vec![Figure::Name];
-    if by.is_of_a_user() && !is_person {
+    let is_somebodys = of(usage, by).iter().any(|account| account.user.is_some());
+    if (by.is_of_a_user() || is_somebodys) && !is_person {
         figures.push(Figure::User);
     }
     figures.extend([Figure::Present, Figure::Worked, Figure::IdleHeld, Figure::Share]);
-    figures.extend([Figure::Idle, Figure::Memory]);
+    figures.push(Figure::Idle);
+    // As with cards: only where something is.
+    if of(usage, by).iter().any(|account| account.unknown_gpu_hours > 0.0) {
+        figures.push(Figure::Unknown);
+    }
+    figures.push(Figure::Memory);
     if usage.money.is_some() {
         figures.push(Figure::Cost);
     }
@@ -94,6 +109,7 @@ pub(super) fn cell(usage: &Usage, account: &Account, figure: Figure, most: &Most
         Figure::IdleHeld => hours(account.idle_held_gpu_hours, most.hours),
         Figure::Share => percent(account.idle_held_share),
         Figure::Idle => hours(account.idle_gpu_hours, most.hours),
+        Figure::Unknown => hours(account.unknown_gpu_hours, most.hours),
         Figure::Memory => hours(account.held_idle_gb_hours, most.gb_hours),
         Figure::Cost => usage.money.as_ref().map_or_else(String::new, |money| {
             cost(account.cost, account.unpriced_gpu_hours, &money.currency)
@@ -120,7 +136,8 @@ impl Most {
 
 /// What the columns mean, and how shared cards are split.
 pub(super) fn legend(usage: &Usage, shown: &[Figure]) -> String {
-    let all = usage.states.idle_held.gpu_hours;
+    let recorded = usage.accounts_judged_by.as_ref().map(|it| it.idle_held_gpu_hours);
+    let all = recorded.unwrap_or(usage.states.idle_held.gpu_hours);
     let all = hours(all, all);
     let sum = match usage.person {
         None => format!("so this column adds up to the cards' {all}"),
@@ -137,6 +154,7 @@ pub(super) fn legend(usage: &Usage, shown: &[Figure]) -> String {
             "all idle: whenever they held memory without working, also while others worked on the \
              card",
         ),
+        (Figure::Unknown, "unknown: whether they worked, or held much, could not be told"),
         (Figure::Memory, "GB-h idle: that memory × time"),
         (Figure::Cost, "cost: of idle-held"),
     ];
@@ -147,8 +165,11 @@ pub(super) fn legend(usage: &Usage, shown: &[Figure]) -> String {
 
 pub(super) fn tables(page: &mut Page<'_>, usage: &Usage) {
     if usage.accounts.is_none() {
-        page.text(INDENT, NOT_JUDGED_AGAIN, Ink::Quiet);
+        page.text(INDENT, NO_ACCOUNTS, Ink::Quiet);
         return;
+    }
+    if let Some(recorded) = as_recorded(usage, &page.view.tz) {
+        page.text(INDENT, &recorded, Ink::Notice);
     }
     let mut shown: Vec<Figure> = Vec::new();
     for (place, by) in kinds(usage).iter().enumerate() {
@@ -160,6 +181,28 @@ pub(super) fn tables(page: &mut Page<'_>, usage: &Usage) {
     if !shown.is_empty() {
         page.text(INDENT, &legend(usage, &shown), Ink::Quiet);
     }
+    for remark in remarks(usage) {
+        page.text(INDENT, &remark, Ink::Quiet);
+    }
+}
+
+/// What the figures rest on besides what each process did.
+pub(super) fn remarks(usage: &Usage) -> Vec<String> {
+    let of_one_kind = kinds(usage).first().map(|by| of(usage, *by)).unwrap_or_default();
+    let sum = |hours: fn(&Account) -> f64| of_one_kind.iter().map(|it| hours(it)).sum::<f64>();
+    let as_the_card = sum(|account| account.as_the_card_gpu_hours);
+    let little = sum(|account| account.worked_on_idle_held_gpu_hours);
+    let line = active_line(usage);
+    let shown = |value: f64| hours(value, value);
+    let as_the_card = (as_the_card > 0.0).then(|| {
+        let told = "by their card's state, as the driver did not tell what each process did";
+        format!("{} GPU-hours of these are {told}", shown(as_the_card))
+    });
+    let little = (little > 0.0).then(|| {
+        let what = "GPU-hours of what was worked were less than";
+        format!("{} {what} {line} of their card, which is idle-held then", shown(little))
+    });
+    as_the_card.into_iter().chain(little).collect()
 }
 
 /// Puts one; gives the columns that it has room for.

@@ -2,15 +2,17 @@
 
 use std::io::{self, Write};
 
+use super::person;
 use crate::render::csv::{name, row};
 use crate::render::words::safe;
 use crate::report::accounts::Unattributed;
 use crate::report::usage::{
-    Account, Card, Compared, ComparedAccount, Cost, HeatCell, Money, Person, Session, States, Usage,
+    Account, Card, Compared, ComparedAccount, Cost, HeatCell, Money, Person, PersonPage, Session,
+    States, Usage, Verdict,
 };
 
 /// What does not apply is empty. Those at the end came later, so that places stay.
-const COLUMNS: [&str; 32] = [
+const COLUMNS: [&str; 43] = [
     "kind",
     "card_index",
     "card_slot",
@@ -43,6 +45,17 @@ const COLUMNS: [&str; 32] = [
     "pod",
     "notebook",
     "gpu_hours_difference",
+    "from_seen",
+    "to_seen",
+    "busy_card_seconds",
+    "as_the_card_seconds",
+    "idle_held_gpu_hours",
+    "bare_context",
+    "script",
+    "command",
+    "ask",
+    "end",
+    "sentence",
 ];
 
 /// One row, by the names of its columns.
@@ -93,7 +106,7 @@ pub fn write(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
         states(out, &card.states, &of_card(card))?;
     }
     for one in usage.identities.iter().flatten() {
-        person(out, one)?;
+        identity(out, one)?;
     }
     usage.heatmap.iter().try_for_each(|cell| hour(out, cell))?;
     let currency = usage.money.as_ref().map(|money| money.currency.as_str());
@@ -102,7 +115,34 @@ pub fn write(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     }
     usage.sessions.iter().flatten().try_for_each(|one| session(out, one))?;
     usage.money.iter().try_for_each(|money| costs(out, money))?;
-    usage.compared.iter().try_for_each(|compared| before(out, compared))
+    usage.compared.iter().try_for_each(|compared| before(out, compared))?;
+    verdict(out, &usage.verdict)?;
+    usage.person.iter().try_for_each(|person| suggestion(out, usage, person))
+}
+
+/// What the figures mean: whether the rule's line is exceeded, or not known.
+fn verdict(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
+    let state = match verdict.exceeded {
+        Some(true) => "exceeded",
+        Some(false) => "not_exceeded",
+        None => "unknown",
+    };
+    Row::of("verdict")
+        .with("name", verdict.rule)
+        .with("state", state)
+        .maybe("share", verdict.idle_held_share)
+        .text("sentence", Some(&verdict.sentence))
+        .write(out)
+}
+
+/// The one thing that would help most.
+fn suggestion(out: &mut impl Write, usage: &Usage, person: &PersonPage) -> io::Result<()> {
+    Row::of("suggestion")
+        .text("user", person.account.name.as_deref())
+        .with("name", person.suggestion.slug())
+        .text("end", person::command(person))
+        .text("sentence", Some(&person::suggestion(usage, person)))
+        .write(out)
 }
 
 fn states(out: &mut impl Write, states: &States, about: &Row) -> io::Result<()> {
@@ -121,7 +161,7 @@ fn of_card(card: &Card) -> Row {
 }
 
 /// All of the time, and what of it was idle-held.
-fn person(out: &mut impl Write, person: &Person) -> io::Result<()> {
+fn identity(out: &mut impl Write, person: &Person) -> io::Result<()> {
     let row = Row::of("identity").text("user", person.user.as_deref()).maybe("uid", person.uid);
     let all = row.clone().with("state", "all").with("gpu_hours", person.gpu_hours);
     all.with("share", 1.0).write(out)?;
@@ -154,10 +194,20 @@ fn account(out: &mut impl Write, account: &Account, currency: Option<&str>) -> i
         .maybe("unpriced_gpu_hours", currency.map(|_| account.unpriced_gpu_hours))
         .text("currency", currency)
         .write(out)?;
-    row.with("state", "idle")
+    row.clone()
+        .with("state", "idle")
         .with("gpu_hours", account.idle_gpu_hours)
         .with("gb_hours", account.held_idle_gb_hours)
-        .write(out)
+        .write(out)?;
+    let little = account.worked_on_idle_held_gpu_hours;
+    for (state, hours) in [
+        ("unknown", account.unknown_gpu_hours),
+        ("as_the_card", account.as_the_card_gpu_hours),
+        ("worked_on_idle_held", little),
+    ] {
+        row.clone().with("state", state).with("gpu_hours", hours).write(out)?;
+    }
+    Ok(())
 }
 
 fn of_account(row: Row, account: &Account) -> Row {
@@ -194,6 +244,16 @@ fn session(out: &mut impl Write, session: &Session) -> io::Result<()> {
         .text("container", container)
         .text("pod", pod)
         .text("notebook", notebook.and_then(|it| it.value.path.as_deref()))
+        .with("from_seen", session.from_seen)
+        .with("to_seen", session.to_seen)
+        .with("busy_card_seconds", session.busy_card_seconds)
+        .with("as_the_card_seconds", session.as_the_card_seconds)
+        .with("idle_held_gpu_hours", session.idle_held_gpu_hours)
+        .maybe("bare_context", session.bare_context)
+        .text("script", identity.and_then(|it| it.script.as_deref()))
+        .text("command", session.command.as_deref())
+        .text("ask", session.ask.as_deref())
+        .text("end", session.end.as_deref())
         .write(out)
 }
 

@@ -7,7 +7,7 @@ use super::figures::{length, moment, percent, stretch};
 use super::page::{INDENT, Page};
 use crate::render::paint::Ink;
 use crate::render::words::{safe, width};
-use crate::report::usage::{Gap, Reason, Usage};
+use crate::report::usage::{Gap, JudgedBy, Reason, Usage};
 
 pub(in crate::render) fn header(page: &mut Page<'_>, usage: &Usage) {
     let (name, window) = (name(usage), window(usage, &page.view.tz));
@@ -104,9 +104,11 @@ pub(in crate::render) fn nothing_here(usage: &Usage, tz: &jiff::tz::TimeZone) ->
     let data = usage.data.as_ref().map(|data| (moment(data.from, tz), moment(data.to, tz)));
     let judged = usage.judged_again.is_some() && usage.window.observed_seconds > 0.0;
     match data {
-        _ if judged => "No samples are kept of this window, so it cannot be judged again; \
-                        without --active-percent and --held-mb it can be told."
-            .to_owned(),
+        _ if judged => {
+            "No samples are kept of this window, so its cards cannot be judged by other \
+                        lines than those it was recorded by."
+                .to_owned()
+        }
         Some((from, to)) => format!(
             "Nothing was recorded in this window. There is data from {from} to {to} {zone}."
         ),
@@ -117,6 +119,17 @@ pub(in crate::render) fn nothing_here(usage: &Usage, tz: &jiff::tz::TimeZone) ->
     }
 }
 
+/// What tells of a time by the lines that it was recorded by.
+fn by_its_own_lines(command: &str, recorded: &JudgedBy) -> String {
+    let window = format!("{command} --from {} --until {}", recorded.from, recorded.to);
+    match (recorded.active_percent, recorded.held_mb) {
+        (Some(active), Some(held)) => {
+            format!("{window} --active-percent {active} --held-mb {held}")
+        }
+        _ => window,
+    }
+}
+
 pub(in crate::render) fn next_step(usage: &Usage, view: &View) -> String {
     let command = &view.command;
     let window = &usage.window;
@@ -124,6 +137,9 @@ pub(in crate::render) fn next_step(usage: &Usage, view: &View) -> String {
         return "`gua daemon` starts recording; `gua demo` shows a report without a GPU."
             .to_owned();
     };
+    if let Some(recorded) = usage.accounts_judged_by.as_ref().and_then(|it| it.lines.last()) {
+        return by_its_own_lines(command, recorded);
+    }
     if window.observed_seconds > 0.0 {
         return format!("{command} --from {} --until {}", window.from, window.to);
     }

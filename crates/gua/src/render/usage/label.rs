@@ -12,7 +12,20 @@ const LONGEST: usize = 200;
 
 pub(super) fn label(account: &Account, usage: &Usage) -> String {
     let Account { by, name, id, unattributed, .. } = account;
-    label_of(*by, name.as_deref(), id.as_deref(), *unattributed, usage)
+    let label = label_of(*by, name.as_deref(), id.as_deref(), *unattributed, usage);
+    match id.as_deref().filter(|_| has_a_namesake(account, usage)) {
+        Some(id) => format!("{label} ({})", shortened(id, SHORT_ID)),
+        None => label,
+    }
+}
+
+/// A container or a pod that was made anew under its old name is another one.
+fn has_a_namesake(account: &Account, usage: &Usage) -> bool {
+    let is_one = |other: &&Account| {
+        (other.by, &other.name, &other.user) == (account.by, &account.name, &account.user)
+    };
+    let is_called_by_another_name = account.name.is_some() && account.name != account.id;
+    is_called_by_another_name && usage.accounts.iter().flatten().filter(is_one).nth(1).is_some()
 }
 
 pub(super) fn label_of(

@@ -6,7 +6,8 @@ use super::accounts::{self, Figure, Most};
 use super::figures::{hours, mark, percent};
 use super::heatmap::{DAYS, title, week};
 use super::sections::{
-    NOT_JUDGED_AGAIN, amount, basis, called, capacity, cost, judged_again, largest, place, shown,
+    NO_ACCOUNTS, amount, as_recorded, basis, called, capacity, cost, judged_again, largest, place,
+    shown,
 };
 use super::sessions::{self, Standing};
 use super::{View, compared, header, money, person, verdict};
@@ -28,12 +29,20 @@ pub fn write(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()>
     if usage.cards.is_empty() {
         let step = header::next_step(usage, view);
         let step = if step.contains('`') { step } else { format!("`{step}`") };
-        return writeln!(out, "\n{}\n\n→ {step}", text(&header::nothing_here(usage, &view.tz)));
+        writeln!(out, "\n{}\n\n→ {step}", text(&header::nothing_here(usage, &view.tz)))?;
     }
     match &usage.person {
         Some(person) => of_one(out, usage, view, person),
-        None => of_everybody(out, usage, view),
+        None if !usage.cards.is_empty() => of_everybody(out, usage, view),
+        None if usage.has_accounts() => accounts_alone(out, usage, view),
+        None => Ok(()),
     }
+}
+
+fn accounts_alone(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> {
+    writeln!(out, "\n## §4 Top identities")?;
+    accounts(out, usage, view)?;
+    sessions(out, usage, view)
 }
 
 fn of_everybody(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> {
@@ -47,7 +56,7 @@ fn of_everybody(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<
     }
     cards(out, usage)?;
     writeln!(out, "\n## §4 Top identities")?;
-    accounts(out, usage)?;
+    accounts(out, usage, view)?;
     heatmap(out, usage)?;
     sessions(out, usage, view)?;
     side_by_side(out, usage, view)?;
@@ -69,7 +78,7 @@ fn of_one(out: &mut impl Write, usage: &Usage, view: &View, about: &PersonPage) 
         row(out, &cells)?;
     }
     writeln!(out, "\n## Where")?;
-    accounts(out, usage)?;
+    accounts(out, usage, view)?;
     sessions(out, usage, view)?;
     side_by_side(out, usage, view)?;
     writeln!(out, "\n## Suggestion\n\n{}", text(&person::suggestion(usage, about)))?;
@@ -121,9 +130,12 @@ fn cards(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     Ok(())
 }
 
-fn accounts(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
+fn accounts(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> {
     if usage.accounts.is_none() {
-        return writeln!(out, "\n{}", text(NOT_JUDGED_AGAIN));
+        return writeln!(out, "\n{}", text(NO_ACCOUNTS));
+    }
+    if let Some(recorded) = as_recorded(usage, &view.tz) {
+        writeln!(out, "\n{}", text(&recorded))?;
     }
     for by in accounts::kinds(usage) {
         of_kind(out, usage, *by)?;
@@ -131,7 +143,9 @@ fn accounts(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     match usage.accounts.iter().flatten().next() {
         Some(account) => {
             let shown = accounts::figures(usage, account.by);
-            writeln!(out, "\n{}", text(&accounts::legend(usage, &shown)))
+            writeln!(out, "\n{}", text(&accounts::legend(usage, &shown)))?;
+            let remarks = accounts::remarks(usage);
+            remarks.iter().try_for_each(|remark| writeln!(out, "\n{}", text(remark)))
         }
         None => Ok(()),
     }

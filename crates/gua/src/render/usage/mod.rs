@@ -60,13 +60,21 @@ pub fn lines(usage: &Usage, view: &View) -> Vec<String> {
     header::header(&mut page, usage);
     if usage.cards.is_empty() {
         header::nothing(&mut page, usage);
-        return page.lines;
     }
     match &usage.person {
         Some(person) => person::page(&mut page, usage, person),
-        None => of_everybody(&mut page, usage),
+        None if !usage.cards.is_empty() => of_everybody(&mut page, usage),
+        // Of the cards nothing can be told, but of who held them.
+        None if usage.has_accounts() => accounts_alone(&mut page, usage),
+        None => {}
     }
     page.lines
+}
+
+fn accounts_alone(page: &mut Page<'_>, usage: &Usage) {
+    page.heading("§4 Top identities");
+    accounts::tables(page, usage);
+    sessions::section(page, usage);
 }
 
 fn of_everybody(page: &mut Page<'_>, usage: &Usage) {

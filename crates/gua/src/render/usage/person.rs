@@ -5,11 +5,12 @@ use super::figures::{hours, length, percent};
 use super::label::named;
 use super::money::at_this_pace;
 use super::page::{INDENT, Page};
+use super::sections::active_line;
 use super::sessions::{self, place, what};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell};
 use crate::render::words::size;
-use crate::report::usage::{Cost, PersonPage, Suggestion, Usage};
+use crate::report::usage::{Account, Cost, PersonPage, Suggestion, Usage};
 
 pub(super) fn page(page: &mut Page<'_>, usage: &Usage, person: &PersonPage) {
     page.heading(&title(person));
@@ -39,7 +40,7 @@ pub(super) fn figures(usage: &Usage, person: &PersonPage) -> Vec<[String; 3]> {
     let row = |what: &str, figure: String, means: String| [what.to_owned(), figure, means];
     let mut rows = vec![
         row("present", show(account.gpu_hours), "with a process on a card".to_owned()),
-        row("worked", show(account.worked_gpu_hours), String::new()),
+        row("worked", show(account.worked_gpu_hours), worked_little(usage, account)),
         row(
             "idle-held",
             show(account.idle_held_gpu_hours),
@@ -61,6 +62,16 @@ pub(super) fn figures(usage: &Usage, person: &PersonPage) -> Vec<[String; 3]> {
         rows.push(row("cost", at_this_pace(money, &cost), "of idle-held".to_owned()));
     }
     rows
+}
+
+/// What of the work was so little that the card counts as idle-held.
+fn worked_little(usage: &Usage, account: &Account) -> String {
+    let little = account.worked_on_idle_held_gpu_hours;
+    if little <= 0.0 {
+        return String::new();
+    }
+    let (little, line) = (hours(little, account.gpu_hours), active_line(usage));
+    format!("{little} of it under {line} of the card, which is idle-held then")
 }
 
 /// What would help most, in words.
@@ -102,6 +113,12 @@ pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
                 length(*idle_seconds)
             )
         }
+        Suggestion::WorkedLittle { gpu_hours } => format!(
+            "Work more at a time, or share the card: for {} GPU-hours it was held for work of less \
+             than {} of it, so others went without.",
+            hours(*gpu_hours, *gpu_hours),
+            active_line(usage)
+        ),
         Suggestion::SmallerCard { peak_memory_bytes, card_memory_bytes } => format!(
             "Ask for a smaller card, or a part of one: no more than {} of {} were held.",
             size(*peak_memory_bytes),

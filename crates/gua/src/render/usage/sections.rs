@@ -8,7 +8,7 @@ use super::page::{INDENT, Page};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell};
 use crate::render::words::{card_name, safe};
-use crate::report::usage::{Amount, Card, Cost, Shown, States, Usage};
+use crate::report::usage::{Amount, Card, Cost, JudgedBy, Shown, States, Usage};
 
 /// The longest bar of all cards, and of one.
 const LONGEST_BAR: usize = 60;
@@ -63,6 +63,13 @@ fn cost_of(usage: &Usage, state: Shown) -> Option<&Cost> {
         Shown::TrulyIdle => Some(&money.truly_idle),
         Shown::Active | Shown::Unknown => None,
     }
+}
+
+/// From which utilization on a card works; over many hosts each has its own line.
+pub(super) fn active_line(usage: &Usage) -> String {
+    usage
+        .thresholds
+        .map_or_else(|| "its host's line".to_owned(), |lines| format!("{} %", lines.active_percent))
 }
 
 pub(in crate::render) fn basis(usage: &Usage) -> String {
@@ -179,8 +186,33 @@ pub(in crate::render) fn called(card: &Card) -> String {
     card.name.as_deref().map_or_else(|| "unknown".to_owned(), |name| safe(card_name(name)))
 }
 
-pub(in crate::render) const NOT_JUDGED_AGAIN: &str = "not judged again: samples do not tell what each \
-    identity held; without --active-percent and --held-mb they are shown";
+/// What is said where nobody looked for accounts.
+pub(super) const NO_ACCOUNTS: &str = "what each identity held was not looked for";
+
+/// By which lines accounts and sessions were recorded, where they are others than the page's.
+pub(super) fn as_recorded(usage: &Usage, tz: &jiff::tz::TimeZone) -> Option<String> {
+    let recorded = usage.accounts_judged_by.as_ref()?;
+    let lines = recorded
+        .lines
+        .iter()
+        .map(|it| format!("{} ({})", lines(it), stretch(it.from, it.to, tz, &usage.window.tz)));
+    let lines: Vec<_> = lines.collect();
+    let apart =
+        if usage.judged_again.is_some() { ", and need not add up to the cards" } else { "" };
+    Some(format!(
+        "accounts and sessions are as they were recorded{apart}: by {}",
+        lines.join(", by ")
+    ))
+}
+
+fn lines(judged: &JudgedBy) -> String {
+    match (judged.active_percent, judged.held_mb, judged.worked_percent) {
+        (Some(active), Some(held), Some(worked)) => {
+            format!("active ≥ {active} %, held > {held} MB, working ≥ {worked} % of the SMs")
+        }
+        _ => "lines that cannot be told".to_owned(),
+    }
+}
 
 /// The states that have a row: what is unknown only where something is.
 pub(in crate::render) fn shown(states: &States) -> impl Iterator<Item = Shown> + use<> {

@@ -179,6 +179,9 @@ pub(super) fn what(session: &Session) -> String {
     if session.is_on_a_busy_card() {
         what.push_str(" (on a busy card)");
     }
+    if session.is_as_the_card() {
+        what.push_str(" (by its card's state)");
+    }
     what
 }
 

@@ -17,6 +17,12 @@ pub struct Account {
     pub idle_held: i64,
     /// Whether one worked, or how much they held, was not to be told.
     pub unknown: i64,
+    /// What of its time worked or idle is what the card did: the driver did not tell.
+    pub as_the_card: i64,
+    /// What it worked while its card was idle-held: too little for the card's line.
+    pub worked_little: i64,
+    /// The most that it held at once on one card.
+    pub peak: Peak,
     /// Its share of the time in which cards were idle-held, by memory. These add up over all
     /// accounts to the cards' idle-held time.
     pub idle_held_share: i64,
@@ -33,6 +39,40 @@ pub struct OnCard {
     pub card: i64,
     pub present: i64,
     pub idle_held_share: i64,
+}
+
+/// The most that was held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peak {
+    Known(Kib),
+    /// It was not always told.
+    Untold,
+}
+
+impl Peak {
+    pub(super) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Known(one), Self::Known(other)) => Self::Known(one.max(other)),
+            _ => Self::Untold,
+        }
+    }
+
+    /// Both at once.
+    pub(super) const fn with(self, memory: Option<Kib>) -> Self {
+        match (self, memory) {
+            (Self::Known(one), Some(other)) => Self::Known(Kib(one.0.saturating_add(other.0))),
+            _ => Self::Untold,
+        }
+    }
+
+    /// `None` where it was not always told.
+    #[must_use]
+    pub const fn known(self) -> Option<Kib> {
+        match self {
+            Self::Known(most) => Some(most),
+            Self::Untold => None,
+        }
+    }
 }
 
 /// Memory over time, in KiB × milliseconds.

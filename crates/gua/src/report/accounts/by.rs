@@ -1,6 +1,6 @@
 //! What an account is of.
 
-use probe::who::{Container, Job, Notebook, Pod, Told, Who};
+use probe::who::{Container, Job, Notebook, Pod, Source, Told, Who};
 use serde::Serialize;
 
 use super::name::{Known, Name, Unattributed};
@@ -45,7 +45,8 @@ impl By {
     }
 
     /// Whether two people may have one of the same name: anybody can say that they are of a job,
-    /// and what they hold is never another's.
+    /// and what they hold is never another's. Containers and pods are theirs alone only where
+    /// they themselves made the control group that names it.
     #[must_use]
     pub const fn is_of_a_user(self) -> bool {
         matches!(self, Self::Job | Self::Notebook)
@@ -76,11 +77,21 @@ impl By {
         match found {
             None => Name::Nobody(Unattributed::NotKnown),
             Some(None) => Name::Nobody(Unattributed::None),
-            Some(Some(known)) if self.is_of_a_user() => {
+            Some(Some(known)) if self.is_of_a_user() || self.is_forgeable(who) => {
                 Name::Known(Known { user: Some(Name::called(&holder.identity)), ..known })
             }
             Some(Some(known)) => Name::Known(known),
         }
+    }
+
+    /// Whether its owner may have called it what another one is called.
+    fn is_forgeable(self, who: Option<&Who>) -> bool {
+        let source = who.and_then(|who| match self {
+            Self::Container => who.container.as_ref().map(|told| told.source),
+            Self::Pod => who.pod.as_ref().map(|told| told.source),
+            _ => None,
+        });
+        source == Some(Source::DelegatedCgroup)
     }
 
     /// The account of memory that nobody who is listed holds.

@@ -15,7 +15,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-pub use account::{Account, HeldIdle, OnCard};
+pub use account::{Account, HeldIdle, OnCard, Peak};
 pub use by::By;
 pub use name::{Known, Name, Unattributed};
 pub use tally::Accounts;

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use probe::Why;
 
-use super::account::{Account, HeldIdle, OnCard};
+use super::account::{Account, HeldIdle, OnCard, Peak};
 use super::by::By;
 use super::name::Name;
-use crate::classify::{Kib, State, Thresholds};
+use crate::classify::{Kib, State};
 use crate::ledger::{ByNumber, Held, Identity, Piece, Share, Sharer, Weights, whole};
 use crate::store::HolderRow;
 
@@ -46,38 +46,82 @@ struct Here {
     /// Whether one of them alone holds more than the line without working.
     holds: bool,
     is_unsure: bool,
+    /// Whether one of them is known only by what the card did.
+    is_as_the_card: bool,
     /// Of all who do not work.
     idle: Kib,
+    /// Of all.
+    held: Peak,
     share: Share,
+}
+
+/// What somebody of an account did on a card.
+#[derive(Debug, Clone, Copy)]
+struct Deed {
+    state: State,
+    is_as_the_card: bool,
+    /// What counts as theirs.
+    memory: Kib,
+    /// What is known to be.
+    told: Option<Kib>,
 }
 
 impl Here {
     const fn new(place: usize) -> Self {
-        let (idle, share) = (Kib(0), Share::NONE);
-        Self { place, works: false, holds: false, is_unsure: false, idle, share }
+        Self {
+            place,
+            works: false,
+            holds: false,
+            is_unsure: false,
+            is_as_the_card: false,
+            idle: Kib(0),
+            held: Peak::Known(Kib(0)),
+            share: Share::NONE,
+        }
     }
 
     /// Somebody of the account is on the card.
-    const fn come(&mut self, doing: State, memory: Kib) {
-        match doing {
+    const fn come(&mut self, deed: &Deed) {
+        self.is_as_the_card |= deed.is_as_the_card;
+        self.held = self.held.with(deed.told);
+        match deed.state {
             State::Active => self.works = true,
             State::Unknown(_) => self.is_unsure = true,
             State::IdleHeld | State::TrulyIdle => {
-                self.holds |= matches!(doing, State::IdleHeld);
-                self.idle.0 = self.idle.0.saturating_add(memory.0);
+                self.holds |= matches!(deed.state, State::IdleHeld);
+                self.idle.0 = self.idle.0.saturating_add(deed.memory.0);
             }
         }
     }
+
+    /// What the account did as a whole; `None` where it held next to nothing.
+    fn did(&self, line: Kib) -> Option<Did> {
+        if self.works {
+            Some(Did::Worked)
+        } else if self.holds || self.idle > line {
+            Some(Did::HeldIdle)
+        } else {
+            self.is_unsure.then_some(Did::Unknown)
+        }
+    }
+}
+
+/// What an account did over a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Did {
+    Worked,
+    HeldIdle,
+    Unknown,
 }
 
 impl Accounts {
     /// Nothing added yet.
     #[must_use]
-    pub fn new(by: By, thresholds: &Thresholds) -> Self {
+    pub fn new(by: By, line: Kib) -> Self {
         Self {
             by,
             user: None,
-            line: thresholds.held.into(),
+            line,
             accounts: Vec::new(),
             places: HashMap::new(),
             place_of: ByNumber::default(),
@@ -110,21 +154,26 @@ impl Accounts {
         for (place, held) in piece.holders.iter().enumerate() {
             let memory = held.memory.unwrap_or_else(|| self.weights.of(place));
             let account = self.place_of(held, piece.card, &mut holder)?;
-            let doing = doing(held, memory, piece.state, self.line);
-            let here = self.come(account, doing, memory);
+            let state = doing(held, memory, piece.state, self.line);
+            let is_as_the_card = held.is_as_the_card;
+            let deed = Deed { state, is_as_the_card, memory, told: held.memory };
+            let here = self.come(account, &deed);
             self.of_holders.push(here);
         }
         // Somebody holds what is idle-held, also where it was not written down how much.
         let is_held = piece.unseen.is_some() || piece.state == State::IdleHeld;
         let unseen = (self.weights.have_unseen() && is_held).then(|| {
             let account = self.place(self.of_unseen(piece.card));
-            let doing = self.unseen(piece.state);
-            self.come(account, doing, piece.unseen.unwrap_or(Kib(0)))
+            let state = self.unseen(piece.state);
+            let memory = piece.unseen.unwrap_or(Kib(0));
+            let told = piece.unseen;
+            // On a card where nobody worked they did not either; else it is unknown.
+            self.come(account, &Deed { state, is_as_the_card: false, memory, told })
         });
         if piece.state == State::IdleHeld {
             self.share(piece.counts, unseen);
         }
-        self.count(piece.card, piece.counts);
+        self.count(piece);
         Ok(())
     }
 
@@ -189,14 +238,14 @@ impl Accounts {
     }
 
     /// Somebody of an account is on the card; gives where that is among those who are.
-    fn come(&mut self, place: usize, doing: State, memory: Kib) -> usize {
+    fn come(&mut self, place: usize, deed: &Deed) -> usize {
         let here = self.here.iter().position(|here| here.place == place);
         let here = here.unwrap_or_else(|| {
             self.here.push(Here::new(place));
             self.here.len() - 1
         });
         if let Some(here) = self.here.get_mut(here) {
-            here.come(doing, memory);
+            here.come(deed);
         }
         here
     }
@@ -215,20 +264,17 @@ impl Accounts {
         });
     }
 
-    fn count(&mut self, card: i64, millis: i64) {
+    fn count(&mut self, piece: &Piece<'_>) {
         for here in &self.here {
             let Some(kept) = self.accounts.get_mut(here.place) else { continue };
+            kept.count_on(piece.card, piece.counts, here.share);
             let is_idle = here.holds || here.idle > self.line;
-            kept.count_on(card, millis, here.share);
-            let account = &mut kept.account;
-            account.held_idle.add(if is_idle { here.idle } else { Kib(0) }, millis);
-            let time = match () {
-                () if here.works => &mut account.worked,
-                () if is_idle => &mut account.idle_held,
-                () if here.is_unsure => &mut account.unknown,
-                () => continue,
-            };
-            *time += millis;
+            let idle = if is_idle { here.idle } else { Kib(0) };
+            kept.account.held_idle.add(idle, piece.counts);
+            kept.account.peak = kept.account.peak.and(here.held);
+            if let Some(did) = here.did(self.line) {
+                kept.account.add(did, here.is_as_the_card, piece);
+            }
         }
     }
 }
@@ -279,9 +325,27 @@ impl Account {
             worked: 0,
             idle_held: 0,
             unknown: 0,
+            as_the_card: 0,
+            worked_little: 0,
+            peak: Peak::Known(Kib(0)),
             idle_held_share: 0,
             held_idle: HeldIdle(0),
             cards: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, did: Did, is_as_the_card: bool, piece: &Piece<'_>) {
+        let millis = piece.counts;
+        match did {
+            Did::Worked => self.worked += millis,
+            Did::HeldIdle => self.idle_held += millis,
+            Did::Unknown => self.unknown += millis,
+        }
+        if is_as_the_card && did != Did::Unknown {
+            self.as_the_card += millis;
+        }
+        if did == Did::Worked && piece.state == State::IdleHeld {
+            self.worked_little += millis;
         }
     }
 }

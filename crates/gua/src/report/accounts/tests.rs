@@ -43,7 +43,7 @@ const fn held(holder: i64, state: State, mib: Option<u64>) -> Held {
         Some(mib) => Some(Kib(mib << 10)),
         None => None,
     };
-    Held { holder, state, memory }
+    Held { holder, state, is_as_the_card: false, memory }
 }
 
 /// An hour of card 7.
@@ -54,7 +54,7 @@ fn hour<'a>(state: State, holders: &'a [Held], unseen_mib: Option<u64>) -> Piece
 }
 
 fn accounts(by: By, pieces: &[Piece<'_>]) -> Vec<Account> {
-    let mut accounts = Accounts::new(by, &Thresholds::default());
+    let mut accounts = Accounts::new(by, Thresholds::default().held.into());
     pieces.iter().for_each(|piece| accounts.add(piece, people).unwrap());
     accounts.finish()
 }
@@ -194,7 +194,7 @@ fn a_name_that_anybody_can_choose_is_of_its_user() {
 fn one_person_alone() {
     let crew = [held(1, IDLE, Some(2000)), held(2, IDLE, Some(4000))];
     let mut accounts =
-        Accounts::new(By::User, &Thresholds::default()).about(Some("ann".to_owned()));
+        Accounts::new(By::User, Thresholds::default().held.into()).about(Some("ann".to_owned()));
     accounts.add(&hour(IDLE, &crew, Some(2000)), people).unwrap();
     let told = accounts.finish();
     assert_eq!(told.len(), 1);

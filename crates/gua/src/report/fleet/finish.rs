@@ -162,6 +162,7 @@ impl Gather {
             accounts_by: Vec::new(),
             accounts: None,
             sessions: None,
+            accounts_judged_by: None,
             sessions_left_out: 0,
             money: money(models, tariff, seconds(longest)),
             person: None,

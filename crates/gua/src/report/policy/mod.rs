@@ -29,6 +29,9 @@ pub fn reason(phase: Phase) -> Option<String> {
         Phase::Observing | Phase::Idle | Phase::Warned(_) | Phase::Snoozed(_) => None,
         Phase::Pending(Wait::Answer) => Some("it is being ended".to_owned()),
         Phase::Pending(Wait::Limit) => Some("enough were ended in the last hour".to_owned()),
+        Phase::Pending(Wait::NoticeLimit) => {
+            Some("its person was told often enough in the last hour".to_owned())
+        }
         Phase::Pending(Wait::Seen) => Some("too little of the time was seen".to_owned()),
         Phase::Exempt(Spared::Listed) => Some("the config leaves it alone".to_owned()),
         Phase::Exempt(Spared::Guarded(guard)) => Some(guard.to_string()),

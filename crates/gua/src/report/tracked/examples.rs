@@ -40,6 +40,7 @@ fn card(index: u32, memory: Reading<Bytes>, utilization: Load) -> CardUsage {
         name: Reading::Known("NVIDIA TITAN V".to_owned()),
         capacity: Reading::Known(bytes(12.0)),
         is_chosen: true,
+        lost: None,
         memory,
         memory_source: MemorySource::Samples,
         utilization: Reading::Known(utilization),

@@ -23,6 +23,8 @@ pub struct Account {
     pub gpu_hours: f64,
     /// With a process that worked.
     pub worked_gpu_hours: f64,
+    /// Of that, what it worked so little that its card was idle-held: under the card's line.
+    pub worked_on_idle_held_gpu_hours: f64,
     /// Its part of the cards' idle-held time: a shared card is split by memory, so all accounts
     /// add up to the cards.
     pub idle_held_gpu_hours: f64,
@@ -32,6 +34,11 @@ pub struct Account {
     pub idle_gpu_hours: f64,
     /// Whether it worked, or how much it held, could not be told.
     pub unknown_gpu_hours: f64,
+    /// What of the time worked or idle is known only of the card: the driver did not tell what
+    /// each process did.
+    pub as_the_card_gpu_hours: f64,
+    /// The most that it held at once on one card; null where that was not always told.
+    pub peak_memory_bytes: Option<u64>,
     /// The memory that was held by what did not work, in GB of 10⁹ bytes.
     pub held_idle_gb_hours: f64,
     /// What its part of the idle-held time cost; null where that is not known.
@@ -63,10 +70,13 @@ impl Beside<'_> {
             user: called.user,
             gpu_hours: hours(account.present),
             worked_gpu_hours: hours(account.worked),
+            worked_on_idle_held_gpu_hours: hours(account.worked_little),
             idle_held_gpu_hours: hours(account.idle_held_share),
             idle_held_share: share(account.idle_held_share, self.idle_held),
             idle_gpu_hours: hours(account.idle_held),
             unknown_gpu_hours: hours(account.unknown),
+            as_the_card_gpu_hours: hours(account.as_the_card),
+            peak_memory_bytes: account.peak.known().map(|most| most.0 << 10),
             held_idle_gb_hours: rounded(account.held_idle.gb_hours()),
             cost,
             unpriced_gpu_hours,

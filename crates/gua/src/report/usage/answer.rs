@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::account::Account;
 use super::compared::Compared;
 use super::gaps::Gap;
+use super::judged_by::AsRecorded;
 use super::money::Money;
 use super::people::Person;
 use super::person_page::PersonPage;
@@ -30,15 +31,18 @@ pub struct Usage {
     pub states: States,
     pub equivalent_gpus: Equivalent,
     pub cards: Vec<Card>,
-    /// Longest idle holders first; null where they cannot be judged again.
+    /// Longest idle holders first.
     pub identities: Option<Vec<Person>>,
     /// What accounts were asked for.
     pub accounts_by: Vec<By>,
-    /// One kind after the other, each by their parts of the idle-held time; null where they
-    /// cannot be judged again.
+    /// One kind after the other, each by their parts of the idle-held time; null where nobody
+    /// looked for them.
     pub accounts: Option<Vec<Account>>,
-    /// Those that are still on first, then the longest; null where they cannot be judged again.
+    /// Those that are still on first, then the longest; null where nobody looked for them.
     pub sessions: Option<Vec<Session>>,
+    /// What accounts, identities and sessions are judged by, where that is something else than
+    /// the thresholds.
+    pub accounts_judged_by: Option<AsRecorded>,
     /// How many more ended, where only a page's worth was asked for.
     #[serde(skip)]
     pub sessions_left_out: usize,
@@ -87,6 +91,10 @@ pub struct Lines {
     pub active_percent: f64,
     /// In MB of 1024² bytes.
     pub held_mb: u64,
+    /// From here on a holder works, where it is recorded.
+    pub worked_percent: f64,
+    /// Who holds no more has only the bare context of CUDA.
+    pub context_mb: u64,
 }
 
 /// How many cards would have been in that state all the time.
@@ -126,8 +134,6 @@ pub struct JudgedAgain {
     pub to: Option<Timestamp>,
     pub covers_seconds: f64,
     pub share_of_observed: Option<f64>,
-    /// What is left out, as samples do not tell it.
-    pub omits: [&'static str; 3],
 }
 
 /// A moment for a person. One that no calendar knows is the last that one does.
@@ -137,6 +143,12 @@ pub(in crate::report) fn timestamp(at: UnixMillis) -> Timestamp {
 }
 
 impl Usage {
+    /// Whether anybody is known to have been on a card.
+    #[must_use]
+    pub fn has_accounts(&self) -> bool {
+        self.accounts.as_ref().is_some_and(|accounts| !accounts.is_empty())
+    }
+
     /// The same, set beside an earlier answer to the same question.
     #[must_use]
     pub fn beside(mut self, earlier: &Self) -> Self {

@@ -8,10 +8,10 @@ use probe::units::UnixMillis;
 use probe::who::{Client, Job, Notebook, Source, Told, User, Who};
 
 use super::{Book, Facts, Holdings, Question, Session, Tally, Usage};
-use crate::classify::{State, Thresholds};
+use crate::classify::{Kib, State, Thresholds};
 use crate::config::Cost;
 use crate::ledger::{HOUR, Period};
-use crate::report::accounts::{Account, By, HeldIdle, Known, Name, OnCard, Unattributed};
+use crate::report::accounts::{Account, By, HeldIdle, Known, Name, OnCard, Peak, Unattributed};
 use crate::store::{CardRow, Ending, RunRow, Span};
 
 /// 2026-11-08 20:00, a Sunday.
@@ -54,6 +54,9 @@ fn account(name: Name, all: &[Hours]) -> Account {
         worked: sum(|it| it.1),
         idle_held: sum(|it| it.3),
         unknown: 0,
+        as_the_card: 0,
+        worked_little: 0,
+        peak: Peak::Known(Kib(0)),
         idle_held_share: sum(|it| it.2),
         held_idle: HeldIdle(all.iter().map(memory).sum()),
         cards: all.iter().map(on_card).collect(),
@@ -113,12 +116,14 @@ fn session(user: &str, uid: u32, card: u32, hours: (f64, f64)) -> Session {
         open: Some(false),
         idle_seconds: (hours.1 - hours.0) * 3600.0,
         busy_card_seconds: 0.0,
+        as_the_card_seconds: 0.0,
         idle_held_gpu_hours: hours.1 - hours.0,
         peak_memory_bytes: Some(61_000_000_000),
         bare_context: Some(false),
         ask: None,
         end: None,
         identity: Some((&who).into()),
+        command: None,
     }
 }
 
@@ -176,7 +181,7 @@ pub fn week_of(bob: &str, notebook: &str, ask: impl FnOnce(&mut Question)) -> Us
 /// Where it is about one person, only what is theirs.
 fn holdings(bob: &str, notebook: &str, question: &Question) -> Holdings {
     let (books, sessions) = (books(bob, notebook), sessions(bob, notebook));
-    let mut holdings = Holdings { books, sessions, sessions_left_out: 0 };
+    let mut holdings = Holdings { books, sessions, sessions_left_out: 0, idle_held: None };
     if let Some(user) = &question.user {
         let name = Some(user);
         for book in &mut holdings.books {
@@ -200,7 +205,7 @@ fn facts(window: Period, holdings: Holdings) -> Facts {
         started: window.from,
         ended: Some(window.to),
         ending: Some(Ending::Stopped),
-        lines: None,
+        lines: Some((&Thresholds::default()).into()),
     };
     let observed = Span { key: 1, period: window, state: State::Active, counts: window.millis() };
     Facts {

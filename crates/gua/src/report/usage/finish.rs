@@ -12,11 +12,11 @@ use super::coverage::{self, Coverage};
 use super::gaps::{self, Record};
 use super::holdings::{Holdings, Told};
 use super::hours::HourOfWeek;
+use super::judged_by::{self, as_recorded};
 use super::money::Prices;
 use super::tally::{Cell, Question, Tally};
 use super::times::{Times, seconds, share};
 use super::verdict::{self, Basis, Verdict};
-use crate::classify::Thresholds;
 use crate::ledger::{Event, Period};
 use crate::store::{CardRow, RunRow, Span};
 
@@ -34,7 +34,7 @@ pub struct Facts {
     /// Whether a recorder has the database now.
     pub is_recorded: bool,
     pub now: UnixMillis,
-    /// `None` where it cannot be told: samples do not say what each holder did.
+    /// As it was recorded; `None` where nobody looked for it.
     pub holdings: Option<Holdings>,
 }
 
@@ -58,8 +58,15 @@ impl Tally {
             now: facts.now,
         };
         let prices = Prices::new(&question.cost, &facts.cards);
-        let beside = Beside { cards: &facts.cards, prices: &prices, idle_held: times.idle_held };
-        let holdings = facts.holdings.as_ref().filter(|_| !is_judged_again);
+        let holdings = facts.holdings.as_ref();
+        let recorded = holdings.and_then(|holdings| holdings.idle_held).filter(|_| is_judged_again);
+        let idle_held = recorded.unwrap_or(times.idle_held);
+        let beside = Beside { cards: &facts.cards, prices: &prices, idle_held };
+        let accounts_judged_by = as_recorded(
+            &judged_by::recorded(&facts.observed, &facts.runs),
+            (&question.thresholds).into(),
+            idle_held,
+        );
         let Told { accounts, sessions, person, culprits } =
             holdings.map(|holdings| holdings.told(&question, &beside)).unwrap_or_default();
         let mut told_cards = told_cards(&facts.cards, &cards);
@@ -71,20 +78,25 @@ impl Tally {
             host: host(&facts.runs, window, facts.now),
             window: told(&question, counted),
             data: facts.extent.map(stretch),
-            thresholds: Some(lines(&question.thresholds)),
+            thresholds: Some(lines(&question)),
             states: times.into(),
             equivalent_gpus: equivalent(times, judged_again.as_ref(), counted),
             cards: told_cards.into_iter().map(|(_, card)| card).collect(),
-            identities: (!is_judged_again && question.identities).then(|| people.finish()),
+            identities: question.identities.then(|| people.finish()),
             accounts_by: question.bys.clone(),
             accounts,
             sessions,
             sessions_left_out: holdings.map_or(0, |holdings| holdings.sessions_left_out),
+            accounts_judged_by,
             money: prices.money(&cards, millis(basis.seconds)),
             person,
             compared: None,
             heatmap: heatmap(&week),
-            verdict: Verdict { culprits, ..verdict::verdict(times, basis) },
+            // What they make up is idle-held as recorded, and not what is judged here.
+            verdict: Verdict {
+                culprits: culprits.filter(|_| !is_judged_again),
+                ..verdict::verdict(times, basis)
+            },
             gaps: gaps::gaps(window, &observed, &record),
             judged_again,
         }
@@ -99,7 +111,6 @@ fn judged_again(judged: Coverage, observed: &[Period]) -> JudgedAgain {
         to: judged.last().map(|last| timestamp(last.to)),
         covers_seconds: seconds(covers),
         share_of_observed: share(covers, coverage::millis(observed)),
-        omits: ["identities", "accounts", "sessions"],
     }
 }
 
@@ -140,8 +151,14 @@ pub(in crate::report) fn stretch(period: Period) -> Stretch {
     Stretch { from: timestamp(period.from), to: timestamp(period.to) }
 }
 
-pub(in crate::report) const fn lines(thresholds: &Thresholds) -> Lines {
-    Lines { active_percent: thresholds.active.0, held_mb: thresholds.held.0 >> 20 }
+const fn lines(question: &Question) -> Lines {
+    let Question { thresholds, context, .. } = question;
+    Lines {
+        active_percent: thresholds.active.0,
+        held_mb: thresholds.held.0 >> 20,
+        worked_percent: thresholds.worked.0,
+        context_mb: context.0 >> 20,
+    }
 }
 
 fn equivalent(times: Times, judged_again: Option<&JudgedAgain>, counted: i64) -> Equivalent {

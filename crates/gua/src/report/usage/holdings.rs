@@ -14,6 +14,8 @@ use crate::store::CardRow;
 pub struct Holdings {
     pub books: Vec<Book>,
     pub sessions: Vec<Session>,
+    /// Of all cards, in milliseconds, where that was added up apart from what is told of them.
+    pub idle_held: Option<i64>,
     pub sessions_left_out: usize,
 }
 

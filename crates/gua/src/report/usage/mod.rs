@@ -13,6 +13,7 @@
 //! | `money` | what idle time costs |
 //! | `person_page`, `suggestion` | the page for one person, and what would help most |
 //! | `compared` | two windows side by side |
+//! | `judged_by` | by which lines accounts and sessions were recorded |
 //! | `coverage`, `gaps` | which time was observed, and why the rest was not |
 //! | `verdict` | what the figures mean |
 //! | `finish` | from sums to the answer |
@@ -27,6 +28,7 @@ pub(super) mod finish;
 mod gaps;
 mod holdings;
 pub(super) mod hours;
+mod judged_by;
 mod money;
 mod people;
 mod person_page;
@@ -47,6 +49,7 @@ pub use finish::Facts;
 pub use gaps::{Gap, Reason};
 pub use holdings::{Book, Holdings};
 pub use hours::HourOfWeek;
+pub use judged_by::{AsRecorded, JudgedBy, Recorded, recorded};
 pub use money::{Cost, Money, Price};
 pub use people::Person;
 pub use person_page::PersonPage;

@@ -43,16 +43,42 @@ impl Key {
 #[derive(Debug)]
 struct Counted {
     user: Option<String>,
-    uid: Option<u32>,
+    uid: Uid,
     identities: usize,
     times: Times,
+}
+
+/// What somebody goes by in the window; others may stand in the same history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Uid {
+    NotSeen,
+    One(Option<u32>),
+    Several,
+}
+
+impl Uid {
+    fn and(self, uid: Option<u32>) -> Self {
+        match self {
+            Self::NotSeen => Self::One(uid),
+            Self::One(known) if known == uid => self,
+            Self::One(_) | Self::Several => Self::Several,
+        }
+    }
+
+    const fn only(self) -> Option<u32> {
+        match self {
+            Self::One(uid) => uid,
+            Self::NotSeen | Self::Several => None,
+        }
+    }
 }
 
 /// Everybody's time, added span by span.
 #[derive(Debug)]
 pub(super) struct People {
     people: Vec<Counted>,
-    person_of: HashMap<i64, usize>,
+    /// The place of each identity's person, and the uid that it has.
+    person_of: HashMap<i64, (usize, Option<u32>)>,
     /// The spans of one hour of those who go by several identities: on one card at one
     /// time they are still one person.
     of_several: BTreeMap<(usize, i64), Vec<Span<OwnerKey>>>,
@@ -70,9 +96,9 @@ impl People {
         };
         for (id, identity) in identities {
             let place = *places.entry(Key::of(identity)).or_insert(new.people.len());
-            new.person_of.insert(*id, place);
+            new.person_of.insert(*id, (place, identity.uid));
             match new.people.get_mut(place) {
-                Some(person) => person.also_goes_by(identity),
+                Some(person) => person.identities += 1,
                 None => new.people.push(Counted::first(identity)),
             }
         }
@@ -80,13 +106,14 @@ impl People {
     }
 
     pub fn add(&mut self, span: Span<OwnerKey>) {
-        let Some(place) = self.person_of.get(&span.key.identity) else { return };
-        let Some(person) = self.people.get_mut(*place) else { return };
+        let Some((place, uid)) = self.person_of.get(&span.key.identity).copied() else { return };
+        let Some(person) = self.people.get_mut(place) else { return };
+        person.uid = person.uid.and(uid);
         if person.identities == 1 {
             person.times.add(span.state, span.counts);
             return;
         }
-        let (place, hour) = (*place, span.period.from.0.div_euclid(HOUR));
+        let hour = span.period.from.0.div_euclid(HOUR);
         if hour != self.hour {
             self.settle();
             self.hour = hour;
@@ -110,7 +137,7 @@ impl People {
             self.people.into_iter().filter(|person| person.times.all() > 0).collect();
         people.sort_by(|a, b| {
             let order = |one: &Counted| (one.times.idle_held, one.times.all());
-            let name = |one: &Counted| (one.user.is_none(), one.user.clone(), one.uid);
+            let name = |one: &Counted| (one.user.is_none(), one.user.clone(), one.uid.only());
             order(b).cmp(&order(a)).then_with(|| name(a).cmp(&name(b)))
         });
         people.into_iter().map(Person::from).collect()
@@ -119,14 +146,8 @@ impl People {
 
 impl Counted {
     fn first(identity: &Identity) -> Self {
-        let Identity { user, uid, .. } = identity.clone();
-        let user = user.map(|user| user.to_string());
-        Self { user, uid, identities: 1, times: Times::default() }
-    }
-
-    fn also_goes_by(&mut self, identity: &Identity) {
-        self.identities += 1;
-        self.uid = self.uid.filter(|uid| identity.uid == Some(*uid));
+        let user = identity.user.as_ref().map(ToString::to_string);
+        Self { user, uid: Uid::NotSeen, identities: 1, times: Times::default() }
     }
 }
 
@@ -135,7 +156,7 @@ impl From<Counted> for Person {
         let Counted { user, uid, times, .. } = counted;
         Self {
             user,
-            uid,
+            uid: uid.only(),
             gpu_hours: hours(times.all()),
             idle_held_gpu_hours: hours(times.idle_held),
             idle_held_share: share(times.idle_held, times.all()),

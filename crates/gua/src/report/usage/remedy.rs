@@ -1,8 +1,8 @@
 //! What to type to ask somebody, or to end what holds a card.
 //!
 //! Names come from outside, and a command is copied into a shell: only plain ones are part of
-//! it. What its owner can forge, such as a job that only its environment claims, ends nothing:
-//! it may be another's.
+//! it. What its owner can forge, such as a job that only its environment claims or a container
+//! below their own session, ends nothing that may be another's.
 
 use probe::who::{Container, Pod, Runtime, Source, Told};
 
@@ -21,8 +21,11 @@ pub enum Hand {
 /// So much of an id tells a container from others.
 const SHORT_ID: usize = 12;
 
-/// Whom to ask; `None` where nobody knows whose it is.
-pub(super) fn ask(identity: &Identity) -> Option<String> {
+/// Whom to ask; `None` where nobody knows whose it is, and where it is their own.
+pub(super) fn ask(identity: &Identity, hand: Hand) -> Option<String> {
+    if hand == Hand::Theirs {
+        return None;
+    }
     let name = identity.user.as_deref().filter(|name| is_plain(name)).map(str::to_owned);
     let name = name.or_else(|| identity.uid.map(|uid| uid.to_string()))?;
     Some(format!("gua who --user {name}"))
@@ -36,30 +39,43 @@ pub(super) fn end(holder: &HolderRow, hand: Hand) -> Option<String> {
         let job = who?.job.as_ref().filter(|job| job.source == Source::Cgroup)?;
         is_plain(&job.value.id).then(|| format!("scancel {}", job.value.id))
     };
-    let of_pod = || delete_pod(&who?.pod.as_ref()?.value);
-    let of_container = || stop(who?.container.as_ref()?);
+    let of_pod = || delete_pod(who?.pod.as_ref()?);
+    let of_container = || stop(who?.container.as_ref()?, hand.is_of(&holder.identity));
     let of_process = || holder.start_ticks.map(|_| kill(holder.pid, &holder.identity, hand));
     of_job().or_else(of_pod).or_else(of_container).or_else(of_process)
 }
 
-fn kill(pid: u32, identity: &Identity, hand: Hand) -> String {
-    let is_theirs = match hand {
-        Hand::Theirs => true,
-        // Root needs no leave either.
-        Hand::Uid(uid) => uid == 0 || identity.uid == Some(uid),
-    };
-    if is_theirs { format!("kill {pid}") } else { format!("sudo kill {pid}") }
+impl Hand {
+    /// Whether it is the hand of who this is.
+    fn is_of(self, identity: &Identity) -> bool {
+        match self {
+            Self::Theirs => true,
+            Self::Uid(uid) => identity.uid == Some(uid),
+        }
+    }
 }
 
-fn delete_pod(pod: &Pod) -> Option<String> {
+fn kill(pid: u32, identity: &Identity, hand: Hand) -> String {
+    // Root needs no leave either.
+    let is_free_to = hand == Hand::Uid(0) || hand.is_of(identity);
+    if is_free_to { format!("kill {pid}") } else { format!("sudo kill {pid}") }
+}
+
+fn delete_pod(told: &Told<Pod>) -> Option<String> {
+    let pod = Some(&told.value).filter(|_| told.source != Source::DelegatedCgroup)?;
     let name = pod.name.as_deref().filter(|name| is_plain(name))?;
     let namespace = pod.namespace.as_deref().filter(|name| is_plain(name))?;
     Some(format!("kubectl delete pod {name} -n {namespace}"))
 }
 
-fn stop(container: &Told<Container>) -> Option<String> {
+/// A container below somebody's own session is one of their own engine's. Only they can stop it:
+/// in other hands, its id may be that of another's container.
+fn stop(container: &Told<Container>, is_theirs: bool) -> Option<String> {
     let Container { runtime, id, name } = &container.value;
+    let is_delegated = container.source == Source::DelegatedCgroup;
     let program = match runtime {
+        _ if is_delegated && !is_theirs => return None,
+        Runtime::Containerd | Runtime::Crio if is_delegated => return None,
         Runtime::Docker => "docker",
         Runtime::Podman => "podman",
         Runtime::Containerd | Runtime::Crio => "crictl",
@@ -154,15 +170,34 @@ mod tests {
         assert_eq!(end(&who), "docker stop sweep_1");
     }
 
+    /// Trap: below their own session, people make control groups by any name.
+    #[test]
+    fn what_may_be_forged_is_ended_by_its_process() {
+        let mallory = identity(Some("mallory"), Some(1002));
+        let pod =
+            Pod { uid: "0-1".into(), name: Some("fit-0".into()), namespace: Some("lab".into()) };
+        let who = Who {
+            container: told(container(None), Source::DelegatedCgroup),
+            pod: told(pod, Source::DelegatedCgroup),
+            ..Who::default()
+        };
+        assert_eq!(ended(&mallory, Some(&who), Hand::Uid(0)), "kill 5678");
+        assert_eq!(ended(&mallory, Some(&who), Hand::Uid(1001)), "sudo kill 5678");
+        // Her own engine knows nobody else's containers.
+        assert_eq!(ended(&mallory, Some(&who), Hand::Uid(1002)), "docker stop 0123456789ab");
+        assert_eq!(ended(&mallory, Some(&who), Hand::Theirs), "docker stop 0123456789ab");
+    }
+
     #[test]
     fn no_name_becomes_a_command() {
         for name in ["x; rm -rf ~", "$(id)", "`id`", "-rf", "a b", "", "a\nb", "\x1b[2J"] {
             let user = identity(Some(name), Some(7));
-            assert_eq!(ask(&user).unwrap(), "gua who --user 7", "{name}");
+            assert_eq!(ask(&user, Hand::Uid(0)).unwrap(), "gua who --user 7", "{name}");
             let who =
                 Who { container: told(container(Some(name)), Source::Cgroup), ..Who::default() };
             assert_eq!(ended(&user, Some(&who), Hand::Theirs), "docker stop 0123456789ab");
         }
-        assert_eq!(ask(&identity(None, None)), None);
+        assert_eq!(ask(&identity(None, None), Hand::Uid(0)), None);
+        assert_eq!(ask(&identity(Some("bob"), Some(7)), Hand::Theirs), None);
     }
 }

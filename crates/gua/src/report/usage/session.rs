@@ -36,6 +36,8 @@ pub struct Session {
     pub idle_seconds: f64,
     /// What of it somebody else worked on the card: idle memory on a busy card.
     pub busy_card_seconds: f64,
+    /// What of it is known only of the card: the driver did not tell what the process did.
+    pub as_the_card_seconds: f64,
     /// Its part of the idle-held time of the window.
     pub idle_held_gpu_hours: f64,
     /// Null where the driver never told.
@@ -47,6 +49,8 @@ pub struct Session {
     pub end: Option<String>,
     /// Null where nobody looked for it, as in older histories.
     pub identity: Option<Identity>,
+    /// How it was started, with its secrets masked. Null unless the recorder was told to keep that.
+    pub command: Option<String>,
 }
 
 /// What sessions are seen by.
@@ -86,15 +90,17 @@ impl Session {
             open,
             idle_seconds: seconds(spell.idle_millis),
             busy_card_seconds: seconds(spell.busy_millis),
+            as_the_card_seconds: seconds(spell.as_the_card_millis),
             idle_held_gpu_hours: hours(spell.share.millis()),
             peak_memory_bytes: spell.peak.map(|peak| peak.0 << 10),
             bare_context: spell.peak.map(|_| found.is_bare_context(by.context)),
-            ask: open.filter(|open| *open).and_then(|_| remedy::ask(&holder.identity)),
+            ask: open.filter(|open| *open).and_then(|_| remedy::ask(&holder.identity, by.hand)),
             end: open.filter(|open| *open).and_then(|_| remedy::end(holder, by.hand)),
             identity: identity::written(
                 &holder.identity,
                 holder.workload.as_ref().map(|workload| &workload.who),
             ),
+            command: holder.workload.as_ref().and_then(|workload| workload.command.clone()),
         }
     }
 
@@ -107,6 +113,12 @@ impl Session {
     #[must_use]
     pub fn is_on_a_busy_card(&self) -> bool {
         self.busy_card_seconds * 2.0 > self.idle_seconds
+    }
+
+    /// Whether most of it is known only of the card.
+    #[must_use]
+    pub fn is_as_the_card(&self) -> bool {
+        self.as_the_card_seconds * 2.0 > self.idle_seconds
     }
 }
 

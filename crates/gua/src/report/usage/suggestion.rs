@@ -29,12 +29,31 @@ pub enum Suggestion {
         sessions: usize,
         idle_seconds: f64,
     },
+    /// To work more at a time, or to share: it worked too little for the card's line.
+    WorkedLittle {
+        gpu_hours: f64,
+    },
     /// To ask for less: it never held more than a part of a card.
     SmallerCard {
         peak_memory_bytes: u64,
         card_memory_bytes: u64,
     },
     Nothing,
+}
+
+impl Suggestion {
+    /// A stable word, as in JSON.
+    #[must_use]
+    pub const fn slug(&self) -> &'static str {
+        match self {
+            Self::EndSession { .. } => "end_session",
+            Self::FreeMemory { .. } => "free_memory",
+            Self::EndWhenDone { .. } => "end_when_done",
+            Self::WorkedLittle { .. } => "worked_little",
+            Self::SmallerCard { .. } => "smaller_card",
+            Self::Nothing => "nothing",
+        }
+    }
 }
 
 /// From what somebody held, and the memory of the smallest card that they were on.
@@ -60,13 +79,21 @@ pub(super) fn suggestion(
         let idle_seconds = sessions.iter().map(|session| session.idle_seconds).sum();
         return Suggestion::EndWhenDone { sessions: sessions.len(), idle_seconds };
     }
-    smaller_card(sessions, card_memory_bytes).unwrap_or(Suggestion::Nothing)
+    let worked_little = worked_little(account);
+    worked_little
+        .or_else(|| smaller_card(account, card_memory_bytes))
+        .unwrap_or(Suggestion::Nothing)
 }
 
-fn smaller_card(sessions: &[Session], card_memory_bytes: Option<u64>) -> Option<Suggestion> {
+fn worked_little(account: &Account) -> Option<Suggestion> {
+    let gpu_hours = account.worked_on_idle_held_gpu_hours;
+    (gpu_hours > account.gpu_hours * LITTLE).then_some(Suggestion::WorkedLittle { gpu_hours })
+}
+
+/// By all that they held, not only what they held idle.
+fn smaller_card(account: &Account, card_memory_bytes: Option<u64>) -> Option<Suggestion> {
     let card_memory_bytes = card_memory_bytes?;
-    let peaks: Option<Vec<_>> = sessions.iter().map(|session| session.peak_memory_bytes).collect();
-    let peak_memory_bytes = peaks?.into_iter().max()?;
+    let peak_memory_bytes = account.peak_memory_bytes.filter(|most| *most > 0)?;
     (peak_memory_bytes <= card_memory_bytes / ROOM)
         .then_some(Suggestion::SmallerCard { peak_memory_bytes, card_memory_bytes })
 }

@@ -7,7 +7,7 @@ use super::super::{codes, span_rows};
 use super::counted::{Counted, Ended};
 use super::rows::{GpuRow, ProcessRow};
 use super::verdict;
-use crate::classify::{Kib, State};
+use crate::classify::{Holds, Kib, State};
 use crate::ledger::{Period, settled};
 
 /// The spans that are open, of one run.
@@ -26,22 +26,29 @@ pub(super) struct Found {
     pub cards: Vec<(i64, State)>,
     pub owners: Vec<((i64, i64), State)>,
     holders: Vec<(i64, Holding)>,
+    /// What each of them was doing, in the same order.
+    doing: Vec<State>,
     unseen: Vec<(i64, Kib)>,
 }
 
-/// What a span of a process is one by.
+/// What a span of a process is one by. What it did is what its card did, so that it goes on when
+/// the card begins or ceases to work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Holding {
-    state: State,
+    holds: Holds,
     memory: Option<Kib>,
 }
 
 impl Holding {
+    fn of(mib: Option<u64>) -> Self {
+        Self { holds: verdict::holds(mib), memory: mib.map(of_mib) }
+    }
+
     /// As before, where its memory has not moved by much.
-    fn settled(self, before: Option<Self>) -> Self {
-        let before = before.filter(|before| before.state == self.state);
+    fn settled(self, before: Option<Self>, doing: State) -> Self {
+        let before = before.filter(|before| before.holds == self.holds);
         match before.and_then(|before| before.memory).zip(self.memory) {
-            Some((was, is)) => Self { memory: Some(settled(was, is, self.state)), ..self },
+            Some((was, is)) => Self { memory: Some(settled(was, is, doing)), ..self },
             None => self,
         }
     }
@@ -52,19 +59,25 @@ impl Found {
         self.cards.clear();
         self.owners.clear();
         self.holders.clear();
+        self.doing.clear();
         self.unseen.clear();
     }
 
     /// A process that is listed twice, for computing and for drawing, is one holder.
     pub fn holder(&mut self, holder: i64, row: &GpuRow, process: &ProcessRow) {
-        let is = |mib: Option<u64>| Holding {
-            state: verdict::of_process(row.work, mib),
-            memory: mib.map(of_mib),
-        };
-        match self.holders.iter_mut().find(|(other, _)| *other == holder) {
-            Some((_, found)) if process.mib.map(of_mib) > found.memory => *found = is(process.mib),
+        let is = Holding::of(process.mib);
+        let doing = is.holds.state(verdict::state(row.work, process.mib.unwrap_or(0)));
+        let mut all = self.holders.iter_mut().zip(&mut self.doing);
+        match all.find(|((other, _), _)| *other == holder) {
+            None => {
+                self.holders.push((holder, is));
+                self.doing.push(doing);
+            }
+            Some(((_, before), did)) if is.memory > before.memory => {
+                *before = is;
+                *did = doing;
+            }
             Some(_) => {}
-            None => self.holders.push((holder, is(process.mib))),
         }
     }
 
@@ -97,8 +110,8 @@ impl Open {
 
     /// Memory that only wobbles is what it was.
     fn settle(&self, found: &mut Found) {
-        for (holder, holding) in &mut found.holders {
-            *holding = holding.settled(self.holders.state_of(holder));
+        for ((holder, holding), doing) in found.holders.iter_mut().zip(&found.doing) {
+            *holding = holding.settled(self.holders.state_of(holder), *doing);
         }
         let state_of = |card: i64| found.cards.iter().find(|(other, _)| *other == card);
         for (card, memory) in &mut found.unseen {
@@ -170,7 +183,7 @@ fn holder(database: &Connection, run: i64, span: Ended<i64, Holding>) -> Result<
             span.period.from.0,
             span.key,
             run,
-            codes::of_state(span.state.state),
+            codes::of_holds(span.state.holds),
             span.period.millis(),
             span.counted,
             span.state.memory.and_then(span_rows::kib)

@@ -22,6 +22,56 @@ fn nobody_gets_out_of_their_own_session() {
     }
 }
 
+/// Trap: the records of the container or pod whose name was forged are another's.
+#[test]
+fn a_forged_container_or_pod_has_no_name_of_the_systems() {
+    let slice = POD.replace('-', "_");
+    for above in [
+        "/user.slice/user-1001.slice/user@1001.service/app.slice".to_owned(),
+        "/../user-1001.slice/user@1001.service".to_owned(),
+        "/system.slice/slurmstepd.scope/job_5/step_0/user".to_owned(),
+        format!("/docker/{}", "ab".repeat(32)),
+        "/lxc.payload.box/system.slice".to_owned(),
+    ] {
+        for below in [
+            format!("docker-{CONTAINER}.scope"),
+            format!("docker/{CONTAINER}"),
+            format!("libpod-{CONTAINER}.scope"),
+            format!("kubepods-pod{slice}.slice/cri-containerd-{CONTAINER}.scope"),
+            format!("kubepods/pod{POD}/{CONTAINER}"),
+        ] {
+            let tree = Tree::new().of(PID, "cgroup", format!("0::{above}/{below}\n"));
+            with_victims(&tree);
+            let who = tree.who();
+            let container = who.container.clone().unwrap();
+            assert_eq!(container.source, Source::DelegatedCgroup, "{above}/{below}");
+            assert_eq!(container.value.name, None, "{above}/{below}");
+            if let Some(pod) = &who.pod {
+                assert_eq!(pod.source, Source::DelegatedCgroup, "{above}/{below}");
+                assert_eq!((&pod.value.name, &pod.value.namespace), (&None, &None));
+            }
+        }
+    }
+}
+
+/// What a forged name would point to.
+fn with_victims(tree: &Tree) {
+    let docker = format!("var/lib/docker/containers/{CONTAINER}/config.v2.json");
+    tree.file(&docker, r#"{"Name":"/victims_db"}"#);
+    let podman = format!(r#"[{{"id":"{CONTAINER}","names":["victims_db"]}}]"#);
+    tree.file("var/lib/containers/storage/overlay-containers/containers.json", podman);
+    tree.file(&format!("var/log/pods/prod_victims-db_{POD}/x/0.log"), "");
+}
+
+/// Version 1 has a line a hierarchy, and people may make groups in some of them only.
+#[test]
+fn a_line_that_the_system_wrote_is_above_one_that_anybody_wrote() {
+    let forged = format!("9:name=systemd:/user.slice/user-1001.slice/docker/{}", "ab".repeat(32));
+    let text = format!("{forged}\n4:memory:/docker/{CONTAINER}\n");
+    let container = Tree::new().of(PID, "cgroup", text).who().container.clone().unwrap();
+    assert_eq!((&*container.value.id, container.source), (CONTAINER, Source::Cgroup));
+}
+
 /// A forged environment is told as such, and never decides on a user.
 #[test]
 fn a_forged_environment_names_nobody_else() {
@@ -146,5 +196,8 @@ proptest! {
         let who = tree.of(PID, "cmdline", command).who();
         prop_assert_eq!(user(&who), Some((1001, Source::UserSlice)));
         prop_assert!(who.job.as_ref().is_none_or(|job| job.source != Source::Cgroup));
+        let own = Source::DelegatedCgroup;
+        prop_assert!(who.container.as_ref().is_none_or(|it| it.source == own));
+        prop_assert!(who.pod.as_ref().is_none_or(|it| it.source == own));
     }
 }

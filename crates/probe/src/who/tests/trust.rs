@@ -36,14 +36,23 @@ fn an_account_outside_of_any_container_is_itself() {
     assert_eq!(decided(SERVICE, 4242, None), Some((4242, Source::Uid)), "without a name");
 }
 
-/// Trap: in a container a uid may be the image's.
+/// Trap: in a container a uid is the image's, also where a person of this host has the same.
 #[test]
-fn in_a_container_only_a_person_of_this_host_is_one() {
-    assert_eq!(decided(&docker(), 0, None), None);
-    assert_eq!(decided(&docker(), 123, None), None);
-    assert_eq!(decided(&docker(), 4242, None), None, "an image's uid");
-    assert_eq!(decided(&docker(), 65_534, None), None);
-    assert_eq!(decided(&docker(), 1001, None), Some((1001, Source::Uid)), "docker run -u");
+fn in_a_container_no_uid_is_a_person() {
+    for uid in [0, 123, 4242, 65_534, 1001] {
+        assert_eq!(decided(&docker(), uid, None), None, "{uid}");
+    }
+}
+
+/// Nobody but ann, or root for her, can have her uid in a user namespace.
+#[test]
+fn a_person_who_is_mapped_into_a_container_is_that_person() {
+    let decided = |uid| {
+        let tree = Tree::new().of(PID, "cgroup", docker()).uid(PID, uid);
+        user(&tree.of(PID, "uid_map", "0 1001 1\n1 100000 65536\n").who())
+    };
+    assert_eq!(decided(1001), Some((1001, Source::Uid)));
+    assert_eq!((decided(100_999), decided(0)), (None, None));
 }
 
 /// Trap: a pod's uids have nothing to do with the node's accounts.

@@ -149,6 +149,40 @@ fn a_card_that_is_lost_meanwhile_spoils_nothing() {
     });
 }
 
+#[test]
+fn the_first_look_tells_of_the_begin_if_it_comes_in_time() {
+    on(TWO, |_| {
+        let gpu = begin(&often());
+        gpu.first_look().wait();
+        let usage = gpu.finish().unwrap();
+        // The machine may be too busy for it; then it is unknown.
+        let at_begin = usage.at_begin.combined;
+        assert!(at_begin == gib(6) || at_begin.why() == Some(Why::TimedOut), "{usage:?}");
+        assert_eq!(usage.at_end.combined, gib(6));
+    });
+}
+
+#[test]
+fn a_look_that_comes_later_tells_nothing_of_the_begin() {
+    on(&with_fault("call = \"nvmlInit*\"\nlatency = \"300ms\""), |_| {
+        let gpu = begin(&often());
+        gpu.first_look().wait();
+        until(&gpu, "seen", |sample| sample.memory.combined == gib(6));
+        let usage = gpu.finish().unwrap();
+        assert_eq!(usage.at_begin.combined, Reading::Unknown(Why::TimedOut));
+        assert_eq!(usage.at_end.combined, gib(6));
+    });
+}
+
+#[test]
+fn who_was_just_born_began_with_nothing() {
+    on(TWO, |_| {
+        let gpu = begin(&often()).born_with_nothing();
+        until(&gpu, "seen", |sample| sample.memory.combined == gib(6));
+        assert_eq!(gpu.finish().unwrap().at_begin.combined, gib(0));
+    });
+}
+
 /// Nobody can take memory on it, so the sums are known without it.
 #[test]
 fn a_card_that_was_lost_from_the_beginning_is_left_out() {
@@ -160,6 +194,7 @@ fn a_card_that_was_lost_from_the_beginning_is_left_out() {
         assert_eq!(usage.utilization.map(|busy| busy.mean.0.round()), Reading::Known(60.0));
         assert_eq!(usage.cards[0].memory, Reading::Unknown(Why::Lost));
         assert_eq!(usage.cards[0].uuid.why(), Some(Why::Lost));
+        assert_eq!([usage.cards[0].lost, usage.cards[1].lost], [Some(Why::Lost), None]);
     });
 }
 

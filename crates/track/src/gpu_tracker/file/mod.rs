@@ -79,6 +79,37 @@ pub enum FileError {
     },
 }
 
+impl FileError {
+    /// What the system says, where it is the system that refused.
+    #[must_use]
+    pub fn system(&self) -> Option<io::ErrorKind> {
+        use rusqlite::ErrorCode;
+        match self {
+            Self::Exists { .. } => Some(io::ErrorKind::AlreadyExists),
+            Self::Io { source, .. } => Some(source.kind()),
+            Self::Csv { source, .. } => match source.kind() {
+                csv::ErrorKind::Io(source) => Some(source.kind()),
+                _ => None,
+            },
+            Self::Sqlite { path, source } => match source.sqlite_error_code()? {
+                ErrorCode::CannotOpen if path.symlink_metadata().is_err() => {
+                    Some(io::ErrorKind::NotFound)
+                }
+                ErrorCode::NotADatabase | ErrorCode::Unknown => None,
+                ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
+                    Some(io::ErrorKind::ResourceBusy)
+                }
+                _ => Some(io::ErrorKind::Other),
+            },
+            Self::Ending { .. }
+            | Self::NoColumn { .. }
+            | Self::NoFacts { .. }
+            | Self::Short { .. }
+            | Self::Cell { .. } => None,
+        }
+    }
+}
+
 /// An empty file that was not there before. What is written goes to its end, wherever that is by
 /// then: a process that was forked may write to it, too.
 pub(super) fn create_new(path: &Path) -> Result<File, FileError> {

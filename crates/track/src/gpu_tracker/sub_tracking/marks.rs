@@ -2,13 +2,18 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 use crate::gpu_tracker::file::{FileError, Format, Part, Row, create_new, each_row, open};
 use crate::gpu_tracker::number;
 
 const COLUMNS: [&str; 4] = ["process_id", "code_block_name", "position", "timestamp"];
+
+/// How long a mark waits for those of others. Many processes may write to one database at once, and
+/// the one that has just been is soon there again.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A process came to one end of a block.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,7 +109,7 @@ impl MarkWriter {
                     file.map_err(|source| FileError::Io { path: path.to_owned(), source })?;
                 Sink::Csv(Box::new(csv_writer(file)))
             }
-            Format::Sqlite => Sink::Sqlite(open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?),
+            Format::Sqlite => Sink::Sqlite(sqlite_writer(path)?),
         };
         Ok(Self { path: path.to_owned(), sink })
     }
@@ -149,18 +154,28 @@ fn write_csv(path: &Path, writer: &mut csv::Writer<File>, marks: &[Mark]) -> Res
 }
 
 fn sqlite_sink(path: &Path) -> Result<Connection, FileError> {
-    let database = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let database = sqlite_writer(path)?;
     let laid_out = database.execute_batch(
-        "PRAGMA synchronous = OFF;
-         CREATE TABLE data (process_id INTEGER, code_block_name VARCHAR, position INTEGER,
+        "CREATE TABLE data (process_id INTEGER, code_block_name VARCHAR, position INTEGER,
                             timestamp FLOAT)",
     );
     laid_out.map_err(|source| FileError::Sqlite { path: path.to_owned(), source })?;
     Ok(database)
 }
 
+/// What the kernel has survives the death of this process, which is enough for marks.
+fn sqlite_writer(path: &Path) -> Result<Connection, FileError> {
+    let database = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let prepared = database
+        .busy_timeout(PATIENCE)
+        .and_then(|()| database.pragma_update(None, "synchronous", "OFF"));
+    prepared.map_err(|source| FileError::Sqlite { path: path.to_owned(), source })?;
+    Ok(database)
+}
+
+/// Asks for the right to write at once: who reads first and writes then is not let wait.
 fn write_sqlite(database: &Connection, marks: &[Mark]) -> rusqlite::Result<()> {
-    let transaction = database.unchecked_transaction()?;
+    let transaction = Transaction::new_unchecked(database, TransactionBehavior::Immediate)?;
     {
         let mut insert = transaction.prepare_cached("INSERT INTO data VALUES (?1, ?2, ?3, ?4)")?;
         for mark in marks {

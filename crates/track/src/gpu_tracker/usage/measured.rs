@@ -10,7 +10,7 @@ use super::{
 use crate::gpu_tracker::units::{RamUnit, Units};
 use crate::parts::Parts;
 use crate::sample::Ram;
-use crate::usage::{GpuUsage, Load, Usage};
+use crate::usage::{CardUsage, GpuUsage, Load, Usage};
 
 impl ResourceUsage {
     /// The measurement in these units.
@@ -96,13 +96,16 @@ fn gpu_figures(
         },
     };
     let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    let expected = count(gpu.cards.iter().filter(|card| card.is_chosen).count());
+    let is_expected = |card: &&CardUsage| card.is_chosen && card.lost.is_none();
+    let expected = count(gpu.cards.iter().filter(is_expected).count());
     let load = known.take("GPU utilization", gpu.utilization);
     let utilization = GpuUtilization {
         system_gpu_count: Some(count(gpu.cards.len())),
         n_expected_gpus: Some(expected),
         gpu_percentages: load.map(|load| Percentages::new(load, expected)),
     };
+    let lost = |card: &CardUsage| card.lost.map(|why| Unknown::Card(card.index, why));
+    unknown.extend(gpu.cards.iter().filter_map(lost));
     (memory, utilization)
 }
 

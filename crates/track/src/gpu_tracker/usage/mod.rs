@@ -65,6 +65,8 @@ pub struct ResourceUsage {
 pub enum Unknown {
     /// All of the GPUs'.
     Gpu(NoGpu),
+    /// All of one card's, which is in no sum and no share.
+    Card(u32, probe::Why),
     /// One of them, by its key and with the reason.
     Figure(&'static str, probe::Why),
 }

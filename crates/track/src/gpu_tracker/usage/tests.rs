@@ -30,6 +30,7 @@ fn card(index: u32, is_chosen: bool) -> CardUsage {
         name: Reading::Known("Quadro".to_owned()),
         capacity: Reading::Known(Bytes(2_048_000_000)),
         is_chosen,
+        lost: None,
         memory: Reading::Known(Bytes(277_000_000)),
         memory_source: MemorySource::Samples,
         utilization: Reading::Known(load(6.0, 0.5)),
@@ -143,6 +144,19 @@ fn what_is_not_known_is_nothing_and_said() {
     assert!(
         text(&usage.tree(Spelling::Descendents, Gap::Missing)).contains("\n   Main: unknown\n")
     );
+}
+
+#[test]
+fn a_card_that_was_lost_is_in_no_share_and_said() {
+    let mut gpu = gpu();
+    gpu.cards[1].lost = Some(Why::Lost);
+    let usage =
+        ResourceUsage::new(&Usage { gpu: Ok(gpu), ..measured() }, MEGABYTES, Expected::default());
+    let cards = &usage.gpu_utilization;
+    assert_eq!((cards.system_gpu_count, cards.n_expected_gpus), (Some(3), Some(1)));
+    let percentages = cards.gpu_percentages.unwrap();
+    assert_eq!(percentages.max_hardware.to_bits(), percentages.max_sum.to_bits());
+    assert_eq!(usage.unknown, [Unknown::Card(1, Why::Lost)]);
 }
 
 #[test]

@@ -189,6 +189,20 @@ fn a_terminal_of_the_person_shows_it() {
     assert!(shown.contains("\x07gua, notice 2 of 2 to ann: py?[2Jthon (pid 7)"), "{shown:?}");
 }
 
+/// Trap: a session that was detached, and a program that was left alone, have terminals too.
+#[test]
+fn a_terminal_that_nobody_sits_at_does_not_count() {
+    let terminal = Terminal::open();
+    let root = terminal.root(&[("ann", &terminal.line())]);
+    let hour = Duration::from_secs(3600);
+    terminal.quiet_for(11 * hour);
+    let told = || delivered(Notify::default(), root.path(), terminal.uid(), Channel::Tty);
+    assert_eq!(told(), "delivered");
+    terminal.quiet_for(13 * hour);
+    let said = told();
+    assert!(said.ends_with(": nothing was typed there for 13 h"), "{said}");
+}
+
 #[test]
 fn a_terminal_of_another_person_is_not_written_to() {
     let terminal = Terminal::open();

@@ -30,17 +30,19 @@ pub enum Sort {
     Present,
     Worked,
     Idle,
+    Unknown,
     Memory,
     Cost,
 }
 
 impl Sort {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::IdleHeld,
         Self::Name,
         Self::Present,
         Self::Worked,
         Self::Idle,
+        Self::Unknown,
         Self::Memory,
         Self::Cost,
     ];
@@ -54,6 +56,7 @@ impl Sort {
             Self::Present => "present",
             Self::Worked => "worked",
             Self::Idle => "idle",
+            Self::Unknown => "unknown",
             Self::Memory => "memory",
             Self::Cost => "cost",
         }

@@ -11,6 +11,7 @@
 //! | `tiles` | every card now |
 //! | `time` | every card's time as a band |
 //! | `axis` | where a clock shows round times |
+//! | `compared` | two windows side by side |
 //! | `people` | accounts and sessions |
 //! | `habit` | the hours of a week |
 //! | `coverage` | what was not observed, and why |
@@ -19,6 +20,7 @@
 
 pub mod address;
 mod axis;
+mod compared;
 mod coverage;
 mod habit;
 mod headline;
@@ -150,6 +152,7 @@ pub fn content(sheet: &Sheet<'_>) -> Markup {
         (live(sheet))
         @if !usage.cards.is_empty() {
             @if let Some(bands) = bands { (time::section(sheet, bands)) }
+            @if let Some(before) = &usage.compared { (compared::section(sheet, before)) }
             @if let Some(fleet) = sheet.fleet {
                 (super::super::fleet::tables(fleet))
             } @else {

@@ -10,7 +10,7 @@ use super::{Dress, Sheet};
 use crate::render::table::Align;
 use crate::render::usage::accounts::{self, Figure, Most};
 use crate::render::usage::figures::length;
-use crate::render::usage::sections::NOT_JUDGED_AGAIN;
+use crate::render::usage::sections::{NO_ACCOUNTS, as_recorded};
 use crate::render::usage::sessions::{self, Standing};
 use crate::render::words::size;
 use crate::report::accounts::By;
@@ -29,8 +29,9 @@ pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
         section id="people" aria-labelledby="people-title" {
             h2 id="people-title" { "People" }
             @if usage.accounts.is_none() {
-                p { (NOT_JUDGED_AGAIN) }
+                p { (NO_ACCOUNTS) }
             } @else {
+                @if let Some(recorded) = as_recorded(usage, &sheet.view.tz) { p.quiet { (recorded) } }
                 @for by in accounts::kinds(usage) { (table(sheet, *by)) }
                 (sessions(sheet))
             }
@@ -108,6 +109,7 @@ const fn sort_by(figure: Figure) -> Option<Sort> {
         Figure::Worked => Some(Sort::Worked),
         Figure::IdleHeld => Some(Sort::IdleHeld),
         Figure::Idle => Some(Sort::Idle),
+        Figure::Unknown => Some(Sort::Unknown),
         Figure::Memory => Some(Sort::Memory),
         Figure::Cost => Some(Sort::Cost),
         Figure::User | Figure::Share => None,
@@ -120,6 +122,7 @@ fn sorted(accounts: &mut [&Account], sort: Sort) {
         Sort::Present => account.gpu_hours,
         Sort::Worked => account.worked_gpu_hours,
         Sort::Idle => account.idle_gpu_hours,
+        Sort::Unknown => account.unknown_gpu_hours,
         Sort::Memory => account.held_idle_gb_hours,
         Sort::Cost => account.cost.unwrap_or(-1.0),
     };

@@ -1,6 +1,6 @@
 //! Every version's file is read, and what it does not have is not known.
 
-use super::fixture::{ALWAYS, File, Layout, START, Sums, by_state, card, imported};
+use super::fixture::{ALWAYS, File, Layout, START, Sums, by_state, card, imported, word};
 use crate::store::RunRow;
 
 #[test]
@@ -67,7 +67,7 @@ fn the_newest_tells_owners_and_kinds() {
     history
         .owner_spans(ALWAYS, |span| {
             let user = identities[&span.key.identity].user.clone().unwrap();
-            owners.push((user, super::fixture::word(span.state)));
+            owners.push((user, word(span.state)));
         })
         .unwrap();
     owners.sort();
@@ -95,4 +95,31 @@ fn what_was_hidden_is_kept_beside_the_judgement() {
         .collect::<Result<_, _>>()
         .unwrap();
     assert_eq!(samples, [(2, Some(17), Some(0)), (2, None, None)]);
+}
+
+/// What a process did is what its card did, so that is told by the card's spans and not again by
+/// spans of its own: a report reads far fewer.
+#[test]
+fn a_process_has_one_span_while_its_card_comes_and_goes() {
+    let file = File::new(Layout::Oldest);
+    for tick in 0..6 {
+        let busy = if tick % 2 == 0 { 80 } else { 0 };
+        let held = [(7, Some(5_000), "ann"), (8, Some(20), "bob"), (9, None, "cy")];
+        // All within an hour: every hour begins new spans.
+        file.tick(START + 60_000 + tick * 30_000, None, &[card("GPU-0", busy, &held)]);
+    }
+    let (_, history) = imported(&file.path());
+    let count = "SELECT count(*) FROM holder_span";
+    let spans: i64 = history.connection().query_row(count, [], |row| row.get(0)).unwrap();
+    assert_eq!(spans, 3);
+    let mut told = Vec::new();
+    history
+        .pieces(ALWAYS, |piece| {
+            told.push(piece.holders.iter().map(|held| word(held.state)).collect::<Vec<_>>());
+            Ok(())
+        })
+        .unwrap();
+    let busy = ["active"; 3].to_vec();
+    let idle = ["idle-held", "truly-idle", "unknown"].to_vec();
+    assert_eq!(told, [busy.clone(), idle.clone(), busy.clone(), idle.clone(), busy, idle]);
 }

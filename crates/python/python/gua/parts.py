@@ -1,0 +1,317 @@
+"""The parts of a report. What is None is not known, or was not asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar, Dict, List, Optional
+
+STATES = ("active", "idle_held", "truly_idle", "unknown")
+
+
+@dataclass
+class Host:
+    name: str
+    driver_version: Optional[str]
+
+
+@dataclass
+class Window:
+    """The time that was asked about."""
+
+    _PARTS: ClassVar[Dict[str, Any]] = {"from_": datetime, "to": datetime}
+
+    from_: datetime
+    to: datetime
+    tz: str
+    seconds: float
+    observed_seconds: float
+    coverage: Optional[float]
+
+
+@dataclass
+class Stretch:
+    """From the first to the last recorded moment."""
+
+    _PARTS: ClassVar[Dict[str, Any]] = {"from_": datetime, "to": datetime}
+
+    from_: datetime
+    to: datetime
+
+
+@dataclass
+class Thresholds:
+    """The lines between the states; MB are of 1024² bytes."""
+
+    active_percent: float
+    held_mb: int
+    worked_percent: float
+    context_mb: int
+
+
+@dataclass
+class Time:
+    """The time in one state, and its share of the observed time."""
+
+    gpu_hours: float
+    share: Optional[float]
+
+
+@dataclass
+class States:
+    _PARTS: ClassVar[Dict[str, Any]] = dict.fromkeys(STATES, Time)
+
+    active: Time
+    idle_held: Time
+    truly_idle: Time
+    unknown: Time
+
+
+@dataclass
+class EquivalentGpus:
+    """How many cards would have been in that state all the time."""
+
+    idle_held: Optional[float]
+    truly_idle: Optional[float]
+
+
+@dataclass
+class CardReport:
+    _PARTS: ClassVar[Dict[str, Any]] = {"states": States}
+
+    uuid: Optional[str]
+    index: int
+    slot: Optional[int]
+    name: Optional[str]
+    states: States
+
+
+@dataclass
+class Identity:
+    """A person, as far as known, and what the cards did that they held."""
+
+    user: Optional[str]
+    uid: Optional[int]
+    gpu_hours: float
+    idle_held_gpu_hours: float
+    idle_held_share: Optional[float]
+
+
+@dataclass
+class Account:
+    """The card time of one user, job, container or whatever was asked for, and what it cost."""
+
+    by: str
+    name: Optional[str]
+    unattributed: Optional[str]
+    id: Optional[str]
+    user: Optional[str]
+    gpu_hours: float
+    worked_gpu_hours: float
+    worked_on_idle_held_gpu_hours: float
+    idle_held_gpu_hours: float
+    idle_held_share: Optional[float]
+    idle_gpu_hours: float
+    unknown_gpu_hours: float
+    as_the_card_gpu_hours: float
+    peak_memory_bytes: Optional[int]
+    held_idle_gb_hours: float
+    cost: Optional[float]
+    unpriced_gpu_hours: float
+
+
+@dataclass
+class PersonPage(Account):
+    """One person's own account, and what could be done; ``suggestion`` has its ``kind``."""
+
+    suggestion: Dict[str, Any]
+
+
+@dataclass
+class Session:
+    """One process that held a card without using it, and whom to ask."""
+
+    _PARTS: ClassVar[Dict[str, Any]] = {"from_": datetime, "to": datetime}
+
+    user: Optional[str]
+    uid: Optional[int]
+    card_uuid: Optional[str]
+    card_index: int
+    card_slot: Optional[int]
+    pid: int
+    program: Optional[str]
+    from_: datetime
+    from_seen: bool
+    to: datetime
+    to_seen: bool
+    open: Optional[bool]
+    idle_seconds: float
+    busy_card_seconds: float
+    as_the_card_seconds: float
+    idle_held_gpu_hours: float
+    peak_memory_bytes: Optional[int]
+    bare_context: Optional[bool]
+    ask: Optional[str]
+    end: Optional[str]
+    command: Optional[str]
+    identity: Optional[Dict[str, Any]]
+
+
+@dataclass
+class Cost:
+    """What a state cost; hours of cards without a price are told apart."""
+
+    cost: Optional[float]
+    cost_per_month: Optional[float]
+    unpriced_gpu_hours: float
+
+
+@dataclass
+class Price:
+    model: Optional[str]
+    cards: int
+    cost_per_gpu_hour: Optional[float]
+
+
+@dataclass
+class Money:
+    _PARTS: ClassVar[Dict[str, Any]] = {"idle_held": Cost, "truly_idle": Cost, "prices": Price}
+
+    currency: str
+    idle_held: Cost
+    truly_idle: Cost
+    prices: List[Price]
+    month_seconds: float
+    rests_on_seconds: float
+
+
+@dataclass
+class Pair:
+    """A figure now and before."""
+
+    now: Optional[float]
+    before: Optional[float]
+    difference: Optional[float]
+
+
+@dataclass
+class ComparedState:
+    _PARTS: ClassVar[Dict[str, Any]] = {"gpu_hours": Pair, "share": Pair}
+
+    state: str
+    gpu_hours: Pair
+    share: Pair
+
+
+@dataclass
+class ComparedAccount:
+    _PARTS: ClassVar[Dict[str, Any]] = {"gpu_hours": Pair, "idle_held_gpu_hours": Pair}
+
+    by: str
+    name: Optional[str]
+    unattributed: Optional[str]
+    id: Optional[str]
+    user: Optional[str]
+    gpu_hours: Pair
+    idle_held_gpu_hours: Pair
+
+
+@dataclass
+class Compared:
+    """The same figures over an earlier time."""
+
+    _PARTS: ClassVar[Dict[str, Any]] = {
+        "window": Window,
+        "states": ComparedState,
+        "equivalent_gpus_idle_held": Pair,
+        "idle_held_cost": Pair,
+        "accounts": ComparedAccount,
+    }
+
+    window: Window
+    rests_on_little: bool
+    states: List[ComparedState]
+    equivalent_gpus_idle_held: Pair
+    idle_held_cost: Pair
+    accounts: Optional[List[ComparedAccount]]
+
+
+@dataclass
+class HeatCell:
+    """One hour of the week in the window's zone; weekday 0 is Sunday."""
+
+    weekday: int
+    hour: int
+    active_share: float
+    observed_seconds: float
+
+
+@dataclass
+class Culprits:
+    """The few sessions (by their place in ``Report.sessions``) that make up so much of it."""
+
+    sessions: List[int]
+    idle_held_share: float
+
+
+@dataclass
+class Verdict:
+    _PARTS: ClassVar[Dict[str, Any]] = {"culprits": Culprits}
+
+    rule: str
+    threshold: float
+    idle_held_share: Optional[float]
+    exceeded: Optional[bool]
+    rests_on_little: bool
+    sentence: str
+    culprits: Optional[Culprits]
+
+
+@dataclass
+class Gap:
+    """Time that nobody observed, and why."""
+
+    _PARTS: ClassVar[Dict[str, Any]] = {"from_": datetime, "to": datetime}
+
+    from_: datetime
+    to: datetime
+    reason: str
+
+    @property
+    def seconds(self) -> float:
+        return (self.to - self.from_).total_seconds()
+
+
+@dataclass
+class JudgedAgain:
+    """What the samples speak for, where other thresholds were asked for."""
+
+    _PARTS: ClassVar[Dict[str, Any]] = {"from_": datetime, "to": datetime}
+
+    from_: Optional[datetime]
+    to: Optional[datetime]
+    covers_seconds: float
+    share_of_observed: Optional[float]
+
+
+@dataclass
+class JudgedBy:
+    """From when to when spans were recorded by which thresholds."""
+
+    _PARTS: ClassVar[Dict[str, Any]] = {"from_": datetime, "to": datetime}
+
+    from_: datetime
+    to: datetime
+    active_percent: Optional[float]
+    held_mb: Optional[int]
+    worked_percent: Optional[float]
+
+
+@dataclass
+class AsRecorded:
+    """What accounts and sessions rest on, where the cards are judged by other thresholds."""
+
+    _PARTS: ClassVar[Dict[str, Any]] = {"lines": JudgedBy}
+
+    lines: List[JudgedBy]
+    idle_held_gpu_hours: float
