@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::http::{HeaderMap, Method, StatusCode, header};
 
-use super::sign_in::Guesses;
+use super::guesses::Guesses;
 use crate::config::{Listen, Token};
 
 /// No request of ours has a body worth speaking of.
@@ -58,6 +58,7 @@ impl Door {
         method: &Method,
         path: &str,
         headers: &HeaderMap,
+        from: IpAddr,
     ) -> Result<(), Refusal> {
         let refuse = |status, why| Err(Refusal { status, why });
         let signs_in = path == SIGN_IN;
@@ -74,7 +75,7 @@ impl Door {
         match &self.token {
             Some(_) if tells_nothing => Ok(()),
             // Who has the token is meant, whatever name led here: no other page can have it.
-            Some(token) if !is_public => self.with_a_token(headers, token),
+            Some(token) if !is_public => self.with_a_token(headers, token, from),
             _ if !self.is_asked_by_name(headers) => refuse(
                 StatusCode::MISDIRECTED_REQUEST,
                 "this host does not go by that name; `--allow-host NAME` lets it",
@@ -87,9 +88,14 @@ impl Door {
         }
     }
 
-    fn with_a_token(&self, headers: &HeaderMap, token: &Token) -> Result<(), Refusal> {
+    fn with_a_token(
+        &self,
+        headers: &HeaderMap,
+        token: &Token,
+        from: IpAddr,
+    ) -> Result<(), Refusal> {
         let refuse = |status, why| Err(Refusal { status, why });
-        match self.brings(headers, token) {
+        match self.brings(headers, token, from) {
             Brought::Right => Ok(()),
             Brought::TooMany => {
                 refuse(StatusCode::TOO_MANY_REQUESTS, "too many wrong tokens; wait a minute")
@@ -100,18 +106,18 @@ impl Door {
         }
     }
 
-    fn brings(&self, headers: &HeaderMap, token: &Token) -> Brought {
+    fn brings(&self, headers: &HeaderMap, token: &Token, from: IpAddr) -> Brought {
         let mut given = tokens(headers).peekable();
         if given.peek().is_none() {
             return Brought::Nothing;
         }
-        if !self.guesses.are_left() {
+        if !self.guesses.are_left(from) {
             return Brought::TooMany;
         }
         if given.any(|given| is_same(given.as_bytes(), token.bytes())) {
             return Brought::Right;
         }
-        self.guesses.was_wrong();
+        self.guesses.was_wrong(from);
         Brought::Wrong
     }
 

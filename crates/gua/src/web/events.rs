@@ -94,3 +94,49 @@ pub(super) async fn events(State(broadcast): State<Broadcast>) -> Response {
     });
     ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(lines)).into_response()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpStream;
+    use std::time::Instant;
+
+    use axum::Router;
+    use axum::routing::get;
+    use tokio::net::TcpListener;
+    use tokio::time::sleep;
+
+    use super::*;
+    use crate::web::server;
+
+    /// On a real socket, with ticks that are far more to read than it takes.
+    #[tokio::test]
+    async fn who_never_reads_is_let_go_and_no_tick_waits_for_it() {
+        let (sender, told) = watch::channel((0, Bytes::new()));
+        let places = Arc::new(Semaphore::new(1));
+        let broadcast = Broadcast { told, places: Arc::clone(&places) };
+        let router = Router::new().route("/events", get(events)).with_state(broadcast);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut viewer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        tokio::spawn(server::answer(super::super::patience::Patience::with(stream), router));
+        viewer.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let deadline = Instant::now() + Duration::from_secs(120);
+        let waits_until = |is_so: &dyn Fn() -> bool| {
+            assert!(Instant::now() < deadline, "waited in vain");
+            !is_so()
+        };
+        while waits_until(&|| places.available_permits() == 0) {
+            sleep(Duration::from_millis(10)).await;
+        }
+        let words = Bytes::from(vec![b'x'; 8 << 20]);
+        let mut tick = 0;
+        while waits_until(&|| places.available_permits() == 1) {
+            tick += 1;
+            sender.send_replace((tick, words.clone()));
+            sleep(Duration::from_millis(10)).await;
+        }
+        // Its place is free again though it has not gone away.
+        drop(viewer);
+    }
+}

@@ -15,7 +15,9 @@
 //! | `desk` | pages that were made, for who asks next |
 //! | `dashboard` | `/`, its files, and `/api/v1/…` |
 //! | `events` | `/events`: a line to everybody after every tick |
+//! | `packed` | answers made smaller |
 //! | `sign_in` | `/sign-in`: how a browser brings its token |
+//! | `guesses` | how many wrong tokens came from where |
 
 mod answers;
 mod asked;
@@ -23,7 +25,9 @@ mod dashboard;
 mod desk;
 mod door;
 mod events;
+mod guesses;
 mod metrics;
+mod packed;
 mod pages;
 mod patience;
 mod server;

@@ -3,18 +3,20 @@
 use std::io;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 
 use super::answers::Answers;
 use super::dashboard::{self, Office};
 use super::desk::Desk;
 use super::door::{Door, Refusal, SIGN_IN};
 use super::events::{self, Broadcast};
+use super::metrics::Peer;
+use super::packed::packed;
 use super::{metrics, sign_in};
 use crate::counting::Frames;
 
@@ -34,8 +36,10 @@ impl Pages {
         let office = Office { desk, broadcast: broadcast.clone() };
         Ok(Router::new()
             .route("/", get(dashboard::front))
-            .route("/live", get(dashboard::live))
             .route("/api/v1/{what}", get(dashboard::api))
+            .layer(middleware::from_fn(packed))
+            // Short, and the same bytes for all.
+            .route("/live", get(dashboard::live))
             .with_state(office)
             .route("/events", get(events::events).with_state(broadcast))
             .route("/metrics", get(metrics::metrics).with_state(self.frames))
@@ -52,8 +56,13 @@ const POLICY: &str =
     "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
 /// Nobody gets past it unseen, whatever they ask for.
-async fn through_the_door(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    let checked = door.check(request.method(), request.uri().path(), request.headers());
+async fn through_the_door(
+    State(door): State<Arc<Door>>,
+    Extension(Peer(from)): Extension<Peer>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let checked = door.check(request.method(), request.uri().path(), request.headers(), from);
     let mut response = match checked {
         Ok(()) => next.run(request).await,
         Err(refusal) => refused(refusal, request.headers()),

@@ -112,7 +112,7 @@ async fn accept(
 
 /// Answers everything on one connection. Who breaks it off, or speaks no HTTP, is not told of:
 /// it is nobody's trouble but theirs.
-async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, router: axum::Router) {
+pub(super) async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, router: axum::Router) {
     let service = TowerToHyperService::new(router);
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())

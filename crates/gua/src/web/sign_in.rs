@@ -4,47 +4,27 @@
 //! is sent to this host only, is read by no script, and is the token itself: nothing is kept here
 //! that a restart would forget.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
+use axum::Extension;
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use maud::{DOCTYPE, html};
+use tokio::time::timeout;
 
 use super::asked::decoded;
 use super::door::{COOKIE, Door};
+use super::metrics::Peer;
 
 /// Longer than any token in a form.
 const MOST_BYTES: usize = 16 << 10;
+/// Nobody types while it is sent.
+const SLOWEST: Duration = Duration::from_secs(10);
 /// How long a browser may stay signed in.
 const LASTS_SECONDS: u32 = 30 * 86_400;
-
-/// So many wrong tokens are heard in a minute, from everybody together.
-const MOST_GUESSES: u32 = 60;
-const MINUTE: Duration = Duration::from_secs(60);
-
-/// Counts wrong tokens.
-#[derive(Debug, Default)]
-pub(super) struct Guesses(Mutex<Option<(Instant, u32)>>);
-
-impl Guesses {
-    /// Whether one more may be tried.
-    pub fn are_left(&self) -> bool {
-        self.current().is_none_or(|(_, wrong)| wrong < MOST_GUESSES)
-    }
-
-    pub fn was_wrong(&self) {
-        let (since, wrong) = self.current().unwrap_or((Instant::now(), 0));
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((since, wrong + 1));
-    }
-
-    fn current(&self) -> Option<(Instant, u32)> {
-        let all = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.filter(|(since, _)| since.elapsed() < MINUTE)
-    }
-}
 
 pub(super) async fn form() -> Response {
     page(None)
@@ -81,20 +61,26 @@ fn page(wrong: Option<&str>) -> Response {
 }
 
 /// Takes a token, and remembers it in the browser where it is the right one.
-pub(super) async fn sign_in(State(door): State<Arc<Door>>, body: Body) -> Response {
-    let Ok(body) = to_bytes(body, MOST_BYTES).await else {
-        return (StatusCode::PAYLOAD_TOO_LARGE, "no token is so long\n").into_response();
+pub(super) async fn sign_in(
+    State(door): State<Arc<Door>>,
+    Extension(Peer(from)): Extension<Peer>,
+    body: Body,
+) -> Response {
+    let body = match timeout(SLOWEST, to_bytes(body, MOST_BYTES)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => return refused(StatusCode::PAYLOAD_TOO_LARGE, "no token is so long\n"),
+        Err(_) => return refused(StatusCode::REQUEST_TIMEOUT, "the token did not come\n"),
     };
     let text = String::from_utf8_lossy(&body);
     let given = text.split('&').find_map(|part| part.strip_prefix("token="));
     let given = decoded(given.unwrap_or_default());
-    if !door.guesses.are_left() {
+    if !door.guesses.are_left(from) {
         let mut answer = page(Some("Too many wrong tokens were tried; wait a minute."));
         *answer.status_mut() = StatusCode::TOO_MANY_REQUESTS;
         return answer;
     }
     if !door.is_token(given.trim()) {
-        door.guesses.was_wrong();
+        door.guesses.was_wrong(from);
         return page(Some("That is not the token."));
     }
     let secure = if door.is_secure { "; Secure" } else { "" };
@@ -110,4 +96,10 @@ pub(super) async fn sign_in(State(door): State<Arc<Door>>, body: Body) -> Respon
         }
         Err(_) => page(Some("That is not the token.")),
     }
+}
+
+/// With the end of the connection: what of it is still to come is not waited for.
+fn refused(status: StatusCode, why: &'static str) -> Response {
+    let closes = [(header::CONNECTION, HeaderValue::from_static("close"))];
+    (status, closes, why).into_response()
 }

@@ -1,10 +1,11 @@
 //! The page and what belongs to it, asked as a program asks.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use flate2::read::GzDecoder;
 use serde_json::Value;
 
 use super::engine::{free_port, request};
@@ -157,6 +158,74 @@ fn a_page_says_what_it_may_load() {
         .collect();
     recorder.end();
     insta::assert_snapshot!(head.join("\n"));
+}
+
+/// The same page, in a fraction of the bytes.
+#[test]
+fn a_page_is_packed_for_who_can_unpack_it() {
+    let machine = Machine::new(TWO_CARDS);
+    let (recorder, port) = listening(&machine, &[]);
+    observed(port);
+    let plain = get(port, "/").1;
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let head = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+    write!(stream, "{head}Accept-Encoding: br, gzip\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    recorder.end();
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
+    let head = String::from_utf8_lossy(&answer[..end]);
+    assert!(head.contains("content-encoding: gzip") && head.contains("vary:"), "{head}");
+    assert!(answer.len() < plain.len() / 2, "{} of {}", answer.len(), plain.len());
+    let mut page = String::new();
+    GzDecoder::new(&answer[end..]).read_to_string(&mut page).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{page}");
+}
+
+/// Names as nobody would choose them, but for harm: a user, a program, a notebook.
+const HOSTILE: &str = r#"
+[host]
+name = "lab"
+
+[[card]]
+uuid = "GPU-a"
+utilization = 0
+
+[[process]]
+pid = 100
+card = 0
+user = "<script>u()</script>\u202e"
+program = "<script>p()\u202e\u001b"
+memory = "70000MiB"
+command = ["python", "-m", "ipykernel_launcher", "-f", "kernel-1.json"]
+environ = { JPY_SESSION_NAME = "/x/<script>n()\u202e\u001b[2J.ipynb" }
+"#;
+
+#[test]
+fn hostile_names_are_text_everywhere() {
+    let machine = Machine::new(HOSTILE);
+    let (recorder, port) = listening(&machine, &[]);
+    observed(port);
+    let report =
+        |more: &[&str]| machine.gua(&[&["report", "--since", "10s"], more].concat()).stdout;
+    let mut all: Vec<_> =
+        ["/", "/live", "/?by=notebook"].iter().map(|path| (*path, get(port, path).1)).collect();
+    all.push(("html", report(&["--format", "html", "--by", "user,notebook,program"])));
+    for picture in ["time", "habit", "states", "people"] {
+        all.push((picture, report(&["--format", "svg", "--picture", picture])));
+    }
+    recorder.end();
+    for (what, markup) in &all {
+        assert!(!markup.contains("<script>"), "{what}: {markup}");
+        assert!(!markup.contains(['\u{202e}', '\u{1b}']), "{what}: {markup}");
+    }
+    for what in ["/", "/live", "html", "time", "people"] {
+        let (_, markup) = all.iter().find(|(name, _)| *name == what).unwrap();
+        assert!(markup.contains("&lt;script&gt;u()"), "{what}: {markup}");
+    }
+    let (_, page) = all.first().unwrap();
+    assert!(page.contains("&lt;script&gt;n()"), "{page}");
 }
 
 /// A line after every tick, to everybody, also while somebody takes none.

@@ -152,12 +152,12 @@ pub fn content(sheet: &Sheet<'_>) -> Markup {
         (live(sheet))
         @if !usage.cards.is_empty() {
             @if let Some(bands) = bands { (time::section(sheet, bands)) }
-            @if let Some(before) = &usage.compared { (compared::section(sheet, before)) }
             @if let Some(fleet) = sheet.fleet {
                 (super::super::fleet::tables(fleet))
             } @else {
                 (people::section(sheet))
             }
+            @if let Some(before) = &usage.compared { (compared::section(sheet, before)) }
             @if usage.person.is_none() { (habit::section(sheet)) }
             (coverage::section(sheet))
         }

@@ -42,7 +42,7 @@ pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
 fn table(sheet: &Sheet<'_>, by: By) -> Markup {
     let usage = &sheet.page.usage;
     let mut all = accounts::of(usage, by);
-    let figures = accounts::figures(usage, by);
+    let figures = weightiest_first(accounts::figures(usage, by));
     let sort = sheet.address().map(|address| address.sort).unwrap_or_default();
     sorted(&mut all, sort);
     let (first, rest) = all.split_at(all.len().min(MOST_ACCOUNTS));
@@ -59,6 +59,23 @@ fn table(sheet: &Sheet<'_>, by: By) -> Markup {
             p.quiet { (accounts::legend(usage, &figures)) }
         }
     }
+}
+
+/// Whose, how much for nothing, and what it cost come first: on a phone the rest is beyond the edge.
+fn weightiest_first(mut figures: Vec<Figure>) -> Vec<Figure> {
+    figures.sort_by_key(|figure| match figure {
+        Figure::Name => 0,
+        Figure::User => 1,
+        Figure::IdleHeld => 2,
+        Figure::Cost => 3,
+        Figure::Share => 4,
+        Figure::Present => 5,
+        Figure::Worked => 6,
+        Figure::Idle => 7,
+        Figure::Unknown => 8,
+        Figure::Memory => 9,
+    });
+    figures
 }
 
 fn rows(sheet: &Sheet<'_>, by: By, figures: &[Figure], all: &[&Account], caption: &str) -> Markup {
@@ -178,21 +195,22 @@ fn of_standing(sheet: &Sheet<'_>, standing: Standing, all: &[&Session]) -> Marku
             thead { tr {
                 th.number scope="col" { "idle" }
                 @if !is_of_one { th scope="col" { "who" } }
-                th scope="col" { "card" } th.number scope="col" { "memory" }
-                th scope="col" { "what" } th.number scope="col" { "pid" }
-                th scope="col" { "when" }
+                th.number scope="col" { "card" }
                 @if has_money { th.number scope="col" { "cost" } }
+                th scope="col" { "when" }
+                th scope="col" { "what" } th.number scope="col" { "memory" }
+                th.number scope="col" { "pid" }
                 @if has_commands { th scope="col" { "ask, or end it" } }
             } }
             tbody { @for session in all { tr {
                 td.number { strong { (idle(session)) } }
                 @if !is_of_one { th scope="row" { (sessions::who(session)) } }
-                td { (sessions::place(session)) }
-                td.number { (session.peak_memory_bytes.map_or_else(|| "unknown".to_owned(), size)) }
-                td.what { (sessions::what(session)) }
-                td.number { (session.pid) }
-                td { (when(sheet, session)) }
+                td.number { (sessions::place(session)) }
                 @if has_money { td.number { (cost(usage, session)) } }
+                td { (when(sheet, session)) }
+                td.what { (sessions::what(session)) }
+                td.number { (session.peak_memory_bytes.map_or_else(|| "unknown".to_owned(), size)) }
+                td.number { (session.pid) }
                 @if has_commands { td { (commands(session)) } }
             } } }
         } }

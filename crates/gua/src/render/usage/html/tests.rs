@@ -7,6 +7,7 @@ use super::address::{Address, Sort};
 use super::*;
 use crate::cli::Picture;
 use crate::render::paint::Paint;
+use crate::report::accounts::By;
 use crate::report::fleet::{FleetPerson, ModelUsage, Source};
 use crate::report::usage::examples::week_of;
 
@@ -41,6 +42,17 @@ fn a_page_as_a_file() {
     let mut out = Vec::new();
     write(&mut out, &page("bob", "exp/sweep.ipynb"), &view()).unwrap();
     insta::assert_snapshot!(lines(&String::from_utf8(out).unwrap()));
+}
+
+#[test]
+fn two_windows_side_by_side() {
+    let week = || week_of("bob<b>", "x", |question| question.bys = vec![By::User]);
+    let page = Page::from(week().beside(&week()));
+    let (view, address) = (view(), Address::default());
+    let sheet = Sheet { page: &page, view: &view, dress: Dress::Served(&address), fleet: None };
+    let compared = compared::section(&sheet, page.usage.compared.as_ref().unwrap());
+    insta::assert_snapshot!(lines(&compared.into_string()));
+    assert!(document(&sheet).into_string().contains("id=\"compared\""));
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn holder(sheet: &Sheet<'_>, held: &Held) -> Markup {
 }
 
 fn idle_for(held: &Held) -> String {
-    let mark = if held.idle.idle_doubt.is_some() { "≥ " } else { "" };
+    let mark = if held.idle.idle_doubt.is_some() { "≥\u{a0}" } else { "" };
     format!("{mark}{}", length(held.idle.idle_seconds.unwrap_or(0.0)))
 }
 
@@ -143,13 +143,13 @@ fn what(held: &Held) -> String {
     brief.or_else(|| held.holder.owner.program.clone()).map_or_else(String::new, |it| shown(&it))
 }
 
-/// What those who hold it idle now have cost in this window.
+/// What those who hold it idle now, or did when the record ended, have cost in this window.
 fn cost(usage: &Usage, tile: &Tile) -> Option<String> {
     let price = price_of(usage, tile.card.identity.name.as_deref())?;
     let uuid = tile.card.identity.uuid.as_ref()?;
     let is_of_card = |pid: u32| tile.holders.iter().any(|held| held.holder.pid == pid);
     let sessions = usage.sessions.as_ref()?.iter();
-    let open = sessions.filter(|it| it.is_open() && it.card_uuid.as_ref() == Some(uuid));
+    let open = sessions.filter(|it| it.open != Some(false) && it.card_uuid.as_ref() == Some(uuid));
     let hours: f64 = open.filter(|it| is_of_card(it.pid)).map(|it| it.idle_held_gpu_hours).sum();
     (hours > 0.0).then(|| in_money(usage, hours * price)).flatten()
 }
