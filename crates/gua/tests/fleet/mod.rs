@@ -24,5 +24,6 @@ mod page;
 mod push;
 /// What a scrape does to our series: labels of its own, other names for a host.
 mod scraped;
+mod ways;
 /// Who may come in, and what is refused.
 mod web;
