@@ -106,8 +106,8 @@ impl Following {
             Some((host, entry)) => Frame::new(host.clone(), counters, entry),
             // Everything was counted by the recorder already: its last tick is looked at again.
             None => {
-                let before = history.ticks_after(self.counted.tick - 1, 1);
-                let last = before.ok().and_then(|ticks| ticks.into_iter().next());
+                let before = history.ticks_after(self.counted.tick - 1, 1)?;
+                let last = before.into_iter().next();
                 let Replayed { entry, driver, .. } = last.ok_or(NotReady::NoTick)?;
                 Frame::new(host(history, driver), counters, &entry)
             }

@@ -16,6 +16,7 @@ use super::verdict::{Backoff, Verdict};
 use crate::config::RemoteWrite;
 use crate::counting::{Care, Counted, CountersFile, Losses};
 use crate::engine::{Access, Client, Credentials, EngineError};
+use crate::failure::Failure;
 use crate::metrics::{Frame, Host, Loss, Observed, Wanted};
 use crate::quantity::interval;
 use crate::store::{History, Replayed, StoreError};
@@ -109,15 +110,7 @@ impl Pusher {
         losses: Arc<Losses>,
         say: impl Fn(&str) + Send + 'static,
     ) -> Result<Option<Self>, PushError> {
-        let Some(url) = &config.url else { return Ok(None) };
-        let mut access = Access::new(url)?;
-        access.credentials = Credentials::of(
-            config.user.as_deref(),
-            config.password_file.as_deref(),
-            config.token_file.as_deref(),
-        );
-        access.authorities.clone_from(&config.ca_file);
-        access.timeout = config.timeout;
+        let Some(access) = access(config)? else { return Ok(None) };
         let file = CursorFile::of(&database);
         let millis = host.interval_millis.and_then(|millis| u64::try_from(millis).ok());
         Ok(Some(Self {
@@ -313,6 +306,38 @@ impl Pusher {
             (self.say.0)("pushing again");
         }
     }
+}
+
+/// Whether the receiver can be one, and it is clear who pushes.
+///
+/// # Errors
+/// When it cannot, or it is not.
+pub fn check(config: &RemoteWrite) -> Result<(), PushError> {
+    access(config)?;
+    Ok(())
+}
+
+impl From<PushError> for Failure {
+    fn from(error: PushError) -> Self {
+        Self::Usage {
+            what: format!("cannot push as [remote_write] says: {error}"),
+            next: "`gua config show` tells where it is set.".to_owned(),
+        }
+    }
+}
+
+/// How to reach the receiver; `None` where there is none.
+fn access(config: &RemoteWrite) -> Result<Option<Access>, EngineError> {
+    let Some(url) = &config.url else { return Ok(None) };
+    let mut access = Access::new(url)?;
+    access.credentials = Credentials::of(
+        config.user.as_deref(),
+        config.password_file.as_deref(),
+        config.token_file.as_deref(),
+    )?;
+    access.authorities.clone_from(&config.ca_file);
+    access.timeout = config.timeout;
+    Ok(Some(access))
 }
 
 /// What a scrape would add, so that what is pushed and what is scraped is asked for alike.
