@@ -15,7 +15,7 @@ use crate::cli;
 use crate::config::{Config, Files, Listen, Machine};
 use crate::counting::{Keeper, Losses};
 use crate::failure::Failure;
-use crate::metrics::Host;
+use crate::metrics::{Host, Wanted};
 use crate::push::{self, Pusher};
 use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals, Witness};
 use crate::render::words;
@@ -80,7 +80,7 @@ fn outlets(
     us: &Host,
     listens: bool,
 ) -> Result<Outlets, Failure> {
-    let (wanted, losses) = (config.metrics, Arc::new(Losses::default()));
+    let (wanted, losses) = (Wanted::from(config), Arc::new(Losses::default()));
     let pusher = Pusher::new(
         &config.remote_write,
         wanted,

@@ -195,8 +195,9 @@ impl Pusher {
         // What cannot be read is the recorder's to tell.
         let kept = CountersFile::of(&self.database).load().ok().flatten();
         let now = UnixMillis::from(SystemTime::now());
-        let mut counted = kept.map_or_else(|| Counted::beginning(history, now), Ok)?;
-        counted.catch_up(history, None, &self.wanted)?;
+        let begin = || Counted::of_the_newest_run(history, now, &self.wanted);
+        let mut counted = kept.map_or_else(begin, Ok)?;
+        counted.catch_up(history, &self.wanted)?;
         Ok(Cursor { newest_millis: counted.at_millis, counted })
     }
 
@@ -283,6 +284,12 @@ impl Pusher {
             };
             let words = format!("{ticks} ticks are {why}; gua_errors_total counts them");
             self.once(Saying::Lost(loss), &words);
+        }
+        let capped = |cursor: &Cursor| cursor.counted.counters.capped();
+        if capped(after) > capped(before)
+            && let Some(words) = self.losses.tell_of_the_cap(&self.wanted)
+        {
+            (self.say.0)(&words);
         }
     }
 
