@@ -76,6 +76,7 @@ impl Door {
             Some(_) if tells_nothing => Ok(()),
             // Who has the token is meant, whatever name led here: no other page can have it.
             Some(token) if !is_public => self.with_a_token(headers, token, from),
+            Some(token) if self.brings(headers, token, from) == Brought::Right => Ok(()),
             _ if !self.is_asked_by_name(headers) => refuse(
                 StatusCode::MISDIRECTED_REQUEST,
                 "this host does not go by that name; `--allow-host NAME` lets it",
