@@ -21,19 +21,21 @@ const CRATES: [(&str, &[&str]); 6] = [
 
 /// The modules of `gua` in the order of the data: each may import only those before it.
 /// The ones on one row do not know each other.
-const ORDER: [&[&str]; 13] = [
+const ORDER: [&[&str]; 15] = [
     &["near", "quantity", "safe", "talk"],
     &["cli", "failure", "shared_folder"],
     &["config", "destination", "following", "line_file", "process_handle", "reservation"],
-    &["sampler"],
+    &["engine", "sampler"],
     &["classify"],
     &["ledger"],
+    &["metrics"],
     &["store"],
     &["recorder"],
-    &["demo", "policy", "service"],
+    &["counting", "demo", "policy", "service"],
+    &["push"],
     &["report"],
     &["render"],
-    &["checkup", "tui"],
+    &["checkup", "tui", "web"],
     &["commands", "gpu_tracker"],
 ];
 

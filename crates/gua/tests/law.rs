@@ -363,7 +363,12 @@ fn assert_told(usage: &Usage, counted: &Counted) -> Result<(), TestCaseError> {
     let cards: BTreeMap<u64, Times> = usage
         .cards
         .iter()
-        .map(|card| (u64::from(card.index), card.states.all().map(|(_, a)| of_hours(a.gpu_hours))))
+        .map(|card| {
+            (
+                card.index.map_or(u64::MAX, u64::from),
+                card.states.all().map(|(_, a)| of_hours(a.gpu_hours)),
+            )
+        })
         .collect();
     let expected: BTreeMap<_, _> =
         counted.cards.iter().map(|(card, times)| (*card, times.map(units))).collect();

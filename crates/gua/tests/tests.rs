@@ -25,6 +25,8 @@ mod doctor;
 mod edges;
 /// Wrong usage, no driver, broken pipes: how the program fails.
 mod failing;
+/// Many hosts: metrics out, the same report back.
+mod fleet;
 /// `gpu-tracker`, the second program: gpu_tracker's command line and formats.
 mod gpu_tracker;
 /// A law: what is reported is what the ticks counted, whatever happens.

@@ -7,12 +7,16 @@ mod db_import;
 mod demo;
 mod doctor;
 mod duration;
+mod engine;
+mod fleet;
+mod listen;
 mod moment;
 mod pick;
 mod policy;
 mod query;
 mod recorder;
 mod report;
+mod serve;
 mod size;
 mod stat;
 mod top;
@@ -28,6 +32,9 @@ pub use db_import::DbImport;
 pub use demo::Demo;
 pub use doctor::Doctor;
 pub(crate) use duration::{duration, interval};
+pub use engine::Engine;
+pub use fleet::Fleet;
+pub use listen::Protection;
 pub use moment::Moment;
 pub use pick::{Pick, PickFormat, is_without_its_command};
 pub use policy::{Policy, PolicyCheck, PolicyLog, PolicySimulate, PolicySnooze, PolicySwitch};
@@ -35,6 +42,7 @@ pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};
 pub use report::{Compare, Format, Report};
 pub(crate) use report::{MOST_MB, percent};
+pub use serve::Serve;
 pub(crate) use size::size;
 pub use stat::{PowerColumn, Stat};
 pub use top::Top;
@@ -117,6 +125,8 @@ pub enum Command {
     /// Tell whether a recorder is running, and how it does
     #[command(after_help = "Exit codes: 0 running, 3 not running, 1 running but not recording.")]
     Status(Status),
+    /// Show many hosts at once: what works, what idles, what is free, by a Prometheus
+    Fleet(Fleet),
     /// End the recorder in the background
     Stop(Stop),
     /// Print the fields that you choose, once or at a beat, and keep them in a file
@@ -124,6 +134,8 @@ pub enum Command {
     /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
     /// held idle, stood free, and by whom
     Report(Report),
+    /// Answer /metrics for Prometheus and its kin from the history
+    Serve(Serve),
     /// Rules for cards that are held idle: notice first, end last
     Policy {
         #[command(subcommand)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::duration;
+use super::{Protection, duration};
 
 /// What `gua daemon` was asked.
 #[derive(Debug, Args)]
@@ -35,6 +35,12 @@ pub struct Daemon {
     /// How long to keep spans, from which reports are made [default: 400d, or as in the config]
     #[arg(long, value_name = "D", value_parser = duration::duration)]
     pub keep_spans: Option<Duration>,
+    /// Answer /metrics for Prometheus and its kin there: an address and a port, or a port of
+    /// this host only
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<String>,
+    #[command(flatten)]
+    pub protection: Protection,
     /// Leave the terminal, and say on stdout when the first tick is stored
     #[arg(long, hide = true, requires = "foreground")]
     pub detached: bool,

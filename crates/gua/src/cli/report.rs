@@ -7,38 +7,44 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use super::duration::duration;
-use super::{Accounts, Color, Window};
+use super::{Accounts, Color, Engine, Window};
 
 /// What `gua report` was asked.
 #[derive(Debug, Args)]
 pub struct Report {
     /// The history to read instead of the usual one, as `gua config show` names it
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "prometheus")]
     pub db: Option<PathBuf>,
     #[command(flatten)]
     pub window: Window,
+    #[command(flatten)]
+    pub engine: Engine,
     /// Set it beside the time of the same length just before (previous), or beside the same
     /// time so long before, such as 7d
-    #[arg(long, value_name = "WHEN", value_parser = compare, allow_hyphen_values = true)]
+    #[arg(long, value_name = "WHEN", value_parser = compare, allow_hyphen_values = true,
+          conflicts_with = "prometheus")]
     pub compare: Option<Compare>,
     /// The page for one person, by name or uid: theirs alone, and nobody else's name
     #[arg(
-        short, long, value_name = "USER", conflicts_with_all = ["active_percent", "held_mb"],
+        short, long, value_name = "USER",
+        conflicts_with_all = ["active_percent", "held_mb", "prometheus"],
         value_parser = NonEmptyStringValueParser::new()
     )]
     pub user: Option<String>,
     #[command(flatten)]
     pub accounts: Accounts,
     /// Let every tick of another program's history count for this long
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true,
+          conflicts_with = "prometheus")]
     pub interval: Option<Duration>,
     /// Judge again, with a card active from this utilization on [default: 10, or as in the
     /// config]
-    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true,
+          conflicts_with = "prometheus")]
     pub active_percent: Option<f64>,
     /// Judge again, with a card held above so many MB (of 1024² bytes) [default: 100, or as in
     /// the config]
-    #[arg(long, value_name = "MB", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(..=MOST_MB))]
+    #[arg(long, value_name = "MB", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(..=MOST_MB), conflicts_with = "prometheus")]
     pub held_mb: Option<u64>,
     /// How to print it
     #[arg(long, value_name = "FORMAT", default_value = "text")]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
-use super::Color;
 use super::duration::{self, duration};
+use super::{Color, Engine};
 
 /// What `gua who` was asked.
 #[derive(Debug, Args)]
@@ -28,21 +28,30 @@ pub struct Who {
     )]
     pub user: Vec<String>,
     /// Show only these cards: indices, INDEX:SLOT, UUIDs or bus ids, separated by commas
-    #[arg(long, visible_alias = "gpus", value_name = "CARDS", value_delimiter = ',')]
+    #[arg(
+        long,
+        visible_alias = "gpus",
+        value_name = "CARDS",
+        value_delimiter = ',',
+        conflicts_with = "prometheus"
+    )]
     pub id: Vec<String>,
     /// Look again every so often (seconds, or such as 500ms or 1m), without a value every 2 s
     // No hyphens in its value: it would take the next option for it.
     #[arg(
         short = 'i', long, visible_alias = "interval", value_name = "D", num_args = 0..=1,
-        default_missing_value = "2s", value_parser = duration::refresh
+        default_missing_value = "2s", value_parser = duration::refresh,
+        conflicts_with = "prometheus"
     )]
     pub watch: Option<Duration>,
     /// The history to read instead of the usual one, as `gua config show` names it
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "prometheus")]
     pub db: Option<PathBuf>,
     /// Print JSON, with --watch one object a line; null is what is not known
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub engine: Engine,
     #[command(flatten)]
     pub color: Color,
 }

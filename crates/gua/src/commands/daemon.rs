@@ -7,12 +7,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use probe::nvml::Wants;
+use probe::units::UnixMillis;
 
+use super::listener::Listener;
 use super::policy;
 use crate::cli;
-use crate::config::{Config, Files, Machine};
+use crate::config::{Config, Files, Listen, Machine};
+use crate::counting::{Keeper, Losses};
 use crate::failure::Failure;
-use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals};
+use crate::metrics::{Host, Wanted};
+use crate::push::{self, Pusher};
+use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals, Witness};
 use crate::render::words;
 use crate::sampler::Sampler;
 use crate::service::{self, Existing, Found, Held, Places, Process, Started};
@@ -27,6 +32,7 @@ pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Daemon) -> Resu
     policy::check_rules(files, &settings)?;
     let places = places(&settings.settled(), typed)?;
     let config = settings.with(typed.into()).settled();
+    push::check(&config.remote_write)?;
     if let Some(running) = already_running(&places)? {
         println_or_quiet(&running)?;
         return Ok(0);
@@ -39,10 +45,64 @@ pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Daemon) -> Resu
         return Ok(0);
     }
     service::check(&places, existing(typed))?;
+    let listen = listen(typed)?;
     if typed.foreground {
-        in_the_foreground(machine, files, &config, typed, &places)
+        in_the_foreground(machine, files, &config, typed, &places, listen)
     } else {
         background(&config, typed, &places)
+    }
+}
+
+/// Whether to listen, and to whom; said before anything is begun.
+fn listen(typed: &cli::Daemon) -> Result<Option<Listen>, Failure> {
+    let protection = &typed.protection;
+    let is_protected = protection.token_file.is_some() || protection.tls_cert.is_some();
+    let is_opened = protection.public_metrics || !protection.allow_host.is_empty();
+    if typed.listen.is_none() && (is_protected || is_opened) {
+        return Err(Failure::Usage {
+            what: "who may read it was said, but not where to listen".to_owned(),
+            next: "Add --listen ADDR, such as --listen 127.0.0.1:7071.".to_owned(),
+        });
+    }
+    typed.listen.as_deref().map(|address| Listen::new(address, protection)).transpose()
+}
+
+/// Who hears of ticks: those that scrape and those that are pushed to.
+struct Outlets {
+    keeper: Option<Keeper>,
+    pusher: Option<Pusher>,
+}
+
+fn outlets(
+    config: &Config,
+    typed: &cli::Daemon,
+    places: &Places,
+    us: &Host,
+    listens: bool,
+) -> Result<Outlets, Failure> {
+    let (wanted, losses) = (Wanted::from(config), Arc::new(Losses::default()));
+    let pusher = Pusher::new(
+        &config.remote_write,
+        wanted,
+        places.database.clone(),
+        us.clone(),
+        Arc::clone(&losses),
+        aside(typed, places),
+    );
+    let keeper = || {
+        let database = places.database.clone();
+        Keeper::new(database, us.clone(), wanted, losses, aside(typed, places))
+    };
+    Ok(Outlets { pusher: pusher?, keeper: listens.then(keeper) })
+}
+
+/// What is said by who works beside the recorder. The log is opened for each line: it may be
+/// moved away meanwhile, and there is little to say.
+fn aside(typed: &cli::Daemon, places: &Places) -> impl Fn(&str) + Send + Sync + 'static {
+    let log_file = typed.log_file.is_some().then(|| places.log_file.clone());
+    move |text: &str| {
+        let log = log_file.as_deref().map(Log::to_file);
+        log.and_then(Result::ok).unwrap_or(Log::to_stderr()).say(text);
     }
 }
 
@@ -140,12 +200,14 @@ fn in_the_foreground(
     config: &Config,
     typed: &cli::Daemon,
     places: &Places,
+    listen: Option<Listen>,
 ) -> Result<u8, Failure> {
     let mut log = log(typed, places)?;
     if typed.detached {
         // Out of the session of whoever started us: its end must not be ours.
         leave_the_terminal().map_err(|error| cannot_start(&error))?;
     }
+    let listener = listen.map(Listener::take).transpose()?;
     let interval = config.recorder.interval;
     let sampler = Sampler::open(machine, WANTS)?
         .with_sensors_every(config.recorder.sensors_every, WANTS)
@@ -157,21 +219,33 @@ fn in_the_foreground(
     // Not before: until then nobody would act on them, and a driver that does not answer is
     // waited for. They end what has not begun.
     let signals = Signals::catch().map_err(|error| cannot_start(&error))?;
+    let host = sampler.host().name();
+    let hostname = host.clone().unwrap_or_else(|| "unknown".to_owned());
+    let us = Host {
+        name: hostname.clone(),
+        driver_version: None,
+        interval_millis: i64::try_from(interval.as_millis()).ok(),
+    };
+    let Outlets { keeper, pusher } = outlets(config, typed, places, &us, listener.is_some())?;
+    if let (Some(listener), Some(keeper)) = (listener, &keeper) {
+        log.say(&listener.start(keeper.slot(), host)?);
+    }
     let run = Run {
-        host: sampler.host().name().unwrap_or_else(|| "unknown".to_owned()),
+        host: hostname,
         boot: recorder::boot_id(),
         driver: None,
         recorder: recorder::name(),
-        interval_millis: i64::try_from(interval.as_millis()).ok(),
-        started: probe::units::UnixMillis(0),
+        interval_millis: us.interval_millis,
+        started: UnixMillis(0),
     };
     let every = words::interval(interval);
     log.say(&format!("gua records every {every} into {}", places.database.display()));
     let keep = Keep::from(config.retention);
     let (host, root) = (run.host.clone(), sampler.host().root());
-    let keeper = policy::keeper(machine, files, config, root, host, &places.database);
+    let rules = policy::keeper(machine, files, config, root, host, &places.database);
     let recording = Recording::new(place, run, interval, config.thresholds.into(), keep)
-        .attended_by(Box::new(keeper));
+        .attended_by(Box::new(rules))
+        .with_witness(keeper.map(|keeper| Box::new(keeper) as Box<dyn Witness>));
     let left_behind = Arc::clone(&held);
     let give_up = move || {
         left_behind.remove();
@@ -183,6 +257,10 @@ fn in_the_foreground(
     let ready = move || {
         if detached {
             service::report_ready();
+        }
+        // Not before the recorder has opened the database, which looks at the file first.
+        if let Some(Err(error)) = pusher.map(Pusher::start) {
+            say(format_args!("cannot push: {error}"));
         }
     };
     let outcome = beat.run(sampler, ready);

@@ -8,7 +8,9 @@ mod daemon;
 mod db;
 mod demo;
 mod doctor;
+mod fleet;
 mod history;
+mod listener;
 mod pace;
 mod pick;
 mod policy;
@@ -16,6 +18,7 @@ mod query;
 mod redraw;
 mod report;
 mod reserved;
+mod serve;
 mod stat;
 mod status;
 mod stop;
@@ -49,16 +52,24 @@ pub fn run(typed: Gua) -> Result<u8, Failure> {
         Command::Status(typed) => status::run(&config()?, &typed),
         Command::Stop(typed) => stop::run(&files, &typed),
         Command::Query(typed) => query::run(&Machine::try_from(machine)?, &files, &typed),
-        Command::Report(typed) => {
-            let host = Host::new(machine.host_root.map(Into::into));
-            report::run(&host, files.settings()?, &typed)
-        }
+        Command::Fleet(typed) => fleet::fleet(&typed),
+        Command::Report(typed) => match &typed.engine.prometheus {
+            Some(url) => fleet::report(&config()?, &typed, url),
+            None => {
+                let host = Host::new(machine.host_root.map(Into::into));
+                report::run(&host, files.settings()?, &typed)
+            }
+        },
+        Command::Serve(typed) => serve::run(&config()?, &typed),
         Command::Policy { command } => policy::run(machine, &files, &command),
         Command::Pick(typed) => pick::run(&Machine::try_from(machine)?, &config()?, &typed),
         Command::Stat(typed) => stat::run(&Machine::try_from(machine)?, &config()?, &typed),
         Command::Track(typed) => track::run(&Machine::try_from(machine)?, &typed),
         Command::Top(typed) => top::run(machine, &files, &typed),
-        Command::Who(typed) => who::run(&Machine::try_from(machine)?, &config()?, &typed),
+        Command::Who(typed) => match &typed.engine.prometheus {
+            Some(url) => fleet::who(&typed, url),
+            None => who::run(&Machine::try_from(machine)?, &config()?, &typed),
+        },
         Command::Version => version(),
     }
 }

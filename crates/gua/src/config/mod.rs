@@ -1,13 +1,17 @@
 //! What is meant: the typed options, the config files and the environment, settled once.
 
+mod labels;
+mod listen;
 pub mod policy;
 mod settings;
 mod track;
 mod window;
 
+pub use labels::OUR_LABELS;
+pub use listen::{Listen, TlsFiles, Token};
 pub use settings::{
-    Config, ConfigFile, Cost, FileError, Files, Flags, Identity, Listed, Mistake, Origin, Presence,
-    Recorder, Retention, Row, Settings, Surroundings, Thresholds, Whose,
+    Config, ConfigFile, Cost, FileError, Files, Flags, Identity, Listed, Metrics, Mistake, Origin,
+    Presence, Recorder, RemoteWrite, Retention, Row, Settings, Surroundings, Thresholds, Whose,
 };
 pub use track::{Gpus, Target, Timeline, TimelineKind, Track};
 pub use window::Window;

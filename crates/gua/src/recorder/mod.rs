@@ -13,6 +13,7 @@
 //! | `pruning` | when to take out what is too old |
 //! | `signals` | what the host's signals ask for |
 //! | `log` | what the recorder says about itself |
+//! | `witness` | who hears of ticks once they are stored |
 //! | `beat` | the loop that brings them together |
 
 mod attendant;
@@ -25,6 +26,7 @@ mod recording;
 mod schedule;
 mod signals;
 mod source;
+mod witness;
 
 pub use attendant::{Attendant, Kept};
 pub use beat::{Beat, Outcome};
@@ -35,6 +37,7 @@ pub use recording::{Place, Recording};
 pub use schedule::{Schedule, Task};
 pub use signals::Signals;
 pub use source::{Seen, Source};
+pub use witness::Witness;
 
 /// How this program calls itself in the histories it writes.
 #[must_use]

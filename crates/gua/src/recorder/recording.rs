@@ -10,8 +10,10 @@ use super::log::Log;
 use super::observer::Observer;
 use super::pruning::Pruning;
 use super::source::Seen;
+use super::witness::Witness;
 use crate::classify::{Lines, Thresholds};
 use crate::ledger::{Entry, Event, Kind, Period, Trouble};
+use crate::metrics::Observed;
 use crate::store::{self, Database, Ending, Keep, RecorderLock, Run, StoreError, Writer};
 
 /// What could not be told while the database was away is kept up to here.
@@ -49,6 +51,7 @@ pub struct Recording {
     /// The end of what was recorded before us.
     recorded_until: Option<UnixMillis>,
     attendant: Option<Box<dyn Attendant>>,
+    witness: Option<Box<dyn Witness>>,
 }
 
 impl Recording {
@@ -75,6 +78,7 @@ impl Recording {
             pruned: Ok(()),
             recorded_until: None,
             attendant: None,
+            witness: None,
         }
     }
 
@@ -82,6 +86,13 @@ impl Recording {
     #[must_use]
     pub fn attended_by(mut self, attendant: Box<dyn Attendant>) -> Self {
         self.attendant = Some(attendant);
+        self
+    }
+
+    /// Somebody hears of every tick that is stored.
+    #[must_use]
+    pub fn with_witness(mut self, witness: Option<Box<dyn Witness>>) -> Self {
+        self.witness = witness;
         self
     }
 
@@ -96,13 +107,18 @@ impl Recording {
         log: &mut Log,
     ) -> Result<(), StoreError> {
         let (entry, events) = self.observer.see(&seen.tick, seen.clocks, late);
-        for event in events {
-            self.tell(event, log);
+        for event in &events {
+            self.tell(event.clone(), log);
         }
+        let was_away = self.storage_gap(&entry);
         match self.store(&entry) {
             Ok(()) => {
                 self.recovered(&entry, log);
                 self.attend(seen, &entry, log);
+                let events: Vec<_> = events.into_iter().chain(was_away).collect();
+                if let Some(words) = self.tell_the_witness(&entry, &events, seen.took) {
+                    log.say(&words);
+                }
                 if let Err(error) = std::mem::replace(&mut self.pruned, Ok(())) {
                     log.say(&format!("what is too old could not be taken out: {error}"));
                 }
@@ -190,16 +206,29 @@ impl Recording {
 
     /// What happened since something was last stored, the time without a database included.
     fn events_to_tell(&self, entry: &Entry) -> Vec<Event> {
-        let mut events = self.untold.clone();
-        if let Some((since, why)) = &self.storage {
-            events.push(Event {
-                at: *since,
-                until: Some(entry.covers.from),
-                kind: Kind::Gap(Trouble::Storage),
-                detail: why.clone(),
-            });
-        }
-        events
+        self.untold.iter().cloned().chain(self.storage_gap(entry)).collect()
+    }
+
+    /// The time without a database, where it was away until this tick.
+    fn storage_gap(&self, entry: &Entry) -> Option<Event> {
+        let (since, why) = self.storage.as_ref()?;
+        Some(Event {
+            at: *since,
+            until: Some(entry.covers.from),
+            kind: Kind::Gap(Trouble::Storage),
+            detail: why.clone(),
+        })
+    }
+
+    fn tell_the_witness(
+        &mut self,
+        entry: &Entry,
+        events: &[Event],
+        took: Duration,
+    ) -> Option<String> {
+        let tick = self.writer.as_ref()?.newest_tick()?;
+        let observed = Observed { entry, events, took: Some(took) };
+        self.witness.as_mut()?.stored(tick, observed, self.observer.driver_version())
     }
 
     fn tell(&mut self, event: Event, log: &mut Log) {

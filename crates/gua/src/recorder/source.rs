@@ -38,12 +38,16 @@ pub struct Seen {
     pub tick: Tick,
     pub clocks: Clocks,
     pub ended: Instant,
+    /// How long the look took.
+    pub took: Duration,
 }
 
 impl Seen {
     /// Looks now.
     pub fn by(source: &mut impl Source) -> Self {
+        let began = Instant::now();
         let tick = source.tick();
-        Self { tick, clocks: clocks::now(), ended: Instant::now() }
+        let (clocks, ended) = (clocks::now(), Instant::now());
+        Self { tick, clocks, ended, took: ended - began }
     }
 }

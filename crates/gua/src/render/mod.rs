@@ -5,6 +5,7 @@ pub mod config;
 pub mod csv;
 pub mod database;
 pub mod export;
+pub mod fleet;
 pub mod identity;
 pub mod imported;
 pub mod json;

@@ -4,6 +4,7 @@ pub mod accounts;
 pub mod checkup;
 pub mod config;
 pub mod database;
+pub mod fleet;
 pub mod identity;
 pub mod imported;
 pub mod now;

@@ -224,6 +224,20 @@ pub fn open_read_only(path: &Path) -> Result<Connection, StoreError> {
     Ok(Connection::open_with_flags(uri(path), flags)?)
 }
 
+/// Opens a database that this process writes too, for reading. What we know to be ours is not
+/// looked at first: closing a file lets go of every lock that this process has on it, and a
+/// connection that may not write would make the log unwritable for all of the process.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn open_to_read_beside_the_writer(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let database = Connection::open_with_flags(path, flags)?;
+    database.busy_timeout(PATIENCE)?;
+    database.pragma_update(None, "query_only", true)?;
+    Ok(database)
+}
+
 /// Refuses what is not ours.
 ///
 /// # Errors

@@ -99,6 +99,14 @@ impl History {
         Self::of(database::open_to_read(path)?)
     }
 
+    /// Opens a database that this process records into.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open_beside_the_writer(path: &Path) -> Result<Self, StoreError> {
+        Self::of(database::open_to_read_beside_the_writer(path)?)
+    }
+
     /// Reads an open database.
     ///
     /// # Errors
@@ -406,7 +414,7 @@ fn share(amount: i64, part: i64, whole: i64) -> i64 {
 }
 
 /// `None` for a kind that a later version has made: it is none of ours to tell.
-fn event(row: &Row<'_>) -> rusqlite::Result<Option<Event>> {
+pub(super) fn event(row: &Row<'_>) -> rusqlite::Result<Option<Event>> {
     let kind: String = row.get(2)?;
     let Some(kind) = Kind::of_slug(&kind) else { return Ok(None) };
     Ok(Some(Event {

@@ -20,6 +20,7 @@
 //! | `owners` | who did what with a card |
 //! | `pieces` | every card's time, cut wherever anything changes |
 //! | `sessions` | since when a card is held idle, and by whom |
+//! | `replay` | ticks again, as they were recorded |
 //! | `policy` | what the rules have come to, and what they have done |
 //! | `replayed` | a history tick by tick, for the rules |
 //! | `folded`, `ended` | what the pieces of a window say of it, and which spells are remembered |
@@ -50,6 +51,7 @@ mod owners;
 mod pieces;
 mod policy;
 pub mod python;
+mod replay;
 mod replayed;
 mod retain;
 mod run;
@@ -79,6 +81,7 @@ pub use migration::bring_forward;
 pub use policy::{
     Deed, SignCode, SignRow, WatchRow, Watched, deeds_since_clock, read_watched, write_policy,
 };
+pub use replay::Replayed;
 pub use replayed::{CardAt, HeldSpan, TickRow};
 pub use retain::{Keep, Retention, Step, give_back, size_bytes};
 pub use run::{Ending, Run, last_moment};

@@ -24,6 +24,8 @@ pub struct Writer {
     last: UnixMillis,
     /// Whether many ticks share a transaction.
     batch: bool,
+    /// The number of the last tick that was written.
+    tick: Option<i64>,
     /// Earlier ticks leave their spans only.
     samples_from: UnixMillis,
 }
@@ -76,6 +78,7 @@ impl Writer {
             open: Open::default(),
             last: run.started,
             batch: false,
+            tick: None,
             samples_from: UnixMillis(i64::MIN),
         })
     }
@@ -104,6 +107,12 @@ impl Writer {
                 Err(error)
             }
         }
+    }
+
+    /// The number of the last tick that was written; `None` where it left its spans only.
+    #[must_use]
+    pub const fn newest_tick(&self) -> Option<i64> {
+        self.tick
     }
 
     /// Writes down that something happened.
@@ -253,6 +262,7 @@ impl Writer {
         }
         let is_kept = entry.at >= self.samples_from;
         let tick = is_kept.then(|| self.write_tick(entry)).transpose()?;
+        self.tick = tick;
         let mut found = Found::over(entry);
         let mut samples = SampleRows::with_capacity(entry.cards.len());
         for card in &entry.cards {

@@ -71,7 +71,7 @@ fn hostile_text_breaks_no_line() {
     let checked = told(&machine, &machine.gua(&["config", "check"]));
     insta::assert_snapshot!(checked, @r#"
     [DIR]/etc-gua-config.toml: not there, so the defaults count
-    [DIR]/home/.gua/config.toml:1:1: there is no section `a??[2J`; there are database, recorder, thresholds, retention, cost, identity, policy, notify
+    [DIR]/home/.gua/config.toml:1:1: there is no section `a??[2J`; there are database, recorder, thresholds, retention, cost, identity, metrics, remote_write, policy, notify
     [DIR]/home/.gua/config.toml:3:12: `interval` is "\u001B[31m?xxxxxxxxxxxxxxxxxxxxxxxxxxxx…; expected a time in quotes from 100ms to 1h, such as "30s"
     [DIR]/home/.gua/config.toml: 2 mistakes
     [Some(2)]

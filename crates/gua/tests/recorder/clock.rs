@@ -14,14 +14,14 @@ use crate::machine::{Machine, program, run};
 const HOUR: i64 = 3_600_000;
 
 /// A clock that can be set.
-struct Clock {
+pub(crate) struct Clock {
     library: PathBuf,
     offset: PathBuf,
 }
 
 impl Clock {
     /// `None` where libfaketime is not installed.
-    fn new(folder: &Path) -> Option<Self> {
+    pub fn new(folder: &Path) -> Option<Self> {
         let architectures = fs::read_dir("/usr/lib").ok()?.flatten().map(|entry| entry.path());
         let library = architectures
             .map(|folder| folder.join("faketime/libfaketimeMT.so.1"))
@@ -32,13 +32,13 @@ impl Clock {
     }
 
     /// So many seconds ahead of the real time, at once for who has it.
-    fn set(&self, seconds: i64) {
+    pub fn set(&self, seconds: i64) {
         let new = self.offset.with_extension("new");
         fs::write(&new, format!("{seconds:+}\n")).unwrap();
         fs::rename(new, &self.offset).unwrap();
     }
 
-    fn give(&self, command: &mut Command) {
+    pub fn give(&self, command: &mut Command) {
         command
             .env("LD_PRELOAD", &self.library)
             .env("FAKETIME_TIMESTAMP_FILE", &self.offset)

@@ -6,7 +6,7 @@
 /// Ticks keep their step, and say so when they cannot.
 mod beat;
 /// The wall clock is set while it records.
-mod clock;
+pub(super) mod clock;
 /// It is killed, again and again.
 mod crash;
 /// Many processes on the host and on the cards.

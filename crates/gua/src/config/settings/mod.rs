@@ -8,7 +8,7 @@
 //! | `reader`, `mistake` | a file's text, read over what is in force; every mistake with its place |
 //! | `names` | sections and keys, and what may have been meant by one that is none |
 //! | `section`, `value`, `origin` | keys, kinds of values, and where a value came from |
-//! | `database`, `recorder`, `thresholds`, `retention`, `cost`, `identity`, `policy`, `notify` | one file a section |
+//! | `database`, `recorder`, `thresholds`, `retention`, `cost`, `identity`, `metrics`, `remote_write`, `policy`, `notify` | one file a section |
 //! | `rules`, `rule_values`, `fields`, `many` | values of many parts, each mistake at its place |
 //! | `flags` | options that stand for a setting |
 //! | `listing` | everything as a list, to be shown |
@@ -22,6 +22,7 @@ mod flags;
 mod identity;
 mod listing;
 mod many;
+mod metrics;
 mod mistake;
 mod names;
 mod notify;
@@ -29,6 +30,7 @@ mod origin;
 mod policy;
 mod reader;
 mod recorder;
+mod remote_write;
 mod retention;
 mod rule_values;
 mod rules;
@@ -42,9 +44,11 @@ pub use files::{ConfigFile, FileError, Files, Presence};
 pub use flags::Flags;
 pub use identity::Identity;
 pub use listing::{Listed, Row};
+pub use metrics::Metrics;
 pub use mistake::Mistake;
 pub use origin::{Origin, Whose};
 pub use recorder::Recorder;
+pub use remote_write::RemoteWrite;
 pub use retention::Retention;
 pub use surroundings::Surroundings;
 pub use thresholds::Thresholds;
@@ -69,6 +73,8 @@ pub struct Settings {
     retention: retention::Section,
     cost: cost::Section,
     identity: identity::Section,
+    metrics: metrics::Section,
+    remote_write: remote_write::Section,
     policy: policy::Section,
     notify: notify::Section,
 }
@@ -83,6 +89,8 @@ pub struct Config {
     pub retention: Retention,
     pub cost: Cost,
     pub identity: Identity,
+    pub metrics: Metrics,
+    pub remote_write: RemoteWrite,
     pub policy: Policy,
     pub notify: Notify,
 }
@@ -98,6 +106,8 @@ impl Settings {
             retention: retention::Section::usual(),
             cost: cost::Section::usual(),
             identity: identity::Section::usual(),
+            metrics: metrics::Section::usual(),
+            remote_write: remote_write::Section::usual(),
             policy: policy::Section::usual(),
             notify: notify::Section::usual(),
         }
@@ -126,6 +136,8 @@ impl Settings {
             retention: self.retention.settled(),
             cost: self.cost.settled(),
             identity: self.identity.settled(),
+            metrics: self.metrics.settled(),
+            remote_write: self.remote_write.settled(),
             policy: self.policy.settled(),
             notify: self.notify.settled(),
         }
@@ -163,7 +175,7 @@ impl Settings {
         listing::of(self.clone().sections())
     }
 
-    fn sections(&mut self) -> [&mut dyn Section; 8] {
+    fn sections(&mut self) -> [&mut dyn Section; 10] {
         [
             &mut self.database,
             &mut self.recorder,
@@ -171,6 +183,8 @@ impl Settings {
             &mut self.retention,
             &mut self.cost,
             &mut self.identity,
+            &mut self.metrics,
+            &mut self.remote_write,
             &mut self.policy,
             &mut self.notify,
         ]

@@ -9,6 +9,7 @@ use toml::de::DeValue;
 
 use super::fields::Detail;
 use crate::cli::{MOST_MB, duration, interval, percent};
+use crate::config::labels::OUR_LABELS;
 
 /// What can stand behind a key.
 pub(super) trait Value: Sized {
@@ -226,6 +227,96 @@ impl Value for Currency {
 
     fn json(&self) -> serde_json::Value {
         json!(self.0)
+    }
+}
+
+/// A name or an address: printable, and without a blank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word(pub String);
+
+impl Value for Word {
+    const EXPECTED: &'static str =
+        r#"a word in quotes, such as "http://prometheus:9090/api/v1/write""#;
+
+    fn read(typed: &DeValue<'_>, _: Option<&Path>) -> Option<Self> {
+        let typed = typed.as_str()?;
+        let is_shown = crate::safe::safe(typed) == typed && !typed.contains(char::is_whitespace);
+        (is_shown && !typed.is_empty()).then(|| Self(typed.to_owned()))
+    }
+
+    fn toml(&self) -> Option<toml::Value> {
+        Some(toml::Value::String(self.0.clone()))
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!(self.0)
+    }
+}
+
+/// How many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count(pub usize);
+
+impl Count {
+    const MOST: i64 = 1_000_000;
+}
+
+impl Value for Count {
+    const EXPECTED: &'static str = "a whole number from 1 to 1000000, such as 1000";
+
+    fn read(typed: &DeValue<'_>, _: Option<&Path>) -> Option<Self> {
+        let count = integer(typed).filter(|count| (1..=Self::MOST).contains(count))?;
+        usize::try_from(count).ok().map(Self)
+    }
+
+    fn toml(&self) -> Option<toml::Value> {
+        i64::try_from(self.0).ok().map(toml::Value::Integer)
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!(self.0)
+    }
+}
+
+/// Labels of series, as Prometheus takes them. Those of our own are not to be set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Labels(pub Vec<(String, String)>);
+
+impl Labels {
+    fn is_name(name: &str) -> bool {
+        let is_first = |c: char| c.is_ascii_alphabetic() || c == '_';
+        let is_other = |c: char| is_first(c) || c.is_ascii_digit();
+        name.starts_with(is_first)
+            && name.chars().all(is_other)
+            && !name.starts_with("__")
+            && !OUR_LABELS.contains(&name)
+            && !name.starts_with("exported_")
+    }
+}
+
+impl Value for Labels {
+    const EXPECTED: &'static str =
+        r#"labels by names that no series of gua has, such as { cluster = "a", rack = "r7" }"#;
+
+    fn read(typed: &DeValue<'_>, _: Option<&Path>) -> Option<Self> {
+        let label = |(name, value): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| {
+            let name: &toml::de::DeString<'_> = name.get_ref();
+            let value = value.get_ref().as_str().filter(|it| crate::safe::safe(it) == **it)?;
+            Self::is_name(name).then(|| (name.to_string(), value.to_owned()))
+        };
+        let mut labels: Vec<_> = typed.as_table()?.iter().map(label).collect::<Option<_>>()?;
+        labels.sort();
+        Some(Self(labels))
+    }
+
+    fn toml(&self) -> Option<toml::Value> {
+        let labels = self.0.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
+        Some(toml::Value::Table(labels.collect()))
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let labels = self.0.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
+        serde_json::Value::Object(labels.collect())
     }
 }
 

@@ -4,7 +4,7 @@ use super::figures::{hours, percent};
 use super::label::{label, shortened};
 use super::money::cost;
 use super::page::{INDENT, Page};
-use super::sections::{NO_ACCOUNTS, as_recorded};
+use super::sections::{NO_ACCOUNTS, active_line, as_recorded};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell, Column, Line, fit, put_row, total};
 use crate::render::words::{cut_front, width};
@@ -192,7 +192,7 @@ pub(super) fn remarks(usage: &Usage) -> Vec<String> {
     let sum = |hours: fn(&Account) -> f64| of_one_kind.iter().map(|it| hours(it)).sum::<f64>();
     let as_the_card = sum(|account| account.as_the_card_gpu_hours);
     let little = sum(|account| account.worked_on_idle_held_gpu_hours);
-    let line = usage.thresholds.active_percent;
+    let line = active_line(usage);
     let shown = |value: f64| hours(value, value);
     let as_the_card = (as_the_card > 0.0).then(|| {
         let told = "by their card's state, as the driver did not tell what each process did";
@@ -200,7 +200,7 @@ pub(super) fn remarks(usage: &Usage) -> Vec<String> {
     });
     let little = (little > 0.0).then(|| {
         let what = "GPU-hours of what was worked were less than";
-        format!("{} {what} {line} % of their card, which is idle-held then", shown(little))
+        format!("{} {what} {line} of their card, which is idle-held then", shown(little))
     });
     as_the_card.into_iter().chain(little).collect()
 }

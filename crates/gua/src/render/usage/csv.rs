@@ -154,7 +154,7 @@ fn states(out: &mut impl Write, states: &States, about: &Row) -> io::Result<()> 
 
 fn of_card(card: &Card) -> Row {
     Row::of("card")
-        .with("card_index", card.index)
+        .maybe("card_index", card.index)
         .maybe("card_slot", card.slot)
         .text("card_uuid", card.uuid.as_deref())
         .text("card_name", card.name.as_deref())

@@ -9,7 +9,7 @@ use crate::render::paint::Ink;
 use crate::render::words::{safe, width};
 use crate::report::usage::{Gap, JudgedBy, Reason, Usage};
 
-pub(super) fn header(page: &mut Page<'_>, usage: &Usage) {
+pub(in crate::render) fn header(page: &mut Page<'_>, usage: &Usage) {
     let (name, window) = (name(usage), window(usage, &page.view.tz));
     let one_line = format!("{name}   {window}");
     if width(&one_line) <= page.view.width {
@@ -24,7 +24,7 @@ pub(super) fn header(page: &mut Page<'_>, usage: &Usage) {
 }
 
 /// The program and the host.
-pub(super) fn name(usage: &Usage) -> String {
+pub(in crate::render) fn name(usage: &Usage) -> String {
     let Some(host) = &usage.host else { return "gua".to_owned() };
     let driver = host
         .driver_version
@@ -34,7 +34,7 @@ pub(super) fn name(usage: &Usage) -> String {
 }
 
 /// The window and how much of it was observed.
-pub(super) fn window(usage: &Usage, tz: &jiff::tz::TimeZone) -> String {
+pub(in crate::render) fn window(usage: &Usage, tz: &jiff::tz::TimeZone) -> String {
     let window = &usage.window;
     let times = stretch(window.from, window.to, tz, &window.tz);
     let observed = percent(window.coverage);
@@ -49,7 +49,7 @@ pub(super) fn window(usage: &Usage, tz: &jiff::tz::TimeZone) -> String {
 }
 
 /// Why time is missing, longest first.
-pub(super) fn missing(usage: &Usage) -> Option<String> {
+pub(in crate::render) fn missing(usage: &Usage) -> Option<String> {
     let mut by_reason: BTreeMap<&str, (f64, Reason)> = BTreeMap::new();
     for gap in usage.gaps.iter().filter(|gap| is_told(gap)) {
         by_reason.entry(gap.reason.slug()).or_insert((0.0, gap.reason)).0 += seconds(gap);
@@ -93,13 +93,13 @@ fn words(reason: Reason) -> &'static str {
 }
 
 /// What data there is, where the window has none.
-pub(super) fn nothing(page: &mut Page<'_>, usage: &Usage) {
+pub(in crate::render) fn nothing(page: &mut Page<'_>, usage: &Usage) {
     page.lines.push(String::new());
     page.text(0, &nothing_here(usage, &page.view.tz), Ink::Strong);
     page.text(INDENT, &format!("→ {}", next_step(usage, page.view)), Ink::Plain);
 }
 
-pub(super) fn nothing_here(usage: &Usage, tz: &jiff::tz::TimeZone) -> String {
+pub(in crate::render) fn nothing_here(usage: &Usage, tz: &jiff::tz::TimeZone) -> String {
     let zone = &usage.window.tz;
     let data = usage.data.as_ref().map(|data| (moment(data.from, tz), moment(data.to, tz)));
     let judged = usage.judged_again.is_some() && usage.window.observed_seconds > 0.0;
@@ -130,7 +130,7 @@ fn by_its_own_lines(command: &str, recorded: &JudgedBy) -> String {
     }
 }
 
-pub(super) fn next_step(usage: &Usage, view: &View) -> String {
+pub(in crate::render) fn next_step(usage: &Usage, view: &View) -> String {
     let command = &view.command;
     let window = &usage.window;
     let Some(data) = &usage.data else {

@@ -5,14 +5,14 @@ use crate::render::paint::Ink;
 use crate::render::table::Cell;
 use crate::report::usage::{HeatCell, HourOfWeek, Usage};
 
-pub(super) const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+pub(in crate::render) const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
 /// Where the hours begin, after the day.
 const HOURS_AT: usize = INDENT + 5;
 /// An hour is at most this wide.
 const WIDEST: usize = 3;
 
-pub(super) fn heatmap(page: &mut Page<'_>, usage: &Usage) {
+pub(in crate::render) fn heatmap(page: &mut Page<'_>, usage: &Usage) {
     page.heading(&title(usage));
     let columns = (page.view.width.saturating_sub(HOURS_AT) / 24).clamp(1, WIDEST);
     let head: String = (0..24)
@@ -36,12 +36,12 @@ pub(super) fn heatmap(page: &mut Page<'_>, usage: &Usage) {
     );
 }
 
-pub(super) fn title(usage: &Usage) -> String {
+pub(in crate::render) fn title(usage: &Usage) -> String {
     format!("§5 Time-of-day heatmap ({})", usage.window.tz)
 }
 
 /// Every hour of the week, with its share where it was observed.
-pub(super) fn week(cells: &[HeatCell]) -> Vec<Option<f64>> {
+pub(in crate::render) fn week(cells: &[HeatCell]) -> Vec<Option<f64>> {
     let mut week = vec![None; HourOfWeek::COUNT];
     for cell in cells {
         let place = HourOfWeek { weekday: cell.weekday, hour: cell.hour }.place();

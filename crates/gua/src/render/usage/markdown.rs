@@ -234,7 +234,7 @@ fn side_by_side(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<
 }
 
 /// Whole percents of card time active; what was not observed is empty.
-fn heatmap(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
+pub(in crate::render) fn heatmap(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     writeln!(out, "\n## {}\n\nactive, in % of the observed card time\n", text(&title(usage)))?;
     let hours: Vec<_> = (0..24).map(|hour| format!("{hour:02}")).collect();
     let mut heads = vec![""];

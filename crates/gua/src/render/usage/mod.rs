@@ -3,15 +3,15 @@
 mod accounts;
 mod compared;
 pub mod csv;
-mod figures;
-mod header;
-mod heatmap;
+pub(in crate::render) mod figures;
+pub(in crate::render) mod header;
+pub(in crate::render) mod heatmap;
 mod label;
 pub mod markdown;
 mod money;
-mod page;
+pub(in crate::render) mod page;
 mod person;
-mod sections;
+pub(in crate::render) mod sections;
 mod sessions;
 #[cfg(test)]
 mod tests;

@@ -6,11 +6,11 @@ use crate::render::table::{Align, Cell, Line, fit, put_row, shorten, total};
 use crate::render::wrap::wrapped;
 
 /// How far in the lines below a heading stand.
-pub(super) const INDENT: usize = 2;
+pub(in crate::render) const INDENT: usize = 2;
 
 /// What was written so far.
 #[derive(Debug)]
-pub(super) struct Page<'a> {
+pub(in crate::render) struct Page<'a> {
     pub view: &'a View,
     pub lines: Vec<String>,
 }

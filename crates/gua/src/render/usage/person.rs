@@ -5,6 +5,7 @@ use super::figures::{hours, length, percent};
 use super::label::named;
 use super::money::at_this_pace;
 use super::page::{INDENT, Page};
+use super::sections::active_line;
 use super::sessions::{self, place, what};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell};
@@ -69,8 +70,8 @@ fn worked_little(usage: &Usage, account: &Account) -> String {
     if little <= 0.0 {
         return String::new();
     }
-    let (little, line) = (hours(little, account.gpu_hours), usage.thresholds.active_percent);
-    format!("{little} of it under {line} % of the card, which is idle-held then")
+    let (little, line) = (hours(little, account.gpu_hours), active_line(usage));
+    format!("{little} of it under {line} of the card, which is idle-held then")
 }
 
 /// What would help most, in words.
@@ -114,9 +115,9 @@ pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
         }
         Suggestion::WorkedLittle { gpu_hours } => format!(
             "Work more at a time, or share the card: for {} GPU-hours it was held for work of less \
-             than {} % of it, so others went without.",
+             than {} of it, so others went without.",
             hours(*gpu_hours, *gpu_hours),
-            usage.thresholds.active_percent
+            active_line(usage)
         ),
         Suggestion::SmallerCard { peak_memory_bytes, card_memory_bytes } => format!(
             "Ask for a smaller card, or a part of one: no more than {} of {} were held.",

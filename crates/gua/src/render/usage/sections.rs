@@ -19,9 +19,14 @@ const SHORTEST_BAR: usize = 8;
 /// Where the words about idle capacity stand, after the state.
 const CAPACITY_AT: usize = INDENT + 12;
 
-pub(super) fn headline(page: &mut Page<'_>, usage: &Usage) {
+pub(in crate::render) fn headline(page: &mut Page<'_>, usage: &Usage) {
+    headline_by(page, usage, &basis(usage));
+}
+
+/// The same, with what else the states were judged by.
+pub(in crate::render) fn headline_by(page: &mut Page<'_>, usage: &Usage, basis: &str) {
     page.heading("§1 Headline");
-    page.text(INDENT, &basis(usage), Ink::Quiet);
+    page.text(INDENT, basis, Ink::Quiet);
     if let Some(judged) = judged_again(usage, &page.view.tz) {
         page.text(INDENT, &judged, Ink::Quiet);
     }
@@ -45,7 +50,7 @@ pub(super) fn headline(page: &mut Page<'_>, usage: &Usage) {
 }
 
 /// What a state cost, where it is one of those that cost for nothing.
-pub(super) fn cost(usage: &Usage, state: Shown) -> Option<String> {
+pub(in crate::render) fn cost(usage: &Usage, state: Shown) -> Option<String> {
     let money = usage.money.as_ref()?;
     let of = cost_of(usage, state)?;
     Some(money::cost(of.cost, of.unpriced_gpu_hours, &money.currency))
@@ -60,8 +65,17 @@ fn cost_of(usage: &Usage, state: Shown) -> Option<&Cost> {
     }
 }
 
-pub(super) fn basis(usage: &Usage) -> String {
-    let lines = usage.thresholds;
+/// From which utilization on a card works; over many hosts each has its own line.
+pub(super) fn active_line(usage: &Usage) -> String {
+    usage
+        .thresholds
+        .map_or_else(|| "its host's line".to_owned(), |lines| format!("{} %", lines.active_percent))
+}
+
+pub(in crate::render) fn basis(usage: &Usage) -> String {
+    let Some(lines) = usage.thresholds else {
+        return "basis: card time; each host judges by its own thresholds".to_owned();
+    };
     let (active, held) = (lines.active_percent, lines.held_mb);
     format!(
         "basis: card time; active ≥ {active} % utilization; idle-held < {active} % with > {held} MB \
@@ -69,7 +83,7 @@ pub(super) fn basis(usage: &Usage) -> String {
     )
 }
 
-pub(super) fn judged_again(usage: &Usage, tz: &jiff::tz::TimeZone) -> Option<String> {
+pub(in crate::render) fn judged_again(usage: &Usage, tz: &jiff::tz::TimeZone) -> Option<String> {
     let judged = usage.judged_again.as_ref()?;
     let (from, to) = (judged.from?, judged.to?);
     Some(format!(
@@ -79,7 +93,7 @@ pub(super) fn judged_again(usage: &Usage, tz: &jiff::tz::TimeZone) -> Option<Str
     ))
 }
 
-pub(super) fn idle_capacity(page: &mut Page<'_>, usage: &Usage) {
+pub(in crate::render) fn idle_capacity(page: &mut Page<'_>, usage: &Usage) {
     page.heading("§2 Idle capacity");
     for (state, text) in capacity(usage) {
         page.beside(&Cell::new(state.word(), ink(state)), CAPACITY_AT, &text);
@@ -90,7 +104,7 @@ pub(super) fn idle_capacity(page: &mut Page<'_>, usage: &Usage) {
 }
 
 /// What stood idle, in hours and in cards.
-pub(super) fn capacity(usage: &Usage) -> [(Shown, String); 2] {
+pub(in crate::render) fn capacity(usage: &Usage) -> [(Shown, String); 2] {
     let equivalent = usage.equivalent_gpus;
     let of = match usage.cards.len() {
         1 => "of 1 card".to_owned(),
@@ -110,7 +124,7 @@ pub(super) fn capacity(usage: &Usage) -> [(Shown, String); 2] {
     ]
 }
 
-pub(super) fn cards(page: &mut Page<'_>, usage: &Usage) {
+pub(in crate::render) fn cards(page: &mut Page<'_>, usage: &Usage) {
     page.heading("§3 Per-GPU");
     let states: Vec<_> = shown(&usage.states).collect();
     let mut aligns = vec![Align::Right, Align::Left];
@@ -164,11 +178,11 @@ fn card_rows(
 }
 
 /// The index, with the slot of an instance.
-pub(super) fn place(card: &Card) -> String {
-    label(card.index, card.slot)
+pub(in crate::render) fn place(card: &Card) -> String {
+    card.index.map_or_else(|| "?".to_owned(), |index| label(index, card.slot))
 }
 
-pub(super) fn called(card: &Card) -> String {
+pub(in crate::render) fn called(card: &Card) -> String {
     card.name.as_deref().map_or_else(|| "unknown".to_owned(), |name| safe(card_name(name)))
 }
 
@@ -201,18 +215,18 @@ fn lines(judged: &JudgedBy) -> String {
 }
 
 /// The states that have a row: what is unknown only where something is.
-pub(super) fn shown(states: &States) -> impl Iterator<Item = Shown> + use<> {
+pub(in crate::render) fn shown(states: &States) -> impl Iterator<Item = Shown> + use<> {
     let unknown = states.unknown.gpu_hours > 0.0;
     let all = states.all().map(|(state, _)| state);
     all.into_iter().filter(move |state| unknown || *state != Shown::Unknown)
 }
 
 /// What the figures of a column are shown beside.
-pub(super) fn largest(states: &States) -> f64 {
+pub(in crate::render) fn largest(states: &States) -> f64 {
     states.all().iter().map(|(_, amount)| amount.gpu_hours).fold(0.0, f64::max)
 }
 
-pub(super) fn amount(states: &States, which: Shown) -> Amount {
+pub(in crate::render) fn amount(states: &States, which: Shown) -> Amount {
     match which {
         Shown::Active => states.active,
         Shown::IdleHeld => states.idle_held,

@@ -25,7 +25,8 @@ pub struct Usage {
     pub window: Window,
     /// From the first to the last recorded moment; null where nothing is recorded.
     pub data: Option<Stretch>,
-    pub thresholds: Lines,
+    /// Null over many hosts: each judges by its own.
+    pub thresholds: Option<Lines>,
     /// Shares are of all card time.
     pub states: States,
     pub equivalent_gpus: Equivalent,
@@ -106,7 +107,8 @@ pub struct Equivalent {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Card {
     pub uuid: Option<String>,
-    pub index: u32,
+    /// Null where only its counters are known.
+    pub index: Option<u32>,
     /// Of a MIG instance.
     pub slot: Option<u32>,
     pub name: Option<String>,
@@ -135,7 +137,7 @@ pub struct JudgedAgain {
 }
 
 /// A moment for a person. One that no calendar knows is the last that one does.
-pub(super) fn timestamp(at: UnixMillis) -> Timestamp {
+pub(in crate::report) fn timestamp(at: UnixMillis) -> Timestamp {
     let far = if at.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_millisecond(at.0).unwrap_or(far)
 }

@@ -78,7 +78,7 @@ impl Tally {
             host: host(&facts.runs, window, facts.now),
             window: told(&question, counted),
             data: facts.extent.map(stretch),
-            thresholds: lines(&question),
+            thresholds: Some(lines(&question)),
             states: times.into(),
             equivalent_gpus: equivalent(times, judged_again.as_ref(), counted),
             cards: told_cards.into_iter().map(|(_, card)| card).collect(),
@@ -147,7 +147,7 @@ fn told(question: &Question, counted: i64) -> Window {
     }
 }
 
-fn stretch(period: Period) -> Stretch {
+pub(in crate::report) fn stretch(period: Period) -> Stretch {
     Stretch { from: timestamp(period.from), to: timestamp(period.to) }
 }
 
@@ -176,7 +176,7 @@ fn told_cards(rows: &[CardRow], times: &BTreeMap<i64, Times>) -> Vec<(i64, Card)
     let card = |row: &CardRow| {
         let card = Card {
             uuid: row.uuid.clone(),
-            index: row.number,
+            index: Some(row.number),
             slot: row.slot,
             name: row.name.clone(),
             states: (*times.get(&row.id)?).into(),
@@ -186,7 +186,7 @@ fn told_cards(rows: &[CardRow], times: &BTreeMap<i64, Times>) -> Vec<(i64, Card)
     rows.iter().filter_map(card).collect()
 }
 
-fn heatmap(week: &[Cell]) -> Vec<HeatCell> {
+pub(in crate::report) fn heatmap(week: &[Cell]) -> Vec<HeatCell> {
     let cell = |(HourOfWeek { weekday, hour }, cell): (HourOfWeek, &Cell)| {
         let active_share = share(cell.active, cell.all)?;
         Some(HeatCell { weekday, hour, active_share, observed_seconds: seconds(cell.all) })

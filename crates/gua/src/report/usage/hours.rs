@@ -34,7 +34,7 @@ impl HourOfWeek {
 /// Cuts time where a clock in the zone begins another hour. Finding out takes a while, and
 /// spans come in the order of time, so the last answer is kept.
 #[derive(Debug)]
-pub(super) struct LocalHours {
+pub(in crate::report) struct LocalHours {
     tz: TimeZone,
     last: Option<(Period, HourOfWeek)>,
 }

@@ -19,15 +19,15 @@
 //! | `finish` | from sums to the answer |
 
 mod account;
-mod answer;
+pub(super) mod answer;
 mod compared;
 mod coverage;
 #[cfg(test)]
 pub mod examples;
-mod finish;
+pub(super) mod finish;
 mod gaps;
 mod holdings;
-mod hours;
+pub(super) mod hours;
 mod judged_by;
 mod money;
 mod people;
@@ -35,11 +35,11 @@ mod person_page;
 mod remedy;
 mod session;
 mod suggestion;
-mod tally;
+pub(super) mod tally;
 #[cfg(test)]
 mod tests;
-mod times;
-mod verdict;
+pub(super) mod times;
+pub(super) mod verdict;
 
 pub use account::Account;
 pub use answer::{Card, Equivalent, HeatCell, Host, JudgedAgain, Lines, Stretch, Usage, Window};

@@ -75,7 +75,7 @@ pub struct Tally {
 
 /// Card time in one hour of the week, in milliseconds.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Cell {
+pub(in crate::report) struct Cell {
     pub active: i64,
     pub all: i64,
 }

@@ -6,7 +6,7 @@ use crate::classify::State;
 
 /// Card time in each state, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Times {
+pub(in crate::report) struct Times {
     pub active: i64,
     pub idle_held: i64,
     pub truly_idle: i64,
@@ -129,16 +129,16 @@ pub(super) const fn float(millis: i64) -> f64 {
 
 /// Milliseconds as hours, to the billionth: a millisecond more or less is seen in it, so that
 /// what adds up still does.
-pub(super) fn hours(millis: i64) -> f64 {
+pub(in crate::report) fn hours(millis: i64) -> f64 {
     (float(millis) / 3_600_000.0 * 1e9).round() / 1e9
 }
 
-pub(super) const fn seconds(millis: i64) -> f64 {
+pub(in crate::report) const fn seconds(millis: i64) -> f64 {
     float(millis) / 1000.0
 }
 
 /// What part of the whole it is; `None` where there is no whole.
-pub(super) fn share(part: i64, whole: i64) -> Option<f64> {
+pub(in crate::report) fn share(part: i64, whole: i64) -> Option<f64> {
     (whole > 0).then(|| rounded(float(part) / float(whole)))
 }
 

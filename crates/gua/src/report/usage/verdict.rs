@@ -32,13 +32,13 @@ pub struct Verdict {
 
 /// How much the figures rest on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Basis {
+pub(in crate::report) struct Basis {
     pub seconds: f64,
     /// Of the window.
     pub coverage: Option<f64>,
 }
 
-pub(super) fn verdict(times: Times, basis: Basis) -> Verdict {
+pub(in crate::report) fn verdict(times: Times, basis: Basis) -> Verdict {
     let idle_held_share = share(times.idle_held, times.all());
     let unknown = share(times.unknown, times.all()).unwrap_or(0.0);
     let is_little =

@@ -1,0 +1,20 @@
+//! `gua serve`, as it was typed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Protection;
+
+/// What `gua serve` was asked.
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// The history to read instead of gua.db in GUA_HOME or ~/.gua
+    #[arg(long, value_name = "PATH")]
+    pub db: Option<PathBuf>,
+    /// Where to listen: an address and a port, or a port of this host only
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7071")]
+    pub listen: String,
+    #[command(flatten)]
+    pub protection: Protection,
+}

@@ -1,0 +1,9 @@
+//! Many hosts, by what an engine knows of them: `gua fleet`, `gua report --prometheus` and
+//! `gua who --prometheus`.
+
+mod access;
+mod now;
+mod report;
+
+pub(super) use now::{fleet, who};
+pub(super) use report::report;

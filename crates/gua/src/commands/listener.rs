@@ -1,0 +1,41 @@
+//! A socket that is taken early, so that who started us hears why not, and answered on later.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+
+use crate::config::Listen;
+use crate::counting::Frames;
+use crate::failure::Failure;
+use crate::web::{self, Door, Pages, Server};
+
+/// An address that is ours.
+#[derive(Debug)]
+pub(super) struct Listener {
+    listen: Listen,
+    listener: TcpListener,
+    tls: Option<Arc<ServerConfig>>,
+}
+
+impl Listener {
+    pub fn take(listen: Listen) -> Result<Self, Failure> {
+        let tls = listen.tls.as_ref().map(web::tls).transpose()?;
+        let listener = web::bind(listen.address)?;
+        Ok(Self { listen, listener, tls })
+    }
+
+    /// Answers from now on; gives the words for it.
+    pub fn start(
+        self,
+        frames: Arc<dyn Frames>,
+        hostname: Option<String>,
+    ) -> Result<String, Failure> {
+        let Self { listen, listener, tls } = self;
+        let address = listener.local_addr()?;
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let pages = Pages { door: Door::new(&listen, hostname), frames };
+        Server { listener, pages, tls }.start()?;
+        Ok(format!("metrics are at {scheme}://{address}/metrics"))
+    }
+}

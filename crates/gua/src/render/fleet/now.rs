@@ -1,0 +1,156 @@
+//! The hosts now: a line a host, a line a free card, a line a holder.
+
+use std::io::{self, Write};
+
+use crate::render::paint::{Ink, Paint};
+use crate::render::table::{Align, Cell, Line, fit, put_row};
+use crate::render::words::{card_name, duration, gib, safe};
+use crate::report::fleet::now::{Fleet, HolderThere, Holders, HostNow, Idle};
+
+/// Lines may be as long as they like; a terminal wraps them.
+const MOST: usize = usize::MAX;
+
+/// A line a host.
+///
+/// # Errors
+/// When the writer fails.
+pub fn hosts(out: &mut impl Write, fleet: &Fleet, paint: Paint) -> io::Result<()> {
+    let totals = fleet.totals;
+    writeln!(
+        out,
+        "{} hosts, {} cards: {} active  {} idle-held  {} free  {} unknown",
+        fleet.hosts.len(),
+        totals.cards,
+        totals.active,
+        totals.idle_held,
+        totals.free,
+        totals.unknown
+    )?;
+    let heads = ["host", "cards", "active", "idle-held", "free", "unknown", "longest idle"];
+    let mut rows = vec![heads.map(|head| Cell::new(head, Ink::Quiet)).to_vec()];
+    rows.extend(fleet.hosts.iter().map(host));
+    let mut aligns = [Align::Right; 7];
+    aligns[0] = Align::Left;
+    aligns[6] = Align::Left;
+    put(out, &aligns, &rows, paint)
+}
+
+fn host(host: &HostNow) -> Vec<Cell> {
+    let totals = host.totals;
+    let count = |count: usize, ink: Ink| match count {
+        0 => Cell::new("–", Ink::Quiet),
+        count => Cell::new(count.to_string(), ink),
+    };
+    let last = match (&host.longest_idle, host.is_silent) {
+        (_, true) => Cell::new(format!("silent since {}", since(host)), Ink::Bad),
+        (Some(idle), false) => Cell::new(idling(idle), Ink::Notice),
+        (None, false) => Cell::plain(""),
+    };
+    vec![
+        Cell::plain(safe(&host.name)),
+        Cell::plain(totals.cards.to_string()),
+        count(totals.active, Ink::Good),
+        count(totals.idle_held, Ink::Notice),
+        count(totals.free, Ink::Plain),
+        count(totals.unknown, Ink::Bad),
+        last,
+    ]
+}
+
+fn since(host: &HostNow) -> String {
+    let last = host.last_tick.map(|last| last.strftime("%-d %b %H:%M UTC").to_string());
+    last.unwrap_or_else(|| "always".to_owned())
+}
+
+fn idling(idle: &Idle) -> String {
+    let who = idle.user.as_deref().map_or_else(|| "unattributed".to_owned(), safe);
+    format!("{who} {} on card {}", duration(idle.seconds), gpu(idle.gpu.as_deref()))
+}
+
+/// A line a free card.
+///
+/// # Errors
+/// When the writer fails.
+pub fn free(
+    out: &mut impl Write,
+    fleet: &Fleet,
+    model: Option<&str>,
+    paint: Paint,
+) -> io::Result<()> {
+    let free = fleet.free();
+    if free.cards.is_empty() {
+        let of = model.map_or_else(String::new, |model| format!(" of model {}", safe(model)));
+        return writeln!(out, "no card{of} is free on {} hosts", fleet.hosts.len());
+    }
+    let heads = ["host", "card", "model", "memory"];
+    let mut rows = vec![heads.map(|head| Cell::new(head, Ink::Quiet)).to_vec()];
+    rows.extend(free.cards.iter().map(|card| {
+        vec![
+            Cell::plain(safe(&card.host)),
+            Cell::plain(gpu(card.gpu.as_deref())),
+            Cell::plain(model_name(card.model.as_deref())),
+            Cell::plain(memory(card.memory_total_bytes)),
+        ]
+    }));
+    put(out, &[Align::Left, Align::Right, Align::Left, Align::Right], &rows, paint)
+}
+
+/// A line a person and card, longest idle first.
+///
+/// # Errors
+/// When the writer fails.
+pub fn who(out: &mut impl Write, holders: &Holders, paint: Paint) -> io::Result<()> {
+    if holders.holders.is_empty() {
+        writeln!(out, "nobody")?;
+    } else {
+        let heads = ["idle", "who", "host", "card", "model", "memory", "card is"];
+        let mut rows = vec![heads.map(|head| Cell::new(head, Ink::Quiet)).to_vec()];
+        rows.extend(holders.holders.iter().map(holder));
+        let mut aligns = [Align::Left; 7];
+        (aligns[0], aligns[3], aligns[5]) = (Align::Right, Align::Right, Align::Right);
+        put(out, &aligns, &rows, paint)?;
+    }
+    if !holders.silent_hosts.is_empty() {
+        let names: Vec<_> = holders.silent_hosts.iter().map(|name| safe(name)).collect();
+        writeln!(out, "silent, so nothing is known of them now: {}", names.join(", "))?;
+    }
+    Ok(())
+}
+
+fn holder(there: &HolderThere) -> Vec<Cell> {
+    let idle = there.holder.idle_seconds.map_or_else(|| "–".to_owned(), duration);
+    let who = there.holder.user.as_deref().map_or_else(|| "unattributed".to_owned(), safe);
+    let ink = if there.holder.idle_seconds.is_some() { Ink::Notice } else { Ink::Plain };
+    vec![
+        Cell::new(idle, ink),
+        Cell::plain(who),
+        Cell::plain(safe(&there.host)),
+        Cell::plain(gpu(there.gpu.as_deref())),
+        Cell::plain(model_name(there.model.as_deref())),
+        Cell::plain(memory(there.holder.memory_bytes)),
+        Cell::plain(there.card_state),
+    ]
+}
+
+fn model_name(model: Option<&str>) -> String {
+    model.map_or_else(|| "unknown".to_owned(), |model| safe(card_name(model)))
+}
+
+fn memory(bytes: Option<u64>) -> String {
+    bytes.map_or_else(|| "?".to_owned(), |bytes| format!("{} GB", gib(bytes)))
+}
+
+fn put(out: &mut impl Write, aligns: &[Align], rows: &[Vec<Cell>], paint: Paint) -> io::Result<()> {
+    let columns = fit(aligns, rows.iter().map(Vec::as_slice));
+    for row in rows {
+        let mut line = Line::default();
+        put_row(&mut line, 0, row, &columns, MOST, paint);
+        writeln!(out, "{}", line.text.trim_end())?;
+    }
+    Ok(())
+}
+
+/// The place of a card; one that is not known is said to be.
+fn gpu(told: Option<&str>) -> String {
+    told.map_or_else(|| "?".to_owned(), safe)
+}
