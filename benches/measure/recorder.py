@@ -1,21 +1,26 @@
 """The recorders: run in the foreground on the pretend machine, and what a tick costs them.
 
-Starting is no part of a tick. So each runs twice, for a few ticks and for many, and what the
-second costs more is divided by the ticks that it has more.
+Starting is no part of a tick. So each runs twice, for a few ticks and for many: what the second
+calls and writes more is divided by the ticks that it has more, and its CPU time is that of five
+slices of it, of which the median counts.
 """
 
 import signal
 import sqlite3
+import statistics
 import subprocess
 import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import CARDS, GUA, NotMeasured, say, tallied, tried
+from common import CARDS, GUA, HOLDERS, NotMeasured, of, say, tallied, tried
+from table import Missing, Row, at_most, count_bytes, count_calls, megabytes, milliseconds, share
 
-SHORT_TICKS, LONG_TICKS, LEAST_TICKS = 20, 620, 200
+TITLE = f"Recording {CARDS} cards with {HOLDERS} holders"
 SHORT_INTERVAL_SECONDS, REAL_INTERVAL_SECONDS = 0.1, 30
+REAL_TICKS = 10
+SECONDS_OF_YEAR = 365 * 24 * 3600
 STARTING_SECONDS = 1
 GENTLY_SECONDS = 10
 # Where the peer locks up at its end (see Running.end), the run is made again.
@@ -25,6 +30,23 @@ ATTEMPTS = 3
 SPAN_TABLES = ("observed", "card_span", "owner_span", "holder_span", "unseen_span")
 SPAN_ROW_BYTES = 50
 TICKS_PER_HOUR = 3600 / REAL_INTERVAL_SECONDS
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long a recorder is watched: some ticks to warm up, then slices of so many."""
+
+    warm_up: int
+    slices: int
+    ticks: int
+    interval_seconds: float = SHORT_INTERVAL_SECONDS
+
+    def least(self):
+        """Fewer ticks than that in a slice tell nothing."""
+        return max(self.ticks // 3, 2)
+
+
+LONG, QUICK = Length(20, 5, 120), Length(20, 5, 30)
 
 
 class LockedUp(NotMeasured):
@@ -55,7 +77,8 @@ class Run:
 
     ticks: int
     span_rows: int
-    cpu_seconds: float
+    # CPU time by tick, of each slice.
+    cpu_seconds: list
     resident_bytes: int
     peak_bytes: int
     calls: int
@@ -92,11 +115,6 @@ def database_size(path):
     return path.stat().st_size
 
 
-def on_this_host(env):
-    """The holders are processes of this host, so both look at its own /proc."""
-    return {name: value for name, value in env.items() if name != "GUA_HOST_ROOT"}
-
-
 class Running:
     """A recorder that runs."""
 
@@ -112,7 +130,7 @@ class Running:
             self.process = subprocess.Popen(
                 [recorder.program, "daemon", "--foreground"]
                 + ["--db", self.database, "--interval", interval],
-                env={**on_this_host(env), "NVML_SIM_CALLS": str(self.calls)},
+                env={**env, "NVML_SIM_CALLS": str(self.calls)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -135,6 +153,20 @@ class Running:
         self.check()
         return time.clock_gettime((~self.process.pid << 3) | 2)
 
+    def ticks(self):
+        """How many it has made so far."""
+        self.check()
+        return counted(self.database, self.recorder.ticks)
+
+    def slice_cpu(self, length):
+        """CPU time by tick over one slice."""
+        cpu, ticks = self.cpu_seconds(), self.ticks()
+        time.sleep(length.ticks * length.interval_seconds)
+        cpu, ticks = self.cpu_seconds() - cpu, self.ticks() - ticks
+        if ticks < length.least():
+            raise NotMeasured(f"{self.recorder.name} made {ticks} of {length.ticks} ticks")
+        return cpu / ticks
+
     def memory_bytes(self, field):
         """A field of /proc/PID/status."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
@@ -156,9 +188,8 @@ class Running:
             self.process.kill()
             self.process.wait()
 
-    def finish(self):
+    def finish(self, cpu_seconds=()):
         """Ends it and adds up."""
-        cpu_seconds = self.cpu_seconds()
         resident, peak = self.memory_bytes("VmRSS"), self.memory_bytes("VmHWM")
         self.end()
         if not self.calls.exists():
@@ -175,37 +206,37 @@ class Running:
         )
 
 
-def record(recorder, folder, env, ticks):
+def record(recorder, folder, env, length):
     """A run of about so many ticks; how many they were is counted."""
-    running = Running(recorder, folder, env, SHORT_INTERVAL_SECONDS)
+    running = Running(recorder, folder, env, length.interval_seconds)
     try:
-        time.sleep(STARTING_SECONDS + ticks * SHORT_INTERVAL_SECONDS)
-        return running.finish()
+        time.sleep(STARTING_SECONDS + length.warm_up * length.interval_seconds)
+        cpu_seconds = [running.slice_cpu(length) for _ in range(length.slices)]
+        return running.finish(cpu_seconds)
     finally:
         running.end()
 
 
-def record_stubbornly(recorder, folder, env, ticks, attempts=ATTEMPTS):
+def record_stubbornly(recorder, folder, env, length, attempts=ATTEMPTS):
     try:
-        return record(recorder, folder, env, ticks)
+        return record(recorder, folder, env, length)
     except LockedUp as why:
         if attempts == 1:
             raise
         say(f"{why}; once more")
-        return record_stubbornly(recorder, folder, env, ticks, attempts - 1)
+        return record_stubbornly(recorder, folder, env, length, attempts - 1)
 
 
-def cost(recorder, folder, env):
+def cost(recorder, folder, env, length=LONG):
     """What a tick costs at a short interval."""
     say(f"recording with {recorder.name}")
-    short = record_stubbornly(recorder, folder, env, SHORT_TICKS)
-    long = record_stubbornly(recorder, folder, env, LONG_TICKS)
+    brief = Length(length.warm_up, 0, 0, length.interval_seconds)
+    short = record_stubbornly(recorder, folder, env, brief)
+    long = record_stubbornly(recorder, folder, env, length)
     more = long.ticks - short.ticks
-    if more < LEAST_TICKS:
-        raise NotMeasured(f"{recorder.name} made only {more} ticks more in the longer run")
     calls = (long.calls - short.calls) / more
     return Cost(
-        cpu_seconds=(long.cpu_seconds - short.cpu_seconds) / more,
+        cpu_seconds=statistics.median(long.cpu_seconds),
         calls_per_card=calls / CARDS,
         database_bytes=(long.database_bytes - short.database_bytes) / more,
         span_rows=short.span_rows,
@@ -235,14 +266,25 @@ class RealCost:
     calls_per_card: float
 
 
-def real_cost(running, cpu_seconds_before, ticks, other_calls):
-    cpu_seconds = running.cpu_seconds() - cpu_seconds_before
-    run = running.finish()
-    # One more came before the first reading of the clock, if it looks at once, and one when it
-    # was told to end, if it takes a last look.
-    if run.ticks - ticks not in (0, 1, 2):
-        raise NotMeasured(f"{running.recorder.name} made {run.ticks} ticks where {ticks} were due")
-    return RealCost(cpu_seconds / ticks, (run.calls - other_calls) / run.ticks / CARDS)
+class Steps:
+    """The CPU time of a recorder from tick to tick, at the real interval."""
+
+    def __init__(self, running):
+        self.running, self.readings = running, []
+
+    def take(self):
+        self.readings.append(self.running.cpu_seconds())
+
+    def real_cost(self, other_calls):
+        each = [after - before for before, after in zip(self.readings, self.readings[1:])]
+        run, ticks = self.running.finish(), len(each)
+        # One more came before the first reading of the clock, if it looks at once, and one when
+        # it was told to end, if it takes a last look.
+        if run.ticks - ticks not in (0, 1, 2):
+            name = self.running.recorder.name
+            raise NotMeasured(f"{name} made {run.ticks} ticks where {ticks} were due")
+        calls = (run.calls - other_calls) / run.ticks / CARDS
+        return RealCost(statistics.median(each), calls)
 
 
 def real_costs(costs, ticks, folder, env):
@@ -253,17 +295,77 @@ def real_costs(costs, ticks, folder, env):
     and all that a recorder does between two.
     """
     say(f"recording {ticks} ticks of {REAL_INTERVAL_SECONDS} s")
-    running = {
-        recorder: Running(recorder, folder, env, REAL_INTERVAL_SECONDS) for recorder in costs
+    steps = {
+        recorder: Steps(Running(recorder, folder, env, REAL_INTERVAL_SECONDS)) for recorder in costs
     }
     try:
         time.sleep(REAL_INTERVAL_SECONDS / 2)
-        before = {recorder: each.cpu_seconds() for recorder, each in running.items()}
-        time.sleep(ticks * REAL_INTERVAL_SECONDS)
+        for _ in range(ticks):
+            for each in steps.values():
+                each.take()
+            time.sleep(REAL_INTERVAL_SECONDS)
+        for each in steps.values():
+            each.take()
         return {
-            recorder: tried(real_cost, each, before[recorder], ticks, costs[recorder].other_calls)
-            for recorder, each in running.items()
+            recorder: tried(each.real_cost, costs[recorder].other_calls)
+            for recorder, each in steps.items()
         }
     finally:
-        for each in running.values():
-            each.end()
+        for each in steps.values():
+            each.running.end()
+
+
+def real_rows(costs, setting, mine, their):
+    """At the interval that the daemon really has."""
+    known = {each: cost for each, cost in costs.items() if not isinstance(cost, Missing)}
+    real = tried(real_costs, known, REAL_TICKS, setting.folder, setting.on_this_host())
+
+    def found(recorder):
+        if isinstance(real, Missing):
+            return real
+        return real.get(recorder, costs[recorder])
+
+    def compared(what, unit, name, budget=None):
+        figures = of(found(mine), name), of(found(their), name)
+        return Row(what, unit, *figures, budget, runs=(REAL_TICKS, REAL_TICKS))
+
+    return [
+        compared("recorder at 30 s: CPU per tick", milliseconds, "cpu_seconds", share(20)),
+        compared("— NVML calls per card and tick", count_calls, "calls_per_card"),
+    ]
+
+
+def year_of(bytes_per_tick):
+    """By extrapolation: what a year of ticks at the real interval would be."""
+    if isinstance(bytes_per_tick, Missing):
+        return bytes_per_tick
+    return bytes_per_tick * SECONDS_OF_YEAR / REAL_INTERVAL_SECONDS
+
+
+def rows(setting):
+    """What a tick costs: time, memory, calls, bytes."""
+    peer = python_recorder(setting.peer("gua", "gua"))
+    length = setting.runs(LONG, QUICK)
+    costs = {
+        each: tried(cost, each, setting.folder, setting.on_this_host(), length)
+        for each in (OURS, peer)
+    }
+    mine, their = costs[OURS], costs[peer]
+    my_bytes = mine if isinstance(mine, Missing) else ours_bytes_per_tick(mine)
+    their_bytes = of(their, "database_bytes")
+
+    def compared(what, unit, name, budget=None, runs=(1, 1)):
+        return Row(what, unit, of(mine, name), of(their, name), budget, runs=runs)
+
+    slices = (length.slices, length.slices)
+    limit = at_most(12e6, megabytes)
+    yield compared("recorder: CPU per tick", milliseconds, "cpu_seconds", share(20), slices)
+    yield compared("— resident memory", megabytes, "resident_bytes", limit)
+    yield compared("— its peak", megabytes, "peak_bytes", limit)
+    yield compared("— NVML calls per card and tick", count_calls, "calls_per_card")
+    yield Row("— database per tick", count_bytes, my_bytes, their_bytes, share(20), runs=(1, 1))
+    yield Row(
+        "— a year of that, nothing pruned", megabytes, year_of(my_bytes), year_of(their_bytes)
+    )
+    if not setting.is_quick:
+        yield from real_rows(costs, setting, OURS, peer)
