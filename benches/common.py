@@ -100,6 +100,13 @@ class Setting:
     is_quick: bool = False
     # The environments that were asked for, by name.
     venvs: dict = field(default_factory=dict)
+    # What several parts need and is measured once.
+    found: dict = field(default_factory=dict)
+
+    def once(self, key, measure, *arguments):
+        if key not in self.found:
+            self.found[key] = measure(*arguments)
+        return self.found[key]
 
     def venv(self, name):
         if name not in self.venvs:
@@ -128,13 +135,16 @@ def setting(is_quick=False):
 
 @contextmanager
 def holders(count):
-    """Processes that really run: the peers look them up and skip work on those they miss."""
-    started = [subprocess.Popen(["cat"], stdin=subprocess.PIPE) for _ in range(count)]
+    """Processes that really run: the peers look them up and skip work on those they miss. They
+    read from one pipe, and end when it is closed, however that happens."""
+    reading, writing = os.pipe()
+    started = [subprocess.Popen(["cat"], stdin=reading) for _ in range(count)]
+    os.close(reading)
     try:
         yield [process.pid for process in started]
     finally:
+        os.close(writing)
         for process in started:
-            process.stdin.close()
             process.wait()
 
 

@@ -5,7 +5,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from common import Setting, say
-from measure import block, crowd, fleet, look, recorder, reports, scrape, tracking, watch
+from measure import (
+    block,
+    crowd,
+    faults,
+    fleet,
+    growth,
+    look,
+    recorder,
+    reports,
+    scrape,
+    tracking,
+    watch,
+)
 from table import HEADER, Missing, Row, count, markdown
 
 
@@ -74,6 +86,21 @@ def with_reports(part, setting):
     part.rows, part.remarks = reports.rows_and_remarks(setting)
 
 
+def with_faults(part, setting):
+    part.notes.append(faults.NOTE)
+    lines, part.remarks = faults.found(setting)
+    part.grids.append(Grid("reactions", "What each says", faults.HEADER, lines))
+
+
+def with_growth(part, setting):
+    part.notes.append(growth.NOTE)
+    lines = []
+    part.grids.append(Grid("curves", "The curves", growth.HEADER, lines, (1, 2, 3)))
+    for found in growth.growths(setting):
+        part.rows.append(found.row())
+        lines += found.lines()
+
+
 SUBJECTS = [
     Subject("look", look.TITLE, with_rows(look.rows)),
     Subject("top", watch.TITLE, with_rows(watch.rows)),
@@ -82,6 +109,8 @@ SUBJECTS = [
     Subject("track", tracking.TITLE, with_rows(tracking.rows)),
     Subject("python", block.TITLE, with_rows(block.rows)),
     Subject("scrape", scrape.TITLE, with_rows(scrape.rows)),
+    Subject("growth", growth.TITLE, with_growth),
+    Subject("faults", faults.TITLE, with_faults),
     Subject("crowd", crowd.TITLE, with_rows(crowd.rows), is_quick=False),
     Subject("fleet", fleet.TITLE, with_rows(fleet.rows), is_quick=False),
 ]

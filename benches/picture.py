@@ -41,10 +41,14 @@ def colour_class(peer):
 
 def style():
     """Light, and dark where the reader prefers that; the ground is its own in either."""
-    pairs = [(f"c{place}", pair) for place, pair in enumerate(COLOURS.values())] + [("other", OTHER)]
+    pairs = [(f"c{place}", pair) for place, pair in enumerate(COLOURS.values())] + [
+        ("other", OTHER)
+    ]
     light = "".join(f"  .{name} {{ fill: {pair[0]}; }}\n" for name, pair in pairs)
     dark = "".join(f"    .{name} {{ fill: {pair[1]}; }}\n" for name, pair in pairs)
-    return f"<style>{STYLE}{light}  @media (prefers-color-scheme: dark) {{{DARK}{dark}  }}\n</style>"
+    return (
+        f"<style>{STYLE}{light}  @media (prefers-color-scheme: dark) {{{DARK}{dark}  }}\n</style>"
+    )
 
 
 class Scale:

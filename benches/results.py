@@ -197,7 +197,13 @@ def races(parts):
 def short_table(about, parts):
     """What a README shows."""
     lines = [
-        (row.what, row.told(row.ours), row.told(row.theirs), row.peer, f"{show_ratio(row.ratio())} ×")
+        (
+            row.what,
+            row.told(row.ours),
+            row.told(row.theirs),
+            row.peer,
+            f"{show_ratio(row.ratio())} ×",
+        )
         for row in races(parts)
     ]
     host = about.machine

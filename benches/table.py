@@ -17,6 +17,8 @@ class Unit:
 
     name: str
     show: Callable[[float], str]
+    # Whether it says something how many times another such figure it is.
+    has_ratio: bool = True
 
     def __call__(self, figure):
         return self.show(figure)
@@ -65,8 +67,8 @@ megabytes = Unit("bytes", show_bytes)
 count_bytes = Unit("bytes", lambda count: f"{count:,.0f} B")
 count_calls = Unit("calls", lambda count: f"{count:.2f}")
 count = Unit("count", lambda number: f"{number:.0f}")
-exponent = Unit("exponent", lambda power: f"{power:.2f}")
-percent = Unit("percent", lambda part: f"{part:.2f} %")
+exponent = Unit("exponent", lambda power: f"{power:.2f}", has_ratio=False)
+percent = Unit("percent", lambda part: f"{part:.2f} %", has_ratio=False)
 
 HOLDS, SHORT, MISSING, UNBOUND = "holds", "SHORT", "not measured", "–"
 
@@ -102,7 +104,7 @@ class Row:
 
     def ratio(self):
         """How many times ours theirs is. Of nothing there is no multiple."""
-        if self.missing() or not self.theirs or self.ours <= 0:
+        if self.missing() or not self.unit.has_ratio or not self.theirs or self.ours <= 0:
             return None
         return self.theirs / self.ours
 

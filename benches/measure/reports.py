@@ -208,12 +208,22 @@ class Disagreements:
         self.found += [f"the reports differ over {since}: ours says that {each}" for each in apart]
 
 
+def both_histories(setting):
+    return setting.once("histories", histories, setting)
+
+
+def their_report(setting, since):
+    """With what it told; measured once for each window."""
+    measured = (python_report, setting, both_histories(setting).theirs, since, setting.runs(5, 2))
+    return setting.once(("their report", since), tried, *measured)
+
+
 def rows_and_remarks(setting):
-    both = histories(setting)
+    both = both_histories(setting)
     found, disagreements, week = list(import_rows(both)), Disagreements(setting, both), None
     for window in windows(setting.is_quick):
         # Ours is compared at once, as the window moves on.
-        their = tried(python_report, setting, both.theirs, window.since, setting.runs(5, 2))
+        their = their_report(setting, window.since)
         reported = their if isinstance(their, Missing) else their[0]
         if not isinstance(their, Missing):
             disagreements.compare(window.since, their[1])
