@@ -16,6 +16,7 @@ from measure import (
     reports,
     scrape,
     tracking,
+    truth,
     watch,
 )
 from table import HEADER, Missing, Row, count, markdown
@@ -101,6 +102,14 @@ def with_growth(part, setting):
         lines += found.lines()
 
 
+def with_truth(part, setting):
+    part.notes.append(truth.note(setting))
+    found = truth.all_judged(setting)
+    part.rows += [row for each in found for row in each.rows()]
+    lines = [line for each in found for line in each.lines()]
+    part.grids.append(Grid("hours", "GPU-hours", truth.HEADER, lines, (2, 3, 4)))
+
+
 SUBJECTS = [
     Subject("look", look.TITLE, with_rows(look.rows)),
     Subject("top", watch.TITLE, with_rows(watch.rows)),
@@ -110,6 +119,7 @@ SUBJECTS = [
     Subject("python", block.TITLE, with_rows(block.rows)),
     Subject("scrape", scrape.TITLE, with_rows(scrape.rows)),
     Subject("growth", growth.TITLE, with_growth),
+    Subject("truth", truth.TITLE, with_truth),
     Subject("faults", faults.TITLE, with_faults),
     Subject("crowd", crowd.TITLE, with_rows(crowd.rows), is_quick=False),
     Subject("fleet", fleet.TITLE, with_rows(fleet.rows), is_quick=False),
