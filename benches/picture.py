@@ -72,7 +72,8 @@ def grid_lines(scale, bottom):
         kind = "one" if power == 0 else "line"
         yield f'<line class="{kind}" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP - 8}" y2="{bottom}"/>'
         told = f"{10**power:,} ×" if power >= 0 else f"1/{10**-power:,}"
-        yield f'<text class="quiet" x="{at:.1f}" y="{bottom + 16}" text-anchor="middle">{told}</text>'
+        place = f'x="{at:.1f}" y="{bottom + 16}" text-anchor="middle"'
+        yield f'<text class="quiet" {place}>{told}</text>'
 
 
 def bar(row, place, scale):

@@ -44,10 +44,11 @@ def crowd(count):
 
 def costs(folder, env):
     """On the crowded host, and on the quiet one."""
-    quiet = tried(recorder.cost, recorder.OURS, folder, env)
+    measure = (recorder.cost, recorder.OURS, folder, env, recorder.LONG, HOLDERS)
+    quiet = tried(*measure)
     say(f"starting {OTHERS} processes")
     with crowd(OTHERS):
-        return tried(recorder.cost, recorder.OURS, folder, env), quiet
+        return tried(*measure), quiet
 
 
 def rows(setting):

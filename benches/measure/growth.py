@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from common import CARDS, HOLDERS, holders, of, tried
 from curve import Curve
 from measure.host import cards_with, installed
-from measure.recorder import OURS, Length, python_recorder, record_stubbornly
+from measure.recorder import OURS, Length, check_seen, python_recorder, record_stubbornly
 from measure.reports import both_histories, our_report, their_report
 from measure.year import year
 from table import Missing, Row, exponent, milliseconds
@@ -47,16 +47,18 @@ def shown(figure):
     return f"not measured: {figure.why}" if isinstance(figure, Missing) else milliseconds(figure)
 
 
-def tick_seconds(recorder, folder, env, length):
-    return statistics.median(record_stubbornly(recorder, folder, env, length).cpu_seconds)
+def tick_seconds(recorder, place, length, cards, count):
+    run = record_stubbornly(recorder, *place, length)
+    check_seen(recorder, run, cards, count)
+    return statistics.median(run.cpu_seconds)
 
 
 def tick_costs(setting, name, cards, count):
     """A tick of ours and of theirs on a host of so many cards with so many holders."""
     peer, length = python_recorder(setting.peer("gua", "gua")), setting.runs(LONG, QUICK)
     with holders(count) as pids:
-        folder, env = installed(setting, name, cards_with(cards, pids))
-        return [tried(tick_seconds, each, folder, env, length) for each in (OURS, peer)]
+        place = installed(setting, name, cards_with(cards, pids))
+        return [tried(tick_seconds, each, place, length, cards, count) for each in (OURS, peer)]
 
 
 def tick_growth(setting, name, size, hosts):

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 
 from common import GUA, RELEASE, ROOT
 from measure.trouble import Ours
@@ -182,7 +183,7 @@ def nvitop(lab, setting):
     # Of a card there are two lines in the upper table, the second without its number.
     upper = [
         line.split("│")[1] + " " + following.split("│", 2)[-1]
-        for line, following in zip(lines, lines[1:])
+        for line, following in pairwise(lines)
         if re.match(r"│ +0 +\D", line) and following.startswith("│ N/A")
     ]
     lower = [line for line in lines if re.match(r"│ +0:\d |│ +0(:\d)? +\d+ [CGX] ", line)]

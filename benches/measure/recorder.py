@@ -12,6 +12,7 @@ import subprocess
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from common import CARDS, GUA, HOLDERS, NotMeasured, of, say, tallied, tried
@@ -60,15 +61,31 @@ class Recorder:
     name: str
     program: Path
     ticks: str
+    # How many cards and how many processes on them it has in its database.
+    cards: str
+    holders: str
     # The tables of rows that cover many ticks.
     span_tables: tuple = ()
 
 
-OURS = Recorder("gua", GUA, "SELECT count(*) FROM tick", SPAN_TABLES)
+OURS = Recorder(
+    "gua",
+    GUA,
+    "SELECT count(*) FROM tick",
+    "SELECT count(*) FROM card",
+    "SELECT count(*) FROM process",
+    SPAN_TABLES,
+)
 
 
 def python_recorder(python_gua):
-    return Recorder("python-gua", python_gua, "SELECT count(DISTINCT ts) FROM gpu_sample")
+    return Recorder(
+        "python-gua",
+        python_gua,
+        "SELECT count(DISTINCT ts) FROM gpu_sample",
+        "SELECT count(DISTINCT gpu_uuid) FROM gpu_sample",
+        "SELECT count(DISTINCT pid) FROM proc_sample",
+    )
 
 
 @dataclass(frozen=True)
@@ -76,6 +93,8 @@ class Run:
     """What one run came to."""
 
     ticks: int
+    cards: int
+    holders: int
     span_rows: int
     # CPU time by tick, of each slice.
     cpu_seconds: list
@@ -197,6 +216,8 @@ class Running:
         spans = (f"SELECT count(*) FROM {table}" for table in self.recorder.span_tables)
         return Run(
             ticks=counted(self.database, self.recorder.ticks),
+            cards=counted(self.database, self.recorder.cards),
+            holders=counted(self.database, self.recorder.holders),
             span_rows=counted(self.database, *spans),
             cpu_seconds=cpu_seconds,
             resident_bytes=resident,
@@ -227,12 +248,21 @@ def record_stubbornly(recorder, folder, env, length, attempts=ATTEMPTS):
         return record_stubbornly(recorder, folder, env, length, attempts - 1)
 
 
-def cost(recorder, folder, env, length=LONG):
+def check_seen(recorder, run, cards, holders):
+    """Nobody is cheap by not looking."""
+    if (run.cards, run.holders) != (cards, holders):
+        raise NotMeasured(
+            f"{recorder.name} saw {run.cards} of {cards} cards, {run.holders} of {holders} holders"
+        )
+
+
+def cost(recorder, folder, env, length=LONG, holders=HOLDERS):
     """What a tick costs at a short interval."""
     say(f"recording with {recorder.name}")
     brief = Length(length.warm_up, 0, 0, length.interval_seconds)
     short = record_stubbornly(recorder, folder, env, brief)
     long = record_stubbornly(recorder, folder, env, length)
+    check_seen(recorder, long, CARDS, holders)
     more = long.ticks - short.ticks
     calls = (long.calls - short.calls) / more
     return Cost(
@@ -276,7 +306,7 @@ class Steps:
         self.readings.append(self.running.cpu_seconds())
 
     def real_cost(self, other_calls):
-        each = [after - before for before, after in zip(self.readings, self.readings[1:])]
+        each = [after - before for before, after in pairwise(self.readings)]
         run, ticks = self.running.finish(), len(each)
         # One more came before the first reading of the clock, if it looks at once, and one when
         # it was told to end, if it takes a last look.

@@ -26,13 +26,13 @@ from table import Missing, Row, at_most, percent
 TITLE = "Truth: what is reported of plays with a known answer"
 NOTE = (
     "Both recorders watch the same pretend host at the same time; a second stands for two minutes "
-    "(a tick of 250 ms for one of 30 s), so that {seconds} s are {hours:.1f} hours of each card. Five "
-    "plays: steady loads; bursts within a tick, and phases; people who work and people who sleep on "
-    "one card; a driver that goes away twice and a card that is lost for a fifth of the time; a "
-    "recorder that is begun anew with a quarter of its interval. An error is in percent of all "
-    "card-hours, or of the hours in which the person was there; the budget is half a percent and a "
-    "tick for every change, as nobody sees when within a tick it came. Of the Python gua's report, the "
-    "hours of active are the share that it tells of the hours that it recorded."
+    "(a tick of 250 ms for one of 30 s), so that {seconds} s are {hours:.1f} hours of each card. "
+    "Five plays: steady loads; bursts within a tick, and phases; people who work and people who "
+    "sleep on one card; a driver that goes away twice and a card that is lost for a fifth of the "
+    "time; a recorder that is begun anew with a quarter of its interval. An error is in percent of "
+    "all card-hours, or of the hours in which the person was there; the budget is half a percent "
+    "and a tick for every change, as nobody sees when within a tick it came. Of the Python gua's "
+    "report, the hours of active are the share that it tells of the hours that it recorded."
 )
 HEADER = ("play", "GPU-hours", "true", "gua", "Python gua")
 SECONDS, QUICK_SECONDS = 60, 24

@@ -9,6 +9,7 @@ import struct
 import termios
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from common import CARDS, GUA, HOLDERS, NotMeasured, of, say, tried
@@ -68,11 +69,9 @@ class Watcher:
         """The median of the slices between the readings, by second."""
         slices = [
             ((cpu - cpu_before) / (at - before), (written - written_before) / (at - before))
-            for (before, cpu_before, written_before), (at, cpu, written) in zip(
-                self.readings, self.readings[1:]
-            )
+            for (before, cpu_before, written_before), (at, cpu, written) in pairwise(self.readings)
         ]
-        cpu, written = (statistics.median(each) for each in zip(*slices))
+        cpu, written = (statistics.median(each) for each in zip(*slices, strict=True))
         return Watched(cpu, written, self.peak())
 
     def end(self):
