@@ -5,7 +5,7 @@ from html import escape
 
 from table import show_ratio
 
-WIDTH, LABELS, RIGHT = 900, 380, 90
+WIDTH, LABELS, RIGHT = 940, 330, 160
 TOP, STEP, BAR = 64, 26, 14
 COLOURS = {
     "gpustat": ("#2a6fb0", "#6cb0ee"),
@@ -23,6 +23,7 @@ STYLE = """
   .ground { fill: #ffffff; stroke: #d1d9e0; }
   .line { stroke: #d1d9e0; }
   .one { stroke: #59636e; }
+  .value { paint-order: stroke; stroke: #ffffff; stroke-width: 4px; }
 """
 DARK = """
     text { fill: #f0f6fc; }
@@ -30,13 +31,18 @@ DARK = """
     .ground { fill: #0d1117; stroke: #3d444d; }
     .line { stroke: #3d444d; }
     .one { stroke: #9198a1; }
+    .value { stroke: #0d1117; }
 """
 
 
+def family(peer):
+    """The peer's name without what it was told to do."""
+    return next((name for name in COLOURS if peer.startswith(name)), peer)
+
+
 def colour_class(peer):
-    """A class for the colours of a peer, which go by the name's first word."""
-    known = [name for name in COLOURS if peer.startswith(name)]
-    return f"c{list(COLOURS).index(known[0])}" if known else "other"
+    names = list(COLOURS)
+    return f"c{names.index(family(peer))}" if family(peer) in names else "other"
 
 
 def style():
@@ -87,21 +93,22 @@ def bar(row, place, scale):
         f'width="{max(end - begin, 1):.1f}" height="{BAR}">'
         f"<title>{escape(label)}: gua {escape(row.told(row.ours))}, "
         f"{escape(row.peer)} {escape(row.told(row.theirs))}</title></rect>",
-        f'<text class="quiet" x="{end + 6:.1f}" y="{top + 11}">{show_ratio(ratio)} ×</text>',
+        f'<text class="quiet value" x="{end + 6:.1f}" y="{top + 11}">'
+        f"{escape(family(row.peer))}, {show_ratio(ratio)} ×</text>",
     ]
 
 
 def legend(rows):
     """Each peer with its colour, in the order in which they come."""
     at = 16
-    for peer in dict.fromkeys(row.peer for row in rows):
+    for peer in dict.fromkeys(family(row.peer) for row in rows):
         yield f'<rect class="{colour_class(peer)}" x="{at}" y="34" width="12" height="12" rx="2"/>'
         yield f'<text class="quiet" x="{at + 18}" y="44">{escape(peer)}</text>'
         at += 18 + 8 * len(peer) + 18
 
 
 def svg(rows, about):
-    """All of it. The peer is told by colour and, in the title of each bar, by name."""
+    """All of it. Whose figure it is, is told by colour and by name."""
     scale = Scale([row.ratio() for row in rows])
     bottom = TOP + len(rows) * STEP
     lines = [
