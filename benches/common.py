@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,6 +123,14 @@ class Setting:
 
     def runs(self, thorough, quick):
         return quick if self.is_quick else thorough
+
+    def each(self, measure, arguments):
+        """What is measured with each of the arguments, in CPU time: one after the other, or in a
+        quick run all at once, which is less exact."""
+        if not self.is_quick:
+            return [measure(*each) for each in arguments]
+        with ThreadPoolExecutor(len(arguments)) as pool:
+            return list(pool.map(lambda each: measure(*each), arguments))
 
 
 @contextmanager
@@ -249,7 +258,7 @@ def spent_in_turn(commands, env, runs):
 def raced(commands, folder, env, runs):
     """Short commands by hyperfine: the median of the wall clock, the mean of the CPU time."""
     results = folder / "hyperfine.json"
-    command = ["hyperfine", "--shell=none", "--warmup=2", f"--runs={runs}", "--style=basic"]
+    command = ["hyperfine", "--shell=none", "--warmup=1", f"--runs={runs}", "--style=basic"]
     command += ["--export-json", results, *(shlex.join(map(str, each)) for each in commands)]
     subprocess.run(
         command,

@@ -108,7 +108,7 @@ def measured(venv, module, blocks, folder, env):
 
 
 def medians(venv, module, blocks, setting):
-    env, runs = setting.on_this_host(), setting.runs(5, 2)
+    env, runs = setting.on_this_host(), setting.runs(5, 1)
     seen = [measured(venv, module, blocks, setting.folder, env) for _ in range(runs)]
     return Block(*(statistics.median(figures) for figures in zip(*seen, strict=True)))
 
@@ -127,7 +127,7 @@ def their_block(setting):
 
 def rows(setting):
     mine, their = tried(our_block, setting), tried(their_block, setting)
-    runs = (setting.runs(5, 2),) * 2
+    runs = (setting.runs(5, 1),) * 2
     lines = [
         ("`import`", milliseconds, "import_seconds", at_most(0.03, milliseconds)),
         ("an empty block, the first of a program", milliseconds, "first_seconds", faster(50)),

@@ -58,17 +58,17 @@ def tick_costs(setting, name, cards, count):
     peer, length = python_recorder(setting.peer("gua", "gua")), setting.runs(LONG, QUICK)
     with holders(count) as pids:
         place = installed(setting, name, cards_with(cards, pids))
-        return [tried(tick_seconds, each, place, length, cards, count) for each in (OURS, peer)]
+        arguments = [(tick_seconds, each, place, length, cards, count) for each in (OURS, peer)]
+        return setting.each(tried, arguments)
 
 
 def tick_growth(setting, name, size, hosts):
     """Over hosts, each of a size, some cards and some holders."""
-    ours, theirs = [], []
-    for number, cards, count in hosts:
-        mine, their = tick_costs(setting, f"growth-{size}-{number}", cards, count)
-        ours.append((number, mine))
-        theirs.append((number, their))
-    return Growth(name, size, Curve(ours), Curve(theirs))
+    sizes = [number for number, *_ in hosts]
+    arguments = [(setting, f"growth-{size}-{n}", cards, count) for n, cards, count in hosts]
+    ours, theirs = zip(*setting.each(tick_costs, arguments), strict=True)
+    curves = (Curve(list(zip(sizes, costs, strict=True))) for costs in (ours, theirs))
+    return Growth(name, size, *curves)
 
 
 def by_cards(setting):

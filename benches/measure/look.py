@@ -80,13 +80,13 @@ def calls(looker, setting):
 def measured(looker, setting):
     check(looker, setting)
     (took,) = raced([looker.command], setting.folder, setting.env, setting.runs(20, 5))
-    peak = peak_bytes(looker.command, setting.folder, setting.env, setting.runs(5, 3))
+    peak = peak_bytes(looker.command, setting.folder, setting.env, setting.runs(5, 1))
     return Look(took.seconds, took.cpu_seconds, peak, calls(looker, setting))
 
 
 def peer_rows(looker, mine, their, setting):
     wall, memory = looker.budgets
-    runs, peaks = setting.runs(20, 5), setting.runs(5, 3)
+    runs, peaks = setting.runs(20, 5), setting.runs(5, 1)
     lines = [
         (f"one look, beside {looker.name}", milliseconds, "seconds", wall, runs),
         ("— CPU time", milliseconds, "cpu_seconds", None, runs),

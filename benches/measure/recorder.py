@@ -22,7 +22,7 @@ TITLE = f"Recording {CARDS} cards with {HOLDERS} holders"
 SHORT_INTERVAL_SECONDS, REAL_INTERVAL_SECONDS = 0.1, 30
 REAL_TICKS = 10
 SECONDS_OF_YEAR = 365 * 24 * 3600
-STARTING_SECONDS = 1
+STARTING_SECONDS = 60
 GENTLY_SECONDS = 10
 # Where the peer locks up at its end (see Running.end), the run is made again.
 ATTEMPTS = 3
@@ -48,6 +48,10 @@ class Length:
 
 
 LONG, QUICK = Length(20, 5, 120), Length(20, 5, 30)
+
+
+class TablesMissing(NotMeasured):
+    """A database is not laid out as expected, or not yet."""
 
 
 class LockedUp(NotMeasured):
@@ -124,7 +128,7 @@ def counted(path, *queries):
         with closing(sqlite3.connect(path)) as database:
             return sum(database.execute(query).fetchone()[0] for query in queries)
     except sqlite3.OperationalError as error:
-        raise NotMeasured(f"{path.name} has another layout than expected: {error}") from None
+        raise TablesMissing(f"{path.name} has another layout than expected: {error}") from None
 
 
 def database_size(path):
@@ -176,6 +180,19 @@ class Running:
         """How many it has made so far."""
         self.check()
         return counted(self.database, self.recorder.ticks)
+
+    def wait_for_first_tick(self):
+        """Starting takes as long as it takes, and is no part of anything."""
+        deadline = time.monotonic() + STARTING_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                if self.database.exists() and self.ticks() > 0:
+                    return
+            except TablesMissing:
+                pass  # They are about to be made.
+            self.check()
+            time.sleep(0.05)
+        raise NotMeasured(f"{self.recorder.name} made no tick in {STARTING_SECONDS} s")
 
     def slice_cpu(self, length):
         """CPU time by tick over one slice."""
@@ -231,7 +248,8 @@ def record(recorder, folder, env, length):
     """A run of about so many ticks; how many they were is counted."""
     running = Running(recorder, folder, env, length.interval_seconds)
     try:
-        time.sleep(STARTING_SECONDS + length.warm_up * length.interval_seconds)
+        running.wait_for_first_tick()
+        time.sleep(length.warm_up * length.interval_seconds)
         cpu_seconds = [running.slice_cpu(length) for _ in range(length.slices)]
         return running.finish(cpu_seconds)
     finally:
@@ -376,11 +394,9 @@ def rows(setting):
     """What a tick costs: time, memory, calls, bytes."""
     peer = python_recorder(setting.peer("gua", "gua"))
     length = setting.runs(LONG, QUICK)
-    costs = {
-        each: tried(cost, each, setting.folder, setting.on_this_host(), length)
-        for each in (OURS, peer)
-    }
-    mine, their = costs[OURS], costs[peer]
+    place = setting.folder, setting.on_this_host(), length
+    mine, their = setting.each(tried, [(cost, each, *place) for each in (OURS, peer)])
+    costs = {OURS: mine, peer: their}
     my_bytes = mine if isinstance(mine, Missing) else ours_bytes_per_tick(mine)
     their_bytes = of(their, "database_bytes")
 

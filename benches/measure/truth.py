@@ -35,7 +35,7 @@ NOTE = (
     "report, the hours of active are the share that it tells of the hours that it recorded."
 )
 HEADER = ("play", "GPU-hours", "true", "gua", "Python gua")
-SECONDS, QUICK_SECONDS = 60, 24
+SECONDS, QUICK_SECONDS = 60, 16
 # Played by accounts that every system has, as the Python gua looks them up in the real /proc.
 ACCOUNTS = {"alice": "games", "bob": "mail", "carol": "news"}
 # What the truth tests allow over days; here every change may cost a tick besides.
