@@ -248,9 +248,10 @@ def plays(seconds):
             "bursty",
             4,
             [
-                Holding("alice", 0, 20 * gib, Bursts(30, 0.1, 95)),
+                # Periods that no tick is a simple multiple of: who looks at instants meets all.
+                Holding("alice", 0, 20 * gib, Bursts(30, 0.11, 95)),
                 Holding("alice", 1, 20 * gib, Phases(seconds / 4, 90, 0)),
-                Holding("bob", 2, 9 * gib, Bursts(25, 0.16, 80)),
+                Holding("bob", 2, 9 * gib, Bursts(25, 0.17, 80)),
                 Holding("bob", 3, 9 * gib, Phases(seconds / 6, 60, 0)),
             ],
             whole,
