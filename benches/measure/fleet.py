@@ -12,12 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common import GUA, PATIENCE_SECONDS, ROOT, TARGET, NotMeasured, of, peak_kib, say, tried
+from curve import Curve
 from measure.scrape import free_port, get, wait_for
-from table import Row, at_most, count, megabytes, milliseconds
+from table import Row, at_most, count, exponent, megabytes, milliseconds
 
 CARDS, SCRAPE_SECONDS = 8, 60
 HOSTS, HOURS, RUNS = 500, 24, 5
 SETTLING_SECONDS, SHOWN_SECONDS = 60, 3
+# Twice the hosts may take so much more than twice the time: the noise of a few runs.
+MOST_EXPONENT = 1.25
+# Of 20 hosts, which comes late and which begins anew.
+LATE, ANEW = 3, 13
+LATE_SECONDS = 3600 + 600
 USERS = [f"user-{number}" for number in range(40)]
 TITLE = "A report over many hosts"
 
@@ -71,7 +77,12 @@ def engine():
 
 def series_of(host, began, ticks):
     """Every counter of a host as lines to import: a morning of work, an afternoon of nothing."""
-    stamps = [(began + place * SCRAPE_SECONDS) * 1000 for place in range(ticks)]
+    first = LATE_SECONDS // SCRAPE_SECONDS if host % 20 == LATE else 0
+    anew = ticks // 2 if host % 20 == ANEW else 0
+    places = range(first, ticks)
+    stamps = [(began + place * SCRAPE_SECONDS) * 1000 for place in places]
+    restarted = began + anew * SCRAPE_SECONDS
+    since = [restarted if anew and place >= anew else began - 3600 for place in places]
     shared = {"job": "gua", "instance": f"node-{host}:7071"}
 
     def line(name, labels, values):
@@ -79,13 +90,14 @@ def series_of(host, began, ticks):
         return json.dumps({"metric": metric, "values": values, "timestamps": stamps}) + "\n"
 
     def steps(share):
-        return [round(place * SCRAPE_SECONDS * share, 3) for place in range(ticks)]
+        counted = (place - anew if place >= anew else place for place in places)
+        return [round(ticks * SCRAPE_SECONDS * share, 3) for ticks in counted]
 
-    flat, zero = [1] * ticks, [0] * ticks
+    flat, zero = [1] * len(places), [0] * len(places)
     yield line("gua_build_info", {"hostname": f"node-{host}", "version": "bench"}, flat)
     yield line("gua_last_tick_timestamp_seconds", {}, [stamp / 1000 for stamp in stamps])
-    yield line("gua_interval_seconds", {}, [30] * ticks)
-    yield line("gua_counting_since_timestamp_seconds", {}, [began] * ticks)
+    yield line("gua_interval_seconds", {}, [30] * len(places))
+    yield line("gua_counting_since_timestamp_seconds", {}, since)
     yield line("gua_observed_seconds_total", {}, steps(1))
     for card in range(CARDS):
         uuid = {"UUID": f"GPU-{host}-{card}"}
@@ -158,7 +170,8 @@ def report(port, fleet, hosts):
 
 
 def check(told, hosts, hours):
-    expected = hosts * CARDS * hours
+    late = sum(host % 20 == LATE for host in range(hosts))
+    expected = (hosts * hours - late) * CARDS
     for state, share in (("active", 0.5), ("idle_held", 0.3), ("truly_idle", 0.2)):
         said = told["states"][state]["gpu_hours"]
         assert abs(said - expected * share) < 0.001 * expected, (state, said, expected * share)
@@ -195,6 +208,17 @@ def fleet_rows(fleet):
         ]
         for what, unit, name, budget in lines:
             yield Row(what, unit, of(took, name), None, budget, runs=(RUNS,))
+    yield growth_row(found)
+
+
+def growth_row(found):
+    """How the time grows with the hosts."""
+    if not isinstance(found, dict):
+        return Row("exponent of the report over hosts", exponent, found)
+    curve = Curve([(hosts, took.seconds) for hosts, took in found.items()])
+    budget = at_most(MOST_EXPONENT, exponent)
+    what = "exponent of the report over hosts"
+    return Row(what, exponent, curve.exponent(), None, budget, runs=(RUNS,))
 
 
 def rows(_setting, hosts=HOSTS, hours=HOURS):
