@@ -20,7 +20,7 @@ from pathlib import Path
 from table import Missing
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
 RELEASE = TARGET / "release"
 GUA = RELEASE / "gua"
 SCENARIO = ROOT / "scenarios" / "eight-cards.toml"
@@ -136,6 +136,8 @@ class Setting:
 @contextmanager
 def setting(is_quick=False):
     """A pretend server with holders that run, and nothing of whoever starts this in it."""
+    # Told to end, it takes with it what it has started and made.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     prepare()
     with tempfile.TemporaryDirectory() as folder, holders(HOLDERS) as pids:
         env = {**machine(Path(folder), pids), "HOME": folder, "GUA_HOME": folder}
@@ -185,10 +187,16 @@ def machine_of(folder, text):
     return {**env, "LC_ALL": "C.UTF-8", "TERM": "dumb"}
 
 
+def home(env):
+    """Where a command is run: gpu_tracker leaves files where it is when it is killed."""
+    return env and env.get("HOME")
+
+
 def output(command, env):
     return subprocess.run(
         command,
         env=env,
+        cwd=home(env),
         check=True,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -223,6 +231,7 @@ def spent(command, env, stdout=subprocess.DEVNULL):
     process = subprocess.Popen(
         command,
         env=env,
+        cwd=home(env),
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=subprocess.DEVNULL,
@@ -232,6 +241,10 @@ def spent(command, env, stdout=subprocess.DEVNULL):
     impatience.start()
     try:
         _, status, usage = os.wait4(process.pid, 0)
+    except BaseException:
+        # It is in a session of its own, so nobody else would end it.
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     finally:
         impatience.cancel()
     seconds = time.monotonic() - begun

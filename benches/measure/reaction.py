@@ -63,6 +63,7 @@ class Lab:
         return subprocess.Popen(
             [RELEASE / "nvml-sim", "run", self.scenario, "--", *command],
             env=self.environment(),
+            cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,

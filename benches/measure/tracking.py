@@ -11,6 +11,7 @@ from common import (
     RELEASE,
     ROOT,
     NotMeasured,
+    home,
     of,
     peak_bytes,
     spent,
@@ -106,6 +107,7 @@ def is_seen(program, subject, env):
     done = subprocess.run(
         typed,
         env=env,
+        cwd=home(env),
         check=True,
         stdin=subprocess.DEVNULL,
         capture_output=True,
