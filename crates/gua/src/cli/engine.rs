@@ -20,18 +20,24 @@ pub struct Engine {
     #[arg(long, value_name = "RE", requires = "prometheus")]
     pub host: Option<String>,
     /// Who asks, with --prometheus-password-file
-    #[arg(long, value_name = "NAME", requires = "prometheus_password_file")]
+    #[arg(long, value_name = "NAME", requires_all = ["prometheus", "prometheus_password_file"])]
     pub prometheus_user: Option<String>,
     /// The file with their password
-    #[arg(long, value_name = "FILE", requires = "prometheus_user")]
+    #[arg(long, value_name = "FILE", requires_all = ["prometheus", "prometheus_user"])]
     pub prometheus_password_file: Option<PathBuf>,
     /// The file with a token to bring instead
-    #[arg(long, value_name = "FILE", conflicts_with = "prometheus_user")]
+    #[arg(long, value_name = "FILE", requires = "prometheus", conflicts_with = "prometheus_user")]
     pub prometheus_token_file: Option<PathBuf>,
     /// Certificates to trust besides the host's, as PEM
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "prometheus")]
     pub prometheus_ca: Option<PathBuf>,
     /// How long an answer may take
-    #[arg(long, value_name = "D", default_value = "30s", value_parser = duration)]
+    #[arg(
+        long,
+        value_name = "D",
+        default_value = "30s",
+        value_parser = duration,
+        requires = "prometheus"
+    )]
     pub prometheus_timeout: Duration,
 }

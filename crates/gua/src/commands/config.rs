@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use crate::cli;
 use crate::config::{ConfigFile, Files};
 use crate::failure::Failure;
+use crate::push;
 use crate::render::{config as render, json};
 use crate::report::config::{Checked, CheckedFile, Shown, ShownFile};
 
@@ -38,7 +39,9 @@ fn check(files: &Files, typed: &cli::ConfigCheck) -> Result<u8, Failure> {
     if checked.good {
         // What is right in itself may still need what nobody has said.
         let files = asked.last().map_or_else(|| files.clone(), |it| files.with_user(it.clone()));
-        files.what_can_be_used().0.check_ways()?;
+        let settings = files.what_can_be_used().0;
+        settings.check_ways()?;
+        push::check(&settings.settled().remote_write)?;
     }
     let mut out = BufWriter::new(io::stdout().lock());
     if typed.json { json::pretty(&mut out, &checked) } else { render::check(&mut out, &checked) }?;

@@ -15,8 +15,8 @@ use crate::cli;
 use crate::config::{Config, Files, Listen, Machine};
 use crate::counting::{Keeper, Losses};
 use crate::failure::Failure;
-use crate::metrics::Host;
-use crate::push::{PushError, Pusher};
+use crate::metrics::{Host, Wanted};
+use crate::push::{self, Pusher};
 use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals, Witness};
 use crate::render::words;
 use crate::sampler::Sampler;
@@ -32,6 +32,7 @@ pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Daemon) -> Resu
     policy::check_rules(files, &settings)?;
     let places = places(&settings.settled(), typed)?;
     let config = settings.with(typed.into()).settled();
+    push::check(&config.remote_write)?;
     if let Some(running) = already_running(&places)? {
         println_or_quiet(&running)?;
         return Ok(0);
@@ -79,7 +80,7 @@ fn outlets(
     us: &Host,
     listens: bool,
 ) -> Result<Outlets, Failure> {
-    let (wanted, losses) = (config.metrics, Arc::new(Losses::default()));
+    let (wanted, losses) = (Wanted::from(config), Arc::new(Losses::default()));
     let pusher = Pusher::new(
         &config.remote_write,
         wanted,
@@ -92,8 +93,7 @@ fn outlets(
         let database = places.database.clone();
         Keeper::new(database, us.clone(), wanted, losses, aside(typed, places))
     };
-    let pusher = pusher.map_err(|error| cannot_push(&error))?;
-    Ok(Outlets { keeper: listens.then(keeper), pusher })
+    Ok(Outlets { pusher: pusher?, keeper: listens.then(keeper) })
 }
 
 /// What is said by who works beside the recorder. The log is opened for each line: it may be
@@ -103,13 +103,6 @@ fn aside(typed: &cli::Daemon, places: &Places) -> impl Fn(&str) + Send + Sync + 
     move |text: &str| {
         let log = log_file.as_deref().map(Log::to_file);
         log.and_then(Result::ok).unwrap_or(Log::to_stderr()).say(text);
-    }
-}
-
-fn cannot_push(error: &PushError) -> Failure {
-    Failure::Usage {
-        what: format!("cannot push as [remote_write] says: {error}"),
-        next: "`gua config show` tells where it is set.".to_owned(),
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn run(config: &Config, typed: &cli::Serve) -> Result<u8, Failure> {
     store::check_identity(&path).map_err(|error| error.failure(&path))?;
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
     let listener = Listener::take(listen)?;
-    let frames = Arc::new(Recorded::new(path.clone(), config.metrics));
+    let frames = Arc::new(Recorded::new(path.clone(), config.into()));
     let hostname = probe::proc::Host::new(None).name();
     let ahead = Arc::clone(&frames);
     thread::Builder::new().name("count".into()).spawn(move || ahead.count_ahead())?;

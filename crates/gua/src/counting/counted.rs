@@ -31,19 +31,53 @@ pub type CountersFile = Beside<Counted>;
 impl CountersFile {
     #[must_use]
     pub fn of(database: &Path) -> Self {
-        Self::new(database, "counters", "gua.counters/2")
+        Self::new(database, "counters", "gua.counters/3")
     }
 }
 
 impl Counted {
-    /// Nothing yet of a history: its first tick that is still there is the next.
+    /// For who reads a history that nobody has counted: all of it, while its first tick is still
+    /// there. Once that is pruned, the sum would be another one at every start, so it is the
+    /// newest run.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn beginning(history: &History, now: UnixMillis) -> Result<Self, StoreError> {
+    pub fn of_the_history(
+        history: &History,
+        now: UnixMillis,
+        wanted: &Wanted,
+    ) -> Result<Self, StoreError> {
         let first = history.ticks_after(0, 1)?.into_iter().next();
-        let since = first.map_or(now, |first| first.entry.covers.from);
-        Ok(Self { tick: 0, at_millis: 0, counters: Counters::beginning(since) })
+        match first.filter(|first| first.tick == 1) {
+            Some(first) => Ok(Self::beginning_with(Some(&first), now, wanted)),
+            None => Self::of_the_newest_run(history, now, wanted),
+        }
+    }
+
+    /// For who counts where nothing was kept, or it was lost: only what is recorded from here on.
+    ///
+    /// Counters that are made again from a history come out a little other than those that were
+    /// seen, as it tells the memory of who works roughly. Who scrapes takes a lower one for one
+    /// that began at 0 again, and adds all of it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of_the_newest_run(
+        history: &History,
+        now: UnixMillis,
+        wanted: &Wanted,
+    ) -> Result<Self, StoreError> {
+        Ok(Self::beginning_with(history.first_tick_of_newest_run()?.as_ref(), now, wanted))
+    }
+
+    /// They are at nothing where the time of the first tick begins; now, where there is none.
+    fn beginning_with(first: Option<&Replayed>, now: UnixMillis, wanted: &Wanted) -> Self {
+        let counters = Counters::beginning(first.map_or(now, |it| it.entry.covers.from));
+        let mut counted = Self { tick: 0, at_millis: 0, counters };
+        if let Some(Replayed { tick, entry, .. }) = first {
+            counted.count(*tick, Observed { entry, events: &[], took: None }, wanted);
+        }
+        counted
     }
 
     /// Where it is in this history. A database that was replaced has other numbers: what is
@@ -64,18 +98,16 @@ impl Counted {
         (self.tick, self.at_millis) = (tick, observed.entry.at.0);
     }
 
-    /// Counts the next ticks of a history, up to one that is not counted any more; gives them.
+    /// Counts the next ticks of a history; gives them.
     ///
     /// # Errors
     /// When they cannot be read.
     pub fn go_on(
         &mut self,
         history: &History,
-        before: Option<i64>,
         wanted: &Wanted,
     ) -> Result<Vec<Replayed>, StoreError> {
-        let mut ticks = history.ticks_after(self.place(history)?, AT_ONCE)?;
-        ticks.retain(|tick| before.is_none_or(|before| tick.tick < before));
+        let ticks = history.ticks_after(self.place(history)?, AT_ONCE)?;
         for Replayed { tick, entry, events, .. } in &ticks {
             self.count(*tick, Observed { entry, events, took: None }, wanted);
         }
@@ -86,13 +118,8 @@ impl Counted {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn catch_up(
-        &mut self,
-        history: &History,
-        before: Option<i64>,
-        wanted: &Wanted,
-    ) -> Result<(), StoreError> {
-        while !self.go_on(history, before, wanted)?.is_empty() {}
+    pub fn catch_up(&mut self, history: &History, wanted: &Wanted) -> Result<(), StoreError> {
+        while !self.go_on(history, wanted)?.is_empty() {}
         Ok(())
     }
 }

@@ -7,7 +7,7 @@
 //! | `beside` | a small file beside the database, there whole or not at all |
 //! | `counted` | what was counted of a history, and up to where |
 //! | `keeper` | counts every tick that is stored, for the recorder |
-//! | `losses` | what could not be pushed, told by who pushes to who counts |
+//! | `losses` | what could not be pushed or told apart, shared by who pushes and who counts |
 //! | `recorded` | frames from a history that somebody else records |
 //! | `slot` | the newest frame, put there by one thread and taken by others |
 

@@ -18,7 +18,8 @@ const LONGEST_COUNT: Duration = Duration::from_secs(2);
 
 /// Follows a history, tick by tick, whenever somebody asks. Nothing is written.
 ///
-/// It goes on from the counters that the recorder keeps, else from the first tick that is there.
+/// It goes on from the counters that the recorder keeps, else from the first tick, or that of the
+/// newest run where the first is pruned.
 #[derive(Debug)]
 pub struct Recorded {
     database: PathBuf,
@@ -59,7 +60,7 @@ impl Recorded {
             Some(following) => following,
             None => self.begin(&history)?,
         };
-        let went_on = following.go_on(&history, &self.wanted);
+        let went_on = following.go_on(&history, &wanted_of(&history, self.wanted));
         let frame = went_on.and_then(|()| following.show(&history));
         *place = Some(following);
         frame
@@ -72,8 +73,9 @@ impl Recorded {
             say(format_args!("{path} cannot be read: {error}; the history is counted instead"));
             None
         });
+        let wanted = wanted_of(history, self.wanted);
         let now = SystemTime::now().into();
-        let counted = kept.map_or_else(|| Counted::beginning(history, now), Ok)?;
+        let counted = kept.map_or_else(|| Counted::of_the_history(history, now, &wanted), Ok)?;
         Ok(Following { counted, newest: None })
     }
 }
@@ -89,7 +91,7 @@ impl Following {
     fn go_on(&mut self, history: &History, wanted: &Wanted) -> Result<(), NotReady> {
         let begun = Instant::now();
         loop {
-            let ticks = self.counted.go_on(history, None, wanted)?;
+            let ticks = self.counted.go_on(history, wanted)?;
             let Some(Replayed { entry, driver, .. }) = ticks.into_iter().next_back() else {
                 return Ok(());
             };
@@ -106,14 +108,23 @@ impl Following {
             Some((host, entry)) => Frame::new(host.clone(), counters, entry),
             // Everything was counted by the recorder already: its last tick is looked at again.
             None => {
-                let before = history.ticks_after(self.counted.tick - 1, 1);
-                let last = before.ok().and_then(|ticks| ticks.into_iter().next());
+                let before = history.ticks_after(self.counted.tick - 1, 1)?;
+                let last = before.into_iter().next();
                 let Replayed { entry, driver, .. } = last.ok_or(NotReady::NoTick)?;
                 Frame::new(host(history, driver), counters, &entry)
             }
         };
         Ok(Arc::new(frame))
     }
+}
+
+/// Who records may look at another beat than is in force here.
+fn wanted_of(history: &History, mut wanted: Wanted) -> Wanted {
+    let millis = history.newest_run().and_then(|run| run.interval_millis);
+    if let Some(millis) = millis.and_then(|millis| u64::try_from(millis).ok()) {
+        wanted.beat.interval = Duration::from_millis(millis);
+    }
+    wanted
 }
 
 fn host(history: &History, driver_version: Option<String>) -> Host {

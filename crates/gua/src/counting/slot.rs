@@ -1,7 +1,7 @@
 //! The newest frame, put there by one thread and taken by others.
 
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::metrics::Frame;
 use crate::store::StoreError;
@@ -66,10 +66,16 @@ impl Served {
 }
 
 /// Holds the newest frame. Both sides hold it for as long as it takes to copy a pointer.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Slot {
-    newest: Mutex<Option<Arc<Frame>>>,
+    newest: Mutex<Result<Arc<Frame>, NotReady>>,
     served: Served,
+}
+
+impl Default for Slot {
+    fn default() -> Self {
+        Self { newest: Mutex::new(Err(NotReady::NoTick)), served: Served::default() }
+    }
 }
 
 impl Slot {
@@ -79,17 +85,25 @@ impl Slot {
     }
 
     pub fn put(&self, frame: Arc<Frame>) {
-        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(frame);
+        *self.lock() = Ok(frame);
     }
 
-    fn peek(&self) -> Option<Arc<Frame>> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Why there is no frame yet.
+    pub fn wait_because(&self, why: NotReady) {
+        let mut newest = self.lock();
+        if newest.is_err() {
+            *newest = Err(why);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Result<Arc<Frame>, NotReady>> {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Frames for Slot {
     fn newest(&self, scraper: &Scraper) -> Result<Shown, NotReady> {
-        let frame = self.peek().ok_or(NotReady::NoTick)?;
+        let frame = self.lock().clone()?;
         Ok(Shown { served: self.served.next(scraper, frame.counters.ticks), frame })
     }
 }

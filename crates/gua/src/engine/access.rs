@@ -68,25 +68,39 @@ impl Access {
     }
 }
 
-/// An address without what may be a secret in it.
-fn masked(url: &str) -> String {
+/// An address without what may be a secret in it: who asks, and what stands behind the path.
+pub(super) fn masked(url: &str) -> String {
     let host = url.find("://").map_or(0, |scheme| scheme + 3);
-    match url[host..].rfind('@') {
+    let masked = match url[host..].rfind('@') {
         Some(secret) => format!("{}…{}", &url[..host], &url[host + secret..]),
         None => url.to_owned(),
+    };
+    match masked.find(['?', '#']) {
+        Some(more) => format!("{}…", &masked[..=more]),
+        None => masked,
     }
 }
 
 impl Credentials {
     /// By what was said: a user and the file with their password, or that with a token.
-    #[must_use]
-    pub fn of(user: Option<&str>, password: Option<&Path>, token: Option<&Path>) -> Self {
+    ///
+    /// # Errors
+    /// When only half of it was said, or both: nobody is let in by accident.
+    pub fn of(
+        user: Option<&str>,
+        password: Option<&Path>,
+        token: Option<&Path>,
+    ) -> Result<Self, EngineError> {
+        let unclear = |why| Err(EngineError::Unclear { why });
         match (user, password, token) {
-            (Some(user), Some(file), _) => {
-                Self::Basic { user: user.to_owned(), password_file: file.to_owned() }
+            (None, None, None) => Ok(Self::None),
+            (None, None, Some(file)) => Ok(Self::Bearer { token_file: file.to_owned() }),
+            (Some(user), Some(file), None) => {
+                Ok(Self::Basic { user: user.to_owned(), password_file: file.to_owned() })
             }
-            (_, _, Some(file)) => Self::Bearer { token_file: file.to_owned() },
-            _ => Self::None,
+            (Some(_), None, None) => unclear("there is a user and no file with their password"),
+            (None, Some(_), None) => unclear("there is a password and no user"),
+            (_, _, Some(_)) => unclear("there is a token besides a user or a password"),
         }
     }
 
@@ -149,6 +163,20 @@ mod tests {
         }
         for bad in ["a:9090", "ftp://a", "http://", "http://u:p@a", "http://a/?x=1", "http://a b"] {
             assert!(Access::new(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_secret_is_masked() {
+        for (url, shown) in [
+            ("http://a:9090/x", "http://a:9090/x"),
+            ("http://me:hunter2@a/x", "http://…@a/x"),
+            ("http://me:hun?ter2@a/x", "http://…@a/x"),
+            ("http://a/?authKey=hunter2", "http://a/?…"),
+            ("http://a/?authKey=hunter@2", "http://…@2"),
+            ("a#hunter2", "a#…"),
+        ] {
+            assert_eq!(masked(url), shown);
         }
     }
 }

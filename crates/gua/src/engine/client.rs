@@ -11,9 +11,10 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-use super::access::Access;
+use super::access::{Access, masked};
 use super::answer::{self, Series};
 use super::error::{EngineError, broken, told};
+use crate::safe::safe;
 
 /// The certificates that the host trusts, where Debian, Red Hat and SUSE keep them.
 const TRUSTED: [&str; 3] = [
@@ -61,7 +62,8 @@ impl Client {
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(access.timeout))
             .http_status_as_error(false)
-            .max_redirects(3)
+            // Followed, a body would be left behind, and the page there would say that all is well.
+            .max_redirects(0)
             .user_agent(concat!("gua/", env!("CARGO_PKG_VERSION")))
             .tls_config(trust(access.authorities.as_deref())?)
             .build();
@@ -113,8 +115,7 @@ impl Client {
     /// # Errors
     /// When it did not get there, or nothing came back.
     pub fn send(&self, headers: &[(&str, &str)], body: &[u8]) -> Result<Reply, EngineError> {
-        // Followed, a body would be left behind, and the page there would say that all is well.
-        let mut request = self.agent.post(self.url()).config().max_redirects(0).build();
+        let mut request = self.agent.post(self.url());
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
@@ -125,8 +126,7 @@ impl Client {
         let retry = response.headers().get("retry-after").and_then(|it| it.to_str().ok());
         let retry_after = retry.map(str::to_owned);
         let status = response.status().as_u16();
-        let location = response.headers().get("location").and_then(|it| it.to_str().ok());
-        let leads_to = location.map(str::to_owned);
+        let leads_to = location(&response);
         Ok(Reply { status, retry_after, leads_to, words: words(response.into_body()) })
     }
 
@@ -144,9 +144,15 @@ impl Client {
         let form = form.iter().copied().chain([("nocache", "1")]);
         let response = request.send_form(form).map_err(|error| self.told(error))?;
         let status = response.status().as_u16();
+        let leads_to = location(&response);
         let body = response.into_body();
         match status {
             200..=299 => self.read(body, each),
+            300..=399 => Err(EngineError::Elsewhere {
+                url: self.url().to_owned(),
+                status,
+                leads_to: base(&leads_to.unwrap_or_default(), what),
+            }),
             401 | 403 => Err(EngineError::Refused { url: self.url().to_owned(), status }),
             404 | 405 => Err(EngineError::NotAnEngine {
                 url: self.url().to_owned(),
@@ -174,6 +180,18 @@ impl Client {
     fn told(&self, error: ureq::Error) -> EngineError {
         told(self.url(), error, self.access.timeout)
     }
+}
+
+fn location(response: &ureq::http::Response<ureq::Body>) -> Option<String> {
+    let location = response.headers().get("location").and_then(|it| it.to_str().ok());
+    location.map(str::to_owned)
+}
+
+/// The address that is to be named in place of where a question was led.
+fn base(leads_to: &str, what: &str) -> String {
+    let path = leads_to.split(['?', '#']).next().unwrap_or_default();
+    let base = path.strip_suffix(&format!("/api/v1/{what}"));
+    safe(&masked(base.unwrap_or(leads_to)))
 }
 
 /// What a body says, as far as it is worth showing.

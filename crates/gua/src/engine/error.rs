@@ -12,6 +12,8 @@ use crate::quantity::interval;
 pub enum EngineError {
     #[error("`{url}` is no address of a Prometheus: {why}")]
     BadUrl { url: String, why: String },
+    #[error("it is not clear who asks: {why}")]
+    Unclear { why: &'static str },
     #[error("the secret in {} cannot be used: {why}", .path.display())]
     Secret { path: PathBuf, why: String },
     #[error("the certificates in {} cannot be used: {why}", .path.display())]
@@ -24,6 +26,8 @@ pub enum EngineError {
     Untrusted { url: String, why: String },
     #[error("{url} does not let us in (HTTP {status})")]
     Refused { url: String, status: u16 },
+    #[error("{url} is elsewhere (HTTP {status}): it leads to {leads_to}")]
+    Elsewhere { url: String, status: u16, leads_to: String },
     #[error("{url} answers with HTTP {status}: {words}")]
     Status { url: String, status: u16, words: String },
     #[error("{url} does not answer as Prometheus does: {why}")]
@@ -36,6 +40,12 @@ impl EngineError {
     const fn next_step(&self) -> &'static str {
         match self {
             Self::BadUrl { .. } => "Name one such as http://prometheus:9090.",
+            Self::Unclear { .. } => {
+                "It is a user with the file of their password, or the file of a token."
+            }
+            Self::Elsewhere { .. } => {
+                "Name that address itself: a question that is led on arrives empty."
+            }
             Self::Secret { .. } => "It is one line in a file that this user may read.",
             Self::Authorities { .. } => "--prometheus-ca names a PEM file of certificates.",
             Self::Unreachable { .. } => "Is it running, and is that its address?",
@@ -67,6 +77,7 @@ impl From<EngineError> for Failure {
         let (what, next) = (error.to_string(), error.next_step().to_owned());
         match error {
             EngineError::BadUrl { .. }
+            | EngineError::Unclear { .. }
             | EngineError::Secret { .. }
             | EngineError::Authorities { .. } => Self::Usage { what, next },
             _ => Self::Failed { what, next },

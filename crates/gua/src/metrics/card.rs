@@ -1,21 +1,22 @@
 //! One card's counters, and those of everybody on it.
 
+use std::time::Duration;
+
 use probe::units::{Bytes, UnixMillis};
 use serde::{Deserialize, Serialize};
 
 use super::owner::{OTHERS, Owner, UNATTRIBUTED, Wanted};
+use super::room::Room;
 use super::split::split;
 use crate::classify::State;
-use crate::ledger::{CardEntry, Crew, Period};
+use crate::config::Metrics;
+use crate::ledger::{self, CardEntry, Crew, Period};
 
 /// The words for the states, in the order in which they are counted.
 pub const STATES: [&str; 4] = ["active", "idle_held", "truly_idle", "unknown"];
 
-/// Idle stretches go on over a doubt or a gap of this length.
-const DOUBT_MILLIS: i64 = 120_000;
-
-/// What a sensor told is taken for what it is since, up to here; after that it is not known.
-/// Sensors are read more rarely than cards.
+/// What a sensor told is taken for what it is since, at least up to here; after that it is not
+/// known. Sensors are read more rarely than cards.
 const SENSORS_HOLD_MILLIS: i64 = 60_000;
 
 /// What was counted of a card. Times are in microseconds, as shares are that fine.
@@ -23,6 +24,8 @@ const SENSORS_HOLD_MILLIS: i64 = 60_000;
 pub struct CardCounters {
     /// The number of the tick that saw it first.
     pub born: u64,
+    /// When it was last seen.
+    pub last_millis: i64,
     pub states: [u64; 4],
     /// Hundredths of a percent times microseconds, divided by 10,000.
     pub busy: u64,
@@ -31,7 +34,10 @@ pub struct CardCounters {
     pub(super) power: Option<(i64, u32)>,
     #[serde(default)]
     pub(super) temperature: Option<(i64, u32)>,
+    /// By user.
     pub owners: Vec<OwnerCounters>,
+    /// By user, job, container and notebook, as far as that is wanted.
+    pub workloads: Vec<OwnerCounters>,
     pub people: Vec<PersonCounters>,
 }
 
@@ -40,6 +46,8 @@ pub struct CardCounters {
 pub struct OwnerCounters {
     pub owner: Owner,
     pub born: u64,
+    /// When they last had a share.
+    pub last_millis: i64,
     pub states: [u64; 4],
 }
 
@@ -48,6 +56,8 @@ pub struct OwnerCounters {
 pub struct PersonCounters {
     pub user: String,
     pub born: u64,
+    /// When they were last there.
+    pub last_millis: i64,
     pub states: [u64; 4],
     /// Since when they hold it idle, and until when that was last seen.
     pub idle: Option<(i64, i64)>,
@@ -61,31 +71,44 @@ pub(super) struct Tick<'a> {
     pub wanted: &'a Wanted,
 }
 
-/// How many more can be told apart, on all cards together; the rest are others.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
-    /// Of those with a job, a container or a notebook.
-    pub owners: usize,
-    /// Of people.
-    pub people: usize,
+impl Tick<'_> {
+    const fn at(&self) -> i64 {
+        self.covers.to.0
+    }
+
+    /// Idle stretches go on over a doubt or a gap of this length, as sessions do.
+    fn bridge(&self) -> i64 {
+        ledger::bridge(millis(self.wanted.beat.interval))
+    }
+
+    /// Since when a sensor may have been read for it to hold still.
+    fn sensors_since(&self) -> i64 {
+        let every = millis(self.wanted.beat.sensors_every);
+        self.at().saturating_sub(SENSORS_HOLD_MILLIS.max(every.saturating_add(every / 2)))
+    }
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
 impl CardCounters {
     pub(super) fn count(&mut self, card: &CardEntry, tick: Tick<'_>, room: &mut Room) {
         let micros = micros(tick.covers);
+        self.last_millis = tick.at();
         self.states[place(card.state)] += micros;
         if let Some(work) = card.evidence.work.known() {
             self.busy += micros * u64::from(work.0) / 10_000;
         }
-        self.read_sensors(card, tick.covers.to.0);
+        self.read_sensors(card, tick);
         self.count_energy(tick.covers);
         // First, as who has a share is one of them.
         self.count_people(card, micros, tick, room);
         self.count_shares(card, micros, tick, room);
     }
 
-    fn read_sensors(&mut self, card: &CardEntry, now: i64) {
-        let since = now.saturating_sub(SENSORS_HOLD_MILLIS);
+    fn read_sensors(&mut self, card: &CardEntry, tick: Tick<'_>) {
+        let (now, since) = (tick.at(), tick.sensors_since());
         let newest = |read: Option<u32>, before: Option<(i64, u32)>| {
             read.map(|read| (now, read)).or(before).filter(|(at, _)| *at >= since)
         };
@@ -103,40 +126,51 @@ impl CardCounters {
 
     /// Divides the time of the card among those who hold it. Nobody has a free card's.
     fn count_shares(&mut self, card: &CardEntry, micros: u64, tick: Tick<'_>, room: &mut Room) {
-        if card.state == State::TrulyIdle {
+        // Who is there at a tick that speaks for no time is not in a history.
+        if card.state == State::TrulyIdle || micros == 0 {
             return;
         }
         let state = place(card.state);
-        let shares = shares(card, tick.wanted);
+        let shares = shares(card, &tick.wanted.labels);
         let weights: Vec<u64> = shares.iter().map(|(_, weight)| *weight).collect();
         let parts = split(micros, &weights);
         for ((owner, _), part) in shares.into_iter().zip(parts) {
-            self.owner(owner, tick, room).states[state] += part;
+            if let Some(workload) = self.workload(&owner, tick, room) {
+                workload.states[state] += part;
+            }
+            self.share(owner.user, tick, room).states[state] += part;
         }
     }
 
-    /// Where there is no room for all that is wanted of an owner, the person stays.
-    fn owner(&mut self, owner: Owner, tick: Tick<'_>, room: &mut Room) -> &mut OwnerCounters {
-        let known = |owners: &[OwnerCounters], owner: &Owner| {
-            owners.iter().position(|known| known.owner == *owner)
-        };
-        let is_new_job = !owner.more.is_empty() && known(&self.owners, &owner).is_none();
-        let owner = match is_new_job {
-            true if room.owners > 0 => {
-                room.owners -= 1;
-                owner
-            }
-            false if !owner.more.is_empty() || owner.user == UNATTRIBUTED => owner,
-            _ => {
-                let seat = self.person(owner.user, tick, room);
+    /// Where there is no room for a job, it is still counted for its person.
+    fn workload(
+        &mut self,
+        owner: &Owner,
+        tick: Tick<'_>,
+        room: &mut Room,
+    ) -> Option<&mut OwnerCounters> {
+        if owner.more.is_empty() {
+            return None;
+        }
+        let is_known = self.workloads.iter().any(|known| known.owner == *owner);
+        if !is_known && room.workloads == 0 {
+            room.short += 1;
+            return None;
+        }
+        room.workloads -= usize::from(!is_known);
+        Some(seat_of(&mut self.workloads, owner, tick))
+    }
+
+    /// A person's share; where there is no room for them, that of others.
+    fn share(&mut self, user: String, tick: Tick<'_>, room: &mut Room) -> &mut OwnerCounters {
+        let owner = match user == UNATTRIBUTED {
+            true => Owner::named(UNATTRIBUTED),
+            false => {
+                let seat = self.person(user, tick, room);
                 Owner::named(&self.people[seat].user)
             }
         };
-        let place = known(&self.owners, &owner).unwrap_or_else(|| {
-            self.owners.push(OwnerCounters { owner, born: tick.number, states: [0; 4] });
-            self.owners.len() - 1
-        });
-        &mut self.owners[place]
+        seat_of(&mut self.owners, &owner, tick)
     }
 
     /// By what somebody is told of here: their name, where they have a place, else others.
@@ -150,6 +184,7 @@ impl CardCounters {
         let mut here: Vec<(usize, State)> = Vec::new();
         for (user, state) in people(&card.crew, card.state) {
             let seat = self.person(user, tick, room);
+            room.short += u64::from(self.people[seat].user == OTHERS);
             self.people[seat].states[place(state)] += micros;
             match here.iter_mut().find(|(known, _)| *known == seat) {
                 // Of others, one who idles is to be heard of.
@@ -160,7 +195,7 @@ impl CardCounters {
         }
         for (seat, person) in self.people.iter_mut().enumerate() {
             match here.iter().find(|(known, _)| *known == seat) {
-                Some((_, state)) => person.see(*state, tick.covers),
+                Some((_, state)) => person.see(*state, tick),
                 None => person.idle = None,
             }
         }
@@ -180,8 +215,8 @@ impl CardCounters {
         };
         known(&self.people, &user).unwrap_or_else(|| {
             room.people = room.people.saturating_sub(1);
-            let (born, states) = (tick.number, [0; 4]);
-            self.people.push(PersonCounters { user, born, states, idle: None });
+            let (born, last_millis, states) = (tick.number, tick.at(), [0; 4]);
+            self.people.push(PersonCounters { user, born, last_millis, states, idle: None });
             self.people.len() - 1
         })
     }
@@ -189,9 +224,10 @@ impl CardCounters {
 
 impl PersonCounters {
     /// Begins, goes on with or ends their idle stretch.
-    fn see(&mut self, state: State, covers: Period) {
-        let (from, to) = (covers.from.0, covers.to.0);
-        let goes_on = |(_, until): &(i64, i64)| from.saturating_sub(*until) <= DOUBT_MILLIS;
+    fn see(&mut self, state: State, tick: Tick<'_>) {
+        let (from, to, bridge) = (tick.covers.from.0, tick.at(), tick.bridge());
+        let goes_on = |(_, until): &(i64, i64)| from.saturating_sub(*until) <= bridge;
+        self.last_millis = to;
         self.idle = match state {
             State::IdleHeld => match self.idle.filter(goes_on) {
                 Some((since, _)) => Some((since, to)),
@@ -209,6 +245,22 @@ impl PersonCounters {
     }
 }
 
+/// The place of an owner, who has a share now.
+fn seat_of<'a>(
+    owners: &'a mut Vec<OwnerCounters>,
+    owner: &Owner,
+    tick: Tick<'_>,
+) -> &'a mut OwnerCounters {
+    let known = owners.iter().position(|known| known.owner == *owner);
+    let seat = known.unwrap_or_else(|| {
+        let (born, last_millis, states) = (tick.number, tick.at(), [0; 4]);
+        owners.push(OwnerCounters { owner: owner.clone(), born, last_millis, states });
+        owners.len() - 1
+    });
+    owners[seat].last_millis = tick.at();
+    &mut owners[seat]
+}
+
 /// Where a state is counted.
 pub(super) const fn place(state: State) -> usize {
     match state {
@@ -224,7 +276,7 @@ fn micros(covers: Period) -> u64 {
 }
 
 /// Everybody with the memory that they hold, in KiB: as the history divides it, too.
-fn shares(card: &CardEntry, wanted: &Wanted) -> Vec<(Owner, u64)> {
+fn shares(card: &CardEntry, wanted: &Metrics) -> Vec<(Owner, u64)> {
     let holders = &card.crew.holders;
     let (weights, unseen) = weights(card);
     let mut shares: Vec<(Owner, u64)> = Vec::new();

@@ -7,9 +7,10 @@ use probe::Why;
 use probe::units::UnixMillis;
 use serde::{Deserialize, Serialize};
 
-use super::card::{CardCounters, Room, Tick};
+use super::card::{CardCounters, Tick};
 use super::histogram::Histogram;
 use super::owner::Wanted;
+use super::room::{self, Room};
 use crate::classify::State;
 use crate::ledger::{CardEntry, Entry, Event, Kind, Trouble};
 
@@ -45,6 +46,7 @@ impl Counters {
     pub fn beginning(at: UnixMillis) -> Self {
         let reasons = REASONS.map(Why::slug).into_iter().chain(TROUBLES.map(Trouble::slug));
         let reasons = reasons.chain(Loss::ALL.map(Loss::slug));
+        let reasons = reasons.chain([OWNERS_CAPPED, CARDS_CAPPED]);
         Self {
             since_millis: at.0,
             ticks: 0,
@@ -67,7 +69,7 @@ impl Counters {
         if let Some(took) = took {
             self.looks.add(took);
         }
-        let mut room = self.room(wanted.most_owners);
+        let mut room = Room::at(entry.at.0, &mut self.cards, wanted.labels.most_owners);
         let number = self.ticks;
         let tick = Tick { number, covers: entry.covers, wanted };
         for card in &entry.cards {
@@ -77,6 +79,19 @@ impl Counters {
                 .or_insert_with(|| CardCounters { born: number, ..CardCounters::default() });
             counters.count(card, tick, &mut room);
         }
+        self.miss(OWNERS_CAPPED, room.short);
+        let left = room::leave_cards(&mut self.cards);
+        self.miss(CARDS_CAPPED, left);
+    }
+
+    fn miss(&mut self, reason: &str, times: u64) {
+        *self.errors.entry(reason.to_owned()).or_default() += times;
+    }
+
+    /// How often somebody could not be told apart.
+    #[must_use]
+    pub fn capped(&self) -> u64 {
+        self.errors.get(OWNERS_CAPPED).copied().unwrap_or(0)
     }
 
     fn count_time(&mut self, entry: &Entry) {
@@ -98,25 +113,13 @@ impl Counters {
             _ => None,
         });
         for reason in of_cards.chain(of_time) {
-            *self.errors.entry(reason.to_owned()).or_default() += 1;
-        }
-    }
-
-    /// How many more owners and people may be told apart. They have room apart from each other:
-    /// jobs come and go, and would leave none for people.
-    fn room(&self, most: usize) -> Room {
-        let sum = |count: fn(&CardCounters) -> usize| -> usize {
-            most.saturating_sub(self.cards.values().map(count).sum())
-        };
-        Room {
-            owners: sum(|card| card.owners.iter().filter(|it| !it.owner.more.is_empty()).count()),
-            people: sum(|card| card.people.len()),
+            self.miss(reason, 1);
         }
     }
 
     /// Counts ticks that a receiver did not get.
     pub fn lose(&mut self, loss: Loss, ticks: u64) {
-        *self.errors.entry(loss.slug().to_owned()).or_default() += ticks;
+        self.miss(loss.slug(), ticks);
     }
 
     /// How many ticks a receiver did not get for this reason.
@@ -158,6 +161,11 @@ impl Loss {
         }
     }
 }
+
+/// Somebody was on a card who could not be told apart: counted once a tick and card.
+const OWNERS_CAPPED: &str = "owners_capped";
+/// A card that was gone long ago is not told of any more, as there are too many.
+const CARDS_CAPPED: &str = "cards_capped";
 
 const REASONS: [Why; 14] = [
     Why::NotSupported,

@@ -67,6 +67,10 @@ pub const USER_SECONDS: Family = counter(
     "gua_user_gpu_seconds_total",
     "Observed time of the card by its state, divided by memory among those who hold it.",
 );
+pub const WORKLOAD_SECONDS: Family = counter(
+    "gua_workload_gpu_seconds_total",
+    "The same by job, container and notebook, where the config asks for them; part of the user's.",
+);
 pub const USER_PRESENT_SECONDS: Family = counter(
     "gua_user_gpu_present_seconds_total",
     "Observed time of a user on the card by what they did; a shared card counts in full for each.",
@@ -97,5 +101,5 @@ pub const TICK_SECONDS: Family = Family {
 };
 pub const ERRORS: Family = counter(
     "gua_errors_total",
-    "Cards that could not be judged at a tick, and troubles with the time, by reason.",
+    "What went wrong, by reason: cards that could not be judged, time, pushes, caps.",
 );

@@ -7,6 +7,7 @@
 //! | `split` | a time divided among those who share a card, to the microsecond |
 //! | `owner` | whom time is counted for: a person, and what the config asks for besides |
 //! | `counters` | everything counted since the counters began |
+//! | `room` | how many can be told apart, and who makes room for others |
 //! | `card` | one card's counters, and those of everybody on it |
 //! | `histogram` | how long ticks took |
 //! | `frame` | the counters and the cards at the last tick, ready to be shown |
@@ -20,6 +21,7 @@ mod family;
 mod frame;
 mod histogram;
 mod owner;
+mod room;
 mod series;
 mod split;
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which labels besides the user are made, and how many owners there are at most.
-pub use crate::config::Metrics as Wanted;
+use crate::config::{Config, Metrics, Recorder};
 use crate::ledger::{HolderEntry, Identity};
 use crate::safe::safe;
 
@@ -15,6 +14,20 @@ pub(super) const OTHERS: &str = "others";
 
 /// A label is a name, not a text.
 const LONGEST: usize = 120;
+
+/// What is told apart, and how often is looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// Which labels besides the user are made, and how many owners there are at most.
+    pub labels: Metrics,
+    pub beat: Recorder,
+}
+
+impl From<&Config> for Wanted {
+    fn from(config: &Config) -> Self {
+        Self { labels: config.metrics, beat: config.recorder }
+    }
+}
 
 /// Somebody, and what they used the card with where that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -44,7 +57,7 @@ impl Owner {
     }
 
     /// With what the holder runs for, as far as it is wanted and known.
-    pub(super) fn of_holder(holder: &HolderEntry, wanted: &Wanted) -> Self {
+    pub(super) fn of_holder(holder: &HolderEntry, wanted: &Metrics) -> Self {
         let Self { user, .. } = Self::of_identity(&holder.identity);
         let mut more = Vec::new();
         if let Some(who) = &holder.workload {

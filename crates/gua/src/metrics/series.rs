@@ -1,6 +1,6 @@
 //! A frame as samples, family by family, for whoever writes them.
 
-use super::card::{CardCounters, STATES, place};
+use super::card::{CardCounters, OwnerCounters, STATES, place};
 use super::family::{self, Family};
 use super::frame::{CardNow, Frame};
 
@@ -117,8 +117,9 @@ fn about_people_now(frame: &Frame, sink: &mut impl Sink) {
         }
     }
     sink.family(&family::USER_IDLE_SINCE);
-    for (uuid, card) in &frame.counters.cards {
-        for person in &card.people {
+    // Nobody holds a card that is not there any more.
+    for CardNow { uuid, .. } in &frame.cards {
+        for person in frame.counters.cards.get(uuid).into_iter().flat_map(|card| &card.people) {
             if let Some(since) = person.idle_since() {
                 let labels = [("UUID", uuid.as_str()), ("user", &person.user)];
                 sink.sample("", &labels, 0, seconds(since.0));
@@ -129,22 +130,32 @@ fn about_people_now(frame: &Frame, sink: &mut impl Sink) {
 
 fn about_people(frame: &Frame, sink: &mut impl Sink) {
     let cards = &frame.counters.cards;
-    sink.family(&family::USER_SECONDS);
+    shares(frame, sink, &family::USER_SECONDS, |card| &card.owners);
+    shares(frame, sink, &family::WORKLOAD_SECONDS, |card| &card.workloads);
+    sink.family(&family::USER_PRESENT_SECONDS);
     for (uuid, card) in cards {
-        for owner in &card.owners {
+        for person in &card.people {
+            let labels = [("UUID", uuid.as_str()), ("user", &person.user)];
+            by_state(sink, &labels, person.born, STATES.into_iter().zip(person.states));
+        }
+    }
+}
+
+fn shares(
+    frame: &Frame,
+    sink: &mut impl Sink,
+    family: &'static Family,
+    owners: fn(&CardCounters) -> &[OwnerCounters],
+) {
+    sink.family(family);
+    for (uuid, card) in &frame.counters.cards {
+        for owner in owners(card) {
             let mut labels = vec![("UUID", uuid.as_str()), ("user", &owner.owner.user)];
             labels.extend(owner.owner.more.iter().map(|(name, it)| (name.as_str(), it.as_str())));
             // Nobody has a share of a card that is free.
             let states = STATES.into_iter().zip(owner.states);
             let states = states.filter(|(word, _)| *word != "truly_idle");
             by_state(sink, &labels, owner.born, states);
-        }
-    }
-    sink.family(&family::USER_PRESENT_SECONDS);
-    for (uuid, card) in cards {
-        for person in &card.people {
-            let labels = [("UUID", uuid.as_str()), ("user", &person.user)];
-            by_state(sink, &labels, person.born, STATES.into_iter().zip(person.states));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Laws of the counters, whatever happens on the cards.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use probe::card::CardFacts;
 use probe::process::Kinds;
@@ -11,6 +12,7 @@ use proptest::prelude::*;
 
 use super::{Counters, Format, Frame, Host, Observed, Wanted, text};
 use crate::classify::{CentiPercent, Evidence, Holds, Kib, State, Work};
+use crate::config::{Metrics, Recorder};
 use crate::ledger::{
     CardEntry, Crew, Entry, HolderEntry, Identity, Measures, OwnerEntry, Period, ProcessKey,
 };
@@ -73,6 +75,10 @@ fn entry(from: i64, to: i64, card: CardEntry) -> Entry {
 
 fn count(counters: &mut Counters, entry: &Entry, wanted: &Wanted) {
     counters.count(Observed { entry, events: &[], took: None }, wanted);
+}
+
+fn capped(most_owners: usize) -> Wanted {
+    Wanted { labels: Metrics { most_owners, ..Metrics::default() }, ..Wanted::default() }
 }
 
 fn told(counters: &Counters, entry: &Entry) -> String {
@@ -149,7 +155,7 @@ proptest! {
 #[test]
 fn beyond_the_cap_the_rest_is_counted_together() {
     let mut counters = Counters::beginning(UnixMillis(0));
-    let wanted = Wanted { most_owners: 2, ..Wanted::default() };
+    let wanted = capped(2);
     for number in 0..5_i64 {
         let user = format!("user-{number}");
         let held = card(State::Active, vec![holder(1, Some(&user), Some(9))], None);
@@ -164,7 +170,7 @@ fn beyond_the_cap_the_rest_is_counted_together() {
 #[test]
 fn the_cap_holds_for_everybody_on_a_card() {
     let mut counters = Counters::beginning(UnixMillis(0));
-    let wanted = Wanted { most_owners: 1, ..Wanted::default() };
+    let wanted = capped(1);
     let holders = || ["ann", "ben", "eve", "others"].map(|user| holder(1, Some(user), Some(9000)));
     let held = |from: i64, state| {
         entry(from, from + 30_000, card(state, holders().to_vec(), Some(9000 << 10)))
@@ -193,23 +199,109 @@ fn the_cap_holds_for_everybody_on_a_card() {
 #[test]
 fn jobs_leave_room_for_people() {
     let mut counters = Counters::beginning(UnixMillis(0));
-    let wanted = Wanted { most_owners: 2, job: true, ..Wanted::default() };
+    let labels = Metrics { most_owners: 2, job: true, ..Metrics::default() };
+    let wanted = Wanted { labels, ..Wanted::default() };
     for number in 0..4_i64 {
         let user = if number == 3 { "ben" } else { "ann" };
         let holder = HolderEntry { workload: Some(job(number)), ..holder(1, Some(user), Some(9)) };
         let held = card(State::Active, vec![holder], None);
         count(&mut counters, &entry(number * 1000, number * 1000 + 1000, held), &wanted);
     }
-    let owners = counters.cards["GPU-a"].owners.iter();
-    let told: Vec<_> = owners.map(|it| (it.owner.user.as_str(), it.owner.more.len())).collect();
-    assert_eq!(told, [("ann", 1), ("ann", 1), ("ann", 0), ("ben", 0)]);
+    let card = &counters.cards["GPU-a"];
+    let told: Vec<_> = card.workloads.iter().map(|it| it.owner.more[0].1.as_str()).collect();
+    assert_eq!(told, ["0", "1"]);
+    let told: Vec<_> =
+        card.owners.iter().map(|it| (it.owner.user.as_str(), it.states[0])).collect();
+    assert_eq!(told, [("ann", 3_000_000), ("ben", 1_000_000)]);
+    assert_eq!(counters.capped(), 2);
+}
+
+const DAY: i64 = 86_400_000;
+
+/// A job that is over makes room for another; one that comes back begins at 0, which a scrape is
+/// shown. Its person keeps everything.
+#[test]
+fn jobs_that_are_over_make_room() {
+    let mut counters = Counters::beginning(UnixMillis(0));
+    let labels = Metrics { most_owners: 1, job: true, ..Metrics::default() };
+    let wanted = Wanted { labels, ..Wanted::default() };
+    let mut run = |from: i64, number: i64| {
+        let holder = HolderEntry { workload: Some(job(number)), ..holder(1, Some("ann"), Some(9)) };
+        let entry = entry(from, from + 1000, card(State::Active, vec![holder], None));
+        count(&mut counters, &entry, &wanted);
+        let card = &counters.cards["GPU-a"];
+        let jobs = card.workloads.iter().map(|it| (it.owner.more[0].1.clone(), it.states[0]));
+        (jobs.collect::<Vec<_>>(), card.owners[0].states[0], counters.capped())
+    };
+    let one = |job: &str, micros| vec![(job.to_owned(), micros)];
+    assert_eq!(run(0, 7), (one("7", 1_000_000), 1_000_000, 0));
+    assert_eq!(run(DAY, 8), (one("7", 1_000_000), 2_000_000, 1), "it may still come back");
+    assert_eq!(run(DAY + 2000, 8), (one("8", 1_000_000), 3_000_000, 1));
+    assert_eq!(run(3 * DAY, 7), (one("7", 1_000_000), 4_000_000, 1));
+}
+
+/// People are told of for ever, as long as there is room; who holds something never leaves.
+#[test]
+fn who_was_away_for_a_month_makes_room_where_there_is_none() {
+    let mut counters = Counters::beginning(UnixMillis(0));
+    let mut see = |from: i64, users: &[&str], most: usize| {
+        let holders = users.iter().map(|user| holder(1, Some(user), Some(9)));
+        let entry = entry(from, from + 1000, card(State::Active, holders.collect(), None));
+        count(&mut counters, &entry, &capped(most));
+        let card = &counters.cards["GPU-a"];
+        let names = card.people.iter().map(|it| it.user.clone()).collect::<Vec<_>>();
+        let shares = card.owners.iter().map(|it| it.owner.user.clone()).collect::<Vec<_>>();
+        assert_eq!(names, shares);
+        names.join(" ")
+    };
+    assert_eq!(see(0, &["ann", "ben"], 2), "ann ben");
+    assert_eq!(see(20 * DAY, &["ann", "eve"], 2), "ann ben others");
+    assert_eq!(see(29 * DAY, &["ann"], 2), "ann ben others");
+    assert_eq!(see(40 * DAY, &["ann"], 9), "ann ben others", "there is room");
+    assert_eq!(see(40 * DAY + 1000, &["ann", "eve"], 3), "ann others eve");
+}
+
+/// Instances come and go by ever new names.
+#[test]
+fn cards_that_were_gone_for_longest_make_room() {
+    let mut counters = Counters::beginning(UnixMillis(0));
+    for number in 0..300_i64 {
+        let mut card = card(State::Active, Vec::new(), None);
+        let uuid = Reading::Known(format!("MIG-{number:03}"));
+        card.facts = Arc::new(CardFacts { uuid, ..CardFacts::unread(0, Why::NotAsked) });
+        count(&mut counters, &entry(number * 1000, number * 1000 + 1000, card), &capped(9));
+    }
+    assert_eq!(counters.cards.len(), 256);
+    assert!(!counters.cards.contains_key("MIG-043") && counters.cards.contains_key("MIG-044"));
+    assert_eq!(counters.errors["cards_capped"], 44);
+}
+
+/// Sensors may be read more rarely than once a minute; power holds until they are read again.
+#[test]
+fn power_holds_from_reading_to_reading() {
+    for (every, ticks) in [(10, 6), (300, 26)] {
+        let mut counters = Counters::beginning(UnixMillis(0));
+        let sensors_every = Duration::from_secs(every);
+        let beat = Recorder { sensors_every, ..Recorder::default() };
+        for tick in 0..30_i64 {
+            let mut card = card(State::Active, Vec::new(), None);
+            // At 100 W; at first, after five minutes, and never again.
+            card.measures.power_milliwatts = [0, 10].contains(&tick).then_some(100_000);
+            let entry = entry(tick * 30_000, tick * 30_000 + 30_000, card);
+            count(&mut counters, &entry, &Wanted { beat, ..Wanted::default() });
+        }
+        // Held for a minute after the first and the second, or for seven and a half.
+        let told = counters.cards["GPU-a"].energy_microjoules / 1_000_000;
+        assert_eq!(told, ticks * 3_000, "every {every} s");
+    }
 }
 
 /// Nobody else may have them, and the fleet's report knows them.
 #[test]
 fn the_list_of_our_labels_is_whole() {
     let mut counters = Counters::beginning(UnixMillis(0));
-    let wanted = Wanted { job: true, container: true, notebook: true, ..Wanted::default() };
+    let labels = Metrics { job: true, container: true, notebook: true, ..Metrics::default() };
+    let wanted = Wanted { labels, ..Wanted::default() };
     let holder = HolderEntry { workload: Some(job(1)), ..holder(1, Some("ann"), Some(9)) };
     let entry = entry(0, 1000, card(State::Active, vec![holder], None));
     count(&mut counters, &entry, &wanted);
@@ -236,4 +328,21 @@ fn an_idle_stretch_goes_on_over_a_doubt_and_ends_with_work() {
     assert_eq!(since(300_000, 330_000, State::IdleHeld), Some(300_000), "nobody looked meanwhile");
     assert_eq!(since(330_000, 360_000, State::Active), None);
     assert_eq!(since(360_000, 390_000, State::IdleHeld), Some(360_000));
+}
+
+/// As sessions do: where ticks are rare, one that failed is a doubt, however long it is.
+#[test]
+fn one_rare_tick_that_failed_ends_no_idle_stretch() {
+    let mut counters = Counters::beginning(UnixMillis(0));
+    let beat = Recorder { interval: Duration::from_secs(300), ..Recorder::default() };
+    let mut since = |from: i64, state| {
+        let holders = vec![holder(1, Some("ann"), Some(9000))];
+        let entry = entry(from, from + 300_000, card(state, holders, None));
+        count(&mut counters, &entry, &Wanted { beat, ..Wanted::default() });
+        counters.cards["GPU-a"].people[0].idle_since().map(|since| since.0)
+    };
+    assert_eq!(since(0, State::IdleHeld), Some(0));
+    assert_eq!(since(300_000, State::Unknown(Why::TimedOut)), Some(0));
+    assert_eq!(since(600_000, State::IdleHeld), Some(0));
+    assert_eq!(since(1_500_000, State::IdleHeld), Some(1_500_000), "two were missed");
 }

@@ -26,6 +26,6 @@ pub type CursorFile = Beside<Cursor>;
 impl CursorFile {
     #[must_use]
     pub fn of(database: &Path) -> Self {
-        Self::new(database, "push", "gua.push/2")
+        Self::new(database, "push", "gua.push/3")
     }
 }

@@ -17,6 +17,6 @@ mod verdict;
 mod wire;
 
 pub use cursor::{Cursor, CursorFile};
-pub use pusher::{PushError, Pusher};
+pub use pusher::{PushError, Pusher, check};
 pub use request::Request;
 pub use verdict::{Backoff, Verdict};

@@ -16,6 +16,7 @@ use super::verdict::{Backoff, Verdict};
 use crate::config::RemoteWrite;
 use crate::counting::{Care, Counted, CountersFile, Losses};
 use crate::engine::{Access, Client, Credentials, EngineError};
+use crate::failure::Failure;
 use crate::metrics::{Frame, Host, Loss, Observed, Wanted};
 use crate::quantity::interval;
 use crate::store::{History, Replayed, StoreError};
@@ -109,15 +110,7 @@ impl Pusher {
         losses: Arc<Losses>,
         say: impl Fn(&str) + Send + 'static,
     ) -> Result<Option<Self>, PushError> {
-        let Some(url) = &config.url else { return Ok(None) };
-        let mut access = Access::new(url)?;
-        access.credentials = Credentials::of(
-            config.user.as_deref(),
-            config.password_file.as_deref(),
-            config.token_file.as_deref(),
-        );
-        access.authorities.clone_from(&config.ca_file);
-        access.timeout = config.timeout;
+        let Some(access) = access(config)? else { return Ok(None) };
         let file = CursorFile::of(&database);
         let millis = host.interval_millis.and_then(|millis| u64::try_from(millis).ok());
         Ok(Some(Self {
@@ -202,8 +195,9 @@ impl Pusher {
         // What cannot be read is the recorder's to tell.
         let kept = CountersFile::of(&self.database).load().ok().flatten();
         let now = UnixMillis::from(SystemTime::now());
-        let mut counted = kept.map_or_else(|| Counted::beginning(history, now), Ok)?;
-        counted.catch_up(history, None, &self.wanted)?;
+        let begin = || Counted::of_the_newest_run(history, now, &self.wanted);
+        let mut counted = kept.map_or_else(begin, Ok)?;
+        counted.catch_up(history, &self.wanted)?;
         Ok(Cursor { newest_millis: counted.at_millis, counted })
     }
 
@@ -291,6 +285,12 @@ impl Pusher {
             let words = format!("{ticks} ticks are {why}; gua_errors_total counts them");
             self.once(Saying::Lost(loss), &words);
         }
+        let capped = |cursor: &Cursor| cursor.counted.counters.capped();
+        if capped(after) > capped(before)
+            && let Some(words) = self.losses.tell_of_the_cap(&self.wanted)
+        {
+            (self.say.0)(&words);
+        }
     }
 
     fn frame(&self, next: &Cursor, tick: &Replayed) -> Frame {
@@ -313,6 +313,38 @@ impl Pusher {
             (self.say.0)("pushing again");
         }
     }
+}
+
+/// Whether the receiver can be one, and it is clear who pushes.
+///
+/// # Errors
+/// When it cannot, or it is not.
+pub fn check(config: &RemoteWrite) -> Result<(), PushError> {
+    access(config)?;
+    Ok(())
+}
+
+impl From<PushError> for Failure {
+    fn from(error: PushError) -> Self {
+        Self::Usage {
+            what: format!("cannot push as [remote_write] says: {error}"),
+            next: "`gua config show` tells where it is set.".to_owned(),
+        }
+    }
+}
+
+/// How to reach the receiver; `None` where there is none.
+fn access(config: &RemoteWrite) -> Result<Option<Access>, EngineError> {
+    let Some(url) = &config.url else { return Ok(None) };
+    let mut access = Access::new(url)?;
+    access.credentials = Credentials::of(
+        config.user.as_deref(),
+        config.password_file.as_deref(),
+        config.token_file.as_deref(),
+    )?;
+    access.authorities.clone_from(&config.ca_file);
+    access.timeout = config.timeout;
+    Ok(Some(access))
 }
 
 /// What a scrape would add, so that what is pushed and what is scraped is asked for alike.

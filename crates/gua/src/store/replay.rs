@@ -21,7 +21,8 @@ use crate::ledger::{
 };
 
 /// A tick as it was recorded, with what happened since the one before. Memory is that of when
-/// each holder's span began, which is within a hundredth of what it was then.
+/// each holder's span began, which is within a hundredth of what it was then, or within an eighth
+/// of one who works.
 #[derive(Debug, Clone)]
 pub struct Replayed {
     pub tick: i64,
@@ -49,6 +50,19 @@ impl History {
         let ticks = self.tick_rows(tick, most)?;
         let mut reader = Reader::new(self)?;
         ticks.into_iter().map(|tick| reader.read(tick)).collect()
+    }
+
+    /// The first tick of our own that is still there of the run that the newest is of.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn first_tick_of_newest_run(&self) -> Result<Option<Replayed>, StoreError> {
+        let query = "SELECT min(id) FROM tick WHERE run =
+            (SELECT run FROM tick JOIN run ON run.id = run
+                 WHERE recorder LIKE 'gua %' ORDER BY tick.id DESC LIMIT 1)";
+        let first: Option<i64> = self.database.query_row(query, [], |row| row.get(0))?;
+        let Some(first) = first else { return Ok(None) };
+        Ok(self.ticks_after(first - 1, 1)?.into_iter().next())
     }
 
     /// The last tick that was made at this moment or before; 0 where there is none.

@@ -63,7 +63,7 @@ impl Door {
         let is_public = self.public_metrics && path == "/metrics";
         match &self.token {
             // Who has the token is meant, whatever name led here: no other page can have it.
-            Some(token) if !is_public && has_token(headers, token) => Ok(()),
+            Some(token) if has_token(headers, token) => Ok(()),
             Some(_) if !is_public => {
                 refuse(StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`")
             }

@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::thread;
 
 use super::engine::{Engine, Kind, free_port, programs};
+use super::push::Receiver;
 use crate::machine::{Run, program, run};
 
 fn report(args: &[&str]) -> Run {
@@ -45,11 +46,15 @@ fn each_failure_is_a_sentence() {
     };
     add("no address", "prometheus:9090", &[]);
     add("a secret in the address", "http://me:secret@prometheus:9090", &[]);
+    add("a secret behind the address", "http://prometheus:9090/?authKey=secret", &[]);
     add("nobody listens", &format!("http://127.0.0.1:{}", free_port()), &[]);
     add("no such host", "http://no-such-host.invalid:9090", &[]);
     let refused =
         server("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     add("not let in", &refused, &[]);
+    let led = "HTTP/1.1 302 Found\r\nLocation: https://u:pw@prom.example/x/api/v1/query?key=pw\r\n\
+               Content-Length: 0\r\nConnection: close\r\n\r\n";
+    add("an engine behind another address", &server(led), &["--match", "a=\"b\""]);
     let page = "HTTP/1.1 200 OK\r\nContent-Length: 13\r\nConnection: close\r\n\r\n<html></html>";
     add("a web page", &server(page), &[]);
     let missing = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -64,8 +69,50 @@ fn each_failure_is_a_sentence() {
     add("no HTTP", &server("SSH-2.0-OpenSSH_9.2\r\n"), &[]);
     add("no such secret", "http://127.0.0.1:1", &["--prometheus-token-file", "/no/such/file"]);
     add("no such certificates", "https://127.0.0.1:1", &["--prometheus-ca", "/no/such/file"]);
+    assert!(!all.contains("secret@") && !all.contains("=secret") && !all.contains("pw"), "{all}");
     // The port differs from run to run.
     insta::assert_snapshot!(all);
+}
+
+/// Who asks is really said, with every question.
+#[test]
+fn a_secret_goes_with_every_question() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("secret");
+    std::fs::write(&file, "open sesame\n").unwrap();
+    let file = file.to_str().unwrap();
+    for (who, header) in [
+        (&["--prometheus-token-file", file][..], "authorization: bearer open sesame"),
+        (
+            &["--prometheus-user", "gua", "--prometheus-password-file", file],
+            "authorization: basic z3vhom9wzw4gc2vzyw1l",
+        ),
+    ] {
+        let engine =
+            Receiver::new("HTTP/1.1 401 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        for command in ["report", "fleet", "who"] {
+            let told = run(program(&[&[command, "--prometheus", &engine.base()], who].concat()));
+            assert_eq!(told.code, Some(1), "{told:?}");
+        }
+        let heads = engine.heads();
+        assert!(heads.len() >= 3 && heads.iter().all(|head| head.contains(header)), "{heads:?}");
+    }
+}
+
+/// How an engine is reached says nothing without one.
+#[test]
+fn words_about_an_engine_need_one() {
+    for words in [
+        ["--prometheus-token-file", "/x"],
+        ["--prometheus-ca", "/x"],
+        ["--prometheus-timeout", "5s"],
+    ] {
+        for command in ["report", "who"] {
+            let told = run(program(&[&[command][..], &words].concat()));
+            assert_eq!(told.code, Some(2), "{told:?}");
+            assert!(told.stderr.contains("--prometheus <URL>"), "{told:?}");
+        }
+    }
 }
 
 #[test]

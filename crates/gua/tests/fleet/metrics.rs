@@ -137,7 +137,8 @@ fn new_series_begin_with_0_for_everybody() {
 fn counters_go_on_whatever_runs_before_did() {
     let machine = Machine::new(TWO_CARDS);
     let observed = |path: &Path| crate::recorder::number(path, "SELECT sum(covers_ms) FROM tick");
-    // Nobody ever listened; somebody does; nobody does; somebody does.
+    let mut uncounted = None;
+    // Nobody ever listened; from when somebody does on, nothing is left out.
     for listens in [false, true, false, true] {
         let (mut recorder, port) = match listens {
             true => listening(&machine, &[]),
@@ -145,21 +146,90 @@ fn counters_go_on_whatever_runs_before_did() {
         };
         recorder.goes_on();
         recorder.goes_on();
+        let path = recorder.database.clone();
         if !listens {
             recorder.end();
+            uncounted = uncounted.or_else(|| Some(observed(&path)));
             continue;
         }
         scrape(port);
-        let path = recorder.database.clone();
         recorder.end();
         let kept = std::fs::read(machine.home().join(".gua/gua-counters.json")).unwrap();
         let kept: serde_json::Value = serde_json::from_slice(&kept).unwrap();
         let told = kept["kept"]["counters"]["observed_millis"].as_i64().unwrap();
-        assert_eq!(told, observed(&path));
+        assert_eq!(told, observed(&path) - uncounted.unwrap());
+        let since = kept["kept"]["counters"]["since_millis"].as_i64().unwrap();
         let gaps = kept["kept"]["counters"]["gap_millis"].as_i64().unwrap();
-        let ends = "SELECT max(at_ms) - min(at_ms - covers_ms) FROM tick";
-        assert_eq!(told + gaps, crate::recorder::number(&path, ends));
+        let last = "SELECT max(at_ms) FROM tick";
+        assert_eq!(told + gaps, crate::recorder::number(&path, last) - since);
     }
+}
+
+/// Counters that were lost begin at 0, and say since when: made again from the history they would
+/// be a little lower than before, and whoever scrapes would add all of them once more.
+#[test]
+fn counters_that_are_lost_begin_anew() {
+    let machine = Machine::new(TWO_CARDS);
+    let file = machine.home().join(".gua/gua-counters.json");
+    let since = |told: &str| value(told, "gua_counting_since_timestamp_seconds").unwrap();
+    let (recorder, port) = listening(&machine, &[]);
+    until("time was counted", || value(&scrape(port), ACTIVE).unwrap() > 1.0);
+    let before = since(&scrape(port));
+    let path = recorder.database.clone();
+    recorder.end();
+    std::fs::remove_file(&file).unwrap();
+    // Who only reads has all of the history, as long as all of it is there.
+    let told = served(&path);
+    assert!(value(&told, ACTIVE).unwrap() > 1.0, "{told}");
+    assert!((since(&told) - before).abs() < 0.001, "{told}");
+    let (recorder, port) = listening(&machine, &[]);
+    let told = scrape(port);
+    assert!(since(&told) > before + 1.0, "{told}");
+    let first = "SELECT min(at_ms - covers_ms) FROM tick WHERE run = (SELECT max(run) FROM tick)";
+    assert_eq!(since(&told), recorder.number(first) as f64 / 1000.0);
+    until("it goes on", || value(&scrape(port), ACTIVE).unwrap() > 0.3);
+    let told = scrape(port);
+    let passed = value(&told, "gua_last_tick_timestamp_seconds").unwrap() - since(&told);
+    assert!(value(&told, ACTIVE).unwrap() <= passed + 0.001, "{told}");
+    recorder.end();
+}
+
+/// Jobs have series of their own where the config asks for them; those of users stay as they are.
+#[test]
+fn jobs_are_told_apart_where_that_is_asked_for() {
+    let machine = Machine::bundled("lab.toml");
+    std::fs::create_dir_all(machine.home().join(".gua")).unwrap();
+    let config = "[metrics]\njob = true\n";
+    std::fs::write(machine.home().join(".gua/config.toml"), config).unwrap();
+    let (recorder, port) = listening(&machine, &[]);
+    let is_job = |line: &str| line.contains("slurm_job=\"4711\"");
+    let is_counted =
+        |line: &str| line.starts_with("gua_workload_gpu_seconds_total{") && !line.ends_with(" 0");
+    until("the job is counted", || {
+        scrape(port).lines().any(|line| is_job(line) && is_counted(line))
+    });
+    let told = scrape(port);
+    assert!(!told.lines().any(|line| line.starts_with("gua_user_") && is_job(line)), "{told}");
+    recorder.end();
+}
+
+/// Who cannot be told apart is counted with others, and that is said once.
+#[test]
+fn a_cap_that_is_reached_is_said() {
+    let machine = Machine::new(&format!(
+        "{TWO_CARDS}\n[[process]]\npid = 900\ncard = 0\nmemory = \"2GiB\"\nuser = \"zoe\"\n"
+    ));
+    std::fs::create_dir_all(machine.home().join(".gua")).unwrap();
+    let config = "[metrics]\nmost_owners = 1\n";
+    std::fs::write(machine.home().join(".gua/config.toml"), config).unwrap();
+    let (mut recorder, port) = listening(&machine, &[]);
+    let capped = || value(&scrape(port), "gua_errors_total{reason=\"owners_capped\"}");
+    until("it is counted", || capped().unwrap() > 3.0);
+    assert!(scrape(port).contains("user=\"others\""));
+    recorder.goes_on();
+    let said = recorder.said();
+    assert_eq!(said.matches("there are more than 1 (metrics.most_owners)").count(), 1, "{said}");
+    recorder.end();
 }
 
 /// `gua serve` beside counters that it cannot read counts the history, and says so.

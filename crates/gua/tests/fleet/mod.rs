@@ -6,6 +6,8 @@
 
 /// The report over all hosts says what their own reports say.
 mod agreement;
+/// Counting what is recorded, also where it cannot be read for a while.
+mod counting;
 /// Real Prometheus and VictoriaMetrics, each on a port and in a folder of its own.
 mod engine;
 /// An engine that is not there, not one, or does not let us in.
@@ -22,5 +24,6 @@ mod packaging;
 mod push;
 /// What a scrape does to our series: labels of its own, other names for a host.
 mod scraped;
+mod ways;
 /// Who may come in, and what is refused.
 mod web;

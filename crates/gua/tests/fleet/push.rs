@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::engine::{Engine, Kind, programs};
 use super::metrics::{listening, scrape, value};
+use super::web::certified;
 use crate::machine::Machine;
 use crate::recorder::clock::Clock;
 use crate::recorder::{Recorder, TWO_CARDS, at_home, number, until};
@@ -25,30 +26,52 @@ pub(super) fn configure(machine: &Machine, url: &str, more: &str) {
 }
 
 /// A receiver that answers as it is told; it keeps the heads of requests.
-struct Receiver {
+pub(super) struct Receiver {
     url: String,
     answer: Arc<Mutex<&'static str>>,
     heads: Arc<Mutex<Vec<String>>>,
     bodies: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
+/// What a request comes through.
+trait Stream: Read + Write {}
+
+impl<T: Read + Write> Stream for T {}
+
 const TAKEN: &str = "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
 
 impl Receiver {
-    fn new(answer: &'static str) -> Self {
+    pub fn new(answer: &'static str) -> Self {
+        Self::speaking(answer, None)
+    }
+
+    /// Speaks TLS where there is something to speak it with.
+    fn speaking(answer: &'static str, tls: Option<Arc<rustls::ServerConfig>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}/api/v1/write", listener.local_addr().unwrap());
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let url = format!("{scheme}://{}/api/v1/write", listener.local_addr().unwrap());
         let (answer, heads) = (Arc::new(Mutex::new(answer)), Arc::new(Mutex::new(Vec::new())));
         let bodies = Arc::new(Mutex::new(Vec::new()));
         let (answers, kept, bodies_kept) =
             (Arc::clone(&answer), Arc::clone(&heads), Arc::clone(&bodies));
         thread::spawn(move || {
-            for mut stream in listener.incoming().flatten() {
+            for stream in listener.incoming().flatten() {
+                let mut stream: Box<dyn Stream> = match &tls {
+                    Some(tls) => {
+                        let tls = rustls::ServerConnection::new(Arc::clone(tls)).unwrap();
+                        Box::new(rustls::StreamOwned::new(tls, stream))
+                    }
+                    None => Box::new(stream),
+                };
                 let (head, body) = read_request(&mut stream);
+                if head.is_empty() {
+                    continue;
+                }
                 bodies_kept.lock().unwrap().push(body);
                 kept.lock().unwrap().push(head);
                 let answer = *answers.lock().unwrap();
                 let _ = stream.write_all(answer.as_bytes());
+                let _ = stream.flush();
             }
         });
         Self { url, answer, heads, bodies }
@@ -56,6 +79,16 @@ impl Receiver {
 
     fn answers(&self, answer: &'static str) {
         *self.answer.lock().unwrap() = answer;
+    }
+
+    /// Where it is, without a path.
+    pub fn base(&self) -> String {
+        self.url.replace("/api/v1/write", "")
+    }
+
+    /// The heads of all requests so far, in small letters.
+    pub fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
     }
 
     fn requests(&self) -> usize {
@@ -171,6 +204,60 @@ fn every_tick_is_pushed_as_prometheus_wants_it() {
     ] {
         assert!(heads[0].contains(line), "{line}: {}", heads[0]);
     }
+}
+
+/// A token goes with what is pushed, and what an authority of one's own signed is trusted only
+/// where it is named.
+#[test]
+fn a_token_is_pushed_over_tls() {
+    let machine = Machine::new(TWO_CARDS);
+    if !certified(machine.dir(), "a_token_is_pushed_over_tls") {
+        return;
+    }
+    let path = |name: &str| machine.dir().join(name);
+    fs::write(path("token"), "open-sesame\n").unwrap();
+    let files = gua::config::TlsFiles { certificate: path("cert"), key: path("key") };
+    let receiver = Receiver::speaking(TAKEN, Some(gua::web::tls(&files).unwrap()));
+    let token = format!("token_file = \"{}\"", path("token").display());
+    configure(&machine, &receiver.url, &token);
+    let recorder = Recorder::start(&machine);
+    until("it is distrusted", || recorder.said().contains("cannot be trusted"));
+    recorder.end();
+    assert_eq!(receiver.heads(), Vec::<String>::new());
+    let ca = format!("{token}\nca_file = \"{}\"", path("cert").display());
+    configure(&machine, &receiver.url, &ca);
+    let recorder = Recorder::start(&machine);
+    until("it is taken", || receiver.requests() >= 2);
+    recorder.end();
+    let heads = receiver.heads();
+    assert!(heads.iter().all(|it| it.contains("authorization: bearer open-sesame")), "{heads:?}");
+}
+
+/// Half a secret is none: that is said, by the check as well, before anything is pushed.
+#[test]
+fn who_pushes_is_said_in_whole() {
+    let machine = Machine::new(TWO_CARDS);
+    let (user, password, token) =
+        ("user = \"gua\"\n", "password_file = \"/p\"\n", "token_file = \"/t\"\n");
+    let url = "http://victoria:8428/api/v1/write";
+    for (url, half, why) in [
+        (url, user.to_owned(), "no file with their password"),
+        (url, password.to_owned(), "a password and no user"),
+        (url, [user, password, token].concat(), "a token besides"),
+        (url, [user, token].concat(), "a token besides"),
+        ("victoria:8428", String::new(), "does not begin with http://"),
+        ("http://victoria/?authKey=hunter2", String::new(), "http://victoria/?…"),
+    ] {
+        configure(&machine, url, &half);
+        for command in [&["config", "check"][..], &["daemon", "--foreground"], &["daemon"]] {
+            let run = machine.gua(command);
+            assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{half} {run:?}");
+            assert!(run.stderr.contains(why), "{half} {run:?}");
+            assert!(!run.stderr.contains("hunter2"), "{run:?}");
+        }
+    }
+    configure(&machine, url, &[user, password].concat());
+    assert_eq!(machine.gua(&["config", "check"]).code, Some(0));
 }
 
 /// A receiver in trouble is waited for, and nothing is lost; ticks go on meanwhile.

@@ -119,6 +119,33 @@ fn a_host_that_moves_loses_no_time() {
     }
 }
 
+/// A card that was taken out today, or divided anew, is not there now.
+#[test]
+fn a_card_that_is_gone_is_not_unknown() {
+    let Some(programs) = programs("a_card_that_is_gone_is_not_unknown") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let now = jiff::Timestamp::now().as_second();
+    let mut lines = String::new();
+    for (ago, uuid, gpu) in [(5 * HOUR, "GPU-a", "0"), (5 * HOUR, "GPU-b", "1"), (10, "GPU-a", "0")]
+    {
+        let at = now - ago;
+        for (series, value) in [
+            ("gua_build_info{instance=\"a\",hostname=\"a\",version=\"1\"}".to_owned(), 1),
+            ("gua_last_tick_timestamp_seconds{instance=\"a\"}".to_owned(), at),
+            (format!("gua_gpu_info{{instance=\"a\",UUID=\"{uuid}\",gpu=\"{gpu}\"}}"), 1),
+            (format!("gua_gpu_state{{instance=\"a\",UUID=\"{uuid}\",state=\"truly_idle\"}}"), 1),
+        ] {
+            lines += &format!("{series} {value} {at}000\n");
+        }
+    }
+    let file = dir.path().join("samples");
+    std::fs::write(&file, lines).unwrap();
+    let engine = Engine::with(&programs, Kind::Victoria, &file);
+    let told = engine.json(&["fleet"]);
+    assert_eq!(told["totals"]["cards"], 1, "{told}");
+    assert_eq!((&told["totals"]["free"], &told["totals"]["unknown"]), (&1.into(), &0.into()));
+}
+
 /// A host that looks rarely is not silent between two looks.
 #[test]
 fn rare_ticks_are_no_silence() {

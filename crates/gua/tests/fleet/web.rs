@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -76,6 +77,11 @@ fn metrics_are_public_where_that_is_said() {
     let (recorder, port) = listening(&machine, &more);
     assert_eq!(request(port, "GET", "/metrics", &[], b"").unwrap().0, 200);
     assert_eq!(request(port, "GET", "/", &[], b"").unwrap().0, 401);
+    // By another name, the token still opens.
+    let token = ("Authorization", "Bearer 0123456789abcdef0123");
+    let elsewhere = ("Host", "gpu-1.another-name.example");
+    assert_eq!(request(port, "GET", "/metrics", &[elsewhere, token], b"").unwrap().0, 200);
+    assert_eq!(request(port, "GET", "/metrics", &[elsewhere], b"").unwrap().0, 421);
     recorder.end();
 }
 
@@ -179,32 +185,31 @@ fn raw(port: u16, text: &str) -> String {
     String::from_utf8_lossy(&answer[..length]).into_owned()
 }
 
+/// Makes `key` and `cert` in a folder; says that a test was skipped where openssl is not here.
+pub(super) fn certified(folder: &Path, test: &str) -> bool {
+    let words = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost";
+    let made = Command::new("openssl")
+        .args(words.split(' '))
+        .args(["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+        .arg("-keyout")
+        .arg(folder.join("key"))
+        .arg("-out")
+        .arg(folder.join("cert"))
+        .output();
+    let is_made = made.is_ok_and(|made| made.status.success());
+    if !is_made {
+        nvidia_ml::skip::skipped(test, "openssl is not here");
+    }
+    is_made
+}
+
 /// With a certificate that openssl made here.
 #[test]
 fn tls_is_spoken_and_distrusted_where_it_must_be() {
     let machine = Machine::new(TWO_CARDS);
     let path = |name: &str| machine.dir().join(name).display().to_string();
-    let made = Command::new("openssl")
-        .args([
-            "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-days",
-            "2",
-            "-subj",
-            "/CN=localhost",
-        ])
-        .args(["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"])
-        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
-        .args(["-keyout", &path("key"), "-out", &path("cert")])
-        .output();
-    if !made.is_ok_and(|made| made.status.success()) {
-        nvidia_ml::skip::skipped(
-            "tls_is_spoken_and_distrusted_where_it_must_be",
-            "openssl is not here",
-        );
+    if !certified(machine.dir(), "tls_is_spoken_and_distrusted_where_it_must_be") {
         return;
     }
     let (recorder, port) =

@@ -14,7 +14,7 @@ pub(super) fn client(typed: &cli::Engine, url: &str) -> Result<Client, Failure> 
         typed.prometheus_user.as_deref(),
         typed.prometheus_password_file.as_deref(),
         typed.prometheus_token_file.as_deref(),
-    );
+    )?;
     access.authorities.clone_from(&typed.prometheus_ca);
     access.timeout = typed.prometheus_timeout;
     Ok(Client::new(access)?)

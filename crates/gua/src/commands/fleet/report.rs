@@ -1,5 +1,6 @@
 //! `gua report --prometheus`: the report over all hosts.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 
 use jiff::Timestamp;
@@ -17,7 +18,9 @@ use crate::render::fleet as render;
 use crate::render::json;
 use crate::render::paint::Paint;
 use crate::render::usage::View;
-use crate::report::fleet::{Around, Edge, FleetUsage, Gather, Questions, Source, Targets};
+use crate::report::fleet::{
+    Around, Edge, FleetUsage, Gather, Questions, Side, Source, Special, TargetId, Targets,
+};
 
 pub(in crate::commands) fn report(
     config: &Config,
@@ -99,36 +102,76 @@ impl Asking<'_> {
     }
 
     fn counters(&mut self) -> Result<(), EngineError> {
+        let sides = Questions::sides(self.gather.distance(), &self.gather.targets);
+        self.around(&sides, Around::Ticks)?;
+        self.gather.find_counters();
+        self.around(&sides, Around::Counters)
+    }
+
+    /// What there is around both ends of the window.
+    fn around(&mut self, sides: &[Side], what: Around) -> Result<(), EngineError> {
         let Self { client, questions, gather, among } = self;
-        let distance = gather.distance();
         let window = questions.window;
         for (edge, moment) in [(Edge::Begin, window.from), (Edge::End, window.to)] {
-            let around = |what| questions.around(moment, distance, what, among.as_deref());
-            let (ticks, at) = around(Around::Ticks);
-            client.at(&ticks, at, |one| gather.add_ticks(edge, &one))?;
-            let (counters, at) = around(Around::Counters);
-            client.at(&counters, at, |one| gather.add_counter(edge, &one))?;
+            for side in sides {
+                let matcher =
+                    if sides.len() == 1 { None } else { gather.targets.matcher(&side.of) };
+                let among = matcher.as_deref().or(among.as_deref());
+                let (question, at) = questions.around(moment, side.millis, what, among);
+                client.at(&question, at, |one| match what {
+                    Around::Ticks => gather.add_ticks(edge, &side.of, &one),
+                    Around::Counters => gather.add_counter(edge, &side.of, &one),
+                })?;
+            }
         }
         Ok(())
     }
 
     /// Hosts that were not there all the time, and those that count anew.
     fn specials(&mut self) -> Result<(), EngineError> {
-        let (partly, anew) = self.gather.special();
-        let Self { client, questions, gather, among } = self;
-        let until = questions.window.to;
+        let Special { partly, anew } = self.gather.special();
         if !partly.is_empty() {
-            let among = gather.targets.matcher(&partly).or_else(|| among.clone());
-            let [least, most] = questions.extremes(among.as_deref());
-            gather.forget(&partly);
-            client.at(&least, until, |one| gather.add_least(&partly, &one))?;
-            client.at(&most, until, |one| gather.add_most(&partly, &one))?;
+            self.partly(&partly)?;
         }
         if !anew.is_empty() {
-            let among = gather.targets.matcher(&anew).or_else(|| among.clone());
-            gather.forget(&anew);
-            let all = questions.everything(among.as_deref());
-            client.at(&all, until, |one| gather.add_all(&anew, &one))?;
+            self.anew(&anew)?;
+        }
+        self.gather.settle();
+        Ok(())
+    }
+
+    fn partly(&mut self, partly: &BTreeSet<TargetId>) -> Result<(), EngineError> {
+        let Self { client, questions, gather, among } = self;
+        let until = questions.window.to;
+        let among = gather.targets.matcher(partly).or_else(|| among.clone());
+        let [least, most] = questions.extremes(among.as_deref());
+        gather.forget(partly);
+        client.at(&least, until, |one| gather.add_least(partly, &one))?;
+        client.at(&most, until, |one| gather.add_most(partly, &one))
+    }
+
+    /// They are few, unless all hosts lost what they counted; then they are asked for in pieces,
+    /// as engines do not tell everything at once.
+    fn anew(&mut self, anew: &BTreeSet<TargetId>) -> Result<(), EngineError> {
+        let distance = self.gather.distance();
+        let Self { client, questions, gather, among } = self;
+        let until = questions.window.to;
+        let matcher = gather.targets.matcher(anew).or_else(|| among.clone());
+        client.at(&questions.since(matcher.as_deref()), until, |one| gather.add_since(&one))?;
+        let ways: Vec<_> = anew.iter().copied().collect();
+        let cards = |way: &TargetId| gather.targets.get(*way).map_or(0, |it| it.cards.len());
+        let at_once = questions.at_once(distance, ways.iter().map(cards).max().unwrap_or(0));
+        for piece in ways.chunks(at_once) {
+            let matcher = gather.targets.matcher(piece);
+            let (of, among) = match &matcher {
+                Some(_) => (piece.iter().copied().collect(), &matcher),
+                None => (anew.clone(), &*among),
+            };
+            let everything = questions.everything(among.as_deref());
+            client.at(&everything, until, |one| gather.add_all(&of, &one))?;
+            if matcher.is_none() {
+                break;
+            }
         }
         Ok(())
     }
@@ -139,10 +182,13 @@ impl Asking<'_> {
         let offset = begin.map_or(0, |begin| tz.to_offset(begin).seconds());
         if let Some((period, step)) = questions.grid(offset) {
             let span = Span { from: period.from, to: period.to, step };
+            gather.set_step(i64::try_from(step.as_millis()).unwrap_or(i64::MAX));
+            let observed = questions.observed_hours(among.as_deref());
+            client.over(&observed, span, |one| gather.add_observed_hours(&one))?;
             let hours = questions.hours(among.as_deref());
             client.over(&hours, span, |one| gather.add_hours(&one))?;
         }
-        gather.add_rest();
+        gather.end_hours();
         Ok(())
     }
 }

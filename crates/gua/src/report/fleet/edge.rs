@@ -32,6 +32,11 @@ impl TickTimes {
         self.times.contains_key(&target)
     }
 
+    /// The first tick that is told of a target.
+    pub fn first(&self, target: TargetId) -> Option<i64> {
+        self.times.get(&target)?.iter().map(|(_, tick)| *tick).min()
+    }
+
     /// The tick that a sample tells of. One that is told without its tick is as old as itself.
     pub fn tick(&self, target: TargetId, at: i64) -> i64 {
         let times = self.times.get(&target);

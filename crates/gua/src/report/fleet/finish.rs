@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::answer::{FleetPerson, FleetUsage, HostUsage, ModelUsage, Source};
+use super::counter::Host;
 use super::gather::Gather;
 use super::tally::Sums;
-use super::target::{Target, TargetId};
+use super::target::Target;
 use crate::config::Cost as Tariff;
-use crate::ledger::Period;
 use crate::metrics::UNATTRIBUTED;
 use crate::report::usage::answer::timestamp;
 use crate::report::usage::finish::{heatmap, stretch};
@@ -65,46 +65,26 @@ impl Gather {
         }
     }
 
-    /// Every host once. Where it is known in several ways, what they saw at different times
-    /// adds up; of those that saw it at the same time, as where it is scraped and pushes too,
-    /// the one that saw more counts.
+    /// Every host once, however it is known.
     fn once_each(&self) -> Vec<Known<'_>> {
-        let observed = |id: TargetId| self.tally.get(id).map_or(-1, |sums| sums.observed_millis);
-        let mut all: Vec<_> = self.targets.iter().collect();
-        all.sort_by_key(|(id, _)| (-observed(*id), *id));
-        let mut names: BTreeMap<&str, Vec<Vec<(TargetId, &Target)>>> = BTreeMap::new();
-        for (id, target) in all {
-            let hosts = names.entry(&target.hostname).or_default();
-            let is_it = |ways: &&mut Vec<(TargetId, &Target)>| {
-                ways.iter().any(|(_, known)| known.is_same_host(target))
-            };
-            match hosts.iter_mut().find(is_it) {
-                Some(ways) => ways.push((id, target)),
-                None => hosts.push(vec![(id, target)]),
-            }
-        }
-        names.values().flatten().filter_map(|ways| self.known(ways)).collect()
-    }
-
-    fn known<'a>(&self, ways: &[(TargetId, &'a Target)]) -> Option<Known<'a>> {
-        let newest = ways.iter().max_by_key(|(_, target)| target.last_tick)?;
-        let (mut sums, mut taken) = (Sums::default(), Vec::new());
-        for (id, target) in ways {
-            let (Some(told), seen) = (self.tally.get(*id), self.seen(target)) else { continue };
-            let is_again = taken.iter().any(|(from, to)| seen.0 < *to && *from < seen.1);
-            if !is_again {
+        let mut sums: Vec<Sums> = self.counters.hosts.iter().map(|_| Sums::default()).collect();
+        for (id, counter) in self.counters.iter().filter(|(id, _)| self.taken.contains(id)) {
+            if let (Some(sums), Some(told)) = (sums.get_mut(counter.host), self.tally.get(id)) {
                 sums.add(told);
-                taken.push(seen);
             }
         }
-        Some(Known { target: newest.1, sums })
+        // A card that was taken out long ago is none of the window's.
+        for sums in sums.iter_mut().filter(|sums| sums.observed_millis > 0) {
+            sums.cards.retain(|_, times| times.all() > 0);
+        }
+        let hosts = self.counters.hosts.iter().zip(sums);
+        hosts.filter_map(|(host, sums)| Some(Known { target: self.newest(host)?, sums })).collect()
     }
 
-    /// From when to when a host was seen in one way, within the window.
-    fn seen(&self, target: &Target) -> (i64, i64) {
-        let Period { from, to } = self.window;
-        let first = target.first_tick.map_or(from.0, |first| first.max(from.0));
-        (first, target.last_tick.map_or(to.0, |last| last.min(to.0)))
+    /// The way in which a host was heard of last.
+    fn newest(&self, host: &Host) -> Option<&Target> {
+        let ways = host.ways.iter().filter_map(|way| self.targets.get(*way));
+        ways.max_by_key(|target| target.last_tick)
     }
 
     fn host(&self, known: &Known<'_>, rare: i64) -> HostUsage {
@@ -137,7 +117,7 @@ impl Gather {
         let times: Times = known.iter().flat_map(|it| it.sums.cards.values().copied()).sum();
         let observed: i64 = known.iter().map(|it| it.sums.observed_millis).sum();
         let possible = self.window.millis() * i64::try_from(hosts.len()).unwrap_or(0);
-        let coverage = share(observed.min(possible), possible);
+        let coverage = share(observed, possible);
         let longest = known.iter().map(|it| it.sums.observed_millis).max().unwrap_or(0);
         let Stretch { from, to } = stretch(self.window);
         Usage {
@@ -167,7 +147,7 @@ impl Gather {
             money: money(models, tariff, seconds(longest)),
             person: None,
             compared: None,
-            heatmap: heatmap(&self.week),
+            heatmap: heatmap(&self.week.cells),
             verdict: verdict::verdict(times, Basis { seconds: seconds(longest), coverage }),
             gaps: Vec::new(),
             judged_again: None,

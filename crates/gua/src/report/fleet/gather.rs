@@ -1,20 +1,19 @@
 //! Takes the answers, series by series, and keeps of each what is needed for the next.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use jiff::tz::TimeZone;
 use probe::units::UnixMillis;
 
+use super::anew::{Anew, SeriesKey, Stretch};
+use super::counter::{Began, Counter, CounterId, Counters};
 use super::edge::{At, TickTimes};
-use super::questions::NAME;
-use super::resets;
 use super::tally::{Tally, What, name};
-use super::target::{TargetId, Targets};
+use super::target::{TargetId, Targets, own_labels};
+use super::week::Week;
 use crate::engine::Series;
 use crate::ledger::Period;
-use crate::report::usage::hours::{HourOfWeek, LocalHours};
-use crate::report::usage::tally::Cell;
 
 /// Which end of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,12 +22,12 @@ pub enum Edge {
     End,
 }
 
-/// A card's counter at both ends of the window.
-#[derive(Debug, Clone, Copy)]
-struct Ends {
-    begin: f64,
-    end: f64,
-    is_active: bool,
+/// Hosts that were not seen at both ends, or that began to count anew: their counters have to be
+/// looked for in between.
+#[derive(Debug, Default)]
+pub struct Special {
+    pub partly: BTreeSet<TargetId>,
+    pub anew: BTreeSet<TargetId>,
 }
 
 /// What was answered so far.
@@ -36,14 +35,15 @@ struct Ends {
 pub struct Gather {
     pub targets: Targets,
     pub(super) window: Period,
+    pub(super) counters: Counters,
     pub(super) tally: Tally,
-    pub(super) week: Vec<Cell>,
+    pub(super) week: Week,
+    /// The counters that count: not those that tell of the same time as others.
+    pub(super) taken: HashSet<CounterId>,
     ticks: [TickTimes; 2],
-    /// Every counter at the beginning, by a hash of what it is.
-    begins: HashMap<u64, f64>,
-    /// The cards' counters at both ends, for the hours between them.
-    ends: HashMap<u64, Ends>,
-    hours: LocalHours,
+    /// Every counter at the beginning.
+    begins: HashMap<(CounterId, SeriesKey), f64>,
+    anew: Anew,
     distances: Vec<f64>,
 }
 
@@ -53,12 +53,13 @@ impl Gather {
         Self {
             targets: Targets::default(),
             window,
+            counters: Counters::default(),
             tally: Tally::default(),
-            week: vec![Cell::default(); HourOfWeek::COUNT],
+            week: Week::new(tz),
+            taken: HashSet::new(),
             ticks: [TickTimes::default(), TickTimes::default()],
             begins: HashMap::new(),
-            ends: HashMap::new(),
-            hours: LocalHours::new(tz),
+            anew: Anew::default(),
             distances: Vec::new(),
         }
     }
@@ -78,150 +79,186 @@ impl Gather {
         fewest.map_or(30_000, super::Questions::distance)
     }
 
-    pub fn add_ticks(&mut self, edge: Edge, series: &Series) {
-        if let Some(target) = self.targets.of(series) {
-            self.ticks_mut(edge).add(target, series.points());
+    pub fn add_ticks(&mut self, edge: Edge, of: &BTreeSet<TargetId>, series: &Series) {
+        if let Some(way) = self.targets.of(series).filter(|way| of.contains(way)) {
+            self.ticks_mut(edge).add(way, series.points());
         }
+    }
+
+    /// Which counters there are, when the ticks at the beginning are known.
+    pub fn find_counters(&mut self) {
+        self.counters = Counters::new(&self.targets, self.ticks(Edge::Begin), self.window);
     }
 
     /// A counter around one end of the window.
-    pub fn add_counter(&mut self, edge: Edge, series: &Series) {
-        let (Some(target), Some(what)) = (self.targets.of(series), What::of(series)) else {
-            return;
-        };
+    pub fn add_counter(&mut self, edge: Edge, of: &BTreeSet<TargetId>, series: &Series) {
+        let Some((way, what)) = self.meant(of, series) else { return };
         let moment = self.moment(edge);
-        let Some(at) = self.ticks(edge).at(target, series.points(), moment.0) else { return };
-        let id = id(series);
-        match (edge, at) {
-            (Edge::Begin, At::After(_)) if self.begins_within(target) => {}
-            (Edge::Begin, At::Known(value) | At::Before(value) | At::After(value)) => {
-                self.begins.insert(id, value);
-            }
-            (Edge::End, At::Known(value) | At::Before(value)) => {
-                self.count(target, what, id, value);
-            }
+        let Some(at) = self.ticks(edge).at(way, series.points(), moment.0) else { return };
+        let value = match (edge, at) {
+            (_, At::Known(value) | At::Before(value)) | (Edge::Begin, At::After(value)) => value,
             // It is not known what it was at the end: the host was not seen then.
-            (Edge::End, At::After(_)) => {}
-        }
-    }
-
-    fn count(&mut self, target: TargetId, what: What, id: u64, end: f64) {
-        // A series that is not there while its host is has counted nothing yet.
-        let begin = self.begins.get(&id).copied().unwrap_or(0.0);
-        let rose = if end < begin { end } else { end - begin };
-        if let What::Card { state, .. } = what {
-            self.ends.insert(id, Ends { begin, end, is_active: state == 0 });
-        }
-        self.tally.add(target, what, rose);
-    }
-
-    /// Whether the counters of a host began at 0 within the window.
-    fn begins_within(&self, target: TargetId) -> bool {
-        let since = self.targets.get(target).and_then(|target| target.counting_since);
-        since.is_some_and(|since| since >= self.window.from.0)
-    }
-
-    /// Hosts that were not seen at both ends, or that began to count anew: their counters have
-    /// to be looked for in between. The second are those that began anew.
-    #[must_use]
-    pub fn special(&self) -> (Vec<TargetId>, Vec<TargetId>) {
-        let (mut partly, mut anew) = (Vec::new(), Vec::new());
-        for (id, target) in self.targets.iter() {
-            let is_in = target.last_tick.is_some_and(|tick| tick > self.window.from.0);
-            let began = self.ticks(Edge::Begin).has(id) || self.begins_within(id);
-            let ended = self.tally.get(id).is_some();
-            let first = target.counted_at_first.or(target.counting_since);
-            if is_in && first != target.counting_since {
-                anew.push(id);
-            } else if is_in && !(began && ended) {
-                partly.push(id);
+            (Edge::End, At::After(_)) => return,
+        };
+        let key = key(series);
+        match (self.counters.of(way), edge) {
+            (None, _) => self.anew.add_edge(edge, way, key, value),
+            (Some((_, counter)), Edge::Begin) if !begins_with(counter, way, at) => {}
+            (Some((id, _)), Edge::Begin) => {
+                self.begins.insert((id, key), value);
             }
+            (Some((id, counter)), Edge::End) if counter.last == way => {
+                self.count(id, what, key, value);
+            }
+            (Some(_), Edge::End) => {}
         }
-        (partly, anew)
+    }
+
+    /// Whose series it is and what it counts, where it is one of those.
+    fn meant(&self, of: &BTreeSet<TargetId>, series: &Series) -> Option<(TargetId, What)> {
+        let way = self.targets.of(series).filter(|way| of.contains(way))?;
+        Some((way, What::of(series)?))
+    }
+
+    fn count(&mut self, id: CounterId, what: What, key: SeriesKey, end: f64) {
+        let Some(covers) = self.counters.get(id).map(|counter| counter.covers) else { return };
+        // A series that is not there while its host is has counted nothing yet.
+        let begin = self.begins.get(&(id, key)).copied().unwrap_or(0.0);
+        let ends = Stretch { first: (covers.from.0, begin), last: (covers.to.0, end) };
+        self.add_stretch(id, key, what, ends);
+    }
+
+    /// A counter from the beginning of its time to the end.
+    fn add_stretch(&mut self, id: CounterId, key: SeriesKey, what: What, ends: Stretch) {
+        match what {
+            What::Card { state, .. } => self.week.add_ends(id, key, state == 0, ends),
+            What::Observed => {
+                self.week.add_observed(id, ends.first);
+                self.week.add_observed(id, ends.last);
+            }
+            What::Share { .. } | What::Present { .. } => {}
+        }
+        self.tally.add(id, what, (ends.last.1 - ends.first.1).max(0.0));
+    }
+
+    /// Hosts that are to be looked for in between.
+    #[must_use]
+    pub fn special(&self) -> Special {
+        let is_partly = |id: CounterId, counter: &Counter| {
+            counter.began == Began::Unseen || self.tally.get(id).is_none()
+        };
+        let partly = self.counters.iter().filter(|(id, counter)| is_partly(*id, counter));
+        let partly = partly.flat_map(|(_, it)| [it.first, it.last]).collect();
+        Special { partly, anew: self.counters.anew() }
     }
 
     /// Begins anew with hosts whose counters are looked for in between.
-    pub fn forget(&mut self, targets: &[TargetId]) {
-        for target in targets {
-            self.tally.forget(*target);
+    pub fn forget(&mut self, ways: &BTreeSet<TargetId>) {
+        for way in ways {
+            if let Some((id, _)) = self.counters.of(*way) {
+                self.tally.forget(id);
+            }
         }
     }
 
     /// The least of a counter over the window, for hosts that were not seen at its beginning.
-    pub fn add_least(&mut self, of: &[TargetId], series: &Series) {
-        let Some(target) = self.targets.of(series).filter(|id| of.contains(id)) else { return };
-        let was_seen = self.ticks(Edge::Begin).has(target) || self.begins_within(target);
-        if let Some((_, value)) = series.points().last().filter(|_| !was_seen) {
-            self.begins.insert(id(series), *value);
+    pub fn add_least(&mut self, of: &BTreeSet<TargetId>, series: &Series) {
+        let Some((way, _)) = self.meant(of, series) else { return };
+        let Some((id, counter)) = self.counters.of(way) else { return };
+        let is_asked = counter.began == Began::Unseen && counter.first == way;
+        if let Some((_, value)) = series.points().last().filter(|_| is_asked) {
+            self.begins.insert((id, key(series)), *value);
         }
     }
 
     /// The most of a counter over the window.
-    pub fn add_most(&mut self, of: &[TargetId], series: &Series) {
-        let target = self.targets.of(series).filter(|id| of.contains(id));
-        let (Some(target), Some(what)) = (target, What::of(series)) else { return };
+    pub fn add_most(&mut self, of: &BTreeSet<TargetId>, series: &Series) {
+        let Some((way, what)) = self.meant(of, series) else { return };
+        let Some((id, _)) = self.counters.of(way).filter(|(_, it)| it.last == way) else { return };
         if let Some((_, value)) = series.points().last() {
-            self.count(target, what, id(series), *value);
+            self.count(id, what, key(series), *value);
         }
     }
 
+    /// Since when hosts counted that began anew, sample by sample.
+    pub fn add_since(&mut self, series: &Series) {
+        let Some(way) = self.targets.of(series) else { return };
+        let was_seen = self.ticks(Edge::Begin).has(way);
+        self.counters.add_anew(way, series.points(), was_seen, self.window);
+    }
+
     /// Every sample of a counter that began anew.
-    pub fn add_all(&mut self, of: &[TargetId], series: &Series) {
-        let target = self.targets.of(series).filter(|id| of.contains(id));
-        let (Some(target), Some(what)) = (target, What::of(series)) else { return };
-        let (from, ticks) = (self.window.from.0, self.ticks(Edge::Begin));
-        let begins_at_0 = !ticks.has(target);
-        let rose = resets::increase(ticks, target, series.points(), from, begins_at_0);
-        self.tally.add(target, what, rose);
+    pub fn add_all(&mut self, of: &BTreeSet<TargetId>, series: &Series) {
+        let Some((way, what)) = self.meant(of, series) else { return };
+        let window = (self.window.from.0, self.window.to.0);
+        // A sample within the window may tell of a tick before it.
+        let ticks = self.ticks(Edge::Begin);
+        let early = series.points().iter().take_while(|(at, _)| ticks.tick(way, *at) <= window.0);
+        let points = series.points().get(early.count()..).unwrap_or_default();
+        self.anew.add(&self.counters, (way, &what, key(series)), points, window);
+    }
+
+    /// Ends with the counters. Of those that tell of the same time of a host, as where it counts
+    /// for scrapes and anew for pushes, the one counts that saw more.
+    pub fn settle(&mut self) {
+        for (id, key, what, ends) in std::mem::take(&mut self.anew).finish(&self.counters) {
+            self.add_stretch(id, key, what, ends);
+        }
+        let told = |id| self.tally.get(id).map(|sums| sums.observed_millis);
+        let all = self.counters.iter().filter_map(|(id, it)| Some((it.host, told(id)?, id, it)));
+        let mut all: Vec<_> = all.collect();
+        all.sort_by_key(|(host, observed, id, _)| (*host, -observed, *id));
+        let mut taken: Vec<(CounterId, &Counter)> = Vec::new();
+        for (host, _, id, counter) in all {
+            let of_host = taken.iter().rev().take_while(|(_, known)| known.host == host);
+            if !of_host.into_iter().any(|(_, known)| known.overlaps(counter)) {
+                taken.push((id, counter));
+            }
+        }
+        self.taken = taken.into_iter().map(|(id, _)| id).collect();
+    }
+
+    /// How far apart the full hours are that are asked for.
+    pub fn set_step(&mut self, millis: i64) {
+        self.week.set_step(millis);
+    }
+
+    /// How long hosts were observed, at full hours.
+    pub fn add_observed_hours(&mut self, series: &Series) {
+        let Some(way) = self.targets.of(series) else { return };
+        for point in series.points() {
+            if let Some(id) = self.counters.at(way, point.0) {
+                self.week.add_observed(id, *point);
+            }
+        }
     }
 
     /// A card's counter at full hours: what it rose by from one to the next.
     pub fn add_hours(&mut self, series: &Series) {
-        let (Some(target), Some(What::Card { state, .. })) =
+        let (Some(way), Some(What::Card { state, .. })) =
             (self.targets.of(series), What::of(series))
         else {
             return;
         };
-        if self.tally.get(target).is_none() {
+        let (key, is_active) = (key(series), state == 0);
+        if self.counters.is_only(way) {
+            let id = self.counters.of(way).map(|(id, _)| id);
+            if let Some(id) = id.filter(|id| self.taken.contains(id)) {
+                self.week.add_points(id, key, is_active, series.points());
+            }
             return;
         }
-        let known = self.ends.remove(&id(series));
-        self.add_rises(state == 0, known, series.points());
-    }
-
-    /// Cards without a full hour in the window.
-    pub fn add_rest(&mut self) {
-        for (_, ends) in std::mem::take(&mut self.ends) {
-            self.add_rises(ends.is_active, Some(ends), &[]);
+        for point in series.points() {
+            let id = self.counters.at(way, point.0);
+            if let Some(id) = id.filter(|id| self.taken.contains(id)) {
+                self.week.add_point(id, key, is_active, *point);
+            }
         }
     }
 
-    fn add_rises(&mut self, is_active: bool, ends: Option<Ends>, points: &[(i64, f64)]) {
-        let window = self.window;
-        let begin = ends.map(|ends| (window.from.0, ends.begin));
-        let end = ends.map(|ends| (window.to.0, ends.end));
-        let mut last: Option<(i64, f64)> = None;
-        for (at, value) in begin.into_iter().chain(points.iter().copied()).chain(end) {
-            if let Some((from, before)) = last {
-                let rose = if value < before { value } else { value - before };
-                self.spread(is_active, Period::new(UnixMillis(from), UnixMillis(at)), rose);
-            }
-            last = Some((at, value));
-        }
-    }
-
-    /// Adds what a counter rose by over a time to the hours of the week that it is in.
-    #[expect(clippy::cast_precision_loss, reason = "milliseconds of a window")]
-    #[expect(clippy::cast_possible_truncation, reason = "milliseconds of a window")]
-    fn spread(&mut self, is_active: bool, period: Period, seconds: f64) {
-        let (week, all) = (&mut self.week, period.millis().max(1) as f64);
-        self.hours.parts(period, |part, hour| {
-            if let Some(cell) = week.get_mut(hour.place()) {
-                let millis = (seconds * 1000.0 * part.millis() as f64 / all).round() as i64;
-                cell.all += millis;
-                cell.active += if is_active { millis } else { 0 };
-            }
-        });
+    /// Ends with the full hours.
+    pub fn end_hours(&mut self) {
+        self.week.finish(&self.taken);
     }
 
     const fn moment(&self, edge: Edge) -> UnixMillis {
@@ -246,15 +283,19 @@ impl Gather {
     }
 }
 
-/// What a series is, in 64 bits, whatever the order of its labels. Where its name became a
-/// label, some engines keep it all the same.
-fn id(series: &Series) -> u64 {
+/// Whether what a way tells of the window's beginning is what the counter was then.
+fn begins_with(counter: &Counter, way: TargetId, at: At) -> bool {
+    let began_later = counter.began == Began::AtZero && matches!(at, At::After(_));
+    counter.first == way && !began_later
+}
+
+/// What a series is, whoever tells of it: its name and our own labels, in any order.
+fn key(series: &Series) -> SeriesKey {
     let one = |name: &str, value: &str| {
         let mut hasher = DefaultHasher::new();
         (name, value).hash(&mut hasher);
         hasher.finish()
     };
-    let labels = series.metric.0.iter().filter(|(label, _)| label != "__name__" && label != NAME);
-    let labels = labels.map(|(label, value)| one(label, value));
-    labels.fold(one("__name__", name(series)), u64::wrapping_add)
+    let labels = own_labels(series).map(|(label, value)| one(label, value));
+    SeriesKey(labels.fold(one("__name__", name(series)), u64::wrapping_add))
 }

@@ -1,6 +1,6 @@
 //! The hosts at this moment: what is free where, and who idles.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -275,7 +275,7 @@ impl GatherNow {
             told.into_iter().partition(|(series, _)| own(series, "UUID").is_empty());
         let times: Vec<_> = times.into_iter().map(|(series, _)| series).collect();
         let mut targets = Targets::new(&hosts, &times);
-        let mut cards: BTreeMap<TargetId, BTreeMap<String, CardNow>> = BTreeMap::new();
+        let mut cards: BTreeMap<TargetId, Told> = BTreeMap::new();
         for (series, value) in &told {
             match (series.label("__name__"), targets.of(series)) {
                 ("gua_gpu_info", _) => targets.add_card(series),
@@ -309,13 +309,26 @@ fn once_each(mut hosts: Vec<HostNow>) -> Vec<HostNow> {
     })
 }
 
-fn host(target: &Target, mut cards: BTreeMap<String, CardNow>, now: UnixMillis) -> HostNow {
+/// What is told of the cards of one host now.
+#[derive(Debug, Default)]
+struct Told {
+    cards: BTreeMap<String, CardNow>,
+    /// Those whose state is told.
+    present: BTreeSet<String>,
+}
+
+fn host(target: &Target, told: Told, now: UnixMillis) -> HostNow {
+    let Told { mut cards, present } = told;
     for (uuid, told) in &target.cards {
         let card = cards.entry(uuid.clone()).or_insert_with(|| CardNow::unknown(uuid));
         card.gpu.clone_from(&told.gpu);
         card.model.clone_from(&told.model);
     }
     let is_silent = target.last_tick.is_none_or(|last| now.0 - last > target.silent_after());
+    if !is_silent && !present.is_empty() {
+        // The others were there earlier today: they were taken out, or divided anew.
+        cards.retain(|uuid, _| present.contains(uuid));
+    }
     let mut cards: Vec<_> = cards.into_values().collect();
     let place = |card: &CardNow| {
         let gpu = card.gpu.clone();
@@ -368,14 +381,12 @@ impl CardNow {
     }
 }
 
-fn add_to_card(
-    cards: &mut BTreeMap<String, CardNow>,
-    series: &Series,
-    value: f64,
-    now: UnixMillis,
-) {
+fn add_to_card(told: &mut Told, series: &Series, value: f64, now: UnixMillis) {
     let uuid = own(series, "UUID");
-    let card = cards.entry(uuid.to_owned()).or_insert_with(|| CardNow::unknown(uuid));
+    let card = told.cards.entry(uuid.to_owned()).or_insert_with(|| CardNow::unknown(uuid));
+    if series.label("__name__") == "gua_gpu_state" {
+        told.present.insert(uuid.to_owned());
+    }
     match series.label("__name__") {
         "gua_gpu_state" if value > 0.5 => card.state = state(own(series, "state")),
         "gua_gpu_memory_total_bytes" => card.memory_total_bytes = Some(whole(value)),

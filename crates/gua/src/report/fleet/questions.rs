@@ -1,9 +1,11 @@
 //! What is asked of the engine, in its language.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use probe::units::UnixMillis;
 
+use super::target::{Target, TargetId, Targets};
 use crate::ledger::Period;
 
 /// The counters that a report rests on.
@@ -23,6 +25,15 @@ const COUNTED_SECONDS: i64 = 600;
 const DISTANCES: i64 = 3;
 const NARROWEST_MILLIS: i64 = 60_000;
 const WIDEST_MILLIS: i64 = 600_000;
+
+/// Ticks may be rarer than samples: so many of their distances.
+const TICKS: i64 = 2;
+
+/// No more samples than that are asked for at once, about.
+const MOST_SAMPLES: i64 = 10_000_000;
+
+/// What a card and its people may have for counters, about.
+const SERIES_PER_CARD: i64 = 16;
 
 /// More points than that no engine gives at once.
 const MOST_POINTS: i64 = 10_000;
@@ -96,11 +107,10 @@ impl Questions {
     pub fn around(
         &self,
         moment: UnixMillis,
-        distance: i64,
+        side: i64,
         what: Around,
         among: Option<&str>,
     ) -> (String, UnixMillis) {
-        let side = (distance * DISTANCES).clamp(NARROWEST_MILLIS, WIDEST_MILLIS);
         let names = match what {
             Around::Ticks => "__name__=\"gua_last_tick_timestamp_seconds\"".to_owned(),
             Around::Counters => format!("__name__=~\"{COUNTERS}\""),
@@ -108,6 +118,45 @@ impl Questions {
         let at = UnixMillis(moment.0.saturating_add(side).min(self.now.0.max(moment.0)));
         let length = side + (at.0 - moment.0);
         (format!("{}[{}]", self.selector(&names, among), millis(length)), at)
+    }
+
+    /// How far around a moment it is looked for samples, and of whom: further for those whose
+    /// ticks are rare.
+    #[must_use]
+    pub fn sides(distance: i64, targets: &Targets) -> Vec<Side> {
+        let usual = (distance * DISTANCES).clamp(NARROWEST_MILLIS, WIDEST_MILLIS);
+        let needed = |target: &Target| target.interval.unwrap_or(0).saturating_mul(TICKS);
+        let (rare, often): (Vec<_>, Vec<_>) =
+            targets.iter().partition(|(_, target)| needed(target) > usual);
+        let widest = rare.iter().map(|(_, target)| needed(target)).max().unwrap_or(usual);
+        let side = |of: Vec<(TargetId, &Target)>, millis| {
+            let of: BTreeSet<_> = of.into_iter().map(|(id, _)| id).collect();
+            (!of.is_empty()).then_some(Side { millis, of })
+        };
+        [side(often, usual), side(rare, widest)].into_iter().flatten().collect()
+    }
+
+    /// Since when hosts counted, at every sample of the window.
+    #[must_use]
+    pub fn since(&self, among: Option<&str>) -> String {
+        let since = self.selector("__name__=\"gua_counting_since_timestamp_seconds\"", among);
+        format!("{since}[{}]", millis(self.window.millis()))
+    }
+
+    /// How many hosts of so many cards at most are asked for every sample at once.
+    #[must_use]
+    pub fn at_once(&self, distance: i64, cards: usize) -> usize {
+        let samples = self.window.millis() / distance.max(1) + 1;
+        let series =
+            i64::try_from(cards.max(1)).unwrap_or(i64::MAX).saturating_mul(SERIES_PER_CARD);
+        let most = MOST_SAMPLES / samples.saturating_mul(series).max(1);
+        usize::try_from(most).unwrap_or(0).max(1)
+    }
+
+    /// How long hosts were observed, at full hours.
+    #[must_use]
+    pub fn observed_hours(&self, among: Option<&str>) -> String {
+        self.selector("__name__=\"gua_observed_seconds_total\"", among)
     }
 
     /// The counters at full hours.
@@ -178,6 +227,13 @@ impl Selection {
     pub(super) fn of_hosts(&self) -> Option<String> {
         self.host.as_deref().map(|host| format!("hostname=~{}", quoted(host)))
     }
+}
+
+/// How far around a moment it is looked for samples, and of whom.
+#[derive(Debug, Clone)]
+pub struct Side {
+    pub millis: i64,
+    pub of: BTreeSet<TargetId>,
 }
 
 /// Which samples around a moment.

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::counter::CounterId;
 use super::questions::NAME;
-use super::target::{TargetId, own};
+use super::target::own;
 use crate::classify::State;
 use crate::engine::Series;
 use crate::metrics::STATES;
@@ -30,10 +31,10 @@ pub(super) enum What {
     Observed,
 }
 
-/// Sums by target, so that a host that is there twice can be left out once.
+/// Sums by counter, so that what is told twice of a host can be left out once.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    targets: HashMap<TargetId, Sums>,
+    counters: HashMap<CounterId, Sums>,
 }
 
 #[derive(Debug, Default)]
@@ -87,10 +88,10 @@ pub(super) fn name(series: &Series) -> &str {
 }
 
 impl Tally {
-    pub fn add(&mut self, target: TargetId, what: What, seconds: f64) {
+    pub fn add(&mut self, counter: CounterId, what: What, seconds: f64) {
         #[expect(clippy::cast_possible_truncation, reason = "milliseconds of centuries")]
         let millis = (seconds * 1000.0).round() as i64;
-        let sums = self.targets.entry(target).or_default();
+        let sums = self.counters.entry(counter).or_default();
         match what {
             What::Card { uuid, state } => {
                 sums.cards.entry(uuid).or_default().add(of_place(state), millis);
@@ -105,13 +106,13 @@ impl Tally {
         }
     }
 
-    /// Begins anew with a target.
-    pub fn forget(&mut self, target: TargetId) {
-        self.targets.remove(&target);
+    /// Begins anew with a counter.
+    pub fn forget(&mut self, counter: CounterId) {
+        self.counters.remove(&counter);
     }
 
-    pub fn get(&self, target: TargetId) -> Option<&Sums> {
-        self.targets.get(&target)
+    pub fn get(&self, counter: CounterId) -> Option<&Sums> {
+        self.counters.get(&counter)
     }
 }
 

@@ -174,9 +174,9 @@ impl Targets {
 
     /// A matcher for these targets: by the label that tells them apart, where there is one.
     #[must_use]
-    pub fn matcher(&self, ids: &[TargetId]) -> Option<String> {
+    pub fn matcher<'a>(&self, ids: impl IntoIterator<Item = &'a TargetId>) -> Option<String> {
         let value = |id: &TargetId| Some(self.get(*id)?.labels.get(INSTANCE)?.as_str());
-        matcher(ids.iter().map(value))
+        matcher(ids.into_iter().map(value))
     }
 
     /// The same for hosts that say their names.
@@ -198,6 +198,20 @@ pub(super) fn own<'a>(series: &'a Series, label: &str) -> &'a str {
     let mut labels = series.metric.0.iter();
     let renamed = labels.find(|(known, _)| known.strip_prefix(RENAMED) == Some(label));
     renamed.map_or_else(|| series.label(label), |(_, value)| value)
+}
+
+/// All labels of our own, whatever they are called.
+pub(super) fn own_labels(series: &Series) -> impl Iterator<Item = (&str, &str)> {
+    let labels = &series.metric.0;
+    let is_renamed =
+        |label: &str| labels.iter().any(|(known, _)| known.strip_prefix(RENAMED) == Some(label));
+    labels.iter().filter_map(move |(label, value)| match label.strip_prefix(RENAMED) {
+        Some(bare) => Some((bare, value.as_str())).filter(|_| OUR_LABELS.contains(&bare)),
+        None if OUR_LABELS.contains(&label.as_str()) && !is_renamed(label) => {
+            Some((label.as_str(), value.as_str()))
+        }
+        None => None,
+    })
 }
 
 fn is_ours(label: &str) -> bool {
