@@ -1,19 +1,32 @@
 """What the comparisons share: the programs, the pretend machine, and running things on it."""
 
+import json
 import os
 import re
+import shlex
 import shutil
+import signal
+import statistics
 import subprocess
 import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from table import Missing
+
 ROOT = Path(__file__).resolve().parent.parent
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
 RELEASE = TARGET / "release"
 GUA = RELEASE / "gua"
 SCENARIO = ROOT / "scenarios" / "eight-cards.toml"
 CARDS, HOLDERS = 8, 32
+# How long one command may take before it counts as hanging. Nothing is judged by it.
+PATIENCE_SECONDS = 900
 
 
 def say(*words):
@@ -25,19 +38,30 @@ class NotMeasured(Exception):
 
 
 def tried(measure, *arguments):
-    """What a measurement gives, or None where it could not be made, which is said."""
+    """What a measurement gives, or why it could not be made."""
     try:
         return measure(*arguments)
-    except NotMeasured as why:
+    except (NotMeasured, subprocess.SubprocessError, OSError, AssertionError) as why:
         say(f"not measured: {why}")
-        return None
+        return Missing(str(why).strip().splitlines()[0][:300] if str(why) else repr(why))
+
+
+def of(measured, name):
+    """A field of something that may be missing."""
+    return measured if isinstance(measured, Missing) else getattr(measured, name)
 
 
 def ours(*arguments, env=None):
     """What our program prints. It may not know the command yet, or refuse it."""
     command = [GUA, *arguments]
     done = subprocess.run(
-        command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        command,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
     )
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or ["nothing"]
@@ -46,30 +70,92 @@ def ours(*arguments, env=None):
     return done.stdout
 
 
-def prepare(peers):
-    """Builds what is measured and installs what it is measured with and against: the
-    environment of that name, whose path it returns."""
+def prepare():
+    """Builds what is measured and installs what it is measured with."""
     for tool, package in (("hyperfine", "hyperfine"), ("time", "time")):
         if shutil.which(tool) is None:
             subprocess.run([ROOT / "tests" / "peers" / "debian", package], check=True)
     say("building gua and nvml-sim in release")
     build = ["cargo", "build", "--quiet", "--release", "--locked", "-p", "gua", "-p", "nvml-sim"]
     subprocess.run(build, cwd=ROOT, check=True)
-    install = [ROOT / "tests" / "peers" / "install", peers]
-    return Path(
-        subprocess.run(install, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-    )
+
+
+def install(name):
+    """The path of the peers' environment of that name, which is made where it is missing."""
+    command = [ROOT / "tests" / "peers" / "install", name]
+    done = subprocess.run(command, capture_output=True, text=True)
+    sys.stderr.write(done.stderr)
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or ["nothing"]
+        raise NotMeasured(f"the peers `{name}` could not be installed: {said[-1]}")
+    return Path(done.stdout.strip())
+
+
+@dataclass
+class Setting:
+    """What every measurement needs: where, on which machine, beside whom, and how thoroughly."""
+
+    folder: Path
+    env: dict
+    pids: list
+    is_quick: bool = False
+    # The environments that were asked for, by name.
+    venvs: dict = field(default_factory=dict)
+    # What several parts need and is measured once.
+    found: dict = field(default_factory=dict)
+
+    def once(self, key, measure, *arguments):
+        if key not in self.found:
+            self.found[key] = measure(*arguments)
+        return self.found[key]
+
+    def venv(self, name):
+        if name not in self.venvs:
+            self.venvs[name] = install(name)
+        return self.venvs[name]
+
+    def peer(self, venv, program):
+        return self.venv(venv) / "bin" / program
+
+    def on_this_host(self):
+        """The holders are processes of this host, so everybody looks at its own /proc."""
+        return {name: value for name, value in self.env.items() if name != "GUA_HOST_ROOT"}
+
+    def runs(self, thorough, quick):
+        return quick if self.is_quick else thorough
+
+    def each(self, measure, arguments):
+        """What is measured with each of the arguments, in CPU time: one after the other, or in a
+        quick run all at once, which is less exact."""
+        if not self.is_quick:
+            return [measure(*each) for each in arguments]
+        with ThreadPoolExecutor(len(arguments)) as pool:
+            return list(pool.map(lambda each: measure(*each), arguments))
+
+
+@contextmanager
+def setting(is_quick=False):
+    """A pretend server with holders that run, and nothing of whoever starts this in it."""
+    # Told to end, it takes with it what it has started and made.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    prepare()
+    with tempfile.TemporaryDirectory() as folder, holders(HOLDERS) as pids:
+        env = {**machine(Path(folder), pids), "HOME": folder, "GUA_HOME": folder}
+        yield Setting(Path(folder), env, pids, is_quick)
 
 
 @contextmanager
 def holders(count):
-    """Processes that really run: the peers look them up and skip work on those they miss."""
-    started = [subprocess.Popen(["cat"], stdin=subprocess.PIPE) for _ in range(count)]
+    """Processes that really run: the peers look them up and skip work on those they miss. They
+    read from one pipe, and end when it is closed, however that happens."""
+    reading, writing = os.pipe()
+    started = [subprocess.Popen(["cat"], stdin=reading) for _ in range(count)]
+    os.close(reading)
     try:
         yield [process.pid for process in started]
     finally:
+        os.close(writing)
         for process in started:
-            process.stdin.close()
             process.wait()
 
 
@@ -101,9 +187,21 @@ def machine_of(folder, text):
     return {**env, "LC_ALL": "C.UTF-8", "TERM": "dumb"}
 
 
+def home(env):
+    """Where a command is run: gpu_tracker leaves files where it is when it is killed."""
+    return env and env.get("HOME")
+
+
 def output(command, env):
     return subprocess.run(
-        command, env=env, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        command,
+        env=env,
+        cwd=home(env),
+        check=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=PATIENCE_SECONDS,
     ).stdout
 
 
@@ -113,6 +211,78 @@ def peak_kib(command, folder, env):
     # A child of this script would begin with this script's own memory as its peak.
     printed = output(["/usr/bin/time", "--format=%M", f"--output={told}", *command], env)
     return int(told.read_text()), printed
+
+
+def peak_bytes(command, folder, env, runs):
+    """The same in bytes, the median of some runs."""
+    return statistics.median(peak_kib(command, folder, env)[0] * 1024 for _ in range(runs))
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a command with all that it started took."""
+
+    seconds: float
+    cpu_seconds: float
+
+
+def spent(command, env, stdout=subprocess.DEVNULL):
+    begun = time.monotonic()
+    process = subprocess.Popen(
+        command,
+        env=env,
+        cwd=home(env),
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    impatience = threading.Timer(PATIENCE_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
+    impatience.start()
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    except BaseException:
+        # It is in a session of its own, so nobody else would end it.
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    finally:
+        impatience.cancel()
+    seconds = time.monotonic() - begun
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        typed = shlex.join(map(str, command))
+        raise NotMeasured(f"`{typed}` ended with {process.returncode}")
+    return Spent(seconds, usage.ru_utime + usage.ru_stime)
+
+
+def medians(costs):
+    return Spent(
+        statistics.median(cost.seconds for cost in costs),
+        statistics.median(cost.cpu_seconds for cost in costs),
+    )
+
+
+def spent_in_turn(commands, env, runs):
+    """The medians of each, the commands taken in turn so that a busy time hits all of them."""
+    seen = [[spent(command, env) for command in commands] for _ in range(runs)]
+    return [medians([run[place] for run in seen]) for place in range(len(commands))]
+
+
+def raced(commands, folder, env, runs):
+    """Short commands by hyperfine: the median of the wall clock, the mean of the CPU time."""
+    results = folder / "hyperfine.json"
+    command = ["hyperfine", "--shell=none", "--warmup=1", f"--runs={runs}", "--style=basic"]
+    command += ["--export-json", results, *(shlex.join(map(str, each)) for each in commands)]
+    subprocess.run(
+        command,
+        env=env,
+        check=True,
+        stdout=sys.stderr,
+        stdin=subprocess.DEVNULL,
+        timeout=PATIENCE_SECONDS,
+    )
+    told = json.loads(results.read_text())["results"]
+    return [Spent(each["median"], each["user"] + each["system"]) for each in told]
 
 
 def tallied(path):

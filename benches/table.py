@@ -5,6 +5,26 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class Missing:
+    """In the place of a figure that could not be had: why."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How a figure is called in JSON, and how it is shown."""
+
+    name: str
+    show: Callable[[float], str]
+    # Whether it says something how many times another such figure it is.
+    has_ratio: bool = True
+
+    def __call__(self, figure):
+        return self.show(figure)
+
+
+@dataclass(frozen=True)
 class Budget:
     """What our figure has to keep to, given theirs."""
 
@@ -24,64 +44,116 @@ def faster(times):
     )
 
 
+def at_most_times(times):
+    return Budget(
+        f"≤ {times} ×", lambda ours, theirs: theirs is not None and ours <= times * theirs
+    )
+
+
 def at_most(limit, unit):
     return Budget(f"≤ {unit(limit)}", lambda ours, _theirs: ours <= limit)
 
 
-def milliseconds(seconds):
-    return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.2f} s"
+def show_seconds(seconds):
+    return f"{seconds * 1000:.3g} ms" if abs(seconds) < 1 else f"{seconds:.2f} s"
 
 
-def megabytes(count):
+def show_bytes(count):
     return f"{count / 1e6:.3g} MB" if count < 1e9 else f"{count / 1e9:.2f} GB"
 
 
-def count_bytes(count):
-    return f"{count:,.0f} B"
+milliseconds = Unit("seconds", show_seconds)
+megabytes = Unit("bytes", show_bytes)
+count_bytes = Unit("bytes", lambda count: f"{count:,.0f} B")
+count_calls = Unit("calls", lambda count: f"{count:.2f}")
+count = Unit("count", lambda number: f"{number:.0f}")
+exponent = Unit("exponent", lambda power: f"{power:.2f}", has_ratio=False)
+percent = Unit("percent", lambda part: f"{part:.2f} %", has_ratio=False)
 
-
-def count_calls(count):
-    return f"{count:.2f}"
+HOLDS, SHORT, MISSING, UNBOUND = "holds", "SHORT", "not measured", "–"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. A figure that is None could not be measured; a row without a
-    budget is there to be looked at."""
+    """One line of the table. A row without a budget is there to be looked at; theirs is None
+    where there is nothing of theirs to measure."""
 
     what: str
-    unit: Callable[[float], str]
-    ours: float | None
-    theirs: float | None = None
+    unit: Unit
+    ours: float | Missing
+    theirs: float | Missing | None = None
     budget: Budget | None = None
-    # Where there is nothing of theirs to measure.
-    is_alone: bool = False
+    # Whose figure theirs is.
+    peer: str = "Python gua"
+    # How many runs the medians are of, ours and theirs.
+    runs: tuple = ()
+
+    def missing(self):
+        """Why a figure is missing, ours first."""
+        return [each.why for each in (self.ours, self.theirs) if isinstance(each, Missing)]
 
     def verdict(self):
-        if self.ours is None or self.theirs is None and not self.is_alone:
-            return "not measured"
+        if self.missing():
+            return MISSING
         if self.budget is None:
-            return "–"
-        return "holds" if self.budget.holds(self.ours, self.theirs) else "**BROKEN**"
+            return UNBOUND
+        return HOLDS if self.budget.holds(self.ours, self.theirs) else SHORT
 
     def is_good(self):
-        return self.verdict() in ("holds", "–")
+        return self.verdict() in (HOLDS, UNBOUND)
 
-    def line(self):
-        ratio = "–"
-        if self.ours and self.theirs:
-            ratio = f"{self.theirs / self.ours:,.1f}"
-        theirs = "–" if self.is_alone and self.theirs is None else self.told(self.theirs)
-        budget = self.budget.text if self.budget else "–"
-        cells = (self.what, self.told(self.ours), theirs, ratio, budget, self.verdict())
-        return f"| {' | '.join(cells)} |"
+    def ratio(self):
+        """How many times ours theirs is. Of nothing there is no multiple."""
+        if self.missing() or not self.unit.has_ratio or not self.theirs or self.ours <= 0:
+            return None
+        return self.theirs / self.ours
 
     def told(self, figure):
-        return "not measured" if figure is None else self.unit(figure)
+        if figure is None:
+            return "–"
+        return MISSING if isinstance(figure, Missing) else self.unit(figure)
+
+    def cells(self):
+        ratio = self.ratio()
+        return (
+            self.what,
+            self.told(self.ours),
+            self.told(self.theirs),
+            "–" if self.theirs is None else self.peer,
+            "–" if ratio is None else show_ratio(ratio),
+            self.budget.text if self.budget else "–",
+            " / ".join(map(str, self.runs)) or "–",
+            "; ".join([self.verdict(), *self.missing()]),
+        )
 
 
-def print_table(rows, peer="Python gua", ours="gua"):
-    print(f"| | {ours} | {peer} | ratio | budget | |")
-    print("|---|--:|--:|--:|--:|---|")
-    for row in rows:
-        print(row.line())
+def show_ratio(ratio):
+    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:,.1f}" if ratio >= 1 else f"{ratio:.2f}"
+
+
+HEADER = ("", "gua", "theirs", "whose", "ratio", "budget", "runs", "")
+# Which columns are figures, and so end at the right.
+FIGURES = (1, 2, 4, 5)
+
+
+def markdown(header, lines, figures=FIGURES):
+    """A table as Markdown."""
+    rule = ["--:" if place in figures else "---" for place in range(len(header))]
+    escaped = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in (header, rule, *escaped))
+
+
+def text(header, lines, figures=FIGURES):
+    """A table for a terminal, in columns as wide as their contents."""
+    widths = [
+        max(len(str(line[place])) for line in (header, *lines)) for place in range(len(header))
+    ]
+
+    def aligned(line):
+        cells = (
+            str(cell).rjust(width) if place in figures else str(cell).ljust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        return "  ".join(cells).rstrip() + "\n"
+
+    return "".join(map(aligned, (header, ["─" * width for width in widths], *lines)))

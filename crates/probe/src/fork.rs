@@ -62,7 +62,10 @@ impl Drop for Inside {
         let mut state = lock();
         state.inside = state.inside.saturating_sub(1);
         state.lost = state.lost.min(state.inside);
-        CHANGED.notify_all();
+        // Only a fork is waited for by anybody, and telling nobody is a call to the kernel, too.
+        if state.is_shut {
+            CHANGED.notify_all();
+        }
     }
 }
 

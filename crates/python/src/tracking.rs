@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use track::gpu_tracker::tracking_file::Recording;
 use track::gpu_tracker::{Expected, Units};
-use track::{Asker, Sample, Stopper, Tracker, Usage};
+use track::{Asker, End, Sample, Stopper, Tracker, Usage};
 
 use crate::backup::Backup;
 use crate::errors::Error;
@@ -21,8 +21,8 @@ use crate::figures;
 use crate::patient::BETWEEN_SIGNALS;
 use crate::plan::Plan;
 
-/// How often the end is looked for: at first, and later on.
-const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
+/// How often it is looked for whether the thread has gone that measured: at first, and later on.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
 /// A measurement that was begun.
@@ -39,6 +39,7 @@ pub struct Tracking {
 struct Inner {
     stopper: Stopper,
     asker: Asker,
+    end: End,
     points: Arc<Mutex<Points>>,
     units: Units,
     expected: Expected,
@@ -89,6 +90,7 @@ impl Tracking {
         let inner = Inner {
             stopper: tracking.stopper(),
             asker: tracking.asker(),
+            end: tracking.end(),
             points,
             units: plan.units,
             expected: plan.expected,
@@ -160,10 +162,10 @@ impl Tracking {
 }
 
 impl Inner {
-    /// Waits by looking again and again: where the driver hangs in the loader, no other thread
-    /// could be started to wait in.
+    /// Not on a thread of its own: where the driver hangs in the loader, none could be started.
     fn ended_within(&self, most: Duration) -> Option<Ended> {
         let begun = Instant::now();
+        self.end.wait(most);
         let mut pause = SHORTEST_PAUSE;
         loop {
             if let Some(ended) = self.ended() {

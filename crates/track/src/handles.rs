@@ -3,9 +3,9 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::process::ExitStatus;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::process::{Pid, Signal, getpgid, getpgrp, pidfd_send_signal};
@@ -30,11 +30,37 @@ impl Stopper {
     }
 }
 
+/// Tells when a measurement is over.
+#[derive(Debug, Clone, Default)]
+pub struct End(Arc<(Mutex<bool>, Condvar)>);
+
+impl End {
+    /// Waits until it is over, so long at most; the thread that measured may still have to go.
+    pub fn wait(&self, most: Duration) {
+        let (is_over, changed) = &*self.0;
+        let guard = is_over.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(changed.wait_timeout_while(guard, most, |is_over| !*is_over));
+    }
+}
+
+/// It is over when this is gone, also by a panic.
+#[derive(Debug)]
+pub(crate) struct Ending(pub(crate) End);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let (is_over, changed) = &*self.0.0;
+        *is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        changed.notify_all();
+    }
+}
+
 /// A running process that is measured.
 #[derive(Debug)]
 pub struct Tracking {
     pub(crate) stopper: Stopper,
     pub(crate) asker: Asker,
+    pub(crate) end: End,
     pub(crate) thread: JoinHandle<Usage>,
 }
 
@@ -62,6 +88,12 @@ impl Tracking {
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.thread.is_finished()
+    }
+
+    /// For who wants to wait for that, but not for ever.
+    #[must_use]
+    pub fn end(&self) -> End {
+        self.end.clone()
     }
 
     #[must_use]

@@ -56,7 +56,7 @@ pub mod tracker;
 mod tree;
 pub mod usage;
 
-pub use handles::{Finished, Left, Running, Signaller, Stopper, Tracking};
+pub use handles::{End, Finished, Left, Running, Signaller, Stopper, Tracking};
 pub use options::{Cards, Options};
 pub use parts::Parts;
 pub use questions::Asker;

@@ -1,5 +1,6 @@
 //! One measurement from its begin to its end: looks at the tree, keeps maxima and accounts.
 
+use std::cell::LazyCell;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -177,6 +178,10 @@ impl Measurement {
 
     /// It is over, and the main process goes on or somebody else waits for it.
     pub fn end(&mut self, now: Instant) {
+        // The cards are looked at meanwhile.
+        if let Some(gpu) = &mut self.gpu {
+            gpu.close();
+        }
         let (_, times) = self.look(Whose::All);
         self.loads.finish(now, times, self.usable_cores(times));
         self.read_maps();
@@ -302,7 +307,8 @@ impl Measurement {
 
     /// Those who wait for the tree's end are at rest, and may be in its cgroup.
     fn cgroup_peak(&self) -> Option<Bytes> {
-        let waiting = ancestors();
+        // Only asked for where somebody else is in the cgroup.
+        let waiting = LazyCell::new(ancestors);
         self.cgroup.peak(|pid| self.tree.has_ever_had(pid) || waiting.contains(&pid))
     }
 

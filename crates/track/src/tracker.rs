@@ -14,7 +14,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::follower::Follower;
 use crate::gpu::Gpu;
-use crate::handles::{Running, Signaller, Stopper, Tracking};
+use crate::handles::{End, Ending, Running, Signaller, Stopper, Tracking};
 use crate::kernel;
 use crate::measure::{Begin, Measurement, Watch};
 use crate::members::Members;
@@ -134,7 +134,10 @@ impl Tracker {
         };
         let (hand_over, handed_over) = mpsc::channel();
         let (tell, begun) = mpsc::channel();
+        let end = End::default();
+        let ending = Ending(end.clone());
         let thread = threads::spawn(threads::named("track"), move || {
+            let _ending = ending;
             let _ = tell.send(());
             follower.measurement.watch_cards(handed_over.recv().ok().flatten());
             follower.until_stopped()
@@ -152,7 +155,7 @@ impl Tracker {
         if let Some(first) = first {
             first.wait();
         }
-        Ok(Tracking { stopper, asker, thread })
+        Ok(Tracking { stopper, asker, end, thread })
     }
 
     /// Starts a command and measures it until it ends. Orphans among its descendants come to

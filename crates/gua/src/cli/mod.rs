@@ -9,6 +9,7 @@ mod doctor;
 mod duration;
 mod engine;
 mod fleet;
+mod later;
 mod listen;
 mod moment;
 mod pick;
@@ -34,6 +35,7 @@ pub use doctor::Doctor;
 pub(crate) use duration::{duration, interval};
 pub use engine::Engine;
 pub use fleet::Fleet;
+pub use later::Later;
 pub use listen::Protection;
 pub use moment::Moment;
 pub(crate) use moment::moment;
@@ -110,50 +112,50 @@ pub enum Command {
     /// Show the settings in force, or check a config file
     Config {
         #[command(subcommand)]
-        command: Config,
+        command: Later<Config>,
     },
     /// Look after the history database
     Db {
         #[command(subcommand)]
-        command: Db,
+        command: Later<Db>,
     },
     /// Show the report on a machine that does not exist, without a GPU
-    Demo(Demo),
+    Demo(Later<Demo>),
     /// Check whether this host is ready: driver, library, cards, database
-    Doctor(Doctor),
+    Doctor(Later<Doctor>),
     /// Record every card's state over time, in the background
     #[command(visible_alias = "start")]
-    Daemon(Daemon),
+    Daemon(Later<Daemon>),
     /// Tell whether a recorder is running, and how it does
     #[command(after_help = "Exit codes: 0 running, 3 not running, 1 running but not recording.")]
-    Status(Status),
+    Status(Later<Status>),
     /// Show many hosts at once: what works, what idles, what is free, by a Prometheus
-    Fleet(Fleet),
+    Fleet(Later<Fleet>),
     /// End the recorder in the background
-    Stop(Stop),
+    Stop(Later<Stop>),
     /// Print the fields that you choose, once or at a beat, and keep them in a file
-    Query(Query),
+    Query(Later<Query>),
     /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
     /// held idle, stood free, and by whom
-    Report(Box<Report>),
+    Report(Later<Report>),
     /// Serve the page, its JSON and /metrics from the history
-    Serve(Serve),
+    Serve(Later<Serve>),
     /// Rules for cards that are held idle: notice first, end last
     Policy {
         #[command(subcommand)]
-        command: Policy,
+        command: Later<Policy>,
     },
     /// Choose cards to use, for a shell or for a command
-    Pick(Pick),
+    Pick(Later<Pick>),
     /// Show each card's state on one line, and who holds it
-    Stat(Stat),
+    Stat(Later<Stat>),
     /// Run a command, or follow a process, and tell what it used: RAM, CPU, GPU, and what to ask
     /// for next time
-    Track(Track),
+    Track(Later<Track>),
     /// Watch all cards and holders on a whole screen: live, with the last hour and who is idle
-    Top(Top),
+    Top(Later<Top>),
     /// Tell who holds which card now, longest idle first: whom to ask to let go
-    Who(Who),
+    Who(Later<Who>),
     /// Print the version
     Version,
 }

@@ -33,7 +33,7 @@ pub(super) fn open(path: &Path, window: Period, detail: Detail) -> Result<Histor
 pub(super) fn read(path: &Path, window: Period, detail: Detail) -> Result<History, StoreError> {
     match store::identify(path) {
         Identity::PythonGua => python::history(path, window, detail == Detail::Samples),
-        _ => History::open(path),
+        _ => History::open_for(path, window),
     }
 }
 

@@ -8,12 +8,13 @@ use probe::units::UnixMillis;
 use probe::who::Source;
 use rusqlite::{Connection, Row};
 
+use super::ahead::{Beginning, SecondReader, is_long};
 use super::error::StoreError;
 use super::holders::HolderRow;
 use super::run::{Ending, last_tick};
 use super::{codes, database, lines, sample_key};
 use crate::classify::{Lines, State};
-use crate::ledger::{Event, HOUR, Identity, Kind, Period};
+use crate::ledger::{ByNumber, Event, HOUR, Identity, Kind, Period};
 
 /// What a tick of a run without an interval counts for: the Python gua's own default.
 pub const DEFAULT_INTERVAL_MILLIS: i64 = 30_000;
@@ -30,6 +31,10 @@ pub struct History {
     pub(super) newer: Vec<Newer>,
     /// Who was asked for before: sessions and accounts ask for the same ones many times.
     pub(super) holders: RefCell<HashMap<i64, Option<HolderRow>>>,
+    /// Who may be asked for next.
+    pub(super) holders_ahead: RefCell<ByNumber<i64, HolderRow>>,
+    /// For one long window.
+    pub(super) second: RefCell<Option<SecondReader>>,
 }
 
 /// A run as it was written down.
@@ -99,6 +104,18 @@ impl History {
         Self::of(database::open_to_read(path)?)
     }
 
+    /// The same for a window of it, which may be long.
+    ///
+    /// # Errors
+    /// When it is not ours or cannot be read.
+    pub fn open_for(path: &Path, window: Period) -> Result<Self, StoreError> {
+        let database = database::open_to_read(path)?;
+        let second = if is_long(window) { Beginning::of(path) } else { None };
+        let history = Self::of(database)?;
+        history.second.replace(second.and_then(Beginning::join));
+        Ok(history)
+    }
+
     /// Opens a database that this process records into.
     ///
     /// # Errors
@@ -124,6 +141,8 @@ impl History {
             scale: HashMap::new(),
             newer: Vec::new(),
             holders: RefCell::default(),
+            holders_ahead: RefCell::default(),
+            second: RefCell::default(),
         };
         history.newer = history.runs_that_went_back()?;
         Ok(history)

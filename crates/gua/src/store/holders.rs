@@ -31,6 +31,16 @@ const HOLDER: &str = "SELECT holder.id, card, pid, start_ticks, started_ms, prog
     JOIN identity ON identity.id = process.identity
     WHERE holder.id = ?1";
 
+/// The same and those who came after, as many as are read ahead.
+const HOLDERS: &str = "SELECT holder.id, card, pid, start_ticks, started_ms, program, user, uid,
+        source, workload, boot
+    FROM holder JOIN process ON process.id = holder.process
+    JOIN identity ON identity.id = process.identity
+    WHERE holder.id >= ?1 ORDER BY holder.id LIMIT 32";
+
+/// Who was read ahead and not asked for is forgotten when they are more than this.
+const MOST_AHEAD: usize = 1024;
+
 impl History {
     /// A holder by its number; `None` where it is not known any more.
     ///
@@ -45,12 +55,27 @@ impl History {
         Ok(found)
     }
 
-    /// The same without what it ran for, which takes longer to read than all the rest.
+    /// The same without what it ran for, which takes longer to read than all the rest. For who
+    /// asks for one after the other: who comes later has a larger number, and will be asked for;
+    /// many at once take little longer.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn holder_alone(&self, id: i64) -> Result<Option<HolderRow>, StoreError> {
-        Ok(self.find_holder(id)?.map(|(holder, _)| holder))
+        let mut ahead = self.holders_ahead.borrow_mut();
+        if let Some(holder) = ahead.remove(&id) {
+            return Ok(Some(holder));
+        }
+        if ahead.len() > MOST_AHEAD {
+            ahead.clear();
+        }
+        let mut query = self.connection().prepare_cached(HOLDERS)?;
+        let mut rows = query.query([id])?;
+        while let Some(row) = rows.next()? {
+            let (found, _) = holder(row)?;
+            ahead.insert(found.id, found);
+        }
+        Ok(ahead.remove(&id))
     }
 
     fn read_holder(&self, id: i64) -> Result<Option<HolderRow>, StoreError> {

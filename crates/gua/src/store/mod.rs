@@ -18,6 +18,7 @@
 //! | `history` | what was recorded, for a window of time |
 //! | `holders` | who held a card: their process, and what it ran for |
 //! | `owners` | who did what with a card |
+//! | `ahead` | lines of a long window, read ahead by a second reader |
 //! | `pieces` | every card's time, cut wherever anything changes |
 //! | `sessions` | since when a card is held idle, and by whom |
 //! | `replay` | ticks again, as they were recorded |
@@ -33,6 +34,7 @@
 //! | `export` | spans and samples as rows |
 //! | `error` | why it could not be used |
 
+mod ahead;
 mod check;
 mod codes;
 mod database;

@@ -1,23 +1,42 @@
 //! Every card's time in pieces: three tables read side by side, an hour at a time, so that what
 //! is remembered does not grow with the window.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::thread;
 
 use probe::units::UnixMillis;
 use rusqlite::{Row, Rows, Statement};
 
+use super::ahead::{self, Ahead, Line, Table};
 use super::codes;
 use super::error::StoreError;
 use super::history::{History, parts_that_count};
 use crate::classify::{Kib, State};
 use crate::ledger::{ByNumber, CardTime, HOUR, HolderPart, Period, Piece};
 
-const CARDS: &str = "SELECT from_ms, length_ms, run, card, state, counted_ms FROM card_span
-    WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms";
-const HOLDERS: &str = "SELECT from_ms, length_ms, run, holder, state, memory_kib
-    FROM holder_span WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms";
-const UNSEEN: &str = "SELECT from_ms, length_ms, run, card, memory_kib
-    FROM unseen_span WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms";
+/// What a card did, and what that counts for where it is not its length.
+type CardPart = (State, Option<i64>);
+
+const CARDS: Table<CardPart> = Table {
+    query: "SELECT from_ms, length_ms, run, card, state, counted_ms FROM card_span
+        WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
+    read: card,
+};
+const HOLDERS: Table<HolderPart> = Table {
+    query: "SELECT from_ms, length_ms, run, holder, state, memory_kib FROM holder_span
+        WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
+    read: holder,
+};
+const UNSEEN: Table<Kib> = Table {
+    query: "SELECT from_ms, length_ms, run, card, memory_kib FROM unseen_span
+        WHERE from_ms >= ?1 AND from_ms < ?2 ORDER BY from_ms",
+    read: unseen_memory,
+};
+
+/// What a second reader tells.
+type Told = Rc<RefCell<Ahead<CardPart, HolderPart>>>;
 
 impl History {
     /// Every card's time in the window, cut wherever its state, its holders or what they hold
@@ -29,15 +48,37 @@ impl History {
     pub fn pieces(
         &self,
         window: Period,
+        each: impl FnMut(&Piece<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let second = if ahead::is_long(window) { self.second.take() } else { None };
+        thread::scope(|scope| {
+            let ahead = second.and_then(|second| second.read(scope, window, CARDS, HOLDERS));
+            self.pieces_with(window, ahead, each)
+        })
+    }
+
+    fn pieces_with(
+        &self,
+        window: Period,
+        ahead: Option<Told>,
         mut each: impl FnMut(&Piece<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let database = self.connection();
-        let mut cards = database.prepare(CARDS)?;
-        let mut holders = database.prepare(HOLDERS)?;
-        let mut unseen = database.prepare(UNSEEN)?;
-        let mut cards = Cursor::new(self, window, &mut cards, card)?;
-        let mut holders = Cursor::new(self, window, &mut holders, holder)?;
-        let mut unseen = Cursor::new(self, window, &mut unseen, unseen_memory)?;
+        let mut cards = database.prepare(CARDS.query)?;
+        let mut holders = database.prepare(HOLDERS.query)?;
+        let mut unseen = database.prepare(UNSEEN.query)?;
+        let (cards, holders) = match ahead {
+            Some(told) => (
+                Lines::Ahead(Rc::clone(&told), |ahead| &mut ahead.cards),
+                Lines::Ahead(told, |ahead| &mut ahead.holders),
+            ),
+            None => {
+                (Lines::of(CARDS, &mut cards, window)?, Lines::of(HOLDERS, &mut holders, window)?)
+            }
+        };
+        let mut cards = Cursor::new(self, window, cards);
+        let mut holders = Cursor::new(self, window, holders);
+        let mut unseen = Cursor::new(self, window, Lines::of(UNSEEN, &mut unseen, window)?);
         let mut hour = Hour { history: self, cards: BTreeMap::new(), card_of: ByNumber::default() };
         while let Some(next) = cards.next_hour()? {
             hour.clear();
@@ -111,18 +152,38 @@ impl Hour<'_> {
 struct Cursor<'rows, T> {
     history: &'rows History,
     window: Period,
-    rows: Rows<'rows>,
-    read: fn(&Row<'_>) -> rusqlite::Result<(i64, T)>,
+    lines: Lines<'rows, T>,
     /// The first of a later hour, where one was read.
-    ahead: Option<Line<T>>,
+    ahead: Option<Placed<T>>,
 }
 
-/// A row as it is.
-struct Line<T> {
+/// Where its rows come from.
+enum Lines<'rows, T> {
+    Rows(Rows<'rows>, Table<T>),
+    Ahead(Told, fn(&mut Ahead<CardPart, HolderPart>) -> &mut VecDeque<Line<T>>),
+}
+
+impl<'rows, T> Lines<'rows, T> {
+    fn of(
+        table: Table<T>,
+        query: &'rows mut Statement<'_>,
+        window: Period,
+    ) -> Result<Self, StoreError> {
+        Ok(Self::Rows(query.query(ahead::bounds(window))?, table))
+    }
+
+    fn next(&mut self) -> Result<Option<Line<T>>, StoreError> {
+        match self {
+            Self::Rows(rows, table) => Ok(table.next(rows)?),
+            Self::Ahead(told, table) => told.borrow_mut().next(*table),
+        }
+    }
+}
+
+/// A row and the time that it is about.
+struct Placed<T> {
     whole: Period,
-    run: i64,
-    key: i64,
-    value: T,
+    line: Line<T>,
 }
 
 /// A part of a span that lies in the window and counts.
@@ -135,48 +196,41 @@ struct Found<T> {
 }
 
 impl<'rows, T: Copy> Cursor<'rows, T> {
-    fn new(
-        history: &'rows History,
-        window: Period,
-        query: &'rows mut Statement<'_>,
-        read: fn(&Row<'_>) -> rusqlite::Result<(i64, T)>,
-    ) -> Result<Self, StoreError> {
-        // No span is longer than an hour, so none that began earlier reaches into it.
-        let rows = query.query((window.from.0.saturating_sub(HOUR), window.to.0))?;
-        Ok(Self { history, window, rows, read, ahead: None })
+    const fn new(history: &'rows History, window: Period, lines: Lines<'rows, T>) -> Self {
+        Self { history, window, lines, ahead: None }
     }
 
     /// The hour of the next span that has a part in the window.
     fn next_hour(&mut self) -> Result<Option<i64>, StoreError> {
         self.ahead = self.next()?;
-        Ok(self.ahead.as_ref().map(|line| hour_of(line.whole.from)))
+        Ok(self.ahead.as_ref().map(|placed| hour_of(placed.whole.from)))
     }
 
     /// Everything up to the end of an hour; what is of an earlier one is passed over.
     fn read_to(&mut self, hour: i64, mut each: impl FnMut(Found<T>)) -> Result<(), StoreError> {
         let begin = hour.saturating_mul(HOUR);
-        while let Some(line) = self.next()? {
-            let from = line.whole.from.0;
+        while let Some(placed) = self.next()? {
+            let from = placed.whole.from.0;
             if from >= begin.saturating_add(HOUR) {
-                self.ahead = Some(line);
+                self.ahead = Some(placed);
                 break;
             }
             if from >= begin {
-                self.parts(&line, &mut each);
+                self.parts(&placed, &mut each);
             }
         }
         Ok(())
     }
 
-    fn next(&mut self) -> Result<Option<Line<T>>, StoreError> {
+    fn next(&mut self) -> Result<Option<Placed<T>>, StoreError> {
         match self.ahead.take() {
-            Some(line) => Ok(Some(line)),
-            None => self.line(),
+            Some(placed) => Ok(Some(placed)),
+            None => self.read(),
         }
     }
 
-    fn parts(&self, line: &Line<T>, each: &mut impl FnMut(Found<T>)) {
-        let Line { whole, run, key, value } = *line;
+    fn parts(&self, placed: &Placed<T>, each: &mut impl FnMut(Found<T>)) {
+        let Placed { whole, line: Line { run, key, value, .. } } = *placed;
         let mut tell = |period: Period| each(Found { key, run, whole, period, value });
         let part = whole.overlap(&self.window);
         if self.history.newer.is_empty() {
@@ -187,22 +241,20 @@ impl<'rows, T: Copy> Cursor<'rows, T> {
     }
 
     /// The next one that has a part in the window.
-    fn line(&mut self) -> Result<Option<Line<T>>, StoreError> {
-        while let Some(row) = self.rows.next()? {
-            let from: i64 = row.get(0)?;
-            let whole = Period::new(UnixMillis(from), self.history.end_of(from, row.get(1)?)?);
-            if whole.overlap(&self.window).is_empty() {
-                continue;
+    fn read(&mut self) -> Result<Option<Placed<T>>, StoreError> {
+        while let Some(line) = self.lines.next()? {
+            let end = self.history.end_of(line.from, line.length)?;
+            let whole = Period::new(UnixMillis(line.from), end);
+            if !whole.overlap(&self.window).is_empty() {
+                return Ok(Some(Placed { whole, line }));
             }
-            let (key, value) = (self.read)(row)?;
-            return Ok(Some(Line { whole, run: row.get(2)?, key, value }));
         }
         Ok(None)
     }
 }
 
-/// What it did, and what that counts for where it is not its length. Only cards are counted.
-fn card(row: &Row<'_>) -> rusqlite::Result<(i64, (State, Option<i64>))> {
+/// Only cards are counted.
+fn card(row: &Row<'_>) -> rusqlite::Result<(i64, CardPart)> {
     Ok((row.get(3)?, (codes::state(row.get(4)?), row.get(5)?)))
 }
 

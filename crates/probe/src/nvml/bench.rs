@@ -254,7 +254,8 @@ impl Shared {
     }
 
     fn work(&self) {
-        while let Some(Taken { mut unit, taking, asked }) = self.next() {
+        let mut table = self.lock();
+        while let Some(Taken { mut unit, taking, asked }) = self.next(table) {
             if !unit.was_asked() {
                 fork::inside(|| unit.attach());
                 if !self.goes_on(taking, &unit, asked.patience.card) {
@@ -262,25 +263,37 @@ impl Shared {
                 }
             }
             let product = fork::inside(|| asked.task.run(&mut unit));
-            let mut table = self.lock();
+            table = self.lock();
             let Some(place) = table.position(taking) else {
                 return table.returned.push(unit);
             };
             table.busy.remove(place);
             table.done.push((unit, product));
-            if !table.is_at_work() {
-                self.progress.notify_all();
-            }
             // One worker is enough for next time.
-            if table.queue.is_empty() && (table.idle > 0 || !table.busy.is_empty()) {
+            let is_one_too_many =
+                table.queue.is_empty() && (table.idle > 0 || !table.busy.is_empty());
+            if !table.is_at_work() {
+                table = self.tell_of_the_end(table);
+            }
+            if is_one_too_many {
                 return;
             }
         }
     }
 
+    /// Not under the lock: whoever wakes up would find it taken and sleep again. It is as free as
+    /// if it were waiting already.
+    fn tell_of_the_end<'a>(&'a self, mut table: MutexGuard<'a, Table>) -> MutexGuard<'a, Table> {
+        table.idle += 1;
+        drop(table);
+        self.progress.notify_all();
+        table = self.lock();
+        table.idle -= 1;
+        table
+    }
+
     /// The next unit, when there is one; `None` when the bench is closed.
-    fn next(&self) -> Option<Taken> {
-        let mut table = self.lock();
+    fn next(&self, mut table: MutexGuard<'_, Table>) -> Option<Taken> {
         loop {
             if table.closed {
                 return None;

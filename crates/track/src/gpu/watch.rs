@@ -41,7 +41,7 @@ const BETWEEN_ENERGIES: Duration = Duration::from_secs(5);
 pub(crate) struct Gpu {
     shared: Arc<Shared>,
     /// The thread ends when this is closed.
-    open: Sender<()>,
+    open: Option<Sender<()>>,
 }
 
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl Gpu {
             let detail = "no thread could be started to talk to it".into();
             shared.enter(Stage::Failed(OpenError::Refused { detail }));
         }
-        Some(Self { shared, open })
+        Some(Self { shared, open: Some(open) })
     }
 
     /// The tree was just born, and holds nothing.
@@ -120,11 +120,15 @@ impl Gpu {
         }
     }
 
+    /// The last look is begun, and not waited for.
+    pub(crate) fn close(&mut self) {
+        self.open = None;
+    }
+
     /// One last look, with what the driver kept account of, if it comes soon.
-    pub(crate) fn finish(self) -> Result<GpuUsage, NoGpu> {
-        let Self { shared, open } = self;
-        drop(open);
-        let mut state = shared.wait_for_the_end();
+    pub(crate) fn finish(mut self) -> Result<GpuUsage, NoGpu> {
+        self.close();
+        let mut state = self.shared.wait_for_the_end();
         match &state.stage {
             Stage::Failed(error) => return Err(NoGpu::NoDriver(error.to_string())),
             _ if state.tally.looks() == 0 => return Err(NoGpu::NotInTime),

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustix::process::geteuid;
 
@@ -12,6 +13,10 @@ use crate::config::{self, Config, Files, Machine};
 use crate::failure::Failure;
 use crate::policy::{DriverLook, Feed, Keeper, Places, Rules, Settled, SnoozePlace};
 use crate::recorder;
+
+/// How often it is looked whether a file has changed, at most: ticks may come faster, and an end
+/// reads them all once more.
+const LOOK_AT_FILES: Duration = Duration::from_secs(1);
 
 /// Those who follow the rules of the config beside a recorder.
 pub(in crate::commands) fn keeper(
@@ -52,6 +57,7 @@ fn read(files: &Files) -> Result<Settled, Failure> {
 struct ConfigRules {
     files: Files,
     stamps: Vec<Option<Stamp>>,
+    looked: Instant,
 }
 
 /// What changes when a file does, or who may write it.
@@ -69,7 +75,7 @@ struct Stamp {
 impl ConfigRules {
     fn new(files: Files) -> Self {
         let stamps = stamps(&files);
-        Self { files, stamps }
+        Self { files, stamps, looked: Instant::now() }
     }
 }
 
@@ -95,6 +101,10 @@ fn stamps(files: &Files) -> Vec<Option<Stamp>> {
 
 impl Rules for ConfigRules {
     fn changed(&mut self) -> Option<Result<Settled, Failure>> {
+        if self.looked.elapsed() < LOOK_AT_FILES {
+            return None;
+        }
+        self.looked = Instant::now();
         let now = stamps(&self.files);
         if now == self.stamps {
             return None;

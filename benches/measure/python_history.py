@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from functools import cache
 
 from common import CARDS, TARGET, say
@@ -84,7 +84,7 @@ class Plan:
     def __init__(self, day):
         self.day = day
         self.chance = random.Random(f"{VERSION}/{day.toordinal()}")
-        self.midnight = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
+        self.midnight = datetime(day.year, day.month, day.day, tzinfo=timezone.utc).timestamp()
         self.sessions = [[] for _ in range(CARDS)]
         self.next_pid = 10_000 + day.toordinal() % 1000 * 1000
         self.alice()
@@ -154,7 +154,7 @@ def card_uuids():
 
 
 def timestamp(seconds):
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="microseconds")
 
 
 def is_down(day, tick):
@@ -163,7 +163,7 @@ def is_down(day, tick):
 
 def ticks(day, sessions):
     """All ticks of a day: which, when, and of each card its sessions and utilization."""
-    midnight = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
+    midnight = datetime(day.year, day.month, day.day, tzinfo=timezone.utc).timestamp()
     chance = random.Random(f"ticks/{VERSION}/{day.toordinal()}")
     for tick in range(DAY_SECONDS // TICK_SECONDS):
         # The Python gua comes a moment late to each tick, but does not drift.
@@ -232,8 +232,8 @@ def write_day(database, day, begin, end):
 
 
 def write_days(database, begin, end):
-    day = datetime.fromtimestamp(begin, UTC).date()
-    while day <= datetime.fromtimestamp(end, UTC).date():
+    day = datetime.fromtimestamp(begin, timezone.utc).date()
+    while day <= datetime.fromtimestamp(end, timezone.utc).date():
         write_day(database, day, begin, end)
         day += timedelta(days=1)
     with database:
@@ -294,9 +294,9 @@ def catch_up(path, end):
 
 def history(days, python_gua, folder, env):
     """The path of a history of so many days which ends now, made unless today's is there."""
-    today = datetime.now(UTC).date()
+    today = datetime.now(timezone.utc).date()
     path = FOLDER / f"python-{days}d-v{VERSION}-{today}.db"
-    now = datetime.now(UTC).timestamp()
+    now = datetime.now(timezone.utc).timestamp()
     if path.exists():
         say(f"catching up with {path.name}")
         catch_up(path, now)

@@ -1,0 +1,1 @@
+"""What is measured, one file a subject; each has `rows`, which gives the lines of a table."""

@@ -1,0 +1,25 @@
+"""Other pretend hosts than the usual one: of more cards, or with other holders."""
+
+from common import SCENARIO, machine_of
+
+
+def cards_with(cards, pids):
+    """So many cards of the usual server's kind, with these holders spread over them."""
+    head, *models = SCENARIO.read_text().split("[[process]]")[0].split("[[card]]")
+    of_cards = "".join(f"[[card]]{models[place % len(models)]}" for place in range(cards))
+    holder = '[[process]]\npid = {}\ncard = {}\nmemory = "300MiB"\nsm = {}\n'
+    return (
+        head
+        + of_cards
+        + "".join(holder.format(pid, place % cards, place % 3) for place, pid in enumerate(pids))
+    )
+
+
+def installed(setting, name, scenario):
+    """A folder of its own and the environment in which programs see that host, with this
+    machine's own processes."""
+    folder = setting.folder / name
+    folder.mkdir()
+    env = {**machine_of(folder, scenario), "HOME": str(folder), "GUA_HOME": str(folder)}
+    env.pop("GUA_HOST_ROOT", None)
+    return folder, env

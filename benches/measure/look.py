@@ -1,0 +1,105 @@
+"""One look at eight cards: gua stat, gpustat, nvitop and GPUtil."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from common import CARDS, GUA, HOLDERS, of, output, peak_bytes, raced, tallied, tried
+from table import Missing, Row, at_most, count, faster, megabytes, milliseconds
+
+TITLE = f"One look at {CARDS} cards with {HOLDERS} holders"
+
+
+@dataclass(frozen=True)
+class Looker:
+    """A program that takes one look, and how to tell from its output what it saw."""
+
+    name: str
+    command: list
+    cards: Callable[[str], int]
+    pids: Callable[[str], set] | None = None
+    # Of the wall clock and of the peak of the memory.
+    budgets: tuple = (None, None)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one look took. One that leaves the driver to nvidia-smi has no calls."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_bytes: int
+    calls: int | None
+
+
+OURS = Looker(
+    "gua stat --json",
+    [GUA, "stat", "--json"],
+    lambda out: len(json.loads(out)["cards"]),
+    lambda out: {h["pid"] for card in json.loads(out)["cards"] for h in card["holders"]},
+)
+
+
+def peers(setting):
+    count_cards = "import GPUtil; print(len(GPUtil.getGPUs()))"
+    return [
+        Looker(
+            "gpustat",
+            [setting.peer("peers", "gpustat"), "--json"],
+            lambda out: len(json.loads(out)["gpus"]),
+            lambda out: {p["pid"] for gpu in json.loads(out)["gpus"] for p in gpu["processes"]},
+            (faster(50), at_most(10e6, megabytes)),
+        ),
+        Looker(
+            "nvitop -1",
+            [setting.peer("peers", "nvitop"), "-1"],
+            lambda out: len(re.findall(r"iB / .*iB", out)),
+            lambda out: set(map(int, re.findall(r"^[│|] +\d+ +(\d+) [CGX] ", out, re.MULTILINE))),
+        ),
+        Looker("GPUtil", [setting.peer("peers", "python"), "-c", count_cards], int),
+    ]
+
+
+def check(looker, setting):
+    """Nobody is fast by not looking."""
+    seen = output(looker.command, setting.env)
+    assert looker.cards(seen) == CARDS, f"{looker.name} saw other cards: {seen[:200]!r}"
+    if looker.pids is not None:
+        saw = looker.pids(seen)
+        assert saw == set(setting.pids), f"{looker.name} saw other holders: {sorted(saw)}"
+
+
+def calls(looker, setting):
+    told = setting.folder / "calls"
+    told.unlink(missing_ok=True)
+    output(looker.command, {**setting.env, "NVML_SIM_CALLS": str(told)})
+    return tallied(told) if told.exists() else None
+
+
+def measured(looker, setting):
+    check(looker, setting)
+    (took,) = raced([looker.command], setting.folder, setting.env, setting.runs(20, 5))
+    peak = peak_bytes(looker.command, setting.folder, setting.env, setting.runs(5, 1))
+    return Look(took.seconds, took.cpu_seconds, peak, calls(looker, setting))
+
+
+def peer_rows(looker, mine, their, setting):
+    wall, memory = looker.budgets
+    runs, peaks = setting.runs(20, 5), setting.runs(5, 1)
+    lines = [
+        (f"one look, beside {looker.name}", milliseconds, "seconds", wall, runs),
+        ("— CPU time", milliseconds, "cpu_seconds", None, runs),
+        ("— peak memory", megabytes, "peak_bytes", memory, peaks),
+    ]
+    if isinstance(their, Missing) or their.calls is not None:
+        lines.append(("— NVML calls", count, "calls", None, 1))
+    for what, unit, name, budget, times in lines:
+        figures = of(mine, name), of(their, name)
+        yield Row(what, unit, *figures, budget, looker.name, (times, times))
+
+
+def rows(setting):
+    mine = tried(measured, OURS, setting)
+    for looker in peers(setting):
+        yield from peer_rows(looker, mine, tried(measured, looker, setting), setting)

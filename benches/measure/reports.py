@@ -1,0 +1,236 @@
+"""The reports: how long they take, what memory, and whether both tell the same."""
+
+import json
+import re
+import statistics
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from common import CARDS, GUA, NotMeasured, medians, of, ours, peak_bytes, raced, say, spent, tried
+from measure.python_history import TICK_SECONDS, history, runs_of_daemon
+from measure.recorder import database_size
+from measure.year import DAYS as YEAR_DAYS
+from measure.year import year
+from table import Budget, Missing, Row, at_most, faster, megabytes, milliseconds, share
+
+TITLE = f"Reports on {CARDS} cards"
+STATES = ("active", "idle_held", "truly_idle")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the Python gua's report tells about the states, which it rounds."""
+
+    total_hours: float
+    percent: dict
+    idle_held_hours: float
+
+
+@dataclass(frozen=True)
+class Reported:
+    """What one report took."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True)
+class Window:
+    """How far back a report looks, and what it has to keep to."""
+
+    since: str
+    budget: Budget | None
+
+
+@dataclass(frozen=True)
+class Histories:
+    """A history of the Python gua, and ours with the same in it, and how long that took."""
+
+    days: int
+    theirs: Path
+    ours: Path | Missing
+    import_seconds: float | Missing
+
+
+def python_told(printed):
+    """Reads the text of the report: the observations, the shares, the hours of idle-held."""
+    (samples,) = re.findall(r"([\d,]+) 관측", printed)
+    shares = re.findall(r"(?:실가동|유휴점유|완전유휴) (\d+)%", printed)
+    (held,) = re.findall(r"≈ (\d+) GPU-시간", printed)
+    return Told(
+        total_hours=int(samples.replace(",", "")) * TICK_SECONDS / 3600,
+        percent=dict(zip(STATES, map(int, shares), strict=True)),
+        idle_held_hours=int(held),
+    )
+
+
+def python_report(setting, database, since, runs):
+    """The medians, and what the first one told."""
+    say(f"report of the Python gua over {since}, {runs} runs")
+    peer = setting.peer("gua", "gua")
+    command = [peer, "report", "--db", database, "--since", since]
+    told, printed = setting.folder / "peak", setting.folder / "printed"
+    timed = ["/usr/bin/time", "--format=%M", f"--output={told}", *command]
+    costs, peaks = [], []
+    for _ in range(runs):
+        with printed.open("w") as file:
+            costs.append(spent(timed, setting.env, file))
+        peaks.append(int(told.read_text()) * 1024)
+    took = medians(costs)
+    peak = statistics.median(peaks)
+    return Reported(took.seconds, took.cpu_seconds, peak), python_told(printed.read_text())
+
+
+def our_hours(database, since, env):
+    """The GPU-hours of each state, from the report's JSON."""
+    report = json.loads(ours("report", "--db", database, "--since", since, "--json", env=env))
+    try:
+        return {state: report["states"][state]["gpu_hours"] for state in STATES}
+    except KeyError as missing:
+        raise NotMeasured(f"`gua report --json` has no {missing} where it is looked for") from None
+
+
+def our_report(setting, database, since):
+    arguments = ["report", "--db", str(database), "--since", since]
+    # Before hyperfine, which would tell less about what is wrong.
+    ours(*arguments, env=setting.env)
+    (took,) = raced([[GUA, *arguments]], setting.folder, setting.env, setting.runs(20, 7))
+    peak = peak_bytes([GUA, *arguments], setting.folder, setting.env, setting.runs(5, 3))
+    return Reported(took.seconds, took.cpu_seconds, peak)
+
+
+def differences(hours, told, runs_of_daemon):
+    """Where our hours and theirs differ by more than the rounding of theirs.
+
+    Beyond that, a tick of each card may differ at either edge of the window and at each
+    start of the daemon: theirs counts ticks, ours the time between them.
+    """
+    slack = (2 + runs_of_daemon) * CARDS * TICK_SECONDS / 3600
+    rounding = 0.005 * told.total_hours
+    expected = [
+        (state, hours[state], told.percent[state] / 100 * told.total_hours, rounding)
+        for state in STATES
+    ]
+    expected.append(("idle_held", hours["idle_held"], told.idle_held_hours, 0.5))
+    expected.append(("all", sum(hours.values()), told.total_hours, 0))
+    return [
+        f"{what} is {ours:.2f} GPU-hours and not {theirs:.2f} ± {off + slack:.2f}"
+        for what, ours, theirs, off in expected
+        if abs(ours - theirs) > off + slack
+    ]
+
+
+def imported(setting, database):
+    """Our database with what theirs holds, and how long the import took."""
+    say("importing")
+    mine = setting.folder / "imported.db"
+    begun = time.perf_counter()
+    ours("db", "import", database, "--db", mine, env=setting.env)
+    return mine, time.perf_counter() - begun
+
+
+def histories(setting):
+    """Of a week, or of three months where there is time for them."""
+    days = setting.runs(90, 7)
+    theirs = history(days, setting.peer("gua", "gua"), setting.folder, setting.env)
+    both = tried(imported, setting, theirs)
+    mine, seconds = (both, both) if isinstance(both, Missing) else both
+    return Histories(days, theirs, mine, seconds)
+
+
+def windows(is_quick):
+    """The shortest first, as the history ends when it was made. The last hour of a small file
+    costs the peer little, so there it has no budget."""
+    if is_quick:
+        return [Window("1h", None), Window("7d", faster(100))]
+    return [Window("1h", faster(200)), Window("7d", faster(100)), Window("90d", faster(500))]
+
+
+def import_rows(both):
+    size = both.ours if isinstance(both.ours, Missing) else database_size(both.ours)
+    yield Row(f"import of {both.days} d", milliseconds, both.import_seconds, runs=(1,))
+    yield Row("— its file", megabytes, size, both.theirs.stat().st_size)
+
+
+def window_rows(setting, both, window, reported):
+    """Ours beside theirs, which was measured before."""
+    mine = both.ours
+    if not isinstance(mine, Missing):
+        mine = tried(our_report, setting, mine, window.since)
+    theirs = setting.runs(5, 2)
+    runs, peaks = (setting.runs(20, 7), theirs), (setting.runs(5, 3), theirs)
+    what, limit = f"report over {window.since} of {both.days} d", at_most(40e6, megabytes)
+    lines = [
+        (what, milliseconds, "seconds", window.budget, runs),
+        ("— CPU time", milliseconds, "cpu_seconds", None, runs),
+        ("— peak memory", megabytes, "peak_bytes", limit, peaks),
+    ]
+    for what, unit, name, budget, times in lines:
+        yield Row(what, unit, of(mine, name), of(reported, name), budget, runs=times)
+
+
+def year_rows(setting, their_week):
+    """A year in the file as the daemon keeps it, and a report on all of it."""
+    mine = tried(year, setting)
+    size = mine if isinstance(mine, Missing) else database_size(mine)
+    took = mine if isinstance(mine, Missing) else tried(our_report, setting, mine, f"{YEAR_DAYS}d")
+    week, runs = of(their_week, "seconds"), (setting.runs(20, 7), setting.runs(5, 2))
+    limit = at_most(40e6, megabytes)
+    yield Row(
+        "a year in the file, as it is pruned", megabytes, size, None, at_most(80e6, megabytes)
+    )
+    yield Row(
+        "report over a year; theirs: over 7 d",
+        milliseconds,
+        of(took, "seconds"),
+        week,
+        share(10),
+        runs=runs,
+    )
+    yield Row("— CPU time", milliseconds, of(took, "cpu_seconds"), runs=runs[:1])
+    yield Row("— peak memory", megabytes, of(took, "peak_bytes"), None, limit, runs=runs[:1])
+
+
+class Disagreements:
+    """Where both reports do not tell the same: nobody is fast by reporting on something else."""
+
+    def __init__(self, setting, both):
+        self.setting, self.both, self.found = setting, both, []
+
+    def compare(self, since, told):
+        hours = self.both.ours
+        if not isinstance(hours, Missing):
+            hours = tried(our_hours, hours, since, self.setting.env)
+        if isinstance(hours, Missing):
+            self.found.append(f"not compared over {since}: {hours.why}")
+            return
+        apart = differences(hours, told, runs_of_daemon(self.both.theirs))
+        self.found += [f"the reports differ over {since}: ours says that {each}" for each in apart]
+
+
+def both_histories(setting):
+    return setting.once("histories", histories, setting)
+
+
+def their_report(setting, since):
+    """With what it told; measured once for each window."""
+    measured = (python_report, setting, both_histories(setting).theirs, since, setting.runs(5, 2))
+    return setting.once(("their report", since), tried, *measured)
+
+
+def rows_and_remarks(setting):
+    both = both_histories(setting)
+    found, disagreements, week = list(import_rows(both)), Disagreements(setting, both), None
+    for window in windows(setting.is_quick):
+        # Ours is compared at once, as the window moves on.
+        their = their_report(setting, window.since)
+        reported = their if isinstance(their, Missing) else their[0]
+        if not isinstance(their, Missing):
+            disagreements.compare(window.since, their[1])
+        found += window_rows(setting, both, window, reported)
+        week = reported if window.since == "7d" else week
+    if not setting.is_quick:
+        found += year_rows(setting, week)
+    return found, disagreements.found

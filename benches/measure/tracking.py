@@ -1,0 +1,155 @@
+"""Tracking one command: gua track and our gpu-tracker beside gpu_tracker 5.0.1."""
+
+import csv
+import shlex
+import statistics
+import subprocess
+
+from common import (
+    GUA,
+    PATIENCE_SECONDS,
+    RELEASE,
+    ROOT,
+    NotMeasured,
+    home,
+    of,
+    peak_bytes,
+    spent,
+    spent_in_turn,
+    tried,
+)
+from table import Budget, Missing, Row, Unit, at_most, megabytes, milliseconds
+
+TITLE = "Tracking one command"
+OURS = RELEASE / "gpu-tracker"
+SUBJECT = ROOT / "crates" / "track" / "tests" / "subject" / "subject.c"
+EVERY = 0.1
+SLEEP_SECONDS, PERIOD_SECONDS = 2, 3
+SPIKES, SPIKE_MEGABYTES, SPIKE_MILLISECONDS = 16, 500, 50
+PEER = "gpu_tracker"
+
+
+def gua_track(command):
+    return [str(GUA), "track", "--every", f"{EVERY}s", "--", *command]
+
+
+def tracker(program):
+    def wrap(command, *options):
+        typed = [f"--execute={shlex.join(command)}", f"--st={EVERY}", *options]
+        return [str(program), *typed]
+
+    return wrap
+
+
+def sleep_costs(peer, env, runs):
+    """What gua track, our gpu-tracker and theirs cost more than the command alone."""
+    bare = ["sleep", str(SLEEP_SECONDS)]
+    tools = [gua_track(bare), tracker(OURS)(bare), tracker(peer)(bare)]
+    plain, *tracked = spent_in_turn([bare, *tools], env, runs)
+    return [
+        type(plain)(max(each.seconds - plain.seconds, 0), each.cpu_seconds - plain.cpu_seconds)
+        for each in tracked
+    ]
+
+
+def sleep_rows(peer, env, runs):
+    costs = tried(sleep_costs, peer, env, runs)
+    gua, ours, theirs = (costs,) * 3 if isinstance(costs, Missing) else costs
+    wall, cpu = at_most(0.03, milliseconds), at_most(0.02, milliseconds)
+    lines = [
+        ("wall clock added to `sleep 2` by `gua track`", gua, "seconds", wall),
+        ("— by our `gpu-tracker`", ours, "seconds", wall),
+        ("CPU time used meanwhile by `gua track`", gua, "cpu_seconds", cpu),
+        ("— by our `gpu-tracker`", ours, "cpu_seconds", cpu),
+    ]
+    for what, mine, name, budget in lines:
+        figures = of(mine, name), of(theirs, name)
+        yield Row(what, milliseconds, *figures, budget, PEER, (runs, runs))
+
+
+def memory_row(peer, folder, env, runs):
+    """The largest resident memory of any process of the tool; the command itself is small."""
+    command = ["sleep", "1"]
+    peaks = (
+        tried(peak_bytes, wrap(command), folder, env, runs) for wrap in (gua_track, tracker(peer))
+    )
+    budget = at_most(10e6, megabytes)
+    return Row("— peak memory of the tool", megabytes, *peaks, budget, PEER, (runs, runs))
+
+
+def period(program, folder, env):
+    """The mean distance of the rows of a tracking file."""
+    file = folder / "tracking.csv"
+    file.unlink(missing_ok=True)
+    spent(tracker(program)(["sleep", str(PERIOD_SECONDS)], f"--tf={file}"), env)
+    rows = list(csv.reader(file.open(newline="")))[3:]
+    times = [float(row[-1]) for row in rows]
+    if len(times) < 3:
+        raise NotMeasured(f"{program.name} wrote {len(times)} rows")
+    return (times[-1] - times[0]) / (len(times) - 1)
+
+
+def periods(program, folder, env, runs):
+    return statistics.median(period(program, folder, env) for _ in range(runs))
+
+
+def period_row(peer, folder, env, runs):
+    both = (tried(periods, program, folder, env, runs) for program in (OURS, peer))
+    budget = at_most(0.105, milliseconds)
+    what = "real sampling period, 100 ms asked for"
+    return Row(what, milliseconds, *both, budget, PEER, (runs, runs))
+
+
+def is_seen(program, subject, env):
+    """Whether the peak of a spike was told within 2 percent."""
+    command = [str(subject), "spike", str(SPIKE_MEGABYTES), str(SPIKE_MILLISECONDS)]
+    typed = tracker(program)(command, "--ru=megabytes")
+    done = subprocess.run(
+        typed,
+        env=env,
+        cwd=home(env),
+        check=True,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    peak = float(done.stdout.split("Main:")[1].split("Total RSS:")[1].split()[0])
+    return abs(peak - SPIKE_MEGABYTES) <= SPIKE_MEGABYTES * 0.02
+
+
+def missed_percent(program, subject, env, spikes):
+    """How many of the spikes were not seen, in percent of them."""
+    seen = sum(is_seen(program, subject, env) for _ in range(spikes))
+    return 100 * (spikes - seen) / spikes
+
+
+def spike_row(peer, folder, env, their_spikes):
+    subject = folder / "subject"
+    subprocess.run(["cc", "-O1", "-pthread", "-o", subject, SUBJECT], check=True)
+    ours = tried(missed_percent, OURS, subject, env, SPIKES)
+    theirs = tried(missed_percent, peer, subject, env, their_spikes)
+    missed = Unit("missed_percent", lambda percent: f"{100 - percent:.0f} % seen")
+    budget = Budget("100 % seen", lambda missed, _theirs: missed == 0)
+    what = "a spike of 500 MB for 50 ms, told within 2 %"
+    return Row(what, missed, ours, theirs, budget, PEER, (SPIKES, their_spikes))
+
+
+def version_row(peer, env, runs):
+    commands = [[str(OURS), "--version"], [str(peer), "--version"]]
+    both = tried(spent_in_turn, commands, env, runs)
+    ours, theirs = (both, both) if isinstance(both, Missing) else both
+    figures = of(ours, "seconds"), of(theirs, "seconds")
+    budget = at_most(0.02, milliseconds)
+    return Row("`--version`", milliseconds, *figures, budget, PEER, (runs, runs))
+
+
+def rows(setting):
+    peer = setting.peer("gpu-tracker", "gpu-tracker")
+    # The tracked processes are this machine's own.
+    folder, env, runs = setting.folder, setting.on_this_host(), setting.runs(5, 2)
+    yield from sleep_rows(peer, env, runs)
+    yield memory_row(peer, folder, env, setting.runs(5, 1))
+    yield period_row(peer, folder, env, setting.runs(5, 1))
+    yield spike_row(peer, folder, env, setting.runs(SPIKES, 3))
+    yield version_row(peer, env, setting.runs(9, 2))
