@@ -18,6 +18,7 @@
 //! | `packed` | answers made smaller |
 //! | `sign_in` | `/sign-in`: how a browser brings its token |
 //! | `guesses` | how many wrong tokens came from where |
+//! | `hands` | what takes a while: so much at once |
 
 mod answers;
 mod asked;
@@ -26,6 +27,7 @@ mod desk;
 mod door;
 mod events;
 mod guesses;
+mod hands;
 mod metrics;
 mod packed;
 mod pages;
