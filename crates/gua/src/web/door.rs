@@ -233,3 +233,57 @@ fn is_same(given: &[u8], expected: &[u8]) -> bool {
     });
     differs == 0
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::net::Ipv4Addr;
+
+    use super::*;
+    use crate::config::TlsFiles;
+
+    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+    fn door(has_tls: bool) -> Door {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("token");
+        fs::write(&file, "0123456789abcdef").unwrap();
+        let files = || TlsFiles { certificate: "cert".into(), key: "key".into() };
+        let listen = Listen {
+            address: (HERE, 7071).into(),
+            token: Some(Token::read(&file).unwrap()),
+            public_metrics: false,
+            tls: has_tls.then(files),
+            hosts: Vec::new(),
+        };
+        Door::new(&listen, None).unwrap()
+    }
+
+    /// What is answered to who brings a cookie.
+    fn asked_with(door: &Door, cookie: &str, now: Timestamp) -> Option<StatusCode> {
+        let headers = [(header::COOKIE, cookie.parse().unwrap())].into_iter().collect();
+        door.check(&Method::GET, "/", &headers, (HERE, now)).err().map(|refusal| refusal.status)
+    }
+
+    #[test]
+    fn a_pass_opens_its_own_door_until_it_is_over() {
+        let now: Timestamp = "2026-11-15T20:00:00Z".parse().unwrap();
+        for (has_tls, name) in [(false, "gua_pass="), (true, "__Host-gua_pass=")] {
+            let door = door(has_tls);
+            let cookie = door.cookie(now);
+            assert!(cookie.starts_with(name), "{cookie}");
+            assert_eq!(cookie.ends_with("; Secure"), has_tls, "{cookie}");
+            let (pass, _) = cookie.split_once(';').unwrap();
+            assert_eq!(asked_with(&door, &format!("a=b; {pass}"), now), None);
+            let refused = Some(StatusCode::UNAUTHORIZED);
+            assert_eq!(asked_with(&door, pass, now + LASTS), refused);
+            assert_eq!(asked_with(&self::door(has_tls), pass, now), refused, "another start");
+            assert_eq!(asked_with(&door, &format!("x{pass}"), now), refused);
+        }
+        // Anybody on this host could have set it without TLS.
+        let with_tls = door(true);
+        let cookie = with_tls.cookie(now);
+        let pass = cookie.strip_prefix("__Host-").and_then(|it| it.split(';').next()).unwrap();
+        assert!(asked_with(&with_tls, pass, now).is_some());
+    }
+}

@@ -222,6 +222,34 @@ fn where_no_token_is_needed_none_is_asked_for() {
     recorder.end();
 }
 
+/// More than are made at once and more than may wait, half of whom hang up; a scrape goes by them.
+#[test]
+fn many_reports_at_once_keep_nobody_else_waiting() {
+    let machine = Machine::new(TWO_CARDS);
+    let (mut recorder, port) = listening(&machine, &[]);
+    observed(port);
+    let ask = |hour: usize| {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let head = "HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        write!(stream, "GET /api/v1/report?since={}h {head}", hour + 1).unwrap();
+        stream
+    };
+    let gone: Vec<_> = (0..100).map(ask).collect();
+    drop(gone);
+    let asked: Vec<_> = (100..200).map(ask).collect();
+    super::metrics::scrape(port);
+    for mut stream in asked {
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let is_busy =
+            answer.starts_with("HTTP/1.1 503") && header(&answer, "retry-after").is_some();
+        assert!(is_busy || answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    recorder.goes_on();
+    recorder.end();
+}
+
 /// A program gets a line, a person a page with a way back.
 #[test]
 fn trouble_is_a_page_for_people() {
