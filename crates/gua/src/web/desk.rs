@@ -27,8 +27,9 @@ use crate::report::board::{Board, Page};
 
 /// So many windows are remembered: more than there can be viewers.
 const MOST_WINDOWS: usize = 256;
-/// So many with their bands, which are most of a report and which only a whole page shows.
-const MOST_WITH_BANDS: usize = 32;
+/// So many with their bands, which are most of a report, megabytes in memory, and which only a whole
+/// page shows.
+const MOST_WITH_BANDS: usize = 8;
 /// A page is good for this part of its window: much less than anybody can see in it.
 const PARTS: u32 = 2_880;
 const LONGEST_GOOD: Duration = Duration::from_secs(300);

@@ -12,21 +12,38 @@ use crate::counting::NotReady;
 
 /// For looks at the newest tick, drawing and packing.
 const QUICK: usize = 4;
+/// For scrapes. They go one after the other anyway, and the first may have a history to count.
+const SCRAPING: usize = 1;
 /// For reports. The recorder needs cores, too.
 const LONG: usize = 2;
 /// So many wait for a report or for its end: some seconds of work.
 const MOST_WAITING: usize = 64;
 
 /// How many threads all of them are.
-pub(super) const THREADS: usize = QUICK + LONG;
+pub(super) const THREADS: usize = QUICK + SCRAPING + LONG;
 
 static QUICK_HANDS: Semaphore = Semaphore::const_new(QUICK);
+static SCRAPING_HANDS: Semaphore = Semaphore::const_new(SCRAPING);
 
 /// Does something short.
 pub(super) async fn quickly<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, NotReady> + Send + 'static,
 ) -> Result<T, NotReady> {
-    let hand = QUICK_HANDS.acquire().await.map_err(|_| NotReady::Busy)?;
+    by_one_of(&QUICK_HANDS, work).await
+}
+
+/// Does what a scrape needs.
+pub(super) async fn scraped<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, NotReady> + Send + 'static,
+) -> Result<T, NotReady> {
+    by_one_of(&SCRAPING_HANDS, work).await
+}
+
+async fn by_one_of<T: Send + 'static>(
+    hands: &'static Semaphore,
+    work: impl FnOnce() -> Result<T, NotReady> + Send + 'static,
+) -> Result<T, NotReady> {
+    let hand = hands.acquire().await.map_err(|_| NotReady::Busy)?;
     done(move || {
         // Until it is done, though nobody may wait for it any more.
         let _hand = hand;
@@ -140,7 +157,8 @@ mod tests {
         }
         assert!(matches!(hands.make(|| Ok(())).await, Err(NotReady::Busy)));
         assert!(hands.spare().is_none(), "all have something better to do");
-        // A scrape does not wait for any of them.
+        // Neither a scrape nor a look waits for any of them.
+        scraped(|| Ok(())).await.unwrap();
         quickly(|| Ok(())).await.unwrap();
         // Those go who were not begun with; nothing is done for them.
         for gone in asked.drain(LONG..) {
