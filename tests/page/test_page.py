@@ -164,8 +164,8 @@ def test_a_token_is_brought_through_a_form(guarded, browser):
     until("it is told", lambda: "not the token" in text(browser, ".wrong"))
     find(browser, "#token").send_keys("0123456789abcdef0123", Keys.ENTER)
     until("it is let in", lambda: "held for nothing" in text(browser, "#now"))
-    cookie = browser.get_cookie("gua_token")
-    assert cookie["httpOnly"] and cookie["sameSite"] == "Strict"
+    cookie = browser.get_cookie("gua_pass")
+    assert cookie["httpOnly"] and cookie["sameSite"] == "Lax"
     browser.execute_script("window.stayed = true")
     then = text(browser, "#as-of time")
     until("live updates come", lambda: text(browser, "#as-of time") not in ("", then))

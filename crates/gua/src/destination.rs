@@ -2,10 +2,10 @@
 //! without touching it, and there whole or not at all.
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process;
 
 use rustix::fs::{Access, access};
 
@@ -57,27 +57,48 @@ pub fn write(
     }
     // A link stays, and leads to the new file.
     let place = place(path).unwrap_or_else(|| path.to_owned());
-    let making = beside(&place);
-    let written = File::create(&making).and_then(|file| {
+    let (file, making) = made_beside(&place).map_err(wrong)?;
+    let filled = || {
         if let Some(found) = found {
             file.set_permissions(found.permissions())?;
         }
         let mut out = BufWriter::new(file);
         write(&mut out)?;
         out.flush()?;
+        // Else a power cut could leave the new name and nothing in it.
+        out.get_ref().sync_all()?;
         fs::rename(&making, &place)
-    });
-    written.map_err(|error| {
+    };
+    filled().map_err(|error| {
         // What could not be written whole is no use; the failure is what is told.
         let _ = fs::remove_file(&making);
         wrong(error)
     })
 }
 
-/// A name beside a file that nobody else writes to.
-fn beside(path: &Path) -> PathBuf {
+/// A new file beside another. In a folder that others may write to, what has its name already may
+/// lead anywhere, so that is never opened; and no number of ours is one of its kind among containers.
+fn made_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+    const MOST_NAMES: u32 = 100;
+    let chance = RandomState::new();
+    let names = (0..MOST_NAMES).map(|number| beside(path, chance.hash_one(number)));
+    first_new(names)
+}
+
+/// The first of these that there is not yet.
+fn first_new(names: impl IntoIterator<Item = PathBuf>) -> io::Result<(File, PathBuf)> {
+    for name in names {
+        match File::options().write(true).create_new(true).open(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|file| (file, name)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+fn beside(path: &Path, number: u64) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".making-{}", process::id()));
+    name.push(format!(".making-{number:016x}"));
     path.with_file_name(name)
 }
 
@@ -165,6 +186,24 @@ mod tests {
         assert_eq!(fs::read_to_string(&file).unwrap(), "second");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
         write(Path::new("/dev/null"), |out| out.write_all(b"gone")).unwrap();
+    }
+
+    #[test]
+    fn what_others_put_beside_it_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (theirs, link) = (folder.path().join("theirs"), folder.path().join("link"));
+        fs::write(&theirs, "kept").unwrap();
+        symlink(&theirs, &link).unwrap();
+        let nowhere = folder.path().join("nowhere");
+        symlink(folder.path().join("planted"), &nowhere).unwrap();
+        let new = folder.path().join("new");
+        let (mut file, name) = first_new([link, nowhere, theirs.clone(), new.clone()]).unwrap();
+        file.write_all(b"ours").unwrap();
+        assert_eq!((name, fs::read_to_string(&new).unwrap().as_str()), (new.clone(), "ours"));
+        assert_eq!(fs::read_to_string(&theirs).unwrap(), "kept");
+        assert!(!folder.path().join("planted").exists());
+        assert_eq!(first_new([new]).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_ne!(beside(&theirs, 1), beside(&theirs, 2));
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Listener {
         let Self { listen, listener, tls } = self;
         let address = listener.local_addr()?;
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let pages = Pages { door: Door::new(&listen, hostname), frames, answers };
+        let pages = Pages { door: Door::new(&listen, hostname)?, frames, answers };
         Server { listener, pages, tls }.start()?;
         Ok(format!("the page is at {scheme}://{address}/, metrics are at /metrics"))
     }

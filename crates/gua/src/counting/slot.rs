@@ -36,6 +36,8 @@ pub enum NotReady {
     CatchingUp { ticks: u64 },
     #[error("the history cannot be read: {0}")]
     Unreadable(String),
+    #[error("too many ask for a report at once; ask again in a moment")]
+    Busy,
 }
 
 impl From<StoreError> for NotReady {

@@ -7,14 +7,14 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
-use maud::Markup;
 
 use super::answers::json;
 use super::asked::{self, Asked, Senseless};
-use super::desk::{Desk, in_the_background};
+use super::desk::Desk;
 use super::events::Broadcast;
+use super::hands::quickly;
 use crate::counting::NotReady;
-use crate::render::usage::html::{self, SCRIPT, STYLE, Sheet};
+use crate::render::usage::html::{SCRIPT, STYLE};
 use crate::safe::safe;
 
 /// What all of these need.
@@ -31,7 +31,7 @@ pub(super) async fn front(State(office): State<Office>, uri: Uri) -> Response {
     match asked::page(uri.query(), Timestamp::now()) {
         Ok((asked, address)) => {
             let tick = office.broadcast.tick();
-            told(HTML, office.desk.page(asked, address, tick, html::document).await)
+            told(HTML, office.desk.page(asked, address, tick).await)
         }
         Err(error) => senseless(&error),
     }
@@ -41,8 +41,7 @@ pub(super) async fn live(State(office): State<Office>, uri: Uri) -> Response {
     match asked::page(uri.query(), Timestamp::now()) {
         Ok((asked, address)) => {
             let tick = office.broadcast.tick();
-            let draw: fn(&Sheet<'_>) -> Markup = html::live;
-            told(HTML, office.desk.live(asked, address, tick, draw).await)
+            told(HTML, office.desk.live(asked, address, tick).await)
         }
         Err(error) => senseless(&error),
     }
@@ -60,16 +59,16 @@ pub(super) async fn api(
         "report" => match asked::page(query, Timestamp::now()) {
             Ok((asked, _)) => {
                 let asked = Asked { sessions: None, ..asked };
-                in_the_background(move || json(&answers.report(&asked)?)).await
+                office.desk.hands.make(move || json(&answers.report(&asked)?)).await
             }
             Err(error) => return senseless(&error),
         },
         "who" => match asked::holders(query) {
-            Ok(asked) => in_the_background(move || json(&answers.who(&asked)?)).await,
+            Ok(asked) => quickly(move || json(&answers.who(&asked)?)).await,
             Err(error) => return senseless(&error),
         },
-        "stat" => in_the_background(move || json(&answers.stat()?)).await,
-        "status" => in_the_background(move || json(&answers.status())).await,
+        "stat" => quickly(move || json(&answers.stat()?)).await,
+        "status" => quickly(move || json(&answers.status())).await,
         _ => {
             let words = "there are /api/v1/report, /api/v1/who, /api/v1/stat and /api/v1/status\n";
             return (StatusCode::NOT_FOUND, words).into_response();
@@ -84,7 +83,8 @@ fn told(kind: &'static str, answer: Result<Bytes, NotReady>) -> Response {
         Err(error) => {
             let words = format!("{}\n", safe(&error.to_string()));
             // Who opened the page too early sees it when there is something to see.
-            let again = [(header::REFRESH, HeaderValue::from_static("2"))];
+            let again = [header::REFRESH, header::RETRY_AFTER]
+                .map(|name| (name, HeaderValue::from_static("2")));
             (StatusCode::SERVICE_UNAVAILABLE, again, words).into_response()
         }
     }

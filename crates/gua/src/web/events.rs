@@ -17,13 +17,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 
 use super::answers::Answers;
+use super::server::MOST_CONNECTIONS;
 
 /// How often it is looked whether there is another tick.
 const LOOKS: Duration = Duration::from_millis(250);
 /// A connection on which nothing is said may be taken for dead.
 const SILENCE: Duration = Duration::from_secs(15);
-/// The others need connections, too.
-const MOST_VIEWERS: usize = 320;
+/// Each keeps a second connection to fetch what is new. The others need some, too.
+const MOST_VIEWERS: usize = MOST_CONNECTIONS / 2 - 16;
 
 /// What was told last: the tick, and the words for it.
 type Told = (i64, Bytes);

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::desk::in_the_background;
+use super::hands::quickly;
 use crate::counting::NotReady;
 
 /// Packs what is answered, where it is all there and is asked for so.
@@ -31,9 +31,8 @@ async fn smaller(response: Response) -> Result<Response, NotReady> {
     let failed = |error: String| NotReady::Unreadable(format!("it could not be packed: {error}"));
     let (mut parts, body) = response.into_parts();
     let plain = to_bytes(body, usize::MAX).await.map_err(|error| failed(error.to_string()))?;
-    let small = in_the_background(move || {
-        gzip(&plain).map_err(|error| NotReady::Unreadable(error.to_string()))
-    });
+    let small =
+        quickly(move || gzip(&plain).map_err(|error| NotReady::Unreadable(error.to_string())));
     let small = small.await?;
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));

@@ -4,11 +4,12 @@ use std::io;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
+use jiff::Timestamp;
 
 use super::answers::Answers;
 use super::dashboard::{self, Office};
@@ -17,7 +18,7 @@ use super::door::{Door, Refusal, SIGN_IN};
 use super::events::{self, Broadcast};
 use super::metrics::Peer;
 use super::packed::packed;
-use super::{metrics, sign_in};
+use super::{metrics, sign_in, trouble};
 use crate::counting::Frames;
 
 /// Everything that can be asked for.
@@ -62,11 +63,19 @@ async fn through_the_door(
     request: Request,
     next: Next,
 ) -> Response {
-    let checked = door.check(request.method(), request.uri().path(), request.headers(), from);
+    let is_person = accepts_pages(request.headers());
+    let asker = (from, Timestamp::now());
+    let checked = door.check(request.method(), request.uri().path(), request.headers(), asker);
     let mut response = match checked {
         Ok(()) => next.run(request).await,
-        Err(refusal) => refused(refusal, request.headers()),
+        Err(refusal) if refusal.status == StatusCode::UNAUTHORIZED && is_person => {
+            sign_in::led_here(query_of_the_page(request.uri()))
+        }
+        Err(refusal) => refusal.into_response(),
     };
+    if is_person {
+        response = trouble::for_people(response).await;
+    }
     let headers = response.headers_mut();
     let fixed = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -80,15 +89,14 @@ async fn through_the_door(
     response
 }
 
-/// A person is shown where to sign in.
-fn refused(refusal: Refusal, headers: &HeaderMap) -> Response {
+fn accepts_pages(headers: &HeaderMap) -> bool {
     let accepts = headers.get(header::ACCEPT).and_then(|kinds| kinds.to_str().ok());
-    let is_person = accepts.is_some_and(|kinds| kinds.contains("text/html"));
-    if refusal.status == StatusCode::UNAUTHORIZED && is_person {
-        let to = [(header::LOCATION, HeaderValue::from_static(SIGN_IN))];
-        return (StatusCode::SEE_OTHER, to).into_response();
-    }
-    refusal.into_response()
+    accepts.is_some_and(|kinds| kinds.contains("text/html"))
+}
+
+/// Only what the page itself was asked is asked again.
+fn query_of_the_page(uri: &Uri) -> Option<&str> {
+    uri.query().filter(|_| uri.path() == "/")
 }
 
 impl IntoResponse for Refusal {

@@ -16,13 +16,14 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
+use super::hands::THREADS;
 use super::metrics::Peer;
 use super::pages::Pages;
 use super::patience::Patience;
 use crate::failure::Failure;
 
 /// As many as a lab has screens, and some to spare. Others wait.
-const MOST_CONNECTIONS: usize = 512;
+pub(super) const MOST_CONNECTIONS: usize = 512;
 
 /// How long a request's head may take, and how long a connection may say nothing.
 const SLOWEST_HEAD: Duration = Duration::from_secs(10);
@@ -66,8 +67,7 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
-            // Histories are read by these.
-            .max_blocking_threads(4)
+            .max_blocking_threads(THREADS)
             .build()?;
         let listener = {
             let _inside = runtime.enter();

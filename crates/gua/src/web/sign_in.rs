@@ -1,8 +1,8 @@
 //! `/sign-in`: how a browser brings its token.
 //!
-//! A form, so that the secret is in no address, no history and no log. The cookie that it sets
-//! is sent to this host only, is read by no script, and is the token itself: nothing is kept here
-//! that a restart would forget.
+//! A form, so that the secret is in no address, no history and no log; what the browser keeps is
+//! a pass. What it was asked to show is carried through, as what it means and never as an address:
+//! nobody is led anywhere but to `/`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,27 +10,46 @@ use std::time::Duration;
 use axum::Extension;
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
+use jiff::Timestamp;
 use maud::{DOCTYPE, html};
 use tokio::time::timeout;
 
-use super::asked::decoded;
-use super::door::{COOKIE, Door};
+use super::asked::{self, decoded};
+use super::door::{Door, SIGN_IN};
+use super::guesses::Guess;
 use super::metrics::Peer;
+use crate::render::usage::html::address::Address;
 
 /// Longer than any token in a form.
 const MOST_BYTES: usize = 16 << 10;
 /// Nobody types while it is sent.
 const SLOWEST: Duration = Duration::from_secs(10);
-/// How long a browser may stay signed in.
-const LASTS_SECONDS: u32 = 30 * 86_400;
 
-pub(super) async fn form() -> Response {
-    page(None)
+pub(super) async fn form(State(door): State<Arc<Door>>, uri: Uri) -> Response {
+    let address = address(uri.query());
+    if door.has_token() { page(&address, None) } else { led(&address.href("/")) }
 }
 
-fn page(wrong: Option<&str>) -> Response {
+/// What a page was asked to show; what makes no sense is left behind.
+fn address(query: Option<&str>) -> Address {
+    asked::page(query, Timestamp::now()).map(|(_, address)| address).unwrap_or_default()
+}
+
+/// Where to sign in, to be shown this page after it.
+pub(super) fn led_here(query: Option<&str>) -> Response {
+    led(&address(query).href(SIGN_IN))
+}
+
+fn led(to: &str) -> Response {
+    match HeaderValue::from_str(to) {
+        Ok(to) => (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response(),
+        Err(_) => StatusCode::BAD_REQUEST.into_response(),
+    }
+}
+
+fn page(address: &Address, wrong: Option<&str>) -> Response {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -47,7 +66,7 @@ fn page(wrong: Option<&str>) -> Response {
                     p { "This page tells who holds which card. The token is in the file that "
                         code { "--token-file" } " names on the host." }
                     @if let Some(wrong) = wrong { p.wrong role="alert" { (wrong) } }
-                    form method="post" action="/sign-in" {
+                    form method="post" action=(address.href(SIGN_IN)) {
                         label for="token" { "Token" }
                         input id="token" name="token" type="password" autocomplete="current-password" required autofocus;
                         button type="submit" { "Sign in" }
@@ -64,6 +83,7 @@ fn page(wrong: Option<&str>) -> Response {
 pub(super) async fn sign_in(
     State(door): State<Arc<Door>>,
     Extension(Peer(from)): Extension<Peer>,
+    uri: Uri,
     body: Body,
 ) -> Response {
     let body = match timeout(SLOWEST, to_bytes(body, MOST_BYTES)).await {
@@ -74,28 +94,25 @@ pub(super) async fn sign_in(
     let text = String::from_utf8_lossy(&body);
     let given = text.split('&').find_map(|part| part.strip_prefix("token="));
     let given = decoded(given.unwrap_or_default());
-    if !door.guesses.are_left(from) {
-        let mut answer = page(Some("Too many wrong tokens were tried; wait a minute."));
-        *answer.status_mut() = StatusCode::TOO_MANY_REQUESTS;
-        return answer;
-    }
-    if !door.is_token(given.trim()) {
-        door.guesses.was_wrong(from);
-        return page(Some("That is not the token."));
-    }
-    let secure = if door.is_secure { "; Secure" } else { "" };
-    let cookie = format!(
-        "{COOKIE}={}; Path=/; Max-Age={LASTS_SECONDS}; HttpOnly; SameSite=Strict{secure}",
-        given.trim()
-    );
-    match HeaderValue::from_str(&cookie) {
-        Ok(cookie) => {
-            let to = HeaderValue::from_static("/");
-            let headers = [(header::SET_COOKIE, cookie), (header::LOCATION, to)];
-            (StatusCode::SEE_OTHER, headers).into_response()
+    let address = address(uri.query());
+    match door.try_token(given.trim(), from) {
+        Ok(()) => signed_in(&door, &address),
+        Err(Guess::Heard) => page(&address, Some("That is not the token.")),
+        Err(Guess::OneTooMany) => {
+            let mut answer =
+                page(&address, Some("Too many wrong tokens were tried; wait a minute."));
+            *answer.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+            answer
         }
-        Err(_) => page(Some("That is not the token.")),
     }
+}
+
+fn signed_in(door: &Door, address: &Address) -> Response {
+    let mut answer = led(&address.href("/"));
+    if let Ok(cookie) = HeaderValue::from_str(&door.cookie(Timestamp::now())) {
+        answer.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    answer
 }
 
 /// With the end of the connection: what of it is still to come is not waited for.

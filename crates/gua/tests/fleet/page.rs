@@ -96,13 +96,37 @@ fn an_address_that_makes_no_sense_is_told_so() {
     insta::assert_snapshot!(all);
 }
 
+/// An answer with its head.
+fn whole(port: u16, method: &str, path: &str, headers: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let length = body.len();
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
+    write!(stream, "{head}{headers}Content-Length: {length}\r\n\r\n{body}").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// The value of a header in an answer.
+fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
+    let head = answer.split("\r\n\r\n").next()?;
+    head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+}
+
+/// A recorder that wants a token.
+fn guarded(machine: &Machine, token: &str) -> (Recorder, u16) {
+    let file = machine.dir().join("token");
+    fs::write(&file, token).unwrap();
+    let (recorder, port) = listening(machine, &["--token-file", file.to_str().unwrap()]);
+    until("it answers", || request(port, "GET", "/sign-in", &[], b"").is_some());
+    (recorder, port)
+}
+
 #[test]
 fn a_browser_signs_in_and_guesses_are_counted() {
     let machine = Machine::new(TWO_CARDS);
-    let file = machine.dir().join("token");
-    fs::write(&file, TOKEN).unwrap();
-    let (recorder, port) = listening(&machine, &["--token-file", file.to_str().unwrap()]);
-    until("it answers", || request(port, "GET", "/sign-in", &[], b"").is_some());
+    let (recorder, port) = guarded(&machine, TOKEN);
     let sign_in = |body: &str| request(port, "POST", "/sign-in", &[], body.as_bytes()).unwrap().0;
     assert_eq!(sign_in(&format!("token={TOKEN}")), 303);
     assert_eq!(sign_in("token=wrong"), 401);
@@ -115,12 +139,131 @@ fn a_browser_signs_in_and_guesses_are_counted() {
     }
     assert_eq!(request(port, "GET", "/assets/style.css", &[], b"").unwrap().0, 200);
     assert_eq!(request(port, "POST", "/api/v1/who", &[], b"x").unwrap().0, 405);
-    let guess = |token: &str| {
+    recorder.end();
+}
+
+/// Whoever asks on and on with an old token, or guesses, shuts out nobody.
+#[test]
+fn the_right_token_always_passes() {
+    let machine = Machine::new(TWO_CARDS);
+    let (recorder, port) = guarded(&machine, TOKEN);
+    let bring = |token: &str| {
         let value = format!("Bearer {token}");
-        request(port, "GET", "/api/v1/stat", &[("Authorization", &value)], b"").unwrap().0
+        request(port, "GET", "/metrics", &[("Authorization", &value)], b"").unwrap().0
     };
-    until("guesses are used up", || guess("wrong") == 429);
-    assert_eq!((guess(TOKEN), sign_in(&format!("token={TOKEN}"))), (429, 429));
+    let sign_in = |headers: &[(&str, &str)], token: &str| {
+        let body = format!("token={token}");
+        request(port, "POST", "/sign-in", headers, body.as_bytes()).unwrap().0
+    };
+    let old = [("Cookie", "gua_token=an-old-token-of-last-month; gua_pass=1.00")];
+    for _ in 0..70 {
+        assert_eq!(request(port, "GET", "/events", &old, b"").unwrap().0, 401);
+    }
+    assert_eq!(bring("a-first-guess"), 401);
+    for site in ["cross-site", "same-site"] {
+        assert_eq!(sign_in(&[("Sec-Fetch-Site", site)], TOKEN), 403, "{site}");
+    }
+    assert_eq!(sign_in(&[("Sec-Fetch-Site", "same-origin")], TOKEN), 303);
+    let mut number = 0;
+    until("guesses are used up", || {
+        number += 1;
+        bring(&format!("guess-{number}")) == 429
+    });
+    assert_eq!(sign_in(&[], "another-guess"), 429);
+    assert_eq!((bring(TOKEN), sign_in(&[], TOKEN)), (200, 303));
+    recorder.end();
+}
+
+/// What a link asks for is there after the token, and nothing else is.
+#[test]
+fn a_link_shows_the_same_after_signing_in() {
+    let machine = Machine::new(TWO_CARDS);
+    // With signs that mean something in cookies and forms.
+    let (recorder, port) = guarded(&machine, "a;token,with=\"signs\"&\\");
+    let people = "Accept: text/html\r\n";
+    let link = "/?since=7d&sort=present&tz=UTC";
+    let led = |path: &str| {
+        let answer = whole(port, "GET", path, people, "");
+        assert!(answer.starts_with("HTTP/1.1 303"), "{answer}");
+        header(&answer, "location").unwrap().to_owned()
+    };
+    let to = led(link);
+    assert_eq!(to, "/sign-in?since=7d&tz=UTC&sort=present");
+    for other in
+        ["/?since=soon", "/?next=//evil.example", "/api/v1/report?since=7d", "//evil.example"]
+    {
+        assert_eq!(led(other), "/sign-in", "{other}");
+    }
+    let form = whole(port, "GET", &to, people, "");
+    assert!(form.contains("action=\"/sign-in?since=7d&amp;tz=UTC&amp;sort=present\""), "{form}");
+    let body = "token=a%3Btoken%2Cwith%3D%22signs%22%26%5C";
+    let signed_in = whole(port, "POST", &to, people, body);
+    assert_eq!(header(&signed_in, "location"), Some("/?since=7d&tz=UTC&sort=present"));
+    let cookie = header(&signed_in, "set-cookie").unwrap();
+    assert!(cookie.ends_with("; Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax"), "{cookie}");
+    assert!(!cookie.contains("token"), "{cookie}");
+    let (pass, _) = cookie.split_once(';').unwrap();
+    let bring =
+        |cookie: &str| whole(port, "GET", "/metrics", &format!("Cookie: a=b; {cookie}\r\n"), "");
+    assert!(bring(pass).starts_with("HTTP/1.1 200"));
+    assert!(bring(&pass.replace("gua_pass=", "gua_pass=9")).starts_with("HTTP/1.1 401"));
+    let elsewhere = whole(port, "POST", "/sign-in?next=//evil.example", people, body);
+    assert_eq!(header(&elsewhere, "location"), Some("/"));
+    recorder.end();
+}
+
+#[test]
+fn where_no_token_is_needed_none_is_asked_for() {
+    let machine = Machine::new(TWO_CARDS);
+    let (recorder, port) = listening(&machine, &[]);
+    let answer = whole(port, "GET", "/sign-in?since=7d", "", "");
+    assert!(answer.starts_with("HTTP/1.1 303"), "{answer}");
+    assert_eq!(header(&answer, "location"), Some("/?since=7d"));
+    recorder.end();
+}
+
+/// More than are made at once and more than may wait, half of whom hang up; a scrape goes by them.
+#[test]
+fn many_reports_at_once_keep_nobody_else_waiting() {
+    let machine = Machine::new(TWO_CARDS);
+    let (mut recorder, port) = listening(&machine, &[]);
+    observed(port);
+    let ask = |hour: usize| {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let head = "HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        write!(stream, "GET /api/v1/report?since={}h {head}", hour + 1).unwrap();
+        stream
+    };
+    let gone: Vec<_> = (0..100).map(ask).collect();
+    drop(gone);
+    let asked: Vec<_> = (100..200).map(ask).collect();
+    super::metrics::scrape(port);
+    for mut stream in asked {
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let is_busy =
+            answer.starts_with("HTTP/1.1 503") && header(&answer, "retry-after").is_some();
+        assert!(is_busy || answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    recorder.goes_on();
+    recorder.end();
+}
+
+/// A program gets a line, a person a page with a way back.
+#[test]
+fn trouble_is_a_page_for_people() {
+    let machine = Machine::new(TWO_CARDS);
+    let (recorder, port) = listening(&machine, &[]);
+    let people = "Accept: text/html,*/*;q=0.8\r\n";
+    for path in ["/?since=%3Cscript%3E", "/no-such-page", "/api/v1/nothing"] {
+        let page = whole(port, "GET", path, people, "");
+        assert_eq!(header(&page, "content-type"), Some("text/html; charset=utf-8"), "{page}");
+        assert!(page.contains("<a href=\"/\">") && page.ends_with("</html>"), "{page}");
+        assert!(!page.contains("<script>"), "{page}");
+        let line = whole(port, "GET", path, "", "");
+        assert_eq!(header(&line, "content-type"), Some("text/plain; charset=utf-8"), "{line}");
+    }
     recorder.end();
 }
 
