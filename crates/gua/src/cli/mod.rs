@@ -137,7 +137,7 @@ pub enum Command {
     Query(Later<Query>),
     /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
     /// held idle, stood free, and by whom
-    Report(Later<Report>),
+    Report(Box<Later<Report>>),
     /// Serve the page, its JSON and /metrics from the history
     Serve(Later<Serve>),
     /// Rules for cards that are held idle: notice first, end last
