@@ -162,11 +162,12 @@ fn cost(usage: &Usage, tile: &Tile) -> Option<String> {
 
 /// A size of another, in the units of sizes elsewhere: `18.3/85.9 GB`, `455.0 MB/85.9 GB`.
 fn part_of(used: u64, total: u64) -> String {
-    let (used, total) = (size(used), size(total));
-    let unit = |size: &str| size.rsplit(' ').next().map(str::to_owned);
-    match used.split_once(' ') {
-        Some((number, _)) if unit(&used) == unit(&total) => format!("{number}/{total}"),
-        _ => format!("{used}/{total}"),
+    let (part, whole) = (size(used), size(total));
+    match (part.split_once(' '), whole.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other || used == 0 => {
+            format!("{number}/{whole}")
+        }
+        _ => format!("{part}/{whole}"),
     }
 }
 
