@@ -185,7 +185,7 @@ def one_browser():
 def browser(one_browser):
     """Without what a test before has left."""
     one_browser.get("about:blank")
-    one_browser.delete_all_cookies()
+    one_browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
     one_browser.get_log("browser")
     one_browser.set_window_size(1280, 900)
     return one_browser

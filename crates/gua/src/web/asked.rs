@@ -92,6 +92,9 @@ pub(super) fn page(query: Option<&str>, now: Timestamp) -> Result<(Asked, Addres
         return Err(Senseless::Name(name, PAGE));
     }
     let window = window(&address, now)?;
+    // A moment is the same in every zone, the hour on a clock is not.
+    address.from = address.from.map(|_| window.from.to_string());
+    address.until = address.until.map(|_| window.until.to_string());
     address.by = by.as_deref().map(by_of).transpose()?;
     address.sort = sort.as_deref().map(sort_of).transpose()?.unwrap_or_default();
     address.all_sessions = sessions.as_deref().map(is_all).transpose()?.unwrap_or(false);
@@ -197,7 +200,12 @@ mod tests {
         );
         assert_eq!(
             told("from=2026-11-08T20:00&tz=UTC"),
-            "2026-11-08T20:00:00Z → 2026-11-15T20:00:00Z /?from=2026-11-08T20:00&tz=UTC"
+            "2026-11-08T20:00:00Z → 2026-11-15T20:00:00Z /?from=2026-11-08T20:00:00Z&tz=UTC"
+        );
+        assert_eq!(
+            told("from=2026-11-08T20:00&until=2026-11-09&tz=Europe/Berlin"),
+            "2026-11-08T19:00:00Z → 2026-11-08T23:00:00Z \
+             /?from=2026-11-08T19:00:00Z&until=2026-11-08T23:00:00Z&tz=Europe/Berlin"
         );
     }
 

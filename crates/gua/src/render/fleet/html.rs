@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::rows;
 use crate::render::usage::View;
-use crate::render::usage::html::{Dress, Sheet, document};
+use crate::render::usage::html::{Dress, Sheet, caption, document, wide};
 use crate::render::words::safe;
 use crate::report::board::Page;
 use crate::report::fleet::FleetUsage;
@@ -33,14 +33,14 @@ pub(in crate::render) fn tables(fleet: &FleetUsage) -> Markup {
             h2 id="hosts-title" { "Hosts" }
             @if let Some(silent) = rows::silent(fleet) { p.doubt { (silent) } }
             @for flaw in &fleet.source.flaws { p.doubt { "not whole: " (safe(flaw)) } }
-            (table("Shares by host", &rows::hosts(fleet)))
+            (table("hosts-table", "Shares by host", &rows::hosts(fleet)))
             h3 { "Models" }
-            (table("Shares by model", &rows::models(fleet)))
+            (table("models-table", "Shares by model", &rows::models(fleet)))
         }
         section id="people" aria-labelledby="people-title" {
             h2 id="people-title" { "People" }
             @if fleet.people.is_empty() { p.quiet { "nobody held a card" } } @else {
-                (table("People on all hosts", &rows::people(fleet)))
+                (table("people-table", "People on all hosts", &rows::people(fleet)))
                 p.quiet { (rows::TWO_FIGURES) }
             }
         }
@@ -48,10 +48,10 @@ pub(in crate::render) fn tables(fleet: &FleetUsage) -> Markup {
 }
 
 /// The first column is a name, the others are figures; the first row is the head.
-fn table(caption: &str, rows: &[Vec<String>]) -> Markup {
+fn table(id: &str, words: &str, rows: &[Vec<String>]) -> Markup {
     html! {
-        div.wide tabindex="0" { table {
-            caption.hidden { (caption) }
+        (wide(id, &html! { table {
+            (caption(id, words))
             @if let Some((head, body)) = rows.split_first() {
                 thead { tr { @for (place, cell) in head.iter().enumerate() {
                     th scope="col" class=(if place == 0 { "words" } else { "number" }) { (cell) }
@@ -60,6 +60,6 @@ fn table(caption: &str, rows: &[Vec<String>]) -> Markup {
                     @if place == 0 { th scope="row" { (cell) } } @else { td.number { (cell) } }
                 } } } }
             }
-        } }
+        } }))
     }
 }

@@ -150,12 +150,13 @@ pub(super) fn navigation(address: &Address, sheet: &Sheet<'_>) -> Markup {
                     li { a href=(address.since(since)) aria-current=[is_this.then_some("page")] { (words) } }
                 }
             }
-            details open[is_free] {
+            details id="another-window" open[is_free] {
                 summary { "Another window" }
                 form.window method="get" action="/" {
                     label { "from " input type="datetime-local" name="from" required value=(minute(usage.window.from)); }
                     label { "until " input type="datetime-local" name="until" value=(minute(usage.window.to)); }
-                    @if let Some(tz) = &address.tz { input type="hidden" name="tz" value=(tz); }
+                    // The same hours for everybody whom the address is given to.
+                    input type="hidden" name="tz" value=(usage.window.tz);
                     @if let Some(by) = address.by { input type="hidden" name="by" value=(by.slug()); }
                     @if address.sort != Sort::default() { input type="hidden" name="sort" value=(address.sort.slug()); }
                     button type="submit" { "Show" }

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::Sheet;
 use super::text::shown;
+use super::{Sheet, caption, wide};
 use crate::render::usage::compared::{HEADS, Row, all_rows, doubt, title};
 use crate::report::usage::Compared;
 
@@ -14,14 +14,14 @@ pub(super) fn section(sheet: &Sheet<'_>, before: &Compared) -> Markup {
         section id="compared" aria-labelledby="compared-title" {
             h2 id="compared-title" { (title(before, &sheet.view.tz)) }
             @if let Some(doubt) = doubt(usage, before) { p.doubt { (doubt) } }
-            div.wide tabindex="0" { table.compared {
-                caption.hidden { "This window and the earlier one" }
+            (wide("compared-table", &html! { table.compared {
+                (caption("compared-table", "This window and the earlier one"))
                 thead { tr {
                     td { (what) }
                     @for head in figures { th.number scope="col" { (head) } }
                 } }
                 tbody { @for row in all_rows(usage, before) { (line(&row)) } }
-            } }
+            } }))
         }
     }
 }

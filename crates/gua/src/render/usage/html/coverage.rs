@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use maud::{Markup, html};
 
-use super::Sheet;
 use super::text::{count, moment};
+use super::{Sheet, caption, wide};
 use crate::render::usage::figures::{length, percent};
 use crate::render::usage::header;
 use crate::report::usage::{Gap, Reason};
@@ -23,7 +23,7 @@ pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
             p { (percent(usage.window.coverage)) " of the window was observed."
                 @if let Some(missing) = header::missing(usage) { " " (capital(&missing)) "." } }
             @if !gaps.is_empty() {
-                details { summary { (count(gaps.len(), "gap")) } (list(sheet, &gaps)) }
+                details id="gaps" { summary { (count(gaps.len(), "gap")) } (list(sheet, &gaps)) }
             }
         }
     }
@@ -38,14 +38,14 @@ fn list(sheet: &Sheet<'_>, gaps: &[&Gap]) -> Markup {
     let tz = &sheet.view.tz;
     let seconds = |gap: &Gap| gap.to.duration_since(gap.from).as_secs_f64();
     html! {
-        div.wide tabindex="0" { table {
-            caption.hidden { "Gaps, longest first" }
+        (wide("gaps-table", &html! { table {
+            (caption("gaps-table", "Gaps, longest first"))
             thead { tr { th.number scope="col" { "for" } th scope="col" { "from" } th scope="col" { "to" } th scope="col" { "why" } } }
             tbody { @for gap in gaps.iter().take(MOST) { tr {
                 td.number { (length(seconds(gap))) } td { (moment(gap.from, tz)) }
                 td { (moment(gap.to, tz)) } td { (header::words(gap.reason)) }
             } } }
-        } }
+        } }))
         @if gaps.len() > MOST { p.quiet { "and " (gaps.len() - MOST) " shorter ones" } }
     }
 }

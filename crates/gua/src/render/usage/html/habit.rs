@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::Sheet;
 use super::text::shown;
+use super::{Sheet, caption, wide};
 use crate::render::usage::heatmap::{DAYS, week};
 
 pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
@@ -14,8 +14,8 @@ pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
             h2 id="habit-title" { "Habit" }
             p.quiet { "How much of the card time was active, in percent, by weekday and hour ("
                 (shown(&usage.window.tz)) "). Blank: not observed." }
-            div.wide tabindex="0" { table.heatmap {
-                caption.hidden { "Share of card time active by weekday and hour" }
+            (wide("habit-table", &html! { table.heatmap {
+                (caption("habit-table", "Share of card time active by weekday and hour"))
                 thead { tr {
                     td {}
                     @for hour in 0..24 { th scope="col" { (format!("{hour:02}")) } }
@@ -24,7 +24,7 @@ pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
                     th scope="row" { (day) }
                     @for share in hours { (cell(*share)) }
                 } } }
-            } }
+            } }))
         }
     }
 }

@@ -10,8 +10,8 @@ use crate::render::usage::money::{amount as money, cost};
 use crate::render::usage::sections::{
     amount, basis, capacity, judged_again, largest, shown as states,
 };
-use crate::render::usage::{header, person};
-use crate::report::usage::{States, Usage};
+use crate::render::usage::{header, person, sessions};
+use crate::report::usage::{Session, States, Usage};
 
 pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
     let usage = &sheet.page.usage;
@@ -50,11 +50,25 @@ fn told(sheet: &Sheet<'_>) -> Markup {
             None => {
                 h1 id="verdict" class=(weight(usage)) { (sentence(usage)) }
                 @if usage.verdict.rests_on_little { p.doubt { (rests_on(usage)) } }
+                @if let Some((head, named)) = sessions::culprits(usage) { (culprits(&head, &named)) }
             }
         }
         (stacked(&usage.states))
         (amounts(usage))
         p.quiet { (basis_of(sheet)) }
+    }
+}
+
+/// The few sessions that make up most of it.
+fn culprits(head: &str, named: &[&Session]) -> Markup {
+    html! {
+        p { (head) }
+        ul.culprits {
+            @for session in named {
+                @let [who, what, card, length, _] = sessions::culprit(session);
+                li { strong { (who) } @for part in [what, card, length] { @if !part.is_empty() { " · " (part) } } }
+            }
+        }
     }
 }
 
@@ -93,15 +107,15 @@ fn sentence(usage: &Usage) -> String {
     let cost = price(usage).map(|it| format!(", which cost {it}")).unwrap_or_default();
     match verdict.exceeded {
         Some(true) => format!(
-            "{share} of the card time was held for nothing{cost}: a matter of allocation, not of \
+            "{share} of the observed card time was held for nothing{cost}: a matter of allocation, not of \
              too few cards."
         ),
         Some(false) => format!(
-            "{share} of the card time was held for nothing{cost}: not over the {line} line, idle \
+            "{share} of the observed card time was held for nothing{cost}: not over the {line} line, idle \
              holders are not what makes cards scarce."
         ),
         None => format!(
-            "At least {share} of the card time was held for nothing{cost}; too much is unknown to \
+            "At least {share} of the observed card time was held for nothing{cost}; too much is unknown to \
              tell whether it is over the {line} line."
         ),
     }

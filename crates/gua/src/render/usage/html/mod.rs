@@ -15,6 +15,7 @@
 //! | `people` | accounts and sessions |
 //! | `habit` | the hours of a week |
 //! | `coverage` | what was not observed, and why |
+//! | `wide` | tables that may be wider than a screen |
 //! | `picture` | one of these as an SVG by itself |
 //! | `style.css`, `script.js` | how it looks, and what moves |
 
@@ -32,8 +33,10 @@ mod tests;
 mod text;
 mod tiles;
 mod time;
+mod wide;
 
 pub use people::{ALL_SESSIONS, MOST_SESSIONS};
+pub(in crate::render) use wide::{caption, wide};
 
 use std::io::{self, Write};
 
@@ -91,11 +94,13 @@ pub fn document(sheet: &Sheet<'_>) -> Markup {
                 title { (title(sheet)) }
                 (dressed(sheet))
             }
-            body data-tz=(sheet.page.usage.window.tz) {
+            body data-tz=(sheet.page.usage.window.tz)
+                data-address=[sheet.address().map(|address| address.href("/"))] {
                 (marks::patterns())
                 (top(sheet))
                 main id="content" { (content(sheet)) }
                 (foot(sheet))
+                @if sheet.address().is_some() { p id="connection" role="status" {} }
             }
         }
     }
@@ -161,26 +166,28 @@ pub fn content(sheet: &Sheet<'_>) -> Markup {
             @if usage.person.is_none() { (habit::section(sheet)) }
             (coverage::section(sheet))
         }
+        p.quiet.window-line { (header::window(usage, &sheet.view.tz)) }
     }
 }
 
-/// What changes from tick to tick.
+/// What changes from tick to tick. A page about a time that is over has nothing to follow; one
+/// with nothing on it waits for the first.
 #[must_use]
 pub fn live(sheet: &Sheet<'_>) -> Markup {
-    let made = sheet.page.usage.window.to.as_millisecond();
+    let Page { usage, board, .. } = sheet.page;
+    let made = usage.window.to.as_millisecond();
+    let follows = board.is_some() || usage.cards.is_empty();
     html! {
-        div id="live" data-made=(made) {
+        div id="live" data-made=(made) data-follows[follows] {
             (headline::section(sheet))
-            @if let Some(board) = &sheet.page.board { (tiles::section(sheet, board)) }
+            @if let Some(board) = board { (tiles::section(sheet, board)) }
         }
     }
 }
 
 fn foot(sheet: &Sheet<'_>) -> Markup {
-    let usage = &sheet.page.usage;
     html! {
         footer {
-            p { (header::window(usage, &sheet.view.tz)) }
             p {
                 "Made by gua " (env!("CARGO_PKG_VERSION")) ". "
                 @if let Dress::Served(address) = sheet.dress {

@@ -6,7 +6,8 @@ use super::address::{Address, Sort};
 use super::headline::{in_money, price_of};
 use super::marks::{Mark, bar};
 use super::text::{count, moment, shown};
-use super::{Dress, Sheet};
+use super::wide::name_of;
+use super::{Dress, Sheet, caption, wide};
 use crate::render::table::Align;
 use crate::render::usage::accounts::{self, Figure, Most};
 use crate::render::usage::figures::length;
@@ -49,15 +50,38 @@ fn table(sheet: &Sheet<'_>, by: By) -> Markup {
     html! {
         h3 { (format!("By {}", by.slug())) }
         @if all.is_empty() { p.quiet { "nobody held a card" } } @else {
-            (rows(sheet, by, &figures, first, "Accounts, most idle-held first"))
+            @let id = format!("by-{}", by.slug());
+            @let order = order(sort);
+            (rows(sheet, by, &figures, first, &Named { id: &id, words: format!("By {}, {order}", by.slug()) }))
             @if !rest.is_empty() {
-                details {
+                @let id = format!("more-{id}");
+                details id=(format!("{id}-folded")) {
                     summary { (count(rest.len(), "more account")) }
-                    (rows(sheet, by, &figures, rest, "The other accounts"))
+                    (rows(sheet, by, &figures, rest, &Named { id: &id, words: format!("The others by {}, {order}", by.slug()) }))
                 }
             }
             p.quiet { (accounts::legend(usage, &figures)) }
         }
+    }
+}
+
+/// A table and what it is called.
+struct Named<'a> {
+    id: &'a str,
+    words: String,
+}
+
+/// What accounts are in the order of, in words.
+const fn order(sort: Sort) -> &'static str {
+    match sort {
+        Sort::IdleHeld => "most idle-held first",
+        Sort::Name => "in the order of their names",
+        Sort::Present => "longest present first",
+        Sort::Worked => "most worked first",
+        Sort::Idle => "longest idle first",
+        Sort::Unknown => "most unknown first",
+        Sort::Memory => "most memory held idle first",
+        Sort::Cost => "costliest first",
     }
 }
 
@@ -78,12 +102,18 @@ fn weightiest_first(mut figures: Vec<Figure>) -> Vec<Figure> {
     figures
 }
 
-fn rows(sheet: &Sheet<'_>, by: By, figures: &[Figure], all: &[&Account], caption: &str) -> Markup {
+fn rows(
+    sheet: &Sheet<'_>,
+    by: By,
+    figures: &[Figure],
+    all: &[&Account],
+    named: &Named<'_>,
+) -> Markup {
     let usage = &sheet.page.usage;
     let most = Most::of(&accounts::of(usage, by));
     html! {
-        div.wide tabindex="0" { table.accounts {
-            caption.hidden { (caption) }
+        (wide(named.id, &html! { table.accounts {
+            (caption(named.id, &named.words))
             thead { tr {
                 @for figure in figures { (head(sheet, by, *figure)) }
                 td.share-bar aria-hidden="true" {}
@@ -96,7 +126,7 @@ fn rows(sheet: &Sheet<'_>, by: By, figures: &[Figure], all: &[&Account], caption
                 }
                 td.share-bar aria-hidden="true" { (bar(account.idle_held_share.unwrap_or(0.0), Mark::Held)) }
             } } }
-        } }
+        } }))
     }
 }
 
@@ -175,6 +205,7 @@ fn sessions(sheet: &Sheet<'_>) -> Markup {
                         @match sheet.dress {
                             Dress::Served(address) if !asked => a href=(address.with_all_sessions()) { "show them" },
                             Dress::Served(address) => a href=(address.api("report")) { "JSON has all" },
+                            Dress::File if most < ALL_SESSIONS => { code { "gua report --sessions all" } " shows them" }
                             Dress::File => { code { "gua report --json" } " has all" }
                         }
                     }
@@ -184,14 +215,23 @@ fn sessions(sheet: &Sheet<'_>) -> Markup {
     }
 }
 
+const fn id_of(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Open => "sessions-open",
+        Standing::Unclear => "sessions-unclear",
+        Standing::Ended => "sessions-ended",
+    }
+}
+
 fn of_standing(sheet: &Sheet<'_>, standing: Standing, all: &[&Session]) -> Markup {
     let usage = &sheet.page.usage;
     let has_money = usage.money.is_some();
     let has_commands = all.iter().any(|session| session.ask.is_some() || session.end.is_some());
     let is_of_one = usage.person.is_some();
+    let id = id_of(standing);
     html! {
-        div.wide tabindex="0" { table.sessions {
-            caption { (standing.title()) }
+        (wide(id, &html! { table.sessions {
+            caption id=(name_of(id)) { (standing.title()) }
             thead { tr {
                 th.number scope="col" { "idle" }
                 @if !is_of_one { th scope="col" { "who" } }
@@ -213,7 +253,7 @@ fn of_standing(sheet: &Sheet<'_>, standing: Standing, all: &[&Session]) -> Marku
                 td.number { (session.pid) }
                 @if has_commands { td { (commands(session)) } }
             } } }
-        } }
+        } }))
     }
 }
 

@@ -9,18 +9,18 @@ use super::axis::ticks;
 use super::habit::level;
 use super::marks::{self, Mark};
 use super::text::shown;
-use super::time::{extent, label, name, told};
+use super::time::{extent, held, label, little, name, told};
 use crate::cli::Picture;
 use crate::render::usage::accounts::{self, Most};
 use crate::render::usage::figures::{hours, percent};
 use crate::render::usage::heatmap::{DAYS, week};
-use crate::render::usage::sections::{amount, place, shown as states};
+use crate::render::usage::sections::{NO_ACCOUNTS, amount, place, shown as states};
 use crate::render::usage::{View, header, money, verdict};
 use crate::render::words::cut;
 use crate::report::accounts::By;
 use crate::report::bands::{Band, Bands};
 use crate::report::board::Page;
-use crate::report::usage::{Account, Shown, States, Usage};
+use crate::report::usage::{Account, Card, Shown, States, Usage};
 
 const WIDTH: usize = 960;
 const LEFT: usize = 24;
@@ -43,6 +43,9 @@ const STYLE: &str = include_str!("picture.css");
 pub fn write(out: &mut impl Write, page: &Page, view: &View, what: Picture) -> io::Result<()> {
     let has_states = matches!(what, Picture::Time | Picture::States);
     let (title, body, height) = match what {
+        _ if page.usage.cards.is_empty() => {
+            ("nothing to show", told_instead(&header::nothing_here(&page.usage, &view.tz)), ROW)
+        }
         Picture::Time => time(page, view),
         Picture::Habit => habit(&page.usage),
         Picture::States => by_card(&page.usage),
@@ -103,7 +106,7 @@ type Drawn = (&'static str, Markup, usize);
 fn time(page: &Page, view: &View) -> Drawn {
     let title = "what every card did";
     let Some(bands) = page.bands.as_ref().filter(|bands| !bands.cards.is_empty()) else {
-        return (title, nothing(), ROW);
+        return (title, told_instead("What every card did when is not kept."), ROW);
     };
     let rows = bands.cards.len() * ROW;
     let body = html! {
@@ -115,8 +118,9 @@ fn time(page: &Page, view: &View) -> Drawn {
     (title, body, rows + ROW)
 }
 
-fn nothing() -> Markup {
-    html! { text x=(LEFT) y="18" { "Nothing was recorded in this window." } }
+/// Why there is no drawing.
+fn told_instead(why: &str) -> Markup {
+    html! { text x=(LEFT) y="18" { (shown(why)) } }
 }
 
 fn row(usage: &Usage, bands: &Bands, band: &Band, tz: &TimeZone) -> Markup {
@@ -136,9 +140,15 @@ fn row(usage: &Usage, bands: &Bands, band: &Band, tz: &TimeZone) -> Markup {
             }
         }
         text.strong x=(WIDTH - LEFT) y="16" text-anchor="end" {
-            (percent(card.and_then(|card| card.states.idle_held.share)))
+            (card.map_or_else(|| "–".to_owned(), |card| rested(usage, card)))
         }
     }
+}
+
+/// What share was idle-held, and of how much, where that is little.
+fn rested(usage: &Usage, card: &Card) -> String {
+    let little = little(usage, card).map(|little| format!(" {little}"));
+    format!("{}{}", held(card), little.unwrap_or_default().replace(" observed", ""))
 }
 
 fn axis(bands: &Bands, tz: &TimeZone) -> Markup {
@@ -222,7 +232,9 @@ fn people(usage: &Usage) -> Drawn {
     let all = accounts::of(usage, by);
     let title = "whose idle-held time it was, in GPU-hours";
     if all.is_empty() {
-        return (title, nothing(), ROW);
+        let is_known = usage.accounts.is_some();
+        let why = if is_known { "Nobody held a card." } else { NO_ACCOUNTS };
+        return (title, told_instead(why), ROW);
     }
     let most = all.iter().map(|account| account.idle_held_gpu_hours).fold(0.0, f64::max);
     let shown_accounts: Vec<_> = all.iter().take(MOST_PEOPLE).collect();

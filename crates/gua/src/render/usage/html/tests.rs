@@ -85,6 +85,26 @@ fn a_served_page_has_nothing_inline() {
     assert_eq!(served.matches("<script").count(), 1);
 }
 
+/// Who is given the address of a window sees the same hours, in the same order.
+#[test]
+fn a_form_has_its_zone_and_a_table_its_order() {
+    let (page, view) = (page("bob", "x"), view());
+    let address = Address { sort: Sort::Present, ..Address::default() };
+    let sheet = Sheet { page: &page, view: &view, dress: Dress::Served(&address), fleet: None };
+    let served = document(&sheet).into_string();
+    for part in [
+        "<input type=\"hidden\" name=\"tz\" value=\"UTC\">",
+        ">By user, longest present first</caption>",
+        "data-address=\"/?sort=present\"",
+    ] {
+        assert!(served.contains(part), "{part}: {served}");
+    }
+    let names: Vec<_> =
+        served.split(" id=\"").skip(1).filter_map(|it| it.split('"').next()).collect();
+    let different: std::collections::BTreeSet<_> = names.iter().collect();
+    assert_eq!(different.len(), names.len(), "{names:?}");
+}
+
 #[test]
 fn an_address_says_only_what_is_unusual() {
     let usual = Address::default();

@@ -9,7 +9,7 @@ use super::{Dress, Sheet};
 use crate::classify::State;
 use crate::render::identity;
 use crate::render::usage::figures::length;
-use crate::render::words::{card_name, gib, size};
+use crate::render::words::{card_name, size};
 use crate::report::board::{Board, Tile};
 use crate::report::usage::Usage;
 use crate::report::who::{Doubt, Held};
@@ -20,16 +20,16 @@ const MOST_HOLDERS: usize = 3;
 pub(super) fn section(sheet: &Sheet<'_>, board: &Board) -> Markup {
     html! {
         section id="now" aria-labelledby="now-title" {
-            h2 id="now-title" { "Now" }
+            h2 id="now-title" { (if board.is_live { "Now" } else { "When last seen" }) }
+            @if !board.is_live { p.doubt { "The recorder does not run: this was, and may be no more." } }
             p.lead { (sentence(board)) }
             p.quiet id="as-of" data-live=(board.is_live) {
-                @if board.is_live { "as of " } @else { "the recorder does not run; last seen " }
-                @if board.is_live { (clock(board.at, &sheet.view.tz)) }
-                @else { (moment(board.at, &sheet.view.tz)) }
-                " " (shown(&sheet.page.usage.window.tz))
-                @if matches!(sheet.dress, Dress::Served(_)) {
-                    " " span id="connection" role="status" {}
+                @if board.is_live { "as of " } @else { "last seen " }
+                @match sheet.dress {
+                    Dress::Served(_) if board.is_live => (clock(board.at, &sheet.view.tz)),
+                    _ => (moment(board.at, &sheet.view.tz)),
                 }
+                " " (shown(&sheet.page.usage.window.tz))
             }
             ul.tiles { @for tile in &board.tiles { (card(sheet, tile)) } }
         }
@@ -50,11 +50,17 @@ fn sentence(board: &Board) -> Markup {
         .filter(|tile| tile.card.state == State::TrulyIdle)
         .map(|tile| tile.card.identity.label())
         .collect();
+    let is = match (board.is_live, held) {
+        (true, 1) => "is",
+        (true, _) => "are",
+        (false, 1) => "was",
+        (false, _) => "were",
+    };
     html! {
-        strong { (held) " of " (count(all, "card")) " " (if held == 1 { "is" } else { "are" }) " held for nothing" }
+        strong { (held) " of " (count(all, "card")) " " (is) " held for nothing" }
         @if let Some((tile, held)) = longest.first() {
             ", longest by " strong { (who(held)) } " on card " (tile.card.identity.label())
-            " (" (length(seconds(held))) ")"
+            " (" (idle_for(held)) ")"
         }
         "; " (active) " active, " (free) " free"
         @if !free_cards.is_empty() { " (" (free_cards.join(", ")) ")" }
@@ -154,6 +160,17 @@ fn cost(usage: &Usage, tile: &Tile) -> Option<String> {
     (hours > 0.0).then(|| in_money(usage, hours * price)).flatten()
 }
 
+/// A size of another, in the units of sizes elsewhere: `18.3/85.9 GB`, `455.0 MB/85.9 GB`.
+fn part_of(used: u64, total: u64) -> String {
+    let (part, whole) = (size(used), size(total));
+    match (part.split_once(' '), whole.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other || used == 0 => {
+            format!("{number}/{whole}")
+        }
+        _ => format!("{part}/{whole}"),
+    }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "a share of memory")]
 fn meters(tile: &Tile) -> Markup {
     let card = &tile.card;
@@ -173,7 +190,7 @@ fn meters(tile: &Tile) -> Markup {
                 @match (used, total) {
                     (Some(used), Some(total)) => {
                         (bar(used as f64 / total as f64, if card.state == State::IdleHeld { Mark::Held } else { Mark::Active }))
-                        span { (gib(used)) "/" (gib(total)) " GiB" }
+                        span { (part_of(used, total)) }
                     }
                     (Some(used), None) => span { (size(used)) },
                     (None, _) => span { "unknown" },

@@ -7,13 +7,13 @@ use maud::{Markup, html};
 use super::axis::{ratio, ticks};
 use super::marks::{Mark, legend};
 use super::text::{short, shown};
-use super::{Dress, Sheet};
+use super::{Dress, Sheet, caption, wide};
 use crate::render::identity;
 use crate::render::usage::figures::{hours, length, percent};
 use crate::render::usage::sections::{amount, called, place, shown as states};
 use crate::render::words::card_name;
 use crate::report::bands::{Band, Bands, Party, Stretch};
-use crate::report::usage::{Shown, Usage};
+use crate::report::usage::{Amount, Card, Shown, States, Usage};
 
 pub(super) fn section(sheet: &Sheet<'_>, bands: &Bands) -> Markup {
     let tz = &sheet.view.tz;
@@ -39,15 +39,45 @@ pub(super) fn section(sheet: &Sheet<'_>, bands: &Bands) -> Markup {
 }
 
 fn row(sheet: &Sheet<'_>, bands: &Bands, band: &Band) -> Markup {
-    let card = sheet.page.usage.cards.iter().find(|card| band.is_of(card));
-    let held = card.and_then(|card| card.states.idle_held.share);
+    let usage = &sheet.page.usage;
+    let card = usage.cards.iter().find(|card| band.is_of(card));
     html! {
         li {
             span.card { strong { (label(band)) } " " span.name { (name(band)) } }
-            (picture(bands, band, &sheet.view.tz))
-            span.held { (percent(held)) " idle-held" }
+            (picture(bands, band, card, &sheet.view.tz))
+            span.held {
+                (card.map_or_else(|| "–".to_owned(), held)) " idle-held"
+                @if let Some(little) = card.and_then(|card| little(usage, card)) { br; span.quiet { (little) } }
+            }
         }
     }
+}
+
+/// The share of a card's time that was idle-held. What is not known may be more of it.
+pub(super) fn held(card: &Card) -> String {
+    /// Less than this changes no figure that is shown.
+    const SEEN: f64 = 0.0005;
+    let States { idle_held, unknown, .. } = &card.states;
+    match unknown.share {
+        Some(unknown) if unknown > 1.0 - SEEN && idle_held.share < Some(SEEN) => {
+            "unknown".to_owned()
+        }
+        Some(unknown) if unknown >= SEEN => format!("≥\u{a0}{}", percent(idle_held.share)),
+        _ => percent(idle_held.share),
+    }
+}
+
+/// How much a share rests on, where that is little of the window.
+pub(super) fn little(usage: &Usage, card: &Card) -> Option<String> {
+    /// Of what is less than this, a share tells little.
+    const PART: f64 = 0.1;
+    let observed = observed_seconds(card);
+    let is_little = observed < usage.window.seconds * PART;
+    is_little.then(|| format!("of {} observed", length(observed)))
+}
+
+fn observed_seconds(card: &Card) -> f64 {
+    card.states.gpu_hours() * 3_600.0
 }
 
 pub(super) fn label(band: &Band) -> String {
@@ -59,9 +89,9 @@ pub(super) fn name(band: &Band) -> String {
 }
 
 /// One element a stretch, those of a state together, as they are filled with the same.
-fn picture(bands: &Bands, band: &Band, tz: &TimeZone) -> Markup {
+fn picture(bands: &Bands, band: &Band, card: Option<&Card>, tz: &TimeZone) -> Markup {
     html! {
-        svg.band role="img" aria-label=(summary(band)) height="26" {
+        svg.band role="img" aria-label=(summary(bands, band, card)) height="26" {
             @for mark in Mark::ALL {
                 @let of_mark: Vec<_> = band.stretches.iter().filter(|it| Mark::from(it.state) == mark).collect();
                 @if !of_mark.is_empty() {
@@ -119,15 +149,25 @@ fn party(party: &Party) -> String {
     }
 }
 
-/// All of a band in words.
-fn summary(band: &Band) -> String {
-    let of = |mark: Mark| {
-        let those = band.stretches.iter().filter(|it| Mark::from(it.state) == mark);
-        let seconds: f64 = those.map(|it| it.seconds).sum();
-        (seconds > 0.0).then(|| format!("{} {}", mark.word(), length(seconds)))
-    };
-    let told: Vec<_> = Mark::ALL.into_iter().filter_map(of).collect();
+/// All of a band in words, as it was counted: a column shows only what took most of it.
+fn summary(bands: &Bands, band: &Band, card: Option<&Card>) -> String {
+    let told = card.map_or_else(|| vec![Mark::Gap.word().to_owned()], |card| counted(bands, card));
     format!("Card {} {}: {}", label(band), name(band), told.join(", "))
+}
+
+/// How much of its observed time a card was in each state, and for how long it was not observed.
+fn counted(bands: &Bands, card: &Card) -> Vec<String> {
+    let of = |(state, amount): (Shown, Amount)| {
+        let length = length(amount.gpu_hours * 3_600.0);
+        let share = percent(amount.share);
+        (amount.gpu_hours > 0.0).then(|| format!("{} {share} ({length})", state.word()))
+    };
+    let mut told: Vec<_> = card.states.all().into_iter().filter_map(of).collect();
+    let missing = bands.to.duration_since(bands.from).as_secs_f64() - observed_seconds(card);
+    if missing >= 1.0 {
+        told.push(format!("{} {}", Mark::Gap.word(), length(missing)));
+    }
+    told
 }
 
 fn axis(bands: &Bands, tz: &TimeZone) -> Markup {
@@ -148,10 +188,10 @@ fn table(usage: &Usage) -> Markup {
     let states: Vec<_> = states(&usage.states).collect();
     let most = usage.cards.iter().map(|card| card.states.gpu_hours()).fold(0.0, f64::max);
     html! {
-        details {
+        details id="figures" {
             summary { "The same in figures" }
-            div.wide tabindex="0" { table {
-                caption.hidden { "Share of each card's observed time by state" }
+            (wide("figures-table", &html! { table {
+                (caption("figures-table", "Share of each card's observed time by state"))
                 thead { tr {
                     th scope="col" { "#" } th scope="col" { "card" }
                     @for state in &states { th.number scope="col" { (state.word()) } }
@@ -162,7 +202,7 @@ fn table(usage: &Usage) -> Markup {
                     @for state in &states { td.number { (percent(amount(&card.states, *state).share)) } }
                     td.number { (hours(amount(&card.states, Shown::IdleHeld).gpu_hours, most)) }
                 } } }
-            } }
+            } }))
         }
     }
 }
