@@ -1,7 +1,9 @@
 //! A file that is written at the end, after long work: checked before the work begins,
-//! without touching it.
+//! without touching it, and there whole or not at all.
 
-use std::io;
+use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +38,68 @@ pub fn check(path: &Path) -> Result<(), NotWritable> {
 pub fn check_folder(path: &Path) -> Result<(), NotWritable> {
     access(folder_of(path), Access::WRITE_OK | Access::EXEC_OK)
         .map_err(|error| NotWritable { path: path.to_owned(), source: error.into() })
+}
+
+/// Writes a file beside its place and moves it there, so that nobody finds half of it. What is no
+/// ordinary file, such as a pipe, is written to as it is.
+///
+/// # Errors
+/// When it cannot be written, or what `write` says; then what was there is as it was.
+pub fn write(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), NotWritable> {
+    let wrong = |source: io::Error| NotWritable { path: path.to_owned(), source };
+    let found = path.metadata().ok();
+    if found.as_ref().is_some_and(|found| !found.is_file()) {
+        let mut out = BufWriter::new(File::options().write(true).open(path).map_err(wrong)?);
+        return write(&mut out).and_then(|()| out.flush()).map_err(wrong);
+    }
+    // A link stays, and leads to the new file.
+    let place = place(path).unwrap_or_else(|| path.to_owned());
+    let (file, making) = made_beside(&place).map_err(wrong)?;
+    let filled = || {
+        if let Some(found) = found {
+            file.set_permissions(found.permissions())?;
+        }
+        let mut out = BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()?;
+        // Else a power cut could leave the new name and nothing in it.
+        out.get_ref().sync_all()?;
+        fs::rename(&making, &place)
+    };
+    filled().map_err(|error| {
+        // What could not be written whole is no use; the failure is what is told.
+        let _ = fs::remove_file(&making);
+        wrong(error)
+    })
+}
+
+/// A new file beside another. In a folder that others may write to, what has its name already may
+/// lead anywhere, so that is never opened; and no number of ours is one of its kind among containers.
+fn made_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+    const MOST_NAMES: u32 = 100;
+    let chance = RandomState::new();
+    let names = (0..MOST_NAMES).map(|number| beside(path, chance.hash_one(number)));
+    first_new(names)
+}
+
+/// The first of these that there is not yet.
+fn first_new(names: impl IntoIterator<Item = PathBuf>) -> io::Result<(File, PathBuf)> {
+    for name in names {
+        match File::options().write(true).create_new(true).open(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|file| (file, name)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+fn beside(path: &Path, number: u64) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".making-{number:016x}"));
+    path.with_file_name(name)
 }
 
 /// Whether both would be the same file, though it may still be to be made.
@@ -104,6 +168,42 @@ mod tests {
             assert!(!is_one_file(&path(one), &path(other)), "{one} {other}");
         }
         assert!(is_one_file(Path::new("new"), Path::new("./new")));
+    }
+
+    #[test]
+    fn a_file_is_written_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("page.html"), folder.path().join("link"));
+        write(&file, |out| out.write_all(b"first")).unwrap();
+        symlink("page.html", &link).unwrap();
+        write(&link, |out| out.write_all(b"second")).unwrap();
+        assert!(link.is_symlink());
+        let failing = |out: &mut BufWriter<File>| {
+            out.write_all(b"half")?;
+            Err(io::ErrorKind::StorageFull.into())
+        };
+        write(&file, failing).unwrap_err();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "second");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        write(Path::new("/dev/null"), |out| out.write_all(b"gone")).unwrap();
+    }
+
+    #[test]
+    fn what_others_put_beside_it_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (theirs, link) = (folder.path().join("theirs"), folder.path().join("link"));
+        fs::write(&theirs, "kept").unwrap();
+        symlink(&theirs, &link).unwrap();
+        let nowhere = folder.path().join("nowhere");
+        symlink(folder.path().join("planted"), &nowhere).unwrap();
+        let new = folder.path().join("new");
+        let (mut file, name) = first_new([link, nowhere, theirs.clone(), new.clone()]).unwrap();
+        file.write_all(b"ours").unwrap();
+        assert_eq!((name, fs::read_to_string(&new).unwrap().as_str()), (new.clone(), "ours"));
+        assert_eq!(fs::read_to_string(&theirs).unwrap(), "kept");
+        assert!(!folder.path().join("planted").exists());
+        assert_eq!(first_new([new]).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_ne!(beside(&theirs, 1), beside(&theirs, 2));
     }
 
     #[test]

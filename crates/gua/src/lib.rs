@@ -31,9 +31,9 @@
 //! | [`demo`] | makes a history of a machine that does not exist |
 //! | [`service`] | the recorder's files, how it is started and stopped |
 //! | [`report`] | one file or folder a question, plain structs as answers (pure) |
-//! | [`render`] | answers as text, JSON, CSV, Markdown or a picture (pure) |
+//! | [`render`] | answers as text, JSON, CSV, Markdown, a page or a picture (pure) |
 //! | [`tui`] | the live view: a state made of looks and keys, drawn on a screen of any size |
-//! | [`web`] | what listens; async lives only here |
+//! | [`web`] | what listens: the page, its interface, metrics; async lives only here |
 //! | [`checkup`] | gathers what `gua doctor` reports |
 //! | [`commands`] | one file or folder a command, wiring only |
 

@@ -38,11 +38,12 @@ pub use fleet::Fleet;
 pub use later::Later;
 pub use listen::Protection;
 pub use moment::Moment;
+pub(crate) use moment::moment;
 pub use pick::{Pick, PickFormat, is_without_its_command};
 pub use policy::{Policy, PolicyCheck, PolicyLog, PolicySimulate, PolicySnooze, PolicySwitch};
 pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};
-pub use report::{Compare, Format, Report};
+pub use report::{Compare, Format, Picture, Report, ReportFormat};
 pub(crate) use report::{MOST_MB, percent};
 pub use serve::Serve;
 pub(crate) use size::size;
@@ -52,6 +53,7 @@ pub use track::{MemoryUnit, Track};
 pub use who::Who;
 pub use window::Window;
 pub use zone::Zone;
+pub(crate) use zone::zone;
 
 use std::ffi::OsString;
 
@@ -135,8 +137,8 @@ pub enum Command {
     Query(Later<Query>),
     /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
     /// held idle, stood free, and by whom
-    Report(Later<Report>),
-    /// Answer /metrics for Prometheus and its kin from the history
+    Report(Box<Later<Report>>),
+    /// Serve the page, its JSON and /metrics from the history
     Serve(Later<Serve>),
     /// Rules for cards that are held idle: notice first, end last
     Policy {

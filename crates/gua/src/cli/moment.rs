@@ -26,7 +26,7 @@ impl Moment {
     }
 }
 
-pub(super) fn moment(typed: &str) -> Result<Moment, String> {
+pub fn moment(typed: &str) -> Result<Moment, String> {
     let expected = "expected now, 2026-11-08, '2026-11-08 20:00' or 2026-11-08T20:00:00Z";
     if typed.eq_ignore_ascii_case("now") {
         return Ok(Moment::Now);

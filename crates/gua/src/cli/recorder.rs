@@ -35,8 +35,8 @@ pub struct Daemon {
     /// How long to keep spans, from which reports are made [default: 400d, or as in the config]
     #[arg(long, value_name = "D", value_parser = duration::duration)]
     pub keep_spans: Option<Duration>,
-    /// Answer /metrics for Prometheus and its kin there: an address and a port, or a port of
-    /// this host only
+    /// Serve the page, its JSON and /metrics for Prometheus and its kin there: an address and a
+    /// port, or a port of this host only
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<String>,
     #[command(flatten)]

@@ -48,10 +48,17 @@ pub struct Report {
     pub held_mb: Option<u64>,
     /// How to print it
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: Format,
+    pub format: ReportFormat,
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
+    /// Which picture --format svg draws: what every card did when, the hours of the week, the
+    /// states of each card, or whose the idle-held time was [default: time]
+    #[arg(long, value_name = "WHICH")]
+    pub picture: Option<Picture>,
+    /// Write it into this file, which is there whole or not at all; - is stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Columns of the text, 40 to 300 [default: the terminal's, at most 100; else 80]
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=300))]
     pub width: Option<u16>,
@@ -65,6 +72,29 @@ pub enum Format {
     Json,
     Csv,
     Markdown,
+}
+
+/// In what a report can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    Text,
+    Json,
+    Csv,
+    Markdown,
+    /// A page that needs nothing else and prints well
+    Html,
+    /// A picture for a wiki or a mail
+    Svg,
+}
+
+/// What a picture shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Picture {
+    #[default]
+    Time,
+    Habit,
+    States,
+    People,
 }
 
 /// Which earlier time to compare with.

@@ -1,6 +1,6 @@
 //! A time zone: `UTC`, `local`, an IANA name or an offset.
 
-use jiff::tz::{Offset, TimeZone};
+use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
 
 /// A time zone and what it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct Zone {
     pub name: String,
 }
 
-pub(super) fn zone(typed: &str) -> Result<Zone, String> {
+pub fn zone(typed: &str) -> Result<Zone, String> {
     let expected = "expected UTC, local, a name such as Europe/Berlin, or an offset such as +02:00";
     if typed.eq_ignore_ascii_case("utc") {
         return Ok(Zone { tz: TimeZone::UTC, name: "UTC".to_owned() });
@@ -24,9 +24,14 @@ pub(super) fn zone(typed: &str) -> Result<Zone, String> {
         return Ok(Zone { tz: offset.to_time_zone(), name: typed.to_owned() });
     }
     let is_a_name = typed.chars().all(|c| c.is_ascii_alphanumeric() || "/_+-".contains(c));
-    let tz = TimeZone::get(typed).ok().filter(|_| is_a_name).ok_or(expected)?;
+    let tz = named(typed).filter(|_| is_a_name).ok_or(expected)?;
     let name = tz.iana_name().unwrap_or(typed).to_owned();
     Ok(Zone { tz, name })
+}
+
+/// As this host knows it; where it has no zones, or fewer than the world, as we do.
+fn named(name: &str) -> Option<TimeZone> {
+    TimeZone::get(name).or_else(|_| TimeZoneDatabase::bundled().get(name)).ok()
 }
 
 /// `+02:00`, `-0330` or `+2`.

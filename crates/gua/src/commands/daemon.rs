@@ -11,6 +11,7 @@ use probe::units::UnixMillis;
 
 use super::listener::Listener;
 use super::policy;
+use super::served::FromHistory;
 use crate::cli;
 use crate::config::{Config, Files, Listen, Machine};
 use crate::counting::{Keeper, Losses};
@@ -228,7 +229,10 @@ fn in_the_foreground(
     };
     let Outlets { keeper, pusher } = outlets(config, typed, places, &us, listener.is_some())?;
     if let (Some(listener), Some(keeper)) = (listener, &keeper) {
-        log.say(&listener.start(keeper.slot(), host)?);
+        let slot = keeper.slot();
+        let database = places.database.clone();
+        let answers = FromHistory::of_ours(database, config.clone(), Arc::clone(&slot));
+        log.say(&listener.start(slot, Arc::new(answers), host)?);
     }
     let run = Run {
         host: hostname,

@@ -1,7 +1,7 @@
 //! `gua demo`: the report on a machine that does not exist.
 
 use std::fs;
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use crate::demo::{self, DemoError, Machine, Plan};
 use crate::failure::Failure;
 use crate::ledger::Period;
 use crate::render::paint::Paint;
-use crate::render::usage::View;
-use crate::render::words;
+use crate::render::usage::{self as render, View};
+use crate::render::{json, words};
 use crate::report::accounts::By;
-use crate::report::usage::Question;
+use crate::report::usage::{Question, Usage};
 use crate::store::{self, History, RecorderLock, StoreError};
 use crate::talk::say;
 
@@ -43,9 +43,18 @@ pub(super) fn run(typed: &cli::Demo) -> Result<u8, Failure> {
     let now = report::Now { at: plan.end, is_recorded: false, is_live: true, uid: u32::MAX };
     let usage =
         report::answer(&made.history, &question, now).map_err(|error| error.failure(path))?;
-    let format = if typed.json { cli::Format::Json } else { cli::Format::Text };
-    report::show(&usage, &view(typed, at), format)?;
+    show(&usage, typed, at)?;
     Ok(0)
+}
+
+fn show(usage: &Usage, typed: &cli::Demo, at: Timestamp) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    if typed.json {
+        json::pretty(&mut out, usage)?;
+    } else {
+        render::write(&mut out, usage, &view(typed, at))?;
+    }
+    out.flush()
 }
 
 fn end(typed: &cli::Demo) -> Result<Timestamp, Failure> {

@@ -8,7 +8,7 @@ use rustls::ServerConfig;
 use crate::config::Listen;
 use crate::counting::Frames;
 use crate::failure::Failure;
-use crate::web::{self, Door, Pages, Server};
+use crate::web::{self, Answers, Door, Pages, Server};
 
 /// An address that is ours.
 #[derive(Debug)]
@@ -29,13 +29,14 @@ impl Listener {
     pub fn start(
         self,
         frames: Arc<dyn Frames>,
+        answers: Arc<dyn Answers>,
         hostname: Option<String>,
     ) -> Result<String, Failure> {
         let Self { listen, listener, tls } = self;
         let address = listener.local_addr()?;
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let pages = Pages { door: Door::new(&listen, hostname), frames };
+        let pages = Pages { door: Door::new(&listen, hostname)?, frames, answers };
         Server { listener, pages, tls }.start()?;
-        Ok(format!("metrics are at {scheme}://{address}/metrics"))
+        Ok(format!("the page is at {scheme}://{address}/, metrics are at /metrics"))
     }
 }

@@ -19,6 +19,7 @@ mod redraw;
 mod report;
 mod reserved;
 mod serve;
+mod served;
 mod stat;
 mod status;
 mod stop;

@@ -8,6 +8,7 @@ use signal_hook::iterator::Signals;
 
 use super::history;
 use super::listener::Listener;
+use super::served::FromHistory;
 use crate::cli;
 use crate::config::{Config, Listen};
 use crate::counting::Recorded;
@@ -26,7 +27,8 @@ pub(super) fn run(config: &Config, typed: &cli::Serve) -> Result<u8, Failure> {
     let hostname = probe::proc::Host::new(None).name();
     let ahead = Arc::clone(&frames);
     thread::Builder::new().name("count".into()).spawn(move || ahead.count_ahead())?;
-    let words = listener.start(frames, hostname)?;
+    let answers = Arc::new(FromHistory::of_another(path.clone(), config.clone()));
+    let words = listener.start(frames, answers, hostname)?;
     say(format_args!("{words}, from {}; Ctrl-C ends it", path.display()));
     signals.forever().next();
     Ok(0)

@@ -31,7 +31,7 @@ pub(super) fn run(config: &Config, typed: &cli::Status) -> Result<u8, Failure> {
     })
 }
 
-fn look(places: &Places, is_named: bool) -> Status {
+pub(super) fn look(places: &Places, is_named: bool) -> Status {
     let (named, of_recorder) = process(&places.pid_file);
     let path = of_recorder.filter(|_| !is_named).unwrap_or_else(|| places.database.clone());
     let process = match named {
@@ -70,7 +70,7 @@ fn last_line(path: &Path) -> Option<String> {
 }
 
 /// With the log that SQLite keeps beside it.
-fn size(path: &Path) -> Option<u64> {
+pub(super) fn size(path: &Path) -> Option<u64> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     let log = fs::metadata(log).map_or(0, |log| log.len());

@@ -41,7 +41,7 @@ pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Who) -> Resul
         let reserved = reserved::told(machine, &mut said);
         let now = now::now(tick, host.as_deref(), &thresholds);
         let now = now.with_reservations(reserved.as_deref());
-        Ok(who::who(tick, now, record(tick, typed.db.as_deref(), config)?, &asked))
+        Ok(who::who(now, record(tick, typed.db.as_deref(), config)?, &asked))
     };
     let mut screen = Watched { typed, asked: &asked, is_first: true };
     screen.show(&answer(&first)?)?;

@@ -116,6 +116,7 @@ impl Witness for Keeper {
         observed: Observed<'_>,
         driver_version: Option<&str>,
     ) -> Option<String> {
+        self.catching.slot.stored(tick);
         let mut desk = self.catching.desk();
         let words = desk.stored(tick, observed, driver_version);
         if let Progress::Behind(counted) = &mut desk.progress {

@@ -1,6 +1,7 @@
 //! The newest frame, put there by one thread and taken by others.
 
 use std::fmt::Debug;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::metrics::Frame;
@@ -35,6 +36,8 @@ pub enum NotReady {
     CatchingUp { ticks: u64 },
     #[error("the history cannot be read: {0}")]
     Unreadable(String),
+    #[error("too many ask for a report at once; ask again in a moment")]
+    Busy,
 }
 
 impl From<StoreError> for NotReady {
@@ -69,12 +72,17 @@ impl Served {
 #[derive(Debug)]
 pub struct Slot {
     newest: Mutex<Result<Arc<Frame>, NotReady>>,
+    stored: AtomicI64,
     served: Served,
 }
 
 impl Default for Slot {
     fn default() -> Self {
-        Self { newest: Mutex::new(Err(NotReady::NoTick)), served: Served::default() }
+        Self {
+            newest: Mutex::new(Err(NotReady::NoTick)),
+            stored: AtomicI64::default(),
+            served: Served::default(),
+        }
     }
 }
 
@@ -86,6 +94,17 @@ impl Slot {
 
     pub fn put(&self, frame: Arc<Frame>) {
         *self.lock() = Ok(frame);
+    }
+
+    /// Says that a tick is stored, though it may be counted later.
+    pub fn stored(&self, tick: i64) {
+        self.stored.store(tick, Ordering::Relaxed);
+    }
+
+    /// The newest tick that is stored; `None` before the first.
+    #[must_use]
+    pub fn tick(&self) -> Option<i64> {
+        Some(self.stored.load(Ordering::Relaxed)).filter(|tick| *tick > 0)
     }
 
     /// Why there is no frame yet.

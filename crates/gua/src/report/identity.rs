@@ -3,6 +3,8 @@
 use probe::who::{self, Client, EnvironmentKind, GroupKind, Runtime, Told};
 use serde::Serialize;
 
+use crate::ledger;
+
 /// Null is what is not known, and nothing is guessed. A user that is null is unattributed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Identity {
@@ -83,6 +85,18 @@ pub struct Launcher {
     /// Null where it was long ago: the number may be another's now.
     pub pid: Option<u32>,
     pub program: String,
+}
+
+/// All that was written down of who is behind a holder; `None` where nothing was. Whose it is
+/// stands apart from what it runs for.
+#[must_use]
+pub fn written(identity: &ledger::Identity, who: Option<&who::Who>) -> Option<Identity> {
+    let ledger::Identity { user, uid, source } = identity;
+    let user = uid
+        .zip(*source)
+        .map(|(uid, source)| Told { value: who::User { uid, name: user.clone() }, source });
+    let is_known = who.is_some() || user.is_some();
+    is_known.then(|| (&who::Who { user, ..who.cloned().unwrap_or_default() }).into())
 }
 
 impl From<&who::Who> for Identity {

@@ -1,6 +1,8 @@
 //! One file or folder a question; the answers are plain structs that can be serialized.
 
 pub mod accounts;
+pub mod bands;
+pub mod board;
 pub mod checkup;
 pub mod config;
 pub mod database;
@@ -11,6 +13,7 @@ pub mod now;
 pub mod pick;
 pub mod policy;
 pub mod query;
+pub mod recorded;
 pub mod reservation;
 pub mod status;
 pub mod tracked;

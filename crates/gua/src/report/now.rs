@@ -12,6 +12,7 @@ use super::identity;
 use super::reservation::Reservation;
 use super::unknowns::{Reason, Unknowns};
 use crate::classify::{self, Holds, State, Thresholds, Workers};
+use crate::ledger::ProcessKey;
 use crate::sampler::{CardTick, HolderTick, Tick};
 
 /// How far ahead of now a process may seem to have started.
@@ -179,6 +180,9 @@ impl From<&process::Presence> for Presence {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Holder {
     pub pid: u32,
+    /// What it is known by in a record.
+    #[serde(skip)]
+    pub key: ProcessKey,
     /// What it does itself, where that is told; else what its card does.
     #[serde(skip)]
     pub state: State,
@@ -363,8 +367,13 @@ pub(super) fn holder(held: &process::Holder, tick: &HolderTick, now: Timestamp) 
     let command = command(tick, &mut unknown);
     let memory = unknown.take("memory_bytes", held.memory);
     let sm = unknown.take("sm_percent", held.sm);
+    let start_ticks = match &tick.process {
+        process::Presence::Here(facts) => Some(facts.start_ticks),
+        process::Presence::Gone | process::Presence::Foreign | process::Presence::Hidden(_) => None,
+    };
     Holder {
         pid: held.pid,
+        key: ProcessKey { pid: tick.pid, start_ticks },
         state: State::Unknown(Why::NotAsked),
         presence: Presence::from(&tick.process),
         owner,

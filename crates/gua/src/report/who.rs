@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use probe::process::Presence;
 use probe::units::{Bytes, UnixMillis};
 use serde::Serialize;
 
@@ -13,8 +12,7 @@ use super::reservation::Reservation;
 use super::unknowns::{Reason, Unknowns};
 use super::{identity, status};
 use crate::classify::State;
-use crate::ledger::{Beginning, ProcessKey, Spell};
-use crate::sampler::{CardTick, HolderTick, Tick};
+use crate::ledger::{Beginning, Spell};
 use crate::store::{HolderKey, Idleness, RunRow};
 
 /// Everybody who holds a card, longest idle first.
@@ -199,28 +197,15 @@ impl Record {
     }
 }
 
-fn uuid(card: &CardTick) -> Option<&str> {
-    card.facts.uuid.as_ref().known().map(String::as_str)
-}
-
-fn key(uuid: &str, tick: &HolderTick) -> HolderKey {
-    let start_ticks = match &tick.process {
-        Presence::Here(facts) => Some(facts.start_ticks),
-        Presence::Gone | Presence::Foreign | Presence::Hidden(_) => None,
-    };
-    let process = ProcessKey { pid: tick.pid, start_ticks };
-    HolderKey { card: uuid.to_owned(), process }
-}
-
-/// Answers from one tick, the same as `gua stat` shows it, and what is recorded.
+/// Answers from what `gua stat` shows and what is recorded.
 #[must_use]
-pub fn who(tick: &Tick, now: Now, record: Record, asked: &Asked) -> Who {
+pub fn who(now: Now, record: Record, asked: &Asked) -> Who {
     let mut holders = Vec::new();
     let mut unseen = Vec::new();
     let reservations = given(&now, asked);
-    for (tick, card) in tick.cards.iter().zip(now.cards) {
-        unseen.extend(unseen_on(tick, &card, &record, now.time));
-        holders.extend(held(tick, card, &record, asked.context, now.time));
+    for card in now.cards {
+        unseen.extend(unseen_on(&card, &record, now.time));
+        holders.extend(held(card, &record, asked.context, now.time));
     }
     holders.retain(|held| asked.is_by(held));
     // Nobody can say whose it is.
@@ -329,11 +314,14 @@ impl Idle {
     }
 }
 
-fn held(tick: &CardTick, card: Card, record: &Record, context: Bytes, now: Timestamp) -> Vec<Held> {
+fn held(card: Card, record: &Record, context: Bytes, now: Timestamp) -> Vec<Held> {
     let Card { identity, state: card_state, state_reason, holders, .. } = card;
-    let both = tick.holders.iter().zip(holders);
-    both.map(|(process, mut holder)| {
-        let found = uuid(tick).and_then(|uuid| record.idleness.holders.get(&key(uuid, process)));
+    let all = holders.into_iter();
+    all.map(|mut holder| {
+        let found = identity
+            .uuid
+            .clone()
+            .and_then(|card| record.idleness.holders.get(&HolderKey { card, process: holder.key }));
         let state = doing(holder.state, card_state, found.is_some());
         Held {
             card: identity.clone(),
@@ -371,9 +359,9 @@ const fn doing(own: State, card: State, is_recorded: bool) -> State {
     }
 }
 
-fn unseen_on(tick: &CardTick, card: &Card, record: &Record, now: Timestamp) -> Option<Unseen> {
+fn unseen_on(card: &Card, record: &Record, now: Timestamp) -> Option<Unseen> {
     let now::Unseen { memory, unread } = card.unseen?;
-    let found = uuid(tick).and_then(|uuid| record.idleness.cards.get(uuid));
+    let found = card.identity.uuid.as_ref().and_then(|uuid| record.idleness.cards.get(uuid));
     let is_idle = card.state == State::IdleHeld;
     let mut unknown = Unknowns::default();
     Some(Unseen {

@@ -22,6 +22,7 @@
 //! | `pieces` | every card's time, cut wherever anything changes |
 //! | `sessions` | since when a card is held idle, and by whom |
 //! | `replay` | ticks again, as they were recorded |
+//! | `tick_watch` | whether there is another tick |
 //! | `policy` | what the rules have come to, and what they have done |
 //! | `replayed` | a history tick by tick, for the rules |
 //! | `folded`, `ended` | what the pieces of a window say of it, and which spells are remembered |
@@ -63,6 +64,7 @@ mod samples;
 mod sessions;
 mod span_rows;
 mod sweep;
+mod tick_watch;
 mod workload;
 mod writer;
 
@@ -89,6 +91,7 @@ pub use retain::{Keep, Retention, Step, give_back, size_bytes};
 pub use run::{Ending, Run, last_moment};
 pub use samples::{Level, Sample};
 pub use sessions::{HolderKey, Idleness, Session, Sessions};
+pub use tick_watch::TickWatch;
 pub use workload::Workload;
 pub use writer::Writer;
 

@@ -52,6 +52,18 @@ impl History {
         ticks.into_iter().map(|tick| reader.read(tick)).collect()
     }
 
+    /// The newest tick of the run that goes on, else of the one that ended last.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn replay_newest(&self) -> Result<Option<Replayed>, StoreError> {
+        let Some(run) = self.newest_run() else { return Ok(None) };
+        let query = "SELECT id, run, at_ms, covers_ms, late_ms FROM tick
+                         WHERE run = ?1 ORDER BY id DESC LIMIT 1";
+        let found = self.database.query_row(query, [run.id], tick_row).optional()?;
+        found.map(|tick| Reader::new(self)?.read(tick)).transpose()
+    }
+
     /// The first tick of our own that is still there of the run that the newest is of.
     ///
     /// # Errors
@@ -91,19 +103,21 @@ impl History {
                  WHERE tick.id > ?1 AND recorder LIKE 'gua %' ORDER BY tick.id LIMIT ?2",
         )?;
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let rows = query.query_map((after, most), |row| {
-            let (at, covers): (i64, i64) = (row.get(2)?, row.get(3)?);
-            let late: Option<i64> = row.get(4)?;
-            Ok(TickRow {
-                id: row.get(0)?,
-                run: row.get(1)?,
-                at: UnixMillis(at),
-                covers: Period::new(UnixMillis(at.saturating_sub(covers)), UnixMillis(at)),
-                late: late.and_then(|late| u64::try_from(late).ok()).map(Duration::from_millis),
-            })
-        })?;
+        let rows = query.query_map((after, most), tick_row)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
+}
+
+fn tick_row(row: &Row<'_>) -> rusqlite::Result<TickRow> {
+    let (at, covers): (i64, i64) = (row.get(2)?, row.get(3)?);
+    let late: Option<i64> = row.get(4)?;
+    Ok(TickRow {
+        id: row.get(0)?,
+        run: row.get(1)?,
+        at: UnixMillis(at),
+        covers: Period::new(UnixMillis(at.saturating_sub(covers)), UnixMillis(at)),
+        late: late.and_then(|late| u64::try_from(late).ok()).map(Duration::from_millis),
+    })
 }
 
 /// What is the same from tick to tick.
@@ -184,7 +198,7 @@ impl<'a> Reader<'a> {
         let workload = if self.has_workloads { "process.workload" } else { "NULL" };
         let mut holders = self.history.database.prepare_cached(&format!(
             "SELECT holder.card, state, memory_kib, kinds, pid, start_ticks, program, started_ms,
-                    user, uid, {workload}
+                    user, uid, source, {workload}
                  FROM holder_span
                  JOIN holder ON holder.id = holder_span.holder
                  JOIN process ON process.id = holder.process
@@ -203,14 +217,14 @@ impl<'a> Reader<'a> {
     fn holder(&self, row: &Row<'_>) -> Result<HolderEntry, StoreError> {
         let (holds, work) = holding(row.get(1)?);
         let kib: Option<i64> = row.get(2)?;
-        let runs_for: Option<i64> = row.get(10)?;
+        let runs_for: Option<i64> = row.get(11)?;
         let runs_for = runs_for.map(|id| workload::read(&self.history.database, id)).transpose()?;
         Ok(HolderEntry {
             process: ProcessKey {
                 pid: row.get(4)?,
                 start_ticks: u64::try_from(row.get::<_, i64>(5)?).ok(),
             },
-            identity: Identity { user: row.get(8)?, uid: row.get(9)?, source: None },
+            identity: super::history::identity(row, 8)?,
             program: row.get(6)?,
             started: row.get::<_, Option<i64>>(7)?.map(UnixMillis),
             workload: runs_for.flatten().map(|found| Arc::new(found.who)),

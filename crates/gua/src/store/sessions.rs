@@ -109,6 +109,18 @@ impl History {
         Ok(Sessions { told, left_out })
     }
 
+    /// The same of the boot that the newest run recorded, whatever host this is.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn idleness_of_newest_run(&self) -> Result<Idleness, StoreError> {
+        let run = self.newest_run().map(|run| run.id);
+        let boot = "SELECT boot FROM run WHERE id = ?1";
+        let boot: Option<String> =
+            self.connection().query_row(boot, [run], |row| row.get(0)).optional()?;
+        self.idleness(boot.as_deref().unwrap_or_default())
+    }
+
     /// Who and what is held idle where the record ends. Processes of another boot are left out.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
+use super::hands::scraped;
 use crate::counting::{Frames, NotReady, Scraper, Shown};
 use crate::metrics::{Format, text};
 
@@ -26,10 +27,7 @@ pub(super) async fn metrics(
     let format = Format::accepted(text(header::ACCEPT));
     // Two on one host differ in what they are; who only asks whether it is there is neither.
     let scraper = Scraper(format!("{peer} {method} {}", text(header::USER_AGENT)));
-    match tokio::task::spawn_blocking(move || frames.newest(&scraper)).await {
-        Ok(shown) => answer(shown, format),
-        Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "the history was not read\n").into_response(),
-    }
+    answer(scraped(move || frames.newest(&scraper)).await, format)
 }
 
 fn answer(shown: Result<Shown, NotReady>, format: Format) -> Response {

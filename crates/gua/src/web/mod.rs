@@ -10,14 +10,38 @@
 //! | `server` | connections: how many, how slow, how long |
 //! | `pages` | what is answered to whom |
 //! | `metrics` | `/metrics` |
+//! | `answers` | what the pages are made from |
+//! | `asked` | what an address asks for (pure) |
+//! | `desk` | pages that were made, for who asks next |
+//! | `dashboard` | `/`, its files, and `/api/v1/…` |
+//! | `events` | `/events`: a line to everybody after every tick |
+//! | `packed` | answers made smaller |
+//! | `sign_in` | `/sign-in`: how a browser brings its token |
+//! | `passes` | what a browser keeps in place of the token |
+//! | `guesses` | how many wrong tokens came from where |
+//! | `hands` | what takes a while: so much at once |
+//! | `trouble` | what went wrong, as a page for people |
 
+mod answers;
+mod asked;
+mod dashboard;
+mod desk;
 mod door;
+mod events;
+mod guesses;
+mod hands;
 mod metrics;
+mod packed;
 mod pages;
+mod passes;
 mod patience;
 mod server;
+mod sign_in;
 mod tls;
+mod trouble;
 
+pub use answers::Answers;
+pub use asked::Asked;
 pub use door::Door;
 pub use pages::Pages;
 pub use server::{Server, bind};

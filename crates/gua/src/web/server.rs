@@ -16,13 +16,14 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
+use super::hands::THREADS;
 use super::metrics::Peer;
 use super::pages::Pages;
 use super::patience::Patience;
 use crate::failure::Failure;
 
 /// As many as a lab has screens, and some to spare. Others wait.
-const MOST_CONNECTIONS: usize = 512;
+pub(super) const MOST_CONNECTIONS: usize = 512;
 
 /// How long a request's head may take, and how long a connection may say nothing.
 const SLOWEST_HEAD: Duration = Duration::from_secs(10);
@@ -66,24 +67,26 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
-            // Histories are read by these.
-            .max_blocking_threads(4)
+            .max_blocking_threads(THREADS)
             .build()?;
         let listener = {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(self.listener)?
         };
-        let (pages, tls) = (self.pages, self.tls);
+        let (router, tls) = (self.pages.router()?, self.tls);
         thread::Builder::new()
             .name("web".into())
-            .spawn(move || runtime.block_on(accept(listener, pages, tls)))?;
+            .spawn(move || runtime.block_on(accept(listener, router, tls)))?;
         Ok(())
     }
 }
 
-async fn accept(listener: tokio::net::TcpListener, pages: Pages, tls: Option<Arc<ServerConfig>>) {
+async fn accept(
+    listener: tokio::net::TcpListener,
+    router: axum::Router,
+    tls: Option<Arc<ServerConfig>>,
+) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let router = pages.router();
     let tls = tls.map(TlsAcceptor::from);
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
@@ -109,7 +112,7 @@ async fn accept(listener: tokio::net::TcpListener, pages: Pages, tls: Option<Arc
 
 /// Answers everything on one connection. Who breaks it off, or speaks no HTTP, is not told of:
 /// it is nobody's trouble but theirs.
-async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, router: axum::Router) {
+pub(super) async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, router: axum::Router) {
     let service = TowerToHyperService::new(router);
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -20,6 +20,8 @@ mod live;
 mod metrics;
 /// What is shipped to use with it: rules, alerts, a dashboard.
 mod packaging;
+/// The page and what belongs to it, asked as a program asks.
+mod page;
 /// Pushing: what is taken, what is not, and what then.
 mod push;
 /// What a scrape does to our series: labels of its own, other names for a host.

@@ -97,6 +97,10 @@ fn other_names_for_this_host_are_refused() {
     for bad in ["evil.example.org", "localhost.evil.org", "10.0.0.1", ""] {
         assert_ne!(status(bad), 200, "{bad}");
     }
+    for path in ["/", "/live", "/events", "/api/v1/who", "/assets/script.js", "/sign-in"] {
+        let host = [("Host", "evil.example.org")];
+        assert_eq!(request(port, "GET", path, &host, b"").unwrap().0, 421, "{path}");
+    }
     recorder.end();
 }
 
@@ -172,6 +176,33 @@ fn bad_requests_do_no_harm() {
         (0..50).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
     scrape(port);
     drop(silent);
+    recorder.goes_on();
+    recorder.end();
+}
+
+/// A head that never ends, a body that never comes: both are broken off, and nobody else waits.
+#[test]
+fn who_never_ends_a_question_is_not_waited_for() {
+    let machine = Machine::new(TWO_CARDS);
+    let file = machine.dir().join("token");
+    fs::write(&file, TOKEN).unwrap();
+    let (mut recorder, port) = listening(&machine, &["--token-file", file.to_str().unwrap()]);
+    let begun = |text: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.write_all(text.as_bytes()).unwrap();
+        stream
+    };
+    let body = "POST /sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\ntoken=";
+    let slow = [begun("GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: "), begun(body)];
+    let token = format!("Bearer {TOKEN}");
+    let others = request(port, "GET", "/metrics", &[("Authorization", &token)], b"");
+    assert_eq!(others.unwrap().0, 200);
+    for mut stream in slow {
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        assert!(said.is_empty() || said.contains("408"), "{said}");
+    }
     recorder.goes_on();
     recorder.end();
 }

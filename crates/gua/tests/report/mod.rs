@@ -10,6 +10,8 @@ mod files;
 mod forged;
 /// Lines that were changed after something was recorded.
 mod lines;
+/// As a page and as pictures.
+mod page;
 /// The histories.
 pub(crate) mod record;
 /// How it reads, for a person and for a program.

@@ -1,7 +1,7 @@
 //! `gua report --prometheus`: the report over all hosts.
 
 use std::collections::BTreeSet;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -9,7 +9,7 @@ use probe::units::UnixMillis;
 
 use super::access::{blamed, client, no_series, selection, told_of_flaws};
 use crate::cli;
-use crate::commands::report::{cost, width};
+use crate::commands::report::{self, Output, cost, width};
 use crate::config::{Config, Screen, Window};
 use crate::engine::{Client, EngineError, Span};
 use crate::failure::Failure;
@@ -17,7 +17,8 @@ use crate::ledger::Period;
 use crate::render::fleet as render;
 use crate::render::json;
 use crate::render::paint::Paint;
-use crate::render::usage::View;
+use crate::render::usage::{View, html};
+use crate::report::board::Page;
 use crate::report::fleet::{
     Around, Edge, FleetUsage, Gather, Questions, Side, Source, Special, TargetId, Targets,
 };
@@ -28,6 +29,8 @@ pub(in crate::commands) fn report(
     url: &str,
 ) -> Result<u8, Failure> {
     refuse_accounts(&typed.accounts)?;
+    let picture = refuse_bands(typed)?;
+    let output = Output::new(typed.output.as_deref())?;
     let now = Timestamp::now();
     let window = Window::new(&typed.window, now)?;
     let client = client(&typed.engine, url)?;
@@ -58,7 +61,8 @@ pub(in crate::commands) fn report(
         window.zone.name.clone(),
         &cost(&typed.accounts, config.cost.clone()),
     );
-    show(&fleet, &view(&window, typed, url, now), typed)?;
+    let view = view(&window, typed, url, now);
+    output.write(|mut out| show(&mut out, &fleet, &view, (typed, picture)))?;
     Ok(told_of_flaws(&client))
 }
 
@@ -72,6 +76,22 @@ fn refuse_accounts(typed: &cli::Accounts) -> Result<(), Failure> {
         next: "Ask a host itself with `gua report --by`, or the engine for the labels that \
                [metrics] in the config adds."
             .to_owned(),
+    })
+}
+
+/// Counters tell how long, not when.
+fn refuse_bands(typed: &cli::Report) -> Result<cli::Picture, Failure> {
+    let picture = report::picture(typed)?;
+    let is_told = match picture {
+        cli::Picture::Habit | cli::Picture::States => true,
+        cli::Picture::Time | cli::Picture::People => false,
+    };
+    if typed.format != cli::ReportFormat::Svg || is_told {
+        return Ok(picture);
+    }
+    Err(Failure::Usage {
+        what: "--picture: over many hosts there are only the pictures habit and states".to_owned(),
+        next: "Add --picture habit or --picture states, or ask a host itself.".to_owned(),
     })
 }
 
@@ -193,16 +213,24 @@ impl Asking<'_> {
     }
 }
 
-fn show(fleet: &FleetUsage, view: &View, typed: &cli::Report) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let format = if typed.json { cli::Format::Json } else { typed.format };
+fn show(
+    out: &mut impl Write,
+    fleet: &FleetUsage,
+    view: &View,
+    (typed, picture): (&cli::Report, cli::Picture),
+) -> io::Result<()> {
+    let format = if typed.json { cli::ReportFormat::Json } else { typed.format };
     match format {
-        cli::Format::Text => render::write(&mut out, fleet, view)?,
-        cli::Format::Json => json::pretty(&mut out, fleet)?,
-        cli::Format::Csv => render::csv::write(&mut out, fleet)?,
-        cli::Format::Markdown => render::markdown::write(&mut out, fleet, view)?,
+        cli::ReportFormat::Text => render::write(out, fleet, view),
+        cli::ReportFormat::Json => json::pretty(out, fleet),
+        cli::ReportFormat::Csv => render::csv::write(out, fleet),
+        cli::ReportFormat::Markdown => render::markdown::write(out, fleet, view),
+        cli::ReportFormat::Html => render::write_html(out, fleet, view),
+        cli::ReportFormat::Svg => {
+            let page = Page { usage: fleet.usage.clone(), bands: None, board: None };
+            html::picture::write(out, &page, view, picture)
+        }
     }
-    out.flush()
 }
 
 fn view(window: &Window, typed: &cli::Report, url: &str, now: Timestamp) -> View {

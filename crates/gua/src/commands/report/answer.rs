@@ -1,18 +1,21 @@
 //! Answers a question from what was recorded.
 
 use jiff::Timestamp;
-use probe::units::UnixMillis;
+use probe::units::{Bytes, UnixMillis};
 use rustix::process::geteuid;
 
 use super::super::history::Detail;
 use crate::classify::{Kib, Lines, State, Thresholds};
 use crate::ledger::Piece;
 use crate::report::accounts::{Accounts, By};
-use crate::report::status;
+use crate::report::bands::{BandTally, Party};
+use crate::report::board::{Board, Page};
 use crate::report::usage::{
     Book, Facts, Hand, Holdings, MOST_CULPRITS, Onlooker, Question, Recorded, Session, Tally,
     Usage, observed, recorded,
 };
+use crate::report::who::{self, Asked, Record};
+use crate::report::{self, recorded, status};
 use crate::store::{self, History, Span, StoreError, Wanted};
 
 /// When and where it is asked.
@@ -55,6 +58,65 @@ pub(in crate::commands) fn answer(
     question: &Question,
     now: Now,
 ) -> Result<Usage, StoreError> {
+    answer_and(history, question, now, None)
+}
+
+/// The same, with what every card did when, and who holds what now.
+pub(in crate::commands) fn page(
+    history: &History,
+    question: &Question,
+    now: Now,
+) -> Result<Page, StoreError> {
+    let mut tally = BandTally::new(question.window);
+    let usage = answer_and(history, question, now, Some(&mut tally))?;
+    let mut bands = tally.finish(&history.cards()?, |id| {
+        let holder = history.holder(id)?.filter(|holder| question.is_about(&holder.identity));
+        Ok(holder.as_ref().map(Party::from))
+    })?;
+    bands.cards.retain(|band| usage.cards.iter().any(|card| band.is_of(card)));
+    let is_about_now = question.user.is_none() && question.window.to.0 + SOON >= now.at.0;
+    let board = match is_about_now {
+        true => board(history, now, question.thresholds.held, question.context)?,
+        false => None,
+    };
+    Ok(Page { usage, bands: Some(bands), board })
+}
+
+/// A window that ends so shortly before now ends now.
+const SOON: i64 = 60_000;
+
+/// What every card does at the newest tick; `None` where there is none.
+pub(in crate::commands) fn board(
+    history: &History,
+    now: Now,
+    held: Bytes,
+    context: Bytes,
+) -> Result<Option<Board>, StoreError> {
+    let Some((looked, record)) = look(history, now, held)? else { return Ok(None) };
+    let asked = Asked { context, ..Asked::default() };
+    let who = who::who(looked.clone(), record, &asked);
+    Ok(Some(Board::new(looked, who, now.is_live)))
+}
+
+/// The newest tick as a look would have told it, and what is recorded besides.
+pub(in crate::commands) fn look(
+    history: &History,
+    now: Now,
+    held: Bytes,
+) -> Result<Option<(report::now::Now, Record)>, StoreError> {
+    let Some(tick) = history.replay_newest()? else { return Ok(None) };
+    let run = history.newest_run();
+    let looked = recorded::now(&tick, run.map(|run| run.host.as_str()), held.into());
+    let idleness = history.idleness_of_newest_run()?;
+    Ok(Some((looked, Record::new(String::new(), idleness, run, now.at))))
+}
+
+fn answer_and(
+    history: &History,
+    question: &Question,
+    now: Now,
+    mut bands: Option<&mut BandTally>,
+) -> Result<Usage, StoreError> {
     let window = question.window;
     let observed = history.observed(window)?;
     let recorded = recorded(&observed, history.runs());
@@ -62,15 +124,26 @@ pub(in crate::commands) fn answer(
     let detail = detail(&recorded, question);
     let line = held_line(&recorded, &question.thresholds);
     let holdings = match detail {
-        Detail::Spans => holdings(history, question, line, now, |span| tally.add_card(span))?,
-        Detail::Samples => as_recorded(history, question, line, now)?,
+        Detail::Spans => holdings(history, question, line, now, |piece| {
+            tally.add_card(&span(piece));
+            if let Some(bands) = bands.as_deref_mut() {
+                bands.add(piece);
+            }
+        })?,
+        Detail::Samples => as_recorded(history, question, line, now, bands.as_deref_mut())?,
     };
     if question.identities {
         history.owner_spans(window, |span| tally.add_owner(&span))?;
     }
     if detail == Detail::Samples {
         tally.judge_again();
-        history.samples(window, |sample| tally.add_sample(&sample))?;
+        history.samples(window, |sample| {
+            if let Some(bands) = bands.as_deref_mut() {
+                let state = sample.evidence.state(&question.thresholds);
+                bands.add_state(sample.card, sample.period, state);
+            }
+            tally.add_sample(&sample);
+        })?;
     }
     let facts = Facts {
         runs: history.runs().to_vec(),
@@ -93,14 +166,23 @@ fn as_recorded(
     question: &Question,
     line: Kib,
     now: Now,
+    mut bands: Option<&mut BandTally>,
 ) -> Result<Holdings, StoreError> {
     let mut idle_held = 0;
-    let holdings = holdings(history, question, line, now, |span| {
-        if span.state == State::IdleHeld {
-            idle_held += span.counts;
+    let holdings = holdings(history, question, line, now, |piece| {
+        if piece.state == State::IdleHeld {
+            idle_held += piece.counts;
+        }
+        if let Some(bands) = bands.as_deref_mut() {
+            bands.add_people(piece);
         }
     })?;
     Ok(Holdings { idle_held: Some(idle_held), ..holdings })
+}
+
+const fn span(piece: &Piece<'_>) -> Span<i64> {
+    let Piece { card, period, state, counts, .. } = *piece;
+    Span { key: card, period, state, counts }
 }
 
 /// The line that what was held is recorded by; the lowest where there were several.
@@ -115,7 +197,7 @@ fn holdings(
     question: &Question,
     line: Kib,
     now: Now,
-    mut each_card: impl FnMut(&Span<i64>),
+    mut each: impl FnMut(&Piece<'_>),
 ) -> Result<Holdings, StoreError> {
     let bys = bys(question);
     let begin = |by: &By| Accounts::new(*by, line).about(question.user.clone());
@@ -126,8 +208,7 @@ fn holdings(
         false => history.holder_alone(id),
     };
     let found = history.sessions_with(question.window, wanted(question, line), |piece| {
-        let Piece { card, period, state, counts, .. } = *piece;
-        each_card(&Span { key: card, period, state, counts });
+        each(piece);
         books.iter_mut().try_for_each(|book| book.add(piece, who))
     })?;
     let books = bys.into_iter().zip(books);

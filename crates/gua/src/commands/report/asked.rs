@@ -14,7 +14,8 @@ use crate::report::usage::Question;
 pub(super) fn question(window: &Window, typed: &cli::Report, config: &Config) -> Question {
     let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
     let is_of_one = typed.user.is_some();
-    let is_page = !typed.json && matches!(typed.format, cli::Format::Text | cli::Format::Markdown);
+    let is_page =
+        !typed.json && !matches!(typed.format, cli::ReportFormat::Json | cli::ReportFormat::Csv);
     // What a page tells of one person are sums of all.
     let is_short = is_page && !is_of_one;
     Question {

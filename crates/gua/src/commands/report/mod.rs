@@ -2,11 +2,13 @@
 
 mod answer;
 mod asked;
+mod output;
 
-pub(super) use answer::{Now, answer};
+pub(super) use answer::{Now, answer, board, look, page};
 pub(super) use asked::{bys, cost, page_sessions, sessions};
+pub(super) use output::Output;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -21,6 +23,7 @@ use crate::ledger::Period;
 use crate::render::paint::Paint;
 use crate::render::usage::{self as render, View};
 use crate::render::{json, words};
+use crate::report::board::Page;
 use crate::report::usage::{Question, Usage};
 use crate::store::{History, RecorderLock, RunRow, StoreError};
 use crate::talk::say;
@@ -32,14 +35,20 @@ const WIDTH_IN_A_PIPE: usize = 80;
 
 pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Result<u8, Failure> {
     let now = Timestamp::now();
+    let picture = picture(typed)?;
+    let output = Output::new(typed.output.as_deref())?;
     let config = settings.with(typed.into()).settled();
-    let usage = usage(&config, typed, now)?;
+    let page = answered(&config, typed, now)?;
     let window = Window::new(&typed.window, now)?;
     let path = history::path(typed.db.as_deref(), &config)?;
-    let format = if typed.json { cli::Format::Json } else { typed.format };
-    let is_here = is_of(&usage, host.name().as_deref());
-    show(&usage, &View { is_here, ..view(&window, typed, &path, now) }, format)?;
+    let is_here = is_of(&page.usage, host.name().as_deref());
+    let view = View { is_here, ..view(&window, typed, &path, now) };
+    output.write(|mut out| write(&mut out, &page, &view, format(typed), picture))?;
     Ok(0)
+}
+
+const fn format(typed: &cli::Report) -> cli::ReportFormat {
+    if typed.json { cli::ReportFormat::Json } else { typed.format }
 }
 
 /// What is printed, whatever the format.
@@ -48,6 +57,11 @@ pub(super) fn usage(
     typed: &cli::Report,
     now: Timestamp,
 ) -> Result<Usage, Failure> {
+    Ok(answered(config, typed, now)?.usage)
+}
+
+/// The same, with what else a page or a picture shows.
+fn answered(config: &Config, typed: &cli::Report, now: Timestamp) -> Result<Page, Failure> {
     let window = Window::new(&typed.window, now)?;
     let path = history::path(typed.db.as_deref(), config)?;
     let question = question(&window, typed, config);
@@ -62,12 +76,28 @@ pub(super) fn usage(
     }
     let failed = |error: StoreError| error.failure(&path);
     let asked = Now::of(&history, now, is_recorded).map_err(failed)?;
-    let answered = |question: &Question| answer(&history, question, asked).map_err(failed);
-    let usage = answered(&question)?;
-    refuse_a_stranger(&usage, &question)?;
-    match before {
-        Some(window) => Ok(usage.beside(&answered(&Question { window, ..question })?)),
-        None => Ok(usage),
+    let is_drawn = matches!(format(typed), cli::ReportFormat::Html | cli::ReportFormat::Svg);
+    let mut found = match is_drawn {
+        true => page(&history, &question, asked).map_err(failed)?,
+        false => Page::from(answer(&history, &question, asked).map_err(failed)?),
+    };
+    refuse_a_stranger(&found.usage, &question)?;
+    if let Some(window) = before {
+        let earlier = answer(&history, &Question { window, ..question }, asked).map_err(failed)?;
+        found.usage = found.usage.beside(&earlier);
+    }
+    Ok(found)
+}
+
+/// Which picture is asked for, where one is.
+pub(super) fn picture(typed: &cli::Report) -> Result<cli::Picture, Failure> {
+    match typed.picture {
+        Some(_) if typed.json || typed.format != cli::ReportFormat::Svg => Err(Failure::Usage {
+            what: "--picture says what --format svg draws, and another format was asked for"
+                .to_owned(),
+            next: "Add --format svg; --format html has all of them on one page.".to_owned(),
+        }),
+        which => Ok(which.unwrap_or_default()),
     }
 }
 
@@ -100,16 +130,23 @@ fn count_ticks_as(history: &mut History, interval_millis: i64) {
     }
 }
 
-/// Prints an answer.
-pub(super) fn show(usage: &Usage, view: &View, format: cli::Format) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
+/// Writes an answer in one of the formats.
+fn write(
+    out: &mut impl Write,
+    page: &Page,
+    view: &View,
+    format: cli::ReportFormat,
+    picture: cli::Picture,
+) -> io::Result<()> {
+    let usage = &page.usage;
     match format {
-        cli::Format::Text => render::write(&mut out, usage, view)?,
-        cli::Format::Json => json::pretty(&mut out, usage)?,
-        cli::Format::Csv => render::csv::write(&mut out, usage)?,
-        cli::Format::Markdown => render::markdown::write(&mut out, usage, view)?,
+        cli::ReportFormat::Text => render::write(out, usage, view),
+        cli::ReportFormat::Json => json::pretty(out, usage),
+        cli::ReportFormat::Csv => render::csv::write(out, usage),
+        cli::ReportFormat::Markdown => render::markdown::write(out, usage, view),
+        cli::ReportFormat::Html => render::html::write(out, page, view),
+        cli::ReportFormat::Svg => render::html::picture::write(out, page, view, picture),
     }
-    out.flush()
 }
 
 fn view(window: &Window, typed: &cli::Report, path: &Path, now: Timestamp) -> View {

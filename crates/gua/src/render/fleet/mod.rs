@@ -1,9 +1,13 @@
 //! The report over many hosts as text, as Markdown and as rows for a spreadsheet.
 
 pub mod csv;
+mod html;
 pub mod markdown;
 pub mod now;
 mod rows;
+
+pub use html::write as write_html;
+pub(in crate::render) use html::{heading, tables};
 
 use std::io::{self, Write};
 

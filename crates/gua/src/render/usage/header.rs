@@ -72,7 +72,7 @@ fn seconds(gap: &Gap) -> f64 {
     gap.to.duration_since(gap.from).as_secs_f64()
 }
 
-fn words(reason: Reason) -> &'static str {
+pub(super) fn words(reason: Reason) -> &'static str {
     use crate::ledger::Trouble;
     use crate::store::Ending;
     match reason {

@@ -1,4 +1,4 @@
-//! The report as text, as Markdown and as rows for a spreadsheet.
+//! The report as text, as Markdown, as rows for a spreadsheet, as a page and as pictures.
 
 mod accounts;
 mod compared;
@@ -6,6 +6,7 @@ pub mod csv;
 pub(in crate::render) mod figures;
 pub(in crate::render) mod header;
 pub(in crate::render) mod heatmap;
+pub mod html;
 mod label;
 pub mod markdown;
 mod money;

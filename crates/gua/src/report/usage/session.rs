@@ -3,16 +3,15 @@
 use std::cmp::Reverse;
 
 use jiff::Timestamp;
-use probe::who::{Told, User, Who};
 use serde::Serialize;
 
 use super::answer::timestamp;
 use super::remedy::{self, Hand};
 use super::times::{hours, rounded, seconds};
 use crate::classify::Kib;
-use crate::ledger::{self, Beginning, Period, Spell};
-use crate::report::identity::Identity;
-use crate::store::{self, CardRow, HolderRow};
+use crate::ledger::{Beginning, Period, Spell};
+use crate::report::identity::{self, Identity};
+use crate::store::{self, CardRow};
 
 /// One process on one card, from when it stopped working until it went on or let go.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -97,7 +96,10 @@ impl Session {
             bare_context: spell.peak.map(|_| found.is_bare_context(by.context)),
             ask: open.filter(|open| *open).and_then(|_| remedy::ask(&holder.identity, by.hand)),
             end: open.filter(|open| *open).and_then(|_| remedy::end(holder, by.hand)),
-            identity: identity(holder),
+            identity: identity::written(
+                &holder.identity,
+                holder.workload.as_ref().map(|workload| &workload.who),
+            ),
             command: holder.workload.as_ref().and_then(|workload| workload.command.clone()),
         }
     }
@@ -129,17 +131,6 @@ impl Onlooker<'_> {
             (false, _) => (to < self.window.to).then_some(false),
         }
     }
-}
-
-/// All that was written down of who is behind it; `None` where nothing was.
-fn identity(holder: &HolderRow) -> Option<Identity> {
-    let ledger::Identity { user, uid, source } = &holder.identity;
-    let user = uid
-        .zip(*source)
-        .map(|(uid, source)| Told { value: User { uid, name: user.clone() }, source });
-    let who = holder.workload.as_ref().map(|workload| workload.who.clone());
-    let is_known = who.is_some() || user.is_some();
-    is_known.then(|| (&Who { user, ..who.unwrap_or_default() }).into())
 }
 
 /// Those that are still on first, then what may be, then the ended ones; the longest first.

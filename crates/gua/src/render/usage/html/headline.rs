@@ -1,0 +1,194 @@
+//! The verdict and the money in one sentence, and what it rests on.
+
+use maud::{Markup, html};
+
+use super::marks::{Mark, swatch};
+use super::text::shown;
+use super::{Dress, Sheet};
+use crate::render::usage::figures::{hours, percent};
+use crate::render::usage::money::{amount as money, cost};
+use crate::render::usage::sections::{
+    amount, basis, capacity, judged_again, largest, shown as states,
+};
+use crate::render::usage::{header, person, sessions};
+use crate::report::usage::{Session, States, Usage};
+
+pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
+    let usage = &sheet.page.usage;
+    html! {
+        section id="headline" aria-labelledby="verdict" {
+            @if usage.cards.is_empty() { (nothing(sheet)) } @else { (told(sheet)) }
+        }
+    }
+}
+
+fn nothing(sheet: &Sheet<'_>) -> Markup {
+    let usage = &sheet.page.usage;
+    html! {
+        h1 id="verdict" { (header::nothing_here(usage, &sheet.view.tz)) }
+        @match sheet.dress {
+            Dress::File => p { code { (shown(&header::next_step(usage, sheet.view))) } },
+            Dress::Served(address) => p {
+                @if usage.data.is_some() {
+                    a href=(address.since("30d")) { "Look 30 days back" } " or name a window above."
+                } @else { code { "gua daemon" } " starts recording." }
+            },
+        }
+    }
+}
+
+fn told(sheet: &Sheet<'_>) -> Markup {
+    let usage = &sheet.page.usage;
+    html! {
+        @match &usage.person {
+            Some(about) => {
+                h1 id="verdict" { (person::title(about)) }
+                p.lead { (person::suggestion(usage, about)) }
+                @if let Some(command) = person::command(about) { p { code { (shown(command)) } } }
+                (figures(&person::figures(usage, about)))
+            }
+            None => {
+                h1 id="verdict" class=(weight(usage)) { (sentence(usage)) }
+                @if usage.verdict.rests_on_little { p.doubt { (rests_on(usage)) } }
+                @if let Some((head, named)) = sessions::culprits(usage) { (culprits(&head, &named)) }
+            }
+        }
+        (stacked(&usage.states))
+        (amounts(usage))
+        p.quiet { (basis_of(sheet)) }
+    }
+}
+
+/// The few sessions that make up most of it.
+fn culprits(head: &str, named: &[&Session]) -> Markup {
+    html! {
+        p { (head) }
+        ul.culprits {
+            @for session in named {
+                @let [who, what, card, length, _] = sessions::culprit(session);
+                li { strong { (who) } @for part in [what, card, length] { @if !part.is_empty() { " · " (part) } } }
+            }
+        }
+    }
+}
+
+/// Figures of one person: what, how much, and what it means.
+fn figures(rows: &[[String; 3]]) -> Markup {
+    html! {
+        table.figures {
+            caption.hidden { "What they had of the cards" }
+            tbody {
+                @for [name, figure, meaning] in rows {
+                    tr { th scope="row" { (name) } td.number { (figure) } td.quiet { (meaning) } }
+                }
+            }
+        }
+    }
+}
+
+fn basis_of(sheet: &Sheet<'_>) -> String {
+    let usage = &sheet.page.usage;
+    let judged = judged_again(usage, &sheet.view.tz);
+    let money = crate::render::usage::money::basis(usage);
+    let parts = [Some(basis(usage)), judged, money].into_iter().flatten();
+    parts.map(|part| shown(&part)).collect::<Vec<_>>().join(". ")
+}
+
+fn weight(usage: &Usage) -> &'static str {
+    if usage.verdict.exceeded == Some(true) { "exceeded" } else { "fine" }
+}
+
+/// How much was held for nothing, what it cost, and what that means.
+fn sentence(usage: &Usage) -> String {
+    let verdict = &usage.verdict;
+    let Some(share) = verdict.idle_held_share else { return verdict.sentence.clone() };
+    let (share, line) = (percent(Some(share)), percent(Some(verdict.threshold)));
+    let line = line.replace(".0", "");
+    let cost = price(usage).map(|it| format!(", which cost {it}")).unwrap_or_default();
+    match verdict.exceeded {
+        Some(true) => format!(
+            "{share} of the observed card time was held for nothing{cost}: a matter of allocation, not of \
+             too few cards."
+        ),
+        Some(false) => format!(
+            "{share} of the observed card time was held for nothing{cost}: not over the {line} line, idle \
+             holders are not what makes cards scarce."
+        ),
+        None => format!(
+            "At least {share} of the observed card time was held for nothing{cost}; too much is unknown to \
+             tell whether it is over the {line} line."
+        ),
+    }
+}
+
+/// What idle-held time cost: `$1,515, $6,490 a month at this pace`.
+fn price(usage: &Usage) -> Option<String> {
+    let money = usage.money.as_ref()?;
+    let held = &money.idle_held;
+    held.cost.filter(|cost| *cost > 0.0)?;
+    let sum = cost(held.cost, held.unpriced_gpu_hours, &money.currency);
+    Some(match held.cost_per_month {
+        Some(month) => {
+            let month = cost(Some(month), held.unpriced_gpu_hours, &money.currency);
+            format!("{sum} ({month} a month at this pace)")
+        }
+        None => sum,
+    })
+}
+
+fn rests_on(usage: &Usage) -> String {
+    let sentence = &usage.verdict.sentence;
+    sentence.find("It rests on").and_then(|at| sentence.get(at..)).unwrap_or(sentence).to_owned()
+}
+
+/// All card time as one bar.
+fn stacked(all: &States) -> Markup {
+    let mut at = 0.0;
+    let mut parts = Vec::new();
+    for state in states(all) {
+        let share = amount(all, state).share.unwrap_or(0.0);
+        parts.push((Mark::from(state), at * 100.0, share * 100.0));
+        at += share;
+    }
+    let told: Vec<_> = states(all)
+        .map(|state| format!("{} {}", state.word(), percent(amount(all, state).share)))
+        .collect();
+    html! {
+        svg.stacked role="img" height="22" aria-label=(format!("Of all card time: {}", told.join(", "))) {
+            @for (mark, from, width) in parts {
+                rect x=(format!("{from:.2}%")) width=(format!("{width:.2}%")) height="22" fill=(mark.fill()) {}
+            }
+        }
+    }
+}
+
+/// Hours, shares and money by state.
+fn amounts(usage: &Usage) -> Markup {
+    let capacity = capacity(usage);
+    html! {
+        dl.amounts {
+            @for state in states(&usage.states) {
+                @let it = amount(&usage.states, state);
+                div class=(Mark::from(state).class()) {
+                    dt { (swatch(Mark::from(state))) " " (state.word()) }
+                    dd.big { (percent(it.share)) }
+                    dd { (hours(it.gpu_hours, largest(&usage.states))) " GPU-h" }
+                    @if let Some((_, told)) = capacity.iter().find(|(of, _)| *of == state) {
+                        dd.quiet { (told.split_once(", ").map_or(told.as_str(), |(_, rest)| rest)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a GPU-hour costs on a card of this model.
+pub(super) fn price_of(usage: &Usage, model: Option<&str>) -> Option<f64> {
+    let prices = &usage.money.as_ref()?.prices;
+    prices.iter().find(|price| price.model.as_deref() == model)?.cost_per_gpu_hour
+}
+
+/// An amount in the currency of the page.
+pub(super) fn in_money(usage: &Usage, sum: f64) -> Option<String> {
+    Some(money(sum, &usage.money.as_ref()?.currency))
+}

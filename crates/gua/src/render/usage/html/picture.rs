@@ -1,0 +1,263 @@
+//! One part of a page as a picture by itself, for a wiki or a mail.
+
+use std::io::{self, Write};
+
+use jiff::tz::TimeZone;
+use maud::{Markup, PreEscaped, html};
+
+use super::axis::ticks;
+use super::habit::level;
+use super::marks::{self, Mark};
+use super::text::shown;
+use super::time::{extent, held, label, little, name, told};
+use crate::cli::Picture;
+use crate::render::usage::accounts::{self, Most};
+use crate::render::usage::figures::{hours, percent};
+use crate::render::usage::heatmap::{DAYS, week};
+use crate::render::usage::sections::{NO_ACCOUNTS, amount, place, shown as states};
+use crate::render::usage::{View, header, money, verdict};
+use crate::render::words::cut;
+use crate::report::accounts::By;
+use crate::report::bands::{Band, Bands};
+use crate::report::board::Page;
+use crate::report::usage::{Account, Card, Shown, States, Usage};
+
+const WIDTH: usize = 960;
+const LEFT: usize = 24;
+/// Where the drawing begins, behind the names.
+const DRAWN: usize = 190;
+const DRAWN_WIDTH: usize = 660;
+/// Below the title.
+const TOP: usize = 84;
+const ROW: usize = 30;
+/// So many people are drawn.
+const MOST_PEOPLE: usize = 15;
+
+/// Colours for light, dark and paper; the same classes as on the page.
+const STYLE: &str = include_str!("picture.css");
+
+/// Writes the picture.
+///
+/// # Errors
+/// When the writer fails.
+pub fn write(out: &mut impl Write, page: &Page, view: &View, what: Picture) -> io::Result<()> {
+    let has_states = matches!(what, Picture::Time | Picture::States);
+    let (title, body, height) = match what {
+        _ if page.usage.cards.is_empty() => {
+            ("nothing to show", told_instead(&header::nothing_here(&page.usage, &view.tz)), ROW)
+        }
+        Picture::Time => time(page, view),
+        Picture::Habit => habit(&page.usage),
+        Picture::States => by_card(&page.usage),
+        Picture::People => people(&page.usage),
+    };
+    let frame = Frame { title, height, has_states };
+    let picture = framed(page, view, &frame, &body);
+    writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
+    writeln!(out, "{}", picture.into_string())
+}
+
+/// What is around a drawing.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    title: &'static str,
+    height: usize,
+    has_states: bool,
+}
+
+fn framed(page: &Page, view: &View, frame: &Frame, body: &Markup) -> Markup {
+    let Frame { title, height, has_states } = *frame;
+    let usage = &page.usage;
+    let host = usage.host.as_ref().map_or_else(|| "gua".to_owned(), |host| shown(&host.name));
+    let all = height + TOP + 40;
+    html! {
+        svg xmlns="http://www.w3.org/2000/svg" class="gua" role="img" aria-labelledby="gua-title gua-told"
+            width=(WIDTH) height=(all) viewBox=(format!("0 0 {WIDTH} {all}")) {
+            title id="gua-title" { (host) ": " (title) }
+            desc id="gua-told" { (shown(&verdict(usage))) }
+            style { (PreEscaped(STYLE)) }
+            (marks::defs())
+            rect.paper width=(WIDTH) height=(all) {}
+            text.heading x=(LEFT) y="34" { (host) " — " (title) }
+            text.quiet x=(LEFT) y="56" { (header::window(usage, &view.tz)) }
+            g transform=(format!("translate(0 {TOP})")) { (body) }
+            @if has_states { (legend(all - 16)) }
+        }
+    }
+}
+
+fn legend(y: usize) -> Markup {
+    html! {
+        @for (place, mark) in Mark::ALL.into_iter().enumerate() {
+            @let x = LEFT + place * 130;
+            rect x=(x) y=(y - 11) width="14" height="14" rx="3" fill=(mark.fill()) {}
+            text.quiet x=(x + 20) y=(y) { (mark.word()) }
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "places on a sheet")]
+fn across(share: f64) -> String {
+    format!("{:.1}", share * DRAWN_WIDTH as f64)
+}
+
+type Drawn = (&'static str, Markup, usize);
+
+fn time(page: &Page, view: &View) -> Drawn {
+    let title = "what every card did";
+    let Some(bands) = page.bands.as_ref().filter(|bands| !bands.cards.is_empty()) else {
+        return (title, told_instead("What every card did when is not kept."), ROW);
+    };
+    let rows = bands.cards.len() * ROW;
+    let body = html! {
+        @for (place, band) in bands.cards.iter().enumerate() {
+            g transform=(format!("translate(0 {})", place * ROW)) { (row(&page.usage, bands, band, &view.tz)) }
+        }
+        g transform=(format!("translate({DRAWN} {rows})")) { (axis(bands, &view.tz)) }
+    };
+    (title, body, rows + ROW)
+}
+
+/// Why there is no drawing.
+fn told_instead(why: &str) -> Markup {
+    html! { text x=(LEFT) y="18" { (shown(why)) } }
+}
+
+fn row(usage: &Usage, bands: &Bands, band: &Band, tz: &TimeZone) -> Markup {
+    let card = usage.cards.iter().find(|card| band.is_of(card));
+    html! {
+        text x=(LEFT) y="16" { tspan.strong { (label(band)) } " " (cut(&name(band), 17)) }
+        svg x=(DRAWN) width=(DRAWN_WIDTH) height="22" {
+            @for mark in Mark::ALL {
+                g fill=(mark.fill()) {
+                    @for stretch in band.stretches.iter().filter(|it| Mark::from(it.state) == mark) {
+                        @let (x, width) = extent(bands, stretch);
+                        rect x=(across(x)) width=(across(width)) height="22" {
+                            @if !stretch.parties.is_empty() { title { (told(stretch, tz)) } }
+                        }
+                    }
+                }
+            }
+        }
+        text.strong x=(WIDTH - LEFT) y="16" text-anchor="end" {
+            (card.map_or_else(|| "–".to_owned(), |card| rested(usage, card)))
+        }
+    }
+}
+
+/// What share was idle-held, and of how much, where that is little.
+fn rested(usage: &Usage, card: &Card) -> String {
+    let little = little(usage, card).map(|little| format!(" {little}"));
+    format!("{}{}", held(card), little.unwrap_or_default().replace(" observed", ""))
+}
+
+fn axis(bands: &Bands, tz: &TimeZone) -> Markup {
+    html! {
+        @for tick in ticks(bands.from, bands.to, tz) {
+            line.axis x1=(across(tick.at)) x2=(across(tick.at)) y1="-6" y2="0" {}
+            text.quiet x=(across(tick.at)) y="14" text-anchor="middle" { (tick.label) }
+        }
+        text.quiet x=(WIDTH - LEFT - DRAWN) y="14" text-anchor="end" { "idle-held" }
+    }
+}
+
+fn habit(usage: &Usage) -> Drawn {
+    const CELL: usize = 34;
+    let week = week(&usage.heatmap);
+    let body = html! {
+        @for hour in 0..24 {
+            text.quiet x=(80 + hour * CELL + CELL / 2) y="10" text-anchor="middle" { (format!("{hour:02}")) }
+        }
+        @for (place, (day, hours)) in DAYS.iter().zip(week.chunks(24)).enumerate() {
+            @let y = 18 + place * 28;
+            text x=(LEFT) y=(y + 18) { (day) }
+            @for (hour, share) in hours.iter().enumerate() { (hour_of(80 + hour * CELL, y, *share)) }
+        }
+    };
+    ("share of card time active by weekday and hour, in percent", body, 18 + 7 * 28)
+}
+
+fn hour_of(x: usize, y: usize, share: Option<f64>) -> Markup {
+    html! {
+        @match share {
+            Some(share) => {
+                rect class=(level(share)) x=(x) y=(y) width="32" height="26" {}
+                text class=(format!("on-{}", level(share))) x=(x + 16) y=(y + 18) text-anchor="middle" { (format!("{:.0}", share * 100.0)) }
+            }
+            None => rect x=(x) y=(y) width="32" height="26" fill=(Mark::Gap.fill()) {},
+        }
+    }
+}
+
+/// All card time, then every card's.
+fn by_card(usage: &Usage) -> Drawn {
+    let all = [("all cards".to_owned(), &usage.states)].into_iter();
+    let cards = usage.cards.iter().map(|card| {
+        let name = card.name.as_deref().map_or("unknown", crate::render::words::card_name);
+        let place = place(card);
+        (cut(&format!("{place} {}", shown(name)), 22), &card.states)
+    });
+    let rows: Vec<_> = all.chain(cards).collect();
+    let body = html! {
+        @for (place, (name, of)) in rows.iter().enumerate() {
+            @let y = place * ROW;
+            text x=(LEFT) y=(y + 16) { (name) }
+            svg x=(DRAWN) y=(y) width=(DRAWN_WIDTH) height="22" {
+                @for (state, at, share) in parts(usage, of) {
+                    rect x=(across(at)) width=(across(share)) height="22" fill=(Mark::from(state).fill()) {
+                        title { (state.word()) " " (percent(Some(share))) }
+                    }
+                }
+            }
+            text.strong x=(WIDTH - LEFT) y=(y + 16) text-anchor="end" { (percent(amount(of, Shown::IdleHeld).share)) }
+        }
+    };
+    ("card time by state", body, rows.len() * ROW)
+}
+
+/// The states one behind the other: where each begins, and its share.
+fn parts(usage: &Usage, of: &States) -> Vec<(Shown, f64, f64)> {
+    let mut at = 0.0;
+    let part = |state: Shown| {
+        let share = amount(of, state).share.unwrap_or(0.0);
+        let begin = at;
+        at += share;
+        (state, begin, share)
+    };
+    states(&usage.states).map(part).collect()
+}
+
+fn people(usage: &Usage) -> Drawn {
+    let by = usage.accounts_by.first().copied().unwrap_or(By::User);
+    let all = accounts::of(usage, by);
+    let title = "whose idle-held time it was, in GPU-hours";
+    if all.is_empty() {
+        let is_known = usage.accounts.is_some();
+        let why = if is_known { "Nobody held a card." } else { NO_ACCOUNTS };
+        return (title, told_instead(why), ROW);
+    }
+    let most = all.iter().map(|account| account.idle_held_gpu_hours).fold(0.0, f64::max);
+    let shown_accounts: Vec<_> = all.iter().take(MOST_PEOPLE).collect();
+    let body = html! {
+        @for (place, account) in shown_accounts.iter().enumerate() {
+            g transform=(format!("translate(0 {})", place * ROW)) { (person(usage, account, most)) }
+        }
+    };
+    (title, body, shown_accounts.len() * ROW)
+}
+
+fn person(usage: &Usage, account: &Account, most: f64) -> Markup {
+    let name = accounts::cell(usage, account, accounts::Figure::Name, &Most::of(&[account]));
+    let share = if most > 0.0 { account.idle_held_gpu_hours / most } else { 0.0 };
+    let cost = usage
+        .money
+        .as_ref()
+        .map(|all| money::cost(account.cost, account.unpriced_gpu_hours, &all.currency));
+    html! {
+        text x=(LEFT) y="16" { (cut(&shown(&name), 22)) }
+        rect x=(DRAWN) width=(across(share)) height="20" fill=(Mark::Held.fill()) {}
+        text.strong x=(WIDTH - LEFT) y="16" text-anchor="end" {
+            (hours(account.idle_held_gpu_hours, most)) @if let Some(cost) = cost { " · " (cost) }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! What an address asks for: from what was typed to what is meant.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use crate::cli::{self, duration, moment, zone};
+use crate::config::Window;
+use crate::render::usage::html::address::{Address, Sort, USUAL_SINCE};
+use crate::render::usage::html::{ALL_SESSIONS, MOST_SESSIONS};
+use crate::report::accounts::By;
+use crate::report::who;
+
+/// A window of time, and what to make accounts of.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub window: Window,
+    pub by: By,
+    /// How many sessions of each standing are shown; `None`: everything is told.
+    pub sessions: Option<usize>,
+}
+
+/// Why an address makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Senseless {
+    #[error("`{name}={value}`: {why}")]
+    Value { name: String, value: String, why: String },
+    #[error("`{0}` is nothing that can be asked here; there are {1}")]
+    Name(String, &'static str),
+    #[error("`{0}` is given twice")]
+    Twice(String),
+    #[error("{0}")]
+    Window(String),
+}
+
+const PAGE: &str = "since, from, until, tz, by, sort and sessions";
+const WHO: &str = "user and idle";
+
+/// The names and values of an address. A value that is empty is none.
+fn pairs(query: Option<&str>) -> Result<BTreeMap<String, String>, Senseless> {
+    let mut pairs = BTreeMap::new();
+    for part in query.unwrap_or_default().split('&').filter(|part| !part.is_empty()) {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        let (name, value) = (decoded(name), decoded(value));
+        if value.is_empty() {
+            continue;
+        }
+        if pairs.insert(name.clone(), value).is_some() {
+            return Err(Senseless::Twice(name));
+        }
+    }
+    Ok(pairs)
+}
+
+/// What `%41` and `+` stand for.
+pub(super) fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let hex = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
+        match (first, after.get(..2).and_then(hex)) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            (b'+', _) => {
+                bytes.push(b' ');
+                rest = after;
+            }
+            (byte, _) => {
+                bytes.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// What a page is asked, and the address that says so.
+pub(super) fn page(query: Option<&str>, now: Timestamp) -> Result<(Asked, Address), Senseless> {
+    let mut pairs = pairs(query)?;
+    let mut take = |name: &str| pairs.remove(name);
+    let mut address = Address {
+        since: take("since"),
+        from: take("from"),
+        until: take("until"),
+        tz: take("tz"),
+        ..Address::default()
+    };
+    let (by, sort, sessions) = (take("by"), take("sort"), take("sessions"));
+    if let Some(name) = pairs.into_keys().next() {
+        return Err(Senseless::Name(name, PAGE));
+    }
+    let window = window(&address, now)?;
+    // A moment is the same in every zone, the hour on a clock is not.
+    address.from = address.from.map(|_| window.from.to_string());
+    address.until = address.until.map(|_| window.until.to_string());
+    address.by = by.as_deref().map(by_of).transpose()?;
+    address.sort = sort.as_deref().map(sort_of).transpose()?.unwrap_or_default();
+    address.all_sessions = sessions.as_deref().map(is_all).transpose()?.unwrap_or(false);
+    let sessions = if address.all_sessions { ALL_SESSIONS } else { MOST_SESSIONS };
+    let by = address.by.unwrap_or(By::User);
+    Ok((Asked { window, by, sessions: Some(sessions) }, address))
+}
+
+fn window(address: &Address, now: Timestamp) -> Result<Window, Senseless> {
+    if address.since.is_some() && address.from.is_some() {
+        return Err(Senseless::Window("`since` and `from` cannot both be given".to_owned()));
+    }
+    let is_bare = address.since.is_none() && address.from.is_none();
+    let since = address.since.as_deref().or(is_bare.then_some(USUAL_SINCE));
+    let typed = cli::Window {
+        since: since.map(|text| parsed("since", text, duration)).transpose()?,
+        from: address.from.as_deref().map(|text| parsed("from", text, moment)).transpose()?,
+        until: address.until.as_deref().map(|text| parsed("until", text, moment)).transpose()?,
+        tz: match &address.tz {
+            Some(text) => parsed("tz", text, zone)?,
+            None => parsed("tz", "local", zone).or_else(|_| parsed("tz", "UTC", zone))?,
+        },
+    };
+    Window::new(&typed, now).map_err(|failure| {
+        let told = failure.to_string();
+        Senseless::Window(told.lines().next().unwrap_or_default().to_owned())
+    })
+}
+
+fn parsed<T>(
+    name: &str,
+    value: &str,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, Senseless> {
+    parse(value).map_err(|why| wrong(name, value, why))
+}
+
+fn wrong(name: &str, value: &str, why: String) -> Senseless {
+    let value = value.chars().take(60).collect();
+    Senseless::Value { name: name.to_owned(), value, why }
+}
+
+fn by_of(value: &str) -> Result<By, Senseless> {
+    let found = By::ALL.into_iter().find(|by| by.slug() == value);
+    let all = || By::ALL.map(By::slug).join(", ");
+    found.ok_or_else(|| wrong("by", value, format!("expected one of {}", all())))
+}
+
+fn sort_of(value: &str) -> Result<Sort, Senseless> {
+    let found = Sort::ALL.into_iter().find(|sort| sort.slug() == value);
+    let all = || Sort::ALL.map(Sort::slug).join(", ");
+    found.ok_or_else(|| wrong("sort", value, format!("expected one of {}", all())))
+}
+
+fn is_all(value: &str) -> Result<bool, Senseless> {
+    match value {
+        "all" => Ok(true),
+        _ => Err(wrong("sessions", value, "expected all".to_owned())),
+    }
+}
+
+/// Whom `/api/v1/who` is asked about.
+pub(super) fn holders(query: Option<&str>) -> Result<who::Asked, Senseless> {
+    let mut pairs = pairs(query)?;
+    let idle = pairs.remove("idle").map(|text| parsed("idle", &text, duration)).transpose()?;
+    let users = pairs.remove("user").into_iter().collect();
+    match pairs.into_keys().next() {
+        Some(name) => Err(Senseless::Name(name, WHO)),
+        None => Ok(who::Asked { idle, users, ..who::Asked::default() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn now() -> Timestamp {
+        "2026-11-15T20:00:00Z".parse().unwrap()
+    }
+
+    fn told(query: &str) -> String {
+        page(Some(query), now()).map_or_else(
+            |error| error.to_string(),
+            |(asked, address)| {
+                format!("{} → {} {}", asked.window.from, asked.window.until, address.href("/"))
+            },
+        )
+    }
+
+    #[test]
+    fn an_address_is_read_as_the_command_line_is() {
+        assert_eq!(told("tz=UTC"), "2026-11-14T20:00:00Z → 2026-11-15T20:00:00Z /?tz=UTC");
+        assert_eq!(
+            told("since=7d&tz=%2B02%3A00&sort=present&by=job"),
+            "2026-11-08T20:00:00Z → 2026-11-15T20:00:00Z \
+             /?since=7d&tz=%2B02:00&by=job&sort=present"
+        );
+        assert_eq!(
+            told("from=2026-11-08T20:00&until=&tz=+01:00"),
+            "`tz= 01:00`: expected UTC, local, a name such as Europe/Berlin, or an offset such \
+             as +02:00"
+        );
+        assert_eq!(
+            told("from=2026-11-08T20:00&tz=UTC"),
+            "2026-11-08T20:00:00Z → 2026-11-15T20:00:00Z /?from=2026-11-08T20:00:00Z&tz=UTC"
+        );
+        assert_eq!(
+            told("from=2026-11-08T20:00&until=2026-11-09&tz=Europe/Berlin"),
+            "2026-11-08T19:00:00Z → 2026-11-08T23:00:00Z \
+             /?from=2026-11-08T19:00:00Z&until=2026-11-08T23:00:00Z&tz=Europe/Berlin"
+        );
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told() {
+        for query in [
+            "since=soon",
+            "since=7d&from=2026-11-08",
+            "from=2027-01-01&tz=UTC",
+            "sort=up",
+            "by=nobody",
+            "sessions=3",
+            "since=1h&since=2h",
+            "color=red",
+        ] {
+            assert!(page(Some(query), now()).is_err(), "{query}");
+        }
+        assert!(holders(Some("idle=x")).is_err() && holders(Some("x=1")).is_err());
+        assert_eq!(holders(Some("user=b%20b")).unwrap().users, ["b b"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_address_does_harm(query in "\\PC{0,80}") {
+            let _ = page(Some(&query), now());
+            let _ = holders(Some(&query));
+        }
+    }
+}
