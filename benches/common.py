@@ -117,10 +117,6 @@ class Setting:
     def peer(self, venv, program):
         return self.venv(venv) / "bin" / program
 
-    def on_this_host(self):
-        """The holders are processes of this host, so everybody looks at its own /proc."""
-        return {name: value for name, value in self.env.items() if name != "GUA_HOST_ROOT"}
-
     def runs(self, thorough, quick):
         return quick if self.is_quick else thorough
 
@@ -183,6 +179,8 @@ def machine_of(folder, text):
         ["bash", "-c", lines + "\nenv -0"], check=True, stdout=subprocess.PIPE, text=True
     ).stdout
     env = dict(pair.split("=", 1) for pair in exported.split("\0") if pair)
+    # The holders are processes of this host, so everybody looks at its own /proc, ours too.
+    env.pop("GUA_HOST_ROOT", None)
     # A log or a terminal must not make one of them do other work than the rest.
     return {**env, "LC_ALL": "C.UTF-8", "TERM": "dumb"}
 

@@ -366,7 +366,7 @@ def real_costs(costs, ticks, folder, env):
 def real_rows(costs, setting, mine, their):
     """At the interval that the daemon really has."""
     known = {each: cost for each, cost in costs.items() if not isinstance(cost, Missing)}
-    real = tried(real_costs, known, REAL_TICKS, setting.folder, setting.on_this_host())
+    real = tried(real_costs, known, REAL_TICKS, setting.folder, setting.env)
 
     def found(recorder):
         if isinstance(real, Missing):
@@ -394,7 +394,7 @@ def rows(setting):
     """What a tick costs: time, memory, calls, bytes."""
     peer = python_recorder(setting.peer("gua", "gua"))
     length = setting.runs(LONG, QUICK)
-    place = setting.folder, setting.on_this_host(), length
+    place = setting.folder, setting.env, length
     mine, their = setting.each(tried, [(cost, each, *place) for each in (OURS, peer)])
     costs = {OURS: mine, peer: their}
     my_bytes = mine if isinstance(mine, Missing) else ours_bytes_per_tick(mine)

@@ -147,7 +147,7 @@ def version_row(peer, env, runs):
 def rows(setting):
     peer = setting.peer("gpu-tracker", "gpu-tracker")
     # The tracked processes are this machine's own.
-    folder, env, runs = setting.folder, setting.on_this_host(), setting.runs(5, 2)
+    folder, env, runs = setting.folder, setting.env, setting.runs(5, 2)
     yield from sleep_rows(peer, env, runs)
     yield memory_row(peer, folder, env, setting.runs(5, 1))
     yield period_row(peer, folder, env, setting.runs(5, 1))
