@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import signal
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -37,13 +38,38 @@ class NotMeasured(Exception):
     """One figure could not be had. The others still can."""
 
 
+# What may happen where programs are run and what they print is read: a peer that says a word
+# differently costs one figure.
+EXPECTED = (
+    NotMeasured,
+    subprocess.SubprocessError,
+    OSError,
+    AssertionError,
+    ValueError,
+    LookupError,
+    sqlite3.Error,
+)
+
+
 def tried(measure, *arguments):
     """What a measurement gives, or why it could not be made."""
     try:
         return measure(*arguments)
-    except (NotMeasured, subprocess.SubprocessError, OSError, AssertionError) as why:
-        say(f"not measured: {why}")
-        return Missing(str(why).strip().splitlines()[0][:300] if str(why) else repr(why))
+    except EXPECTED as why:
+        say(f"not measured: {why!r}")
+        return Missing(reason(why))
+
+
+def reason(why):
+    """In one line. What tells nothing by itself is told with its kind."""
+    first = (str(why).strip().splitlines() or [""])[0][:300]
+    speaks = isinstance(why, (NotMeasured, subprocess.SubprocessError, OSError)) and first
+    return first if speaks else f"{type(why).__name__}: {first}"
+
+
+def tried_on(subject, measure, *arguments):
+    """The same of something that may be missing itself, such as a peer that could not be had."""
+    return subject if isinstance(subject, Missing) else tried(measure, subject, *arguments)
 
 
 def of(measured, name):
@@ -110,9 +136,12 @@ class Setting:
         return self.found[key]
 
     def venv(self, name):
-        if name not in self.venvs:
-            self.venvs[name] = install(name)
-        return self.venvs[name]
+        """One that cannot be made is not tried again."""
+        made = self.once(("venv", name), tried, install, name)
+        if isinstance(made, Missing):
+            raise NotMeasured(made.why)
+        self.venvs[name] = made
+        return made
 
     def peer(self, venv, program):
         return self.venv(venv) / "bin" / program
@@ -251,6 +280,15 @@ def spent(command, env, stdout=subprocess.DEVNULL):
         typed = shlex.join(map(str, command))
         raise NotMeasured(f"`{typed}` ended with {process.returncode}")
     return Spent(seconds, usage.ru_utime + usage.ru_stime)
+
+
+def process_seconds(pid):
+    """User and system time of all threads of a process, also of those that have ended.
+
+    Every process has such a clock, counted in nanoseconds where /proc/PID/stat has hundredths of a
+    second; its number is that of clock_getcpuclockid(3).
+    """
+    return time.clock_gettime((~pid << 3) | 2)
 
 
 def medians(costs):

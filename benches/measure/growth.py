@@ -3,11 +3,11 @@
 import statistics
 from dataclasses import dataclass
 
-from common import CARDS, HOLDERS, holders, of, tried
+from common import CARDS, HOLDERS, holders, of, tried, tried_on
 from curve import Curve
 from measure.host import cards_with, installed
 from measure.recorder import OURS, Length, check_seen, python_recorder, record_stubbornly
-from measure.reports import both_histories, our_report, their_report
+from measure.reports import both_histories, our_report_once, their_report
 from measure.year import year
 from table import Missing, Row, exponent, milliseconds
 
@@ -55,11 +55,11 @@ def tick_seconds(recorder, place, length, cards, count):
 
 def tick_costs(setting, name, cards, count):
     """A tick of ours and of theirs on a host of so many cards with so many holders."""
-    peer, length = python_recorder(setting.peer("gua", "gua")), setting.runs(LONG, QUICK)
+    peer, length = tried(python_recorder, setting), setting.runs(LONG, QUICK)
     with holders(count) as pids:
         place = installed(setting, name, cards_with(cards, pids))
-        arguments = [(tick_seconds, each, place, length, cards, count) for each in (OURS, peer)]
-        return setting.each(tried, arguments)
+        arguments = [(each, tick_seconds, place, length, cards, count) for each in (OURS, peer)]
+        return setting.each(tried_on, arguments)
 
 
 def tick_growth(setting, name, size, hosts):
@@ -82,9 +82,7 @@ def by_holders(setting):
 
 
 def our_seconds(setting, database, days):
-    if isinstance(database, Missing):
-        return database
-    return of(tried(our_report, setting, database, f"{days}d"), "seconds")
+    return of(our_report_once(setting, database, f"{days}d"), "seconds")
 
 
 def their_seconds(setting, days):

@@ -15,7 +15,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from common import CARDS, GUA, HOLDERS, NotMeasured, of, say, tallied, tried
+from common import (
+    CARDS,
+    GUA,
+    HOLDERS,
+    NotMeasured,
+    of,
+    process_seconds,
+    say,
+    tallied,
+    tried,
+    tried_on,
+)
 from table import Missing, Row, at_most, count_bytes, count_calls, megabytes, milliseconds, share
 
 TITLE = f"Recording {CARDS} cards with {HOLDERS} holders"
@@ -82,10 +93,10 @@ OURS = Recorder(
 )
 
 
-def python_recorder(python_gua):
+def python_recorder(setting):
     return Recorder(
         "python-gua",
-        python_gua,
+        setting.peer("gua", "gua"),
         "SELECT count(DISTINCT ts) FROM gpu_sample",
         "SELECT count(DISTINCT gpu_uuid) FROM gpu_sample",
         "SELECT count(DISTINCT pid) FROM proc_sample",
@@ -168,13 +179,8 @@ class Running:
             )
 
     def cpu_seconds(self):
-        """User and system time of all its threads, also of those that have ended.
-
-        Every process has such a clock, counted in nanoseconds where /proc/PID/stat has
-        hundredths of a second; its number is that of clock_getcpuclockid(3).
-        """
         self.check()
-        return time.clock_gettime((~self.process.pid << 3) | 2)
+        return process_seconds(self.process.pid)
 
     def ticks(self):
         """How many it has made so far."""
@@ -392,10 +398,10 @@ def year_of(bytes_per_tick):
 
 def rows(setting):
     """What a tick costs: time, memory, calls, bytes."""
-    peer = python_recorder(setting.peer("gua", "gua"))
+    peer = tried(python_recorder, setting)
     length = setting.runs(LONG, QUICK)
     place = setting.folder, setting.env, length
-    mine, their = setting.each(tried, [(cost, each, *place) for each in (OURS, peer)])
+    mine, their = setting.each(tried_on, [(each, cost, *place) for each in (OURS, peer)])
     costs = {OURS: mine, peer: their}
     my_bytes = mine if isinstance(mine, Missing) else ours_bytes_per_tick(mine)
     their_bytes = of(their, "database_bytes")

@@ -7,7 +7,20 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import CARDS, GUA, NotMeasured, medians, of, ours, peak_bytes, raced, say, spent, tried
+from common import (
+    CARDS,
+    GUA,
+    NotMeasured,
+    medians,
+    of,
+    ours,
+    peak_bytes,
+    raced,
+    say,
+    spent,
+    tried,
+    tried_on,
+)
 from measure.python_history import TICK_SECONDS, history, runs_of_daemon
 from measure.recorder import database_size
 from measure.year import DAYS as YEAR_DAYS
@@ -49,7 +62,7 @@ class Histories:
     """A history of the Python gua, and ours with the same in it, and how long that took."""
 
     days: int
-    theirs: Path
+    theirs: Path | Missing
     ours: Path | Missing
     import_seconds: float | Missing
 
@@ -66,8 +79,8 @@ def python_told(printed):
     )
 
 
-def python_report(setting, database, since, runs):
-    """The medians, and what the first one told."""
+def python_report(database, setting, since, runs):
+    """The medians, and what the last one told."""
     say(f"report of the Python gua over {since}, {runs} runs")
     peer = setting.peer("gua", "gua")
     command = [peer, "report", "--db", database, "--since", since]
@@ -92,7 +105,14 @@ def our_hours(database, since, env):
         raise NotMeasured(f"`gua report --json` has no {missing} where it is looked for") from None
 
 
-def our_report(setting, database, since):
+def our_report_once(setting, database, since):
+    """Measured once for each window, as theirs is: a figure stands in two parts, and a curve over
+    windows must not be of two times of different noise."""
+    key = ("our report", str(database), since)
+    return setting.once(key, tried_on, database, our_report, setting, since)
+
+
+def our_report(database, setting, since):
     arguments = ["report", "--db", str(database), "--since", since]
     # Before hyperfine, which would tell less about what is wrong.
     ours(*arguments, env=setting.env)
@@ -122,7 +142,7 @@ def differences(hours, told, runs_of_daemon):
     ]
 
 
-def imported(setting, database):
+def imported(database, setting):
     """Our database with what theirs holds, and how long the import took."""
     say("importing")
     mine = setting.folder / "imported.db"
@@ -131,11 +151,15 @@ def imported(setting, database):
     return mine, time.perf_counter() - begun
 
 
+def their_history(setting, days):
+    return history(days, setting.peer("gua", "gua"), setting.folder, setting.env)
+
+
 def histories(setting):
     """Of a week, or of three months where there is time for them."""
     days = setting.runs(90, 7)
-    theirs = history(days, setting.peer("gua", "gua"), setting.folder, setting.env)
-    both = tried(imported, setting, theirs)
+    theirs = tried(their_history, setting, days)
+    both = tried_on(theirs, imported, setting)
     mine, seconds = (both, both) if isinstance(both, Missing) else both
     return Histories(days, theirs, mine, seconds)
 
@@ -149,16 +173,14 @@ def windows(is_quick):
 
 
 def import_rows(both):
-    size = both.ours if isinstance(both.ours, Missing) else database_size(both.ours)
+    sizes = (tried_on(each, database_size) for each in (both.ours, both.theirs))
     yield Row(f"import of {both.days} d", milliseconds, both.import_seconds, runs=(1,))
-    yield Row("— its file", megabytes, size, both.theirs.stat().st_size)
+    yield Row("— its file", megabytes, *sizes, runs=(1, 1))
 
 
 def window_rows(setting, both, window, reported):
     """Ours beside theirs, which was measured before."""
-    mine = both.ours
-    if not isinstance(mine, Missing):
-        mine = tried(our_report, setting, mine, window.since)
+    mine = our_report_once(setting, both.ours, window.since)
     theirs = setting.runs(5, 2)
     runs, peaks = (setting.runs(20, 7), theirs), (setting.runs(5, 3), theirs)
     what, limit = f"report over {window.since} of {both.days} d", at_most(40e6, megabytes)
@@ -174,8 +196,8 @@ def window_rows(setting, both, window, reported):
 def year_rows(setting, their_week):
     """A year in the file as the daemon keeps it, and a report on all of it."""
     mine = tried(year, setting)
-    size = mine if isinstance(mine, Missing) else database_size(mine)
-    took = mine if isinstance(mine, Missing) else tried(our_report, setting, mine, f"{YEAR_DAYS}d")
+    size = tried_on(mine, database_size)
+    took = our_report_once(setting, mine, f"{YEAR_DAYS}d")
     week, runs = of(their_week, "seconds"), (setting.runs(20, 7), setting.runs(5, 2))
     limit = at_most(40e6, megabytes)
     yield Row(
@@ -196,13 +218,11 @@ def year_rows(setting, their_week):
 class Disagreements:
     """Where both reports do not tell the same: nobody is fast by reporting on something else."""
 
-    def __init__(self, setting, both):
-        self.setting, self.both, self.found = setting, both, []
+    def __init__(self, setting, both, found):
+        self.setting, self.both, self.found = setting, both, found
 
     def compare(self, since, told):
-        hours = self.both.ours
-        if not isinstance(hours, Missing):
-            hours = tried(our_hours, hours, since, self.setting.env)
+        hours = tried_on(self.both.ours, our_hours, since, self.setting.env)
         if isinstance(hours, Missing):
             self.found.append(f"not compared over {since}: {hours.why}")
             return
@@ -216,21 +236,23 @@ def both_histories(setting):
 
 def their_report(setting, since):
     """With what it told; measured once for each window."""
-    measured = (python_report, setting, both_histories(setting).theirs, since, setting.runs(5, 2))
-    return setting.once(("their report", since), tried, *measured)
+    theirs = both_histories(setting).theirs
+    measured = (theirs, python_report, setting, since, setting.runs(5, 2))
+    return setting.once(("their report", since), tried_on, *measured)
 
 
-def rows_and_remarks(setting):
-    both = both_histories(setting)
-    found, disagreements, week = list(import_rows(both)), Disagreements(setting, both), None
+def rows(setting, remarks):
+    """One by one, and into the remarks what the reports do not agree on."""
+    both, week = both_histories(setting), None
+    disagreements = Disagreements(setting, both, remarks)
+    yield from import_rows(both)
     for window in windows(setting.is_quick):
         # Ours is compared at once, as the window moves on.
         their = their_report(setting, window.since)
         reported = their if isinstance(their, Missing) else their[0]
         if not isinstance(their, Missing):
             disagreements.compare(window.since, their[1])
-        found += window_rows(setting, both, window, reported)
+        yield from window_rows(setting, both, window, reported)
         week = reported if window.since == "7d" else week
     if not setting.is_quick:
-        found += year_rows(setting, week)
-    return found, disagreements.found
+        yield from year_rows(setting, week)
