@@ -87,6 +87,8 @@ class Row:
     peer: str = "Python gua"
     # How many runs the medians are of, ours and theirs.
     runs: tuple = ()
+    # What it is called where it stands without the rows around it; the short table has these alone.
+    headline: str | None = None
 
     def missing(self):
         """Why a figure is missing, ours first."""

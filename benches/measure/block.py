@@ -135,7 +135,7 @@ def rows(setting):
     lines = [
         ("`import`", milliseconds, "import_seconds", at_most(0.03, milliseconds)),
         ("an empty block, the first of a program", milliseconds, "first_seconds", faster(50)),
-        ("— later ones", milliseconds, "later_seconds", faster(50)),
+        ("an empty block, later ones", milliseconds, "later_seconds", faster(50)),
         (
             "memory that it adds, its processes included",
             megabytes,
@@ -145,4 +145,5 @@ def rows(setting):
         ("processes that it adds", count, "processes", at_most(0, count)),
     ]
     for what, unit, name, budget in lines:
-        yield Row(what, unit, of(mine, name), of(their, name), budget, PEER, runs)
+        figures = of(mine, name), of(their, name)
+        yield Row(what, unit, *figures, budget, PEER, runs, f"a `Tracker` in Python: {what}")

@@ -88,16 +88,17 @@ def measured(looker, setting):
 def peer_rows(looker, mine, their, setting):
     wall, memory = looker.budgets
     runs, peaks = setting.runs(20, 5), setting.runs(5, 1)
+    what = f"one look, beside {looker.name}"
     lines = [
-        (f"one look, beside {looker.name}", milliseconds, "seconds", wall, runs),
-        ("— CPU time", milliseconds, "cpu_seconds", None, runs),
-        ("— peak memory", megabytes, "peak_bytes", memory, peaks),
+        (what, milliseconds, "seconds", wall, runs, what),
+        ("— CPU time", milliseconds, "cpu_seconds", None, runs, None),
+        ("— peak memory", megabytes, "peak_bytes", memory, peaks, f"{what}: peak memory"),
     ]
     if isinstance(their, Missing) or their.calls is not None:
-        lines.append(("— NVML calls", count, "calls", None, 1))
-    for what, unit, name, budget, times in lines:
+        lines.append(("— NVML calls", count, "calls", None, 1, None))
+    for what, unit, name, budget, times, headline in lines:
         figures = of(mine, name), of(their, name)
-        yield Row(what, unit, *figures, budget, looker.name, (times, times))
+        yield Row(what, unit, *figures, budget, looker.name, (times, times), headline)
 
 
 def rows(setting):

@@ -61,15 +61,16 @@ def sleep_rows(peer, env, runs):
     costs = tried(sleep_costs, peer, env, runs)
     gua, ours, theirs = (costs,) * 3 if isinstance(costs, Missing) else costs
     wall, cpu = at_most(0.03, milliseconds), at_most(0.02, milliseconds)
+    added, used = "wall clock added to `sleep 2`", "CPU time used meanwhile"
     lines = [
-        ("wall clock added to `sleep 2` by `gua track`", gua, "seconds", wall),
-        ("— by our `gpu-tracker`", ours, "seconds", wall),
-        ("CPU time used meanwhile by `gua track`", gua, "cpu_seconds", cpu),
-        ("— by our `gpu-tracker`", ours, "cpu_seconds", cpu),
+        (f"{added} by `gua track`", gua, "seconds", wall, f"{added} by `gua track`"),
+        ("— by our `gpu-tracker`", ours, "seconds", wall, None),
+        (f"{used} by `gua track`", gua, "cpu_seconds", cpu, f"{used} by `gua track`"),
+        ("— by our `gpu-tracker`", ours, "cpu_seconds", cpu, None),
     ]
-    for what, mine, name, budget in lines:
+    for what, mine, name, budget, headline in lines:
         figures = of(mine, name), of(theirs, name)
-        yield Row(what, milliseconds, *figures, budget, PEER, (runs, runs))
+        yield Row(what, milliseconds, *figures, budget, PEER, (runs, runs), headline)
 
 
 def memory_rows(peer, folder, env, runs):
@@ -80,11 +81,13 @@ def memory_rows(peer, folder, env, runs):
         return peak_bytes(wrap(command), folder, env, runs)
 
     theirs = tried_on(peer, lambda program: peak(tracker(program)))
-    for what, wrap in (
-        ("peak memory of `gua track`", gua_track),
-        ("— of our `gpu-tracker`", tracker(OURS)),
+    of_gua = "peak memory of `gua track`"
+    for what, wrap, headline in (
+        (of_gua, gua_track, of_gua),
+        ("— of our `gpu-tracker`", tracker(OURS), None),
     ):
-        yield Row(what, megabytes, tried(peak, wrap), theirs, budget, PEER, (runs, runs))
+        mine = tried(peak, wrap)
+        yield Row(what, megabytes, mine, theirs, budget, PEER, (runs, runs), headline)
 
 
 def period(program, folder, env):
@@ -107,7 +110,7 @@ def period_row(peer, folder, env, runs):
     both = (tried_on(program, periods, folder, env, runs) for program in (OURS, peer))
     budget = at_most(0.105, milliseconds)
     what = "real sampling period, 100 ms asked for"
-    return Row(what, milliseconds, *both, budget, PEER, (runs, runs))
+    return Row(what, milliseconds, *both, budget, PEER, (runs, runs), what)
 
 
 def compiled(folder):
@@ -151,7 +154,7 @@ def spike_row(peer, folder, env, their_spikes):
     missed = Unit("missed_percent", lambda percent: f"{100 - percent:.0f} % seen")
     budget = Budget("100 % seen", lambda missed, _theirs: missed == 0)
     what = "a spike of 500 MB for 50 ms, told within 2 %"
-    return Row(what, missed, ours, theirs, budget, PEER, (SPIKES, their_spikes))
+    return Row(what, missed, ours, theirs, budget, PEER, (SPIKES, their_spikes), what)
 
 
 def version_row(peer, env, runs):

@@ -135,10 +135,12 @@ def rows(setting):
     both = tried(measure, commands, env, setting.pids, *seconds)
     # Without the peer there is one, and why.
     mine, their = (both, both) if isinstance(both, Missing) else [*both, nvitop][:2]
+    cpu = "watching: CPU per refresh"
     lines = [
-        ("watching: CPU per refresh", milliseconds, "cpu_seconds", share(10)),
-        ("— bytes to the terminal", count_bytes, "bytes_written", None),
-        ("— peak memory", megabytes, "peak_bytes", None),
+        (cpu, milliseconds, "cpu_seconds", share(10), SLICES, cpu),
+        ("— bytes to the terminal", count_bytes, "bytes_written", None, SLICES, None),
+        ("— peak memory", megabytes, "peak_bytes", None, 1, "watching: peak memory"),
     ]
-    for what, unit, name, budget in lines:
-        yield Row(what, unit, of(mine, name), of(their, name), budget, "nvitop", (SLICES, SLICES))
+    for what, unit, name, budget, runs, headline in lines:
+        figures = of(mine, name), of(their, name)
+        yield Row(what, unit, *figures, budget, "nvitop", (runs, runs), headline)
