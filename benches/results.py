@@ -35,7 +35,8 @@ class Circumstances:
 def machine():
     """Of the host, what a reader has to know to weigh the figures."""
     facts = Path("/proc/cpuinfo").read_text().splitlines()
-    model = next((line.split(":")[1].strip() for line in facts if "model name" in line), "unknown")
+    named = (line.split(":")[1].strip() for line in facts if "model name" in line)
+    model = next(named, platform.processor() or platform.machine())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "processor": model,
@@ -60,8 +61,9 @@ def versions(setting: Setting):
     for name, packages in PACKAGES.items():
         if name in setting.venvs:
             command = [setting.peer(name, "python"), "-c", VERSIONS, *packages]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            found |= zip(packages, done.stdout.split(), strict=True)
+            done = subprocess.run(command, capture_output=True, text=True)
+            told = done.stdout.split() if done.returncode == 0 else ["unknown"] * len(packages)
+            found |= zip(packages, told, strict=True)
     return found
 
 

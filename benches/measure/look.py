@@ -80,7 +80,7 @@ def calls(looker, setting):
 def measured(looker, setting):
     check(looker, setting)
     command = looker.command(setting)
-    (took,) = raced([command], setting.folder, setting.env, setting.runs(20, 5))
+    took = raced(command, setting.folder, setting.env, setting.runs(20, 5), setting.runs(5, 3))
     peak = peak_bytes(command, setting.folder, setting.env, setting.runs(5, 1))
     return Look(took.seconds, took.cpu_seconds, peak, calls(looker, setting))
 
@@ -91,7 +91,7 @@ def peer_rows(looker, mine, their, setting):
     what = f"one look, beside {looker.name}"
     lines = [
         (what, milliseconds, "seconds", wall, runs, what),
-        ("— CPU time", milliseconds, "cpu_seconds", None, runs, None),
+        ("— CPU time", milliseconds, "cpu_seconds", None, setting.runs(5, 3), None),
         ("— peak memory", megabytes, "peak_bytes", memory, peaks, f"{what}: peak memory"),
     ]
     if isinstance(their, Missing) or their.calls is not None:

@@ -58,7 +58,8 @@ class Lab:
 
     def environment(self):
         kept = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "GUA_HOME": str(self.folder)}
-        return {**kept, "LC_ALL": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"}
+        usual = {"LC_ALL": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"}
+        return {**kept, **usual, "GUA_SYSTEM_CONFIG": os.devnull}
 
     def start(self, command, out, err):
         return subprocess.Popen(

@@ -10,7 +10,6 @@ apart. So it is also measured with the sensors read at each tick, and at 30 s.
 """
 
 import shutil
-import signal
 import sqlite3
 import statistics
 import subprocess
@@ -25,6 +24,7 @@ from common import (
     GUA,
     HOLDERS,
     NotMeasured,
+    ended,
     of,
     process_seconds,
     say,
@@ -41,7 +41,6 @@ SENSORS_INTERVAL_SECONDS = 0.15
 REAL_TICKS = 10
 SECONDS_OF_YEAR = 365 * 24 * 3600
 STARTING_SECONDS = 60
-GENTLY_SECONDS = 10
 # Where the peer locks up at its end (see Running.end), the run is made again.
 ATTEMPTS = 3
 # Ours begins these rows anew at every full hour, of which a short run has none.
@@ -270,13 +269,7 @@ class Running:
         signal comes while it holds that event's lock. So it gets exactly one signal, and is
         not waited for any longer than that takes.
         """
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(timeout=GENTLY_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        ended(self.process)
 
     def finish(self, cpu_seconds=()):
         """Ends it and adds up."""

@@ -5,7 +5,6 @@ import json
 import os
 import pwd
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from datetime import datetime, timezone
 from itertools import chain
 from pathlib import Path
 
-from common import GUA, NotMeasured, of, ours, say, tried, tried_on
+from common import GUA, NotMeasured, ended, of, ours, say, tried, tried_on
 from measure import trouble  # noqa: F401 it puts the peers' machines within reach of `play`
 from measure.host import installed
 from measure.play import HIDDEN, HOURS_OF_A_SECOND, STATES, Account, Play, errors, plays
@@ -172,7 +171,7 @@ class Recording:
                 self.sleep_until(end + 2 * interval)
                 self.check(running)
             finally:
-                was_gentle = stop(running)
+                was_gentle = ended(running)
             if not was_gentle:
                 raise LockedUp(f"{self.program} did not end when it was told to")
 
@@ -190,19 +189,6 @@ class Recording:
 
     def sleep_until(self, second):
         time.sleep(max(self.began + second - time.time(), 0))
-
-
-def stop(running):
-    """Gently at first: the Python gua may lock up in its signal handler. Whether that sufficed."""
-    if running.poll() is None:
-        running.send_signal(signal.SIGTERM)
-    try:
-        running.wait(timeout=5)
-    except subprocess.TimeoutExpired:
-        running.kill()
-        running.wait()
-        return False
-    return True
 
 
 def stamp(seconds):
