@@ -12,6 +12,7 @@ from measure import (
     fleet,
     growth,
     look,
+    page,
     recorder,
     reports,
     scrape,
@@ -128,6 +129,7 @@ SUBJECTS = [
     Subject("faults", faults.TITLE, with_faults),
     Subject("crowd", crowd.TITLE, with_rows(crowd.rows), is_quick=False),
     Subject("fleet", fleet.TITLE, with_rows(fleet.rows), is_quick=False),
+    Subject("page", page.TITLE, with_rows(page.rows), is_quick=False),
 ]
 
 
