@@ -106,6 +106,11 @@ def our_hours(database, since, env):
         raise NotMeasured(f"`gua report --json` has no {missing} where it is looked for") from None
 
 
+def report_runs(setting):
+    """How many of ours and of theirs."""
+    return setting.runs(20, 7), setting.runs(5, 2)
+
+
 def our_report_once(setting, database, since):
     """Measured once for each window, as theirs is: a figure stands in two parts, and a curve over
     windows must not be of two times of different noise."""
@@ -183,8 +188,8 @@ def import_rows(both):
 def window_rows(setting, both, window, reported):
     """Ours beside theirs, which was measured before."""
     mine = our_report_once(setting, both.ours, window.since)
-    theirs = setting.runs(5, 2)
-    runs, peaks = (setting.runs(20, 7), theirs), (setting.runs(5, 3), theirs)
+    runs = report_runs(setting)
+    peaks = (setting.runs(5, 3), runs[1])
     what, limit = f"report over {window.since} of {both.days} d", at_most(40e6, megabytes)
     lines = [
         (what, milliseconds, "seconds", window.budget, runs, what),
@@ -201,7 +206,7 @@ def year_rows(setting, their_week):
     mine = tried(year, setting)
     size = tried_on(mine, database_size)
     took = our_report_once(setting, mine, f"{YEAR_DAYS}d")
-    runs, peaks = (setting.runs(20, 7), setting.runs(5, 2)), (setting.runs(5, 3),)
+    runs, peaks = report_runs(setting), (setting.runs(5, 3),)
     file, report = "a year of the demo's lab in the file, as it is pruned", "report over that year"
     lines = [
         (file, megabytes, size, None, at_most(80e6, megabytes), (1,), file),
