@@ -91,8 +91,9 @@ class Row:
     headline: str | None = None
 
     def missing(self):
-        """Why a figure is missing, ours first."""
-        return [each.why for each in (self.ours, self.theirs) if isinstance(each, Missing)]
+        """Why a figure is missing, ours first. Both may be so for the same reason."""
+        figures = (self.ours, self.theirs)
+        return list(dict.fromkeys(each.why for each in figures if isinstance(each, Missing)))
 
     def verdict(self):
         if self.missing():

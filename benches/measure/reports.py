@@ -3,7 +3,6 @@
 import json
 import re
 import statistics
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from common import (
     GUA,
     TIME,
     NotMeasured,
-    medians,
     of,
     ours,
     peak_bytes,
@@ -60,12 +58,12 @@ class Window:
 
 @dataclass(frozen=True)
 class Histories:
-    """A history of the Python gua, and ours with the same in it, and how long that took."""
+    """A history of the Python gua, ours with the same in it, and what importing it took."""
 
     days: int
     theirs: Path | Missing
     ours: Path | Missing
-    import_seconds: float | Missing
+    imported: Reported | Missing
 
 
 def python_told(printed):
@@ -85,16 +83,24 @@ def python_report(database, setting, since, runs):
     say(f"report of the Python gua over {since}, {runs} runs")
     peer = setting.peer("gua", "gua")
     command = [peer, "report", "--db", database, "--since", since]
+    took = median_report([taken(setting, command) for _ in range(runs)])
+    return took, python_told((setting.folder / "printed").read_text())
+
+
+def taken(setting, command):
+    """What one run of a long command took; what it printed is in a file."""
     told, printed = setting.folder / "peak", setting.folder / "printed"
-    timed = [*TIME, f"--output={told}", *command]
-    costs, peaks = [], []
-    for _ in range(runs):
-        with printed.open("w") as file:
-            costs.append(spent(timed, setting.env, file))
-        peaks.append(int(told.read_text()) * 1024)
-    took = medians(costs)
-    peak = statistics.median(peaks)
-    return Reported(took.seconds, took.cpu_seconds, peak), python_told(printed.read_text())
+    with printed.open("w") as file:
+        took = spent([*TIME, f"--output={told}", *command], setting.env, file)
+    return Reported(took.seconds, took.cpu_seconds, int(told.read_text()) * 1024)
+
+
+def median_report(runs):
+    return Reported(
+        statistics.median(run.seconds for run in runs),
+        statistics.median(run.cpu_seconds for run in runs),
+        statistics.median(run.peak_bytes for run in runs),
+    )
 
 
 def our_hours(database, since, env):
@@ -150,12 +156,16 @@ def differences(hours, told, runs_of_daemon):
 
 
 def imported(database, setting):
-    """Our database with what theirs holds, and how long the import took."""
-    say("importing")
-    mine = setting.folder / "imported.db"
-    begun = time.perf_counter()
+    """Our database with what theirs holds, and what the import took."""
+    runs = setting.runs(5, 1)
+    say(f"importing, {runs} runs")
+    mine, took = setting.folder / "imported.db", []
+    # One before, which tells what is wrong if something is.
     ours("db", "import", database, "--db", mine, env=setting.env)
-    return mine, time.perf_counter() - begun
+    for _ in range(runs):
+        mine.unlink(missing_ok=True)
+        took.append(taken(setting, [GUA, "db", "import", database, "--db", mine]))
+    return mine, median_report(took)
 
 
 def their_history(setting, days):
@@ -167,8 +177,8 @@ def histories(setting):
     days = setting.runs(90, 7)
     theirs = tried(their_history, setting, days)
     both = tried_on(theirs, imported, setting)
-    mine, seconds = (both, both) if isinstance(both, Missing) else both
-    return Histories(days, theirs, mine, seconds)
+    mine, took = (both, both) if isinstance(both, Missing) else both
+    return Histories(days, theirs, mine, took)
 
 
 def windows(is_quick):
@@ -179,10 +189,15 @@ def windows(is_quick):
     return [Window("1h", faster(200)), Window("7d", faster(100)), Window("90d", faster(500))]
 
 
-def import_rows(both):
+def import_rows(setting, both):
+    runs, what = (setting.runs(5, 1),), f"import of {both.days} d"
+    yield Row(what, milliseconds, of(both.imported, "seconds"), runs=runs)
+    yield Row("— CPU time", milliseconds, of(both.imported, "cpu_seconds"), runs=runs)
+    yield Row("— peak memory", megabytes, of(both.imported, "peak_bytes"), runs=runs)
     sizes = (tried_on(each, database_size) for each in (both.ours, both.theirs))
-    yield Row(f"import of {both.days} d", milliseconds, both.import_seconds, runs=(1,))
-    yield Row("— its file", megabytes, *sizes, runs=(1, 1))
+    yield Row(
+        "— its file", megabytes, *sizes, runs=(1, 1), headline=f"file of the same {both.days} d"
+    )
 
 
 def window_rows(setting, both, window, reported):
@@ -264,7 +279,7 @@ def rows(setting, remarks):
     """One by one, and into the remarks what the reports do not agree on."""
     both, week = both_histories(setting), None
     disagreements = Disagreements(setting, both, remarks)
-    yield from import_rows(both)
+    yield from import_rows(setting, both)
     for window in windows(setting.is_quick):
         # Ours is compared at once, as the window moves on.
         their = their_report(setting, window.since)

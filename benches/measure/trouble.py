@@ -1,16 +1,10 @@
 """What may be wrong with a host: one machine each, and what ours has to say on it."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from common import ROOT
-
-# The peers' tests describe machines in Python; so does this.
-sys.path.append(str(ROOT / "tests" / "peers"))
-
-from machine import Card, Machine, Process  # noqa: E402
-from servers import divided_server, lose  # noqa: E402
+from machine import Card, Machine, Process
+from servers import divided_server, lose
 
 # Above the largest pid there can be.
 NOBODY = 4_194_304

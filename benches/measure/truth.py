@@ -17,7 +17,6 @@ from itertools import chain
 from pathlib import Path
 
 from common import GUA, NotMeasured, ended, of, ours, say, tried, tried_on
-from measure import trouble  # noqa: F401 it puts the peers' machines within reach of `play`
 from measure.host import installed
 from measure.play import HIDDEN, HOURS_OF_A_SECOND, STATES, Account, Play, errors, plays
 from measure.reaction import PYTHON_REPORT
