@@ -19,8 +19,8 @@ fn commands() -> Vec<String> {
     blocks.flat_map(str::lines).map(str::to_owned).filter(|line| !line.is_empty()).collect()
 }
 
-/// `./test` runs this test, so it is only looked for; `./try` builds for release, so the
-/// program that it runs is run here as it was built for the tests.
+/// `./test` runs this test, so it is only looked for; `./try` builds first, so the program that it
+/// runs is run here as it was built for the tests.
 #[test]
 fn the_commands_shown_run() {
     let machine = Machine::bundled("lab.toml");
