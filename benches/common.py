@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import signal
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -21,12 +22,21 @@ from table import Missing
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
+# Others are started in other folders, where a relative path would be another one.
+os.environ["CARGO_TARGET_DIR"] = str(TARGET)
 RELEASE = TARGET / "release"
 GUA = RELEASE / "gua"
 SCENARIO = ROOT / "scenarios" / "eight-cards.toml"
 CARDS, HOLDERS = 8, 32
 # How long one command may take before it counts as hanging. Nothing is judged by it.
 PATIENCE_SECONDS = 900
+
+
+# Of whoever starts this, what programs need to be found and to run; the rest, such as a config of
+# theirs, would be measured too.
+KEPT = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
+# How long a program that is told to end may take for it.
+GENTLY_SECONDS = 10
 
 
 def say(*words):
@@ -37,13 +47,38 @@ class NotMeasured(Exception):
     """One figure could not be had. The others still can."""
 
 
+# What may happen where programs are run and what they print is read: a peer that says a word
+# differently costs one figure.
+EXPECTED = (
+    NotMeasured,
+    subprocess.SubprocessError,
+    OSError,
+    AssertionError,
+    ValueError,
+    LookupError,
+    sqlite3.Error,
+)
+
+
 def tried(measure, *arguments):
     """What a measurement gives, or why it could not be made."""
     try:
         return measure(*arguments)
-    except (NotMeasured, subprocess.SubprocessError, OSError, AssertionError) as why:
-        say(f"not measured: {why}")
-        return Missing(str(why).strip().splitlines()[0][:300] if str(why) else repr(why))
+    except EXPECTED as why:
+        say(f"not measured: {why!r}")
+        return Missing(reason(why))
+
+
+def reason(why):
+    """In one line. What tells nothing by itself is told with its kind."""
+    first = (str(why).strip().splitlines() or [""])[0][:300]
+    speaks = isinstance(why, (NotMeasured, subprocess.SubprocessError, OSError)) and first
+    return first if speaks else f"{type(why).__name__}: {first}"
+
+
+def tried_on(subject, measure, *arguments):
+    """The same of something that may be missing itself, such as a peer that could not be had."""
+    return subject if isinstance(subject, Missing) else tried(measure, subject, *arguments)
 
 
 def of(measured, name):
@@ -72,9 +107,9 @@ def ours(*arguments, env=None):
 
 def prepare():
     """Builds what is measured and installs what it is measured with."""
-    for tool, package in (("hyperfine", "hyperfine"), ("time", "time")):
+    for tool in ("hyperfine", "time"):
         if shutil.which(tool) is None:
-            subprocess.run([ROOT / "tests" / "peers" / "debian", package], check=True)
+            subprocess.run([ROOT / "tests" / "peers" / "debian", tool], check=True)
     say("building gua and nvml-sim in release")
     build = ["cargo", "build", "--quiet", "--release", "--locked", "-p", "gua", "-p", "nvml-sim"]
     subprocess.run(build, cwd=ROOT, check=True)
@@ -110,16 +145,15 @@ class Setting:
         return self.found[key]
 
     def venv(self, name):
-        if name not in self.venvs:
-            self.venvs[name] = install(name)
-        return self.venvs[name]
+        """One that cannot be made is not tried again."""
+        made = self.once(("venv", name), tried, install, name)
+        if isinstance(made, Missing):
+            raise NotMeasured(made.why)
+        self.venvs[name] = made
+        return made
 
     def peer(self, venv, program):
         return self.venv(venv) / "bin" / program
-
-    def on_this_host(self):
-        """The holders are processes of this host, so everybody looks at its own /proc."""
-        return {name: value for name, value in self.env.items() if name != "GUA_HOST_ROOT"}
 
     def runs(self, thorough, quick):
         return quick if self.is_quick else thorough
@@ -136,8 +170,9 @@ class Setting:
 @contextmanager
 def setting(is_quick=False):
     """A pretend server with holders that run, and nothing of whoever starts this in it."""
-    # Told to end, it takes with it what it has started and made.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    # Told to end, or its terminal gone, it takes with it what it has started and made.
+    for told in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(told, lambda number, _frame: sys.exit(128 + number))
     prepare()
     with tempfile.TemporaryDirectory() as folder, holders(HOLDERS) as pids:
         env = {**machine(Path(folder), pids), "HOME": folder, "GUA_HOME": folder}
@@ -149,11 +184,13 @@ def holders(count):
     """Processes that really run: the peers look them up and skip work on those they miss. They
     read from one pipe, and end when it is closed, however that happens."""
     reading, writing = os.pipe()
-    started = [subprocess.Popen(["cat"], stdin=reading) for _ in range(count)]
-    os.close(reading)
+    started = []
     try:
+        for _ in range(count):
+            started.append(subprocess.Popen(["cat"], stdin=reading))
         yield [process.pid for process in started]
     finally:
+        os.close(reading)
         os.close(writing)
         for process in started:
             process.wait()
@@ -180,11 +217,23 @@ def machine_of(folder, text):
     install = [RELEASE / "nvml-sim", "install", folder / "machine", scenario]
     lines = subprocess.run(install, check=True, stdout=subprocess.PIPE, text=True).stdout
     exported = subprocess.run(
-        ["bash", "-c", lines + "\nenv -0"], check=True, stdout=subprocess.PIPE, text=True
+        ["bash", "-c", lines + "\nenv -0"],
+        env={name: value for name, value in os.environ.items() if name in KEPT},
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     ).stdout
     env = dict(pair.split("=", 1) for pair in exported.split("\0") if pair)
+    # The holders are processes of this host, so everybody looks at its own /proc, ours too.
+    env.pop("GUA_HOST_ROOT", None)
     # A log or a terminal must not make one of them do other work than the rest.
-    return {**env, "LC_ALL": "C.UTF-8", "TERM": "dumb"}
+    return {
+        **env,
+        "LC_ALL": "C.UTF-8",
+        "TERM": "dumb",
+        "TZ": "UTC",
+        "GUA_SYSTEM_CONFIG": os.devnull,
+    }
 
 
 def home(env):
@@ -205,11 +254,15 @@ def output(command, env):
     ).stdout
 
 
+# GNU time, and not a word of a shell.
+TIME = (shutil.which("time") or "/usr/bin/time", "--format=%M")
+
+
 def peak_kib(command, folder, env):
     """The largest resident memory of any process of a command, and what it printed."""
     told = folder / "peak"
     # A child of this script would begin with this script's own memory as its peak.
-    printed = output(["/usr/bin/time", "--format=%M", f"--output={told}", *command], env)
+    printed = output([*TIME, f"--output={told}", *command], env)
     return int(told.read_text()), printed
 
 
@@ -255,6 +308,15 @@ def spent(command, env, stdout=subprocess.DEVNULL):
     return Spent(seconds, usage.ru_utime + usage.ru_stime)
 
 
+def process_seconds(pid):
+    """User and system time of all threads of a process, also of those that have ended.
+
+    Every process has such a clock, counted in nanoseconds where /proc/PID/stat has hundredths of a
+    second; its number is that of clock_getcpuclockid(3).
+    """
+    return time.clock_gettime((~pid << 3) | 2)
+
+
 def medians(costs):
     return Spent(
         statistics.median(cost.seconds for cost in costs),
@@ -268,21 +330,36 @@ def spent_in_turn(commands, env, runs):
     return [medians([run[place] for run in seen]) for place in range(len(commands))]
 
 
-def raced(commands, folder, env, runs):
-    """Short commands by hyperfine: the median of the wall clock, the mean of the CPU time."""
+def ended(process):
+    """Ends what was started, gently at first. Whether that sufficed."""
+    try:
+        if process.poll() is None:
+            process.terminate()
+        process.wait(timeout=GENTLY_SECONDS)
+        return True
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return False
+
+
+def raced(command, folder, env, runs, cpu_runs):
+    """A short command: the median of the wall clock by hyperfine, which is exact, and that of the
+    CPU time by the kernel, as hyperfine tells a mean alone."""
     results = folder / "hyperfine.json"
-    command = ["hyperfine", "--shell=none", "--warmup=1", f"--runs={runs}", "--style=basic"]
-    command += ["--export-json", results, *(shlex.join(map(str, each)) for each in commands)]
+    race = ["hyperfine", "--shell=none", "--warmup=1", f"--runs={runs}", "--style=basic"]
+    race += ["--export-json", results, shlex.join(map(str, command))]
     subprocess.run(
-        command,
+        race,
         env=env,
         check=True,
         stdout=sys.stderr,
         stdin=subprocess.DEVNULL,
         timeout=PATIENCE_SECONDS,
     )
-    told = json.loads(results.read_text())["results"]
-    return [Spent(each["median"], each["user"] + each["system"]) for each in told]
+    (told,) = json.loads(results.read_text())["results"]
+    cpu = medians([spent(command, env) for _ in range(cpu_runs)]).cpu_seconds
+    return Spent(told["median"], cpu)
 
 
 def tallied(path):

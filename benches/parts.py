@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from common import Setting, say
+from common import Setting, reason, say
 from measure import (
     block,
     crowd,
@@ -12,6 +12,7 @@ from measure import (
     fleet,
     growth,
     look,
+    page,
     recorder,
     reports,
     scrape,
@@ -84,13 +85,17 @@ def with_rows(measure: Callable[[Setting], Iterable[Row]]):
 
 
 def with_reports(part, setting):
-    part.rows, part.remarks = reports.rows_and_remarks(setting)
+    for row in reports.rows(setting, part.remarks):
+        part.rows.append(row)
 
 
 def with_faults(part, setting):
     part.notes.append(faults.NOTE)
-    lines, part.remarks = faults.found(setting)
+    lines = []
     part.grids.append(Grid("reactions", "What each says", faults.HEADER, lines))
+    for *line, wrong in faults.found(setting):
+        lines.append(line)
+        part.remarks += [wrong] if wrong else []
 
 
 def with_growth(part, setting):
@@ -104,10 +109,11 @@ def with_growth(part, setting):
 
 def with_truth(part, setting):
     part.notes.append(truth.note(setting))
-    found = truth.all_judged(setting)
-    part.rows += [row for each in found for row in each.rows()]
-    lines = [line for each in found for line in each.lines()]
-    part.grids.append(Grid("hours", "GPU-hours", truth.HEADER, lines, (2, 3, 4)))
+    lines = []
+    part.grids.append(Grid("hours", "GPU-hours", truth.HEADER, lines, truth.FIGURES))
+    for judged in truth.all_judged(setting):
+        part.rows += judged.rows()
+        lines += judged.lines()
 
 
 SUBJECTS = [
@@ -123,6 +129,7 @@ SUBJECTS = [
     Subject("faults", faults.TITLE, with_faults),
     Subject("crowd", crowd.TITLE, with_rows(crowd.rows), is_quick=False),
     Subject("fleet", fleet.TITLE, with_rows(fleet.rows), is_quick=False),
+    Subject("page", page.TITLE, with_rows(page.rows), is_quick=False),
 ]
 
 
@@ -134,8 +141,7 @@ def measured(subject, setting):
         subject.fill(part, setting)
     except Exception as why:  # noqa: BLE001 a mistake in one part must not cost the others
         what = "the rest of this part" if part.rows else "all of this part"
-        told = str(why).strip().splitlines() or [""]
-        part.rows.append(Row(what, count, Missing(f"{type(why).__name__}: {told[0][:300]}")))
+        part.rows.append(Row(what, count, Missing(reason(why))))
         say(f"not measured: {why!r}")
     part.seconds = time.monotonic() - begun
     say(f"== {subject.name}: {part.seconds:.0f} s")

@@ -5,7 +5,7 @@ from html import escape
 
 from table import show_ratio
 
-WIDTH, LABELS, RIGHT = 940, 330, 160
+WIDTH, LABELS, RIGHT = 1090, 480, 160
 TOP, STEP, BAR = 64, 26, 14
 COLOURS = {
     "gpustat": ("#2a6fb0", "#6cb0ee"),

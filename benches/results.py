@@ -5,11 +5,11 @@ import os
 import platform
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from common import GUA, ROOT, Setting
-from table import HEADER, UNBOUND, Missing, markdown, show_ratio, text
+from table import HEADER, UNBOUND, Missing, markdown, text
 
 SCHEMA = "gua.compare/1"
 # Which packages of which environment are the peers.
@@ -19,8 +19,6 @@ PACKAGES = {
     "gpu-tracker": ("gpu-tracker",),
 }
 VERSIONS = "import importlib.metadata as m, sys; print(*map(m.version, sys.argv[1:]))"
-# Parts whose figures are not a race against a peer.
-APART = ("crowd", "growth", "truth", "faults")
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,8 @@ class Circumstances:
 def machine():
     """Of the host, what a reader has to know to weigh the figures."""
     facts = Path("/proc/cpuinfo").read_text().splitlines()
-    model = next((line.split(":")[1].strip() for line in facts if "model name" in line), "unknown")
+    named = (line.split(":")[1].strip() for line in facts if "model name" in line)
+    model = next(named, platform.processor() or platform.machine())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "processor": model,
@@ -62,8 +61,9 @@ def versions(setting: Setting):
     for name, packages in PACKAGES.items():
         if name in setting.venvs:
             command = [setting.peer(name, "python"), "-c", VERSIONS, *packages]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            found |= zip(packages, done.stdout.split(), strict=True)
+            done = subprocess.run(command, capture_output=True, text=True)
+            told = done.stdout.split() if done.returncode == 0 else ["unknown"] * len(packages)
+            found |= zip(packages, told, strict=True)
     return found
 
 
@@ -81,6 +81,7 @@ def row_json(row):
 
     found = {
         "what": row.what,
+        "headline": row.headline,
         f"ours_{row.unit.name}": figure(row.ours),
         f"theirs_{row.unit.name}": figure(row.theirs),
         "peer": None if row.theirs is None else row.peer,
@@ -152,6 +153,11 @@ def introduction(about):
         f"{host['load_average_before']}."
     )
     yield "; ".join(f"{name} {version}" for name, version in about.versions.items()) + "."
+    yield from omissions(about)
+
+
+def omissions(about):
+    """What a run did less than it could have."""
     if about.is_quick:
         yield "A quick run: fewer runs each, no 30 s ticks, no 90 d, no year."
     if about.left_out:
@@ -183,30 +189,32 @@ def as_markdown(about, parts, picture=None):
     return "\n".join([*head, *(part.markdown() for part in parts)])
 
 
-def races(parts):
-    """The rows that tell the short story: a peer's figure beside ours, details left out."""
+def headlines(parts):
+    """The rows that tell the short story, under the names by which they stand alone."""
     return [
-        row
+        replace(row, what=row.headline)
         for part in parts
-        if part.name not in APART
         for row in part.rows
-        if row.ratio() is not None and not row.what.startswith("—")
+        if row.headline is not None
     ]
+
+
+def races(parts):
+    """Those with a peer's figure beside ours."""
+    return [row for row in headlines(parts) if row.ratio() is not None]
+
+
+def short_cells(row):
+    """Without the reasons, which are long: the results have them."""
+    what, mine, theirs, whose, ratio, budget, _runs, _verdict = row.cells()
+    return what, mine, theirs, whose, ratio, budget, row.verdict()
 
 
 def short_table(about, parts):
-    """What a README shows."""
-    lines = [
-        (
-            row.what,
-            row.told(row.ours),
-            row.told(row.theirs),
-            row.peer,
-            f"{show_ratio(row.ratio())} ×",
-        )
-        for row in races(parts)
-    ]
+    """What a README shows: wins, losses and what could not be measured alike."""
+    header = ("", "gua", "theirs", "whose", "ratio", "budget", "")
+    table = markdown(header, [short_cells(row) for row in headlines(parts)], (1, 2, 4, 5))
     host = about.machine
     when = f"{about.ended[:10]}, {host['processor']}, {host['cores_count']} cores"
-    header = ("", "gua", "theirs", "whose", "ratio")
-    return f"{markdown(header, lines, (1, 2, 4))}\nMeasured {when}, on a pretend driver.\n"
+    rest = " ".join([f"Measured {when}, on a pretend driver.", *omissions(about)])
+    return f"{table}\n{rest}\n"

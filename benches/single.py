@@ -15,11 +15,20 @@ def run(about, *names):
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="fewer runs, and no long ones")
-    is_quick = parser.parse_args().quick
+    measure(named(*names), parser.parse_args().quick)
+
+
+def measure(subjects, is_quick):
+    """Tells each part as soon as it is had."""
+    is_good = True
     try:
         with setting(is_quick) as there:
-            parts = [measured(subject, there) for subject in named(*names)]
-    except subprocess.CalledProcessError as failed:
+            for subject in subjects:
+                part = measured(subject, there)
+                print(part.markdown(), flush=True)
+                is_good &= part.is_good()
+    except (subprocess.SubprocessError, OSError) as failed:
         sys.exit(f"benches/{Path(sys.argv[0]).name}: {failed}")
-    print("\n".join(part.markdown() for part in parts))
-    sys.exit(0 if all(part.is_good() for part in parts) else 1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    sys.exit(0 if is_good else 1)

@@ -87,10 +87,13 @@ class Row:
     peer: str = "Python gua"
     # How many runs the medians are of, ours and theirs.
     runs: tuple = ()
+    # What it is called where it stands without the rows around it; the short table has these alone.
+    headline: str | None = None
 
     def missing(self):
-        """Why a figure is missing, ours first."""
-        return [each.why for each in (self.ours, self.theirs) if isinstance(each, Missing)]
+        """Why a figure is missing, ours first. Both may be so for the same reason."""
+        figures = (self.ours, self.theirs)
+        return list(dict.fromkeys(each.why for each in figures if isinstance(each, Missing)))
 
     def verdict(self):
         if self.missing():

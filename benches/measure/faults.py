@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from common import holders
+from common import holders, tried
 from measure.reaction import PEERS, Lab, gua
 from measure.trouble import TROUBLES
 
@@ -43,9 +43,10 @@ def our_reaction(setting, trouble, machine):
 
 
 def reactions(setting, pids):
-    """One line for each trouble and tool, in order, and what is wrong."""
+    """One line for each trouble and tool, in order, with what is wrong."""
     for venv in ("peers", "gua", "gpu-tracker"):
-        setting.venv(venv)
+        # Before many ask for it at once. One that cannot be had is told at each reaction.
+        tried(setting.venv, venv)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         started = []
         for trouble in TROUBLES:
@@ -55,12 +56,11 @@ def reactions(setting, pids):
             for who in PEERS:
                 job = pool.submit(reaction, setting, trouble, who, machine)
                 started.append((trouble.name, who, job))
-        return [(trouble, who, *job.result()) for trouble, who, job in started]
+        for trouble_name, who, job in started:
+            yield trouble_name, who, *job.result()
 
 
 def found(setting):
-    """The lines of the table, and what is not as it should be."""
+    """The lines of the table, each with what is not as it should be."""
     with holders(3) as pids:
-        told = reactions(setting, pids)
-    lines = [(trouble, who, quote) for trouble, who, quote, _ in told]
-    return lines, [wrong for *_, wrong in told if wrong]
+        yield from reactions(setting, pids)

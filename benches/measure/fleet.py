@@ -11,7 +11,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import GUA, PATIENCE_SECONDS, ROOT, TARGET, NotMeasured, of, peak_kib, say, tried
+from common import (
+    GUA,
+    PATIENCE_SECONDS,
+    ROOT,
+    TARGET,
+    NotMeasured,
+    ended,
+    of,
+    peak_kib,
+    say,
+    tried,
+)
 from curve import Curve
 from measure.scrape import free_port, get, wait_for
 from table import Row, at_most, count, exponent, megabytes, milliseconds
@@ -71,8 +82,7 @@ def engine():
             wait_for(port, "/health", "OK")
             yield port
         finally:
-            running.terminate()
-            running.wait()
+            ended(running)
 
 
 def series_of(host, began, ticks):

@@ -3,11 +3,11 @@
 import statistics
 from dataclasses import dataclass
 
-from common import CARDS, HOLDERS, holders, of, tried
+from common import CARDS, HOLDERS, holders, of, tried, tried_on
 from curve import Curve
 from measure.host import cards_with, installed
 from measure.recorder import OURS, Length, check_seen, python_recorder, record_stubbornly
-from measure.reports import both_histories, our_report, their_report
+from measure.reports import both_histories, our_report_once, report_runs, their_report
 from measure.year import year
 from table import Missing, Row, exponent, milliseconds
 
@@ -30,10 +30,12 @@ class Growth:
     size: str
     ours: Curve
     theirs: Curve | None
+    # How many runs, or slices of one, each point is the median of.
+    runs: tuple
 
     def row(self):
         figures = self.ours.exponent(), self.theirs and self.theirs.exponent()
-        return Row(f"exponent of {self.name}", exponent, *figures)
+        return Row(f"exponent of {self.name}", exponent, *figures, runs=self.runs)
 
     def lines(self):
         theirs = dict(self.theirs.points) if self.theirs else {}
@@ -55,11 +57,11 @@ def tick_seconds(recorder, place, length, cards, count):
 
 def tick_costs(setting, name, cards, count):
     """A tick of ours and of theirs on a host of so many cards with so many holders."""
-    peer, length = python_recorder(setting.peer("gua", "gua")), setting.runs(LONG, QUICK)
+    peer, length = tried(python_recorder, setting), setting.runs(LONG, QUICK)
     with holders(count) as pids:
         place = installed(setting, name, cards_with(cards, pids))
-        arguments = [(tick_seconds, each, place, length, cards, count) for each in (OURS, peer)]
-        return setting.each(tried, arguments)
+        arguments = [(each, tick_seconds, place, length, cards, count) for each in (OURS, peer)]
+        return setting.each(tried_on, arguments)
 
 
 def tick_growth(setting, name, size, hosts):
@@ -68,7 +70,8 @@ def tick_growth(setting, name, size, hosts):
     arguments = [(setting, f"growth-{size}-{n}", cards, count) for n, cards, count in hosts]
     ours, theirs = zip(*setting.each(tick_costs, arguments), strict=True)
     curves = (Curve(list(zip(sizes, costs, strict=True))) for costs in (ours, theirs))
-    return Growth(name, size, *curves)
+    slices = setting.runs(LONG, QUICK).slices
+    return Growth(name, size, *curves, (slices, slices))
 
 
 def by_cards(setting):
@@ -82,9 +85,7 @@ def by_holders(setting):
 
 
 def our_seconds(setting, database, days):
-    if isinstance(database, Missing):
-        return database
-    return of(tried(our_report, setting, database, f"{days}d"), "seconds")
+    return of(our_report_once(setting, database, f"{days}d"), "seconds")
 
 
 def their_seconds(setting, days):
@@ -97,13 +98,14 @@ def by_days(setting):
     days, both = setting.runs(DAYS, QUICK_DAYS), both_histories(setting)
     ours = Curve([(each, our_seconds(setting, both.ours, each)) for each in days])
     theirs = Curve([(each, their_seconds(setting, each)) for each in days])
-    return Growth(f"a report over days of {both.days}", "days", ours, theirs)
+    return Growth(f"a report over days of {both.days}", "days", ours, theirs, report_runs(setting))
 
 
 def by_days_of_a_year(setting):
     made = tried(year, setting)
     ours = Curve([(each, our_seconds(setting, made, each)) for each in YEAR_DAYS])
-    return Growth("a report over days of a year", "days", ours, None)
+    runs = report_runs(setting)[:1]
+    return Growth("a report over days of a year, of the demo's lab", "days", ours, None, runs)
 
 
 def growths(setting):

@@ -16,10 +16,8 @@ def cards_with(cards, pids):
 
 
 def installed(setting, name, scenario):
-    """A folder of its own and the environment in which programs see that host, with this
-    machine's own processes."""
+    """A folder of its own, and the environment in which programs see that host."""
     folder = setting.folder / name
     folder.mkdir()
     env = {**machine_of(folder, scenario), "HOME": str(folder), "GUA_HOME": str(folder)}
-    env.pop("GUA_HOST_ROOT", None)
     return folder, env

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from common import CARDS, GUA, HOLDERS, of, output, peak_bytes, raced, tallied, tried
+from common import CARDS, GUA, HOLDERS, Setting, of, output, peak_bytes, raced, tallied, tried
 from table import Missing, Row, at_most, count, faster, megabytes, milliseconds
 
 TITLE = f"One look at {CARDS} cards with {HOLDERS} holders"
@@ -16,7 +16,8 @@ class Looker:
     """A program that takes one look, and how to tell from its output what it saw."""
 
     name: str
-    command: list
+    # The peers' environments are made when they are first needed, and may not be had.
+    command: Callable[[Setting], list]
     cards: Callable[[str], int]
     pids: Callable[[str], set] | None = None
     # Of the wall clock and of the peak of the memory.
@@ -35,35 +36,34 @@ class Look:
 
 OURS = Looker(
     "gua stat --json",
-    [GUA, "stat", "--json"],
+    lambda _setting: [GUA, "stat", "--json"],
     lambda out: len(json.loads(out)["cards"]),
     lambda out: {h["pid"] for card in json.loads(out)["cards"] for h in card["holders"]},
 )
 
 
-def peers(setting):
-    count_cards = "import GPUtil; print(len(GPUtil.getGPUs()))"
-    return [
-        Looker(
-            "gpustat",
-            [setting.peer("peers", "gpustat"), "--json"],
-            lambda out: len(json.loads(out)["gpus"]),
-            lambda out: {p["pid"] for gpu in json.loads(out)["gpus"] for p in gpu["processes"]},
-            (faster(50), at_most(10e6, megabytes)),
-        ),
-        Looker(
-            "nvitop -1",
-            [setting.peer("peers", "nvitop"), "-1"],
-            lambda out: len(re.findall(r"iB / .*iB", out)),
-            lambda out: set(map(int, re.findall(r"^[│|] +\d+ +(\d+) [CGX] ", out, re.MULTILINE))),
-        ),
-        Looker("GPUtil", [setting.peer("peers", "python"), "-c", count_cards], int),
-    ]
+COUNT_CARDS = "import GPUtil; print(len(GPUtil.getGPUs()))"
+PEERS = [
+    Looker(
+        "gpustat",
+        lambda setting: [setting.peer("peers", "gpustat"), "--json"],
+        lambda out: len(json.loads(out)["gpus"]),
+        lambda out: {p["pid"] for gpu in json.loads(out)["gpus"] for p in gpu["processes"]},
+        (faster(50), at_most(10e6, megabytes)),
+    ),
+    Looker(
+        "nvitop -1",
+        lambda setting: [setting.peer("peers", "nvitop"), "-1"],
+        lambda out: len(re.findall(r"iB / .*iB", out)),
+        lambda out: set(map(int, re.findall(r"^[│|] +\d+ +(\d+) [CGX] ", out, re.MULTILINE))),
+    ),
+    Looker("GPUtil", lambda setting: [setting.peer("peers", "python"), "-c", COUNT_CARDS], int),
+]
 
 
 def check(looker, setting):
     """Nobody is fast by not looking."""
-    seen = output(looker.command, setting.env)
+    seen = output(looker.command(setting), setting.env)
     assert looker.cards(seen) == CARDS, f"{looker.name} saw other cards: {seen[:200]!r}"
     if looker.pids is not None:
         saw = looker.pids(seen)
@@ -73,33 +73,35 @@ def check(looker, setting):
 def calls(looker, setting):
     told = setting.folder / "calls"
     told.unlink(missing_ok=True)
-    output(looker.command, {**setting.env, "NVML_SIM_CALLS": str(told)})
+    output(looker.command(setting), {**setting.env, "NVML_SIM_CALLS": str(told)})
     return tallied(told) if told.exists() else None
 
 
 def measured(looker, setting):
     check(looker, setting)
-    (took,) = raced([looker.command], setting.folder, setting.env, setting.runs(20, 5))
-    peak = peak_bytes(looker.command, setting.folder, setting.env, setting.runs(5, 1))
+    command = looker.command(setting)
+    took = raced(command, setting.folder, setting.env, setting.runs(20, 5), setting.runs(5, 3))
+    peak = peak_bytes(command, setting.folder, setting.env, setting.runs(5, 1))
     return Look(took.seconds, took.cpu_seconds, peak, calls(looker, setting))
 
 
 def peer_rows(looker, mine, their, setting):
     wall, memory = looker.budgets
     runs, peaks = setting.runs(20, 5), setting.runs(5, 1)
+    what = f"one look, beside {looker.name}"
     lines = [
-        (f"one look, beside {looker.name}", milliseconds, "seconds", wall, runs),
-        ("— CPU time", milliseconds, "cpu_seconds", None, runs),
-        ("— peak memory", megabytes, "peak_bytes", memory, peaks),
+        (what, milliseconds, "seconds", wall, runs, what),
+        ("— CPU time", milliseconds, "cpu_seconds", None, setting.runs(5, 3), None),
+        ("— peak memory", megabytes, "peak_bytes", memory, peaks, f"{what}: peak memory"),
     ]
     if isinstance(their, Missing) or their.calls is not None:
-        lines.append(("— NVML calls", count, "calls", None, 1))
-    for what, unit, name, budget, times in lines:
+        lines.append(("— NVML calls", count, "calls", None, 1, None))
+    for what, unit, name, budget, times, headline in lines:
         figures = of(mine, name), of(their, name)
-        yield Row(what, unit, *figures, budget, looker.name, (times, times))
+        yield Row(what, unit, *figures, budget, looker.name, (times, times), headline)
 
 
 def rows(setting):
     mine = tried(measured, OURS, setting)
-    for looker in peers(setting):
+    for looker in PEERS:
         yield from peer_rows(looker, mine, tried(measured, looker, setting), setting)

@@ -19,6 +19,8 @@ STARTING_SECONDS = 4.0
 # As for the recorders: what works, and what holds.
 WORKS_PERCENT, HELD_MIB = 10, 100
 STATES = ("active", "idle_held", "truly_idle")
+# What nobody could see. Who tells of it at all must tell it rightly.
+HIDDEN = "hidden"
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,8 @@ class Outage:
 
 @dataclass
 class Account:
-    """GPU-hours by state, and of each person those on cards and those in which they held idle."""
+    """GPU-hours by state, and of each person those on cards and those in which they held idle. A
+    report that tells nothing of what was hidden from it has no such state."""
 
     states: dict = field(default_factory=lambda: defaultdict(float))
     present: dict = field(default_factory=lambda: defaultdict(float))
@@ -168,29 +171,28 @@ class Play:
         return each.load.changes(self.seconds()) + ends
 
     def allowed(self):
-        """What the changes may cost, at a tick each: of a state, and of the person with most."""
-        everybodys = [(each.person, each.card, self.changes(each)) for each in self.holdings]
-        hidden = sum(outage.card is None for outage in self.outages) * self.cards
-        of_cards = (
-            sum(changes for *_, changes in everybodys)
-            + hidden
-            + sum(outage.card is not None for outage in self.outages)
-        )
+        """What the changes may cost, at a tick each: of a state, and of the person with most. An
+        outage is two of them: the ticks before and after it are all that is known of its edges."""
+        everybodys = [(each.person, self.changes(each)) for each in self.holdings]
+        edges = sum(2 * (self.cards if each.card is None else 1) for each in self.outages)
+        of_cards = sum(changes for _, changes in everybodys) + edges
         tick = 100 * TICK_SECONDS / self.seconds()
         by_person = [
-            sum(changes for who, _, changes in everybodys if who == person) + len(self.outages)
+            sum(changes for who, changes in everybodys if who == person) + 2 * len(self.outages)
             for person in self.people()
         ]
         return Errors(tick * of_cards / self.cards, tick * max(by_person))
 
     def truth(self, step=0.01):
-        """By walking through the play in small steps. What the driver did not tell is no part."""
+        """By walking through the play in small steps."""
         account = Account()
         for begin, end, _ in self.stretches:
             for number in range(round((end - begin) / step)):
                 at = begin + (number + 0.5) * step
                 for card in range(self.cards):
-                    if not any(outage.hides(card, at) for outage in self.outages):
+                    if any(outage.hides(card, at) for outage in self.outages):
+                        account.states[HIDDEN] += step * HOURS_OF_A_SECOND
+                    else:
                         self.add(account, card, at, step * HOURS_OF_A_SECOND)
         return account
 
@@ -218,7 +220,8 @@ class Errors:
 
 
 def errors(play, truth, said):
-    of_states = [abs(said.states[state] - truth.states[state]) for state in STATES]
+    told = (*STATES, HIDDEN) if HIDDEN in said.states else STATES
+    of_states = [abs(said.states[state] - truth.states[state]) for state in told]
     of_people = [
         abs(told[person] - true[person]) / truth.present[person]
         for person in play.people()

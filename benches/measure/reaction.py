@@ -12,8 +12,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 
-from common import GUA, RELEASE, ROOT
-from measure.trouble import Ours
+from common import GUA, RELEASE, ROOT, NotMeasured
+from measure.trouble import Kept, Ours
 
 PATIENCE_SECONDS, QUOTE = 60, 150
 TICK = "300ms"
@@ -51,13 +51,15 @@ class Lab:
     """Runs tools on one machine, in a folder of its own."""
 
     def __init__(self, folder, machine):
+        self.machine = machine
         self.folder, self.scenario = folder, folder / "scenario.toml"
         folder.mkdir(parents=True)
         self.scenario.write_text(machine.scenario())
 
     def environment(self):
         kept = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "GUA_HOME": str(self.folder)}
-        return {**kept, "LC_ALL": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"}
+        usual = {"LC_ALL": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"}
+        return {**kept, **usual, "GUA_SYSTEM_CONFIG": os.devnull}
 
     def start(self, command, out, err):
         return subprocess.Popen(
@@ -89,15 +91,20 @@ class Lab:
         command = [program, "daemon", "--foreground", "--interval", TICK, "--db", database]
         with log.open("w") as file:
             running = self.start(command, file, file)
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while running.poll() is None and time.monotonic() < deadline:
-            if counted(database, ticks) >= 3 or log.read_text().count("failed") >= 3:
-                break
-            time.sleep(0.1)
-        code = running.poll()
-        if code is None:
+        try:
+            wait_for_ticks(running, database, ticks, log)
+            code = running.poll()
+        finally:
             end(running)
         return code, log.read_text()
+
+
+def wait_for_ticks(running, database, ticks, log):
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while running.poll() is None and time.monotonic() < deadline:
+        if counted(database, ticks) >= 3 or log.read_text().count("failed") >= 3:
+            break
+        time.sleep(0.1)
 
 
 def counted(database, query):
@@ -113,7 +120,8 @@ def counted(database, query):
 
 def end(running):
     """Gently at first: the Python gua may lock up in its signal handler."""
-    running.terminate()
+    if running.poll() is None:
+        running.terminate()
     try:
         running.wait(timeout=10)
     except subprocess.TimeoutExpired:
@@ -124,30 +132,37 @@ def end(running):
 def gua(lab):
     """What ours answered, to be judged, and the quote: the first card's lines of `gua stat`."""
     seen, shown = lab.run(GUA, "stat", "--json"), lab.run(GUA, "stat", "--color", "never")
-    database = lab.folder / "ours.db"
-    lab.record(GUA, database, "SELECT count(*) FROM tick")
     cards = json.loads(seen.stdout)["cards"] if seen.stdout else []
-    answered = Ours(seen.code, cards, seen.stderr.strip(), recorded_states(lab, database))
-    return answered, our_quote(shown, answered.recorded)
+    answered = Ours(seen.code, cards, seen.stderr.strip(), kept(lab))
+    return answered, our_quote(shown, answered.kept)
+
+
+def kept(lab):
+    """What our recorder made of a few ticks."""
+    database = lab.folder / "ours.db"
+    code, said = lab.record(GUA, database, "SELECT count(*) FROM tick")
+    recorded = recorded_states(lab, database) if database.exists() else []
+    return Kept(code, said.strip(), recorded)
 
 
 def recorded_states(lab, database):
-    """The hours by state that our own report tells of the first card."""
+    """The hours by state that our own report tells of each card."""
     told = lab.run(GUA, "report", "--json", "--since", "1h", "--db", database)
     if told.code != 0:
-        return {}
-    cards = json.loads(told.stdout)["cards"]
-    states = cards[0]["states"] if cards else {}
-    return {name: state["gpu_hours"] for name, state in states.items() if state["gpu_hours"]}
+        raise NotMeasured(f"`gua report` ended with {told.code}: {told.last_words()}")
+    return [
+        {name: state["gpu_hours"] for name, state in card["states"].items() if state["gpu_hours"]}
+        for card in json.loads(told.stdout)["cards"]
+    ]
 
 
-def our_quote(shown, recorded):
+def our_quote(shown, kept):
     lines = shown.stdout.splitlines()[1:]
     of_first = [line for line in lines if not line.startswith("[1]")]
     if shown.code != 0:
         return f"{quoted(shown.stderr)}, exit {shown.code}"
-    kept = ", ".join(recorded).replace("_", "-") or "nothing"
-    return f"{quoted(' '.join(of_first))}; recorded: {kept}"
+    states = ", ".join(kept.cards[0] if kept.cards else ()).replace("_", "-") or "nothing"
+    return f"{quoted(' '.join(of_first))}; recorded: {states}"
 
 
 def python_gua(lab, setting):
@@ -162,7 +177,7 @@ def python_gua(lab, setting):
         return f"records nothing of any card; {quoted(failed)}"
     report = [setting.peer("gua", "python"), PYTHON_REPORT, database]
     told = json.loads(subprocess.run(report, check=True, stdout=subprocess.PIPE).stdout)
-    first = told["cards"].get("GPU-aaaaaaaa-0000-0000-0000-000000000000")
+    first = told["cards"].get(lab.machine.cards[0].uuid)
     if first is None:
         return f"of the card: nothing; of others: {len(told['cards'])} cards"
     states = ", ".join(name.replace("_", "-") for name, part in first.items() if part)

@@ -1,35 +1,51 @@
 """The recorders: run in the foreground on the pretend machine, and what a tick costs them.
 
-Starting is no part of a tick. So each runs twice, for a few ticks and for many: what the second
-calls and writes more is divided by the ticks that it has more, and its CPU time is that of five
-slices of it, of which the median counts.
+Starting is no part of a tick. So each runs once for a few ticks, and then some times for many: what
+these call and write more is divided by the ticks that they have more, their CPU time is taken from
+when they have warmed up, and the medians count.
+
+A tick of 100 ms is not all of the work of one of 30 s: ours reads power, temperature and clocks no
+more often than every 10 s, and empties the driver's sample buffer only between ticks that are far
+apart. So it is also measured with the sensors read at each tick, and at 30 s.
 """
 
-import signal
+import shutil
 import sqlite3
 import statistics
 import subprocess
 import time
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from common import CARDS, GUA, HOLDERS, NotMeasured, of, say, tallied, tried
+from common import (
+    CARDS,
+    GUA,
+    HOLDERS,
+    NotMeasured,
+    ended,
+    of,
+    process_seconds,
+    say,
+    tallied,
+    tried,
+    tried_on,
+)
 from table import Missing, Row, at_most, count_bytes, count_calls, megabytes, milliseconds, share
 
 TITLE = f"Recording {CARDS} cards with {HOLDERS} holders"
 SHORT_INTERVAL_SECONDS, REAL_INTERVAL_SECONDS = 0.1, 30
+# Sensors can be asked for every 100 ms; a tick that comes a little early must not go without.
+SENSORS_INTERVAL_SECONDS = 0.15
 REAL_TICKS = 10
 SECONDS_OF_YEAR = 365 * 24 * 3600
 STARTING_SECONDS = 60
-GENTLY_SECONDS = 10
 # Where the peer locks up at its end (see Running.end), the run is made again.
 ATTEMPTS = 3
-# Ours begins these rows anew at every full hour, of which a short run has none. One has five
-# to seven small numbers; this is more than it takes, with its share of a page that is not full.
+# Ours begins these rows anew at every full hour, of which a short run has none.
 SPAN_TABLES = ("observed", "card_span", "owner_span", "holder_span", "unseen_span")
-SPAN_ROW_BYTES = 50
+HOURS_OF_DAY, HOUR_MILLISECONDS = 24, 3_600_000
 TICKS_PER_HOUR = 3600 / REAL_INTERVAL_SECONDS
 
 
@@ -47,7 +63,8 @@ class Length:
         return max(self.ticks // 3, 2)
 
 
-LONG, QUICK = Length(20, 5, 120), Length(20, 5, 30)
+LONG, QUICK = Length(20, 1, 120), Length(10, 1, 30)
+RUNS, QUICK_RUNS, SLICES = 5, 3, 5
 
 
 class TablesMissing(NotMeasured):
@@ -70,6 +87,8 @@ class Recorder:
     holders: str
     # The tables of rows that cover many ticks.
     span_tables: tuple = ()
+    # Of ours: what is set otherwise than usual.
+    config: str = ""
 
 
 OURS = Recorder(
@@ -80,12 +99,15 @@ OURS = Recorder(
     "SELECT count(*) FROM process",
     SPAN_TABLES,
 )
+EVERY_SENSOR = replace(
+    OURS, name="gua-every-sensor", config='[recorder]\nsensors_every = "100ms"\n'
+)
 
 
-def python_recorder(python_gua):
+def python_recorder(setting):
     return Recorder(
         "python-gua",
-        python_gua,
+        setting.peer("gua", "gua"),
         "SELECT count(DISTINCT ts) FROM gpu_sample",
         "SELECT count(DISTINCT gpu_uuid) FROM gpu_sample",
         "SELECT count(DISTINCT pid) FROM proc_sample",
@@ -99,7 +121,6 @@ class Run:
     ticks: int
     cards: int
     holders: int
-    span_rows: int
     # CPU time by tick, of each slice.
     cpu_seconds: list
     resident_bytes: int
@@ -115,7 +136,8 @@ class Cost:
     cpu_seconds: float
     calls_per_card: float
     database_bytes: float
-    span_rows: int
+    # What an hour adds to the database besides its ticks.
+    hourly_bytes: float
     resident_bytes: int
     peak_bytes: int
     # Calls into the driver before and after all ticks, for runs that have only a few.
@@ -138,6 +160,32 @@ def database_size(path):
     return path.stat().st_size
 
 
+def bytes_by_hour(path, tables):
+    """What the rows that begin anew at every full hour take: the file's growth when those of a day
+    are added to a copy of it, under the same load as the rows that there are."""
+    copy = path.with_suffix(".day")
+    shutil.copyfile(path, copy)
+    before = database_size(copy)
+    with closing(sqlite3.connect(copy)) as database, database:
+        for hour in range(1, HOURS_OF_DAY + 1):
+            for table in tables:
+                add_hour(database, table, hour)
+    grown = database_size(copy) - before
+    copy.unlink()
+    return grown / HOURS_OF_DAY
+
+
+def add_hour(database, table, hour):
+    columns = [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
+    later = [
+        f"{name} + {hour * HOUR_MILLISECONDS}" if name == "from_ms" else name for name in columns
+    ]
+    first = f"(SELECT min(from_ms) FROM {table}) + {HOUR_MILLISECONDS}"
+    database.execute(
+        f"INSERT INTO {table} SELECT {', '.join(later)} FROM {table} WHERE from_ms < {first}"
+    )
+
+
 class Running:
     """A recorder that runs."""
 
@@ -148,12 +196,22 @@ class Running:
         self.database = folder / f"{recorder.name}.db"
         for left in (self.calls, *folder.glob(f"{self.database.name}*")):
             left.unlink(missing_ok=True)
+        # Of its own, as two of ours may record at once.
+        home = folder / f"{recorder.name}.home"
+        home.mkdir(exist_ok=True)
+        config = home / "config.toml"
+        config.write_text(recorder.config)
         interval = f"{interval_seconds * 1000:.0f}ms"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 [recorder.program, "daemon", "--foreground"]
                 + ["--db", self.database, "--interval", interval],
-                env={**env, "NVML_SIM_CALLS": str(self.calls)},
+                env={
+                    **env,
+                    "NVML_SIM_CALLS": str(self.calls),
+                    "GUA_HOME": str(home),
+                    "GUA_CONFIG": str(config),
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -168,13 +226,8 @@ class Running:
             )
 
     def cpu_seconds(self):
-        """User and system time of all its threads, also of those that have ended.
-
-        Every process has such a clock, counted in nanoseconds where /proc/PID/stat has
-        hundredths of a second; its number is that of clock_getcpuclockid(3).
-        """
         self.check()
-        return time.clock_gettime((~self.process.pid << 3) | 2)
+        return process_seconds(self.process.pid)
 
     def ticks(self):
         """How many it has made so far."""
@@ -216,13 +269,7 @@ class Running:
         signal comes while it holds that event's lock. So it gets exactly one signal, and is
         not waited for any longer than that takes.
         """
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(timeout=GENTLY_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        ended(self.process)
 
     def finish(self, cpu_seconds=()):
         """Ends it and adds up."""
@@ -230,12 +277,10 @@ class Running:
         self.end()
         if not self.calls.exists():
             raise LockedUp(f"{self.recorder.name} did not end when it was told to")
-        spans = (f"SELECT count(*) FROM {table}" for table in self.recorder.span_tables)
         return Run(
             ticks=counted(self.database, self.recorder.ticks),
             cards=counted(self.database, self.recorder.cards),
             holders=counted(self.database, self.recorder.holders),
-            span_rows=counted(self.database, *spans),
             cpu_seconds=cpu_seconds,
             resident_bytes=resident,
             peak_bytes=peak,
@@ -274,36 +319,38 @@ def check_seen(recorder, run, cards, holders):
         )
 
 
-def cost(recorder, folder, env, length=LONG, holders=HOLDERS):
-    """What a tick costs at a short interval."""
-    say(f"recording with {recorder.name}")
+def cost(recorder, folder, env, length=LONG, runs=RUNS, holders=HOLDERS):
+    """What a tick costs at a short interval: the medians of some runs, less a brief one."""
+    say(f"recording with {recorder.name}, {runs} runs")
     brief = Length(length.warm_up, 0, 0, length.interval_seconds)
     short = record_stubbornly(recorder, folder, env, brief)
-    long = record_stubbornly(recorder, folder, env, length)
-    check_seen(recorder, long, CARDS, holders)
-    more = long.ticks - short.ticks
-    calls = (long.calls - short.calls) / more
+    long = [record_stubbornly(recorder, folder, env, length) for _ in range(runs)]
+    for run in long:
+        check_seen(recorder, run, CARDS, holders)
+    calls = by_tick(long, short, "calls")
     return Cost(
-        cpu_seconds=statistics.median(long.cpu_seconds),
+        cpu_seconds=statistics.median(each for run in long for each in run.cpu_seconds),
         calls_per_card=calls / CARDS,
-        database_bytes=(long.database_bytes - short.database_bytes) / more,
-        span_rows=short.span_rows,
-        resident_bytes=long.resident_bytes,
-        peak_bytes=long.peak_bytes,
+        database_bytes=by_tick(long, short, "database_bytes"),
+        hourly_bytes=bytes_by_hour(folder / f"{recorder.name}.db", recorder.span_tables),
+        resident_bytes=statistics.median(run.resident_bytes for run in long),
+        peak_bytes=statistics.median(run.peak_bytes for run in long),
         other_calls=short.calls - calls * short.ticks,
     )
 
 
-def ours_bytes_per_tick(at_short_interval):
-    """What a tick adds to our database, on the average of a day.
+def by_tick(long, short, name):
+    """What the long runs have more than the short one, by tick: their median."""
+    return statistics.median(
+        (getattr(run, name) - getattr(short, name)) / (run.ticks - short.ticks) for run in long
+    )
 
-    For the time being: the growth between the short and the long run, and a bound for the
-    rows that begin at every full hour, which under a constant load are as many as the first
-    ticks began. To be replaced by the file of one simulated day under the same load as soon
-    as there is a way to have one.
-    """
-    hourly_bytes = at_short_interval.span_rows * SPAN_ROW_BYTES
-    return at_short_interval.database_bytes + hourly_bytes / TICKS_PER_HOUR
+
+def bytes_per_tick(cost):
+    """What a tick adds to the database on the average of a day, estimated: neither recorder can be
+    shown a day in less than one, so it is what a tick of a short run adds, and its share of what
+    begins anew at every hour."""
+    return cost.database_bytes + cost.hourly_bytes / TICKS_PER_HOUR
 
 
 @dataclass(frozen=True)
@@ -343,10 +390,10 @@ def real_costs(costs, ticks, folder, env):
     and all that a recorder does between two.
     """
     say(f"recording {ticks} ticks of {REAL_INTERVAL_SECONDS} s")
-    steps = {
-        recorder: Steps(Running(recorder, folder, env, REAL_INTERVAL_SECONDS)) for recorder in costs
-    }
+    steps = {}
     try:
+        for recorder in costs:
+            steps[recorder] = Steps(Running(recorder, folder, env, REAL_INTERVAL_SECONDS))
         time.sleep(REAL_INTERVAL_SECONDS / 2)
         for _ in range(ticks):
             for each in steps.values():
@@ -366,52 +413,66 @@ def real_costs(costs, ticks, folder, env):
 def real_rows(costs, setting, mine, their):
     """At the interval that the daemon really has."""
     known = {each: cost for each, cost in costs.items() if not isinstance(cost, Missing)}
-    real = tried(real_costs, known, REAL_TICKS, setting.folder, setting.on_this_host())
+    # Nobody is waited for five minutes for nothing.
+    real = tried(real_costs, known, REAL_TICKS, setting.folder, setting.env) if known else {}
 
     def found(recorder):
         if isinstance(real, Missing):
             return real
         return real.get(recorder, costs[recorder])
 
-    def compared(what, unit, name, budget=None):
+    def compared(what, unit, name, budget=None, headline=None):
         figures = of(found(mine), name), of(found(their), name)
-        return Row(what, unit, *figures, budget, runs=(REAL_TICKS, REAL_TICKS))
+        runs = (REAL_TICKS, REAL_TICKS)
+        return Row(what, unit, *figures, budget, runs=runs, headline=headline)
 
+    cpu, calls = "recorder at 30 s: CPU per tick", "NVML calls per card and tick of 30 s"
     return [
-        compared("recorder at 30 s: CPU per tick", milliseconds, "cpu_seconds", share(20)),
-        compared("— NVML calls per card and tick", count_calls, "calls_per_card"),
+        compared(cpu, milliseconds, "cpu_seconds", share(20), cpu),
+        compared("— NVML calls per card and tick", count_calls, "calls_per_card", None, calls),
     ]
 
 
 def year_of(bytes_per_tick):
     """By extrapolation: what a year of ticks at the real interval would be."""
-    if isinstance(bytes_per_tick, Missing):
-        return bytes_per_tick
     return bytes_per_tick * SECONDS_OF_YEAR / REAL_INTERVAL_SECONDS
 
 
 def rows(setting):
     """What a tick costs: time, memory, calls, bytes."""
-    peer = python_recorder(setting.peer("gua", "gua"))
-    length = setting.runs(LONG, QUICK)
-    place = setting.folder, setting.on_this_host(), length
-    mine, their = setting.each(tried, [(cost, each, *place) for each in (OURS, peer)])
-    costs = {OURS: mine, peer: their}
-    my_bytes = mine if isinstance(mine, Missing) else ours_bytes_per_tick(mine)
-    their_bytes = of(their, "database_bytes")
+    peer = tried(python_recorder, setting)
+    runs = setting.runs(RUNS, QUICK_RUNS)
+    length, place = setting.runs(LONG, QUICK), (setting.folder, setting.env)
+    # One run of many ticks: a file grows by whole pages, and a tick of ours adds a tenth of one.
+    one = replace(length, slices=SLICES, interval_seconds=SENSORS_INTERVAL_SECONDS)
+    recorders = [(OURS, length, runs), (EVERY_SENSOR, one, 1), (peer, length, runs)]
+    asked = [(each, cost, *place, ticks, times) for each, ticks, times in recorders]
+    mine, thorough, their = setting.each(tried_on, asked)
 
-    def compared(what, unit, name, budget=None, runs=(1, 1)):
-        return Row(what, unit, of(mine, name), of(their, name), budget, runs=runs)
+    def compared(what, unit, name, budget=None, headline=None, ours=mine, times=runs):
+        figures = of(ours, name), of(their, name)
+        return Row(what, unit, *figures, budget, runs=(times, runs), headline=headline)
 
-    slices = (length.slices, length.slices)
-    limit = at_most(12e6, megabytes)
-    yield compared("recorder: CPU per tick", milliseconds, "cpu_seconds", share(20), slices)
-    yield compared("— resident memory", megabytes, "resident_bytes", limit)
+    def thoroughly(unit, name, times):
+        return compared("— with sensors at each", unit, name, ours=thorough, times=times)
+
+    cpu, calls = "recorder at 100 ms: CPU per tick", "— NVML calls per card and tick"
+    limit, resident = at_most(12e6, megabytes), "resident memory of the recorder"
+    yield compared(f"{cpu}, sensors every 10 s", milliseconds, "cpu_seconds", share(20), cpu)
+    yield thoroughly(milliseconds, "cpu_seconds", SLICES)
+    yield compared("— resident memory", megabytes, "resident_bytes", limit, resident)
     yield compared("— its peak", megabytes, "peak_bytes", limit)
-    yield compared("— NVML calls per card and tick", count_calls, "calls_per_card")
-    yield Row("— database per tick", count_bytes, my_bytes, their_bytes, share(20), runs=(1, 1))
-    yield Row(
-        "— a year of that, nothing pruned", megabytes, year_of(my_bytes), year_of(their_bytes)
-    )
+    yield compared(f"{calls}, sensors every 10 s", count_calls, "calls_per_card")
+    yield thoroughly(count_calls, "calls_per_card", 1)
+    yield from database_rows(thorough, their, (1, runs))
     if not setting.is_quick:
-        yield from real_rows(costs, setting, OURS, peer)
+        yield from real_rows({OURS: mine, peer: their}, setting, OURS, peer)
+
+
+def database_rows(mine, their, runs):
+    """At 30 s every tick has its sensors, so ours is that which reads them at each."""
+    each = [tried_on(cost, bytes_per_tick) for cost in (mine, their)]
+    year = [tried_on(bytes_by_tick, year_of) for bytes_by_tick in each]
+    what = "database per tick, estimated for a day at 30 s"
+    yield Row(f"— {what}", count_bytes, *each, share(20), runs=runs, headline=what)
+    yield Row("— a year of that, nothing pruned", megabytes, *year, runs=runs)

@@ -2,7 +2,6 @@
 
 import http.client
 import re
-import signal
 import socket
 import statistics
 import subprocess
@@ -11,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import CARDS, GUA, HOLDERS, PATIENCE_SECONDS, NotMeasured, of, tried
+from common import CARDS, GUA, HOLDERS, PATIENCE_SECONDS, NotMeasured, ended, of, tried
 from table import Row, at_most, count_bytes, megabytes, milliseconds
 
 TITLE = f"A scrape of {CARDS} cards and {HOLDERS} holders"
@@ -78,8 +77,7 @@ def recorder(home, env, *more):
     try:
         yield running
     finally:
-        running.send_signal(signal.SIGTERM)
-        running.wait()
+        ended(running)
 
 
 def scraped(setting):

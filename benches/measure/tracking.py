@@ -4,6 +4,7 @@ import csv
 import shlex
 import statistics
 import subprocess
+from functools import partial
 
 from common import (
     GUA,
@@ -17,6 +18,7 @@ from common import (
     spent,
     spent_in_turn,
     tried,
+    tried_on,
 )
 from table import Budget, Missing, Row, Unit, at_most, megabytes, milliseconds
 
@@ -24,8 +26,8 @@ TITLE = "Tracking one command"
 OURS = RELEASE / "gpu-tracker"
 SUBJECT = ROOT / "crates" / "track" / "tests" / "subject" / "subject.c"
 EVERY = 0.1
-SLEEP_SECONDS, PERIOD_SECONDS = 2, 3
-SPIKES, SPIKE_MEGABYTES, SPIKE_MILLISECONDS = 16, 500, 50
+SLEEP_SECONDS, QUICK_SLEEP_SECONDS, PERIOD_SECONDS = 2, 1, 3
+SPIKES, QUICK_SPIKES, SPIKE_MEGABYTES, SPIKE_MILLISECONDS = 16, 8, 500, 50
 PEER = "gpu_tracker"
 
 
@@ -41,40 +43,51 @@ def tracker(program):
     return wrap
 
 
-def sleep_costs(peer, env, runs):
+def sleep_costs(peer, env, seconds, runs):
     """What gua track, our gpu-tracker and theirs cost more than the command alone."""
-    bare = ["sleep", str(SLEEP_SECONDS)]
-    tools = [gua_track(bare), tracker(OURS)(bare), tracker(peer)(bare)]
+    bare = ["sleep", str(seconds)]
+    tools = [gua_track(bare), tracker(OURS)(bare)]
+    if not isinstance(peer, Missing):
+        tools.append(tracker(peer)(bare))
     plain, *tracked = spent_in_turn([bare, *tools], env, runs)
-    return [
+    added = [
         type(plain)(max(each.seconds - plain.seconds, 0), each.cpu_seconds - plain.cpu_seconds)
         for each in tracked
     ]
+    return [*added, peer][:3]
 
 
-def sleep_rows(peer, env, runs):
-    costs = tried(sleep_costs, peer, env, runs)
+def sleep_rows(peer, env, seconds, runs):
+    costs = tried(sleep_costs, peer, env, seconds, runs)
     gua, ours, theirs = (costs,) * 3 if isinstance(costs, Missing) else costs
     wall, cpu = at_most(0.03, milliseconds), at_most(0.02, milliseconds)
+    added, used = f"wall clock added to `sleep {seconds}`", "CPU time used meanwhile"
     lines = [
-        ("wall clock added to `sleep 2` by `gua track`", gua, "seconds", wall),
-        ("— by our `gpu-tracker`", ours, "seconds", wall),
-        ("CPU time used meanwhile by `gua track`", gua, "cpu_seconds", cpu),
-        ("— by our `gpu-tracker`", ours, "cpu_seconds", cpu),
+        (f"{added} by `gua track`", gua, "seconds", wall, f"{added} by `gua track`"),
+        ("— by our `gpu-tracker`", ours, "seconds", wall, None),
+        (f"{used} by `gua track`", gua, "cpu_seconds", cpu, f"{used} by `gua track`"),
+        ("— by our `gpu-tracker`", ours, "cpu_seconds", cpu, None),
     ]
-    for what, mine, name, budget in lines:
+    for what, mine, name, budget, headline in lines:
         figures = of(mine, name), of(theirs, name)
-        yield Row(what, milliseconds, *figures, budget, PEER, (runs, runs))
+        yield Row(what, milliseconds, *figures, budget, PEER, (runs, runs), headline)
 
 
-def memory_row(peer, folder, env, runs):
+def memory_rows(peer, folder, env, runs):
     """The largest resident memory of any process of the tool; the command itself is small."""
-    command = ["sleep", "1"]
-    peaks = (
-        tried(peak_bytes, wrap(command), folder, env, runs) for wrap in (gua_track, tracker(peer))
-    )
-    budget = at_most(10e6, megabytes)
-    return Row("— peak memory of the tool", megabytes, *peaks, budget, PEER, (runs, runs))
+    command, budget = ["sleep", "1"], at_most(10e6, megabytes)
+
+    def peak(wrap):
+        return peak_bytes(wrap(command), folder, env, runs)
+
+    theirs = tried_on(peer, lambda program: peak(tracker(program)))
+    of_gua = "peak memory of `gua track`"
+    for what, wrap, headline in (
+        (of_gua, gua_track, of_gua),
+        ("— of our `gpu-tracker`", tracker(OURS), None),
+    ):
+        mine = tried(peak, wrap)
+        yield Row(what, megabytes, mine, theirs, budget, PEER, (runs, runs), headline)
 
 
 def period(program, folder, env):
@@ -94,10 +107,16 @@ def periods(program, folder, env, runs):
 
 
 def period_row(peer, folder, env, runs):
-    both = (tried(periods, program, folder, env, runs) for program in (OURS, peer))
+    both = (tried_on(program, periods, folder, env, runs) for program in (OURS, peer))
     budget = at_most(0.105, milliseconds)
     what = "real sampling period, 100 ms asked for"
-    return Row(what, milliseconds, *both, budget, PEER, (runs, runs))
+    return Row(what, milliseconds, *both, budget, PEER, (runs, runs), what)
+
+
+def compiled(folder):
+    subject = folder / "subject"
+    subprocess.run(["cc", "-O1", "-pthread", "-o", subject, SUBJECT], check=True)
+    return subject
 
 
 def is_seen(program, subject, env):
@@ -118,38 +137,42 @@ def is_seen(program, subject, env):
     return abs(peak - SPIKE_MEGABYTES) <= SPIKE_MEGABYTES * 0.02
 
 
-def missed_percent(program, subject, env, spikes):
+def missed_percent(subject, program, env, spikes):
     """How many of the spikes were not seen, in percent of them."""
     seen = sum(is_seen(program, subject, env) for _ in range(spikes))
     return 100 * (spikes - seen) / spikes
 
 
-def spike_row(peer, folder, env, their_spikes):
-    subject = folder / "subject"
-    subprocess.run(["cc", "-O1", "-pthread", "-o", subject, SUBJECT], check=True)
-    ours = tried(missed_percent, OURS, subject, env, SPIKES)
-    theirs = tried(missed_percent, peer, subject, env, their_spikes)
+def missed_of(subject, env, spikes, program):
+    return tried_on(subject, missed_percent, program, env, spikes)
+
+
+def spike_row(peer, folder, env, spikes, their_spikes):
+    subject = tried(compiled, folder)
+    ours = tried_on(subject, missed_percent, OURS, env, spikes)
+    theirs = tried_on(peer, partial(missed_of, subject, env, their_spikes))
     missed = Unit("missed_percent", lambda percent: f"{100 - percent:.0f} % seen")
     budget = Budget("100 % seen", lambda missed, _theirs: missed == 0)
     what = "a spike of 500 MB for 50 ms, told within 2 %"
-    return Row(what, missed, ours, theirs, budget, PEER, (SPIKES, their_spikes))
+    return Row(what, missed, ours, theirs, budget, PEER, (spikes, their_spikes), what)
 
 
 def version_row(peer, env, runs):
-    commands = [[str(OURS), "--version"], [str(peer), "--version"]]
-    both = tried(spent_in_turn, commands, env, runs)
-    ours, theirs = (both, both) if isinstance(both, Missing) else both
+    there = [each for each in (OURS, peer) if not isinstance(each, Missing)]
+    both = tried(spent_in_turn, [[str(each), "--version"] for each in there], env, runs)
+    ours, theirs = (both, both) if isinstance(both, Missing) else [*both, peer][:2]
     figures = of(ours, "seconds"), of(theirs, "seconds")
     budget = at_most(0.02, milliseconds)
     return Row("`--version`", milliseconds, *figures, budget, PEER, (runs, runs))
 
 
 def rows(setting):
-    peer = setting.peer("gpu-tracker", "gpu-tracker")
+    peer = tried(setting.peer, "gpu-tracker", "gpu-tracker")
     # The tracked processes are this machine's own.
-    folder, env, runs = setting.folder, setting.on_this_host(), setting.runs(5, 2)
-    yield from sleep_rows(peer, env, runs)
-    yield memory_row(peer, folder, env, setting.runs(5, 1))
+    folder, env, runs = setting.folder, setting.env, setting.runs(5, 2)
+    seconds = setting.runs(SLEEP_SECONDS, QUICK_SLEEP_SECONDS)
+    yield from sleep_rows(peer, env, seconds, runs)
+    yield from memory_rows(peer, folder, env, setting.runs(5, 1))
     yield period_row(peer, folder, env, setting.runs(5, 1))
-    yield spike_row(peer, folder, env, setting.runs(SPIKES, 3))
+    yield spike_row(peer, folder, env, *setting.runs((SPIKES, SPIKES), (QUICK_SPIKES, 3)))
     yield version_row(peer, env, setting.runs(9, 2))

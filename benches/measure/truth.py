@@ -5,7 +5,6 @@ import json
 import os
 import pwd
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -14,13 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from itertools import chain
 from pathlib import Path
 
-from common import GUA, NotMeasured, of, ours, say, tried
-from measure import trouble  # noqa: F401 it puts the peers' machines within reach of `play`
+from common import GUA, NotMeasured, ended, of, ours, say, tried, tried_on
 from measure.host import installed
-from measure.play import HOURS_OF_A_SECOND, STATES, Account, Play, errors, plays
+from measure.play import HIDDEN, HOURS_OF_A_SECOND, STATES, Account, Play, errors, plays
 from measure.reaction import PYTHON_REPORT
+from measure.recorder import ATTEMPTS, LockedUp
 from table import Missing, Row, at_most, percent
 
 TITLE = "Truth: what is reported of plays with a known answer"
@@ -31,12 +31,16 @@ NOTE = (
     "sleep on one card; a driver that goes away twice and a card that is lost for a fifth of the "
     "time; a recorder that is begun anew with a quarter of its interval. An error is in percent of "
     "all card-hours, or of the hours in which the person was there; the budget is half a percent "
-    "and a tick for every change, as nobody sees when within a tick it came. Of the Python gua's "
+    "and a tick for every change, as nobody sees when within a tick it came. Hidden is what the "
+    "driver did not tell: of ours, the hours it calls unknown and those in which it says that it "
+    "observed nothing; the Python gua's report does not tell of it. Of the Python gua's "
     "report, the hours of active are the share that it tells of the hours that it recorded."
 )
-HEADER = ("play", "GPU-hours", "true", "gua", "Python gua")
+HEADER = ("play", "GPU-hours", "true", "gua", "its error", "Python gua", "its error")
+FIGURES = (2, 3, 4, 5, 6)
 SECONDS, QUICK_SECONDS = 60, 16
-# Played by accounts that every system has, as the Python gua looks them up in the real /proc.
+# Played by accounts of this system, as the Python gua looks them up in the real /proc. Debian has
+# these.
 ACCOUNTS = {"alice": "games", "bob": "mail", "carol": "news"}
 # What the truth tests allow over days; here every change may cost a tick besides.
 ALLOWED_PERCENT = 0.5
@@ -65,17 +69,29 @@ class Judged:
             yield Row(what, percent, of(mine, name), of(their, name), budget, runs=(1, 1))
 
     def lines(self):
-        groups = [("states", state, state.replace("_", "-")) for state in STATES]
+        groups = [("states", state, state.replace("_", "-")) for state in (*STATES, HIDDEN)]
         for person in self.play.people():
             groups.append(("present", person, f"{person}, present"))
             groups.append(("idle", person, f"{person}, holding idle"))
         for group, key, what in groups:
-            told = (hours(each, group, key) for each in (self.truth, self.ours, self.theirs))
-            yield self.play.name, what, *told
+            true = getattr(self.truth, group)[key]
+            told = (hours_and_error(each, group, key, true) for each in (self.ours, self.theirs))
+            yield self.play.name, what, f"{true:.3f}", *chain.from_iterable(told)
 
 
-def hours(account, group, key):
-    return "–" if isinstance(account, Missing) else f"{getattr(account, group)[key]:.3f}"
+def hours_and_error(account, group, key, true):
+    """What is said, and how much that is more than the truth."""
+    if isinstance(account, Missing):
+        return "–", "–"
+    told = getattr(account, group)
+    if key == HIDDEN and key not in told:
+        return "not told", "–"
+    return f"{told[key]:.3f}", f"{told[key] - true:+.3f}"
+
+
+@dataclass(frozen=True)
+class Locked(Missing):
+    """There is no account, since the recorder locked up."""
 
 
 # Becomes somebody who has logged in, and then the command: uid, command.
@@ -88,10 +104,18 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
+def uid_of(person):
+    try:
+        return pwd.getpwnam(ACCOUNTS[person]).pw_uid
+    except KeyError:
+        raise NotMeasured(
+            f"this system has no account {ACCOUNTS[person]!r} to play {person}"
+        ) from None
+
+
 def started_by(person, reading):
-    uid = pwd.getpwnam(ACCOUNTS[person]).pw_uid
-    login = [sys.executable, "-I", "-S", "-c", LOGIN, str(uid), shutil.which("cat")]
-    return subprocess.Popen(login, stdin=reading)
+    login = [sys.executable, "-I", "-S", "-c", LOGIN, str(uid_of(person)), shutil.which("cat")]
+    return subprocess.Popen(login, stdin=reading, stderr=subprocess.PIPE, text=True)
 
 
 def is_logged_in(process):
@@ -105,19 +129,27 @@ def processes(play):
     """A process for each holding, of the account that plays the person, as after a login: the
     Python gua reports people by that alone."""
     reading, writing = os.pipe()
-    started = [started_by(each.person, reading) for each in play.holdings]
-    os.close(reading)
+    started = []
     try:
-        deadline = time.monotonic() + 30
-        while not all(map(is_logged_in, started)):
-            if time.monotonic() > deadline or any(each.poll() is not None for each in started):
-                raise NotMeasured("processes of several logins can be started by root only")
-            time.sleep(0.05)
+        for each in play.holdings:
+            started.append(started_by(each.person, reading))
+        wait_for_logins(started)
         yield [process.pid for process in started]
     finally:
+        os.close(reading)
         os.close(writing)
         for process in started:
             process.wait()
+
+
+def wait_for_logins(started):
+    deadline = time.monotonic() + 30
+    while not all(map(is_logged_in, started)):
+        failed = next((each for each in started if each.poll() is not None), None)
+        if failed is not None or time.monotonic() > deadline:
+            why = failed.stderr.read().strip().splitlines() if failed else ["it took too long"]
+            raise NotMeasured(f"no process of another login could be started: {why[-1]}")
+        time.sleep(0.05)
 
 
 class Recording:
@@ -138,7 +170,9 @@ class Recording:
                 self.sleep_until(end + 2 * interval)
                 self.check(running)
             finally:
-                stop(running)
+                was_gentle = ended(running)
+            if not was_gentle:
+                raise LockedUp(f"{self.program} did not end when it was told to")
 
     def start(self, interval):
         command = [self.program, "daemon", "--foreground", "--interval", f"{interval * 1000:.0f}ms"]
@@ -156,22 +190,11 @@ class Recording:
         time.sleep(max(self.began + second - time.time(), 0))
 
 
-def stop(running):
-    """Gently at first: the Python gua may lock up in its signal handler."""
-    if running.poll() is None:
-        running.send_signal(signal.SIGTERM)
-    try:
-        running.wait(timeout=5)
-    except subprocess.TimeoutExpired:
-        running.kill()
-        running.wait()
-
-
 def stamp(seconds):
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="milliseconds")
 
 
-def our_account(play, recording):
+def our_account(recording, play):
     """The sum of our own reports over the stretches."""
     account = Account()
     scale = HOURS_OF_A_SECOND * 3600
@@ -180,6 +203,10 @@ def our_account(play, recording):
         told = json.loads(ours("report", "--json", *window, env=recording.env))
         for state in STATES:
             account.states[state] += told["states"][state]["gpu_hours"] * scale
+        account.states[HIDDEN] += told["states"]["unknown"]["gpu_hours"] * scale
+        # While no card answers, it counts no card, but tells the time.
+        unseen = told["window"]["seconds"] - told["window"]["observed_seconds"]
+        account.states[HIDDEN] += unseen * play.cards * HOURS_OF_A_SECOND
         for each in told["accounts"]:
             person = played_by(each["name"])
             account.present[person] += each["gpu_hours"] * scale
@@ -192,7 +219,7 @@ def played_by(name):
     return people.get(name, name)
 
 
-def their_account(play, recording, python):
+def their_account(recording, play):
     """What their report makes of the rows of the stretches; others are taken out of a copy."""
     copy = recording.database.with_name("copy.db")
     within = " OR ".join("(ts >= ? AND ts < ?)" for _ in play.stretches)
@@ -210,7 +237,7 @@ def their_account(play, recording, python):
         recorded = cut.execute(
             "SELECT sum(interval_seconds) FROM gpu_sample JOIN daemon_run ON id = run_id"
         ).fetchone()[0]
-    report = [python, PYTHON_REPORT, copy]
+    report = [recording.program.with_name("python"), PYTHON_REPORT, copy]
     told = json.loads(subprocess.run(report, check=True, stdout=subprocess.PIPE).stdout)
     return account_of(told, (recorded or 0) * HOURS_OF_A_SECOND)
 
@@ -233,37 +260,56 @@ def account_of(told, recorded_hours):
 
 def judged(setting, play):
     """One play, with what either says of it or why it does not."""
-    said = tried(watched, setting, play)
+    said = tried(watched_stubbornly, setting, play)
     both = (said, said) if isinstance(said, Missing) else said
     return Judged(play, play.truth(), *both)
 
 
-def watched(setting, play):
+def watched_stubbornly(setting, play, attempts=ATTEMPTS):
+    """Once more where a recorder locked up at the end of a stretch, which costs it the beginning of
+    the next one: that is no error of its report."""
+    said = watched(setting, play, f"{play.name.replace(' ', '-')}-{attempts}")
+    if attempts == 1 or not any(isinstance(each, Locked) for each in said):
+        return said
+    say(f"{play.name}: a recorder locked up; once more")
+    return watched_stubbornly(setting, play, attempts - 1)
+
+
+def watched(setting, play, name):
     """What either says of a play that both have watched."""
+    peer = tried(setting.peer, "gua", "gua")
     with processes(play) as pids:
-        name = f"truth-{play.name.replace(' ', '-')}"
-        folder, env = installed(setting, name, play.scenario(pids))
+        folder, env = installed(setting, f"truth-{name}", play.scenario(pids))
         began = int(env["NVML_SIM_START"]) / 1e6
         mine = Recording(GUA, folder / "ours", env, began)
-        their = Recording(setting.peer("gua", "gua"), folder / "theirs", env, began)
+        their = tried_on(peer, Recording, folder / "theirs", env, began)
         with ThreadPoolExecutor(2) as pool:
-            jobs = [pool.submit(tried, each.run, play) for each in (mine, their)]
-            failed = [job.result() for job in jobs]
-    python = setting.peer("gua", "python")
-    said = tried(our_account, play, mine) if failed[0] is None else failed[0]
-    their_said = tried(their_account, play, their, python) if failed[1] is None else failed[1]
+            jobs = [pool.submit(tried_on, each, recorded, play) for each in (mine, their)]
+            mine, their = (job.result() for job in jobs)
+    said = tried_on(mine, our_account, play)
+    their_said = tried_on(their, their_account, play)
     shutil.rmtree(folder)
     return said, their_said
+
+
+def recorded(recording, play):
+    """The recording once it is made."""
+    try:
+        recording.run(play)
+    except LockedUp as why:
+        return Locked(str(why))
+    return recording
 
 
 def all_judged(setting):
     """All plays at once: nearly all of the time everybody sleeps."""
     seconds = setting.runs(SECONDS, QUICK_SECONDS)
-    setting.venv("gua")
+    # Before many ask for it at once.
+    tried(setting.venv, "gua")
     played = plays(seconds)
     say(f"recording {len(played)} plays for {seconds} s")
     with ThreadPoolExecutor(len(played)) as pool:
-        return list(pool.map(lambda play: judged(setting, play), played))
+        yield from pool.map(lambda play: judged(setting, play), played)
 
 
 def note(setting):

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import select
 import statistics
 import struct
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from common import CARDS, GUA, HOLDERS, NotMeasured, of, say, tried
+from common import CARDS, GUA, HOLDERS, NotMeasured, of, process_seconds, say, tried
 from table import Missing, Row, count_bytes, megabytes, milliseconds, share
 
 COLUMNS, ROWS = 120, 40
@@ -31,6 +32,14 @@ class Watched:
     peak_bytes: int
 
 
+def become(command, env):
+    """In the child: the command, or nothing. It must never go on as a second comparison."""
+    try:
+        os.execvpe(command[0], command, env)
+    finally:
+        os._exit(127)
+
+
 class Watcher:
     """A program on a terminal of its own, and what it has cost so far."""
 
@@ -40,7 +49,7 @@ class Watcher:
         self.readings = []
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
-            os.execvpe(command[0], command, env)
+            become(command, env)
         size = struct.pack("HHHH", ROWS, COLUMNS, 0, 0)
         fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, size)
 
@@ -54,8 +63,7 @@ class Watcher:
 
     def seconds(self):
         """On a processor until now, to the nanosecond, of all its threads."""
-        tasks = Path(f"/proc/{self.pid}/task").glob("*/schedstat")
-        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+        return process_seconds(self.pid)
 
     def take_reading(self):
         self.readings.append((time.monotonic(), self.seconds(), self.bytes))
@@ -92,15 +100,18 @@ def drain(watchers, seconds):
 def check(watcher, pids):
     """Nobody is cheap by not looking."""
     text = watcher.shown.decode(errors="replace")
-    seen = sum(str(pid) in text for pid in pids)
+    seen = len(set(map(str, pids)) & set(re.findall(r"\d+", text)))
+    # A terminal of so few lines may not have room for all of them.
     if seen < CARDS:
         raise NotMeasured(f"{watcher.name} showed {seen} of {len(pids)} holders")
 
 
 def measure(commands, env, pids, warm_up_seconds, slice_seconds):
     say(f"watching for {warm_up_seconds + SLICES * slice_seconds} s")
-    watchers = [Watcher(name, command, env) for name, command in commands]
+    watchers = []
     try:
+        for name, command in commands:
+            watchers.append(Watcher(name, command, env))
         drain(watchers, warm_up_seconds)
         for watcher in watchers:
             watcher.take_reading()
@@ -117,18 +128,21 @@ def measure(commands, env, pids, warm_up_seconds, slice_seconds):
 
 
 def rows(setting):
-    commands = [
-        ("gua top", [str(GUA), "top", "--every", "1s"]),
-        ("nvitop", [str(setting.peer("peers", "nvitop")), "--interval", "1"]),
-    ]
+    nvitop = tried(setting.peer, "peers", "nvitop")
+    commands = [("gua top", [str(GUA), "top", "--every", "1s"])]
+    if not isinstance(nvitop, Missing):
+        commands.append(("nvitop", [str(nvitop), "--interval", "1"]))
     env = {**setting.env, "TERM": "xterm-256color"}
     seconds = setting.runs((WARM_UP_SECONDS, 4), (QUICK_WARM_UP_SECONDS, 2))
     both = tried(measure, commands, env, setting.pids, *seconds)
-    mine, their = (both, both) if isinstance(both, Missing) else both
+    # Without the peer there is one, and why.
+    mine, their = (both, both) if isinstance(both, Missing) else [*both, nvitop][:2]
+    cpu = "watching: CPU per refresh"
     lines = [
-        ("watching: CPU per refresh", milliseconds, "cpu_seconds", share(10)),
-        ("— bytes to the terminal", count_bytes, "bytes_written", None),
-        ("— peak memory", megabytes, "peak_bytes", None),
+        (cpu, milliseconds, "cpu_seconds", share(10), SLICES, cpu),
+        ("— bytes to the terminal", count_bytes, "bytes_written", None, SLICES, None),
+        ("— peak memory", megabytes, "peak_bytes", None, 1, "watching: peak memory"),
     ]
-    for what, unit, name, budget in lines:
-        yield Row(what, unit, of(mine, name), of(their, name), budget, "nvitop", (SLICES, SLICES))
+    for what, unit, name, budget, runs, headline in lines:
+        figures = of(mine, name), of(their, name)
+        yield Row(what, unit, *figures, budget, "nvitop", (runs, runs), headline)

@@ -12,13 +12,11 @@ def year(setting):
     if not made.exists():
         say(f"making a demo of {RETAINED_DAYS} days")
         begun = setting.folder / "begun.db"
+        # Of a try that failed.
+        begun.unlink(missing_ok=True)
         ours("demo", "--days", str(RETAINED_DAYS), "--db", begun, env=setting.env)
         ours("db", "prune", "--db", begun, env=setting.env)
         # Also puts everything that is in its log into the file itself.
         database_size(begun)
         begun.rename(made)
     return made
-
-
-def year_bytes(setting):
-    return database_size(year(setting))

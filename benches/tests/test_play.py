@@ -32,7 +32,7 @@ def test_there_are_five_and_each_is_a_scenario():
         ("steady", {"active": 60, "idle_held": 60, "truly_idle": 120}),
         ("bursty", {"active": 180, "idle_held": 60}),
         ("shared cards", {"active": 60, "idle_held": 60}),
-        ("flapping driver", {"active": 48, "idle_held": 36}),
+        ("flapping driver", {"active": 48, "idle_held": 36, "hidden": 36}),
         ("mixed intervals", {"active": 28, "idle_held": 84}),
     ],
 )
@@ -58,7 +58,18 @@ def test_the_truth_has_no_errors_and_silence_has_all():
         assert errors(play, truth, Account()).person_percent == pytest.approx(100)
 
 
+def test_what_was_hidden_is_judged_of_who_tells_of_it():
+    play = PLAYS["flapping driver"]
+    truth, dropped = play.truth(), play.truth()
+    dropped.states["hidden"] = 0
+    assert errors(play, truth, dropped).state_percent == pytest.approx(30)
+    del dropped.states["hidden"]
+    assert errors(play, truth, dropped).state_percent == 0
+
+
 def test_changes_are_allowed_a_tick_each():
     assert PLAYS["steady"].allowed().person_percent == 0
     shared = PLAYS["shared cards"].allowed()
     assert shared.person_percent == pytest.approx(100 * 2 * 0.25 / 60)
+    flapping = PLAYS["flapping driver"].allowed()
+    assert flapping.state_percent == pytest.approx(100 * 10 * 0.25 / 60 / 2)
