@@ -20,6 +20,7 @@
 //! | `passes` | what a browser keeps in place of the token |
 //! | `guesses` | how many wrong tokens came from where |
 //! | `hands` | what takes a while: so much at once |
+//! | `small` | a small page: a heading and what is to be said |
 //! | `trouble` | what went wrong, as a page for people |
 
 mod answers;
@@ -37,6 +38,7 @@ mod passes;
 mod patience;
 mod server;
 mod sign_in;
+mod small;
 mod tls;
 mod trouble;
 

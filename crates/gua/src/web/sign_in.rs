@@ -13,13 +13,14 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
 use jiff::Timestamp;
-use maud::{DOCTYPE, html};
+use maud::html;
 use tokio::time::timeout;
 
 use super::asked::{self, decoded};
 use super::door::{Door, SIGN_IN};
 use super::guesses::Guess;
 use super::metrics::Peer;
+use super::small;
 use crate::render::usage::html::address::Address;
 
 /// Longer than any token in a form.
@@ -50,31 +51,17 @@ fn led(to: &str) -> Response {
 }
 
 fn page(address: &Address, wrong: Option<&str>) -> Response {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "Sign in — gua" }
-                link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
-                link rel="stylesheet" href="/assets/style.css";
-            }
-            body {
-                main.sign-in {
-                    h1 { "Who may look?" }
-                    p { "This page tells who holds which card. The token is in the file that "
-                        code { "--token-file" } " names on the host." }
-                    @if let Some(wrong) = wrong { p.wrong role="alert" { (wrong) } }
-                    form method="post" action=(address.href(SIGN_IN)) {
-                        label for="token" { "Token" }
-                        input id="token" name="token" type="password" autocomplete="current-password" required autofocus;
-                        button type="submit" { "Sign in" }
-                    }
-                }
-            }
+    let said = html! {
+        p { "This page tells who holds which card. The token is in the file that "
+            code { "--token-file" } " names on the host." }
+        @if let Some(wrong) = wrong { p.wrong role="alert" { (wrong) } }
+        form method="post" action=(address.href(SIGN_IN)) {
+            label for="token" { "Token" }
+            input id="token" name="token" type="password" autocomplete="current-password" required autofocus;
+            button type="submit" { "Sign in" }
         }
     };
+    let page = small::page("Sign in", "Who may look?", &said);
     let status = if wrong.is_some() { StatusCode::UNAUTHORIZED } else { StatusCode::OK };
     (status, Html(page.into_string())).into_response()
 }

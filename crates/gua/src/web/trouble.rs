@@ -4,7 +4,9 @@
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
+
+use super::small;
 
 /// Longer than any sentence of ours.
 const MOST_BYTES: usize = 16 << 10;
@@ -19,9 +21,8 @@ pub(super) async fn for_people(response: Response) -> Response {
         return response;
     }
     let (mut parts, body) = response.into_parts();
-    let Ok(words) = to_bytes(body, MOST_BYTES).await else {
-        return Response::from_parts(parts, Body::empty());
-    };
+    let words = to_bytes(body, MOST_BYTES).await;
+    let words = words.unwrap_or_else(|_| "Why cannot be told; the log may tell.".into());
     let asks_again = parts.headers.contains_key(header::REFRESH);
     let page = page(status, String::from_utf8_lossy(&words).trim(), asks_again).into_string();
     parts.headers.remove(header::CONTENT_LENGTH);
@@ -34,27 +35,12 @@ fn page(status: StatusCode, words: &str, asks_again: bool) -> Markup {
     let title = title(status);
     // Who may not be here by this name gets no further by a link.
     let may_go_on = !matches!(status, StatusCode::FORBIDDEN | StatusCode::MISDIRECTED_REQUEST);
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " — gua" }
-                link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
-                link rel="stylesheet" href="/assets/style.css";
-            }
-            body {
-                main.sign-in {
-                    h1 { (title) }
-                    p { (words) }
-                    @if asks_again { p { "This page asks again by itself." } }
-                    @if may_go_on { p { a href="/" { "To the last 24 hours" } } }
-                }
-            }
-        }
-    }
+    let said = html! {
+        p { (words) }
+        @if asks_again { p { "This page asks again by itself." } }
+        @if may_go_on { p { a href="/" { "To the last 24 hours" } } }
+    };
+    small::page(title, title, &said)
 }
 
 fn title(status: StatusCode) -> &'static str {
