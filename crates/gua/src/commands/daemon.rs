@@ -266,6 +266,9 @@ fn in_the_foreground(
         if let Some(Err(error)) = pusher.map(Pusher::start) {
             say(format_args!("cannot push: {error}"));
         }
+        if let Err(error) = probe::own_code::give_back() {
+            say(format_args!("the memory of code that is no longer needed stays taken: {error}"));
+        }
     };
     let outcome = beat.run(sampler, ready);
     held.remove();
