@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::questions::Selection;
 use super::target::{Target, TargetId, Targets, own};
 use crate::engine::Series;
+use crate::ledger::Period;
 use crate::metrics::UNATTRIBUTED;
 use crate::report::usage::answer::timestamp;
 
@@ -324,7 +325,8 @@ fn host(target: &Target, told: Told, now: UnixMillis) -> HostNow {
         card.gpu.clone_from(&told.gpu);
         card.model.clone_from(&told.model);
     }
-    let is_silent = target.last_tick.is_none_or(|last| now.0 - last > target.silent_after());
+    let is_silent =
+        target.last_tick.is_none_or(|last| now.0.saturating_sub(last) > target.silent_after());
     if !is_silent && !present.is_empty() {
         // The others were there earlier today: they were taken out, or divided anew.
         cards.retain(|uuid, _| present.contains(uuid));
@@ -397,11 +399,10 @@ fn add_to_card(told: &mut Told, series: &Series, value: f64, now: UnixMillis) {
             }
         }
         "gua_user_idle_since_timestamp_seconds" => {
-            let since = i64::try_from(whole(value * 1000.0)).unwrap_or(0);
             if let Some(holder) = card.holder(own(series, "user")) {
-                holder.idle_since = Some(timestamp(UnixMillis(since)));
-                holder.idle_seconds =
-                    Some(crate::ledger::Period::new(UnixMillis(since), now).seconds());
+                let since = moment(value);
+                holder.idle_since = since.map(timestamp);
+                holder.idle_seconds = since.map(|since| Period::new(since, now).seconds());
             }
         }
         _ => {}
@@ -415,6 +416,13 @@ fn add_to_card(told: &mut Told, series: &Series, value: f64, now: UnixMillis) {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes of a card")]
 const fn whole(value: f64) -> u64 {
     value.round() as u64
+}
+
+/// A moment that somebody told in seconds; `None` where no calendar has it.
+fn moment(seconds: f64) -> Option<UnixMillis> {
+    let millis = (seconds >= 0.0).then(|| whole(seconds * 1000.0))?;
+    let at = Timestamp::from_millisecond(i64::try_from(millis).ok()?).ok()?;
+    Some(UnixMillis(at.as_millisecond()))
 }
 
 /// The words for a moment.
