@@ -40,7 +40,7 @@ pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Daemon) -> Resu
     }
     // Its pid file may have been taken away. Who names another one means another recorder.
     let is_usual = !typed.foreground && typed.pid_file.is_none();
-    if is_usual && RecorderLock::is_taken(&places.database) {
+    if is_usual && RecorderLock::is_taken(&places.database) == Some(true) {
         let database = places.database.display();
         tell(&format!("gua is recording already into {database}"));
         return Ok(0);

@@ -58,7 +58,7 @@ impl FromHistory {
         let (history, is_recorded) = match &self.recorder {
             Recorder::Ours(slot) => {
                 slot.tick().ok_or(NotReady::NoTick)?;
-                (History::open_beside_the_writer(&self.database)?, true)
+                (History::open_beside_the_writer(&self.database)?, Some(true))
             }
             Recorder::Another(_) => {
                 // Before the database is opened, as the lock wants it.

@@ -35,8 +35,12 @@ pub(super) fn look(places: &Places, is_named: bool) -> Status {
     let (named, of_recorder) = process(&places.pid_file);
     let path = of_recorder.filter(|_| !is_named).unwrap_or_else(|| places.database.clone());
     let process = match named {
-        // A recorder with a pid file elsewhere.
-        Process::None if RecorderLock::is_taken(&path) => Process::Unnamed,
+        // There may be a recorder with a pid file elsewhere.
+        Process::None => match RecorderLock::is_taken(&path) {
+            Some(true) => Process::Unnamed,
+            Some(false) => Process::None,
+            None => Process::Unsure(None),
+        },
         _ => named,
     };
     let now = UnixMillis::from(SystemTime::now());

@@ -32,19 +32,11 @@ fn look(path: &Path) -> Result<report::Info, StoreError> {
     let outside = Outside {
         path: path.display().to_string(),
         // Before the database is open: giving the lock back would let go of its locks too.
-        is_being_recorded: is_being_recorded(path),
+        is_being_recorded: RecorderLock::is_taken(path),
         file_bytes: fs::metadata(path)?.len(),
         log_bytes: log_bytes(path),
     };
     Ok(report::info(outside, store::inventory(path)?))
-}
-
-fn is_being_recorded(path: &Path) -> Option<bool> {
-    match RecorderLock::take(path) {
-        Ok(_) => Some(false),
-        Err(StoreError::Recorded) => Some(true),
-        Err(_) => None,
-    }
 }
 
 fn log_bytes(path: &Path) -> u64 {

@@ -219,7 +219,7 @@ fn facts(window: Period, holdings: Holdings) -> Facts {
         events: Vec::new(),
         extent: Some(window),
         newest_tick: Some(window.to),
-        is_recorded: true,
+        is_recorded: Some(true),
         now: window.to,
         holdings: Some(holdings),
     }
