@@ -93,7 +93,8 @@ pub struct SignRow {
     pub at: UnixMillis,
     pub run: i64,
     pub pid: u32,
-    pub start_ticks: u64,
+    /// `None` where it is not known.
+    pub start_ticks: Option<u64>,
     pub sign: SignCode,
 }
 
@@ -169,7 +170,7 @@ fn write_sign(database: &Connection, sign: &SignRow) -> Result<(), StoreError> {
              VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
     let SignRow { at, run, pid, start_ticks, sign } = *sign;
-    insert.execute(params![at.0, pid, ticks(Some(start_ticks)), run, sign.code()])?;
+    insert.execute(params![at.0, pid, ticks(start_ticks), run, sign.code()])?;
     Ok(())
 }
 
@@ -282,7 +283,7 @@ impl History {
                 at: UnixMillis(row.get(0)?),
                 run: row.get(1)?,
                 pid: row.get(2)?,
-                start_ticks: u64::try_from(row.get::<_, i64>(3)?).unwrap_or(0),
+                start_ticks: u64::try_from(row.get::<_, i64>(3)?).ok(),
                 sign: SignCode::of(row.get(4)?),
             })
         })?;
