@@ -5,6 +5,7 @@ use probe::Why;
 use probe::units::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::deed_kind::DeedKind;
 use super::error::StoreError;
 use super::writer::immediate;
 use super::{History, codes};
@@ -41,8 +42,7 @@ pub struct Watched {
 pub struct Deed {
     pub at: UnixMillis,
     pub clock_millis: i64,
-    /// A stable word.
-    pub kind: String,
+    pub kind: DeedKind,
     pub pid: Option<u32>,
     pub start_ticks: Option<u64>,
     pub uid: Option<u32>,
@@ -182,7 +182,7 @@ fn write_deed(database: &Connection, deed: &Deed) -> Result<(), StoreError> {
     insert.execute(params![
         deed.at.0,
         deed.clock_millis,
-        deed.kind,
+        deed.kind.slug(),
         deed.pid,
         deed.start_ticks.map(|start| ticks(Some(start))),
         deed.uid,
@@ -304,7 +304,7 @@ fn deeds(
         Ok(Deed {
             at: UnixMillis(row.get(0)?),
             clock_millis: row.get(1)?,
-            kind: row.get(2)?,
+            kind: DeedKind::of(row.get(2)?),
             pid: row.get(3)?,
             start_ticks: row.get::<_, Option<i64>>(4)?.and_then(|it| u64::try_from(it).ok()),
             uid: row.get(5)?,

@@ -81,11 +81,43 @@ pub struct CardNow {
     /// Null where only its counters are known.
     pub gpu: Option<String>,
     pub model: Option<String>,
-    pub state: &'static str,
+    pub state: StateNow,
     pub memory_total_bytes: Option<u64>,
     pub memory_used_bytes: Option<u64>,
     /// Longest idle first.
     pub holders: Vec<HolderNow>,
+}
+
+/// What a card does at this moment, as far as its host has told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StateNow {
+    Active,
+    IdleHeld,
+    Free,
+    Unknown,
+}
+
+impl StateNow {
+    /// That of a label.
+    fn of(slug: &str) -> Self {
+        match slug {
+            "active" => Self::Active,
+            "idle_held" => Self::IdleHeld,
+            "truly_idle" => Self::Free,
+            _ => Self::Unknown,
+        }
+    }
+
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::IdleHeld => "idle-held",
+            Self::Free => "free",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -146,7 +178,7 @@ pub struct HolderThere {
     pub gpu: Option<String>,
     pub uuid: String,
     pub model: Option<String>,
-    pub card_state: &'static str,
+    pub card_state: StateNow,
     #[serde(flatten)]
     pub holder: HolderNow,
 }
@@ -173,7 +205,7 @@ impl Fleet {
         hosts.sort_by_key(|host| std::cmp::Reverse(host.totals.free));
         let free = |host: &HostNow| {
             let host_name = host.name.clone();
-            let cards = host.cards.clone().into_iter().filter(|card| card.state == "free");
+            let cards = host.cards.clone().into_iter().filter(|card| card.state == StateNow::Free);
             cards.map(move |card| FreeCard {
                 host: host_name.clone(),
                 gpu: card.gpu,
@@ -339,7 +371,7 @@ fn host(target: &Target, told: Told, now: UnixMillis) -> HostNow {
     cards.sort_by_key(place);
     if is_silent {
         // What they did when they were last heard of says nothing about now.
-        cards.iter_mut().for_each(|card| card.state = "unknown");
+        cards.iter_mut().for_each(|card| card.state = StateNow::Unknown);
     }
     HostNow {
         name: target.hostname.clone(),
@@ -365,7 +397,7 @@ impl CardNow {
             uuid: uuid.to_owned(),
             gpu: None,
             model: None,
-            state: "unknown",
+            state: StateNow::Unknown,
             memory_total_bytes: None,
             memory_used_bytes: None,
             holders: Vec::new(),
@@ -390,7 +422,7 @@ fn add_to_card(told: &mut Told, series: &Series, value: f64, now: UnixMillis) {
         told.present.insert(uuid.to_owned());
     }
     match series.label("__name__") {
-        "gua_gpu_state" if value > 0.5 => card.state = state(own(series, "state")),
+        "gua_gpu_state" if value > 0.5 => card.state = StateNow::of(own(series, "state")),
         "gua_gpu_memory_total_bytes" => card.memory_total_bytes = Some(whole(value)),
         "gua_gpu_memory_used_bytes" => card.memory_used_bytes = Some(whole(value)),
         "gua_user_gpu_memory_bytes" => {
@@ -425,25 +457,15 @@ fn moment(seconds: f64) -> Option<UnixMillis> {
     Some(UnixMillis(at.as_millisecond()))
 }
 
-/// The words for a moment.
-fn state(slug: &str) -> &'static str {
-    match slug {
-        "active" => "active",
-        "idle_held" => "idle-held",
-        "truly_idle" => "free",
-        _ => "unknown",
-    }
-}
-
 impl Totals {
     fn with(self, card: &CardNow) -> Self {
-        let one = |state: &str| usize::from(card.state == state);
+        let one = |state| usize::from(card.state == state);
         self.plus(Self {
             cards: 1,
-            active: one("active"),
-            idle_held: one("idle-held"),
-            free: one("free"),
-            unknown: one("unknown"),
+            active: one(StateNow::Active),
+            idle_held: one(StateNow::IdleHeld),
+            free: one(StateNow::Free),
+            unknown: one(StateNow::Unknown),
         })
     }
 
