@@ -65,6 +65,14 @@ fn a_recorder_that_no_longer_ticks() {
     assert_eq!((code, &json["state"]), (Some(1), &"stalled".into()));
     let text = machine.gua(&["status"]).stdout;
     assert!(text.contains(", but no longer recording\n"), "{text}");
+    // It logs elsewhere, which must not look as if it had nothing to say.
+    assert!(text.contains("  log        not read: "), "{text}");
+    assert!(text.contains("gua.log: No such file or directory"), "{text}");
+    let log = "a line\n".repeat(100_000) + "the disk is full\n";
+    std::fs::write(at_home(&machine, "gua.log"), log).unwrap();
+    let (_, json) = status(&machine, &[]);
+    let told = (&json["last_log_line"], &json["log_doubt"]);
+    assert_eq!(told, (&"the disk is full".into(), &Value::Null));
     recorder.signal(Signal::CONT);
     let missing = stopped.elapsed();
     assert!(recorder.event("late").contains("the tick came too late"));
