@@ -9,6 +9,9 @@ use std::ops::Range;
 
 use rustix::mm::{Advice, madvise};
 
+/// Pages that are no longer as in their file. What the loader wrote may be swapped out already.
+const CHANGED: [&str; 2] = ["Anonymous:", "Swap:"];
+
 /// Gives back all of it; what is called next comes back by itself, and only that.
 ///
 /// # Errors
@@ -32,8 +35,8 @@ struct Mapping<'a> {
     permissions: &'a str,
     /// The file in it, empty where there is none.
     file: &'a str,
-    /// Whether a page of it is no longer as it is in the file.
-    is_changed: bool,
+    /// How many sorts of changed pages it was said to have none of: here, and swapped out.
+    without: usize,
 }
 
 /// What is unchanged of the file that this address is from: its code, and what it reads only.
@@ -46,26 +49,29 @@ fn unchanged(mappings: &str, address: usize) -> Vec<Range<usize>> {
     let is_read_only = |mapping: &&Mapping<'_>| matches!(mapping.permissions, "r-xp" | "r--p");
     mappings
         .iter()
-        .filter(|mapping| mapping.file == file && !mapping.is_changed)
+        .filter(|mapping| mapping.file == file && mapping.without == CHANGED.len())
         .filter(is_read_only)
         .map(|mapping| mapping.range.clone())
         .collect()
 }
 
 /// A mapping begins with a line of its own; what is told of it follows. One that does not say
-/// whether it was changed is taken as changed.
+/// that nothing of it was changed is taken as changed.
 fn parsed(mappings: &str) -> Vec<Mapping<'_>> {
     let mut all: Vec<Mapping<'_>> = Vec::new();
     for line in mappings.lines() {
         if let Some(begun) = begun(line) {
             all.push(begun);
-        } else if let (Some(pages), Some(mapping)) =
-            (line.strip_prefix("Anonymous:"), all.last_mut())
-        {
-            mapping.is_changed = pages.trim() != "0 kB";
+        } else if let (true, Some(mapping)) = (is_without(line), all.last_mut()) {
+            mapping.without += 1;
         }
     }
     all
+}
+
+/// Whether it says that there are no changed pages of one sort.
+fn is_without(line: &str) -> bool {
+    CHANGED.iter().any(|sort| line.strip_prefix(sort).is_some_and(|size| size.trim() == "0 kB"))
 }
 
 fn begun(line: &str) -> Option<Mapping<'_>> {
@@ -75,7 +81,7 @@ fn begun(line: &str) -> Option<Mapping<'_>> {
     let address = |hex| usize::from_str_radix(hex, 16).ok();
     let (permissions, rest) = rest.split_once(' ')?;
     let file = rest.splitn(4, ' ').nth(3).unwrap_or_default().trim_start();
-    Some(Mapping { range: address(from)?..address(to)?, permissions, file, is_changed: true })
+    Some(Mapping { range: address(from)?..address(to)?, permissions, file, without: 0 })
 }
 
 #[cfg(test)]
@@ -86,17 +92,28 @@ mod tests {
 1000-3000 r--p 00000000 fc:00 77                         /opt/a tool/gua
 Rss:                   8 kB
 Anonymous:             0 kB
+Swap:                  0 kB
+SwapPss:               0 kB
 3000-9000 r-xp 00002000 fc:00 77                         /opt/a tool/gua
 Anonymous:             0 kB
+Swap:                  0 kB
 9000-a000 r--p 00008000 fc:00 77                         /opt/a tool/gua
 Anonymous:             4 kB
+Swap:                  0 kB
 a000-b000 rw-p 00009000 fc:00 77                         /opt/a tool/gua
 Anonymous:             0 kB
+Swap:                  0 kB
 b000-c000 r-xp 00000000 fc:00 78                         /usr/lib/libc.so.6
 Anonymous:             0 kB
+Swap:                  0 kB
 c000-d000 r-xp 00000000 00:00 0 
 Anonymous:             0 kB
-d000-e000 r-xp 0000a000 fc:00 77                         /opt/a tool/gua
+Swap:                  0 kB
+d000-e000 r--p 0000a000 fc:00 77                         /opt/a tool/gua
+Anonymous:             0 kB
+Swap:                  4 kB
+SwapPss:               0 kB
+e000-f000 r-xp 0000a000 fc:00 77                         /opt/a tool/gua
 ";
 
     #[test]
