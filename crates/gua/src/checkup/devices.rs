@@ -21,7 +21,12 @@ const WSL: &str = "/dev/dxg";
 /// # Errors
 /// When the folder cannot be read.
 pub(super) fn gather(root: &Path) -> io::Result<Vec<DeviceFacts>> {
-    let entries: Vec<DirEntry> = fs::read_dir(root.join("dev"))?.collect::<io::Result<_>>()?;
+    let entries: Vec<DirEntry> = match fs::read_dir(root.join("dev")) {
+        Ok(entries) => entries.collect::<io::Result<_>>()?,
+        // A root without the folder has none of them, and that is known.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error),
+    };
     let names = entries.iter().filter_map(|entry| entry.file_name().into_string().ok());
     let mut paths: Vec<_> =
         names.map(|name| format!("/dev/{name}")).filter(|path| is_of_the_driver(path)).collect();
@@ -129,6 +134,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_not_empty() {
         let root = tempfile::tempdir().unwrap();
+        assert_eq!(gather(root.path()).unwrap(), []);
         fs::write(root.path().join("dev"), "no folder").unwrap();
         let found = gather(root.path());
         for (driver_answers, verdict) in [(true, Verdict::Warning), (false, Verdict::Error)] {
