@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::threads;
@@ -108,6 +108,9 @@ where
         let (name, root) = (self.name, &self.root);
         let clerk = clerk.or_else(|| Clerk::hired(name, root.clone(), self.answer));
         self.clerk = clerk.filter(|clerk| clerk.questions.send(question).is_ok());
+        if self.clerk.is_none() {
+            self.asked.clear();
+        }
         self.clerk.is_some()
     }
 
@@ -117,9 +120,15 @@ where
         let deadline = Instant::now() + patience;
         while !self.asked.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
-            let Ok((question, answer)) = answers.recv_timeout(left) else { return };
-            self.asked.remove(&question);
-            self.known.insert(question, (now, answer));
+            match answers.recv_timeout(left) {
+                Ok((question, answer)) => {
+                    self.asked.remove(&question);
+                    self.known.insert(question, (now, answer));
+                }
+                Err(RecvTimeoutError::Timeout) => return,
+                // Nobody is left who would answer.
+                Err(RecvTimeoutError::Disconnected) => self.asked.clear(),
+            }
         }
     }
 }
@@ -148,6 +157,20 @@ mod tests {
         directory.forget();
         fs::remove_file(dir.path().join("a")).unwrap();
         assert_eq!(directory.ask(&"a", now + TRUE_FOR), Some(None));
+    }
+
+    /// Trap: what was asked when the thread was gone was never asked again.
+    #[test]
+    fn a_thread_that_has_ended_is_followed_by_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut directory = Directory::new("test", dir.path().to_owned(), length, LONG);
+        let (questions, answers) = (channel().0, channel().1);
+        directory.clerk = Some(Clerk { process: process::id(), questions, answers });
+        directory.asked.insert("b");
+        let now = Instant::now();
+        assert_eq!(directory.ask(&"a", now), None);
+        assert!(directory.asked.is_empty());
+        assert_eq!(directory.ask(&"a", now), Some(None));
     }
 
     /// One that does not answer: a pipe that nobody writes to.

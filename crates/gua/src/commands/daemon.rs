@@ -145,7 +145,7 @@ fn already_running(places: &Places) -> Result<Option<String>, Failure> {
 }
 
 /// Also when one of them leads there through a link.
-fn is_same(one: &Path, other: &Path) -> bool {
+pub(super) fn is_same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     one == other || real(one) == real(other)
 }

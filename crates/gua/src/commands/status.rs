@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use probe::units::UnixMillis;
 
+use super::daemon::is_same;
 use crate::cli;
 use crate::config::{Config, Screen};
 use crate::failure::Failure;
@@ -36,8 +37,18 @@ pub(super) fn run(config: &Config, typed: &cli::Status) -> Result<u8, Failure> {
 }
 
 pub(super) fn look(places: &Places, is_named: bool) -> Status {
-    let (named, of_recorder) = process(&places.pid_file);
-    let path = of_recorder.filter(|_| !is_named).unwrap_or_else(|| places.database.clone());
+    let (mut named, of_recorder) = process(&places.pid_file);
+    let path = match of_recorder {
+        Some(of_recorder) if !is_named => of_recorder,
+        Some(of_recorder) => {
+            if !is_same(&of_recorder, &places.database) {
+                // It records, but not here.
+                named = Process::None;
+            }
+            places.database.clone()
+        }
+        None => places.database.clone(),
+    };
     let process = match named {
         // There may be a recorder with a pid file elsewhere.
         Process::None => match RecorderLock::is_taken(&path) {

@@ -119,6 +119,27 @@ fn a_recorder_with_another_pid_file() {
     assert_eq!(status(&machine, &["--db", path]).0, Some(3));
 }
 
+/// Trap: the recorder at home was taken for one that no longer records, where another file was
+/// asked about.
+#[test]
+fn a_recorder_of_another_database() {
+    let machine = Machine::new(TWO_CARDS);
+    let recorder = Recorder::start(&machine);
+    let other = machine.dir().join("other.db");
+    let other = other.to_str().unwrap();
+    for _ in 0..2 {
+        let (code, json) = status(&machine, &["--db", other]);
+        assert_eq!((code, &json["state"]), (Some(3), &"not_running".into()), "{json}");
+        assert_eq!(json["pid"], Value::Null);
+        // Once without the file, once with a history in it.
+        let demo = machine.gua(&["demo", "--db", other, "--ticks", "5"]);
+        assert!(demo.code == Some(0) || demo.stderr.contains("exists"), "{demo:?}");
+    }
+    let own = recorder.database.to_str().unwrap().to_owned();
+    assert_eq!(status(&machine, &["--db", &own]).0, Some(0));
+    recorder.end();
+}
+
 /// Trap: a lock that could not be looked at was taken for one that nobody has. A link that leads
 /// to itself is what not even root can open.
 #[test]
