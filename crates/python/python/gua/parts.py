@@ -136,7 +136,7 @@ class Session:
     user: Optional[str]
     uid: Optional[int]
     card_uuid: Optional[str]
-    card_index: int
+    card_index: Optional[int]
     card_slot: Optional[int]
     pid: int
     program: Optional[str]
