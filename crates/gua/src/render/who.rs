@@ -295,7 +295,9 @@ fn program(holder: &Holder) -> String {
         (Some(program), _) => safe(program),
         (None, Presence::Gone) => "(gone)".to_owned(),
         (None, Presence::Foreign) => "(outside this container)".to_owned(),
-        (None, Presence::Here | Presence::Hidden) => "(not readable)".to_owned(),
+        (None, Presence::Here | Presence::Hidden | Presence::NotRecorded) => {
+            "(not readable)".to_owned()
+        }
     }
 }
 

@@ -66,6 +66,25 @@ fn the_interface_for_programs_speaks_as_the_commands_do() {
 fn json_of(machine: &Machine, args: &[&str]) -> Value {
     let run = machine.gua(&[&["report", "--json"], args].concat());
     serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"))
+/// Regression: memory that the only holder did not tell was made somebody else's.
+#[test]
+fn memory_that_is_not_told_is_nobody_elses() {
+    let machine = Machine::new(
+        "[[card]]\nname = \"NVIDIA A100-SXM4-80GB\"\nmemory = \"80GiB\"\nunattributed = \"12GiB\"\nutilization = 0\n\
+         [[process]]\npid = 4100\ncard = 0\nuser = \"alice\"\nmemory = \"unknown\"\n",
+    );
+    let (recorder, port) = listening(&machine, &[]);
+    observed(port);
+    let (stat, who) = (json(port, "/api/v1/stat"), json(port, "/api/v1/who"));
+    let card = &stat["cards"][0];
+    assert_eq!(card["memory_unattributed_bytes"], Value::Null, "{stat}");
+    assert_eq!(card["unknown"]["memory_unattributed_bytes"], "not_recorded", "{stat}");
+    assert_eq!(who["holders"].as_array().unwrap().len(), 1, "{who}");
+    assert_eq!(who["unseen"], serde_json::json!([]), "{who}");
+    assert!(!get(port, "/").1.contains("somebody unseen"));
+    recorder.end();
+}
+
 }
 
 #[test]
