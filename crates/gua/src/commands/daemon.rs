@@ -32,6 +32,9 @@ pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Daemon) -> Resu
     let settings = files.settings()?;
     policy::check_rules(files, &settings)?;
     let places = places(&settings.settled(), typed)?;
+    if let Some(line) = settings.check_kept(&typed.into())?.filter(|_| !typed.detached) {
+        say(format_args!("{line}"));
+    }
     let config = settings.with(typed.into()).settled();
     push::check(&config.remote_write)?;
     if let Some(running) = already_running(&places)? {

@@ -119,6 +119,15 @@ fn what_is_kept_is_as_the_config_says() {
     assert_eq!(kept(&["--keep-spans", "2d"]), (2.0 * day, 2.0 * day));
 }
 
+/// What cannot be as a file says is said, also where no other mistake is in it.
+#[test]
+fn samples_that_would_outlast_spans_are_told() {
+    let machine = with("[retention]\nsamples = \"7d\"\nspans = \"1d\"\n", "");
+    let told = machine.gua(&["config", "check"]);
+    assert_eq!(told.code, Some(0), "{told:?}");
+    assert!(told.stderr.starts_with("gua: samples are kept for 1d and not for 7d ("), "{told:?}");
+}
+
 /// The lines are kept as long as what was judged by them, and no longer.
 #[test]
 fn lines_go_with_their_run() {

@@ -225,6 +225,25 @@ fn beside_a_recorder_only_rows_go() {
     none_found(&path);
 }
 
+/// Regression: samples were cut to what spans were kept for, and nobody was told.
+#[test]
+fn samples_that_would_outlast_spans_are_refused_or_told() {
+    let (_dir, path) = lab();
+    let ticks = || number(&path, "SELECT count(*) FROM tick");
+    for more in [&["--keep-samples", "10d", "--keep-spans", "1d"][..], &["--keep-samples", "999d"]]
+    {
+        let refused = gua(&path, &[&["prune"], more].concat());
+        assert_eq!((refused.code, refused.stdout.as_str(), ticks()), (Some(2), "", 10));
+        let next = "Samples are held against spans: keep spans as long (--keep-spans)";
+        assert!(refused.stderr.contains(next), "{refused:?}");
+    }
+    let refused = gua(&path, &["prune", "--keep-samples", "10d", "--keep-spans", "1d"]);
+    insta::assert_snapshot!(refused.stderr);
+    let told = gua(&path, &["prune", "--keep-spans", "1d"]);
+    assert_eq!(told.code, Some(0), "{told:?}");
+    insta::assert_snapshot!(told.stderr);
+}
+
 #[test]
 fn to_keep_nothing_is_refused() {
     let (_dir, path) = lab();
