@@ -31,3 +31,46 @@ fn every_option_stands_below_its_own_heading() {
         assert_eq!(heading(command, option), expected, "{command:?} {option}");
     }
 }
+
+/// Regression: "invalid digit found in string".
+#[test]
+fn a_word_that_makes_no_sense_is_answered_in_words() {
+    let mut said = String::new();
+    for args in [
+        &["report", "--held-mb", "-1"][..],
+        &["pick", "-n", "abc"],
+        &["policy", "snooze", "abc"],
+        &["query", "-n", "0"],
+        &["who", "--watch", "0"],
+        &["daemon", "--interval", "0s"],
+        &["report", "--since", "0s"],
+        &["demo", "--days", "0"],
+        &["track", "--cores", "x", "--", "true"],
+        &["report", "--width", "9"],
+    ] {
+        let told = run(program(args));
+        assert_eq!((told.code, told.stdout.as_str()), (Some(2), ""), "{told:?}");
+        said.push_str(told.stderr.lines().next().unwrap());
+        said.push('\n');
+    }
+    insta::assert_snapshot!(said);
+}
+
+/// One code for one mistake: it was typed wrong, and nothing was done.
+#[test]
+fn a_file_in_a_folder_that_is_not_there_is_wrong_usage() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("gua.db");
+    let db = db.to_str().unwrap();
+    assert_eq!(run(program(&["demo", "--db", db])).code, Some(0));
+    for args in [
+        &["report", "--db", db, "-o", "/nowhere/x"][..],
+        &["db", "export", "--db", db, "-o", "/nowhere/x"],
+        &["query", "--fields", "index", "-o", "/nowhere/x"],
+        &["track", "-o", "/nowhere/x", "--", "true"],
+    ] {
+        let told = run(program(args));
+        assert_eq!((told.code, told.stdout.as_str()), (Some(2), ""), "{told:?}");
+        assert!(told.stderr.contains("/nowhere/x"), "{told:?}");
+    }
+}
