@@ -146,7 +146,7 @@ impl Answers for FromHistory {
         let path = self.database.display().to_string();
         let database = Database { path, size_bytes: status::size(&self.database) };
         let recorded = read.map_err(|error| error.to_string());
-        told::status(Process::Here(process::id()), String::new(), Some(database), recorded, now)
+        told::status(Process::Here(process::id()), None, Some(database), recorded, now)
     }
 
     fn tick(&self) -> Option<i64> {

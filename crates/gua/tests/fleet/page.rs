@@ -45,6 +45,9 @@ fn the_interface_for_programs_speaks_as_the_commands_do() {
         .map(|what| json(port, &format!("/api/v1/{what}"))["schema"].clone());
     assert_eq!(schemas, ["gua.stat/1", "gua.who/1", "gua.status/1", "gua.report/1"]);
     assert_eq!(json(port, "/api/v1/status")["state"], "recording");
+    // Where a file is matters to nobody who asks from elsewhere.
+    assert_eq!(json(port, "/api/v1/who")["history"]["path"], Value::Null);
+    assert_eq!(json(port, "/api/v1/status")["pid_file"], Value::Null);
     let who = json(port, "/api/v1/who?user=alice");
     assert_eq!(who["holders"][0]["identity"]["user"]["name"], "alice");
     assert_eq!(who["holders"].as_array().unwrap().len(), 1);
@@ -63,9 +66,6 @@ fn the_interface_for_programs_speaks_as_the_commands_do() {
     assert_eq!(said, printed);
 }
 
-fn json_of(machine: &Machine, args: &[&str]) -> Value {
-    let run = machine.gua(&[&["report", "--json"], args].concat());
-    serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"))
 /// Regression: memory that the only holder did not tell was made somebody else's.
 #[test]
 fn memory_that_is_not_told_is_nobody_elses() {
@@ -85,6 +85,9 @@ fn memory_that_is_not_told_is_nobody_elses() {
     recorder.end();
 }
 
+fn json_of(machine: &Machine, args: &[&str]) -> Value {
+    let run = machine.gua(&[&["report", "--json"], args].concat());
+    serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"))
 }
 
 #[test]
