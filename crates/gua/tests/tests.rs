@@ -57,5 +57,7 @@ mod top;
 mod track;
 /// What is reported is what a scenario did.
 mod truth;
+/// Words that make no sense, and where help has an option.
+mod typed;
 /// `gua who`: who holds which card, longest idle first.
 mod who;

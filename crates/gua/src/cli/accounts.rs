@@ -2,23 +2,25 @@
 
 use clap::{Args, ValueEnum};
 
+/// Named with each option: what comes after a group of options would go by its heading else.
+const HEADING: &str = "Whose it was, and what it cost";
+
 /// How accounts, sessions and money are told.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Whose it was, and what it cost")]
 pub struct Accounts {
     /// What to make accounts of; may be given several times [default: user]
-    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    #[arg(help_heading = HEADING, long, value_name = "WHAT", value_delimiter = ',')]
     pub by: Vec<By>,
     /// How many holding sessions to show as text or Markdown, or all
-    #[arg(long, value_name = "N", default_value = "5", value_parser = count,
+    #[arg(help_heading = HEADING, long, value_name = "N", default_value = "5", value_parser = count,
           allow_hyphen_values = true)]
     pub sessions: Count,
     /// What a GPU-hour costs, in the place of what the config says; A100=3.20 is for cards with
     /// that in their model's name. May be given several times
-    #[arg(long, value_name = "[MODEL=]PRICE", value_parser = price, allow_hyphen_values = true)]
+    #[arg(help_heading = HEADING, long, value_name = "[MODEL=]PRICE", value_parser = price, allow_hyphen_values = true)]
     pub price: Vec<Price>,
     /// What stands beside an amount of money: a sign or a name of up to 8 characters
-    #[arg(long, value_name = "CURRENCY", value_parser = currency)]
+    #[arg(help_heading = HEADING, long, value_name = "CURRENCY", value_parser = currency)]
     pub currency: Option<String>,
 }
 

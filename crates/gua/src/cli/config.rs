@@ -7,7 +7,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::duration::{duration, interval};
-use super::report::{MOST_MB, percent};
+use super::number;
+use super::report::percent;
 
 /// Which config file.
 #[derive(Debug, Args)]
@@ -55,7 +56,7 @@ pub struct ConfigShow {
     #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "What options would change")]
     pub active_percent: Option<f64>,
     /// Of `gua report`
-    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(..=MOST_MB),
+    #[arg(long, value_name = "MB", value_parser = number::mebibytes,
           help_heading = "What options would change")]
     pub held_mb: Option<u64>,
 }

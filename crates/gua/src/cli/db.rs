@@ -50,8 +50,8 @@ pub struct DbPrune {
     /// The database instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
-    /// How long samples are kept, from which states can be judged anew [default: 30d, or as in the
-    /// config]
+    /// How long samples are kept, from which states can be judged anew; no longer than spans
+    /// [default: 30d, or as in the config]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub keep_samples: Option<Duration>,
     /// How long spans are kept, from which reports are made [default: 400d, or as in the

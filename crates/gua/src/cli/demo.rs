@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::duration;
 use super::moment::{Moment, moment};
+use super::number;
 use super::zone::{Zone, zone};
 use super::{Accounts, Color};
 
@@ -20,14 +21,14 @@ pub struct Demo {
     pub db: Option<PathBuf>,
     /// How many ticks to make, up to 1000000 [default: 30]
     #[arg(long, value_name = "N", allow_hyphen_values = true,
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+          value_parser = number::ticks)]
     pub ticks: Option<u32>,
     /// The time from tick to tick, from 100ms to 1h [default: 1s; with --days: 30s]
     #[arg(long, value_name = "D", value_parser = duration::interval, allow_hyphen_values = true)]
     pub interval: Option<Duration>,
     /// How many days of a lab to make, up to 3650
     #[arg(long, value_name = "N", allow_hyphen_values = true, conflicts_with = "ticks",
-          value_parser = clap::value_parser!(u32).range(1..=3650))]
+          value_parser = number::days)]
     pub days: Option<u32>,
     /// Where the history ends; now when left out. With it the same is printed every time
     #[arg(long, value_name = "TIME", value_parser = moment)]
@@ -44,7 +45,7 @@ pub struct Demo {
     #[arg(long)]
     pub json: bool,
     /// Columns of the text, 40 to 300 [default: the terminal's, at most 100; else 80]
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=300))]
+    #[arg(long, value_name = "COLUMNS", value_parser = number::columns)]
     pub width: Option<u16>,
     #[command(flatten)]
     pub color: Color,

@@ -22,7 +22,7 @@ pub fn duration(typed: &str) -> Result<Duration, String> {
     let millis = seconds * 1000.0_f64;
     // Looked at before it is rounded to what is kept of a time: half of it is not taken for one.
     if millis < 1.0 - BINARY_FRACTION {
-        return Err(format!("expected at least 1ms; {EXPECTED}"));
+        return Err("expected at least 1ms, such as 500ms, 90s or 1.5h".to_owned());
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     Ok(Duration::from_millis(millis.round() as u64))
@@ -30,17 +30,18 @@ pub fn duration(typed: &str) -> Result<Duration, String> {
 
 /// How often a recorder may look.
 pub fn interval(typed: &str) -> Result<Duration, String> {
-    let interval = duration(typed)?;
     let may_be = Duration::from_millis(100)..=Duration::from_secs(3600);
-    if may_be.contains(&interval) { Ok(interval) } else { Err("expected 100ms to 1h".to_owned()) }
+    let expected = || "expected 100ms to 1h, such as 30s".to_owned();
+    duration(typed).ok().filter(|interval| may_be.contains(interval)).ok_or_else(expected)
 }
 
 /// How often a view may look again: as `gua stat -i` has it in seconds, or with a unit.
 pub(super) fn refresh(typed: &str) -> Result<Duration, String> {
     let is_number = typed.chars().all(|c| c.is_ascii_digit() || c == '.');
-    let refresh = if is_number { duration(&format!("{typed}s")) } else { duration(typed) }?;
+    let refresh = if is_number { duration(&format!("{typed}s")) } else { duration(typed) };
     let may_be = Duration::from_millis(100)..=Duration::from_secs(86_400);
-    if may_be.contains(&refresh) { Ok(refresh) } else { Err("expected 100ms to 1d".to_owned()) }
+    let expected = || "expected seconds or a time, 100ms to 1d, such as 2 or 500ms".to_owned();
+    refresh.ok().filter(|refresh| may_be.contains(refresh)).ok_or_else(expected)
 }
 
 /// The seconds of the first number with its unit, and what follows.

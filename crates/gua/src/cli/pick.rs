@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::duration::duration;
+use super::number;
 use super::size::size;
 
 /// What `gua pick` was asked.
@@ -26,7 +27,7 @@ use super::size::size;
 pub struct Pick {
     /// How many cards
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1, allow_hyphen_values = true,
-          value_parser = clap::value_parser!(u32).range(1..=4096))]
+          value_parser = number::cards)]
     pub count: u32,
     /// Share cards that have so much memory left, such as 20GB or 20GiB
     #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]

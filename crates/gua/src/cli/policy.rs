@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::duration::duration;
+use super::number;
 use super::{Color, Window};
 
 #[derive(Debug, Subcommand)]
@@ -83,7 +84,7 @@ pub struct PolicyLog {
                   counts for as long as `snooze_most` in `[policy]` says.")]
 pub struct PolicySnooze {
     /// The process
-    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_name = "PID", value_parser = number::pid)]
     pub pid: u32,
     /// For how long
     #[arg(long = "for", value_name = "DURATION", default_value = "4h", value_parser = duration)]

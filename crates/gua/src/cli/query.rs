@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::duration::duration;
+use super::number;
 use super::size::size;
 
 /// What `gua query` was asked.
@@ -80,7 +81,7 @@ pub struct Query {
     pub every: Option<Duration>,
     /// End after so many looks; every second unless told otherwise
     #[arg(short = 'n', long, visible_short_alias = 'c', value_name = "COUNT",
-          value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
+          value_parser = number::looks, allow_hyphen_values = true)]
     pub count: Option<u64>,
     /// End after this time, such as 10m; every second unless told otherwise
     #[arg(long = "for", value_name = "D", value_parser = duration, conflicts_with = "count",
@@ -99,7 +100,7 @@ pub struct Query {
     pub rotate: Option<u64>,
     /// How many full files to keep
     #[arg(long, value_name = "N", default_value = "5", requires = "rotate",
-          value_parser = clap::value_parser!(u32).range(1..=1000), allow_hyphen_values = true)]
+          value_parser = number::files, allow_hyphen_values = true)]
     pub keep: u32,
     /// Only these cards: indices, INDEX:SLOT, UUIDs or bus ids, separated by commas
     #[arg(short = 'i', long, value_name = "CARDS", value_delimiter = ',')]

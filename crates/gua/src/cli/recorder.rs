@@ -29,7 +29,8 @@ pub struct Daemon {
     /// Go on with the database that --db names, if it is one of gua's
     #[arg(long)]
     pub append: bool,
-    /// How long to keep samples, the detail of every tick [default: 30d, or as in the config]
+    /// How long to keep samples, the detail of every tick; no longer than spans [default: 30d, or as
+    /// in the config]
     #[arg(long, value_name = "D", value_parser = duration::duration)]
     pub keep_samples: Option<Duration>,
     /// How long to keep spans, from which reports are made [default: 400d, or as in the config]

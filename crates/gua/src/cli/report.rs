@@ -7,6 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use super::duration::duration;
+use super::number;
 use super::{Accounts, Color, Engine, Window};
 
 /// What `gua report` was asked.
@@ -44,7 +45,7 @@ pub struct Report {
     pub active_percent: Option<f64>,
     /// Judge again, with a card held above so many MB (of 1024² bytes) [default: 100, or as in
     /// the config]
-    #[arg(long, value_name = "MB", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(..=MOST_MB), conflicts_with = "prometheus")]
+    #[arg(long, value_name = "MB", allow_hyphen_values = true, value_parser = number::mebibytes, conflicts_with = "prometheus")]
     pub held_mb: Option<u64>,
     /// How to print it
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -60,7 +61,7 @@ pub struct Report {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Columns of the text, 40 to 300 [default: the terminal's, at most 100; else 80]
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=300))]
+    #[arg(long, value_name = "COLUMNS", value_parser = number::columns)]
     pub width: Option<u16>,
     #[command(flatten)]
     pub color: Color,
@@ -113,9 +114,6 @@ fn compare(typed: &str) -> Result<Compare, String> {
     let expected = "expected `previous`, or how long before, such as 24h or 7d";
     duration(typed).map(Compare::Earlier).map_err(|_| expected.to_owned())
 }
-
-/// More than any card has.
-pub const MOST_MB: u64 = 1 << 30;
 
 pub fn percent(typed: &str) -> Result<f64, String> {
     let expected = "expected a percentage above 0 and up to 100";

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::duration::duration;
+use super::number;
 use super::{Color, Format};
 
 /// What `gua track` was asked.
@@ -31,7 +32,7 @@ pub struct Track {
     )]
     pub command: Vec<OsString>,
     /// Measure a process that is running already, until it ends or Ctrl-C
-    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "PID", value_parser = number::pid)]
     pub pid: Option<u32>,
     /// How often to look, from 1ms to 1h
     #[arg(long, value_name = "D", default_value = "1s", value_parser = every,
@@ -43,7 +44,7 @@ pub struct Track {
     /// How many cores were asked for, to compare with [default: the Slurm job's, the
     /// container's, or all]
     #[arg(long, value_name = "N", allow_hyphen_values = true,
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+          value_parser = number::cores)]
     pub cores: Option<u32>,
     /// Keep the time line: .csv and .sqlite have every sample, .svg and .html are a picture
     #[arg(long, value_name = "FILE")]
@@ -67,7 +68,7 @@ pub struct Track {
     #[arg(long)]
     pub live: bool,
     /// Columns of the text, 40 to 300 [default: the terminal's, at most 100; else 80]
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=300))]
+    #[arg(long, value_name = "COLUMNS", value_parser = number::columns)]
     pub width: Option<u16>,
     #[command(flatten)]
     pub color: Color,

@@ -3,11 +3,12 @@
 use std::io::{self, BufWriter, Write};
 
 use crate::cli;
-use crate::config::{ConfigFile, Files};
+use crate::config::{ConfigFile, Files, Flags};
 use crate::failure::Failure;
 use crate::push;
 use crate::render::{config as render, json};
 use crate::report::config::{Checked, CheckedFile, Shown, ShownFile};
+use crate::talk::say;
 
 pub(super) fn run(files: &Files, typed: &cli::Config) -> Result<u8, Failure> {
     match typed {
@@ -41,6 +42,9 @@ fn check(files: &Files, typed: &cli::ConfigCheck) -> Result<u8, Failure> {
         let files = asked.last().map_or_else(|| files.clone(), |it| files.with_user(it.clone()));
         let settings = files.what_can_be_used().0;
         settings.check_ways()?;
+        if let Some(line) = settings.check_kept(&Flags::default())? {
+            say(format_args!("{line}"));
+        }
         push::check(&settings.settled().remote_write)?;
     }
     let mut out = BufWriter::new(io::stdout().lock());

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use probe::nvml::Wants;
 use probe::units::UnixMillis;
 
+use super::already;
 use super::listener::Listener;
 use super::policy;
 use super::served::FromHistory;
 use crate::cli;
-use crate::config::{Config, Files, Listen, Machine};
+use crate::config::{Config, Files, Listen, Machine, Settings};
 use crate::counting::{Keeper, Losses};
 use crate::failure::Failure;
 use crate::metrics::{Host, Wanted};
@@ -31,19 +32,20 @@ const WANTS: Wants = Wants { power: true, temperature: true, shares: true, ..Wan
 pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Daemon) -> Result<u8, Failure> {
     let settings = files.settings()?;
     policy::check_rules(files, &settings)?;
+    if let Some(line) = settings.check_kept(&typed.into())?.filter(|_| !typed.detached) {
+        say(format_args!("{line}"));
+    }
     let places = places(&settings.settled(), typed)?;
-    let config = settings.with(typed.into()).settled();
+    let config = settings.clone().with(typed.into()).settled();
     push::check(&config.remote_write)?;
-    if let Some(running) = already_running(&places)? {
-        tell(&running);
-        return Ok(0);
+    if let Some(pid) = already_running(&places)? {
+        return is_recording(&said_of(pid), Some(pid), &settings, typed);
     }
     // Its pid file may have been taken away. Who names another one means another recorder.
     let is_usual = !typed.foreground && typed.pid_file.is_none();
     if is_usual && RecorderLock::is_taken(&places.database) == Some(true) {
-        let database = places.database.display();
-        tell(&format!("gua is recording already into {database}"));
-        return Ok(0);
+        let said = format!("recording already into {}", places.database.display());
+        return is_recording(&said, None, &settings, typed);
     }
     service::check(&places, existing(typed))?;
     let listen = listen(typed)?;
@@ -116,8 +118,27 @@ const fn existing(typed: &cli::Daemon) -> Existing {
     if typed.append { Existing::Append } else { Existing::Refuse }
 }
 
-/// What there is to say when there is a recorder already.
-fn already_running(places: &Places) -> Result<Option<String>, Failure> {
+/// That is what was wanted, unless it was wanted in another way.
+fn is_recording(
+    said: &str,
+    pid: Option<u32>,
+    settings: &Settings,
+    typed: &cli::Daemon,
+) -> Result<u8, Failure> {
+    let ignored = already::without_effect(pid, settings, typed);
+    if !ignored.is_empty() {
+        return Err(already::refusal(said, &ignored));
+    }
+    tell(&format!("gua is {said}"));
+    Ok(0)
+}
+
+fn said_of(pid: u32) -> String {
+    format!("recording already, pid {pid}")
+}
+
+/// The recorder that there is already.
+fn already_running(places: &Places) -> Result<Option<u32>, Failure> {
     let (file, process) = match service::find(&places.pid_file) {
         Found::None | Found::Empty => return Ok(None),
         Found::Process(file, process) => (file, process),
@@ -140,7 +161,7 @@ fn already_running(places: &Places) -> Result<Option<String>, Failure> {
                 next: "Stop it first, or name another --pid-file for a second one.".to_owned(),
             })
         }
-        (Process::Recorder, _) => Ok(Some(format!("gua is recording already, pid {pid}"))),
+        (Process::Recorder, _) => Ok(Some(pid)),
     }
 }
 
@@ -175,8 +196,8 @@ fn background(config: &Config, typed: &cli::Daemon, places: &Places) -> Result<u
         }
         Started::Failed { code, log } => {
             // Another that was started at the same time may have been faster.
-            if let Ok(Some(running)) = already_running(places) {
-                tell(&running);
+            if let Ok(Some(pid)) = already_running(places) {
+                tell(&format!("gua is {}", said_of(pid)));
                 return Ok(0);
             }
             say(format_args!("the recorder did not start; the end of its log:\n{log}"));

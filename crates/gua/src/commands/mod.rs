@@ -1,6 +1,7 @@
 //! One file a command: wiring only. What some of them answer can be had as values, too
 //! ([`answers`]).
 
+mod already;
 pub mod answers;
 mod chosen;
 mod config;

@@ -145,7 +145,7 @@ impl Answers for FromHistory {
             .and_then(|(history, _)| Recorded::read(&history, now).map_err(NotReady::from));
         let database = status::database(&self.database);
         let recorded = read.map_err(|error| error.to_string());
-        told::status(Process::Here(process::id()), String::new(), Some(database), recorded, now)
+        told::status(Process::Here(process::id()), None, Some(database), recorded, now)
     }
 
     fn tick(&self) -> Option<i64> {

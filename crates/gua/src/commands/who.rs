@@ -80,7 +80,7 @@ fn recorded(tick: &Tick, path: &Path) -> Result<Record, StoreError> {
     let window = Period::new(UnixMillis(tick.at.0.saturating_sub(LOOKED_BACK)), tick.at);
     let history = history::read(path, window, Detail::Spans)?;
     let idleness = history.idleness(&boot_id())?;
-    Ok(Record::new(path.display().to_string(), idleness, history.newest_run(), tick.at))
+    Ok(Record::new(Some(path.display().to_string()), idleness, history.newest_run(), tick.at))
 }
 
 /// How much of the Python gua's history is read: more than anybody holds a card idle.

@@ -14,7 +14,7 @@ pub enum Verdict {
 }
 
 /// What a rule asks for and nobody could tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Missing {
     User,
     Groups,
@@ -36,6 +36,17 @@ impl Missing {
             Self::Memory => "memory",
             Self::Model => "card's model",
             Self::Snooze => "snooze",
+        }
+    }
+
+    /// The word that goes with it.
+    #[must_use]
+    pub const fn verb(self) -> &'static str {
+        match self {
+            Self::Groups => "are",
+            Self::User | Self::Program | Self::Kind | Self::Memory | Self::Model | Self::Snooze => {
+                "is"
+            }
         }
     }
 }

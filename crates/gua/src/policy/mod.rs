@@ -66,7 +66,7 @@ pub use matching::Missing;
 pub use replay::{GroupsOf, Replay, Replayed, all as replay_all};
 pub use saved::{engine_of, restored};
 pub use settled::{Rules, Settled};
-pub use simulation::{Case, Simulation};
+pub use simulation::{Case, Simulation, Unjudged};
 pub use snooze::{Sleeper, SnoozeError, Snoozes};
 pub use standing::{Doubt, Phase, Standing, Wait};
 pub use subject::{Activity, Card, Facts, Groups, Holding, Nature, Person, Sign, Signs, Subject};

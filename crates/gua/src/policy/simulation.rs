@@ -8,6 +8,8 @@ use probe::units::UnixMillis;
 
 use super::decision::{Answer, Decision, Step, What};
 use super::engine::Engine;
+use super::matching::Missing;
+use super::standing::{Doubt, Phase};
 use super::subject::{Activity, Facts, Subject};
 use crate::config::policy::Policy;
 
@@ -26,6 +28,16 @@ pub struct Case {
     pub lost_millis: i64,
 }
 
+/// One holder of which the rules could not tell whether they are for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unjudged {
+    pub subject: Subject,
+    pub facts: Arc<Facts>,
+    pub missing: Missing,
+    /// The time that it held its cards idle meanwhile.
+    pub idle_millis: i64,
+}
+
 /// The rules on their way through a history.
 #[derive(Debug)]
 pub struct Simulation<'a> {
@@ -37,6 +49,7 @@ pub struct Simulation<'a> {
     /// Those that would be gone.
     ended: BTreeMap<Subject, Ended>,
     decisions: Vec<Decision>,
+    unjudged: BTreeMap<(Missing, Subject), Unjudged>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +69,7 @@ impl<'a> Simulation<'a> {
             open: BTreeMap::new(),
             ended: BTreeMap::new(),
             decisions: Vec::new(),
+            unjudged: BTreeMap::new(),
         }
     }
 
@@ -71,6 +85,21 @@ impl<'a> Simulation<'a> {
             }
             self.note(&decision);
             self.decisions.push(decision);
+        }
+        self.pass_over(&step);
+    }
+
+    /// Who held a card idle and could not be judged: else an unknown would be told as nobody.
+    fn pass_over(&mut self, step: &Step) {
+        let idle = step.holdings.iter().filter(|holding| holding.activity == Activity::Idle);
+        for holding in idle {
+            let subject = holding.subject;
+            let phase = self.engine.standing(subject).map(|standing| standing.phase);
+            let Some(Phase::Unknown(Doubt::Missing(missing))) = phase else { continue };
+            let fresh =
+                || Unjudged { subject, facts: Arc::clone(&holding.facts), missing, idle_millis: 0 };
+            let unjudged = self.unjudged.entry((missing, subject)).or_insert_with(fresh);
+            unjudged.idle_millis += step.covers.millis();
         }
     }
 
@@ -132,8 +161,13 @@ impl<'a> Simulation<'a> {
 
     /// Everybody the rules have come to, in the order of time.
     #[must_use]
-    pub fn cases(self) -> Vec<Case> {
-        self.cases
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
+    /// Everybody who could not be judged, by what is missing.
+    pub fn unjudged(&self) -> impl Iterator<Item = &Unjudged> {
+        self.unjudged.values()
     }
 
     /// Everything that was decided.

@@ -32,7 +32,7 @@ pub fn info(out: &mut impl Write, info: &Info, zone: &TimeZone) -> io::Result<()
     line("cards", &info.cards.len().to_string())?;
     line("users", &info.identities.len().to_string())?;
     line("samples", &kept(info, &["sample"], info.samples_kept_from, zone))?;
-    let spans = ["card_span", "owner_span", "holder_span", "unseen_span"];
+    let spans = ["card_span", "owner_span", "holder_span", "unseen_span", "observed"];
     line("spans", &kept(info, &spans, info.spans_kept_from, zone))
 }
 

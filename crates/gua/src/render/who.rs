@@ -295,13 +295,15 @@ fn program(holder: &Holder) -> String {
         (Some(program), _) => safe(program),
         (None, Presence::Gone) => "(gone)".to_owned(),
         (None, Presence::Foreign) => "(outside this container)".to_owned(),
-        (None, Presence::Here | Presence::Hidden) => "(not readable)".to_owned(),
+        (None, Presence::Here | Presence::Hidden | Presence::NotRecorded) => {
+            "(not readable)".to_owned()
+        }
     }
 }
 
-/// How many cards would be free, if their holders let go.
+/// How many cards are held so by those who are shown.
 fn summary(who: &Who) -> Option<String> {
-    let held = who.holders.iter().map(|held| (held.card_state, &held.card));
+    let held = who.holders.iter().map(|held| (held.state, &held.card));
     let unseen = who.unseen.iter().map(|unseen| (unseen.state, &unseen.card));
     let idle = held.chain(unseen).filter(|(state, _)| *state == State::IdleHeld);
     let mut cards: Vec<_> = idle.map(|(_, card)| (card.index, card.mig_slot)).collect();

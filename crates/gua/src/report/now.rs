@@ -164,6 +164,8 @@ pub enum Presence {
     Gone,
     Foreign,
     Hidden,
+    /// The host did not show it, and why was not written down.
+    NotRecorded,
 }
 
 impl From<&process::Presence> for Presence {

@@ -60,7 +60,7 @@ fn card(entry: &CardEntry, now: Timestamp, held: Kib) -> Card {
     let CardEntry { facts, state, evidence, crew, .. } = entry;
     let mut unknown = Unknowns::default();
     CARD.iter().for_each(|field| unknown.note(field, Reason::NotRecorded));
-    if let Some(why) = evidence.hidden {
+    if let Some(why) = hidden(entry) {
         unknown.note("holders", why);
     }
     let utilization = evidence.work.map(|work| f64::from(work.0) / 100.0);
@@ -86,7 +86,7 @@ fn card(entry: &CardEntry, now: Timestamp, held: Kib) -> Card {
         },
         memory: memory(entry, &mut unknown),
         sensors: sensors(entry, &mut unknown),
-        holders_complete: evidence.hidden.is_none() && !are_untold(entry),
+        holders_complete: hidden(entry).is_none() && !are_untold(entry),
         holders: crew.holders.iter().map(|holder| self::holder(holder, *state, now)).collect(),
         unseen: unseen(entry, held),
         reservations: Vec::new(),
@@ -99,14 +99,32 @@ fn are_untold(entry: &CardEntry) -> bool {
     entry.evidence.has_holders && entry.crew.holders.is_empty()
 }
 
+/// Whether a listed holder does not tell its memory.
+fn is_memory_untold(entry: &CardEntry) -> bool {
+    entry.crew.holders.iter().any(|holder| holder.memory.is_none())
+}
+
+/// Why holders may be missing from the list. What is written down is also why a listed one does
+/// not tell its memory: then nobody is missing.
+fn hidden(entry: &CardEntry) -> Option<Why> {
+    let is_of_memory = |why: &Why| *why == Why::NotTold && is_memory_untold(entry);
+    entry.evidence.hidden.filter(|why| !is_of_memory(why))
+}
+
+/// What nobody accounts for. What a listed holder does not tell is his own, as far as anybody
+/// knows.
+fn unaccounted(entry: &CardEntry) -> Option<Kib> {
+    entry.unseen.filter(|_| hidden(entry).is_some() || !is_memory_untold(entry))
+}
+
 fn unseen(entry: &CardEntry, held: Kib) -> Option<Unseen> {
-    let much = entry.unseen.filter(|amount| *amount > held);
+    let much = unaccounted(entry).filter(|amount| *amount > held);
     let may_be = entry.crew.holders.is_empty() && entry.state != State::TrulyIdle;
-    let is_told = much.is_some() || may_be || entry.evidence.hidden.is_some();
+    let is_told = much.is_some() || may_be || hidden(entry).is_some();
     let memory = much.map_or(Reading::Unknown(Why::NotTold), |amount| {
         Reading::Known(probe::units::Bytes(amount.0.saturating_mul(1024)))
     });
-    is_told.then_some(Unseen { memory, unread: entry.evidence.hidden })
+    is_told.then_some(Unseen { memory, unread: hidden(entry) })
 }
 
 fn memory(entry: &CardEntry, unknown: &mut Unknowns) -> Memory {
@@ -124,7 +142,7 @@ fn memory(entry: &CardEntry, unknown: &mut Unknowns) -> Memory {
         memory_source: None::<MemorySource>,
         memory_unattributed_bytes: known(
             "memory_unattributed_bytes",
-            entry.unseen.map(|amount| amount.0.saturating_mul(1024)),
+            unaccounted(entry).map(|amount| amount.0.saturating_mul(1024)),
         ),
     }
 }
@@ -184,7 +202,7 @@ fn holder(entry: &HolderEntry, card: State, now: Timestamp) -> Holder {
         pid: entry.process.pid,
         key: entry.process,
         state: entry.work.state(entry.holds, card),
-        presence: if is_seen { Presence::Here } else { Presence::Hidden },
+        presence: if is_seen { Presence::Here } else { Presence::NotRecorded },
         owner,
         command: None,
         kinds: entry.kinds.names().collect(),

@@ -18,7 +18,8 @@ pub struct Status {
     pub schema: &'static str,
     pub state: Recorder,
     pub pid: Option<u32>,
-    pub pid_file: String,
+    /// Null where the answer is served by the recorder itself.
+    pub pid_file: Option<String>,
     /// Why nothing is known of the process or of the history, where that is so.
     pub doubt: Option<String>,
     pub since: Option<Timestamp>,
@@ -109,7 +110,7 @@ const fn is_trouble(kind: Kind) -> bool {
 #[must_use]
 pub fn status(
     process: Process,
-    pid_file: String,
+    pid_file: impl Into<Option<String>>,
     database: Option<Database>,
     recorded: Result<Recorded, String>,
     now: UnixMillis,
@@ -131,7 +132,7 @@ pub fn status(
             Process::Unsure(pid) => pid,
             Process::None | Process::Unnamed => None,
         },
-        pid_file,
+        pid_file: pid_file.into(),
         doubt,
         since: run.as_ref().filter(|_| is_running).and_then(|run| timestamp(run.started)),
         interval_seconds: interval.map(seconds),

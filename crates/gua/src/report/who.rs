@@ -55,6 +55,7 @@ pub enum Row<'a> {
 /// What the history says of now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Record {
+    /// Null also where others may read the answer: it is nobody's matter there.
     pub path: Option<String>,
     pub state: Standing,
     /// Why there is nothing to read.
@@ -160,13 +161,18 @@ impl Record {
 
     /// What was read at a moment, of a history whose newest run is this one.
     #[must_use]
-    pub fn new(path: String, idleness: Idleness, run: Option<&RunRow>, now: UnixMillis) -> Self {
+    pub fn new(
+        path: Option<String>,
+        idleness: Idleness,
+        run: Option<&RunRow>,
+        now: UnixMillis,
+    ) -> Self {
         let Some(until) = idleness.until else {
-            return Self::none(Some(path), "nothing is recorded in it yet".to_owned());
+            return Self::none(path, "nothing is recorded in it yet".to_owned());
         };
         let goes_on = status::is_live(run, Some(until), now);
         Self {
-            path: Some(path),
+            path,
             state: if goes_on { Standing::Recording } else { Standing::Ended },
             reason: None,
             recorded_until: timestamp(until),

@@ -140,7 +140,8 @@ fn newest_run(database: &Connection) -> Result<i64, StoreError> {
 }
 
 /// Workloads, identities, cards and runs. They are few, and what nobody names elsewhere is rare: only
-/// then are the large tables read.
+/// then are the large tables read. The earliest run stays: from it on, what is missing was
+/// recorded and is no longer kept, and not a time in which nobody recorded.
 fn delete_the_rest(database: &Transaction<'_>) -> Result<usize, StoreError> {
     let few = [
         "DELETE FROM workload
@@ -155,6 +156,7 @@ fn delete_the_rest(database: &Transaction<'_>) -> Result<usize, StoreError> {
         "DELETE FROM run WHERE id NOT IN (SELECT run FROM observed)
              AND id NOT IN (SELECT run FROM event WHERE run IS NOT NULL AND kind <> 'lines')
              AND id < (SELECT max(id) FROM run)
+             AND id <> (SELECT id FROM run ORDER BY started_ms, id LIMIT 1)
              AND NOT EXISTS (SELECT 1 FROM tick WHERE run = run.id)
              AND NOT EXISTS (SELECT 1 FROM card_span WHERE run = run.id)
              AND NOT EXISTS (SELECT 1 FROM holder_span WHERE run = run.id)

@@ -125,6 +125,7 @@ fn holding(
         Presence::Gone => Why::Gone,
         Presence::Foreign => Why::Foreign,
         Presence::Hidden => Why::NoPermission,
+        Presence::NotRecorded => Why::NotTold,
     };
     let started = holder.owner.started.map(|at| UnixMillis(at.as_millisecond()));
     let absence = || stat::absence(holder.presence).to_owned();

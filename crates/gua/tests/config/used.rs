@@ -119,11 +119,20 @@ fn what_is_kept_is_as_the_config_says() {
     assert_eq!(kept(&["--keep-spans", "2d"]), (2.0 * day, 2.0 * day));
 }
 
+/// What cannot be as a file says is said, also where no other mistake is in it.
+#[test]
+fn samples_that_would_outlast_spans_are_told() {
+    let machine = with("[retention]\nsamples = \"7d\"\nspans = \"1d\"\n", "");
+    let told = machine.gua(&["config", "check"]);
+    assert_eq!(told.code, Some(0), "{told:?}");
+    assert!(told.stderr.starts_with("gua: samples are kept for 1d and not for 7d ("), "{told:?}");
+}
+
 /// The lines are kept as long as what was judged by them, and no longer.
 #[test]
 fn lines_go_with_their_run() {
     let machine = with(LINES, "");
-    for _ in 0..2 {
+    for _ in 0..3 {
         Recorder::with(&machine, &["--interval", "100ms"], |_| ()).end();
     }
     let database = machine.home().join(".gua/gua.db");
@@ -138,13 +147,13 @@ fn lines_go_with_their_run() {
     // As if the runs had begun long ago and gone on until today.
     change("UPDATE event SET at_ms = 0");
     assert_eq!(machine.gua(&["db", "prune"]).code, Some(0));
-    assert_eq!(ask(lines), 2);
+    assert_eq!(ask(lines), 3);
     assert_eq!(machine.gua(&["db", "check"]).code, Some(0));
-    // And as if nothing were left of them; the newest is never forgotten.
+    // And as if nothing were left of them; the first and the newest are never forgotten.
     change("DELETE FROM sample; DELETE FROM tick; DELETE FROM observed; DELETE FROM card_span");
     change("DELETE FROM owner_span; DELETE FROM holder_span; DELETE FROM unseen_span");
     assert_eq!(machine.gua(&["db", "prune"]).code, Some(0));
-    assert_eq!((ask("SELECT count(*) FROM run"), ask(lines)), (1, 1));
+    assert_eq!((ask("SELECT count(*) FROM run"), ask(lines)), (2, 2));
 }
 
 /// What is kept is shown: in the sessions of a report, and in an export.

@@ -23,7 +23,7 @@ fn a_person_reads_lines() {
     cards     2
     users     2
     samples   18, kept from 2026-01-01 00:58:00 UTC
-    spans     14, kept from 2026-01-01 00:58:00 UTC
+    spans     17, kept from 2026-01-01 00:58:00 UTC
     ");
 }
 

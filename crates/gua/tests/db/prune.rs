@@ -225,6 +225,56 @@ fn beside_a_recorder_only_rows_go() {
     none_found(&path);
 }
 
+/// Regression: samples were cut to what spans were kept for, and nobody was told.
+#[test]
+fn samples_that_would_outlast_spans_are_refused_or_told() {
+    let (_dir, path) = lab();
+    let ticks = || number(&path, "SELECT count(*) FROM tick");
+    for more in [&["--keep-samples", "10d", "--keep-spans", "1d"][..], &["--keep-samples", "999d"]]
+    {
+        let refused = gua(&path, &[&["prune"], more].concat());
+        assert_eq!((refused.code, refused.stdout.as_str(), ticks()), (Some(2), "", 10));
+        let next = "Samples are held against spans: keep spans as long (--keep-spans)";
+        assert!(refused.stderr.contains(next), "{refused:?}");
+    }
+    let refused = gua(&path, &["prune", "--keep-samples", "10d", "--keep-spans", "1d"]);
+    insta::assert_snapshot!(refused.stderr);
+    let told = gua(&path, &["prune", "--keep-spans", "1d"]);
+    assert_eq!(told.code, Some(0), "{told:?}");
+    insta::assert_snapshot!(told.stderr);
+}
+
+/// Regression: of time that was recorded and pruned, a report said that nobody had recorded.
+#[test]
+fn what_is_no_longer_kept_is_not_a_time_in_which_nobody_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("gua.db");
+    let now = UnixMillis::from(SystemTime::now()).0 / HOUR * HOUR;
+    for start in [now - 5 * DAY, now - 4 * DAY, now - DAY] {
+        let mut run = Recording::begin(&path, start);
+        record_day(&mut run, 0);
+        run.end();
+    }
+    let pruned = gua(&path, &["prune", "--keep-spans", "1d", "--keep-samples", "1d"]);
+    assert_eq!(pruned.code, Some(0), "{pruned:?}");
+    assert_eq!(number(&path, "SELECT count(*) FROM run"), 2, "the first and the last");
+    let db = path.to_str().unwrap();
+    let told = run(program(&["report", "--since", "7d", "--json", "--db", db]));
+    let json: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+    let gaps = json["gaps"].as_array().unwrap();
+    let at = |gap: &serde_json::Value, end: &str| -> jiff::Timestamp {
+        gap[end].as_str().unwrap().parse().unwrap()
+    };
+    let days = |reason: &str| -> f64 {
+        let of = gaps.iter().filter(|gap| gap["reason"] == reason);
+        of.map(|gap| at(gap, "to").duration_since(at(gap, "from")).as_secs_f64()).sum::<f64>()
+            / 86_400.0
+    };
+    assert!((3.9..4.1).contains(&days("not_kept")), "{gaps:?}");
+    assert!((1.9..2.1).contains(&days("not_recorded")), "{gaps:?}");
+    none_found(&path);
+}
+
 #[test]
 fn to_keep_nothing_is_refused() {
     let (_dir, path) = lab();

@@ -45,6 +45,9 @@ fn the_interface_for_programs_speaks_as_the_commands_do() {
         .map(|what| json(port, &format!("/api/v1/{what}"))["schema"].clone());
     assert_eq!(schemas, ["gua.stat/1", "gua.who/1", "gua.status/1", "gua.report/1"]);
     assert_eq!(json(port, "/api/v1/status")["state"], "recording");
+    // Where a file is matters to nobody who asks from elsewhere.
+    assert_eq!(json(port, "/api/v1/who")["history"]["path"], Value::Null);
+    assert_eq!(json(port, "/api/v1/status")["pid_file"], Value::Null);
     let who = json(port, "/api/v1/who?user=alice");
     assert_eq!(who["holders"][0]["identity"]["user"]["name"], "alice");
     assert_eq!(who["holders"].as_array().unwrap().len(), 1);
@@ -61,6 +64,25 @@ fn the_interface_for_programs_speaks_as_the_commands_do() {
     served.kill().unwrap();
     served.wait().unwrap();
     assert_eq!(said, printed);
+}
+
+/// Regression: memory that the only holder did not tell was made somebody else's.
+#[test]
+fn memory_that_is_not_told_is_nobody_elses() {
+    let machine = Machine::new(
+        "[[card]]\nname = \"NVIDIA A100-SXM4-80GB\"\nmemory = \"80GiB\"\nunattributed = \"12GiB\"\nutilization = 0\n\
+         [[process]]\npid = 4100\ncard = 0\nuser = \"alice\"\nmemory = \"unknown\"\n",
+    );
+    let (recorder, port) = listening(&machine, &[]);
+    observed(port);
+    let (stat, who) = (json(port, "/api/v1/stat"), json(port, "/api/v1/who"));
+    let card = &stat["cards"][0];
+    assert_eq!(card["memory_unattributed_bytes"], Value::Null, "{stat}");
+    assert_eq!(card["unknown"]["memory_unattributed_bytes"], "not_recorded", "{stat}");
+    assert_eq!(who["holders"].as_array().unwrap().len(), 1, "{who}");
+    assert_eq!(who["unseen"], serde_json::json!([]), "{who}");
+    assert!(!get(port, "/").1.contains("somebody unseen"));
+    recorder.end();
 }
 
 fn json_of(machine: &Machine, args: &[&str]) -> Value {

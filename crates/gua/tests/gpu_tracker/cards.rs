@@ -111,6 +111,29 @@ fn a_memory_that_is_not_told_costs_nothing_else() {
     assert!(warnings.len() <= 1, "{said}");
 }
 
+/// Regression: cells of a driver that fails said 0.0, as if there were no card.
+#[test]
+fn what_a_failing_driver_does_not_tell_is_an_empty_cell() {
+    let fault = "[[fault]]\ncall = \"nvmlInit*\"\ncode = \"DRIVER_NOT_LOADED\"\n";
+    let machine = Machine::new(&format!("{CARDS}{fault}"));
+    let samples = machine.dir().join("samples.csv");
+    let tf = format!("--tf={}", samples.display());
+    let ran = run(machine.gpu_tracker(&["-e", "sleep 0.2", "--st=0.05", &tf]));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.stderr.matches("0.0 stands for what could not be measured").count(), 1);
+    let text = std::fs::read_to_string(&samples).unwrap();
+    let cells = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let mut rows = text.lines().map(cells).skip(2);
+    let head = rows.next().unwrap();
+    let is_gpu = |column: usize| head[column].contains("gpu");
+    let columns: Vec<usize> = (0..head.len()).filter(|column| is_gpu(*column)).collect();
+    let rows: Vec<_> = rows.collect();
+    assert!(!rows.is_empty() && columns.len() == 6, "{text}");
+    for row in rows {
+        assert!(columns.iter().all(|column| row[*column].is_empty()), "{text}");
+    }
+}
+
 #[test]
 fn without_a_driver_is_warned_once_and_the_figures_are_zero() {
     let mut command = Machine::new(CARDS).gpu_tracker(&["-e", "true", "-f", "json"]);

@@ -64,9 +64,9 @@ fn no_cards_is_a_sentence() {
 fn wrong_usage_is_refused_with_a_sentence() {
     let machine = Machine::new(&free_cards(2));
     for (args, words) in [
-        (&["-n", "0"][..], "0 is not in 1..=4096"),
-        (&["-n", "-1"], "-1 is not in 1..=4096"),
-        (&["-n", "many"], "invalid digit"),
+        (&["-n", "0"][..], "expected a number of cards from 1 to 4096"),
+        (&["-n", "-1"], "expected a number of cards from 1 to 4096"),
+        (&["-n", "many"], "expected a number of cards from 1 to 4096"),
         (&["--min-free", "20"], "expected a number and MB, GB"),
         (&["--min-free", "-1GB"], "expected a number and MB, GB"),
         (&["--max-util", "101"], "expected a percentage from 0 to 100"),

@@ -60,6 +60,29 @@ fn a_week_of_a_lab() {
     assert!(won > 0.0);
 }
 
+/// Regression: who could not be judged was told as "0 holders told 0 times".
+#[test]
+fn who_could_not_be_judged_is_told_apart() {
+    let (machine, db, rules) = week();
+    super::write(
+        &rules,
+        "[[policy.rule]]\nname = \"students\"\nmatch = { group = \"students\" }\n\
+         idle_for = \"2h\"\nnotices = [\"1h\"]\n",
+    );
+    let asked = |more: &[&str]| {
+        let mut args = vec!["policy", "simulate", "--config", rules.to_str().unwrap()];
+        args.extend(["--db", db.to_str().unwrap()]);
+        args.extend(["--from", "2026-11-08T20:00:00Z", "--until", "2026-11-15T20:00:00Z"]);
+        args.extend(more);
+        let told = machine.gua(&args);
+        assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""), "{told:?}");
+        told.stdout
+    };
+    insta::assert_snapshot!(asked(&[]));
+    let json: serde_json::Value = serde_json::from_str(&asked(&["--json"])).unwrap();
+    insta::assert_json_snapshot!(json["unjudged"]);
+}
+
 #[test]
 fn without_a_history_it_says_so() {
     let machine = Machine::new("[[card]]\n");

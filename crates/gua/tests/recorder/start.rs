@@ -27,6 +27,16 @@ fn in_the_background_it_records_when_the_start_returns() {
     assert_eq!((again.code, again.stderr.as_str()), (Some(0), ""), "{again:?}");
     assert_eq!(again.stdout, format!("gua is recording already, pid {pid}\n"));
 
+    // Regression: options were passed over in silence.
+    let asked = machine.gua(&["daemon", "--interval", "7s", "--listen", "17072"]);
+    assert_eq!((asked.code, asked.stdout.as_str()), (Some(1), ""), "{asked:?}");
+    insta::assert_snapshot!(plain(&asked.stderr, &machine), @"
+    gua: recording already, pid [PID]: --interval, --listen have no effect on it
+         End it with `gua stop` first, then start it with that.
+    ");
+    let same = machine.gua(&["daemon", "--interval", "30s"]);
+    assert_eq!((same.code, same.stderr.as_str()), (Some(0), ""), "{same:?}");
+
     let stopped = machine.gua(&["stop"]);
     assert_eq!((stopped.code, stopped.stderr.as_str()), (Some(0), ""));
     assert!(stopped.stdout.starts_with("gua stopped after "), "{stopped:?}");

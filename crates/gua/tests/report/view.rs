@@ -19,7 +19,7 @@ fn on_a_wide_screen() {
     not observed: 2h the recorder was stopped
 
     §1 Headline
-      basis: card time; active ≥ 10 % utilization; idle-held < 10 % with > 100 MB held by processes
+      basis: card time; active ≥ 10 % utilization; idle-held < 10 % with > 100 MiB held by processes
       █████████▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░░░░░░?
       active      █  14.5 %  20.0 GPU-h
       idle-held   ▒  42.0 %  58.0 GPU-h
@@ -90,7 +90,7 @@ fn on_a_narrower_screen() {
 
     §1 Headline
       basis: card time; active ≥ 10 % utilization; idle-held <
-      10 % with > 100 MB held by processes
+      10 % with > 100 MiB held by processes
       ████████▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░░░░?
       active      █  14.5 %  20.0 GPU-h
       idle-held   ▒  42.0 %  58.0 GPU-h
@@ -166,7 +166,7 @@ fn on_the_narrowest_screen() {
     §1 Headline
       basis: card time; active ≥ 10 %
       utilization; idle-held < 10 % with
-      > 100 MB held by processes
+      > 100 MiB held by processes
       █████▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░?
       active      █  14.5 %  20.0 GPU-h
       idle-held   ▒  42.0 %  58.0 GPU-h
@@ -293,7 +293,7 @@ fn as_markdown() {
 
     ## §1 Headline
 
-    basis: card time; active ≥ 10 % utilization; idle-held \< 10 % with \> 100 MB held by processes
+    basis: card time; active ≥ 10 % utilization; idle-held \< 10 % with \> 100 MiB held by processes
 
     | state |  | share | GPU-h |
     |---|---|---:|---:|

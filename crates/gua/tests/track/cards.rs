@@ -87,6 +87,37 @@ fn named_cards_are_what_was_asked_for() {
     );
 }
 
+/// Regression: one lost card made the work of others look like the command's.
+#[test]
+fn a_lost_card_hides_nothing_of_the_others() {
+    let machine = Machine::new(&format!(
+        "{CARDS}[[card]]\n[[fault]]\ncall = \"nvmlDeviceGet*\"\ncard = 2\ncode = \"GPU_IS_LOST\"\n\
+         [[process]]\npid = 4000000\ncard = 1\nmemory = \"9GiB\"\nsm = 90\n"
+    ));
+    let run = |options: &[&str]| {
+        let command = ["--", "sleep", "1.2"];
+        let told = machine.gua(&[&["track"], options, &command].concat());
+        assert_eq!(told.code, Some(0), "{told:?}");
+        told.stderr
+    };
+    let remark = "Card 2 is in no figure: lost from the bus all the while.";
+    let text = run(&[]);
+    let memory = text.lines().find(|line| line.contains("GPU memory")).unwrap();
+    assert!(memory.contains("none") && memory.contains("no GPU"), "{text}");
+    assert!(!text.lines().any(|line| line.trim_start().starts_with("GPU  ")), "{text}");
+    assert_eq!(text.matches(remark).count(), 1, "{text}");
+    assert!(!run(&["--gpus", "0"]).contains(remark));
+
+    let told: Value = serde_json::from_str(&run(&["--json"])).unwrap();
+    let gpu = &told["gpu"];
+    assert_eq!(
+        (&gpu["memory_peak_bytes"]["combined"], &gpu["unknown"]),
+        (&0.into(), &serde_json::json!({}))
+    );
+    assert_eq!(gpu["cards"][2]["unknown"]["memory_peak_bytes"], "lost", "{told}");
+    assert_eq!(told["suggestion"]["gpus"], 0, "{told}");
+}
+
 /// A driver that is not there is no reason not to run a command.
 #[test]
 fn no_driver_is_one_remark() {

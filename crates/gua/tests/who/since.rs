@@ -128,6 +128,9 @@ fn memory_on_a_busy_card_and_a_bare_context_are_told() {
     let line = shown.lines().find(|line| line.contains("bob")).unwrap();
     assert!(line.contains("(bare CUDA context) (on a busy card)"), "{shown}");
     assert_eq!(shown.matches("(on a busy card)").count(), 1, "{shown}");
+    // Regression: what stood below the table counted other cards than the table had.
+    let of_bob = text(&machine, &["--user", "bob"], "140");
+    assert!(of_bob.contains("\n1 card is held without working on it."), "{of_bob}");
     recorder.end();
 }
 
@@ -276,7 +279,7 @@ fn who_sleeps_on_a_busy_card_is_idle_on_it() {
     assert!((hours(bob) - 3.0).abs() < 0.2, "{bob}");
     assert_eq!((&carol["state"], &carol["idle_since"]), (&"active".into(), &Value::Null));
     let text = text(&machine, &[], "100");
-    assert!(!text.contains("Ask first"), "its card works: {text}");
+    assert!(text.contains("\n1 card is held without working on it."), "by bob: {text}");
 }
 
 #[test]

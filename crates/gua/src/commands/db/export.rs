@@ -73,7 +73,7 @@ fn make(path: &Path) -> Result<File, Failure> {
                 next: "Name a file that is still to be made, or move that one away.".to_owned(),
             };
         }
-        Failure::Failed {
+        Failure::Usage {
             what: format!("cannot make {}: {error}", path.display()),
             next: "Name a file in a folder of yours with -o FILE.".to_owned(),
         }

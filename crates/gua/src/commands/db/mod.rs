@@ -15,7 +15,7 @@ pub(super) fn run(settings: Settings, typed: &Db) -> Result<u8, Failure> {
     match typed {
         Db::Info(typed) => info::run(&config, typed),
         Db::Check(typed) => check::run(&config, typed),
-        Db::Prune(typed) => prune::run(&settings.with(typed.into()).settled(), typed),
+        Db::Prune(typed) => prune::run(settings, typed),
         Db::Export(typed) => export::run(&config, typed),
         Db::Import(typed) => import::run(&config, typed),
     }

@@ -8,11 +8,12 @@ use std::time::{Duration, SystemTime};
 
 use crate::cli::DbPrune;
 use crate::commands::history;
-use crate::config::Config;
+use crate::config::Settings;
 use crate::failure::Failure;
 use crate::render::{database as render, json};
 use crate::report::database::Pruned;
 use crate::store::{self, Keep, RecorderLock, Retention, StoreError};
+use crate::talk::say;
 
 /// Rows and pages of one step: some milliseconds.
 const MOST_ROWS: usize = 5_000;
@@ -21,7 +22,11 @@ const MOST_PAGES: usize = 500;
 /// Long enough for a recorder that waits to have its turn.
 const PAUSE: Duration = Duration::from_millis(20);
 
-pub(super) fn run(config: &Config, typed: &DbPrune) -> Result<u8, Failure> {
+pub(super) fn run(settings: Settings, typed: &DbPrune) -> Result<u8, Failure> {
+    if let Some(line) = settings.check_kept(&typed.into())? {
+        say(format_args!("{line}"));
+    }
+    let config = &settings.with(typed.into()).settled();
     let path = history::path(typed.db.as_deref(), config)?;
     let pruned = prune(&path, config.retention.into()).map_err(|error| error.failure(&path))?;
     let mut out = io::stdout().lock();

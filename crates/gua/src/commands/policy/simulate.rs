@@ -46,7 +46,7 @@ pub(super) fn run(
         simulation.step(replayed.step);
     })
     .map_err(failed)?;
-    let answer = simulated(policy, window, &simulation.cases(), observed, assumed);
+    let answer = simulated(policy, window, &simulation, observed, assumed);
     let zone = typed.window.tz.clone();
     show(&answer, typed.json, &typed.color, zone, |view| render::lines(&answer, view))
 }

@@ -112,7 +112,7 @@ pub(in crate::commands) fn look(
     let run = history.newest_run();
     let looked = recorded::now(&tick, run.map(|run| run.host.as_str()), held.into());
     let idleness = history.idleness_of_newest_run()?;
-    Ok(Some((looked, Record::new(String::new(), idleness, run, now.at))))
+    Ok(Some((looked, Record::new(None, idleness, run, now.at))))
 }
 
 fn answer_and(

@@ -19,7 +19,7 @@ impl Output {
         let Some(path) = typed.filter(|path| *path != Path::new("-")) else {
             return Ok(Self::Stdout);
         };
-        destination::check(path).map_err(|error| refused(&error))?;
+        destination::check(path).map_err(|error| misnamed(&error))?;
         Ok(Self::File(path.to_owned()))
     }
 
@@ -40,9 +40,13 @@ impl Output {
     }
 }
 
+const NEXT: &str = "Name a file in a folder that you may write to, or - for stdout.";
+
+/// Known before anything was done.
+fn misnamed(error: &NotWritable) -> Failure {
+    Failure::Usage { what: format!("--output: {error}"), next: NEXT.to_owned() }
+}
+
 fn refused(error: &NotWritable) -> Failure {
-    Failure::Failed {
-        what: format!("--output: {error}"),
-        next: "Name a file in a folder that you may write to, or - for stdout.".to_owned(),
-    }
+    Failure::Failed { what: format!("--output: {error}"), next: NEXT.to_owned() }
 }

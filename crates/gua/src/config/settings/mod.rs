@@ -126,6 +126,17 @@ impl Settings {
         self
     }
 
+    /// What there is to say of how long what is kept, with the options that were typed.
+    ///
+    /// # Errors
+    /// When samples were asked to outlast spans.
+    pub fn check_kept(&self, flags: &Flags) -> Result<Option<String>, Failure> {
+        let mut retention = self.retention.clone();
+        retention.samples.flag("--keep-samples", flags.keep_samples.map(Age));
+        retention.spans.flag("--keep-spans", flags.keep_spans.map(Age));
+        retention.check()
+    }
+
     /// The values alone.
     #[must_use]
     pub fn settled(&self) -> Config {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::origin::{Origin, Setting};
 use super::section::{self, Visit};
-use super::value::Age;
+use super::value::{Age, Value};
+use crate::failure::Failure;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -44,10 +45,44 @@ impl Section {
         }
     }
 
+    /// What there is to say where samples would outlast spans: `None` where they do not.
+    ///
+    /// # Errors
+    /// When it was typed: what cannot be followed is refused, before anything is deleted.
+    pub fn check(&self) -> Result<Option<String>, Failure> {
+        let Self { samples, spans } = self;
+        if samples.value <= spans.value {
+            return Ok(None);
+        }
+        let [longer, shorter] = [samples, spans].map(|kept| shown(&kept.value));
+        if let Origin::Flag(flag) = samples.origin {
+            return Err(Failure::Usage {
+                what: format!(
+                    "`{flag} {longer}` cannot be followed: spans are kept for {shorter} \
+                     ({})",
+                    spans.origin
+                ),
+                next: "Samples are held against spans: keep spans as long (--keep-spans), or \
+                       samples no longer."
+                    .to_owned(),
+            });
+        }
+        Ok(Some(format!(
+            "samples are kept for {shorter} and not for {longer} ({}): they are held against \
+             spans, which are kept no longer ({})",
+            samples.origin, spans.origin
+        )))
+    }
+
     pub fn settled(&self) -> Retention {
         let Self { samples, spans } = self;
         Retention { samples: samples.value.min(spans.value).0, spans: spans.value.0 }
     }
+}
+
+/// As it is written in a file.
+fn shown(age: &Age) -> String {
+    age.toml().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 impl section::Section for Section {

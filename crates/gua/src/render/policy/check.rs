@@ -39,6 +39,7 @@ fn headline(check: &Check) -> String {
     let is = match (check.enabled, check.switched_off) {
         (_, true) => "switched off (`gua policy on` lets them go on)",
         (false, false) => "not followed (`enabled = true` below [policy] lets a recorder do so)",
+        (true, false) if check.watched_at_unix_ms.is_none() => "to be followed",
         (true, false) => "followed",
     };
     let holders = match check.holders.len() {

@@ -4,10 +4,13 @@ use super::super::paint::Ink;
 use super::super::table::{Align, Cell};
 use super::super::words::{duration, safe};
 use super::{View, moment, rows, window};
-use crate::report::policy::simulate::{OfHolder, Simulated, Total};
+use crate::report::policy::simulate::{NotJudged, OfHolder, Simulated, Total};
 
 /// So many holders are named; the rest is told in the sums.
 const MOST_HOLDERS: usize = 20;
+
+/// So many people are named who could not be judged.
+const MOST_USERS: usize = 5;
 
 /// The answer as lines.
 #[must_use]
@@ -18,6 +21,7 @@ pub fn lines(simulated: &Simulated, view: &View) -> Vec<String> {
         lines.push("There are no rules: `[[policy.rule]]` in the config makes one.".to_owned());
         return lines;
     }
+    lines.extend(simulated.unjudged.iter().map(not_judged));
     lines.push(String::new());
     lines.extend(of_rules(simulated, view));
     if !simulated.people.is_empty() {
@@ -49,6 +53,24 @@ fn basis(simulated: &Simulated) -> String {
         )
     });
     format!("basis: {observed} observed; every notice heard{}", assumed.unwrap_or_default())
+}
+
+/// `3 holders, idle for 2d4h, could not be judged: their groups are not known (bob, carol)`.
+fn not_judged(those: &NotJudged) -> String {
+    let NotJudged { what, holders, users, idle_seconds, .. } = those;
+    let (who, their) = match holders {
+        1 => ("1 holder".to_owned(), "its"),
+        several => (format!("{several} holders"), "their"),
+    };
+    let mut names: Vec<_> = users.iter().take(MOST_USERS).map(|name| safe(name)).collect();
+    names.extend((users.len() > MOST_USERS).then(|| "…".to_owned()));
+    let names = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    format!(
+        "{who}, idle for {}, could not be judged: {their} {} {} not known{names}",
+        duration(*idle_seconds),
+        what.word(),
+        what.verb(),
+    )
 }
 
 /// What ending those would have cost who worked on.

@@ -139,7 +139,7 @@ pub const fn absence(presence: Presence) -> &'static str {
     match presence {
         Presence::Gone => "(gone)",
         Presence::Foreign => "(outside this container)",
-        Presence::Here | Presence::Hidden => "(not readable)",
+        Presence::Here | Presence::Hidden | Presence::NotRecorded => "(not readable)",
     }
 }
 

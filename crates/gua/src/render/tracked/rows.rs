@@ -171,15 +171,20 @@ fn work(label: &str, card: &Card, out_of: String) -> Row {
     }
 }
 
-/// Where it is not known which of them it held.
+/// Where it is not known which of them it held: its part of their work, or else everybody's,
+/// called so.
 fn all_cards(gpu: &Gpu) -> Row {
-    let load = gpu.utilization_percent;
-    let chosen = gpu.cards.iter().filter(|card| card.is_chosen).count();
+    let (label, load) = match gpu.own_utilization_percent {
+        Some(own) => ("GPU", Some(own)),
+        None => ("GPU, anybody", gpu.utilization_percent),
+    };
+    let is_there = |card: &&Card| card.is_chosen && card.lost.is_none();
+    let chosen = gpu.cards.iter().filter(is_there).count();
     Row {
         peak: load.map_or_else(|| "?".to_owned(), |load| percent(load.max)),
         mean: load.map(|load| percent(load.mean)).unwrap_or_default(),
         out_of: some_cards(chosen),
-        ..Row::new("GPU")
+        ..Row::new(label)
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn doubt(usage: &Usage, compared: &Compared) -> Option<String> {
     let differs = parts().is_some_and(|(now, before)| (now - before).abs() > 0.1);
     match (compared.rests_on_little, differs) {
         (true, _) => {
-            Some("The earlier window was hardly observed: compare shares, not hours.".to_owned())
+            Some("The earlier window was hardly observed: no differences are told.".to_owned())
         }
         (false, true) => {
             Some("The windows were not observed alike: compare shares, not hours.".to_owned())
@@ -82,7 +82,17 @@ pub(super) fn all_rows(usage: &Usage, compared: &Compared) -> Vec<Row> {
             }),
         );
     }
+    if compared.rests_on_little {
+        rows.iter_mut().for_each(|[.., difference]| without(difference));
+    }
     rows
+}
+
+/// A difference from next to nothing says nothing.
+fn without(difference: &mut String) {
+    if !difference.is_empty() {
+        *difference = unknown(None);
+    }
 }
 
 fn heading(by: By) -> Row {
@@ -133,7 +143,7 @@ fn money_row(what: &str, pair: Pair, currency: &str) -> Row {
 /// With its sign; what would be shown as nothing has none.
 fn signed(value: f64, show: impl Fn(f64) -> String) -> String {
     let shown = show(value.abs());
-    let is_nothing = !shown.chars().any(|c| ('1'..='9').contains(&c));
+    let is_nothing = !shown.chars().any(|c| ('1'..='9').contains(&c)) || shown.starts_with('<');
     match value {
         _ if is_nothing => shown,
         value if value < 0.0 => format!("−{shown}"),
@@ -143,4 +153,15 @@ fn signed(value: f64, show: impl Fn(f64) -> String) -> String {
 
 fn unknown(shown: Option<String>) -> String {
     shown.unwrap_or_else(|| "–".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_next_to_nothing_has_no_sign() {
+        let shown = |by: f64| signed(by, |by| hours(by, 62.1));
+        assert_eq!([-0.01, 0.0, 7.0, -7.0].map(shown), ["<0.1", "0", "+7.0", "−7.0"]);
+    }
 }

@@ -78,7 +78,7 @@ pub(in crate::render) fn basis(usage: &Usage) -> String {
     };
     let (active, held) = (lines.active_percent, lines.held_mb);
     format!(
-        "basis: card time; active ≥ {active} % utilization; idle-held < {active} % with > {held} MB \
+        "basis: card time; active ≥ {active} % utilization; idle-held < {active} % with > {held} MiB \
          held by processes"
     )
 }
@@ -208,7 +208,7 @@ pub(super) fn as_recorded(usage: &Usage, tz: &jiff::tz::TimeZone) -> Option<Stri
 fn lines(judged: &JudgedBy) -> String {
     match (judged.active_percent, judged.held_mb, judged.worked_percent) {
         (Some(active), Some(held), Some(worked)) => {
-            format!("active ≥ {active} %, held > {held} MB, working ≥ {worked} % of the SMs")
+            format!("active ≥ {active} %, held > {held} MiB, working ≥ {worked} % of the SMs")
         }
         _ => "lines that cannot be told".to_owned(),
     }

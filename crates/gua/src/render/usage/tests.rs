@@ -44,7 +44,7 @@ fn on_a_wide_screen() {
     gua — lab-a100 (driver 560.35.05)   8 Nov 20:00 → 15 Nov 2026 20:00 UTC, 7d, 100.0 % observed
 
     §1 Headline
-      basis: card time; active ≥ 10 % utilization; idle-held < 10 % with > 100 MB held by processes
+      basis: card time; active ≥ 10 % utilization; idle-held < 10 % with > 100 MiB held by processes
       ██████████████████▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░░░░░░░░░
       active      █  29.8 %  150 GPU-h
       idle-held   ▒  23.8 %  120 GPU-h   $300

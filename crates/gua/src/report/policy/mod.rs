@@ -37,7 +37,7 @@ pub fn reason(phase: Phase) -> Option<String> {
         Phase::Exempt(Spared::Guarded(guard)) => Some(guard.to_string()),
         Phase::Unknown(Doubt::Activity(why)) => Some(format!("whether it works: {why}")),
         Phase::Unknown(Doubt::Missing(missing)) => {
-            Some(format!("its {} is not known", missing.word()))
+            Some(format!("its {} {} not known", missing.word(), missing.verb()))
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Whom would the rules have told and ended over a time, and what would that have won?
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::{cards, hours, seconds};
 use crate::config::policy::Policy;
 use crate::ledger::Period;
-use crate::policy::{Case, Person};
+use crate::policy::{Case, Facts, Missing, Person, Simulation, Unjudged};
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,10 +21,27 @@ pub struct Simulated {
     /// and the video engines are taken to have been quiet.
     pub assumed_seconds: f64,
     pub total: Total,
+    /// Who held cards idle while no rule could tell whether it is for them: nothing is said of
+    /// what the rules would have done to those.
+    pub unjudged: Vec<NotJudged>,
     pub rules: Vec<OfRule>,
     pub people: Vec<OfPerson>,
     /// The most won first.
     pub holders: Vec<OfHolder>,
+}
+
+/// Those of whom one thing is not known.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NotJudged {
+    /// A word for what is not known.
+    pub missing: &'static str,
+    #[serde(skip)]
+    pub what: Missing,
+    pub holders: usize,
+    /// Whose they are, where that is known.
+    pub users: Vec<String>,
+    /// The time that they held cards idle meanwhile, added up.
+    pub idle_seconds: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Default)]
@@ -86,10 +103,11 @@ impl Total {
 pub fn simulated(
     policy: &Policy,
     window: Period,
-    cases: &[Case],
+    simulation: &Simulation<'_>,
     observed_millis: i64,
     assumed_millis: i64,
 ) -> Simulated {
+    let cases = simulation.cases();
     let rules = policy.rules.iter().map(|rule| OfRule {
         rule: rule.name.to_string(),
         action: rule.action.word(),
@@ -107,22 +125,41 @@ pub fn simulated(
         observed_seconds: seconds(observed_millis),
         assumed_seconds: seconds(assumed_millis),
         total: Total::of(cases.iter()),
+        unjudged: unjudged(simulation),
         rules: rules.collect(),
         people: people(cases),
         holders,
     }
 }
 
-fn user(case: &Case) -> Option<String> {
-    case.facts.person.as_ref().map(Person::shown)
+fn user(facts: &Facts) -> Option<String> {
+    facts.person.as_ref().map(Person::shown)
+}
+
+fn unjudged(simulation: &Simulation<'_>) -> Vec<NotJudged> {
+    let mut by_what: BTreeMap<Missing, Vec<_>> = BTreeMap::new();
+    for holder in simulation.unjudged() {
+        by_what.entry(holder.missing).or_default().push(holder);
+    }
+    let of = |(what, holders): (Missing, Vec<&Unjudged>)| {
+        let users: BTreeSet<_> = holders.iter().filter_map(|one| user(&one.facts)).collect();
+        NotJudged {
+            missing: what.word(),
+            what,
+            holders: holders.len(),
+            users: users.into_iter().collect(),
+            idle_seconds: seconds(holders.iter().map(|one| one.idle_millis).sum()),
+        }
+    };
+    by_what.into_iter().map(of).collect()
 }
 
 fn people(cases: &[Case]) -> Vec<OfPerson> {
-    let mut names: Vec<_> = cases.iter().map(user).collect();
+    let mut names: Vec<_> = cases.iter().map(|case| user(&case.facts)).collect();
     names.sort();
     names.dedup();
     let of = |name: Option<String>| OfPerson {
-        total: Total::of(cases.iter().filter(|case| user(case) == name)),
+        total: Total::of(cases.iter().filter(|case| user(&case.facts) == name)),
         user: name,
     };
     let mut people: Vec<_> = names.into_iter().map(of).collect();
@@ -132,7 +169,7 @@ fn people(cases: &[Case]) -> Vec<OfPerson> {
 
 fn of_holder(case: &Case) -> OfHolder {
     OfHolder {
-        user: user(case),
+        user: user(&case.facts),
         pid: case.subject.pid,
         program: case.facts.program.as_ref().map(ToString::to_string),
         cards: cards(&case.facts),

@@ -1,11 +1,12 @@
 //! The cards, and which of them it held.
 
+use probe::Why;
 use probe::units::Millijoules;
 use serde::Serialize;
 use track::usage::{self, CardUsage, GpuUsage};
 
 use super::answer::{Load, Parts};
-use crate::report::unknowns::Unknowns;
+use crate::report::unknowns::{Reason, Unknowns};
 
 /// More than one in so many looks that could not be read are too many.
 const TOO_MANY_UNREAD: u64 = 10;
@@ -39,6 +40,9 @@ pub struct Card {
     pub name: Option<String>,
     pub capacity_bytes: Option<u64>,
     pub is_chosen: bool,
+    /// Why it was of no use all the while: nobody can have held it, and no sum has it.
+    #[serde(skip)]
+    pub lost: Option<Why>,
     /// The most that the command held of it.
     pub memory_peak_bytes: Option<u64>,
     pub memory_source: MemorySource,
@@ -66,7 +70,7 @@ impl Gpu {
             ("memory_peak_bytes.combined", usage.memory.combined),
         ]
         .map(|(field, reading)| unknown.take(field, reading).map(|bytes| bytes.0));
-        Self {
+        let gpu = Self {
             cards: usage.cards.iter().map(Card::new).collect(),
             memory_peak_bytes: Parts { main, descendants, combined },
             system_memory_peak_bytes: unknown
@@ -83,7 +87,19 @@ impl Gpu {
             looks: usage.looks,
             unread_looks: usage.unread_looks,
             unknown,
+        };
+        gpu.without_doubtful_nothing()
+    }
+
+    /// That nothing was held is only known where all was told.
+    fn without_doubtful_nothing(mut self) -> Self {
+        if self.memory_peak_bytes.combined == Some(0)
+            && let Some(reason) = self.doubt()
+        {
+            self.memory_peak_bytes.combined = None;
+            self.unknown.note("memory_peak_bytes.combined", reason);
         }
+        self
     }
 
     /// The cards that the command held memory of.
@@ -100,9 +116,19 @@ impl Gpu {
     /// Whether it is known of each card whether the command held it.
     #[must_use]
     pub fn is_told(&self) -> bool {
-        !self.is_only_a_part()
-            && self.memory_peak_bytes.combined.is_some()
-            && self.cards.iter().all(|card| card.memory_peak_bytes.is_some())
+        self.doubt().is_none()
+    }
+
+    /// Why that is not known. Only the chosen cards count, and of these only those that could be
+    /// held.
+    #[must_use]
+    pub fn doubt(&self) -> Option<Reason> {
+        let mut could_be_held =
+            self.cards.iter().filter(|card| card.is_chosen && card.lost.is_none());
+        let of_all = self.unknown.reason("memory_peak_bytes.combined");
+        let of_card = || could_be_held.find_map(|card| card.unknown.reason("memory_peak_bytes"));
+        let of_time = || self.is_only_a_part().then_some(Reason::OnlyAPart);
+        of_all.or_else(of_card).or_else(of_time)
     }
 
     /// The card that it held most of.
@@ -121,6 +147,7 @@ impl Card {
             name: unknown.take("name", usage.name.clone()),
             capacity_bytes: unknown.take("capacity_bytes", usage.capacity).map(|bytes| bytes.0),
             is_chosen: usage.is_chosen,
+            lost: usage.lost,
             memory_peak_bytes: unknown.take("memory_peak_bytes", usage.memory).map(|bytes| bytes.0),
             memory_source: match usage.memory_source {
                 usage::MemorySource::Samples => MemorySource::Samples,

@@ -49,6 +49,7 @@ pub enum Rule {
     CardShared,
     GpuUnknown,
     GpuPartlyRead,
+    CardLost,
     ProcessesHidden,
     ProcessesMissed,
     ProcessesLeft,
@@ -64,6 +65,7 @@ pub(super) fn remarks(tracked: &Tracked, usage: &Usage) -> Vec<Remark> {
         bursts(tracked),
         gpu_unknown(tracked, usage),
         tracked.gpu.as_ref().and_then(partly_read),
+        tracked.gpu.as_ref().and_then(lost),
         tracked.gpu.as_ref().and_then(|gpu| cards(gpu, tracked)),
         tracked.gpu.as_ref().and_then(shared),
         hidden(tracked),
@@ -179,12 +181,27 @@ fn gpu_unknown(tracked: &Tracked, usage: &Usage) -> Told {
 
 /// Where nothing at all is known, that was said.
 fn partly_read(gpu: &Gpu) -> Told {
-    gpu.memory_peak_bytes.combined.filter(|_| gpu.unread_looks > 0)?;
+    if gpu.unread_looks == 0 || gpu.unknown.why("memory_peak_bytes.combined").is_some() {
+        return None;
+    }
     let sentence = format!(
         "Who held the cards could not be read in {} of {} looks: it may have held more.",
         gpu.unread_looks, gpu.looks
     );
     Some((Rule::GpuPartlyRead, sentence))
+}
+
+/// A card that was not asked about is nobody's matter here.
+fn lost(gpu: &Gpu) -> Told {
+    let lost = gpu.cards.iter().filter(|card| card.is_chosen);
+    let lost: Vec<_> = lost.filter_map(|card| Some((card.index, card.lost?))).collect();
+    let (_, why) = *lost.first()?;
+    let names: Vec<_> = lost.iter().map(|(index, _)| index.to_string()).collect();
+    let sentence = match names.as_slice() {
+        [one] => format!("Card {one} is in no figure: {why} all the while."),
+        several => format!("Cards {} are in no figure: {why} all the while.", several.join(", ")),
+    };
+    Some((Rule::CardLost, sentence))
 }
 
 fn cards(gpu: &Gpu, tracked: &Tracked) -> Told {
@@ -226,7 +243,8 @@ fn mean(loads: impl Iterator<Item = Load>) -> Option<f64> {
 fn shared(gpu: &Gpu) -> Told {
     let own = gpu.memory_peak_bytes.combined.filter(|bytes| *bytes > 0)?;
     let others = gpu.system_memory_peak_bytes?.saturating_sub(own);
-    let is_on_all = gpu.held().count() == gpu.cards.len();
+    let there = gpu.cards.iter().filter(|card| card.lost.is_none()).count();
+    let is_on_all = gpu.held().count() == there;
     let is_told_apart = gpu.own_utilization_percent.is_some();
     (is_on_all && !is_told_apart && others > SOMEBODY_ELSE_BYTES).then(|| {
         let sentence = "Others held memory of the cards too: the work of the cards may be theirs.";

@@ -172,11 +172,7 @@ fn cards(gpu: Result<&Gpu, Reason>, unknown: &mut Unknowns) -> (Option<u32>, Opt
     };
     let memory = gpu.fullest().and_then(|card| card.memory_peak_bytes);
     let memory = memory.map(|peak| with_head_room(peak).div_ceil(GB).saturating_mul(GB));
-    if !gpu.is_told() {
-        let why = gpu.unknown.why("memory_peak_bytes.combined");
-        let why = why.or_else(|| gpu.cards.iter().find_map(|c| c.unknown.why("memory_peak_bytes")));
-        // What is known of each card is then known of a part of the time.
-        let reason = why.map_or(Reason::OnlyAPart, Reason::from);
+    if let Some(reason) = gpu.doubt() {
         unknown.note("gpus", reason);
         unknown.note("gpu_memory_bytes", reason);
         return (None, None);

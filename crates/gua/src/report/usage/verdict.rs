@@ -105,8 +105,24 @@ fn doubt(basis: Basis) -> String {
 
 /// With more decimals where fewer would make it look like the line itself.
 fn percent(share: f64) -> String {
+    if share > 0.0 && share < 0.0005 {
+        return "<0.1".to_owned();
+    }
     let is_the_line = (share - LINE).abs() < 1e-9;
     let is_near = !is_the_line && (share - LINE).abs() < 0.0005;
     let decimals = if is_near { 4 } else { 1 };
     format!("{:.decimals$}", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression: 29 seconds of a week were "0.0 % of the window".
+    #[test]
+    fn a_small_share_is_not_none() {
+        assert_eq!([0.0, 0.000_05, 0.0005, 0.25].map(percent), ["0.0", "<0.1", "0.1", "25.0"]);
+        let basis = Basis { seconds: 29.0, coverage: Some(29.0 / 604_800.0) };
+        assert_eq!(doubt(basis), "It rests on little: 29 seconds, <0.1 % of the window.");
+    }
 }

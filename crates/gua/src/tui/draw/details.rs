@@ -142,6 +142,7 @@ const fn presence(presence: Presence) -> &'static str {
         Presence::Gone => "gone: the driver lists it, this host does not have it",
         Presence::Foreign => "outside this container: the pid is the host's",
         Presence::Hidden => "here, but it may not be read",
+        Presence::NotRecorded => "this host did not show it; why is not recorded",
     }
 }
 

@@ -33,20 +33,23 @@ pub struct CountedCards {
 }
 
 impl CountedCards {
-    const UNKNOWN: Self = Self {
-        all: Reading::Unknown(Why::TimedOut),
-        chosen: Reading::Unknown(Why::TimedOut),
-        memory: Reading::Unknown(Why::TimedOut),
-    };
+    const fn unknown(why: Why) -> Self {
+        Self {
+            all: Reading::Unknown(why),
+            chosen: Reading::Unknown(why),
+            memory: Reading::Unknown(why),
+        }
+    }
 
-    /// Those that the driver has told of. Without a driver there are none; with one that does
-    /// not answer, nobody knows.
+    /// Those that the driver has told of. Where none is installed there are none; with one that
+    /// does not answer, or fails, nobody knows.
     #[must_use]
     pub fn new(told: Result<&[Available], &OpenError>, chosen: &Cards) -> Self {
         let cards = match told {
             Ok(cards) => cards,
-            Err(OpenError::TimedOut { .. }) => return Self::UNKNOWN,
-            Err(_) => &[],
+            Err(OpenError::LibraryNotFound { .. }) => &[],
+            Err(OpenError::TimedOut { .. }) => return Self::unknown(Why::TimedOut),
+            Err(_) => return Self::unknown(Why::NotTold),
         };
         let count = |count: usize| Reading::Known(u32::try_from(count).unwrap_or(u32::MAX));
         let all = count(cards.len());
