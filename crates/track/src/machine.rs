@@ -99,7 +99,8 @@ impl MachineWatch {
         let (Some(first), Some(max)) = (self.first, self.highest) else {
             return Reading::Unknown(Why::NotSupported);
         };
-        let mean = self.busy(now).and_then(|last| self.percent(first, last));
+        let last = self.last.filter(|(then, _)| *then == now).or_else(|| self.busy(now));
+        let mean = last.and_then(|last| self.percent(first, last));
         Reading::Known(Load { max, mean: mean.unwrap_or(max) })
     }
 
