@@ -157,7 +157,9 @@ impl Gpu {
         if let Watch::Awaited(awaited) = mem::replace(&mut self.watch, Watch::Closed) {
             let (watcher, mut prober) = *awaited;
             prober.wait_at_most(FOR_A_LOOK);
-            watcher.finish(prober).map(leave);
+            if let Some(left) = watcher.finish(prober) {
+                leave(left);
+            }
         }
         let mut state = self.shared.wait_for_the_end();
         match &state.stage {
@@ -187,7 +189,7 @@ fn leave(mut prober: Prober) {
 }
 
 /// The look that tells what there was at the begin.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct FirstLook(Arc<Shared>);
 
 impl FirstLook {
