@@ -18,7 +18,7 @@ OUR_BLOCKS, THEIR_BLOCKS = 50, 4
 # What is run in either environment, with the module's name as the argument. It measures itself,
 # so that the interpreter's own start is no part of it.
 PROGRAM = """
-import json, os, sys, time
+import json, os, resource, sys, time
 def resident(pid):
     with open(f"/proc/{pid}/status") as file:
         for line in file:
@@ -28,6 +28,9 @@ def resident(pid):
 def children():
     with open(f"/proc/self/task/{os.getpid()}/children") as file:
         return [int(pid) for pid in file.read().split()]
+def spent():
+    whose = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+    return sum(usage.ru_utime + usage.ru_stime for usage in map(resource.getrusage, whose))
 def main():
     before = resident("self")
     begun = time.perf_counter()
@@ -35,17 +38,20 @@ def main():
     imported = time.perf_counter() - begun
     blocks = []
     for _ in range(int(sys.argv[2])):
+        if len(blocks) == 1:
+            spent_at_first = spent()
         begun = time.perf_counter()
         with module.Tracker(sleep_time=0.1, disable_logs=True) as tracker:
             pass
         blocks.append(time.perf_counter() - begun)
+    spent_later = (spent() - spent_at_first) / (len(blocks) - 1)
     with module.Tracker(sleep_time=0.1, disable_logs=True) as tracker:
         time.sleep(2)
         started = children()
         added = resident("self") - before + sum(map(resident, started))
     assert tracker.resource_usage.max_ram.main.total_rss > 0
     assert tracker.resource_usage.gpu_utilization.system_gpu_count == 8
-    print(json.dumps([imported, blocks, added, len(started)]))
+    print(json.dumps([imported, blocks, spent_later, added, len(started)]))
 # Theirs starts a process that imports this file again.
 if __name__ == "__main__":
     main()
@@ -59,6 +65,7 @@ class Block:
     import_seconds: float
     first_seconds: float
     later_seconds: float
+    later_cpu_seconds: float
     added_bytes: float
     processes: float
 
@@ -106,8 +113,8 @@ def measured(venv, module, blocks, folder, env):
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or ["nothing"]
         raise NotMeasured(f"{module} ended with {done.returncode} and said: {said[-1]}")
-    imported, (first, *later), added, processes = json.loads(done.stdout.splitlines()[-1])
-    return imported, first, statistics.median(later), added, processes
+    imported, (first, *later), *rest = json.loads(done.stdout.splitlines()[-1])
+    return imported, first, statistics.median(later), *rest
 
 
 def medians(venv, module, blocks, setting):
@@ -136,6 +143,7 @@ def rows(setting):
         ("`import`", milliseconds, "import_seconds", at_most(0.03, milliseconds)),
         ("an empty block, the first of a program", milliseconds, "first_seconds", faster(50)),
         ("an empty block, later ones", milliseconds, "later_seconds", faster(50)),
+        ("— CPU time of one, its processes included", milliseconds, "later_cpu_seconds", None),
         (
             "memory that it adds, its processes included",
             megabytes,
@@ -146,4 +154,5 @@ def rows(setting):
     ]
     for what, unit, name, budget in lines:
         figures = of(mine, name), of(their, name)
-        yield Row(what, unit, *figures, budget, PEER, runs, f"a `Tracker` in Python: {what}")
+        alone = None if what.startswith("—") else f"a `Tracker` in Python: {what}"
+        yield Row(what, unit, *figures, budget, PEER, runs, alone)

@@ -11,13 +11,13 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`failure`] | why a command could not do its work, in words and as an exit code |
 //! | [`shared_folder`] | a folder in which users leave files for each other |
 //! | [`destination`] | a file that is written at the end, checked at the beginning |
 //! | [`line_file`] | a file that lines are added to, and that makes room when it is full |
 //! | [`following`] | follows a command to its end, signals and all |
 //! | [`process_handle`] | a handle on one process, so that a signal reaches no other |
 //! | [`reservation`] | cards that somebody was given and does not hold yet |
-//! | [`mod@gpu_tracker`] | the second program, gpu_tracker's command line |
 //! | [`engine`] | Prometheus and its kin, asked over HTTP |
 //! | [`sampler`] | reads all cards and holders once, or a scenario: a [`sampler::Tick`] |
 //! | [`classify`] | judges what a card was doing (pure) |
@@ -26,16 +26,17 @@
 //! | [`store`] | the database; the only SQL |
 //! | [`recorder`] | looks at its beat and keeps what it saw, whatever happens |
 //! | [`counting`] | the counters of a host: kept from run to run, and shown to who asks |
-//! | [`push`] | sends every tick to a receiver of remote writes |
 //! | [`policy`] | rules for cards that are held idle: notice first, end last |
 //! | [`demo`] | makes a history of a machine that does not exist |
 //! | [`service`] | the recorder's files, how it is started and stopped |
+//! | [`push`] | sends every tick to a receiver of remote writes |
 //! | [`report`] | one file or folder a question, plain structs as answers (pure) |
 //! | [`render`] | answers as text, JSON, CSV, Markdown, a page or a picture (pure) |
 //! | [`tui`] | the live view: a state made of looks and keys, drawn on a screen of any size |
 //! | [`web`] | what listens: the page, its interface, metrics; async lives only here |
 //! | [`checkup`] | gathers what `gua doctor` reports |
 //! | [`commands`] | one file or folder a command, wiring only |
+//! | [`mod@gpu_tracker`] | the second program, gpu_tracker's command line |
 
 // It panics when nobody reads stderr any more; `talk` does not.
 #![deny(clippy::print_stderr)]

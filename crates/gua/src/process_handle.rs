@@ -22,6 +22,9 @@ pub enum NotSent {
     Another,
     #[error("the host does not allow it: {0}")]
     Refused(Errno),
+    /// It may be there, but nothing can be learnt of it.
+    #[error("it cannot be looked at: {0}")]
+    Unseen(Errno),
 }
 
 impl ProcessHandle {
@@ -32,8 +35,7 @@ impl ProcessHandle {
     /// When it is not there any more, or the host does not let us.
     pub fn of(pid: u32, start_ticks: u64) -> Result<Self, NotSent> {
         let handle = Self::open(pid)?;
-        let stat = fs::read(format!("/proc/{pid}/stat")).map_err(|_| NotSent::Gone)?;
-        match stat::parse(&stat) {
+        match stat::parse(&read(pid, "stat")?) {
             Some(stat) if stat.start_ticks == start_ticks => Ok(handle),
             _ => Err(NotSent::Another),
         }
@@ -57,19 +59,33 @@ impl ProcessHandle {
     }
 
     /// Waits for its end; tells whether it came in time.
-    #[must_use]
-    pub fn ends_within(&self, most: Duration) -> bool {
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn ends_within(&self, most: Duration) -> Result<bool, NotSent> {
         let deadline = Instant::now() + most;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let mut files = [PollFd::new(&self.0, PollFlags::IN)];
             match poll(&mut files, Timespec::try_from(left).ok().as_ref()) {
-                Ok(ready) if ready > 0 => return true,
+                Ok(ready) if ready > 0 => return Ok(true),
                 Ok(_) | Err(Errno::INTR) if Instant::now() < deadline => {}
-                Ok(_) | Err(_) => return false,
+                Ok(_) | Err(Errno::INTR) => return Ok(false),
+                Err(errno) => return Err(NotSent::Unseen(errno)),
             }
         }
     }
+}
+
+/// Reads one of the files that the host has on a process.
+///
+/// # Errors
+/// When the process is not there any more, or the file cannot be read.
+pub fn read(pid: u32, file: &str) -> Result<Vec<u8>, NotSent> {
+    fs::read(format!("/proc/{pid}/{file}")).map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::NOENT | Errno::SRCH) => NotSent::Gone,
+        errno => NotSent::Unseen(errno.unwrap_or(Errno::IO)),
+    })
 }
 
 const fn not_sent(errno: Errno) -> NotSent {
@@ -95,9 +111,9 @@ mod tests {
     fn its_end_is_heard_of() {
         let (mut child, start) = sleeper();
         let handle = ProcessHandle::of(child.id(), start).unwrap();
-        assert!(!handle.ends_within(Duration::ZERO));
+        assert_eq!(handle.ends_within(Duration::ZERO), Ok(false));
         handle.send(Signal::TERM).unwrap();
-        assert!(handle.ends_within(Duration::from_secs(60)));
+        assert_eq!(handle.ends_within(Duration::from_secs(60)), Ok(true));
         child.wait().unwrap();
         assert_eq!(handle.send(Signal::TERM), Err(NotSent::Gone));
     }
@@ -109,5 +125,20 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(ProcessHandle::of(child.id(), start).unwrap_err(), NotSent::Gone);
+    }
+
+    /// Trap: whatever could not be read was told to have ended.
+    #[test]
+    fn what_cannot_be_read_has_not_ended() {
+        let (mut child, _) = sleeper();
+        let pid = child.id();
+        assert_eq!(read(pid, "fdinfo"), Err(NotSent::Unseen(Errno::ISDIR)));
+        assert_eq!(read(pid, "mem"), Err(NotSent::Unseen(Errno::IO)));
+        let mut maps = fs::File::open(format!("/proc/{pid}/status")).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(read(pid, "stat"), Err(NotSent::Gone));
+        let gone = std::io::Read::read(&mut maps, &mut [0; 8]).unwrap_err();
+        assert_eq!(Errno::from_io_error(&gone), Some(Errno::SRCH), "it ended between two reads");
     }
 }

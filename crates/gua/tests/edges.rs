@@ -126,14 +126,92 @@ fn modules_import_only_from_their_left() {
     }
 }
 
-/// `unsafe` has one room in `probe` and none in `gua`, `python` and `scenario`.
 #[test]
-fn only_probe_and_the_simulator_are_unsafe() {
-    for name in ["scenario", "gua", "probe", "python"] {
+fn the_layout_of_the_house_is_in_the_order_of_the_imports() {
+    let rank = |name: &str| ORDER.iter().position(|row| row.contains(&name));
+    let told = Layout::of(&fs::read_to_string(project().join("crates/gua/src/lib.rs")).unwrap());
+    let place = |name: &String| rank(name).unwrap_or_else(|| panic!("`{name}` has no place"));
+    assert!(told.rows.is_sorted_by_key(place), "{:?}", told.rows);
+}
+
+/// A table that leaves a module out, or names one that is gone, leads nowhere.
+#[test]
+fn every_layout_names_its_modules_and_no_others() {
+    let mut tables = 0;
+    for name in ["scenario", "nvml-sim", "probe", "track", "gua", "python"] {
         for file in rust_files(&project().join("crates").join(name).join("src")) {
-            let is_the_room = name == "probe" && file.ends_with("nvml/raw.rs");
-            let is_safe = !has_word(&code(&fs::read_to_string(&file).unwrap()), "unsafe");
-            assert!(is_the_room || is_safe, "{}", file.display());
+            let text = fs::read_to_string(&file).unwrap();
+            let told = Layout::of(&text);
+            if told.rows.is_empty() {
+                continue;
+            }
+            tables += 1;
+            let modules = modules(&text);
+            for module in &modules {
+                assert!(told.named.contains(module), "{}: `{module}` is missing", file.display());
+            }
+            for row in told.rows.iter().filter(|row| !row.contains('.')) {
+                assert!(modules.contains(row), "{}: there is no `{row}`", file.display());
+            }
+        }
+    }
+    assert!(tables > 20, "{tables} tables were found");
+}
+
+/// The table of modules in the words at the beginning of a file.
+struct Layout {
+    /// In the first column.
+    rows: Vec<String>,
+    /// Anywhere.
+    named: Vec<String>,
+}
+
+impl Layout {
+    fn of(text: &str) -> Self {
+        let words = text.lines().take_while(|line| line.starts_with("//!"));
+        let table = words.clone().skip_while(|line| !line.starts_with("//! | module |")).skip(2);
+        let cells = table.filter_map(|line| line.strip_prefix("//! | ")?.split(" | ").next());
+        Self {
+            rows: cells.flat_map(quoted_names).collect(),
+            named: words.flat_map(quoted_names).collect(),
+        }
+    }
+}
+
+/// What stands between backticks, without what only a link needs.
+fn quoted_names(text: &str) -> Vec<String> {
+    let name = |quoted: &str| quoted.trim_start_matches("mod@").trim_end_matches(".rs").to_owned();
+    text.split('`').skip(1).step_by(2).map(name).collect()
+}
+
+/// The modules that a text declares, those of tests aside.
+fn modules(text: &str) -> Vec<String> {
+    let before = once("").chain(text.lines());
+    let ours = before.zip(text.lines()).filter(|(before, _)| *before != "#[cfg(test)]");
+    let declared = ["mod ", "pub mod ", "pub(crate) mod ", "pub(super) mod "];
+    let name = |line: &str| {
+        let found = declared.iter().find_map(|words| line.strip_prefix(words)?.strip_suffix(';'));
+        found.map(str::to_owned)
+    };
+    ours.filter_map(|(_, line)| name(line)).collect()
+}
+
+/// The only files with `unsafe`, by crate. The pretend driver is a C library and all of it.
+const UNSAFE_ROOMS: [(&str, &[&str]); 5] = [
+    ("scenario", &[]),
+    ("probe", &["nvml/raw.rs", "src/own_code.rs"]),
+    ("track", &["src/kernel.rs"]),
+    ("python", &[]),
+    ("gua", &[]),
+];
+
+#[test]
+fn what_is_unsafe_stays_in_its_rooms() {
+    for (name, rooms) in UNSAFE_ROOMS {
+        for file in rust_files(&project().join("crates").join(name).join("src")) {
+            let is_a_room = rooms.iter().any(|room| file.ends_with(room));
+            let is_unsafe = has_word(&code(&fs::read_to_string(&file).unwrap()), "unsafe");
+            assert!(is_a_room || !is_unsafe, "{}", file.display());
         }
     }
 }

@@ -338,7 +338,7 @@ fn usage(path: &Path, window: Period) -> Usage {
         events: history.events(window).unwrap(),
         extent: history.extent().unwrap(),
         newest_tick: history.newest_tick().unwrap(),
-        is_recorded: false,
+        is_recorded: Some(false),
         now: window.to,
         holdings: None,
     })

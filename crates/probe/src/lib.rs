@@ -15,7 +15,9 @@
 //! | [`process`] | a holder of a card, and the process behind it |
 //! | [`nvml`] | cards and holders through the driver's library |
 //! | [`proc`] | what a pid is, from the host's `/proc` |
+//! | [`directory`] | questions to a directory of people, which may hang |
 //! | [`fork`] | keeps a fork of this process away from the library |
+//! | [`own_code`] | gives back code of this program that was needed to start only |
 //! | [`threads`] | how many threads of this process are ours |
 //! | [`who`] | who is behind it: a person, a job, a container, a notebook |
 //!
@@ -31,8 +33,10 @@
 
 pub mod account;
 pub mod card;
+pub mod directory;
 pub mod fork;
 pub mod nvml;
+pub mod own_code;
 pub mod proc;
 pub mod process;
 pub mod reading;

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | [`moment`] | a point on the scenario's time line |
 //! | [`clock`] | from the wall clock to a [`Moment`], at the scenario's speed |
+//! | `noise` | the same for the same seed, place and time |
 //! | [`load`] | a percentage over time: constant, duty cycle, ramp, points |
 //! | [`model`] | what a scenario means: driver, cards, instances, processes |
 //! | [`identity`] | who is behind a process, as a host's files have it |

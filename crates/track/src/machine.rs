@@ -99,13 +99,17 @@ impl MachineWatch {
         let (Some(first), Some(max)) = (self.first, self.highest) else {
             return Reading::Unknown(Why::NotSupported);
         };
-        let last = self.last.filter(|(then, _)| *then == now).or_else(|| self.busy(now));
-        let mean = last.and_then(|last| self.percent(first, last));
-        Reading::Known(Load { max, mean: mean.unwrap_or(max) })
+        // The last look was of now; where it cannot be read any more, it is known until then.
+        let newest = self.last.filter(|(then, _)| *then == now).or_else(|| self.busy(now));
+        let mean = newest.or(self.last).and_then(|last| self.percent(first, last));
+        mean.map_or(Reading::Unknown(Why::NotSupported), |mean| Reading::Known(Load { max, mean }))
     }
 
     fn look_at_cpu(&mut self, now: Instant) {
         let busy = self.busy(now);
+        if busy.is_none() {
+            self.newest.cpu = Reading::Unknown(Why::NotSupported);
+        }
         if let (Some(then), Some(now)) = (self.last, busy)
             && let Some(percent) = self.percent(then, now)
         {

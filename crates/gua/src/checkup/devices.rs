@@ -1,6 +1,7 @@
 //! The driver's files in `/dev`: whether they are there and open to this user.
 
-use std::fs;
+use std::fs::{self, DirEntry};
+use std::io;
 use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -16,11 +17,12 @@ const WSL: &str = "/dev/dxg";
 
 /// Lists the driver's files below `root` and asks whether they may be used, without
 /// opening them: that alone could wake a card.
-pub(super) fn gather(root: &Path) -> Vec<DeviceFacts> {
-    let Ok(entries) = fs::read_dir(root.join("dev")) else {
-        return Vec::new();
-    };
-    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+///
+/// # Errors
+/// When the folder cannot be read.
+pub(super) fn gather(root: &Path) -> io::Result<Vec<DeviceFacts>> {
+    let entries: Vec<DirEntry> = fs::read_dir(root.join("dev"))?.collect::<io::Result<_>>()?;
+    let names = entries.iter().filter_map(|entry| entry.file_name().into_string().ok());
     let mut paths: Vec<_> =
         names.map(|name| format!("/dev/{name}")).filter(|path| is_of_the_driver(path)).collect();
     paths.sort_by_key(|path| (minor(path).unwrap_or(u32::MAX), path.clone()));
@@ -28,7 +30,7 @@ pub(super) fn gather(root: &Path) -> Vec<DeviceFacts> {
         let usable = is_usable(&root.join(path.trim_start_matches('/')));
         DeviceFacts { path, usable }
     };
-    paths.into_iter().map(device).collect()
+    Ok(paths.into_iter().map(device).collect())
 }
 
 fn is_of_the_driver(path: &str) -> bool {
@@ -44,8 +46,19 @@ fn is_usable(path: &Path) -> bool {
     accessat(CWD, path, Access::READ_OK | Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// What is missing weighs less while the driver answers all the same.
-pub(super) fn judge(devices: &[DeviceFacts], driver_answers: bool) -> Finding {
+/// What is missing, or hidden, weighs less while the driver answers all the same.
+pub(super) fn judge(devices: &io::Result<Vec<DeviceFacts>>, driver_answers: bool) -> Finding {
+    match devices {
+        Ok(devices) => judge_files(devices, driver_answers),
+        Err(error) => {
+            let verdict = if driver_answers { Verdict::Warning } else { Verdict::Error };
+            Finding::new(Check::Devices, verdict, format!("/dev cannot be read: {error}"))
+                .next("See `ls -ld /dev`; whether the driver's files are there cannot be told.")
+        }
+    }
+}
+
+fn judge_files(devices: &[DeviceFacts], driver_answers: bool) -> Finding {
     let has = |path: &str| devices.iter().any(|device| device.path == path);
     let cards = devices.iter().filter(|device| minor(&device.path).is_some()).count();
     let finding = |detail: String| {
@@ -106,16 +119,29 @@ mod tests {
         for name in ["nvidia10", "nvidia2", "nvidiactl", "nvidia-modeset", "null", "nvidia-uvm"] {
             fs::write(root.path().join("dev").join(name), "").unwrap();
         }
-        let found = gather(root.path());
+        let found = gather(root.path()).unwrap();
         let paths: Vec<_> = found.iter().map(|device| device.path.as_str()).collect();
         assert_eq!(paths, ["/dev/nvidia2", "/dev/nvidia10", "/dev/nvidia-uvm", "/dev/nvidiactl"]);
         assert!(found.iter().all(|device| device.usable));
-        assert_eq!(gather(&root.path().join("nowhere")), []);
+    }
+
+    /// Trap: a folder that could not be read was one without the driver's files.
+    #[test]
+    fn what_cannot_be_read_is_not_empty() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("dev"), "no folder").unwrap();
+        let found = gather(root.path());
+        for (driver_answers, verdict) in [(true, Verdict::Warning), (false, Verdict::Error)] {
+            let finding = judge(&found, driver_answers);
+            assert_eq!(finding.verdict, verdict);
+            assert_eq!(finding.detail, "/dev cannot be read: Not a directory (os error 20)");
+            assert!(!finding.next_step.unwrap().contains("modprobe"));
+        }
     }
 
     #[test]
     fn all_there_is_ok() {
-        let finding = judge(&devices(&["/dev/nvidia0", "/dev/nvidiactl"]), true);
+        let finding = judge_files(&devices(&["/dev/nvidia0", "/dev/nvidiactl"]), true);
         assert_eq!(finding.verdict, Verdict::Ok);
         assert_eq!(finding.detail, "1 card, nvidiactl in /dev, open to this user");
     }
@@ -123,9 +149,9 @@ mod tests {
     #[test]
     fn what_is_missing_is_an_error_only_without_an_answer() {
         for paths in [&[][..], &["/dev/nvidiactl"], &["/dev/nvidia0"], &["/dev/nvidia-uvm"]] {
-            let verdict = |answers| judge(&devices(paths), answers).verdict;
+            let verdict = |answers| judge_files(&devices(paths), answers).verdict;
             assert_eq!([verdict(true), verdict(false)], [Verdict::Warning, Verdict::Error]);
-            assert!(judge(&devices(paths), false).next_step.is_some());
+            assert!(judge_files(&devices(paths), false).next_step.is_some());
         }
     }
 
@@ -133,14 +159,14 @@ mod tests {
     fn closed_files_are_named() {
         let mut found = devices(&["/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl"]);
         found[1].usable = false;
-        let finding = judge(&found, false);
+        let finding = judge_files(&found, false);
         assert_eq!(finding.verdict, Verdict::Error);
         assert_eq!(finding.detail, "this user may not read and write /dev/nvidia1");
     }
 
     #[test]
     fn under_wsl_one_file_stands_for_all() {
-        assert_eq!(judge(&devices(&["/dev/dxg"]), true).verdict, Verdict::Ok);
-        assert_eq!(judge(&devices(&["/dev/dxg"]), false).verdict, Verdict::Error);
+        assert_eq!(judge_files(&devices(&["/dev/dxg"]), true).verdict, Verdict::Ok);
+        assert_eq!(judge_files(&devices(&["/dev/dxg"]), false).verdict, Verdict::Error);
     }
 }

@@ -15,6 +15,7 @@ mod smi;
 mod system;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use probe::nvml::OpenError;
@@ -48,7 +49,7 @@ pub fn examine(places: &Places) -> Checkup {
 /// All that was read, not yet judged.
 struct Gathered {
     system: SystemFacts,
-    devices: Vec<DeviceFacts>,
+    devices: io::Result<Vec<DeviceFacts>>,
     smi: smi::Smi,
     answer: Result<nvml::Answer, OpenError>,
     cards: Vec<CardReport>,
@@ -115,7 +116,7 @@ impl Gathered {
         let driver = self.answer.as_ref().map(|answer| nvml::versions(&answer.driver));
         Facts {
             system: self.system,
-            devices: self.devices,
+            devices: self.devices.ok(),
             nvidia_smi: smi::facts(&self.smi),
             driver: driver.unwrap_or_else(|_| DriverVersions::default()),
             cards: self.cards,

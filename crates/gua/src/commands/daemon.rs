@@ -35,14 +35,14 @@ pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Daemon) -> Resu
     let config = settings.with(typed.into()).settled();
     push::check(&config.remote_write)?;
     if let Some(running) = already_running(&places)? {
-        println_or_quiet(&running)?;
+        tell(&running);
         return Ok(0);
     }
     // Its pid file may have been taken away. Who names another one means another recorder.
     let is_usual = !typed.foreground && typed.pid_file.is_none();
-    if is_usual && RecorderLock::is_taken(&places.database) {
+    if is_usual && RecorderLock::is_taken(&places.database) == Some(true) {
         let database = places.database.display();
-        println_or_quiet(&format!("gua is recording already into {database}"))?;
+        tell(&format!("gua is recording already into {database}"));
         return Ok(0);
     }
     service::check(&places, existing(typed))?;
@@ -154,7 +154,7 @@ fn background(config: &Config, typed: &cli::Daemon, places: &Places) -> Result<u
     // Here somebody still hears why not.
     to_log(places)?;
     if matches!(store::identify(&places.database), Identity::PythonGua) {
-        println_or_quiet("gua takes over the history of the Python gua; its file is kept")?;
+        tell("gua takes over the history of the Python gua; its file is kept");
     }
     let started = service::start(places, &arguments(typed, places));
     match started.map_err(|error| cannot_start(&error))? {
@@ -168,15 +168,15 @@ fn background(config: &Config, typed: &cli::Daemon, places: &Places) -> Result<u
                     format!("gua report --db {}", words::shell_word(&path))
                 }
             };
-            println_or_quiet(&format!(
+            tell(&format!(
                 "gua records every {every} into {database}, pid {pid}; `{report}` shows it"
-            ))?;
+            ));
             Ok(0)
         }
         Started::Failed { code, log } => {
             // Another that was started at the same time may have been faster.
             if let Ok(Some(running)) = already_running(places) {
-                println_or_quiet(&running)?;
+                tell(&running);
                 return Ok(0);
             }
             say(format_args!("the recorder did not start; the end of its log:\n{log}"));
@@ -266,6 +266,9 @@ fn in_the_foreground(
         if let Some(Err(error)) = pusher.map(Pusher::start) {
             say(format_args!("cannot push: {error}"));
         }
+        if let Err(error) = probe::own_code::give_back() {
+            say(format_args!("the memory of code that is no longer needed stays taken: {error}"));
+        }
     };
     let outcome = beat.run(sampler, ready);
     held.remove();
@@ -318,7 +321,13 @@ fn cannot_start(error: &io::Error) -> Failure {
     }
 }
 
-/// A reader that went away does not make what was done undone.
-fn println_or_quiet(text: &str) -> io::Result<()> {
-    writeln!(io::stdout(), "{text}")
+/// Says it to whoever reads. A reader that went away is not worth a word, and whatever else keeps
+/// it from being written costs no recorder and no exit code: what was done is done.
+fn tell(text: &str) {
+    match writeln!(io::stdout(), "{text}") {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            say(format_args!("cannot write the output: {error}"));
+        }
+        Ok(()) | Err(_) => {}
+    }
 }

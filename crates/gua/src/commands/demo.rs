@@ -40,7 +40,7 @@ pub(super) fn run(typed: &cli::Demo) -> Result<u8, Failure> {
     let path = typed.db.as_deref().unwrap_or(Path::new(NO_FILE));
     let question = question(typed, plan.period());
     // Nobody lives there, so who asks is nobody of theirs.
-    let now = report::Now { at: plan.end, is_recorded: false, is_live: true, uid: u32::MAX };
+    let now = report::Now { at: plan.end, is_recorded: Some(false), is_live: true, uid: u32::MAX };
     let usage =
         report::answer(&made.history, &question, now).map_err(|error| error.failure(path))?;
     show(&usage, typed, at)?;

@@ -15,7 +15,7 @@ use crate::counting::{NotReady, Slot};
 use crate::ledger::Period;
 use crate::report::board::{Board, Page};
 use crate::report::now;
-use crate::report::status::{self as told, Database, Process, Recorded, Status};
+use crate::report::status::{self as told, Process, Recorded, Status};
 use crate::report::usage::{Question, Usage};
 use crate::report::who::{self, Record, Who};
 use crate::service::Places;
@@ -58,7 +58,7 @@ impl FromHistory {
         let (history, is_recorded) = match &self.recorder {
             Recorder::Ours(slot) => {
                 slot.tick().ok_or(NotReady::NoTick)?;
-                (History::open_beside_the_writer(&self.database)?, true)
+                (History::open_beside_the_writer(&self.database)?, Some(true))
             }
             Recorder::Another(_) => {
                 // Before the database is opened, as the lock wants it.
@@ -143,8 +143,7 @@ impl Answers for FromHistory {
         let read = self
             .open(last_day())
             .and_then(|(history, _)| Recorded::read(&history, now).map_err(NotReady::from));
-        let path = self.database.display().to_string();
-        let database = Database { path, size_bytes: status::size(&self.database) };
+        let database = status::database(&self.database);
         let recorded = read.map_err(|error| error.to_string());
         told::status(Process::Here(process::id()), String::new(), Some(database), recorded, now)
     }

@@ -1,6 +1,5 @@
 //! `gua status`: is a recorder running, and how does it do?
 
-use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::SystemTime;
@@ -14,14 +13,19 @@ use crate::render::paint::Paint;
 use crate::render::{json, status as render};
 use crate::report::status::{self, Database, Process, Recorded, Recorder, Status};
 use crate::service::{self, Found, Places};
-use crate::store::{History, RecorderLock, StoreError};
+use crate::store::{self, History, RecorderLock, Size, StoreError};
 
 pub(super) fn run(config: &Config, typed: &cli::Status) -> Result<u8, Failure> {
     let places = Places::new(config, typed.db.as_deref(), typed.pid_file.as_deref(), None)?;
     let mut status = look(&places, typed.db.is_some());
     if status.state == Recorder::Stalled {
         // What keeps it from storing cannot stand in the database.
-        status.last_log_line = last_line(&places.log_file);
+        match service::last_line(&places.log_file) {
+            Ok(line) => status.last_log_line = line,
+            Err(error) => {
+                status.log_doubt = Some(format!("{}: {error}", places.log_file.display()));
+            }
+        }
     }
     show(&status, typed)?;
     Ok(match status.state {
@@ -35,14 +39,17 @@ pub(super) fn look(places: &Places, is_named: bool) -> Status {
     let (named, of_recorder) = process(&places.pid_file);
     let path = of_recorder.filter(|_| !is_named).unwrap_or_else(|| places.database.clone());
     let process = match named {
-        // A recorder with a pid file elsewhere.
-        Process::None if RecorderLock::is_taken(&path) => Process::Unnamed,
+        // There may be a recorder with a pid file elsewhere.
+        Process::None => match RecorderLock::is_taken(&path) {
+            Some(true) => Process::Unnamed,
+            Some(false) => Process::None,
+            None => Process::Unsure(None),
+        },
         _ => named,
     };
     let now = UnixMillis::from(SystemTime::now());
     let recorded = recorded(&path, now).map_err(|error| error.to_string());
-    let size_bytes = size(&path);
-    let database = Database { path: path.display().to_string(), size_bytes };
+    let database = database(&path);
     let pid_file = places.pid_file.display().to_string();
     status::status(process, pid_file, Some(database), recorded, now)
 }
@@ -60,21 +67,14 @@ fn process(pid_file: &Path) -> (Process, Option<std::path::PathBuf>) {
     }
 }
 
+/// The database, with the room that it takes where that is told.
+pub(super) fn database(path: &Path) -> Database {
+    let size_bytes = store::size(path).ok().map(Size::whole_bytes);
+    Database { path: path.display().to_string(), size_bytes }
+}
+
 fn recorded(path: &Path, now: UnixMillis) -> Result<Recorded, StoreError> {
     Recorded::read(&History::open(path)?, now)
-}
-
-fn last_line(path: &Path) -> Option<String> {
-    let text = String::from_utf8_lossy(&fs::read(path).ok()?).into_owned();
-    text.lines().next_back().map(str::to_owned)
-}
-
-/// With the log that SQLite keeps beside it.
-pub(super) fn size(path: &Path) -> Option<u64> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    let log = fs::metadata(log).map_or(0, |log| log.len());
-    Some(fs::metadata(path).ok()?.len() + log)
 }
 
 fn show(status: &Status, typed: &cli::Status) -> io::Result<()> {

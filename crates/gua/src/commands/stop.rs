@@ -33,10 +33,12 @@ pub(super) fn run(files: &Files, typed: &cli::Stop) -> Result<u8, Failure> {
 
 /// Somebody may have taken it away; then the lock of the usual database tells.
 fn without_pid_file(files: &Files, pid_file: &Path) -> Result<(String, u8), Failure> {
-    let usual = files.settings()?.settled().database;
-    match usual.filter(|database| RecorderLock::is_taken(database)) {
-        Some(database) => Err(nameless(pid_file, &database)),
-        None => Ok((NOT_RECORDING.to_owned(), 0)),
+    let not_recording = Ok((NOT_RECORDING.to_owned(), 0));
+    let Some(database) = files.settings()?.settled().database else { return not_recording };
+    match RecorderLock::is_taken(&database) {
+        Some(true) => Err(nameless(pid_file, &database)),
+        Some(false) => not_recording,
+        None => Err(untold(pid_file, &database)),
     }
 }
 
@@ -126,6 +128,18 @@ fn nameless(pid_file: &Path, database: &Path) -> Failure {
         next:
             "Name its own with --pid-file PATH, or look for it: `pgrep -af 'gua (daemon|start)'`."
                 .to_owned(),
+    }
+}
+
+fn untold(pid_file: &Path, database: &Path) -> Failure {
+    Failure::CannotTell {
+        what: format!(
+            "whether gua is recording cannot be told: {} is not there, and {} cannot be looked at",
+            pid_file.display(),
+            database.display()
+        ),
+        next: "Stop it as the user who started it, or name its own with --pid-file PATH."
+            .to_owned(),
     }
 }
 

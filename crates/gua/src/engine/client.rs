@@ -2,26 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read};
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use probe::units::UnixMillis;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use super::access::{Access, masked};
 use super::answer::{self, Series};
 use super::error::{EngineError, broken, told};
+use super::trust::trust;
 use crate::safe::safe;
-
-/// The certificates that the host trusts, where Debian, Red Hat and SUSE keep them.
-const TRUSTED: [&str; 3] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-];
 
 /// How much of an error is worth showing.
 const MOST_WORDS: u64 = 400;
@@ -65,7 +55,7 @@ impl Client {
             // Followed, a body would be left behind, and the page there would say that all is well.
             .max_redirects(0)
             .user_agent(concat!("gua/", env!("CARGO_PKG_VERSION")))
-            .tls_config(trust(access.authorities.as_deref())?)
+            .tls_config(trust(&access)?)
             .build();
         Ok(Self { agent: config.new_agent(), access, flaws: Mutex::default() })
     }
@@ -200,34 +190,6 @@ fn words(body: ureq::Body) -> String {
     // What cannot be read is not shown; the status says it already.
     let _ = body.into_reader().take(MOST_WORDS).read_to_string(&mut words);
     words.trim().to_owned()
-}
-
-/// Whom the host trusts, and whom we were told to.
-fn trust(more: Option<&Path>) -> Result<TlsConfig, EngineError> {
-    let mut trusted: Vec<Certificate<'static>> = Vec::new();
-    let hosts = TRUSTED.iter().map(Path::new).find(|path| path.exists());
-    if let Some(path) = hosts {
-        // One that cannot be read leaves those that we were told of.
-        trusted.extend(certificates(path).unwrap_or_default());
-    }
-    if let Some(path) = more {
-        trusted.extend(certificates(path)?);
-    }
-    let roots = match trusted.is_empty() {
-        true => RootCerts::WebPki,
-        false => RootCerts::Specific(Arc::new(trusted)),
-    };
-    Ok(TlsConfig::builder().root_certs(roots).build())
-}
-
-fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, EngineError> {
-    let bad = |why: String| EngineError::Authorities { path: path.to_owned(), why };
-    let read = CertificateDer::pem_file_iter(path).map_err(|error| bad(error.to_string()))?;
-    let read: Vec<_> = read.collect::<Result<_, _>>().map_err(|error| bad(error.to_string()))?;
-    if read.is_empty() {
-        return Err(bad("there is no certificate in it".to_owned()));
-    }
-    Ok(read.iter().map(|it| Certificate::from_der(it.as_ref()).to_owned()).collect())
 }
 
 /// With its milliseconds, as the API takes it.

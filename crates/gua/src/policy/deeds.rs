@@ -9,17 +9,7 @@ use super::decision::{Decision, Evidence, Relief, What};
 use super::subject::{Facts, Person, Subject};
 use crate::config::policy::Channel;
 use crate::policy::notice::NotDelivered;
-use crate::store::Deed;
-
-/// The kinds of lines: stable words.
-pub const NOTICE_SENT: &str = "notice_sent";
-pub const NOTICE_FAILED: &str = "notice_failed";
-pub const END_BEGUN: &str = "end_begun";
-pub const ENDED: &str = "ended";
-pub const NOT_ENDED: &str = "not_ended";
-const WOULD_NOTICE: &str = "would_notice";
-const WOULD_END: &str = "would_end";
-const RELIEVED: &str = "relieved";
+use crate::store::{Deed, DeedKind};
 
 /// When, by both clocks.
 #[derive(Debug, Clone, Copy)]
@@ -30,11 +20,11 @@ pub struct Moment {
 
 /// A line on something that is about nobody: the switch, the config.
 #[must_use]
-pub fn general(now: Moment, kind: &str, detail: String) -> Deed {
+pub fn general(now: Moment, kind: DeedKind, detail: String) -> Deed {
     Deed {
         at: now.at,
         clock_millis: now.clock_millis,
-        kind: kind.to_owned(),
+        kind,
         pid: None,
         start_ticks: None,
         uid: None,
@@ -51,13 +41,15 @@ pub fn general(now: Moment, kind: &str, detail: String) -> Deed {
 pub fn decided(now: Moment, decision: &Decision) -> Option<Deed> {
     let (kind, detail) = match decision.what {
         What::Notice { .. } => return None,
-        What::WouldNotice { number } => (WOULD_NOTICE, format!("would give notice {}", number + 1)),
-        What::WouldEnd => (WOULD_END, "would end it".to_owned()),
-        What::End { .. } => (END_BEGUN, "is about to be ended".to_owned()),
+        What::WouldNotice { number } => {
+            (DeedKind::WouldNotice, format!("would give notice {}", number + 1))
+        }
+        What::WouldEnd => (DeedKind::WouldEnd, "would end it".to_owned()),
+        What::End { .. } => (DeedKind::EndBegun, "is about to be ended".to_owned()),
         What::Relieved { notices, why } => {
             let plural = if notices == 1 { "" } else { "s" };
             let why = relief(why);
-            (RELIEVED, format!("is left alone after {notices} notice{plural}: {why}"))
+            (DeedKind::Relieved, format!("is left alone after {notices} notice{plural}: {why}"))
         }
     };
     Some(about(now, decision, kind, detail))
@@ -77,10 +69,15 @@ pub fn noticed(
     };
     let word = channel.word();
     match outcome {
-        Ok(()) => about(now, decision, NOTICE_SENT, format!("notice {number} delivered by {word}")),
+        Ok(()) => about(
+            now,
+            decision,
+            DeedKind::NoticeSent,
+            format!("notice {number} delivered by {word}"),
+        ),
         Err(error) => {
             let detail = format!("notice {number} not delivered by {word}: {error}");
-            about(now, decision, NOTICE_FAILED, detail)
+            about(now, decision, DeedKind::NoticeFailed, detail)
         }
     }
 }
@@ -89,15 +86,15 @@ pub fn noticed(
 #[must_use]
 pub fn ended(now: Moment, decision: &Decision, outcome: &Result<By, NotEnded>) -> Deed {
     let (kind, detail) = match outcome {
-        Ok(By::Asked) => (ENDED, "ended when it was asked to (SIGTERM)".to_owned()),
-        Ok(By::Killed) => (ENDED, "killed (SIGKILL)".to_owned()),
-        Ok(By::Cancelled(words)) => (ENDED, format!("ended by `{words}`")),
-        Err(error) => (NOT_ENDED, format!("not ended: {error}")),
+        Ok(By::Asked) => (DeedKind::Ended, "ended when it was asked to (SIGTERM)".to_owned()),
+        Ok(By::Killed) => (DeedKind::Ended, "killed (SIGKILL)".to_owned()),
+        Ok(By::Cancelled(words)) => (DeedKind::Ended, format!("ended by `{words}`")),
+        Err(error) => (DeedKind::NotEnded, format!("not ended: {error}")),
     };
     about(now, decision, kind, detail)
 }
 
-fn about(now: Moment, decision: &Decision, kind: &str, detail: String) -> Deed {
+fn about(now: Moment, decision: &Decision, kind: DeedKind, detail: String) -> Deed {
     let Decision { subject, rule, evidence, .. } = decision;
     let person = evidence.facts.person.as_ref();
     Deed {

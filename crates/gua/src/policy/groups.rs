@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -78,14 +78,22 @@ impl GroupBook {
     fn ask(&mut self, name: &Arc<str>, now: Instant) {
         // One that has not answered so far is not waited for again.
         let patience = if self.asked.is_empty() { self.patience } else { Duration::ZERO };
-        if self.asked.insert(Arc::clone(name)) {
-            let root = &self.root;
-            let directory = self.directory.take().or_else(|| Directory::open(root.clone()));
-            // Where there is none, nothing is known.
-            let _ = directory.as_ref().map(|it| it.names.send(Arc::clone(name)));
-            self.directory = directory;
+        if !self.asked.contains(name) && self.send(name) {
+            self.asked.insert(Arc::clone(name));
         }
         self.hear(patience, now);
+    }
+
+    /// Whether it is asked for now. Where there is no thread, or none any more, nothing is known,
+    /// and the next one who is asked for begins another.
+    fn send(&mut self, name: &Arc<str>) -> bool {
+        let root = &self.root;
+        let directory = self.directory.take().or_else(|| Directory::open(root.clone()));
+        self.directory = directory.filter(|it| it.names.send(Arc::clone(name)).is_ok());
+        if self.directory.is_none() {
+            self.asked.clear();
+        }
+        self.directory.is_some()
     }
 
     /// Takes what was answered; waits for all that is asked for no longer than this.
@@ -94,9 +102,15 @@ impl GroupBook {
         let deadline = Instant::now() + patience;
         while !self.asked.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
-            let Ok((name, groups)) = answers.recv_timeout(left) else { return };
-            self.asked.remove(&name);
-            self.known.insert(name, (now, groups));
+            match answers.recv_timeout(left) {
+                Ok((name, groups)) => {
+                    self.asked.remove(&name);
+                    self.known.insert(name, (now, groups));
+                }
+                Err(RecvTimeoutError::Timeout) => return,
+                // Nobody is left who would answer.
+                Err(RecvTimeoutError::Disconnected) => self.asked.clear(),
+            }
         }
     }
 }
@@ -126,6 +140,20 @@ mod tests {
         fs::write(dir.path().join("etc/group"), "users:x:100:\nvip:x:200:ann\n").unwrap();
         assert_eq!(count(now + TRUE_FOR / 2), Some(1));
         assert_eq!(count(now + TRUE_FOR), Some(2));
+    }
+
+    /// Trap: whoever was asked for when the thread was gone was never asked for again.
+    #[test]
+    fn a_thread_that_has_ended_is_followed_by_another() {
+        let dir = host("users:x:100:\n");
+        let mut book = GroupBook::new(dir.path().to_owned(), LONG);
+        let (names, answers) = (channel().0, channel().1);
+        book.directory = Some(Directory { names, answers });
+        book.asked.insert("bob".into());
+        let (ann, now): (Arc<str>, _) = ("ann".into(), Instant::now());
+        assert_eq!(book.of(&ann, now), Reading::Unknown(Why::TimedOut));
+        assert!(book.asked.is_empty());
+        assert_eq!(book.of(&ann, now).known().map(|groups| groups.len()), Some(1));
     }
 
     /// A directory that does not answer: a pipe that nobody writes to.

@@ -21,9 +21,7 @@ use crate::config::policy::Rule;
 use crate::failure::Failure;
 use crate::ledger::Entry;
 use crate::recorder::{Attendant, Kept, Log, Seen};
-use crate::store::{self, Deed, SignRow, StoreError};
-
-const CONFIG_REFUSED: &str = "config_refused";
+use crate::store::{self, Deed, DeedKind, SignRow, StoreError};
 
 /// How often it is written down where everybody stands, when nothing happens.
 const SAVE_EVERY_MILLIS: i64 = 60_000;
@@ -128,7 +126,7 @@ impl Keeper {
         let news = self.take_config();
         if was_at_rest && self.is_at_rest() {
             // A config that is none of the rules' business is nothing to tell.
-            if let Some(news) = news.filter(|news| news.kind == CONFIG_REFUSED) {
+            if let Some(news) = news.filter(|news| news.kind == DeedKind::ConfigRefused) {
                 log.say(&format!("policy: {}; they stay off", news.detail));
             }
             return Ok(());
@@ -167,7 +165,7 @@ impl Keeper {
             Ok(()) => {}
             Err(_) => {
                 // An end that cannot be written down does not happen.
-                deeds.retain(|deed| deed.kind != deeds::END_BEGUN);
+                deeds.retain(|deed| deed.kind != DeedKind::EndBegun);
                 self.unwritten = deeds;
                 // Written whole with the next tick.
                 self.signs.forget();
@@ -198,7 +196,7 @@ impl Keeper {
                 self.is_refused = true;
                 let why = first_line(&failure);
                 let detail = format!("the config cannot be used, so the rules only observe: {why}");
-                Some(News { kind: CONFIG_REFUSED, detail })
+                Some(News { kind: DeedKind::ConfigRefused, detail })
             }
             Ok(settled) => {
                 if settled.notify != self.settled.notify {
@@ -208,7 +206,7 @@ impl Keeper {
                 self.is_refused = false;
                 self.settled = settled;
                 let detail = "the config was changed and read again".to_owned();
-                Some(News { kind: "config_taken", detail })
+                Some(News { kind: DeedKind::ConfigTaken, detail })
             }
         }
     }
@@ -229,8 +227,11 @@ impl Keeper {
         let is_on = self.switch.is_on() && self.settled.policy.enabled;
         match self.was_on.replace(is_on) {
             Some(was) if was != is_on => {
-                let (kind, word) =
-                    if is_on { ("switched_on", "on") } else { ("switched_off", "off") };
+                let (kind, word) = if is_on {
+                    (DeedKind::SwitchedOn, "on")
+                } else {
+                    (DeedKind::SwitchedOff, "off")
+                };
                 deeds.push(deeds::general(now, kind, format!("the rules were switched {word}")));
             }
             _ => {}
@@ -292,7 +293,7 @@ impl Keeper {
             && self.reads_snoozes
         {
             let detail = format!("who is snoozed cannot be told, so nobody is touched: {error}");
-            deeds.push(deeds::general(now, "snoozes_unread", detail));
+            deeds.push(deeds::general(now, DeedKind::SnoozesUnread, detail));
         }
         self.reads_snoozes = unread_snoozes.is_none();
         let Some(engine) = &mut self.engine else { return Decisions::default() };
@@ -373,7 +374,7 @@ struct Decisions {
 
 /// That the config was changed.
 struct News {
-    kind: &'static str,
+    kind: DeedKind,
     detail: String,
 }
 

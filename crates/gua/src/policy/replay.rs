@@ -113,7 +113,7 @@ impl Replay {
         self.held.extend(begun);
         self.held.retain(|span| span.run == run && span.period.to >= at);
         for sign in self.signs.until(run, |sign| sign.at <= at) {
-            let subject = Subject { pid: sign.pid, start_ticks: Some(sign.start_ticks) };
+            let subject = Subject { pid: sign.pid, start_ticks: sign.start_ticks };
             self.standing.insert((run, subject), sign.sign);
         }
         let mut assumed_millis = 0;

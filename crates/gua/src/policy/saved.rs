@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use super::deeds::{END_BEGUN, NOTICE_FAILED, NOTICE_SENT};
 use super::engine::{Engine, Saved};
 use super::limits::Limits;
 use super::subject::Subject;
 use super::watch::{Followed, Watch};
 use crate::config::policy::Action;
 use crate::ledger::HOUR;
-use crate::store::{self, Deed, StoreError, WatchRow, Watched};
+use crate::store::{self, Deed, DeedKind, StoreError, WatchRow, Watched};
 
 /// What is to be written down of an engine.
 #[must_use]
@@ -59,11 +58,10 @@ pub fn restored(database: &store::Database, boot: &str) -> Result<Engine, StoreE
 /// The engine of what was written down.
 #[must_use]
 pub fn engine_of(watched: Watched, deeds: &[Deed]) -> Engine {
-    let of_kind = |kinds: &'static [&str]| {
-        deeds.iter().filter(move |deed| kinds.contains(&deed.kind.as_str()))
-    };
-    let ends = of_kind(&[END_BEGUN]).map(|deed| deed.clock_millis);
-    let notices = of_kind(&[NOTICE_SENT, NOTICE_FAILED]);
+    let of_kind =
+        |kinds: &'static [DeedKind]| deeds.iter().filter(move |deed| kinds.contains(&deed.kind));
+    let ends = of_kind(&[DeedKind::EndBegun]).map(|deed| deed.clock_millis);
+    let notices = of_kind(&[DeedKind::NoticeSent, DeedKind::NoticeFailed]);
     let notices = notices.filter_map(|deed| Some((deed.uid?, deed.clock_millis)));
     let watches = watched.rows.into_iter().map(|row| {
         let subject = Subject { pid: row.pid, start_ticks: row.start_ticks };

@@ -36,7 +36,9 @@ impl SignBook {
         let is_new = |(subject, sign): &(Subject, SignCode)| self.known.get(subject) != Some(sign);
         let row = |(subject, sign): &(Subject, SignCode)| {
             let Subject { pid, start_ticks } = *subject;
-            Some(SignRow { at: entry.at, run, pid, start_ticks: start_ticks?, sign: *sign })
+            // One process could not be told from the next.
+            start_ticks?;
+            Some(SignRow { at: entry.at, run, pid, start_ticks, sign: *sign })
         };
         let rows = signs.iter().filter(|one| is_new(one)).filter_map(row).collect();
         self.known = signs.into_iter().collect();

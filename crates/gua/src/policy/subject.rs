@@ -181,10 +181,4 @@ impl Facts {
     pub fn script(&self) -> Option<&str> {
         self.who.as_ref().known().and_then(|who| who.script.as_deref())
     }
-
-    /// Who is behind it, as it is shown.
-    #[must_use]
-    pub fn person_shown(&self) -> String {
-        self.person.as_ref().map_or_else(|| "unattributed".to_owned(), Person::shown)
-    }
 }

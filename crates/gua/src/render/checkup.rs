@@ -166,7 +166,7 @@ mod tests {
                 is_wsl: false,
                 is_container: false,
             },
-            devices: Vec::new(),
+            devices: None,
             nvidia_smi: SmiFacts { path: None, gpu_count: None },
             driver: DriverVersions::default(),
             cards,

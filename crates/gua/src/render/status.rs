@@ -60,6 +60,9 @@ fn details(status: &Status) -> Vec<(&'static str, String)> {
     if let Some(line) = &status.last_log_line {
         details.push(("log", line.clone()));
     }
+    if let Some(doubt) = &status.log_doubt {
+        details.push(("log", format!("not read: {doubt}")));
+    }
     if let Some(doubt) = &status.doubt {
         details.push(("history", format!("not read: {doubt}")));
     }

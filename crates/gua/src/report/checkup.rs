@@ -96,7 +96,7 @@ pub struct Place {
 pub struct Facts {
     #[serde(flatten)]
     pub system: SystemFacts,
-    pub devices: Vec<DeviceFacts>,
+    pub devices: Option<Vec<DeviceFacts>>,
     pub nvidia_smi: SmiFacts,
     #[serde(flatten)]
     pub driver: DriverVersions,

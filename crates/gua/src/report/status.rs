@@ -32,6 +32,8 @@ pub struct Status {
     pub last_trouble: Option<Told>,
     /// The last line of its log, for a recorder that stores nothing.
     pub last_log_line: Option<String>,
+    /// Why its log could not be read, where that is so.
+    pub log_doubt: Option<String>,
 }
 
 /// What a recorder does.
@@ -140,6 +142,7 @@ pub fn status(
         database,
         last_trouble: recorded.and_then(|recorded| told(recorded.last_trouble?)),
         last_log_line: None,
+        log_doubt: None,
     }
 }
 

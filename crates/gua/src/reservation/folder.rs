@@ -311,7 +311,7 @@ mod tests {
     fn a_lock_stands_whatever_the_clock_says() {
         let (_dir, folder) = folder();
         let locked = folder.lock().unwrap();
-        let taken = locked.take("GPU-1", Slip::of_command(NOW)).unwrap();
+        let taken = locked.take("GPU-1", Slip::of_command(NOW).unwrap()).unwrap();
         assert_eq!(locked.standing(UnixMillis(i64::MAX)).unwrap().len(), 1);
         folder.give_back(&taken);
         assert_eq!(locked.standing(NOW).unwrap(), []);

@@ -30,11 +30,12 @@ pub enum Kind {
 }
 
 impl Slip {
-    /// For this process, which becomes the command.
+    /// For this process, which becomes the command; `None` where its start cannot be told, as
+    /// nobody could tell then whether it still runs.
     #[must_use]
-    pub fn of_command(made: UnixMillis) -> Self {
+    pub fn of_command(made: UnixMillis) -> Option<Self> {
         let pid = std::process::id();
-        Self { made, pid, kind: Kind::Command { start_ticks: start_ticks(pid).unwrap_or(0) } }
+        Some(Self { made, pid, kind: Kind::Command { start_ticks: start_ticks(pid)? } })
     }
 
     /// As text.
@@ -106,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_command_holds_while_it_runs() {
-        let slip = Slip::of_command(UnixMillis(0));
+        let slip = Slip::of_command(UnixMillis(0)).unwrap();
         assert!(slip.holds(UnixMillis(i64::MAX)));
         let another = Slip { kind: Kind::Command { start_ticks: 1 }, ..slip };
         assert!(!another.holds(UnixMillis(0)));

@@ -83,7 +83,11 @@ fn parse(bytes: &[u8]) -> Option<PidFile> {
 }
 
 fn write(file: &PidFile, mut out: impl Write) -> io::Result<()> {
-    write!(out, "{} {}", file.pid, file.start_ticks.unwrap_or(0))?;
+    write!(out, "{}", file.pid)?;
+    // A start that is not known is not written: no process has begun at 0.
+    if let Some(start) = file.start_ticks {
+        write!(out, " {start}")?;
+    }
     if let Some(database) = &file.database {
         out.write_all(b"\n")?;
         out.write_all(database.as_os_str().as_bytes())?;
@@ -161,10 +165,12 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let database = PathBuf::from("/home/ann/.gua/größe (1).db");
-        let file = PidFile { pid: 4711, start_ticks: Some(99), database: Some(database) };
-        let mut bytes = Vec::new();
-        write(&file, &mut bytes).unwrap();
-        assert_eq!(parse(&bytes), Some(file));
+        for start_ticks in [Some(99), None] {
+            let file = PidFile { pid: 4711, start_ticks, database: Some(database.clone()) };
+            let mut bytes = Vec::new();
+            write(&file, &mut bytes).unwrap();
+            assert_eq!(parse(&bytes), Some(file));
+        }
     }
 
     #[test]

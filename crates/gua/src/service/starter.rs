@@ -1,15 +1,13 @@
 //! Starts a recorder in the background, and waits until it records.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::log_end::lines_since;
 use super::places::Places;
 use crate::recorder;
-
-/// How much of the log is shown when a start failed.
-const TAIL_LINES: usize = 20;
 
 /// What a recorder says to whoever started it, once its first tick is stored.
 const READY: &str = "ready";
@@ -51,26 +49,13 @@ pub fn start(places: &Places, arguments: &[std::ffi::OsString]) -> io::Result<St
         return Ok(Started::Recording { pid: child.id() });
     }
     let code = child.wait()?.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-    Ok(Started::Failed { code: code.max(1), log: tail(&places.log_file, before)? })
+    Ok(Started::Failed { code: code.max(1), log: lines_since(&places.log_file, before)? })
 }
 
 /// Tells whoever started us that we record. Nobody may be listening.
 pub fn report_ready() {
     let mut out = io::stdout();
     let _ = writeln!(out, "{READY}").and_then(|()| out.flush());
-}
-
-/// The last lines of the log, of those that were written since then.
-fn tail(path: &Path, since: u64) -> io::Result<String> {
-    let mut log = File::open(path)?;
-    // A log that has become shorter was begun anew.
-    let since = if log.metadata()?.len() < since { 0 } else { since };
-    log.seek(SeekFrom::Start(since))?;
-    let mut bytes = Vec::new();
-    log.read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().collect();
-    Ok(lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n"))
 }
 
 /// The folder of a file, where it is still to be made.

@@ -1,6 +1,7 @@
 //! One recorder a database: a lock on the file itself.
 
 use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::thread;
@@ -44,12 +45,20 @@ impl RecorderLock {
         Ok(Self { file })
     }
 
-    /// Whether somebody has it; not where that cannot be told. To be asked only while this
+    /// Whether somebody has it; `None` where that cannot be told. To be asked only while this
     /// process has no connection to the database.
     #[must_use]
-    pub fn is_taken(path: &Path) -> bool {
-        let Ok(file) = OpenOptions::new().read(true).open(path) else { return false };
-        flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
+    pub fn is_taken(path: &Path) -> Option<bool> {
+        let file = match OpenOptions::new().read(true).open(path) {
+            Ok(file) => file,
+            // What is not there nobody records into.
+            Err(error) => return (error.kind() == ErrorKind::NotFound).then_some(false),
+        };
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Some(false),
+            Err(Errno::WOULDBLOCK) => Some(true),
+            Err(_) => None,
+        }
     }
 
     /// Whether the locked file is still the one at this path.

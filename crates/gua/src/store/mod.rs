@@ -24,11 +24,13 @@
 //! | `replay` | ticks again, as they were recorded |
 //! | `tick_watch` | whether there is another tick |
 //! | `policy` | what the rules have come to, and what they have done |
+//! | `deed_kind` | what a line of their log is about |
 //! | `replayed` | a history tick by tick, for the rules |
 //! | `folded`, `ended` | what the pieces of a window say of it, and which spells are remembered |
 //! | `samples` | the single ticks, for judging again and for plots |
 //! | [`python`] | databases of the Python gua, read and taken over |
 //! | `retain`, `sweep` | what is too old goes, and the names that nothing refers to |
+//! | `size` | how much room it takes |
 //! | `check` | whether a file is as it must be |
 //! | `inventory` | what is in a file, in numbers |
 //! | `export` | spans and samples as rows |
@@ -38,6 +40,7 @@ mod ahead;
 mod check;
 mod codes;
 mod database;
+mod deed_kind;
 mod ended;
 mod error;
 mod export;
@@ -62,6 +65,7 @@ mod sample_key;
 mod sample_rows;
 mod samples;
 mod sessions;
+mod size;
 mod span_rows;
 mod sweep;
 mod tick_watch;
@@ -73,6 +77,7 @@ pub use database::{
     check_identity, create, in_memory, lay_out, open_to_read, open_to_write,
     open_to_write_patiently, temporary,
 };
+pub use deed_kind::DeedKind;
 pub use ended::Wanted;
 pub use error::StoreError;
 pub use export::{Export, SampleRow, SpanKind, SpanRow};
@@ -91,6 +96,7 @@ pub use retain::{Keep, Retention, Step, give_back, size_bytes};
 pub use run::{Ending, Run, last_moment};
 pub use samples::{Level, Sample};
 pub use sessions::{HolderKey, Idleness, Session, Sessions};
+pub use size::{Size, size};
 pub use tick_watch::TickWatch;
 pub use workload::Workload;
 pub use writer::Writer;

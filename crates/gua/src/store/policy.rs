@@ -5,6 +5,7 @@ use probe::Why;
 use probe::units::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::deed_kind::DeedKind;
 use super::error::StoreError;
 use super::writer::immediate;
 use super::{History, codes};
@@ -41,8 +42,7 @@ pub struct Watched {
 pub struct Deed {
     pub at: UnixMillis,
     pub clock_millis: i64,
-    /// A stable word.
-    pub kind: String,
+    pub kind: DeedKind,
     pub pid: Option<u32>,
     pub start_ticks: Option<u64>,
     pub uid: Option<u32>,
@@ -93,7 +93,8 @@ pub struct SignRow {
     pub at: UnixMillis,
     pub run: i64,
     pub pid: u32,
-    pub start_ticks: u64,
+    /// `None` where it is not known.
+    pub start_ticks: Option<u64>,
     pub sign: SignCode,
 }
 
@@ -169,7 +170,7 @@ fn write_sign(database: &Connection, sign: &SignRow) -> Result<(), StoreError> {
              VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
     let SignRow { at, run, pid, start_ticks, sign } = *sign;
-    insert.execute(params![at.0, pid, ticks(Some(start_ticks)), run, sign.code()])?;
+    insert.execute(params![at.0, pid, ticks(start_ticks), run, sign.code()])?;
     Ok(())
 }
 
@@ -181,7 +182,7 @@ fn write_deed(database: &Connection, deed: &Deed) -> Result<(), StoreError> {
     insert.execute(params![
         deed.at.0,
         deed.clock_millis,
-        deed.kind,
+        deed.kind.slug(),
         deed.pid,
         deed.start_ticks.map(|start| ticks(Some(start))),
         deed.uid,
@@ -282,7 +283,7 @@ impl History {
                 at: UnixMillis(row.get(0)?),
                 run: row.get(1)?,
                 pid: row.get(2)?,
-                start_ticks: u64::try_from(row.get::<_, i64>(3)?).unwrap_or(0),
+                start_ticks: u64::try_from(row.get::<_, i64>(3)?).ok(),
                 sign: SignCode::of(row.get(4)?),
             })
         })?;
@@ -303,7 +304,7 @@ fn deeds(
         Ok(Deed {
             at: UnixMillis(row.get(0)?),
             clock_millis: row.get(1)?,
-            kind: row.get(2)?,
+            kind: DeedKind::of(row.get(2)?),
             pid: row.get(3)?,
             start_ticks: row.get::<_, Option<i64>>(4)?.and_then(|it| u64::try_from(it).ok()),
             uid: row.get(5)?,

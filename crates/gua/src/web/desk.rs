@@ -1,7 +1,7 @@
 //! Pages that were made, kept for who asks next.
 //!
 //! A report over a month takes a while, and a minute more changes nothing on it. So one is kept
-//! for a part of its window; who asks after that gets it once more while the next one is made. Of
+//! for a part of its window; who asks soon after that gets it once more while the next one is made. Of
 //! a window that is over, it is kept for as long as any. What the cards do now is read after every
 //! tick. Whatever was made is kept by who made it: who asked may have gone.
 
@@ -33,7 +33,9 @@ const MOST_WITH_BANDS: usize = 8;
 /// A page is good for this part of its window: much less than anybody can see in it.
 const PARTS: u32 = 2_880;
 const LONGEST_GOOD: Duration = Duration::from_secs(300);
-/// An older one is not shown any more.
+/// One that is older by so much is not shown any more: it would contradict what the cards do now.
+const FAIR_FOR: u32 = 3;
+/// None that is older is shown.
 const OLDEST: Duration = Duration::from_secs(900);
 /// A window that ended so long ago is all written down.
 const SETTLED: SignedDuration = SignedDuration::from_mins(1);
@@ -80,7 +82,8 @@ impl Made {
 
     /// Whether it may be shown while the next one is made.
     fn is_fair(&self) -> bool {
-        !self.is_awaited() && self.at.elapsed() < OLDEST
+        let fair_for = (self.good_for * FAIR_FOR).clamp(OLDEST_BOARD, OLDEST);
+        !self.is_awaited() && self.at.elapsed() < fair_for
     }
 
     fn without_bands(&self) -> Self {

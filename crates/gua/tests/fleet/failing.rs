@@ -74,6 +74,40 @@ fn each_failure_is_a_sentence() {
     insta::assert_snapshot!(all);
 }
 
+/// Trap: a moment that no calendar has made it fall over, or was told as 1970.
+#[test]
+fn an_engine_with_impossible_moments() {
+    let series = |name: &str, labels: &str, value: &str| {
+        format!(
+            r#"{{"metric":{{"__name__":"{name}","instance":"a:1"{labels}}},"value":[0,"{value}"]}}"#
+        )
+    };
+    let ann = r#","UUID":"GPU-a","user":"ann""#;
+    for moment in ["-1e300", "1e300", "NaN"] {
+        let all = [
+            series("gua_build_info", r#","hostname":"a","version":"1""#, "1"),
+            series("gua_last_tick_timestamp_seconds", "", moment),
+            series("gua_gpu_state", r#","UUID":"GPU-a","state":"idle_held""#, "1"),
+            series("gua_user_gpu_memory_bytes", ann, "1"),
+            series("gua_user_idle_since_timestamp_seconds", ann, moment),
+        ];
+        let data = format!(r#"{{"resultType":"vector","result":[{}]}}"#, all.join(","));
+        let body = format!(r#"{{"status":"success","data":{data}}}"#);
+        let length = body.len();
+        let head =
+            format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+        let url = server((head + &body).leak());
+        let told = run(program(&["fleet", "--json", "--prometheus", &url]));
+        assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""), "{moment}: {told:?}");
+        let fleet: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+        let holder = &fleet["hosts"][0]["cards"][0]["holders"][0];
+        assert_eq!(holder["user"], "ann", "{moment}: {told:?}");
+        assert!(holder["idle_since"].is_null() && holder["idle_seconds"].is_null(), "{holder}");
+        let report = report(&["--prometheus", &url]);
+        assert!(!report.stderr.contains("panicked"), "{moment}: {report:?}");
+    }
+}
+
 /// Who asks is really said, with every question.
 #[test]
 fn a_secret_goes_with_every_question() {

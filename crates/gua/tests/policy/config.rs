@@ -76,12 +76,6 @@ fn a_way_that_is_not_set_up_is_refused_before_anything_happens() {
 fn rules_that_anybody_may_write_only_observe() {
     let machine = Machine::new("[[card]]\n");
     let path = machine.dir().join("open.toml");
-    let rules = |action: &str| {
-        format!(
-            "[policy]\nenabled = true\n[[policy.rule]]\nname = \"x\"\nidle_for = \"2h\"\n\
-             notices = [\"1h\"]\naction = \"{action}\"\nnotify = [\"tty\"]\n"
-        )
-    };
     fs::write(&path, rules("notify")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
     let file = path.to_str().unwrap();
@@ -106,6 +100,36 @@ fn rules_that_anybody_may_write_only_observe() {
     fs::write(&path, rules("observe")).unwrap();
     let told = machine.gua(&["--config", file, "policy", "check"]);
     assert_eq!(told.code, Some(0), "{told:?}");
+}
+
+/// Trap: of a folder that is a link only its place and its end were looked at, not the folders
+/// that the links between them lie in.
+#[test]
+fn whoever_may_turn_a_link_on_the_way_may_write_the_rules() {
+    let machine = Machine::new("[[card]]\n");
+    let [safe, open] = ["safe", "open"].map(|name| machine.dir().join(name));
+    fs::create_dir(&safe).unwrap();
+    fs::create_dir(&open).unwrap();
+    super::write(&safe.join("rules.toml"), &rules("notify"));
+    std::os::unix::fs::symlink("../safe/.", open.join("inner")).unwrap();
+    std::os::unix::fs::symlink("open/inner", machine.dir().join("link")).unwrap();
+    let path = machine.dir().join("link/rules.toml");
+    let mode = |mode| fs::set_permissions(&open, fs::Permissions::from_mode(mode)).unwrap();
+    let checked = || machine.gua(&["--config", file_of(&path), "policy", "check"]);
+    mode(0o755);
+    assert!(!checked().stderr.contains("can be written"), "{:?}", checked());
+    mode(0o777);
+    let told = checked();
+    assert_eq!(told.code, Some(2), "{told:?}");
+    let why = format!("{} can be written by anybody", open.display());
+    assert!(told.stderr.contains(&why), "{told:?}");
+}
+
+fn rules(action: &str) -> String {
+    format!(
+        "[policy]\nenabled = true\n[[policy.rule]]\nname = \"x\"\nidle_for = \"2h\"\n\
+         notices = [\"1h\"]\naction = \"{action}\"\nnotify = [\"tty\"]\n"
+    )
 }
 
 /// A group that is not root's: as root any, else our own.

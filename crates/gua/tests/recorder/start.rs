@@ -149,6 +149,31 @@ fn the_history_of_a_python_gua_at_home_is_taken_over() {
     is_clean(&path);
 }
 
+/// Trap: a pipe that nobody read ended the start before there was a recorder, with exit code 0;
+/// a full disk behind stdout made a failure of a recorder that ran.
+#[test]
+fn who_does_not_listen_gets_a_recorder_all_the_same() {
+    let (reader, gone) = std::io::pipe().unwrap();
+    drop(reader);
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let said = "gua: cannot write the output: No space left on device (os error 28)\n";
+    for (stdout, said) in [(Stdio::from(gone), ""), (full.into(), &said.repeat(2))] {
+        let machine = Machine::new(TWO_CARDS);
+        let path = at_home(&machine, "gua.db");
+        fs::create_dir(path.parent().unwrap()).unwrap();
+        let python = rusqlite::Connection::open(&path).unwrap();
+        python.execute_batch(crate::machine::PYTHON_GUA).unwrap();
+        drop(python);
+        let _guard = Background::start(&machine, &["--interval", "nothing"]).1;
+        let mut command = machine.command(&["start", "--interval", "100ms"]);
+        let started = command.stdout(stdout).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&started.stderr), said);
+        assert_eq!(started.status.code(), Some(0));
+        assert_eq!(number(&path, "SELECT count(*) FROM run"), 2, "theirs and ours");
+        assert_eq!(machine.gua(&["stop"]).code, Some(0));
+    }
+}
+
 #[test]
 fn one_recorder_a_database_by_whatever_name() {
     let machine = Machine::new(TWO_CARDS);

@@ -65,6 +65,14 @@ fn a_recorder_that_no_longer_ticks() {
     assert_eq!((code, &json["state"]), (Some(1), &"stalled".into()));
     let text = machine.gua(&["status"]).stdout;
     assert!(text.contains(", but no longer recording\n"), "{text}");
+    // It logs elsewhere, which must not look as if it had nothing to say.
+    assert!(text.contains("  log        not read: "), "{text}");
+    assert!(text.contains("gua.log: No such file or directory"), "{text}");
+    let log = "a line\n".repeat(100_000) + "the disk is full\n";
+    std::fs::write(at_home(&machine, "gua.log"), log).unwrap();
+    let (_, json) = status(&machine, &[]);
+    let told = (&json["last_log_line"], &json["log_doubt"]);
+    assert_eq!(told, (&"the disk is full".into(), &Value::Null));
     recorder.signal(Signal::CONT);
     let missing = stopped.elapsed();
     assert!(recorder.event("late").contains("the tick came too late"));
@@ -109,6 +117,26 @@ fn a_recorder_with_another_pid_file() {
     assert_eq!(status(&machine, &[]).0, Some(3), "at home nobody records");
     recorder.end();
     assert_eq!(status(&machine, &["--db", path]).0, Some(3));
+}
+
+/// Trap: a lock that could not be looked at was taken for one that nobody has. A link that leads
+/// to itself is what not even root can open.
+#[test]
+fn a_database_that_cannot_be_looked_at_may_be_recorded_into() {
+    let machine = Machine::new(TWO_CARDS);
+    let path = at_home(&machine, "gua.db");
+    std::fs::create_dir(path.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(&path, &path).unwrap();
+    let (code, json) = status(&machine, &[]);
+    assert_eq!((code, &json["state"]), (Some(1), &"unsure".into()), "{json}");
+    let text = machine.gua(&["status"]).stdout;
+    assert!(text.starts_with("gua: maybe recording: it may not be looked at\n"), "{text}");
+    let stop = machine.gua(&["stop"]);
+    assert_eq!((stop.code, stop.stdout.as_str()), (Some(1), ""), "{stop:?}");
+    insta::assert_snapshot!(plain(&stop.stderr, &machine), @"
+    gua: whether gua is recording cannot be told: [DIR]/home/.gua/gua.pid is not there, and [DIR]/home/.gua/gua.db cannot be looked at
+         Stop it as the user who started it, or name its own with --pid-file PATH.
+    ");
 }
 
 /// Somebody who has never heard of it still gets an answer soon.

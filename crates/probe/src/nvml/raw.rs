@@ -1,6 +1,6 @@
 //! The calls that nvml-wrapper lacks or makes twice, and handles that outlive a borrow.
 //!
-//! All `unsafe` of this crate is here. It rests on three things: a [`Gpu`] is used only
+//! All `unsafe` about the library is here. It rests on three things: a [`Gpu`] is used only
 //! with the library that gave it; NVML may be called from any thread; and a call writes
 //! at most as many entries as the count that goes in with the buffer.
 
@@ -321,7 +321,7 @@ impl Drop for CounterSample {
 
 /// Calls until the buffer is large enough, then leaves what was written in it. One that was
 /// used before is as large as it was then.
-fn fill<T: Copy>(
+fn fill<T: Plain>(
     buffer: &mut Vec<T>,
     mut call: impl FnMut(*mut c_uint, *mut T) -> nvmlReturn_t,
 ) -> Result<(), NvmlError> {
@@ -377,13 +377,29 @@ pub fn end_in_spite_of_the_loader() {
 #[cfg(not(target_env = "gnu"))]
 pub fn end_in_spite_of_the_loader() {}
 
-fn zeroed<T: Copy>(room: usize) -> Vec<T> {
+fn zeroed<T: Plain>(room: usize) -> Vec<T> {
     vec![zero(); room]
 }
 
-const fn zero<T: Copy>() -> T {
-    // SAFETY: used only for the library's plain structs of integers, for which all
-    // zeros is a value.
+/// What all zeros are a value of.
+///
+/// # Safety
+/// To be promised for integers only, and for structs and unions of them.
+unsafe trait Plain: Copy {}
+
+// SAFETY: an integer.
+unsafe impl Plain for c_uint {}
+// SAFETY: these are the library's plain structs of integers, one with a union of numbers.
+unsafe impl Plain for nvmlProcessInfo_t {}
+// SAFETY: as above.
+unsafe impl Plain for nvmlProcessInfo_v1_t {}
+// SAFETY: as above.
+unsafe impl Plain for nvmlProcessUtilizationSample_t {}
+// SAFETY: as above.
+unsafe impl Plain for nvmlSample_t {}
+
+const fn zero<T: Plain>() -> T {
+    // SAFETY: what is plain may be all zeros.
     unsafe { mem::zeroed() }
 }
 

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{Timespec, epoll};
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -23,6 +23,9 @@ use crate::who::{Reader, Subject, Who};
 /// The inode of the first pid namespace, which the kernel keeps for it.
 const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
 
+/// The kernel reckons the time of the boot anew when the clock is set. The file that tells it is long.
+const BOOT_TRUE_FOR: Duration = Duration::from_secs(10);
+
 /// Where a container usually finds its host's root, when it was given it.
 const USUAL_MOUNTS: [&str; 3] = ["/host", "/rootfs", "/hostfs"];
 
@@ -31,7 +34,7 @@ const USUAL_MOUNTS: [&str; 3] = ["/host", "/rootfs", "/hostfs"];
 pub struct Host {
     root: PathBuf,
     view: View,
-    boot_seconds: Option<i64>,
+    boot: Option<Boot>,
     accounts: Accounts,
     /// Where it is asked who is behind a process.
     identities: Option<Reader>,
@@ -101,6 +104,13 @@ impl Taken {
     }
 }
 
+/// When the host booted, as it said when it was read.
+#[derive(Debug)]
+struct Boot {
+    read: Instant,
+    at: UnixMillis,
+}
+
 /// Whether the pids that the driver speaks of are those of our `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum View {
@@ -123,7 +133,7 @@ impl Host {
             accounts: Accounts::new(root.clone()),
             root,
             view,
-            boot_seconds: None,
+            boot: None,
             identities: None,
             known: HashMap::new(),
             endings: None,
@@ -185,7 +195,9 @@ impl Host {
         };
         let Some(stat) = stat else { return Presence::Hidden(Why::Garbled) };
         let facts = Arc::new(self.facts(pid, &stat));
-        if let Some(hold) = held {
+        // A name that did not come in time may come before the next look.
+        let is_whole = facts.user.why() != Some(Why::TimedOut);
+        if let Some(hold) = held.filter(|_| is_whole) {
             self.known.insert(pid, Known { facts: Arc::clone(&facts), hold });
         }
         Presence::Here(facts)
@@ -326,20 +338,23 @@ impl Host {
     }
 
     fn started(&mut self, ticks: u64) -> Reading<UnixMillis> {
-        let Some(boot) = self.boot_seconds() else {
+        let Some(boot) = self.booted(Instant::now()) else {
             return Reading::Unknown(Why::Garbled);
         };
         let since_boot = ticks.saturating_mul(1000) / rustix::param::clock_ticks_per_second();
         let since_boot = i64::try_from(since_boot).unwrap_or(i64::MAX);
-        Reading::Known(UnixMillis(boot.saturating_mul(1000).saturating_add(since_boot)))
+        Reading::Known(UnixMillis(boot.0.saturating_add(since_boot)))
     }
 
-    fn boot_seconds(&mut self) -> Option<i64> {
-        if self.boot_seconds.is_none() {
+    /// When the host booted, by what its clock says now: it may have been set since.
+    fn booted(&mut self, now: Instant) -> Option<UnixMillis> {
+        let is_true = |boot: &Boot| now.saturating_duration_since(boot.read) < BOOT_TRUE_FOR;
+        if !self.boot.as_ref().is_some_and(is_true) {
             let text = fs::read_to_string(self.root.join("proc/stat")).ok()?;
-            self.boot_seconds = stat::boot_seconds(&text);
+            let at = UnixMillis(stat::boot_seconds(&text)?.saturating_mul(1000));
+            self.boot = Some(Boot { read: now, at });
         }
-        self.boot_seconds
+        self.boot.as_ref().map(|boot| boot.at)
     }
 
     /// Whether one of the process's open files is a card's, which only a real holder has.

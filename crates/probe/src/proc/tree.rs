@@ -82,7 +82,9 @@ pub fn children(folder: &Path) -> Result<Vec<u32>, Why> {
                 children.extend(text.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
             }
             Err(error) if is_there(&thread.path(), &error) => return Err(Why::NotSupported),
-            Err(_) => {}
+            // It has ended meanwhile.
+            Err(error) if why(&error) == Why::Gone => {}
+            Err(error) => return Err(why(&error)),
         }
     }
     Ok(children)

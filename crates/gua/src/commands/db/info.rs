@@ -1,6 +1,5 @@
 //! `gua db info`: what is in the database.
 
-use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -29,26 +28,13 @@ pub(super) fn run(config: &Config, typed: &DbInfo) -> Result<u8, Failure> {
 
 fn look(path: &Path) -> Result<report::Info, StoreError> {
     store::check_identity(path)?;
+    let store::Size { file_bytes, log_bytes } = store::size(path)?;
     let outside = Outside {
         path: path.display().to_string(),
         // Before the database is open: giving the lock back would let go of its locks too.
-        is_being_recorded: is_being_recorded(path),
-        file_bytes: fs::metadata(path)?.len(),
-        log_bytes: log_bytes(path),
+        is_being_recorded: RecorderLock::is_taken(path),
+        file_bytes,
+        log_bytes,
     };
     Ok(report::info(outside, store::inventory(path)?))
-}
-
-fn is_being_recorded(path: &Path) -> Option<bool> {
-    match RecorderLock::take(path) {
-        Ok(_) => Some(false),
-        Err(StoreError::Recorded) => Some(true),
-        Err(_) => None,
-    }
-}
-
-fn log_bytes(path: &Path) -> u64 {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    fs::metadata(log).map_or(0, |log| log.len())
 }

@@ -88,8 +88,9 @@ impl Round<'_> {
     }
 
     fn slip(&self, given: &mut Given, now: UnixMillis) -> Slip {
-        if !self.typed.command.is_empty() {
-            return Slip::of_command(now);
+        let is_for_a_command = !self.typed.command.is_empty();
+        if let Some(slip) = is_for_a_command.then(|| Slip::of_command(now)).flatten() {
+            return slip;
         }
         let until = UnixMillis(now.0.saturating_add(millis(self.typed.reserve)));
         given.reserved_until = Timestamp::from_millisecond(until.0).ok();

@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use probe::proc::Host;
 use probe::process::{Presence, ProcessFacts};
 use probe::units::UnixMillis;
+use probe::{Reading, Why};
 use rustix::process::geteuid;
 
 use crate::cli::PolicySnooze;
@@ -60,7 +61,10 @@ fn sleeper(pid: u32) -> Result<Sleeper, Failure> {
         }
     };
     let ProcessFacts { uid, start_ticks, started, .. } = &*facts;
-    let owner = uid.known().unwrap_or(0);
+    let owner = match uid {
+        Reading::Known(owner) => *owner,
+        Reading::Unknown(why) => return Err(nobodys(pid, why)),
+    };
     if !geteuid().is_root() && geteuid().as_raw() != owner {
         return Err(Failure::Usage {
             what: format!("process {pid} is not yours, so it is not yours to exempt"),
@@ -68,4 +72,13 @@ fn sleeper(pid: u32) -> Result<Sleeper, Failure> {
         });
     }
     Ok(Sleeper { pid, start_ticks: *start_ticks, started: started.known(), owner })
+}
+
+/// A snooze counts for the process of one owner, so that has to be known.
+fn nobodys(pid: u32, why: &Why) -> Failure {
+    Failure::CannotTell {
+        what: format!("whose process {pid} is cannot be told: {why}"),
+        next: "Try again as its owner, or as root; `gua doctor` checks what can be seen."
+            .to_owned(),
+    }
 }

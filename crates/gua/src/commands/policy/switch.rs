@@ -16,8 +16,10 @@ pub(super) fn off(files: &Files, typed: &PolicySwitch) -> Result<u8, Failure> {
     let recorder = recorder(files, typed)?;
     let switch = &recorder.switch;
     let changed = switch.turn_off().map_err(|error| cannot(switch, &error))?;
-    if !recorder.is_running {
-        return Err(nobody_stopped(&recorder));
+    match recorder.is_running {
+        Some(true) => {}
+        Some(false) => return Err(nobody_stopped(&recorder)),
+        None => return Err(maybe_nobody_stopped(&recorder)),
     }
     let words = if changed {
         "no rule does anything any more; `gua policy on` lets them go on"
@@ -43,7 +45,8 @@ const SCHEMA: &str = "gua.policy_switch/1";
 /// Whose rules are switched.
 struct Recorder {
     database: PathBuf,
-    is_running: bool,
+    /// `None` where it cannot be told.
+    is_running: Option<bool>,
     switch: Switch,
 }
 
@@ -64,10 +67,11 @@ fn recorder(files: &Files, typed: &PolicySwitch) -> Result<Recorder, Failure> {
 /// The first that is recorded into, else the first that is there.
 fn chosen(places: &[PathBuf]) -> Option<Recorder> {
     let there = || places.iter().filter(|place| place.exists());
-    let running = there().find(|place| RecorderLock::is_taken(place));
+    let running = there().find(|place| RecorderLock::is_taken(place) == Some(true));
     let database = running.or_else(|| there().next())?;
+    let is_running = running.map_or_else(|| RecorderLock::is_taken(database), |_| Some(true));
     let (database, switch) = (database.clone(), Switch::of(database));
-    Some(Recorder { is_running: running.is_some(), database, switch })
+    Some(Recorder { is_running, database, switch })
 }
 
 /// Somebody who stops all rules must not be left to believe it.
@@ -79,6 +83,16 @@ fn nobody_stopped(recorder: &Recorder) -> Failure {
             recorder.database.display()
         ),
         next: "Name the history of the one that runs with --db PATH.".to_owned(),
+    }
+}
+
+fn maybe_nobody_stopped(recorder: &Recorder) -> Failure {
+    Failure::CannotTell {
+        what: format!(
+            "the rules of {} are switched off, but whether a recorder follows them cannot be told",
+            recorder.database.display()
+        ),
+        next: "Ask `gua status` as the recorder's user or as root.".to_owned(),
     }
 }
 
@@ -113,9 +127,9 @@ mod tests {
         fs::write(&places[0], "").unwrap();
         fs::write(&places[1], "").unwrap();
         let found = chosen(&places).unwrap();
-        assert_eq!((found.database, found.is_running), (places[0].clone(), false));
+        assert_eq!((found.database, found.is_running), (places[0].clone(), Some(false)));
         let _lock = RecorderLock::take(&places[1]).unwrap();
         let found = chosen(&places).unwrap();
-        assert_eq!((found.database, found.is_running), (places[1].clone(), true));
+        assert_eq!((found.database, found.is_running), (places[1].clone(), Some(true)));
     }
 }

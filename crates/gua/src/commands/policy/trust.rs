@@ -1,8 +1,9 @@
 //! Who may write the rules: whoever may, ends processes and runs commands by the recorder's hand.
 
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::process::geteuid;
 
@@ -40,7 +41,7 @@ fn acts(policy: &Policy) -> bool {
 fn check_writers(path: &Path) -> Result<(), Failure> {
     for place in steps(path) {
         // One that is not there says nothing, and one that cannot be read was told before.
-        let Ok(found) = fs::metadata(&place) else { continue };
+        let Ok(found) = fs::symlink_metadata(&place) else { continue };
         let Some(who) = writer(&found) else { continue };
         let (path, place) = (path.display(), place.display());
         return Err(Failure::Usage {
@@ -53,18 +54,37 @@ fn check_writers(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The file, what it leads to where it is a link, and the folders of all of these.
+/// The file, and everything on the way to it, step by step: the folders, the links that are met,
+/// and the same of what these lead to.
 fn steps(path: &Path) -> Vec<PathBuf> {
-    let mut steps = Vec::new();
-    let mut next = Some(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
-    while let Some(path) = next.take().filter(|_| steps.len() < MOST_LINKS * MOST_LINKS) {
-        steps.extend(path.ancestors().map(Path::to_owned));
-        let folder = path.parent().unwrap_or(Path::new("/"));
-        next = fs::read_link(&path).ok().map(|target| folder.join(target));
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut left = backwards(&whole);
+    let (mut at, mut steps, mut links) = (PathBuf::from("/"), vec![PathBuf::from("/")], 0);
+    while let Some(next) = left.pop() {
+        if next == ".." {
+            at.pop();
+            continue;
+        }
+        let folder = at.clone();
+        at.push(next);
+        steps.push(at.clone());
+        if let Ok(target) = fs::read_link(&at).map(|target| folder.join(target)) {
+            links += 1;
+            // Beyond that nobody opens it.
+            if links > MOST_LINKS {
+                break;
+            }
+            left.extend(backwards(&target));
+            at = PathBuf::from("/");
+        }
     }
-    let real = fs::canonicalize(path).ok();
-    steps.extend(real.iter().flat_map(|real| real.ancestors()).map(Path::to_owned));
     steps
+}
+
+/// The parts of a path from the root on, the first one last.
+fn backwards(path: &Path) -> Vec<OsString> {
+    let parts = path.components().rev().filter(|part| *part != Component::RootDir);
+    parts.map(|part| part.as_os_str().to_owned()).collect()
 }
 
 /// Who else may write it.
@@ -73,8 +93,8 @@ fn writer(found: &Metadata) -> Option<String> {
     if uid != 0 && uid != geteuid().as_raw() {
         return Some(format!("belongs to uid {uid}"));
     }
-    // In such a folder nobody takes away what is another's.
-    if found.is_dir() && mode & STICKY != 0 {
+    // In such a folder nobody takes away what is another's, and a link is its owner's alone.
+    if (found.is_dir() && mode & STICKY != 0) || found.is_symlink() {
         return None;
     }
     match (mode & ALL_WRITE != 0, mode & GROUP_WRITES != 0 && gid != 0) {

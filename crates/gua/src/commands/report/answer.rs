@@ -23,7 +23,7 @@ use crate::store::{self, History, Span, StoreError, Wanted};
 pub(in crate::commands) struct Now {
     pub at: UnixMillis,
     /// Whether a recorder has the database.
-    pub is_recorded: bool,
+    pub is_recorded: Option<bool>,
     /// Whether the record reaches up to now.
     pub is_live: bool,
     /// Who asks.
@@ -32,7 +32,11 @@ pub(in crate::commands) struct Now {
 
 impl Now {
     /// Asked of a history by who runs this.
-    pub fn of(history: &History, at: Timestamp, is_recorded: bool) -> Result<Self, StoreError> {
+    pub fn of(
+        history: &History,
+        at: Timestamp,
+        is_recorded: Option<bool>,
+    ) -> Result<Self, StoreError> {
         let at = UnixMillis(at.as_millisecond());
         let is_live = status::is_live(history.newest_run(), history.newest_tick()?, at);
         Ok(Self { at, is_recorded, is_live, uid: geteuid().as_raw() })

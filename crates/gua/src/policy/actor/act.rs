@@ -1,6 +1,5 @@
 //! One end, step by step.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use super::words::words;
 use crate::policy::guard::FIRST_PERSON;
 use crate::policy::notice::run;
 use crate::policy::{Activity, Guard, Nature, nature, own};
-use crate::process_handle::{NotSent, ProcessHandle};
+use crate::process_handle::{NotSent, ProcessHandle, read};
 
 /// What a process that was killed is waited for: it may hang in the driver.
 const AFTER_KILL: Duration = Duration::from_secs(10);
@@ -58,10 +57,8 @@ fn still_due(order: &Order, look: &mut dyn Look) -> Result<(), NotEnded> {
 /// the process that was meant.
 fn check(order: &Order) -> Result<(), NotEnded> {
     let pid = order.subject.pid;
-    let read = |file: &str| {
-        fs::read(format!("/proc/{pid}/{file}")).map_err(|_| NotEnded::NotSent(NotSent::Gone))
-    };
-    let text = |file: &str| read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let text =
+        |file: &str| read(pid, file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let owner = status::uids(&text("status")?);
     if owner.is_none() || owner != order.facts.owner.known() {
         return Err(NotEnded::AnotherOwner);
@@ -76,7 +73,7 @@ fn check(order: &Order) -> Result<(), NotEnded> {
     if own::lineage().contains(&pid) {
         return Err(NotEnded::Guarded(Guard::Ourselves));
     }
-    let name = stat::parse(&read("stat")?).map(|stat| stat.comm);
+    let name = stat::parse(&read(pid, "stat")?).map(|stat| stat.comm);
     match nature(name.as_deref(), Kinds::COMPUTE) {
         Nature::Ordinary => Ok(()),
         Nature::Mps => Err(NotEnded::Guarded(Guard::Mps)),
@@ -92,9 +89,10 @@ fn go_on(order: &Order) -> Result<(), NotEnded> {
 
 fn end(order: &Order, handle: &ProcessHandle, look: &mut dyn Look) -> Result<By, NotEnded> {
     handle.send(Signal::TERM)?;
-    let asked = wait(handle, order.rule.grace, By::Asked);
-    if asked.is_ok() || !order.rule.kill {
-        return asked;
+    match wait(handle, order.rule.grace, By::Asked) {
+        Err(NotEnded::StillThere(_)) if order.rule.kill => {}
+        // Also where its end could not be waited for: then it did not have its grace.
+        asked => return asked,
     }
     // A grace is long enough to work again, or to be snoozed.
     go_on(order)?;
@@ -110,5 +108,5 @@ fn end(order: &Order, handle: &ProcessHandle, look: &mut dyn Look) -> Result<By,
 }
 
 fn wait(handle: &ProcessHandle, most: Duration, by: By) -> Result<By, NotEnded> {
-    if handle.ends_within(most) { Ok(by) } else { Err(NotEnded::StillThere(most)) }
+    if handle.ends_within(most)? { Ok(by) } else { Err(NotEnded::StillThere(most)) }
 }

@@ -4,8 +4,9 @@ use std::env;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -16,6 +17,9 @@ use crate::safe::safe;
 
 /// How much of what it said is told.
 const MOST_SAID: u64 = 200;
+
+/// How often it is asked whether it has ended, where its end cannot be waited for.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// Where programs are found.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -40,14 +44,14 @@ pub fn run(words: &[String], input: &[u8], most: Duration) -> Result<(), NotDeli
     let mut child = command
         .spawn()
         .map_err(|error| NotDelivered::NotStarted { program: program.clone(), error })?;
-    let ends = ProcessHandle::open(child.id()).is_ok_and(|handle| handle.ends_within(most));
-    if !ends {
+    let ends = ends_within(&mut child, most);
+    if !matches!(ends, Ok(true)) {
         // Nobody has waited for it yet, so the group is still its own.
         let group = Pid::from_child(&child);
         kill_process_group(group, Signal::KILL).map_err(io::Error::from)?;
     }
     let status = child.wait()?;
-    match ends {
+    match ends? {
         false => Err(NotDelivered::TooSlow { program: program.clone(), most }),
         true if status.success() => Ok(()),
         true => Err(NotDelivered::Failed {
@@ -55,6 +59,28 @@ pub fn run(words: &[String], input: &[u8], most: Duration) -> Result<(), NotDeli
             status: status.to_string(),
             said: first_line(&mut said),
         }),
+    }
+}
+
+/// Whether it ends in time.
+fn ends_within(child: &mut Child, most: Duration) -> io::Result<bool> {
+    let deadline = Instant::now() + most;
+    let handle = ProcessHandle::open(child.id());
+    match handle.and_then(|handle| handle.ends_within(most)) {
+        Ok(ends) => Ok(ends),
+        // An old kernel, or no file to be had: that is nothing that it has done.
+        Err(_) => ends_until(child, deadline),
+    }
+}
+
+/// The same without a handle, by asking again and again.
+fn ends_until(child: &mut Child, deadline: Instant) -> io::Result<bool> {
+    loop {
+        match child.try_wait()? {
+            Some(_) => return Ok(true),
+            None if Instant::now() >= deadline => return Ok(false),
+            None => thread::sleep(BETWEEN_LOOKS),
+        }
     }
 }
 
@@ -119,6 +145,20 @@ mod tests {
         assert_eq!(slow, "`sleep` took longer than 0.05 s and was ended");
     }
 
+    /// Trap: where the host gave no handle, it was killed at once and called too slow.
+    #[test]
+    fn without_a_handle_it_has_its_time_too() {
+        let mut quick = Command::new("sh").args(["-c", "exit 3"]).spawn().unwrap();
+        assert!(ends_until(&mut quick, Instant::now() + LONG).unwrap());
+        assert_eq!(quick.wait().unwrap().code(), Some(3), "how it ended is not lost");
+        let mut slow = Command::new("sleep").arg("600").spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_millis(50);
+        assert!(!ends_until(&mut slow, deadline).unwrap());
+        assert!(Instant::now() >= deadline);
+        slow.kill().unwrap();
+        slow.wait().unwrap();
+    }
+
     /// Trap: a script that was ended left behind what it had started.
     #[test]
     fn what_it_has_started_ends_with_it() {
@@ -128,13 +168,13 @@ mod tests {
         let slow = told(&["sh", "-c", &script], "", Duration::from_secs(1));
         assert_eq!(slow, "`sh` took longer than 1 s and was ended");
         let pid: u32 = std::fs::read_to_string(kept).unwrap().trim().parse().unwrap();
-        let deadline = std::time::Instant::now() + LONG;
+        let deadline = Instant::now() + LONG;
         let lives = || {
             let stat = std::fs::read(format!("/proc/{pid}/stat")).ok();
             stat.and_then(|stat| probe::proc::stat::parse(&stat)).is_some_and(|it| !it.is_ended)
         };
         while lives() {
-            assert!(std::time::Instant::now() < deadline, "it was left behind");
+            assert!(Instant::now() < deadline, "it was left behind");
         }
     }
 

@@ -300,7 +300,7 @@ impl Live<'_> {
             at: entry.at,
             run,
             pid: one.subject.pid,
-            start_ticks: one.subject.start_ticks.unwrap(),
+            start_ticks: one.subject.start_ticks,
             sign: *code,
         };
         let signs: Vec<_> = all.iter().map(row).collect();

@@ -128,7 +128,7 @@ fn holder(there: &HolderThere) -> Vec<Cell> {
         Cell::plain(gpu(there.gpu.as_deref())),
         Cell::plain(model_name(there.model.as_deref())),
         Cell::plain(memory(there.holder.memory_bytes)),
-        Cell::plain(there.card_state),
+        Cell::plain(there.card_state.word()),
     ]
 }
 

@@ -227,7 +227,7 @@ fn session(out: &mut impl Write, session: &Session) -> io::Result<()> {
     let pod = pod.map(|it| it.name.as_deref().unwrap_or(&it.uid));
     let notebook = identity.and_then(|it| it.notebook.as_ref());
     Row::of("session")
-        .with("card_index", session.card_index)
+        .maybe("card_index", session.card_index)
         .maybe("card_slot", session.card_slot)
         .text("card_uuid", session.card_uuid.as_deref())
         .text("user", session.user.as_deref())

@@ -163,7 +163,7 @@ pub(super) fn who(session: &Session) -> String {
 }
 
 pub(super) fn place(session: &Session) -> String {
-    let index = session.card_index;
+    let Some(index) = session.card_index else { return "?".to_owned() };
     session.card_slot.map_or_else(|| index.to_string(), |slot| format!("{index}:{slot}"))
 }
 

@@ -100,7 +100,7 @@ impl Gather {
             observed_seconds: seconds(sums.observed_millis),
             coverage: share(sums.observed_millis, self.window.millis()),
             last_tick: last.map(|last| timestamp(UnixMillis(last))),
-            is_silent: last.is_none_or(|last| self.window.to.0 - last > silent_after),
+            is_silent: last.is_none_or(|last| self.window.to.0.saturating_sub(last) > silent_after),
             cards: cards(target, sums),
         }
     }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::questions::Selection;
 use super::target::{Target, TargetId, Targets, own};
 use crate::engine::Series;
+use crate::ledger::Period;
 use crate::metrics::UNATTRIBUTED;
 use crate::report::usage::answer::timestamp;
 
@@ -80,11 +81,43 @@ pub struct CardNow {
     /// Null where only its counters are known.
     pub gpu: Option<String>,
     pub model: Option<String>,
-    pub state: &'static str,
+    pub state: StateNow,
     pub memory_total_bytes: Option<u64>,
     pub memory_used_bytes: Option<u64>,
     /// Longest idle first.
     pub holders: Vec<HolderNow>,
+}
+
+/// What a card does at this moment, as far as its host has told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StateNow {
+    Active,
+    IdleHeld,
+    Free,
+    Unknown,
+}
+
+impl StateNow {
+    /// That of a label.
+    fn of(slug: &str) -> Self {
+        match slug {
+            "active" => Self::Active,
+            "idle_held" => Self::IdleHeld,
+            "truly_idle" => Self::Free,
+            _ => Self::Unknown,
+        }
+    }
+
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::IdleHeld => "idle-held",
+            Self::Free => "free",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -145,7 +178,7 @@ pub struct HolderThere {
     pub gpu: Option<String>,
     pub uuid: String,
     pub model: Option<String>,
-    pub card_state: &'static str,
+    pub card_state: StateNow,
     #[serde(flatten)]
     pub holder: HolderNow,
 }
@@ -172,7 +205,7 @@ impl Fleet {
         hosts.sort_by_key(|host| std::cmp::Reverse(host.totals.free));
         let free = |host: &HostNow| {
             let host_name = host.name.clone();
-            let cards = host.cards.clone().into_iter().filter(|card| card.state == "free");
+            let cards = host.cards.clone().into_iter().filter(|card| card.state == StateNow::Free);
             cards.map(move |card| FreeCard {
                 host: host_name.clone(),
                 gpu: card.gpu,
@@ -324,7 +357,8 @@ fn host(target: &Target, told: Told, now: UnixMillis) -> HostNow {
         card.gpu.clone_from(&told.gpu);
         card.model.clone_from(&told.model);
     }
-    let is_silent = target.last_tick.is_none_or(|last| now.0 - last > target.silent_after());
+    let is_silent =
+        target.last_tick.is_none_or(|last| now.0.saturating_sub(last) > target.silent_after());
     if !is_silent && !present.is_empty() {
         // The others were there earlier today: they were taken out, or divided anew.
         cards.retain(|uuid, _| present.contains(uuid));
@@ -337,7 +371,7 @@ fn host(target: &Target, told: Told, now: UnixMillis) -> HostNow {
     cards.sort_by_key(place);
     if is_silent {
         // What they did when they were last heard of says nothing about now.
-        cards.iter_mut().for_each(|card| card.state = "unknown");
+        cards.iter_mut().for_each(|card| card.state = StateNow::Unknown);
     }
     HostNow {
         name: target.hostname.clone(),
@@ -363,7 +397,7 @@ impl CardNow {
             uuid: uuid.to_owned(),
             gpu: None,
             model: None,
-            state: "unknown",
+            state: StateNow::Unknown,
             memory_total_bytes: None,
             memory_used_bytes: None,
             holders: Vec::new(),
@@ -388,7 +422,7 @@ fn add_to_card(told: &mut Told, series: &Series, value: f64, now: UnixMillis) {
         told.present.insert(uuid.to_owned());
     }
     match series.label("__name__") {
-        "gua_gpu_state" if value > 0.5 => card.state = state(own(series, "state")),
+        "gua_gpu_state" if value > 0.5 => card.state = StateNow::of(own(series, "state")),
         "gua_gpu_memory_total_bytes" => card.memory_total_bytes = Some(whole(value)),
         "gua_gpu_memory_used_bytes" => card.memory_used_bytes = Some(whole(value)),
         "gua_user_gpu_memory_bytes" => {
@@ -397,11 +431,10 @@ fn add_to_card(told: &mut Told, series: &Series, value: f64, now: UnixMillis) {
             }
         }
         "gua_user_idle_since_timestamp_seconds" => {
-            let since = i64::try_from(whole(value * 1000.0)).unwrap_or(0);
             if let Some(holder) = card.holder(own(series, "user")) {
-                holder.idle_since = Some(timestamp(UnixMillis(since)));
-                holder.idle_seconds =
-                    Some(crate::ledger::Period::new(UnixMillis(since), now).seconds());
+                let since = moment(value);
+                holder.idle_since = since.map(timestamp);
+                holder.idle_seconds = since.map(|since| Period::new(since, now).seconds());
             }
         }
         _ => {}
@@ -417,25 +450,22 @@ const fn whole(value: f64) -> u64 {
     value.round() as u64
 }
 
-/// The words for a moment.
-fn state(slug: &str) -> &'static str {
-    match slug {
-        "active" => "active",
-        "idle_held" => "idle-held",
-        "truly_idle" => "free",
-        _ => "unknown",
-    }
+/// A moment that somebody told in seconds; `None` where no calendar has it.
+fn moment(seconds: f64) -> Option<UnixMillis> {
+    let millis = (seconds >= 0.0).then(|| whole(seconds * 1000.0))?;
+    let at = Timestamp::from_millisecond(i64::try_from(millis).ok()?).ok()?;
+    Some(UnixMillis(at.as_millisecond()))
 }
 
 impl Totals {
     fn with(self, card: &CardNow) -> Self {
-        let one = |state: &str| usize::from(card.state == state);
+        let one = |state| usize::from(card.state == state);
         self.plus(Self {
             cards: 1,
-            active: one("active"),
-            idle_held: one("idle-held"),
-            free: one("free"),
-            unknown: one("unknown"),
+            active: one(StateNow::Active),
+            idle_held: one(StateNow::IdleHeld),
+            free: one(StateNow::Free),
+            unknown: one(StateNow::Unknown),
         })
     }
 

@@ -34,7 +34,7 @@ pub struct Line {
 pub fn log(window: Period, deeds: Vec<Deed>) -> Log {
     let line = |deed: Deed| Line {
         at_unix_ms: deed.at.0,
-        kind: deed.kind,
+        kind: deed.kind.slug().to_owned(),
         pid: deed.pid,
         user: deed.user,
         uid: deed.uid,

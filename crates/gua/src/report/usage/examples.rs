@@ -105,7 +105,7 @@ fn session(user: &str, uid: u32, card: u32, hours: (f64, f64)) -> Session {
         user: Some(user.to_owned()),
         uid: Some(uid),
         card_uuid: Some(format!("GPU-{card}")),
-        card_index: card,
+        card_index: Some(card),
         card_slot: None,
         pid: 4000 + uid,
         program: Some("python".to_owned()),
@@ -219,7 +219,7 @@ fn facts(window: Period, holdings: Holdings) -> Facts {
         events: Vec::new(),
         extent: Some(window),
         newest_tick: Some(window.to),
-        is_recorded: true,
+        is_recorded: Some(true),
         now: window.to,
         holdings: Some(holdings),
     }

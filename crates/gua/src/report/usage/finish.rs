@@ -31,8 +31,8 @@ pub struct Facts {
     /// From the first to the last recorded moment.
     pub extent: Option<Period>,
     pub newest_tick: Option<UnixMillis>,
-    /// Whether a recorder has the database now.
-    pub is_recorded: bool,
+    /// Whether a recorder has the database now; `None` where that cannot be told.
+    pub is_recorded: Option<bool>,
     pub now: UnixMillis,
     /// As it was recorded; `None` where nobody looked for it.
     pub holdings: Option<Holdings>,

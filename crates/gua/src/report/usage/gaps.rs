@@ -66,8 +66,8 @@ pub(super) struct Record<'a> {
     /// From the first recorded moment to the last.
     pub extent: Option<Period>,
     pub newest_tick: Option<UnixMillis>,
-    /// Whether a recorder has the database now.
-    pub is_recorded: bool,
+    /// Whether a recorder has the database now; `None` where that cannot be told.
+    pub is_recorded: Option<bool>,
     pub now: UnixMillis,
 }
 
@@ -175,8 +175,9 @@ impl Record<'_> {
             let is_due = self.now.0.saturating_sub(tick.0) <= interval.saturating_mul(3) / 2;
             return match (is_due, self.is_recorded) {
                 (true, _) => Reason::NotYet,
-                (false, true) => Reason::Stalled,
-                (false, false) => Reason::Ended(Ending::Crashed),
+                (false, Some(true)) => Reason::Stalled,
+                (false, Some(false)) => Reason::Ended(Ending::Crashed),
+                (false, None) => Reason::NotRecorded,
             };
         }
         // What happened at one moment explains all of the stretch that it touches.

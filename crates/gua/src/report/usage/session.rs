@@ -20,7 +20,8 @@ pub struct Session {
     pub user: Option<String>,
     pub uid: Option<u32>,
     pub card_uuid: Option<String>,
-    pub card_index: u32,
+    /// Null where the record does not name the card.
+    pub card_index: Option<u32>,
     /// Of a MIG instance.
     pub card_slot: Option<u32>,
     pub pid: u32,
@@ -79,7 +80,7 @@ impl Session {
             user: holder.identity.user.as_ref().map(ToString::to_string),
             uid: holder.identity.uid,
             card_uuid: card.and_then(|card| card.uuid.clone()),
-            card_index: card.map_or(0, |card| card.number),
+            card_index: card.map(|card| card.number),
             card_slot: card.and_then(|card| card.slot),
             pid: holder.pid,
             program: holder.program.clone(),

@@ -65,7 +65,7 @@ fn facts(observed: &[Period]) -> Facts {
         events: Vec::new(),
         extent: first.zip(last).map(|(from, to)| Period::new(from, to)),
         newest_tick: last,
-        is_recorded: false,
+        is_recorded: Some(false),
         now: period(20_000, 20_000).from,
         holdings: None,
     }
@@ -249,7 +249,7 @@ fn after_the_last_tick_the_next_is_due_or_the_recorder_dead() {
     facts.now = period(25, 25).from;
     assert_eq!(gaps(period(0, 30), &facts), [(20, 25, "crashed"), (25, 30, "not_yet")]);
     // One that still has the database was not killed.
-    facts.is_recorded = true;
+    facts.is_recorded = Some(true);
     assert_eq!(gaps(period(0, 30), &facts), [(20, 25, "stalled"), (25, 30, "not_yet")]);
 }
 

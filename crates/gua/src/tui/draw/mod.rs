@@ -7,6 +7,7 @@
 //! | `layout` | nothing: which part of the screen is whose |
 //! | `header`, `cards`, `holders`, `footer` | the screen from above |
 //! | `popup` | a box over it, for `details`, `help` and `question` |
+//! | `figures` | nothing: a card's figures in few characters |
 //! | `bar`, `graph` | shares, and values over time |
 //! | `canvas`, `columns`, `theme` | what they are drawn with |
 
