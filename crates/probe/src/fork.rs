@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::threads;
+use crate::{nvml, threads};
 
 /// How long a fork waits. A driver that hangs longer than this would hang the fork, too.
 const MOST: Duration = Duration::from_secs(2);
@@ -72,6 +72,8 @@ impl Drop for Inside {
 /// Waits until nobody is in the library, and keeps it so.
 pub fn before() {
     let begun = Instant::now();
+    // Who forks is warned of threads that it does not know.
+    nvml::send_workers_away();
     let mut state = lock();
     state.is_shut = true;
     // One that begins asks the loader for its memory.

@@ -16,6 +16,8 @@ mod drain;
 mod failing;
 /// Process lists: versions, growth, doubt, shares of the work.
 mod holders;
+/// What stays open between two uses.
+mod kept;
 /// MIG instances.
 mod mig;
 /// Who is behind real processes.

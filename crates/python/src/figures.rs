@@ -37,11 +37,23 @@ pub fn told<'py>(
     let tree = shaped.tree(Spelling::Descendents, Gap::Missing);
     let told = PyDict::new(py);
     told.set_item("resource_usage", values::of_tree(py, &tree)?)?;
-    told.set_item("text", text(&tree))?;
+    told.set_item("text", Text(tree))?;
     told.set_item("unknown", shaped.unknown.iter().map(reason).collect::<Vec<_>>())?;
     told.set_item("unknown_details", unknown_ends(usage))?;
     told.set_item("details", values::of_tree(py, &details(usage))?)?;
     Ok(told)
+}
+
+/// What was used, as gpu_tracker writes it. It is put together when somebody wants to read it.
+#[pyclass(frozen, module = "gua._native")]
+#[derive(Debug)]
+pub struct Text(Tree);
+
+#[pymethods]
+impl Text {
+    fn __str__(&self) -> String {
+        text(&self.0)
+    }
 }
 
 fn reason(unknown: &Unknown) -> (String, String) {

@@ -351,3 +351,136 @@ def test_a_fork_does_not_stop_the_others_while_the_driver_hangs(lab):
         """,
         HANGS,
     )
+
+
+def test_forks_between_blocks_and_in_later_ones(lab):
+    lab.python(
+        """
+        import gua, os, warnings
+        from pretend import until
+        def names():
+            return [open(f'/proc/self/task/{one}/comm').read().strip() for one in os.listdir('/proc/self/task')]
+        def cards():
+            with gua.Tracker() as tracker:
+                pass
+            return [card.uuid for card in tracker.details.cards]
+        def forks(child):
+            pid = os.fork()
+            if pid == 0:
+                os._exit(child())
+            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+        def measures():
+            # What stayed open is the parent's. It opens its own, again and again.
+            return 7 if cards() == cards() == ['GPU-aaaa'] else 1
+        assert cards() == ['GPU-aaaa']
+        for _ in range(5):
+            # The thread that has measured is going.
+            until(lambda: 'gua-track' not in names())
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter('always')
+                forks(measures)
+            assert not warned, [str(one.message) for one in warned]
+            assert cards() == ['GPU-aaaa']
+            with warnings.catch_warnings():
+                # There are threads: it is measured.
+                warnings.simplefilter('ignore')
+                with gua.Tracker(disable_logs=True) as tracker:
+                    forks(measures)
+            assert len(tracker.details.cards) == 1
+        """
+    )
+
+
+def test_a_driver_that_goes_and_comes_between_blocks(lab):
+    lab.python(
+        """
+        import gua, os
+        from pretend import until
+        path = os.environ['NVML_SIM_SCENARIO']
+        card = open(path).read()
+        def becomes(text):
+            with open(path + '.new', 'w') as file:
+                file.write(text)
+            os.replace(path + '.new', path)
+        def block():
+            with gua.Tracker(disable_logs=True) as tracker:
+                pass
+            return tracker
+        for _ in range(3):
+            assert len(block().details.cards) == 1
+        for code in ('DRIVER_NOT_LOADED', 'UNINITIALIZED', 'LIB_RM_VERSION_MISMATCH'):
+            becomes(card + f'[[fault]]\\ncall = "nvml*"\\ncode = "{code}"\\n')
+            # The pretend driver looks now and then whether it is another.
+            until(lambda: block().resource_usage.max_gpu_ram.system is None)
+            for _ in range(2):
+                away = block()
+                assert [one.figure for one in away.unknown] == ['all of the GPUs'], away.unknown
+            becomes(card + '[[card]]\\nuuid = "GPU-bbbb"\\n')
+            until(lambda: len(block().details.cards) == 2)
+            for _ in range(2):
+                assert len(block().details.cards) == 2
+        # One that hangs holds up neither end for long, and is read again when it is back.
+        becomes(card + '[[fault]]\\ncall = "nvmlDeviceGetSamples"\\nhang = true\\n')
+        until(lambda: block().details.gpu_end_bytes is None)
+        becomes(card)
+        until(lambda: block().details.gpu_end_bytes == 0)
+        """
+    )
+
+
+def test_trackers_at_the_same_time_after_others(lab):
+    lab.python(
+        """
+        import gua, threading
+        def cards():
+            with gua.Tracker() as outer:
+                with gua.Tracker() as inner:
+                    pass
+                with gua.Tracker() as again:
+                    pass
+            return [len(one.details.cards) for one in (outer, inner, again)]
+        for _ in range(5):
+            assert cards() == [1, 1, 1]
+        told = []
+        def work():
+            for _ in range(20):
+                told.extend(cards())
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert told == [1] * (4 * 20 * 3)
+        """
+    )
+
+
+def test_the_end_of_an_interpreter_right_after_a_block(lab):
+    script = lab.script(
+        """
+        import gua, sys
+        for _ in range(3):
+            with gua.Tracker() as tracker:
+                pass
+        print(len(tracker.details.cards))
+        sys.exit(4)
+        """
+    )
+    for _ in range(5):
+        done = lab.run("[[card]]\n", sys.executable, script)
+        assert (done.returncode, done.stdout, done.stderr) == (4, "1\n", "")
+
+
+def test_what_an_interpreter_loads_for_it(lab):
+    loaded = lab.json(
+        """
+        import sys
+        before = set(sys.modules)
+        import gua, json
+        with gua.Tracker(disable_logs=True):
+            pass
+        print(json.dumps(sorted(set(sys.modules) - before)))
+        """
+    )
+    # Each of them costs more memory than the module itself.
+    assert not {"typing", "dataclasses", "inspect", "logging", "asyncio"} & set(loaded), loaded

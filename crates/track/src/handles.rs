@@ -1,9 +1,10 @@
 //! What the caller holds while a measurement goes on, and what it gets at the end.
 
 use std::io;
+use std::mem;
 use std::os::fd::OwnedFd;
 use std::process::ExitStatus;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -32,14 +33,53 @@ impl Stopper {
 
 /// Tells when a measurement is over.
 #[derive(Debug, Clone, Default)]
-pub struct End(Arc<(Mutex<bool>, Condvar)>);
+pub struct End(Arc<(Mutex<Outcome>, Condvar)>);
+
+/// What came of a measurement.
+#[derive(Debug, Default)]
+enum Outcome {
+    #[default]
+    Pending,
+    Used(Box<Usage>),
+    /// The thread has panicked, or somebody has taken what was used.
+    Nothing,
+}
 
 impl End {
     /// Waits until it is over, so long at most; the thread that measured may still have to go.
     pub fn wait(&self, most: Duration) {
-        let (is_over, changed) = &*self.0;
-        let guard = is_over.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(changed.wait_timeout_while(guard, most, |is_over| !*is_over));
+        drop(self.over(most));
+    }
+
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        !matches!(*self.over(Duration::ZERO), Outcome::Pending)
+    }
+
+    fn over(&self, most: Duration) -> MutexGuard<'_, Outcome> {
+        let (outcome, changed) = &*self.0;
+        let guard = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_pending = |outcome: &mut Outcome| matches!(outcome, Outcome::Pending);
+        let waited = changed.wait_timeout_while(guard, most, is_pending);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Waits until it is over; what was used, unless the thread has panicked.
+    fn used(&self) -> Option<Usage> {
+        match mem::replace(&mut *self.over(Duration::MAX), Outcome::Nothing) {
+            Outcome::Used(usage) => Some(*usage),
+            Outcome::Pending | Outcome::Nothing => None,
+        }
+    }
+
+    fn become_over(&self, outcome: Outcome) {
+        let (before, changed) = &*self.0;
+        let mut before = before.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*before, Outcome::Pending) {
+            *before = outcome;
+        }
+        drop(before);
+        changed.notify_all();
     }
 }
 
@@ -47,11 +87,15 @@ impl End {
 #[derive(Debug)]
 pub(crate) struct Ending(pub(crate) End);
 
+impl Ending {
+    pub(crate) fn with(self, usage: Usage) {
+        self.0.become_over(Outcome::Used(Box::new(usage)));
+    }
+}
+
 impl Drop for Ending {
     fn drop(&mut self) {
-        let (is_over, changed) = &*self.0.0;
-        *is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        changed.notify_all();
+        self.0.become_over(Outcome::Nothing);
     }
 }
 
@@ -61,7 +105,7 @@ pub struct Tracking {
     pub(crate) stopper: Stopper,
     pub(crate) asker: Asker,
     pub(crate) end: End,
-    pub(crate) thread: JoinHandle<Usage>,
+    pub(crate) thread: JoinHandle<()>,
 }
 
 impl Tracking {
@@ -81,13 +125,17 @@ impl Tracking {
     /// When the function that is told of samples has panicked.
     #[must_use]
     pub fn wait(self) -> Usage {
-        joined(self.thread)
+        let Some(usage) = self.end.used() else {
+            let panic = self.thread.join().err();
+            std::panic::resume_unwind(panic.unwrap_or_else(|| Box::new("nothing was measured")));
+        };
+        usage
     }
 
     /// Whether it has ended, so that nobody waits in [`Self::wait`].
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.thread.is_finished()
+        self.end.is_over()
     }
 
     /// For who wants to wait for that, but not for ever.

@@ -22,6 +22,7 @@
 //! | [`members`] | which pids belong to it, for those who look at the cards |
 //! | `cpu`, `loads` | CPU time that is neither lost nor doubled; the highest and the mean |
 //! | `ram`, `peaks` | memory with shared pages counted once; the most of it |
+//! | `remembered` | what was read of this process a moment ago |
 //! | [`gpu`] | what the tree holds of the cards and does on them, from a thread of its own |
 //! | `machine`, `cgroup`, `ourselves` | the whole machine; what a container or job allows of it; what we have |
 //! | `proc` | parsing what `/proc` says |
@@ -51,6 +52,7 @@ mod proc;
 mod process;
 pub mod questions;
 mod ram;
+mod remembered;
 pub mod sample;
 pub mod tracker;
 mod tree;

@@ -99,8 +99,9 @@ impl MachineWatch {
         let (Some(first), Some(max)) = (self.first, self.highest) else {
             return Reading::Unknown(Why::NotSupported);
         };
-        // Where it cannot be read any more, it is known until then.
-        let mean = self.busy(now).or(self.last).and_then(|last| self.percent(first, last));
+        // The last look was of now; where it cannot be read any more, it is known until then.
+        let newest = self.last.filter(|(then, _)| *then == now).or_else(|| self.busy(now));
+        let mean = newest.or(self.last).and_then(|last| self.percent(first, last));
         mean.map_or(Reading::Unknown(Why::NotSupported), |mean| Reading::Known(Load { max, mean }))
     }
 

@@ -39,6 +39,8 @@ pub struct Measurement {
     loads: Loads,
     peaks: Peaks,
     machine: MachineWatch,
+    /// Which cgroup the main process was in at the begin.
+    membership: String,
     cgroup: Cgroup,
     /// Those that the main process may be put on.
     allowed_cores: Option<u32>,
@@ -104,13 +106,15 @@ pub struct Begin {
 }
 
 impl Measurement {
-    /// Begins, with a first look at once: a short command may not live to see a second one.
+    /// Begins, with a first look at once: a short command may not live to see a second one. It has
+    /// to be settled, too.
     #[must_use]
     pub fn begin(options: &Options, begin: Begin, watch: Option<Watch>) -> Self {
         let is_from_birth = begin.tree.is_from_birth();
         let ours = OurThreads::of(begin.tree.main());
         let mut measurement = Self {
-            cgroup: Cgroup::of(&begin.tree.cgroup(), Path::new("/")),
+            membership: begin.tree.cgroup(),
+            cgroup: Cgroup::default(),
             allowed_cores: begin.tree.allowed_cores(),
             tree: begin.tree,
             cpu: CpuAccount::default(),
@@ -136,18 +140,37 @@ impl Measurement {
             measurement.peaks.threads = Parts { main: 1, descendants: 0, combined: 1 };
         }
         measurement.look(Whose::All);
-        measurement.read_maps();
+        if !measurement.tree.is_alone() {
+            // What several of them have together is only known by their maps.
+            measurement.read_maps();
+        }
         measurement.at_begin = measurement.keep_peaks();
         measurement
     }
 
-    /// The cards are looked at, too, from now on.
-    pub fn watch_cards(&mut self, gpu: Option<Gpu>) {
-        self.gpu = gpu;
+    /// Reads what a begin need not wait for: what the cgroup allows, and how much of its memory a
+    /// process that is alone has for itself.
+    pub fn settle(&mut self) {
+        self.cgroup = Cgroup::of(&self.membership, Path::new("/"));
+        if self.maps_read.is_some() {
+            return;
+        }
+        self.maps_read = self.tree.recall_map(Instant::now(), MAPS_AGE);
+        self.read_maps();
+        let read = self.keep_peaks();
+        self.at_begin = self.at_begin.zip(read).map(|(begin, read)| begin.divided_as(read));
+    }
+
+    /// They are looked at, at their own pace, as soon as it goes on after the begin.
+    fn look_at_cards(&mut self) {
+        if let Some(gpu) = &mut self.gpu {
+            gpu.go_on();
+        }
     }
 
     /// Looks at the clocks, and at the counters of those who work.
     pub fn glance(&mut self) -> Looked {
+        self.look_at_cards();
         let (is_idle, _) = self.look(Whose::Working);
         Looked { is_idle, of_maps: Duration::ZERO }
     }
@@ -155,6 +178,7 @@ impl Measurement {
     /// Looks at everything, and tells of it.
     pub fn sample(&mut self) -> Looked {
         let now = Instant::now();
+        self.look_at_cards();
         let (is_idle, times) = self.look(Whose::All);
         let looked = Looked { is_idle, of_maps: self.read_maps() };
         let ram = self.keep_peaks();

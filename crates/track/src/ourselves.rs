@@ -26,6 +26,13 @@ pub fn size_before_exec() -> u64 {
     ours.saturating_add(A_FEW)
 }
 
+/// How many of the threads of a process may have children: ours have none.
+#[must_use]
+pub fn threads_with_children(pid: u32, threads: u32) -> u32 {
+    let ours = if pid == std::process::id() { threads::count() } else { 0 };
+    threads.saturating_sub(ours).max(1)
+}
+
 /// The threads that we have in the process that is measured, where that is our own: what measures
 /// is not a part of what is measured.
 #[derive(Debug)]
@@ -55,7 +62,7 @@ impl OurThreads {
             return counted;
         }
         let mut main = counted.main.saturating_sub(self.count).max(1);
-        if main > most {
+        if main > most.max(1) {
             main = threads::others().map_or(main, |others| others.clamp(1, main));
         }
         let less = counted.main.saturating_sub(main);

@@ -37,6 +37,13 @@ pub struct Ram {
 }
 
 impl Ram {
+    /// The same total, with as much of it private as was found a moment later.
+    #[must_use]
+    pub(crate) fn divided_as(self, later: Self) -> Self {
+        let private = later.private.min(self.total);
+        Self { private, shared: self.total.saturating_sub(private), ..self }
+    }
+
     /// Private and shared, unless the total is a size that the kernel noted and no look has seen:
     /// then nobody knows whose those pages were.
     #[must_use]

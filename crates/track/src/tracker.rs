@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::follower::Follower;
-use crate::gpu::Gpu;
+use crate::gpu::{FirstLook, Gpu};
 use crate::handles::{End, Ending, Running, Signaller, Stopper, Tracking};
 use crate::kernel;
 use crate::measure::{Begin, Measurement, Watch};
@@ -110,47 +110,49 @@ impl Tracker {
     /// When there is none, or it may not be read.
     pub fn start(self, pid: u32) -> Result<Tracking, StartError> {
         let at = Instant::now();
-        if let Some(process) = process::of_thread(pid) {
-            return Err(StartError::Thread { pid, process });
-        }
         let main = handle(pid).map_err(|errno| match errno {
-            Errno::SRCH | Errno::INVAL | Errno::NOENT => StartError::Gone(pid),
+            Errno::SRCH | Errno::INVAL | Errno::NOENT => not_a_process(pid),
             errno => StartError::System(errno.into()),
         })?;
         let members = Members::default();
         let tree = Tree::attached(pid, members.clone()).map_err(|unread| match unread {
-            Unread::Gone => StartError::Gone(pid),
+            Unread::Gone => not_a_process(pid),
             Unread::Hidden | Unread::NoRoom => StartError::Hidden(pid),
         })?;
         let stopper = Stopper::new()?;
         let (asker, questions) = Questions::new()?;
-        let begin = Begin { tree, at, gpu: None };
-        let mut follower = Follower {
-            measurement: Measurement::begin(&self.options, begin, self.watch),
+        let (hand_over, handed_over) = mpsc::channel::<(Follower, Option<FirstLook>)>();
+        let (tell, begun) = mpsc::channel();
+        let end = End::default();
+        let ending = Ending(end.clone());
+        let thread = threads::spawn(threads::named("track"), move || {
+            let _ = tell.send(());
+            if let Ok((mut follower, first)) = handed_over.recv() {
+                // A driver that is opened takes memory, and waits for who reads the maps.
+                if let Some(first) = first {
+                    first.wait();
+                }
+                follower.measurement.settle();
+                ending.with(follower.until_stopped());
+            }
+        })?;
+        let resumed = Gpu::resume(&self.options, &members);
+        // A driver that hangs in the loader keeps threads from beginning, so this one begins
+        // before the driver is opened.
+        if begun.recv_timeout(FOR_A_THREAD).is_err() {
+            return Err(StartError::System(no_thread()));
+        }
+        let gpu = resumed.or_else(|| Gpu::begin(&self.options, members));
+        let first = gpu.as_ref().map(Gpu::first_look);
+        let follower = Follower {
+            // While the driver is opened.
+            measurement: Measurement::begin(&self.options, Begin { tree, at, gpu }, self.watch),
             pace: Pace::new(self.options.every, at),
             main: Arc::new(main),
             stopper: stopper.clone(),
             questions,
         };
-        let (hand_over, handed_over) = mpsc::channel();
-        let (tell, begun) = mpsc::channel();
-        let end = End::default();
-        let ending = Ending(end.clone());
-        let thread = threads::spawn(threads::named("track"), move || {
-            let _ending = ending;
-            let _ = tell.send(());
-            follower.measurement.watch_cards(handed_over.recv().ok().flatten());
-            follower.until_stopped()
-        })?;
-        // A driver that hangs in the loader keeps threads from beginning, so this one begins
-        // before the driver is opened.
-        if begun.recv_timeout(FOR_A_THREAD).is_err() {
-            stopper.stop();
-            return Err(StartError::System(no_thread()));
-        }
-        let gpu = Gpu::begin(&self.options, members);
-        let first = gpu.as_ref().map(Gpu::first_look);
-        let _ = hand_over.send(gpu);
+        let _ = hand_over.send((follower, first.clone()));
         // Who measures itself takes memory of a card as soon as this returns.
         if let Some(first) = first {
             first.wait();
@@ -180,8 +182,11 @@ impl Tracker {
         let tree = Tree::born(pid, members.clone());
         // Only now, so that the command inherits none of the driver's files.
         let gpu = Gpu::begin(&self.options, members).map(Gpu::born_with_nothing);
+        let begin = Begin { tree, at, gpu };
+        let mut measurement = Measurement::begin(&self.options, begin, self.watch);
+        measurement.settle();
         let follower = Follower {
-            measurement: Measurement::begin(&self.options, Begin { tree, at, gpu }, self.watch),
+            measurement,
             pace: Pace::new(self.options.every, at),
             main: Arc::clone(&main),
             stopper,
@@ -192,6 +197,13 @@ impl Tracker {
             Ok(thread) => Ok(Running { main: Signaller { pid, main }, thread }),
             Err(error) => end(child, error),
         }
+    }
+}
+
+fn not_a_process(pid: u32) -> StartError {
+    match process::of_thread(pid) {
+        Some(process) => StartError::Thread { pid, process },
+        None => StartError::Gone(pid),
     }
 }
 

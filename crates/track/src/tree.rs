@@ -1,6 +1,6 @@
 //! A process and all its descendants, as they come and go.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 use rustix::thread::sched_getaffinity;
@@ -16,6 +16,7 @@ use crate::parts::Parts;
 use crate::proc::status::Status;
 use crate::process::{self, Buffer, Process, Unread};
 use crate::ram::{self, Map, Resident};
+use crate::remembered;
 use crate::sample::Ram;
 
 /// The main process and its descendants.
@@ -61,7 +62,8 @@ impl Tree {
         let mut tree = Self::empty(None, Births::new(), members);
         let (process, status) = tree.open(main)?;
         tree.follow(process, Role::Main, status, Since::Attached);
-        tree.take_in(lineage::below(main).unwrap_or_else(births::all), Since::Attached);
+        let threads = ourselves::threads_with_children(main, status.threads);
+        tree.take_in(lineage::below(main, threads).unwrap_or_else(births::all), Since::Attached);
         Ok(tree)
     }
 
@@ -180,6 +182,30 @@ impl Tree {
                 one.map = Some(Map::Read { rollup, then: memory.by_kind });
             }
         }
+        if let [one] = &*self.followed
+            && let Some(map @ Map::Read { .. }) = one.map
+        {
+            remembered::keep(one.process.pid, map);
+        }
+    }
+
+    /// Whether there is nobody but the main process.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        matches!(&*self.followed, [one] if one.is_main())
+    }
+
+    /// Takes the map of the main process as another measurement has read it, if that was not long
+    /// ago and nothing seems to have changed since; when that was.
+    pub fn recall_map(&mut self, now: Instant, longest: Duration) -> Option<Instant> {
+        let [one] = &mut *self.followed else { return None };
+        let memory = one.status.memory?;
+        let (map, at) = remembered::map_of(one.process.pid, now, longest)?;
+        if (Resident { now: memory, map }).has_changed() {
+            return None;
+        }
+        one.map = Some(map);
+        Some(at)
     }
 
     /// Whether the maps of all have been read once, or may not be.
@@ -358,11 +384,13 @@ impl Tree {
             return;
         }
         let us = std::process::id();
+        // The thread that measures is often the newest of all.
+        let this_thread = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
         let waiting = std::mem::take(&mut self.waiting);
         let mut left: Vec<(u32, u32)> = candidates
             .into_iter()
             .chain(waiting.iter().copied())
-            .filter(|pid| *pid != us && !self.is_member(*pid))
+            .filter(|pid| ![us, this_thread].contains(pid) && !self.is_member(*pid))
             .filter_map(|pid| Some((pid, process::parent(pid)?)))
             .collect();
         loop {

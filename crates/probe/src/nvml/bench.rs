@@ -7,8 +7,10 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::kept;
 use super::options::Patience;
 use super::unit::{Unit, Wants};
 use crate::account::CardAccounts;
@@ -25,10 +27,15 @@ const SLOW: Duration = Duration::from_millis(250);
 /// How many GPUs are asked at the same time, at most.
 const MOST_WORKERS: usize = 16;
 
+/// How long a worker stays that nobody is going to ask for anything in the near future.
+const REST: Duration = Duration::from_secs(1);
+
 /// The work place that caller and workers share.
 #[derive(Debug, Default)]
 pub(super) struct Bench {
     shared: Arc<Shared>,
+    /// The worker that was started last.
+    worker: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +59,8 @@ struct Table {
     idle: usize,
     /// Goes up with each unit that is taken, so that each taking has a number of its own.
     taken: u64,
+    /// Since when nobody is going to ask for anything in the near future.
+    rests: Option<Instant>,
     closed: bool,
 }
 
@@ -59,29 +68,34 @@ struct Table {
 #[derive(Debug, Clone)]
 pub(super) enum Task {
     Look(Wants),
+    /// Both of it: look, and then account.
+    LastLook(Wants, Arc<[u32]>),
     /// Only take what the sample buffers hold.
     Drain,
     /// Ask what is kept account of, of these processes, which are in order.
     Account(Arc<[u32]>),
 }
 
-/// What came of it.
-#[derive(Debug)]
-pub(super) enum Product {
-    Looks(Vec<CardLook>),
-    Drained,
-    Accounts(Vec<CardAccounts>),
+/// What came of it, as far as it was asked for.
+#[derive(Debug, Default)]
+pub(super) struct Product {
+    pub looks: Vec<CardLook>,
+    pub accounts: Vec<CardAccounts>,
 }
 
 impl Task {
     fn run(&self, unit: &mut Unit) -> Product {
         match self {
-            Self::Look(wants) => Product::Looks(unit.look(*wants)),
+            Self::Look(wants) => Product { looks: unit.look(*wants), ..Product::default() },
+            Self::LastLook(wants, pids) => {
+                let looks = unit.look(*wants);
+                Product { looks, accounts: unit.accounts(pids) }
+            }
             Self::Drain => {
                 unit.drain();
-                Product::Drained
+                Product::default()
             }
-            Self::Account(pids) => Product::Accounts(unit.accounts(pids)),
+            Self::Account(pids) => Product { accounts: unit.accounts(pids), ..Product::default() },
         }
     }
 }
@@ -136,6 +150,7 @@ impl Bench {
         give_up: Instant,
     ) -> Outcome {
         let mut table = self.shared.lock();
+        table.rests = None;
         // Room for all of them, by the thread that is going to give it back.
         table.done.reserve(units.len());
         table.queue = units.into();
@@ -152,7 +167,7 @@ impl Bench {
                 break;
             }
             if table.needs_another_worker(now) {
-                self.start_worker();
+                self.worker = self.start_worker();
             }
             let until = table.next_event(now).min(give_up);
             table = self.shared.wait(table, until.saturating_duration_since(now));
@@ -163,17 +178,37 @@ impl Bench {
     }
 
     /// Where no thread can be had, the next turn of the loop tries again.
-    fn start_worker(&self) {
+    fn start_worker(&self) -> Option<JoinHandle<()>> {
         let shared = Arc::clone(&self.shared);
         let builder = threads::named("nvml").stack_size(WORKER_STACK);
-        let _ = threads::spawn(builder, move || shared.work());
+        threads::spawn(builder, move || shared.work()).ok()
+    }
+
+    /// Nobody is going to ask for anything in the near future: the worker goes after a while, and
+    /// another one comes when there is work.
+    pub fn rest(&mut self) {
+        self.shared.lock().rests = Some(Instant::now());
+    }
+
+    /// Sends away a worker that rests, and waits until it has gone.
+    pub fn send_away(&mut self) {
+        self.close();
+        if let Some(worker) = self.worker.take() {
+            // Its panic was its own.
+            let _ = worker.join();
+        }
+        self.shared = Arc::default();
+    }
+
+    fn close(&self) {
+        self.shared.lock().closed = true;
+        self.shared.work.notify_all();
     }
 }
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
-        self.shared.work.notify_all();
+        self.close();
     }
 }
 
@@ -221,6 +256,17 @@ impl Table {
             due: now + most,
         });
         Some(Taken { unit, taking: self.taken, asked })
+    }
+
+    /// How long a worker without work waits for some; `None` when it has to go. Where nobody ever
+    /// rests, for ever; else it looks now and then whether somebody does, so that the begin of a
+    /// rest need not wake it.
+    fn may_stay(&self) -> Option<Duration> {
+        match self.rests {
+            Some(since) => REST.checked_sub(since.elapsed()).filter(|left| !left.is_zero()),
+            None if kept::is_wanted() => Some(REST),
+            None => Some(Duration::MAX),
+        }
     }
 
     fn position(&self, taking: u64) -> Option<usize> {
@@ -301,8 +347,10 @@ impl Shared {
             if let Some(taken) = table.take() {
                 return Some(taken);
             }
+            let most = table.may_stay()?;
             table.idle += 1;
-            table = self.work.wait(table).unwrap_or_else(PoisonError::into_inner);
+            let waited = self.work.wait_timeout(table, most);
+            table = waited.unwrap_or_else(PoisonError::into_inner).0;
             table.idle -= 1;
         }
     }

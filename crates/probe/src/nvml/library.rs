@@ -39,13 +39,13 @@ pub(super) fn open(library: Option<&PathBuf>) -> Result<Opened, OpenError> {
         return Err(OpenError::NotAFile { library: shown.into_owned() });
     }
     let refused = |error| OpenError::new(&shown, error);
-    if let Some(opened) = kept::kept(library).and_then(|nvml| Opened::of(nvml).ok()) {
+    if let Some(opened) = kept::library(library).and_then(|nvml| Opened::of(nvml).ok()) {
         return Ok(opened);
     }
     // It no longer answers: a fresh one finds the driver as it is now, or says why not.
     kept::let_go();
     let nvml = Arc::new(Nvml::builder().lib_path(name).init().map_err(refused)?);
-    kept::keep(library, &nvml);
+    kept::keep_library(library, &nvml);
     Opened::of(nvml).map_err(refused)
 }
 

@@ -14,7 +14,7 @@
 //! | `utilization`, `counters`, `holders`, `memory` | one question each |
 //! | `accounts` | what the driver keeps account of, also after a process has ended |
 //! | `gathered`, `sampled` | the samples since the last look as one mean, of a card and of each process |
-//! | `library`, `kept` | loading and initialising, and what stays open after that |
+//! | `library`, `kept` | loading and initialising, and what stays open after its last use |
 //! | `error` | the library's codes in our words |
 //! | `raw` | the calls that nvml-wrapper lacks or makes twice; the only `unsafe` |
 
@@ -37,6 +37,7 @@ mod unit;
 mod utilization;
 
 pub use error::OpenError;
+pub(crate) use kept::send_workers_away;
 pub use kept::{let_go, stay_open};
 pub use library::{DEFAULT_LIBRARY, DriverFacts};
 pub use options::{Options, Patience};

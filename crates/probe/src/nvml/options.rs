@@ -40,6 +40,20 @@ pub struct Patience {
     pub look: Duration,
 }
 
+impl Patience {
+    /// The same, but nothing is waited for longer than that.
+    #[must_use]
+    pub fn at_most(self, most: Duration) -> Self {
+        let Self { open, attach, card, look } = self;
+        Self {
+            open: open.min(most),
+            attach: attach.min(most),
+            card: card.min(most),
+            look: look.min(most),
+        }
+    }
+}
+
 impl Default for Patience {
     fn default() -> Self {
         Self {

@@ -22,6 +22,10 @@ use crate::threads;
 /// How far apart the first two readings of hardware counters are.
 const BETWEEN_COUNTERS: Duration = Duration::from_millis(200);
 
+/// What was opened so long ago is opened anew when it is wanted next: only then the driver counts
+/// its cards again.
+const OLD: Duration = Duration::from_secs(300);
+
 /// How many threads are opening a library now.
 static IN_THE_LOADER: AtomicUsize = AtomicUsize::new(0);
 
@@ -56,7 +60,7 @@ pub struct Prober {
 
 #[derive(Debug)]
 enum Session {
-    Open { driver: DriverFacts, here: Vec<Unit> },
+    Open { driver: DriverFacts, here: Vec<Unit>, since: Instant },
     Opening { answer: Receiver<Result<Opened, OpenError>>, gave_up_after: Option<Duration> },
     Closed,
 }
@@ -80,9 +84,55 @@ impl Prober {
         Ok(prober)
     }
 
+    /// One that stayed open after its last use ([`super::stay_open`]), if there is one of this
+    /// kind. Its driver may have gone meanwhile, as that of any other between two looks.
+    #[must_use]
+    pub fn kept(options: Options) -> Option<Self> {
+        let mut prober = kept::prober(&options)?;
+        prober.options = options;
+        Some(prober)
+    }
+
+    /// Leaves it to who wants one next, where probers are to stay open. One that is not wanted, or
+    /// not whole, is given back: to close it may take long.
+    #[must_use = "what is not kept is closed"]
+    pub fn keep(mut self) -> Option<Self> {
+        let Session::Open { driver, here, since } = &self.session else { return Some(self) };
+        if since.elapsed() >= OLD {
+            kept::let_go();
+            return Some(self);
+        }
+        // A card that does not answer now is met by a worker of its own, who is not kept.
+        if usize::try_from(driver.gpus) != Ok(here.len()) || !self.passed_over.is_empty() {
+            return Some(self);
+        }
+        self.bench.rest();
+        kept::keep_prober(self)
+    }
+
+    pub(super) fn is_for(&self, options: &Options) -> bool {
+        self.options.library == options.library && self.options.host_root == options.host_root
+    }
+
+    pub(super) fn send_workers_away(&mut self) {
+        self.bench.send_away();
+    }
+
     /// What to read from the next look on.
     pub const fn want(&mut self, wants: Wants) {
         self.options.wants = wants;
+    }
+
+    /// Waits no longer than that from now on; how long it waited until now.
+    pub fn wait_at_most(&mut self, most: Duration) -> Patience {
+        let usual = self.options.patience;
+        self.options.patience = usual.at_most(most);
+        usual
+    }
+
+    /// How long to wait from now on.
+    pub const fn wait(&mut self, patience: Patience) {
+        self.options.patience = patience;
     }
 
     /// The driver, while it is there.
@@ -97,15 +147,26 @@ impl Prober {
     /// Reads all cards. Returns within the patience for a look, or for opening where the
     /// driver or a card is asked for the first time, whatever the driver does.
     pub fn look(&mut self) -> Look {
+        self.run_look(&Task::Look(self.options.wants)).0
+    }
+
+    /// The same, with what the driver keeps account of, of these processes.
+    pub fn last_look(&mut self, pids: &[u32]) -> (Look, Vec<CardAccounts>) {
+        let (look, mut accounts) = self.run_look(&Task::LastLook(self.options.wants, order(pids)));
+        accounts.sort_by_key(|card| card.facts.index);
+        (look, accounts)
+    }
+
+    fn run_look(&mut self, task: &Task) -> (Look, Vec<CardAccounts>) {
         let begun = Instant::now();
-        let look = self.look_once(begun);
+        let (look, accounts) = self.look_once(task, begun);
         if look.driver.is_err() || !is_driver_gone(&look.cards) {
-            return look;
+            return (look, accounts);
         }
         // The driver was replaced under us: a fresh handle finds the new one or says why not.
         kept::let_go();
         self.close(begun + self.options.patience.look);
-        self.look_once(begun)
+        self.look_once(task, begun)
     }
 
     /// A first look that can already say how busy each card is: cards whose counters need
@@ -139,14 +200,9 @@ impl Prober {
     /// What the driver keeps account of, of these processes, on cards that have been looked
     /// at. A card that does not answer is left out. Returns within the patience for a look.
     pub fn accounts(&mut self, pids: &[u32]) -> Vec<CardAccounts> {
-        let mut pids = pids.to_vec();
-        pids.sort_unstable();
-        let products = self.run_on(Task::Account(pids.into()), Unit::was_asked);
-        let of_units = products.into_iter().filter_map(|product| match product {
-            Product::Accounts(accounts) => Some(accounts),
-            Product::Looks(_) | Product::Drained => None,
-        });
-        let mut accounts: Vec<_> = of_units.flatten().collect();
+        let products = self.run_on(Task::Account(order(pids)), Unit::was_asked);
+        let mut accounts: Vec<_> =
+            products.into_iter().flat_map(|product| product.accounts).collect();
         accounts.sort_by_key(|card| card.facts.index);
         accounts
     }
@@ -180,14 +236,14 @@ impl Prober {
         }
     }
 
-    fn look_once(&mut self, begun: Instant) -> Look {
+    fn look_once(&mut self, task: &Task, begun: Instant) -> (Look, Vec<CardAccounts>) {
         let Patience { open, look, .. } = self.options.patience;
         let left = (begun + look).saturating_duration_since(Instant::now());
         let (driver, mut units) = match self.opened(left) {
             Ok(opened) => opened,
             Err(error) => {
                 let cards = self.counted_before(error.why());
-                return Look { driver: Err(error), cards };
+                return (Look { driver: Err(error), cards }, Vec::new());
             }
         };
         units.extend(self.bench.returned());
@@ -195,11 +251,13 @@ impl Prober {
         units.sort_by_key(|unit| (!self.passed_over.contains(&unit.index()), unit.index()));
         let all_asked = units.iter().all(Unit::was_asked);
         let give_up = begun + if all_asked { look } else { open };
-        let Options { wants, patience, .. } = self.options;
-        let outcome = self.bench.run(units, Task::Look(wants), patience, give_up);
+        let patience = self.options.patience;
+        let mut outcome = self.bench.run(units, task.clone(), patience, give_up);
         self.counted = driver.gpus;
+        let accounts = outcome.done.iter_mut().flat_map(|(_, product)| product.accounts.drain(..));
+        let accounts = accounts.collect();
         let cards = self.collect(&driver, outcome);
-        Look { driver: Ok(driver), cards }
+        (Look { driver: Ok(driver), cards }, accounts)
     }
 
     /// All cards that there were, while there is no driver to ask.
@@ -220,9 +278,7 @@ impl Prober {
         }
         for (unit, product) in outcome.done {
             self.remember(unit.index(), unit.facts());
-            if let Product::Looks(cards) = product {
-                looks.insert(unit.index(), cards);
-            }
+            looks.insert(unit.index(), product.looks);
             units.push(unit);
         }
         self.put_back(units);
@@ -268,7 +324,7 @@ impl Prober {
     fn opened(&mut self, most: Duration) -> Result<(DriverFacts, Vec<Unit>), OpenError> {
         loop {
             let (answer, most) = match &mut self.session {
-                Session::Open { driver, here } => {
+                Session::Open { driver, here, .. } => {
                     return Ok((driver.clone(), std::mem::take(here)));
                 }
                 Session::Closed => {
@@ -324,7 +380,11 @@ impl Prober {
 
     fn session_of(&self, Opened { nvml, facts }: &Opened) -> Session {
         let unit = |index| Unit::new(index, Arc::clone(nvml), self.options.host_root.clone());
-        Session::Open { here: (0..facts.gpus).map(unit).collect(), driver: facts.clone() }
+        Session::Open {
+            here: (0..facts.gpus).map(unit).collect(),
+            driver: facts.clone(),
+            since: Instant::now(),
+        }
     }
 
     /// Lets go of the library. The loader gives back a library that is still loaded, even
@@ -353,6 +413,12 @@ impl Drop for Prober {
             self.close(Instant::now() + self.options.patience.card);
         }
     }
+}
+
+fn order(pids: &[u32]) -> Arc<[u32]> {
+    let mut pids = pids.to_vec();
+    pids.sort_unstable();
+    pids.into()
 }
 
 /// Whether all cards that answer say that the driver is gone. One that says so alone has

@@ -10,12 +10,14 @@ A figure that is not known is ``None``, never 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from ._native import GuaError, HistoryError, NoDriver, NoLibrary, __version__
 from ._tracker import Tracker, track
 
+# Not from `typing`, which is dear to load.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from . import gputil as gputil, parts as parts
     from ._blocks import (
         CodeBlockResults as CodeBlockResults,

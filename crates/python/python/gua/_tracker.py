@@ -7,35 +7,38 @@ import atexit
 import enum
 import os
 import sys
-import weakref
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    List,
-    NoReturn,
-    Optional,
-    TypeVar,
-    Union,
-    overload,
-)
+
+# What `weakref` has it from, which is dear to load.
+from _weakrefset import WeakSet
 
 from . import _native
 
-# Classes of data are dear to load, and nobody needs them before there is something to tell.
+# What only a type checker needs is dear to load (`typing` most of all, so that this is not from
+# there), and nobody needs classes of data before there is something to tell.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from os import PathLike
+    from typing import (
+        Any,
+        Callable,
+        Dict,
+        Iterable,
+        List,
+        NoReturn,
+        Optional,
+        TypeVar,
+        Union,
+        overload,
+    )
 
     from ._usage import Details, Point, ResourceUsage, Unknown
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # How long the interpreter's end waits for a measurement that nobody has stopped.
 _AT_EXIT_SECONDS = 2.0
 
-_started: "weakref.WeakSet[Tracker]" = weakref.WeakSet()
+_started: WeakSet[Tracker] = WeakSet()
 
 
 class State(enum.Enum):
@@ -272,7 +275,9 @@ class Tracker:
 
     def to_json(self) -> Dict[str, Dict[str, Any]]:
         """What was used, by gpu_tracker's keys."""
-        return self._complete()["resource_usage"]  # type: ignore[no-any-return]
+        import copy
+
+        return copy.deepcopy(self._complete()["resource_usage"])  # type: ignore[no-any-return]
 
     def _complete(self) -> Dict[str, Any]:
         if self._told is None:
@@ -281,9 +286,7 @@ class Tracker:
                 "Exit the context manager or call the stop() method before calling to_json() or "
                 "str()"
             )
-        import copy
-
-        return copy.deepcopy(self._told)
+        return self._told
 
     def __str__(self) -> str:
         return str(self._complete()["text"])
@@ -362,30 +365,31 @@ class _Call:
             self._finished(self._tracker)
 
 
-@overload
-def track(function: _Function) -> _Function: ...
+if TYPE_CHECKING:
 
+    @overload
+    def track(function: _Function) -> _Function: ...
 
-@overload
-def track(
-    function: None = None,
-    *,
-    on_finish: Optional[Callable[[Tracker], Any]] = None,
-    sleep_time: float = 1.0,
-    ram_unit: str = "gigabytes",
-    gpu_ram_unit: str = "gigabytes",
-    time_unit: str = "hours",
-    n_expected_cores: Optional[int] = None,
-    gpu_uuids: Optional[Iterable[str]] = None,
-    disable_logs: bool = False,
-    process_id: Optional[int] = None,
-    resource_usage_file: Union[str, PathLike[str], None] = None,
-    n_join_attempts: int = 5,
-    join_timeout: float = 10.0,
-    gpu_brand: Optional[str] = None,
-    tracking_file: Union[str, PathLike[str], None] = None,
-    overwrite: bool = False,
-) -> Callable[[_Function], _Function]: ...
+    @overload
+    def track(
+        function: None = None,
+        *,
+        on_finish: Optional[Callable[[Tracker], Any]] = None,
+        sleep_time: float = 1.0,
+        ram_unit: str = "gigabytes",
+        gpu_ram_unit: str = "gigabytes",
+        time_unit: str = "hours",
+        n_expected_cores: Optional[int] = None,
+        gpu_uuids: Optional[Iterable[str]] = None,
+        disable_logs: bool = False,
+        process_id: Optional[int] = None,
+        resource_usage_file: Union[str, PathLike[str], None] = None,
+        n_join_attempts: int = 5,
+        join_timeout: float = 10.0,
+        gpu_brand: Optional[str] = None,
+        tracking_file: Union[str, PathLike[str], None] = None,
+        overwrite: bool = False,
+    ) -> Callable[[_Function], _Function]: ...
 
 
 def track(

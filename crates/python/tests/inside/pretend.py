@@ -6,6 +6,7 @@ import re
 import time
 
 PATIENCE_SECONDS = 100
+DRIVER_LOOKS_EVERY_SECONDS = 0.002
 
 
 def hold(mebibytes, pid=None, card=0):
@@ -21,6 +22,8 @@ def hold(mebibytes, pid=None, card=0):
         with open(path + ".new", "w") as file:
             file.write(text)
         os.replace(path + ".new", path)
+    # After this time the pretend driver looks whether it has become another, whoever asks.
+    time.sleep(DRIVER_LOOKS_EVERY_SECONDS)
 
 
 def until(holds):

@@ -1,14 +1,17 @@
 //! The cgroup of a container or a job: what it allows, and the peak it has noted.
 
+mod allowed;
 mod place;
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use probe::units::Bytes;
 
-use place::{Controller, Place};
+use allowed::Allowed;
+use place::Place;
 
 use crate::usage::Limits;
 
@@ -29,13 +32,7 @@ impl Cgroup {
     /// begin at `root`.
     #[must_use]
     pub fn of(membership: &str, root: &Path) -> Self {
-        let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).unwrap_or_default();
-        let find = |controller| place::find(membership, &mounts, controller, root);
-        let memory = find(Controller::Memory);
-        let limits = Limits {
-            ram: memory.as_ref().and_then(memory_limit),
-            cores: find(Controller::Cpu).as_ref().and_then(core_limit),
-        };
+        let Allowed { memory, limits } = allowed::to(membership, root);
         let peak_before = memory.as_ref().and_then(peak);
         Self { limits, memory, peak_before }
     }
@@ -76,11 +73,11 @@ fn core_limit(place: &Place) -> Option<f64> {
 /// How many cores' time may be used.
 fn quota(folder: &Path, is_unified: bool) -> Option<f64> {
     let (quota, period): (f64, f64) = if is_unified {
-        let text = fs::read_to_string(folder.join("cpu.max")).ok()?;
+        let text = short_text(&folder.join("cpu.max"))?;
         let (quota, period) = text.trim().split_once(' ')?;
         (quota.parse().ok()?, period.parse().ok()?)
     } else {
-        let text = |name| fs::read_to_string(folder.join(name)).ok();
+        let text = |name| short_text(&folder.join(name));
         let quota = text("cpu.cfs_quota_us")?.trim().parse().ok()?;
         (quota, text("cpu.cfs_period_us")?.trim().parse().ok()?)
     };
@@ -94,7 +91,14 @@ fn peak(place: &Place) -> Option<u64> {
 
 /// `None` for a file that is not there and for the word `max`.
 fn number(path: &Path) -> Option<u64> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
+    short_text(path)?.trim().parse().ok()
+}
+
+/// A file of one line, which the kernel gives out whole.
+fn short_text(path: &Path) -> Option<String> {
+    let mut bytes = [0; 128];
+    let length = File::open(path).ok()?.read(&mut bytes).ok()?;
+    String::from_utf8(bytes.get(..length)?.to_vec()).ok()
 }
 
 /// All processes in a cgroup and in those below it; `None` when that cannot be told.

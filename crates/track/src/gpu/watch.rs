@@ -1,14 +1,15 @@
 //! The thread that looks at the cards, and the handle on it.
 
+use std::mem;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use probe::nvml::{OpenError, Prober, Wants};
+use probe::nvml::{Look, OpenError, Prober, Wants};
 use probe::proc::Host;
 use probe::threads;
 use probe::units::UnixMillis;
-use probe::{Reading, Why};
+use probe::{CardAccounts, Reading, Why};
 
 use super::available::driver;
 use super::pace::Pace;
@@ -40,8 +41,19 @@ const BETWEEN_ENERGIES: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct Gpu {
     shared: Arc<Shared>,
+    watch: Watch,
+}
+
+#[derive(Debug)]
+enum Watch {
+    /// A driver that was open already has been looked at once. The thread is not started before
+    /// the next look is due: what is over by then needs none.
+    Awaited(Box<(Watcher, Prober)>),
     /// The thread ends when this is closed.
-    open: Option<Sender<()>>,
+    Open {
+        _until_dropped: Sender<()>,
+    },
+    Closed,
 }
 
 #[derive(Debug)]
@@ -72,26 +84,39 @@ impl Gpu {
         if options.cards == Cards::None {
             return None;
         }
-        let (open, closed) = mpsc::channel();
-        let state = State {
-            stage: Stage::Opening,
-            tally: Tally::new(options.cards.clone(), pids()),
-            newest: Reading::Unknown(Why::NotTold),
-        };
-        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
-        let watcher = Watcher {
-            shared: Arc::clone(&shared),
-            closed,
-            options: options.clone(),
-            members,
-            begun: Instant::now(),
-            began: SystemTime::now().into(),
-        };
-        if threads::spawn(threads::named("gpu"), move || watcher.run()).is_err() {
-            let detail = "no thread could be started to talk to it".into();
-            shared.enter(Stage::Failed(OpenError::Refused { detail }));
+        let watcher = Watcher::new(options, members, Stage::Opening);
+        let shared = Arc::clone(&watcher.shared);
+        Some(Self { watch: start(&shared, move |closed| watcher.open(&closed)), shared })
+    }
+
+    /// Goes on with a driver that stayed open, and looks at once; waits no longer for that look
+    /// than the begin does. `None` where no driver stayed open, or it has gone meanwhile.
+    pub(crate) fn resume(options: &Options, members: &Members) -> Option<Self> {
+        if options.cards == Cards::None {
+            return None;
         }
-        Some(Self { shared, open: Some(open) })
+        let mut prober = Prober::kept(driver(options, WANTS))?;
+        let watcher = Watcher::new(options, members.clone(), Stage::Looking);
+        let patience = prober.wait_at_most(FOR_THE_FIRST_LOOK);
+        let look = watcher.look(&mut prober, Wants { energy: true, ..WANTS });
+        prober.wait(patience);
+        if look.is_err() {
+            leave(prober);
+            return None;
+        }
+        watcher.shared.lock().tally.pass_the_begin();
+        let shared = Arc::clone(&watcher.shared);
+        Some(Self { shared, watch: Watch::Awaited(Box::new((watcher, prober))) })
+    }
+
+    /// It is time for another look.
+    pub(crate) fn go_on(&mut self) {
+        if let Watch::Awaited(_) = &self.watch
+            && let Watch::Awaited(awaited) = mem::replace(&mut self.watch, Watch::Closed)
+        {
+            let (watcher, prober) = *awaited;
+            self.watch = start(&self.shared, move |closed| watcher.go_on(&closed, prober));
+        }
     }
 
     /// The tree was just born, and holds nothing.
@@ -122,12 +147,20 @@ impl Gpu {
 
     /// The last look is begun, and not waited for.
     pub(crate) fn close(&mut self) {
-        self.open = None;
+        if let Watch::Open { .. } = &self.watch {
+            self.watch = Watch::Closed;
+        }
     }
 
     /// One last look, with what the driver kept account of, if it comes soon.
     pub(crate) fn finish(mut self) -> Result<GpuUsage, NoGpu> {
-        self.close();
+        if let Watch::Awaited(awaited) = mem::replace(&mut self.watch, Watch::Closed) {
+            let (watcher, mut prober) = *awaited;
+            prober.wait_at_most(FOR_A_LOOK);
+            if let Some(left) = watcher.finish(prober) {
+                leave(left);
+            }
+        }
         let mut state = self.shared.wait_for_the_end();
         match &state.stage {
             Stage::Failed(error) => return Err(NoGpu::NoDriver(error.to_string())),
@@ -140,8 +173,23 @@ impl Gpu {
     }
 }
 
+/// A thread that looks at the cards, until what is told to it is closed.
+fn start(shared: &Shared, work: impl FnOnce(Receiver<()>) + Send + 'static) -> Watch {
+    let (open, closed) = mpsc::channel();
+    if threads::spawn(threads::named("gpu"), move || work(closed)).is_err() {
+        let detail = "no thread could be started to talk to it".into();
+        shared.enter(Stage::Failed(OpenError::Refused { detail }));
+    }
+    Watch::Open { _until_dropped: open }
+}
+
+/// Closes a driver, and waits for nothing.
+fn leave(mut prober: Prober) {
+    prober.wait_at_most(Duration::ZERO);
+}
+
 /// The look that tells what there was at the begin.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct FirstLook(Arc<Shared>);
 
 impl FirstLook {
@@ -202,9 +250,9 @@ impl Shared {
 }
 
 /// What the thread has.
+#[derive(Debug)]
 struct Watcher {
     shared: Arc<Shared>,
-    closed: Receiver<()>,
     options: Options,
     members: Members,
     begun: Instant,
@@ -212,58 +260,85 @@ struct Watcher {
 }
 
 impl Watcher {
-    fn run(self) {
-        let mut prober = match Prober::open(driver(&self.options, WANTS)) {
-            Ok(prober) => prober,
-            Err(error) => return self.shared.enter(Stage::Failed(error)),
+    fn new(options: &Options, members: Members, stage: Stage) -> Self {
+        let state = State {
+            stage,
+            tally: Tally::new(options.cards.clone(), pids()),
+            newest: Reading::Unknown(Why::NotTold),
         };
-        self.shared.enter(Stage::Looking);
-        self.look_until_closed(&mut prober);
-        self.account(&mut prober);
-        self.shared.enter(Stage::Over);
-        // Closing the library may take long; nobody waits for it any more.
-        drop(prober);
+        Self {
+            shared: Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }),
+            options: options.clone(),
+            members,
+            begun: Instant::now(),
+            began: SystemTime::now().into(),
+        }
     }
 
-    fn look_until_closed(&self, prober: &mut Prober) {
+    /// Opens the driver, and looks until it is closed.
+    fn open(self, closed: &Receiver<()>) {
+        match Prober::open(driver(&self.options, WANTS)) {
+            Ok(prober) => {
+                self.shared.enter(Stage::Looking);
+                self.go_on(closed, prober);
+            }
+            Err(error) => self.shared.enter(Stage::Failed(error)),
+        }
+    }
+
+    fn go_on(self, closed: &Receiver<()>, mut prober: Prober) {
+        self.look_until_closed(closed, &mut prober);
+        let left = self.finish(prober);
+        // Closing the library may take long; nobody waits for it any more.
+        drop(left);
+    }
+
+    /// The last look, and what the driver kept account of. The prober is given back if it is to be
+    /// closed.
+    fn finish(&self, mut prober: Prober) -> Option<Prober> {
+        prober.want(Wants { energy: true, ..WANTS });
+        let pids: Vec<u32> = self.members.ever(|roles| roles.keys().copied().collect());
+        let (look, accounts) = prober.last_look(&pids);
+        // A driver that is away was told of.
+        let _ = self.see(look);
+        self.account(&accounts);
+        let left = prober.keep();
+        self.shared.enter(Stage::Over);
+        left
+    }
+
+    fn look_until_closed(&self, closed: &Receiver<()>, prober: &mut Prober) {
         let mut pace = Pace::new(self.options.every);
         let mut energy_at: Option<Instant> = None;
         loop {
             let at = Instant::now();
             let energy = energy_at.is_none_or(|then| at.duration_since(then) >= BETWEEN_ENERGIES);
             energy_at = if energy { Some(at) } else { energy_at };
-            self.look(prober, Wants { energy, ..WANTS });
+            // A driver that is away was told of, and is asked again.
+            let _ = self.look(prober, Wants { energy, ..WANTS });
             pace.took(at.elapsed());
-            if self.is_closed_before(at + pace.gap(self.begun.elapsed()), prober) {
-                return self.look(prober, Wants { energy: true, ..WANTS });
+            if is_closed_before(closed, at + pace.gap(self.begun.elapsed()), prober) {
+                return;
             }
         }
     }
 
-    /// Waits for the next look, and meanwhile keeps the driver's buffers from running over.
-    fn is_closed_before(&self, next: Instant, prober: &mut Prober) -> bool {
-        loop {
-            let left = next.saturating_duration_since(Instant::now());
-            let reach = prober.buffer_length().map_or(left, |length| length / 2);
-            match self.closed.recv_timeout(left.min(reach)) {
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => return true,
-                Err(RecvTimeoutError::Timeout) if Instant::now() >= next => return false,
-                Err(RecvTimeoutError::Timeout) => prober.drain(),
-            }
-        }
-    }
-
-    fn look(&self, prober: &mut Prober, wants: Wants) {
+    /// Adds a look; the driver's own trouble, if it has any.
+    fn look(&self, prober: &mut Prober, wants: Wants) -> Result<(), OpenError> {
         prober.want(wants);
-        let look = prober.look();
+        self.see(prober.look())
+    }
+
+    fn see(&self, look: Look) -> Result<(), OpenError> {
         let mut state = self.shared.lock();
-        if let Err(error) = &look.driver {
+        let driver = look.driver.map(drop);
+        if let Err(error) = &driver {
             state.newest = Reading::Unknown(error.why());
             if look.cards.is_empty() {
                 if state.tally.looks() > 0 {
                     state.tally.miss();
                 }
-                return;
+                return driver;
             }
         }
         let trees: Vec<OnCard> = self.members.living(|roles| {
@@ -272,12 +347,24 @@ impl Watcher {
         let sample = state.tally.see(&look.cards, &trees, Instant::now());
         state.newest = Reading::Known(sample);
         self.shared.changed.notify_all();
+        driver
     }
 
-    fn account(&self, prober: &mut Prober) {
-        let pids: Vec<u32> = self.members.ever(|roles| roles.keys().copied().collect());
-        let accounts = prober.accounts(&pids);
+    fn account(&self, accounts: &[CardAccounts]) {
         let mut state = self.shared.lock();
-        self.members.ever(|roles| state.tally.account(&accounts, roles, self.began));
+        self.members.ever(|roles| state.tally.account(accounts, roles, self.began));
+    }
+}
+
+/// Waits for the next look, and meanwhile keeps the driver's buffers from running over.
+fn is_closed_before(closed: &Receiver<()>, next: Instant, prober: &mut Prober) -> bool {
+    loop {
+        let left = next.saturating_duration_since(Instant::now());
+        let reach = prober.buffer_length().map_or(left, |length| length / 2);
+        match closed.recv_timeout(left.min(reach)) {
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return true,
+            Err(RecvTimeoutError::Timeout) if Instant::now() >= next => return false,
+            Err(RecvTimeoutError::Timeout) => prober.drain(),
+        }
     }
 }

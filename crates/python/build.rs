@@ -1,0 +1,11 @@
+//! Has the linker put together what a block needs.
+
+use std::env;
+
+fn main() {
+    println!("cargo:rerun-if-changed=near.ld");
+    let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+    if env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-T,{folder}/near.ld");
+    }
+}
