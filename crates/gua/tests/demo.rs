@@ -36,7 +36,7 @@ fn three_cards() {
     15 Nov 2026 19:59:30 → 20:00:00 UTC, 30s, 100.0 % observed
 
     §1 Headline
-      basis: card time; active ≥ 10 % utilization; idle-held < 10 % with > 100 MB
+      basis: card time; active ≥ 10 % utilization; idle-held < 10 % with > 100 MiB
       held by processes
       ████████▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░░░░░
       active      █  13.3 %  <0.01 GPU-h

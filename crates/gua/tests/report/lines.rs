@@ -75,7 +75,7 @@ fn it_says_by_which_lines_and_advises_nothing_that_was_not_typed() {
     for format in ["text", "markdown"] {
         let shown = with(&histories, FIFTEEN, &["--width", "300", "--format", format]).stdout;
         let sentence = "accounts and sessions are as they were recorded, and need not add up to the \
-                        cards: by active ≥ 10 %, held > 100 MB, working ≥ 1 % of the SMs (9 Nov \
+                        cards: by active ≥ 10 %, held > 100 MiB, working ≥ 1 % of the SMs (9 Nov \
                         00:00 → 10 Nov 2024 00:00 UTC)";
         assert!(shown.replace("\\>", ">").contains(sentence), "{shown}");
         assert!(!shown.contains("--active-percent"), "{shown}");

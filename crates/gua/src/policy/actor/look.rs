@@ -106,6 +106,8 @@ fn judged(order: &Order, settled: &Settled, step: &Step) -> Looked {
         Judged::Spared(_, Spared::Listed) => Looked::Relieved(Relief::Exempt),
         Judged::Spared(_, Spared::Guarded(guard)) => Looked::Untold(guard.to_string()),
         Judged::Snoozed(..) => Looked::Relieved(Relief::Snoozed),
-        Judged::Unknown(missing) => Looked::Untold(format!("its {} is not known", missing.word())),
+        Judged::Unknown(missing) => {
+            Looked::Untold(format!("its {} {} not known", missing.word(), missing.verb()))
+        }
     }
 }
