@@ -180,20 +180,27 @@ def setting(is_quick=False):
 
 
 @contextmanager
-def holders(count):
-    """Processes that really run: the peers look them up and skip work on those they miss. They
-    read from one pipe, and end when it is closed, however that happens."""
+def reading_one_pipe():
+    """A pipe and a list, for processes that read from it: they end when it is closed, however
+    that happens, and are waited for."""
     reading, writing = os.pipe()
     started = []
     try:
-        for _ in range(count):
-            started.append(subprocess.Popen(["cat"], stdin=reading))
-        yield [process.pid for process in started]
+        yield reading, started
     finally:
         os.close(reading)
         os.close(writing)
         for process in started:
             process.wait()
+
+
+@contextmanager
+def holders(count):
+    """Processes that really run: the peers look them up and skip work on those they miss."""
+    with reading_one_pipe() as (pipe, started):
+        for _ in range(count):
+            started.append(subprocess.Popen(["cat"], stdin=pipe))
+        yield [process.pid for process in started]
 
 
 def scenario_with(pids):

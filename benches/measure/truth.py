@@ -2,7 +2,6 @@
 how far from the answer their reports are."""
 
 import json
-import os
 import pwd
 import shutil
 import sqlite3
@@ -16,7 +15,7 @@ from datetime import datetime, timezone
 from itertools import chain
 from pathlib import Path
 
-from common import GUA, NotMeasured, ended, of, ours, say, tried, tried_on
+from common import GUA, NotMeasured, ended, of, ours, reading_one_pipe, say, tried, tried_on
 from measure.host import installed
 from measure.play import HIDDEN, HOURS_OF_A_SECOND, STATES, Account, Play, errors, plays
 from measure.reaction import PYTHON_REPORT
@@ -128,18 +127,11 @@ def is_logged_in(process):
 def processes(play):
     """A process for each holding, of the account that plays the person, as after a login: the
     Python gua reports people by that alone."""
-    reading, writing = os.pipe()
-    started = []
-    try:
+    with reading_one_pipe() as (pipe, started):
         for each in play.holdings:
-            started.append(started_by(each.person, reading))
+            started.append(started_by(each.person, pipe))
         wait_for_logins(started)
         yield [process.pid for process in started]
-    finally:
-        os.close(reading)
-        os.close(writing)
-        for process in started:
-            process.wait()
 
 
 def wait_for_logins(started):

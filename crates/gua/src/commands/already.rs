@@ -1,30 +1,75 @@
 //! What a second start asks of a recorder that runs already, and does not get.
 
-use std::fmt::Debug;
 use std::fs;
 
 use clap::Parser;
 use probe::proc::cmdline;
 
 use crate::cli::{self, Command, Gua};
-use crate::config::{Flags, Settings};
+use crate::config::{Config, Flags, Settings};
 use crate::failure::Failure;
 
-/// An option of a recorder.
-struct Wish {
-    option: &'static str,
-    is_typed: bool,
-    /// What it comes to, to be compared.
-    means: String,
+/// What a start asks for, and what that comes to.
+struct Wishes<'a> {
+    typed: &'a cli::Daemon,
+    config: Config,
 }
 
-impl Wish {
-    fn new(option: &'static str, is_typed: bool, means: impl Debug) -> Self {
-        Self { option, is_typed, means: format!("{means:?}") }
-    }
+/// An option of a recorder: whether it was typed, and whether two starts mean the same by it.
+type Wish = (&'static str, fn(&cli::Daemon) -> bool, fn(&Wishes<'_>, &Wishes<'_>) -> bool);
 
-    fn named<T: Debug>(option: &'static str, typed: Option<&T>) -> Self {
-        Self::new(option, typed.is_some(), typed)
+const ALL: [Wish; 10] = [
+    (
+        "--interval",
+        |it| it.interval.is_some(),
+        |one, other| one.config.recorder.interval == other.config.recorder.interval,
+    ),
+    (
+        "--keep-samples",
+        |it| it.keep_samples.is_some(),
+        |one, other| one.config.retention.samples == other.config.retention.samples,
+    ),
+    (
+        "--keep-spans",
+        |it| it.keep_spans.is_some(),
+        |one, other| one.config.retention.spans == other.config.retention.spans,
+    ),
+    (
+        "--log-file",
+        |it| it.log_file.is_some(),
+        |one, other| one.typed.log_file == other.typed.log_file,
+    ),
+    ("--listen", |it| it.listen.is_some(), |one, other| one.typed.listen == other.typed.listen),
+    (
+        "--token-file",
+        |it| it.protection.token_file.is_some(),
+        |one, other| one.typed.protection.token_file == other.typed.protection.token_file,
+    ),
+    (
+        "--public-metrics",
+        |it| it.protection.public_metrics,
+        |one, other| one.typed.protection.public_metrics == other.typed.protection.public_metrics,
+    ),
+    (
+        "--tls-cert",
+        |it| it.protection.tls_cert.is_some(),
+        |one, other| one.typed.protection.tls_cert == other.typed.protection.tls_cert,
+    ),
+    (
+        "--tls-key",
+        |it| it.protection.tls_key.is_some(),
+        |one, other| one.typed.protection.tls_key == other.typed.protection.tls_key,
+    ),
+    (
+        "--allow-host",
+        |it| !it.protection.allow_host.is_empty(),
+        |one, other| one.typed.protection.allow_host == other.typed.protection.allow_host,
+    ),
+];
+
+impl<'a> Wishes<'a> {
+    fn new(settings: &Settings, typed: &'a cli::Daemon) -> Self {
+        Self { typed, config: settings.clone().with(Flags::from(typed)).settled() }
     }
 }
 
@@ -35,30 +80,13 @@ pub(super) fn without_effect(
     settings: &Settings,
     typed: &cli::Daemon,
 ) -> Vec<&'static str> {
-    let running = pid.and_then(running).map(|typed| wishes(settings, &typed));
-    let is_so = |wish: &Wish| {
-        let theirs = running.iter().flatten().find(|it| it.option == wish.option);
-        theirs.is_some_and(|theirs| theirs.means == wish.means)
+    let running = pid.and_then(running);
+    let running = running.as_ref().map(|typed| Wishes::new(settings, typed));
+    let asked = Wishes::new(settings, typed);
+    let is_ignored = |(_, is_typed, is_same): &&Wish| {
+        is_typed(typed) && !running.as_ref().is_some_and(|running| is_same(running, &asked))
     };
-    let asked = wishes(settings, typed).into_iter().filter(|wish| wish.is_typed);
-    asked.filter(|wish| !is_so(wish)).map(|wish| wish.option).collect()
-}
-
-fn wishes(settings: &Settings, typed: &cli::Daemon) -> Vec<Wish> {
-    let config = settings.clone().with(Flags::from(typed)).settled();
-    let (recorder, kept, door) = (config.recorder, config.retention, &typed.protection);
-    vec![
-        Wish::new("--interval", typed.interval.is_some(), recorder.interval),
-        Wish::new("--keep-samples", typed.keep_samples.is_some(), kept.samples),
-        Wish::new("--keep-spans", typed.keep_spans.is_some(), kept.spans),
-        Wish::named("--log-file", typed.log_file.as_ref()),
-        Wish::named("--listen", typed.listen.as_ref()),
-        Wish::named("--token-file", door.token_file.as_ref()),
-        Wish::new("--public-metrics", door.public_metrics, door.public_metrics),
-        Wish::named("--tls-cert", door.tls_cert.as_ref()),
-        Wish::named("--tls-key", door.tls_key.as_ref()),
-        Wish::new("--allow-host", !door.allow_host.is_empty(), &door.allow_host),
-    ]
+    ALL.iter().filter(is_ignored).map(|(option, ..)| *option).collect()
 }
 
 /// What a recorder was started with.

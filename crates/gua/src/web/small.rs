@@ -2,19 +2,18 @@
 
 use maud::{DOCTYPE, Markup, html};
 
+use crate::render::usage::html::head;
+
 /// A page of this title and heading.
 pub(super) fn page(title: &str, heading: &str, said: &Markup) -> Markup {
+    let dress = html! {
+        link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
+        link rel="stylesheet" href="/assets/style.css";
+    };
     html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " — gua" }
-                link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
-                link rel="stylesheet" href="/assets/style.css";
-            }
+            (head(&format!("{title} — gua"), &dress))
             body {
                 main.sign-in {
                     h1 { (heading) }

@@ -1,6 +1,6 @@
 //! What the rules would have done over a lab's week.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::machine::{Machine, program, run};
 
@@ -37,18 +37,21 @@ fn week() -> (Machine, PathBuf, PathBuf) {
     (machine, db, rules)
 }
 
+/// What the rules would have done in that week.
+fn simulated(machine: &Machine, db: &Path, rules: &Path, more: &[&str]) -> String {
+    let mut args = vec!["policy", "simulate", "--config", rules.to_str().unwrap()];
+    args.extend(["--db", db.to_str().unwrap()]);
+    args.extend(["--from", "2026-11-08T20:00:00Z", "--until", "2026-11-15T20:00:00Z"]);
+    args.extend(more);
+    let told = machine.gua(&args);
+    assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""), "{told:?}");
+    told.stdout
+}
+
 #[test]
 fn a_week_of_a_lab() {
     let (machine, db, rules) = week();
-    let asked = |more: &[&str]| {
-        let mut args = vec!["policy", "simulate", "--config", rules.to_str().unwrap()];
-        args.extend(["--db", db.to_str().unwrap()]);
-        args.extend(["--from", "2026-11-08T20:00:00Z", "--until", "2026-11-15T20:00:00Z"]);
-        args.extend(more);
-        let told = machine.gua(&args);
-        assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""), "{told:?}");
-        told.stdout
-    };
+    let asked = |more: &[&str]| simulated(&machine, &db, &rules, more);
     insta::assert_snapshot!(asked(&[]));
     let elsewhere = asked(&["--tz", "+02:00"]);
     assert!(elsewhere.starts_with("8 Nov 22:00 → 15 Nov 22:00 +02:00: 29 "), "{elsewhere}");
@@ -69,15 +72,7 @@ fn who_could_not_be_judged_is_told_apart() {
         "[[policy.rule]]\nname = \"students\"\nmatch = { group = \"students\" }\n\
          idle_for = \"2h\"\nnotices = [\"1h\"]\n",
     );
-    let asked = |more: &[&str]| {
-        let mut args = vec!["policy", "simulate", "--config", rules.to_str().unwrap()];
-        args.extend(["--db", db.to_str().unwrap()]);
-        args.extend(["--from", "2026-11-08T20:00:00Z", "--until", "2026-11-15T20:00:00Z"]);
-        args.extend(more);
-        let told = machine.gua(&args);
-        assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""), "{told:?}");
-        told.stdout
-    };
+    let asked = |more: &[&str]| simulated(&machine, &db, &rules, more);
     insta::assert_snapshot!(asked(&[]));
     let json: serde_json::Value = serde_json::from_str(&asked(&["--json"])).unwrap();
     insta::assert_json_snapshot!(json["unjudged"]);

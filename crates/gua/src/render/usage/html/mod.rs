@@ -81,19 +81,27 @@ pub fn write(out: &mut impl Write, page: &Page, view: &View) -> io::Result<()> {
     writeln!(out, "{}", document(&sheet).into_string())
 }
 
+/// The head of any of our pages: what a browser has to know, the title, and how it is dressed.
+#[must_use]
+pub fn head(title: &str, dress: &Markup) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title { (title) }
+            (dress)
+        }
+    }
+}
+
 /// The whole page.
 #[must_use]
 pub fn document(sheet: &Sheet<'_>) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title(sheet)) }
-                (dressed(sheet))
-            }
+            (head(&title(sheet), &dressed(sheet)))
             body data-tz=(sheet.page.usage.window.tz)
                 data-address=[sheet.address().map(|address| address.href("/"))] {
                 (marks::patterns())
