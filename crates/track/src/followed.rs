@@ -77,10 +77,8 @@ impl Followed {
         Ok(())
     }
 
-    /// What may be shared with others that were not forked from it.
-    pub fn shared_kinds(&self) -> u64 {
-        let by_kind = self.status.memory.unwrap_or_default().by_kind;
-        by_kind.file.saturating_add(by_kind.shared_memory)
+    pub fn by_kind(&self) -> ByKind {
+        self.status.memory.unwrap_or_default().by_kind
     }
 
     pub fn update(&mut self, status: Status) {

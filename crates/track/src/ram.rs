@@ -32,6 +32,20 @@ pub enum Map {
     Hidden,
 }
 
+impl Map {
+    /// A map that was read between two readings of the counters. What was gained meanwhile may be
+    /// in it or not: the map itself tells how many anonymous pages it has seen, as far as the
+    /// counters agree, which the kernel rounds.
+    #[must_use]
+    pub fn read(rollup: Rollup, before: ByKind, after: ByKind) -> Self {
+        let least = before.anonymous.min(after.anonymous);
+        let most = before.anonymous.max(after.anonymous);
+        let seen = rollup.anonymous.unwrap_or(after.anonymous);
+        let then = ByKind { anonymous: seen.clamp(least, most), ..after };
+        Map::Read { rollup, then }
+    }
+}
+
 /// One of the figures that are told by kind.
 type Kind = fn(&ByKind) -> u64;
 
@@ -161,7 +175,7 @@ mod tests {
         let [anonymous, file, shared_memory] = shares;
         let by_kind = Some(ByKind { anonymous, file, shared_memory });
         let proportional = anonymous + file + shared_memory;
-        let rollup = Rollup { private, proportional, by_kind };
+        let rollup = Rollup { private, proportional, anonymous: None, by_kind };
         Resident { now, map: Map::Read { rollup, then: now.by_kind } }
     }
 
@@ -217,6 +231,21 @@ mod tests {
     }
 
     #[test]
+    fn what_was_gained_while_the_map_was_read_is_private_as_well() {
+        let (before, after) = (counters(280 * MB, MB, 0), counters(300 * MB, MB, 0));
+        let private = |private, anonymous| {
+            let rollup = Rollup { private, anonymous, ..Rollup::default() };
+            let map = Map::read(rollup, before.by_kind, after.by_kind);
+            megabytes(together(&[Resident { now: after, map }], 0))[1]
+        };
+        assert_eq!(private(291 * MB, Some(291 * MB)), 300);
+        assert_eq!(private(250 * MB, Some(291 * MB)), 259);
+        // Counters that are behind the map by what each core has not told yet.
+        assert_eq!(private(301 * MB, Some(301 * MB)), 301);
+        assert_eq!(private(300 * MB, None), 300);
+    }
+
+    #[test]
     fn pages_that_one_has_gained_may_be_those_of_another() {
         let alone = read(counters(0, 0, 200 * MB), 200 * MB, [0, 0, 200 * MB]);
         let newborn = Map::Newcomer { first: ByKind::default() };
@@ -235,7 +264,7 @@ mod tests {
     #[test]
     fn an_older_kernel_counts_shared_pages_once_as_well() {
         let now = counters(0, 0, 200 * MB);
-        let rollup = Rollup { private: 0, proportional: 100 * MB, by_kind: None };
+        let rollup = Rollup { proportional: 100 * MB, ..Rollup::default() };
         let one = Resident { now, map: Map::Read { rollup, then: now.by_kind } };
         assert_eq!(megabytes(together(&[one, one], 0)), [200, 0, 200]);
     }
@@ -247,7 +276,7 @@ mod tests {
         (kinds, then, figure.clone(), figure.clone(), figure, 0..3).prop_map(
             |((a, f, s), then, private, pss, file, which)| {
                 let by_kind = Some(ByKind { anonymous: pss, file, shared_memory: pss });
-                let rollup = Rollup { private, proportional: pss, by_kind };
+                let rollup = Rollup { private, proportional: pss, anonymous: None, by_kind };
                 let map = match which {
                     0 => Map::Read { rollup, then },
                     1 => Map::Newcomer { first: then },

@@ -171,15 +171,17 @@ impl Tree {
         }
         self.blur = 0;
         for one in &mut self.followed {
-            let before = one.shared_kinds();
+            let before = one.by_kind();
             let Ok(status) = one.process.status(&mut self.buffer) else {
                 one.status.memory = None;
                 continue;
             };
             one.update(status);
-            self.blur = self.blur.saturating_add(one.shared_kinds().abs_diff(before));
-            if let (Some(rollup), Some(memory)) = (one.rollup.take(), status.memory) {
-                one.map = Some(Map::Read { rollup, then: memory.by_kind });
+            let after = one.by_kind();
+            let moved = after.may_be_shared().abs_diff(before.may_be_shared());
+            self.blur = self.blur.saturating_add(moved);
+            if let (Some(rollup), Some(_)) = (one.rollup.take(), status.memory) {
+                one.map = Some(Map::read(rollup, before, after));
             }
         }
         if let [one] = &*self.followed

@@ -9,7 +9,9 @@ pub struct Rollup {
     pub private: u64,
     /// Its share of all its pages, each divided by the number of processes that have it.
     pub proportional: u64,
-    /// The same by kind; an older kernel does not tell.
+    /// All of its anonymous pages, shared or not.
+    pub anonymous: Option<u64>,
+    /// Its share by kind; an older kernel does not tell.
     pub by_kind: Option<ByKind>,
 }
 
@@ -19,6 +21,14 @@ pub struct ByKind {
     pub anonymous: u64,
     pub file: u64,
     pub shared_memory: u64,
+}
+
+impl ByKind {
+    /// What may be shared with others that were not forked from it.
+    #[must_use]
+    pub const fn may_be_shared(&self) -> u64 {
+        self.file.saturating_add(self.shared_memory)
+    }
 }
 
 #[must_use]
@@ -35,6 +45,7 @@ pub fn parse(text: &str) -> Option<Rollup> {
                 rollup.proportional = kib_in_bytes(rest)?;
                 has_proportional = true;
             }
+            "Anonymous" => rollup.anonymous = kib_in_bytes(rest),
             "Pss_Anon" => kinds[0] = kib_in_bytes(rest),
             "Pss_File" => kinds[1] = kib_in_bytes(rest),
             "Pss_Shmem" => kinds[2] = kib_in_bytes(rest),
@@ -62,6 +73,7 @@ Shared_Clean:       1396 kB
 Private_Clean:       180 kB
 Private_Dirty:       112 kB
 Referenced:         1688 kB
+Anonymous:           112 kB
 ";
 
     #[test]
@@ -69,6 +81,7 @@ Referenced:         1688 kB
         let expected = Rollup {
             private: 292 << 10,
             proportional: 815 << 10,
+            anonymous: Some(112 << 10),
             by_kind: Some(ByKind { anonymous: 112 << 10, file: 703 << 10, shared_memory: 0 }),
         };
         assert_eq!(parse(CAPTURE), Some(expected));
