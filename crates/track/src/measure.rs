@@ -148,6 +148,13 @@ impl Measurement {
         measurement
     }
 
+    /// Waits for the driver's first look, but not for long.
+    pub fn wait_for_first_look(&mut self) {
+        if let Some(gpu) = &mut self.gpu {
+            gpu.wait_for_first_look();
+        }
+    }
+
     /// Reads what a begin need not wait for: what the cgroup allows, and how much of its memory a
     /// process that is alone has for itself.
     pub fn settle(&mut self) {

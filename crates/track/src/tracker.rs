@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::follower::Follower;
-use crate::gpu::{FirstLook, Gpu};
+use crate::gpu::Gpu;
 use crate::handles::{End, Ending, Running, Signaller, Stopper, Tracking};
 use crate::kernel;
 use crate::measure::{Begin, Measurement, Watch};
@@ -121,17 +121,13 @@ impl Tracker {
         })?;
         let stopper = Stopper::new()?;
         let (asker, questions) = Questions::new()?;
-        let (hand_over, handed_over) = mpsc::channel::<(Follower, Option<FirstLook>)>();
+        let (hand_over, handed_over) = mpsc::channel::<Follower>();
         let (tell, begun) = mpsc::channel();
         let end = End::default();
         let ending = Ending(end.clone());
         let thread = threads::spawn(threads::named("track"), move || {
             let _ = tell.send(());
-            if let Ok((mut follower, first)) = handed_over.recv() {
-                // A driver that is opened takes memory, and waits for who reads the maps.
-                if let Some(first) = first {
-                    first.wait();
-                }
+            if let Ok(mut follower) = handed_over.recv() {
                 follower.measurement.settle();
                 ending.with(follower.until_stopped());
             }
@@ -143,20 +139,17 @@ impl Tracker {
             return Err(StartError::System(no_thread()));
         }
         let gpu = resumed.or_else(|| Gpu::begin(&self.options, members));
-        let first = gpu.as_ref().map(Gpu::first_look);
-        let follower = Follower {
-            // While the driver is opened.
+        let mut follower = Follower {
+            // While the driver looks.
             measurement: Measurement::begin(&self.options, Begin { tree, at, gpu }, self.watch),
             pace: Pace::new(self.options.every, at),
             main: Arc::new(main),
             stopper: stopper.clone(),
             questions,
         };
-        let _ = hand_over.send((follower, first.clone()));
         // Who measures itself takes memory of a card as soon as this returns.
-        if let Some(first) = first {
-            first.wait();
-        }
+        follower.measurement.wait_for_first_look();
+        let _ = hand_over.send(follower);
         Ok(Tracking { stopper, asker, end, thread })
     }
 

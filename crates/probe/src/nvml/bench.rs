@@ -6,6 +6,7 @@
 //! A healthy host has one worker.
 
 use std::collections::VecDeque;
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -149,13 +150,47 @@ impl Bench {
         patience: Patience,
         give_up: Instant,
     ) -> Outcome {
-        let mut table = self.shared.lock();
+        self.lay_out(units, task, patience);
+        self.outcome(give_up)
+    }
+
+    /// Has somebody begin with the units, and waits for nothing.
+    pub fn lay_out(&mut self, units: Vec<Unit>, task: Task, patience: Patience) {
+        let shared = Arc::clone(&self.shared);
+        let mut table = shared.lock();
         table.rests = None;
         // Room for all of them, by the thread that is going to give it back.
         table.done.reserve(units.len());
         table.queue = units.into();
         table.asked = Some(Asked { task, patience });
+        self.have_somebody(&mut table, Instant::now());
+        let is_somebody_idle = table.idle > 0;
+        drop(table);
+        if is_somebody_idle {
+            shared.work.notify_all();
+        }
+    }
+
+    /// Whether all that was laid out is done, at the latest then.
+    pub fn is_done_by(&mut self, then: Instant) -> bool {
+        let shared = Arc::clone(&self.shared);
+        let mut table = shared.lock();
+        while table.is_at_work() {
+            let now = Instant::now();
+            if now >= then {
+                return false;
+            }
+            self.have_somebody(&mut table, now);
+            table = shared.wait(table, now, then);
+        }
+        true
+    }
+
+    /// What came of it. Those that have not answered by then are given up.
+    pub fn outcome(&mut self, give_up: Instant) -> Outcome {
+        let shared = Arc::clone(&self.shared);
         let mut outcome = Outcome::default();
+        let mut table = shared.lock();
         while table.is_at_work() {
             let now = Instant::now();
             table.leave_behind(now, give_up, &mut outcome);
@@ -166,22 +201,53 @@ impl Bench {
                 outcome.unread = table.queue.drain(..).collect();
                 break;
             }
-            if table.needs_another_worker(now) {
-                self.worker = self.start_worker();
-            }
-            let until = table.next_event(now).min(give_up);
-            table = self.shared.wait(table, until.saturating_duration_since(now));
+            self.have_somebody(&mut table, now);
+            table = shared.wait(table, now, give_up);
         }
         outcome.done = std::mem::take(&mut table.done);
         outcome.found = std::mem::take(&mut table.found);
         outcome
     }
 
-    /// Where no thread can be had, the next turn of the loop tries again.
-    fn start_worker(&self) -> Option<JoinHandle<()>> {
+    /// Starts a worker where one is needed. Where no thread can be had, the next turn tries again.
+    fn have_somebody(&mut self, table: &mut Table, now: Instant) {
+        if !table.needs_another_worker(now) {
+            return;
+        }
         let shared = Arc::clone(&self.shared);
         let builder = threads::named("nvml").stack_size(WORKER_STACK);
-        threads::spawn(builder, move || shared.work()).ok()
+        self.worker = threads::spawn(builder, move || shared.come_and_work()).ok();
+        table.idle += usize::from(self.worker.is_some());
+    }
+
+    /// Starts a worker that has something else to do first, which may never come back from it. It
+    /// stays when that has come to something. Where no thread can be had, nobody answers.
+    pub fn start_with<T, E>(
+        &mut self,
+        first: impl FnOnce() -> Result<T, E> + Send + 'static,
+    ) -> Receiver<Result<T, E>>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+    {
+        let (tell, answer) = mpsc::channel();
+        let shared = Arc::clone(&self.shared);
+        let work = move || {
+            let come_of_it = first();
+            if come_of_it.is_err() {
+                // Who wanted it may have gone.
+                let _ = tell.send(come_of_it);
+                return;
+            }
+            // Whoever hears of it has work, and is not to look for somebody else.
+            shared.lock().idle += 1;
+            let is_wanted = tell.send(come_of_it).is_ok();
+            if is_wanted {
+                shared.come_and_work();
+            }
+        };
+        self.worker = threads::spawn(threads::named("nvml"), work).ok();
+        answer
     }
 
     /// Nobody is going to ask for anything in the near future: the worker goes after a while, and
@@ -280,12 +346,15 @@ impl Shared {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets the workers go on, and waits until they make themselves heard.
+    /// Lets the workers go on, and waits until they make themselves heard, or something else has to
+    /// be done.
     fn wait<'a>(
         &'a self,
         mut table: MutexGuard<'a, Table>,
-        most: Duration,
+        now: Instant,
+        until: Instant,
     ) -> MutexGuard<'a, Table> {
+        let until = table.next_event(now).min(until);
         if table.idle > 0 {
             // Not under the lock: whoever wakes up would find it taken and sleep again.
             drop(table);
@@ -295,12 +364,18 @@ impl Shared {
         if !table.is_at_work() {
             return table;
         }
-        let waited = self.progress.wait_timeout(table, most);
+        let waited = self.progress.wait_timeout(table, until.saturating_duration_since(now));
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    fn work(&self) {
+    /// A worker on its way counts as idle.
+    fn come_and_work(&self) {
         let mut table = self.lock();
+        table.idle -= 1;
+        self.work(table);
+    }
+
+    fn work<'a>(&'a self, mut table: MutexGuard<'a, Table>) {
         while let Some(Taken { mut unit, taking, asked }) = self.next(table) {
             if !unit.was_asked() {
                 fork::inside(|| unit.attach());

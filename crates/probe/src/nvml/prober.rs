@@ -56,6 +56,15 @@ pub struct Prober {
     counted: u32,
     /// The GPUs whose turn did not come at the last look.
     passed_over: BTreeSet<u32>,
+    /// A look that was begun and not waited for.
+    begun: Option<Begun>,
+}
+
+/// A look that workers are at.
+#[derive(Debug)]
+struct Begun {
+    driver: DriverFacts,
+    give_up: Instant,
 }
 
 #[derive(Debug)]
@@ -71,17 +80,35 @@ impl Prober {
     /// # Errors
     /// When there is no driver, or none that answers within the patience.
     pub fn open(options: Options) -> Result<Self, OpenError> {
-        let mut prober = Self {
+        let mut prober = Self::closed(options);
+        prober.wait_for_driver()?;
+        Ok(prober)
+    }
+
+    /// One that opens the library when it is to look. [`Self::begin_look`] has it begin.
+    #[must_use]
+    pub fn closed(options: Options) -> Self {
+        Self {
             bench: Bench::default(),
             session: Session::Closed,
             known: BTreeMap::new(),
             counted: 0,
             passed_over: BTreeSet::new(),
+            begun: None,
             options,
-        };
-        let (_, units) = prober.opened(prober.options.patience.open)?;
-        prober.put_back(units);
-        Ok(prober)
+        }
+    }
+
+    /// Waits for the driver, as long as the patience for opening is.
+    ///
+    /// # Errors
+    /// When there is none, or none that answers in time.
+    pub fn wait_for_driver(&mut self) -> Result<(), OpenError> {
+        if !self.is_open() {
+            let (_, units) = self.opened(self.options.patience.open)?;
+            self.put_back(units);
+        }
+        Ok(())
     }
 
     /// One that stayed open after its last use ([`super::stay_open`]), if there is one of this
@@ -103,7 +130,8 @@ impl Prober {
             return Some(self);
         }
         // A card that does not answer now is met by a worker of its own, who is not kept.
-        if usize::try_from(driver.gpus) != Ok(here.len()) || !self.passed_over.is_empty() {
+        let are_all_here = usize::try_from(driver.gpus) == Ok(here.len());
+        if !are_all_here || !self.passed_over.is_empty() || self.begun.is_some() {
             return Some(self);
         }
         self.bench.rest();
@@ -135,6 +163,11 @@ impl Prober {
         self.options.patience = patience;
     }
 
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        matches!(self.session, Session::Open { .. })
+    }
+
     /// The driver, while it is there.
     #[must_use]
     pub const fn driver(&self) -> Option<&DriverFacts> {
@@ -155,6 +188,50 @@ impl Prober {
         let (look, mut accounts) = self.run_look(&Task::LastLook(self.options.wants, order(pids)));
         accounts.sort_by_key(|card| card.facts.index);
         (look, accounts)
+    }
+
+    /// Begins a look, or to open the driver for it, and waits for neither. The next look is the
+    /// one that was begun.
+    pub fn begin_look(&mut self) {
+        self.begin(&Task::Look(self.options.wants));
+    }
+
+    /// The same of a last look.
+    pub fn begin_last_look(&mut self, pids: &[u32]) {
+        self.begin(&Task::LastLook(self.options.wants, order(pids)));
+    }
+
+    fn begin(&mut self, task: &Task) {
+        if self.begun.is_some() {
+            return;
+        }
+        match self.session {
+            // It is open, so there is nothing to wait for and nothing to fail.
+            Session::Open { .. } => self.begun = self.laid_out(task, Instant::now()).ok(),
+            Session::Closed => self.start_opening(),
+            Session::Opening { .. } => {}
+        }
+    }
+
+    /// Whether there is a look that was begun and not taken.
+    #[must_use]
+    pub const fn has_begun(&self) -> bool {
+        self.begun.is_some()
+    }
+
+    /// Waits for the look that was begun; whether it is there, at the latest after that time. What
+    /// is not there in time is not given up.
+    ///
+    /// # Errors
+    /// When there is no driver.
+    pub fn is_seen_within(&mut self, most: Duration) -> Result<bool, OpenError> {
+        let then = Instant::now() + most;
+        if let Session::Opening { .. } = self.session {
+            let Some(opened) = self.answer(most) else { return Ok(false) };
+            opened?;
+            self.begin_look();
+        }
+        Ok(self.begun.is_some() && self.bench.is_done_by(then))
     }
 
     fn run_look(&mut self, task: &Task) -> (Look, Vec<CardAccounts>) {
@@ -209,7 +286,10 @@ impl Prober {
 
     /// Does something between looks with those units that it makes sense for.
     fn run_on(&mut self, task: Task, makes_sense: impl Fn(&Unit) -> bool) -> Vec<Product> {
-        let Session::Open { here, .. } = &mut self.session else { return Vec::new() };
+        // While a look is going on, the units are away with it.
+        let (Session::Open { here, .. }, None) = (&mut self.session, &self.begun) else {
+            return Vec::new();
+        };
         let mut units = std::mem::take(here);
         units.extend(self.bench.returned());
         let (asked, others): (Vec<_>, _) = units.into_iter().partition(makes_sense);
@@ -237,27 +317,37 @@ impl Prober {
     }
 
     fn look_once(&mut self, task: &Task, begun: Instant) -> (Look, Vec<CardAccounts>) {
-        let Patience { open, look, .. } = self.options.patience;
-        let left = (begun + look).saturating_duration_since(Instant::now());
-        let (driver, mut units) = match self.opened(left) {
-            Ok(opened) => opened,
+        let laid_out = match self.begun.take() {
+            Some(begun) => Ok(begun),
+            None => self.laid_out(task, begun),
+        };
+        let Begun { driver, give_up } = match laid_out {
+            Ok(laid_out) => laid_out,
             Err(error) => {
                 let cards = self.counted_before(error.why());
                 return (Look { driver: Err(error), cards }, Vec::new());
             }
         };
-        units.extend(self.bench.returned());
-        // Those whose turn did not come last time go first.
-        units.sort_by_key(|unit| (!self.passed_over.contains(&unit.index()), unit.index()));
-        let all_asked = units.iter().all(Unit::was_asked);
-        let give_up = begun + if all_asked { look } else { open };
-        let patience = self.options.patience;
-        let mut outcome = self.bench.run(units, task.clone(), patience, give_up);
+        let mut outcome = self.bench.outcome(give_up);
         self.counted = driver.gpus;
         let accounts = outcome.done.iter_mut().flat_map(|(_, product)| product.accounts.drain(..));
         let accounts = accounts.collect();
         let cards = self.collect(&driver, outcome);
         (Look { driver: Ok(driver), cards }, accounts)
+    }
+
+    /// Has the workers begin with all units that are here, once the driver is open.
+    fn laid_out(&mut self, task: &Task, begun: Instant) -> Result<Begun, OpenError> {
+        let patience = self.options.patience;
+        let left = (begun + patience.look).saturating_duration_since(Instant::now());
+        let (driver, mut units) = self.opened(left)?;
+        units.extend(self.bench.returned());
+        // Those whose turn did not come last time go first.
+        units.sort_by_key(|unit| (!self.passed_over.contains(&unit.index()), unit.index()));
+        let all_asked = units.iter().all(Unit::was_asked);
+        let give_up = begun + if all_asked { patience.look } else { patience.open };
+        self.bench.lay_out(units, task.clone(), patience);
+        Ok(Begun { driver, give_up })
     }
 
     /// All cards that there were, while there is no driver to ask.
@@ -323,29 +413,41 @@ impl Prober {
     /// once is not waited for again, only asked.
     fn opened(&mut self, most: Duration) -> Result<(DriverFacts, Vec<Unit>), OpenError> {
         loop {
-            let (answer, most) = match &mut self.session {
+            let most = match &mut self.session {
                 Session::Open { driver, here, .. } => {
                     return Ok((driver.clone(), std::mem::take(here)));
                 }
                 Session::Closed => {
-                    let answer = self.start_opening();
-                    self.session = Session::Opening { answer, gave_up_after: None };
+                    self.start_opening();
                     continue;
                 }
-                Session::Opening { answer, gave_up_after: Some(_) } => (answer, Duration::ZERO),
-                Session::Opening { answer, gave_up_after: None } => (answer, most),
+                Session::Opening { gave_up_after: Some(_), .. } => Duration::ZERO,
+                Session::Opening { gave_up_after: None, .. } => most,
             };
-            let answer = answer.recv_timeout(most);
-            self.session = match answer {
-                Ok(Ok(opened)) => self.session_of(&opened),
-                Err(RecvTimeoutError::Timeout) => return Err(self.hung(most)),
-                Ok(Err(error)) => return Err(self.closed(error)),
-                Err(RecvTimeoutError::Disconnected) => {
-                    let detail = "no thread could be started to talk to it".into();
-                    return Err(self.closed(OpenError::Refused { detail }));
-                }
-            };
+            match self.answer(most) {
+                Some(opened) => opened?,
+                None => return Err(self.hung(most)),
+            }
         }
+    }
+
+    /// What the opener has to tell; `None` when it does not come in that time.
+    fn answer(&mut self, most: Duration) -> Option<Result<(), OpenError>> {
+        let Session::Opening { answer, .. } = &self.session else { return Some(Ok(())) };
+        let opened = match answer.recv_timeout(most) {
+            Ok(opened) => opened,
+            Err(RecvTimeoutError::Timeout) => return None,
+            Err(RecvTimeoutError::Disconnected) => {
+                let detail = "no thread could be started to talk to it".into();
+                Err(OpenError::Refused { detail })
+            }
+        };
+        let (session, told) = match opened {
+            Ok(opened) => (self.session_of(&opened), Ok(())),
+            Err(error) => (Session::Closed, Err(error)),
+        };
+        self.session = session;
+        Some(told)
     }
 
     /// Told as long as it was waited for the first time.
@@ -358,24 +460,16 @@ impl Prober {
         OpenError::TimedOut { seconds: u64::try_from(seconds).unwrap_or(u64::MAX) }
     }
 
-    fn closed(&mut self, error: OpenError) -> OpenError {
-        self.session = Session::Closed;
-        error
-    }
-
-    /// Initialising may hang like any call, so it has a thread of its own.
-    fn start_opening(&self) -> Receiver<Result<Opened, OpenError>> {
-        let (tell, answer) = mpsc::channel();
+    /// Initialising may hang like any call, so a worker does it.
+    fn start_opening(&mut self) {
         let library = self.options.library.clone();
-        let opener = threads::named("nvml-open");
-        // Without a thread the channel closes, which `ensure_open` reports.
-        let _ = threads::spawn(opener, move || {
+        let answer = self.bench.start_with(move || {
             IN_THE_LOADER.fetch_add(1, Ordering::SeqCst);
             let opened = fork::inside(|| library::open(library.as_ref()));
             IN_THE_LOADER.fetch_sub(1, Ordering::SeqCst);
-            tell.send(opened)
+            opened
         });
-        answer
+        self.session = Session::Opening { answer, gave_up_after: None };
     }
 
     fn session_of(&self, Opened { nvml, facts }: &Opened) -> Session {
@@ -393,6 +487,7 @@ impl Prober {
     fn close(&mut self, deadline: Instant) {
         let session = std::mem::replace(&mut self.session, Session::Closed);
         let bench = std::mem::take(&mut self.bench);
+        self.begun = None;
         let (tell, closed) = mpsc::channel::<()>();
         let closer = threads::spawn(threads::named("nvml-close"), move || {
             fork::inside(|| drop((session, bench)));
@@ -409,7 +504,7 @@ impl Prober {
 impl Drop for Prober {
     /// An opener that hangs may hang in the loader, which then lets no thread begin.
     fn drop(&mut self) {
-        if matches!(self.session, Session::Open { .. }) {
+        if self.is_open() {
             self.close(Instant::now() + self.options.patience.card);
         }
     }

@@ -52,4 +52,4 @@ mod tests;
 
 pub use available::{Available, available};
 pub use choice::{ChoiceError, choose};
-pub(crate) use watch::{FirstLook, Gpu};
+pub(crate) use watch::Gpu;

@@ -46,9 +46,11 @@ pub(crate) struct Gpu {
 
 #[derive(Debug)]
 enum Watch {
-    /// A driver that was open already has been looked at once. The thread is not started before
-    /// the next look is due: what is over by then needs none.
+    /// Looked at by who begins and who ends. The thread is not started before another look is due:
+    /// what is over by then needs none.
     Awaited(Box<(Watcher, Prober)>),
+    /// The last look is going on.
+    Ending(Box<(Watcher, Prober)>),
     /// The thread ends when this is closed.
     Open {
         _until_dropped: Sender<()>,
@@ -78,35 +80,42 @@ enum Stage {
 }
 
 impl Gpu {
-    /// Begins to open the driver at once; never blocks. `None` where no cards are asked for.
+    /// Begins to open the driver and to look; never blocks. `None` where no cards are asked for.
     /// Best after the command was started, which then inherits none of the driver's files.
     pub(crate) fn begin(options: &Options, members: Members) -> Option<Self> {
-        if options.cards == Cards::None {
-            return None;
-        }
-        let watcher = Watcher::new(options, members, Stage::Opening);
-        let shared = Arc::clone(&watcher.shared);
-        Some(Self { watch: start(&shared, move |closed| watcher.open(&closed)), shared })
+        Self::with(options, members, |driver| Some(Prober::closed(driver)))
     }
 
-    /// Goes on with a driver that stayed open, and looks at once; waits no longer for that look
-    /// than the begin does. `None` where no driver stayed open, or it has gone meanwhile.
+    /// Begins to look with a driver that stayed open. `None` where there is none, too.
     pub(crate) fn resume(options: &Options, members: &Members) -> Option<Self> {
+        Self::with(options, members.clone(), Prober::kept)
+    }
+
+    fn with(
+        options: &Options,
+        members: Members,
+        prober: impl FnOnce(probe::nvml::Options) -> Option<Prober>,
+    ) -> Option<Self> {
         if options.cards == Cards::None {
             return None;
         }
-        let mut prober = Prober::kept(driver(options, WANTS))?;
-        let watcher = Watcher::new(options, members.clone(), Stage::Looking);
-        let patience = prober.wait_at_most(FOR_THE_FIRST_LOOK);
-        let look = watcher.look(&mut prober, Wants { energy: true, ..WANTS });
-        prober.wait(patience);
-        if look.is_err() {
-            leave(prober);
-            return None;
-        }
-        watcher.shared.lock().tally.pass_the_begin();
+        let mut prober = prober(first_driver(options))?;
+        prober.begin_look();
+        let watcher = Watcher::new(options, members);
         let shared = Arc::clone(&watcher.shared);
         Some(Self { shared, watch: Watch::Awaited(Box::new((watcher, prober))) })
+    }
+
+    /// Waits for the look that tells what there was at the begin, but not for long. One that comes
+    /// later does not count as that.
+    pub(crate) fn wait_for_first_look(&mut self) {
+        let Watch::Awaited(awaited) = &mut self.watch else { return };
+        let (watcher, prober) = &mut **awaited;
+        if let Err(error) = watcher.first_look(prober) {
+            self.shared.enter(Stage::Failed(error));
+            self.watch = Watch::Closed;
+        }
+        self.shared.lock().tally.pass_the_begin();
     }
 
     /// It is time for another look.
@@ -123,11 +132,6 @@ impl Gpu {
     pub(crate) fn born_with_nothing(self) -> Self {
         self.shared.lock().tally.begin_with_nothing();
         self
-    }
-
-    /// What has to be waited for before the tree goes on.
-    pub(crate) fn first_look(&self) -> FirstLook {
-        FirstLook(Arc::clone(&self.shared))
     }
 
     /// The newest look as one sample; never waits for the driver.
@@ -147,21 +151,33 @@ impl Gpu {
 
     /// The last look is begun, and not waited for.
     pub(crate) fn close(&mut self) {
-        if let Watch::Open { .. } = &self.watch {
-            self.watch = Watch::Closed;
-        }
+        self.watch = match mem::replace(&mut self.watch, Watch::Closed) {
+            Watch::Awaited(mut awaited) => {
+                let (watcher, prober) = &mut *awaited;
+                prober.wait_at_most(FOR_A_LOOK);
+                if watcher.has_had_its_first_look(prober) {
+                    watcher.begin_last_look(prober);
+                }
+                Watch::Ending(awaited)
+            }
+            Watch::Ending(ending) => Watch::Ending(ending),
+            Watch::Open { .. } | Watch::Closed => Watch::Closed,
+        };
     }
 
     /// One last look, with what the driver kept account of, if it comes soon.
     pub(crate) fn finish(mut self) -> Result<GpuUsage, NoGpu> {
-        if let Watch::Awaited(awaited) = mem::replace(&mut self.watch, Watch::Closed) {
-            let (watcher, mut prober) = *awaited;
-            prober.wait_at_most(FOR_A_LOOK);
-            if let Some(left) = watcher.finish(prober) {
+        self.close();
+        if let Watch::Ending(ending) = mem::replace(&mut self.watch, Watch::Closed) {
+            let (mut watcher, mut prober) = *ending;
+            watcher.end(&mut prober);
+            if let Some(left) = prober.keep() {
                 leave(left);
             }
+        } else {
+            self.shared.wait_for_the_end();
         }
-        let mut state = self.shared.wait_for_the_end();
+        let mut state = self.shared.lock();
         match &state.stage {
             Stage::Failed(error) => return Err(NoGpu::NoDriver(error.to_string())),
             _ if state.tally.looks() == 0 => return Err(NoGpu::NotInTime),
@@ -183,30 +199,14 @@ fn start(shared: &Shared, work: impl FnOnce(Receiver<()>) + Send + 'static) -> W
     Watch::Open { _until_dropped: open }
 }
 
+/// How the driver is opened, and what the first look reads.
+fn first_driver(options: &Options) -> probe::nvml::Options {
+    driver(options, Wants { energy: true, ..WANTS })
+}
+
 /// Closes a driver, and waits for nothing.
 fn leave(mut prober: Prober) {
     prober.wait_at_most(Duration::ZERO);
-}
-
-/// The look that tells what there was at the begin.
-#[derive(Debug, Clone)]
-pub(crate) struct FirstLook(Arc<Shared>);
-
-impl FirstLook {
-    /// Waits for it, but not for long. A look that comes later does not count as the begin.
-    pub(crate) fn wait(self) {
-        let begun = Instant::now();
-        let mut state = self.0.lock();
-        while matches!(state.stage, Stage::Opening | Stage::Looking) && state.tally.looks() == 0 {
-            let left = FOR_THE_FIRST_LOOK.saturating_sub(begun.elapsed());
-            if left.is_zero() {
-                break;
-            }
-            let waited = self.0.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        state.tally.pass_the_begin();
-    }
 }
 
 /// Where the host's files are mounted in a container, its pids are still not ours.
@@ -230,18 +230,19 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    fn wait_for_the_end(&self) -> MutexGuard<'_, State> {
+    /// Waits for the thread, but not for long.
+    fn wait_for_the_end(&self) {
         let begun = Instant::now();
         let mut state = self.lock();
         loop {
             let most = match state.stage {
                 Stage::Opening => FOR_OPENING,
                 Stage::Looking => FOR_A_LOOK,
-                Stage::Failed(_) | Stage::Over => return state,
+                Stage::Failed(_) | Stage::Over => return,
             };
             let left = most.saturating_sub(begun.elapsed());
             if left.is_zero() {
-                return state;
+                return;
             }
             let waited = self.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -249,20 +250,22 @@ impl Shared {
     }
 }
 
-/// What the thread has.
+/// Who looks.
 #[derive(Debug)]
 struct Watcher {
     shared: Arc<Shared>,
     options: Options,
     members: Members,
+    /// Whose account the last look asks for, once it was begun.
+    asked_for: Option<Vec<u32>>,
     begun: Instant,
     began: UnixMillis,
 }
 
 impl Watcher {
-    fn new(options: &Options, members: Members, stage: Stage) -> Self {
+    fn new(options: &Options, members: Members) -> Self {
         let state = State {
-            stage,
+            stage: Stage::Opening,
             tally: Tally::new(options.cards.clone(), pids()),
             newest: Reading::Unknown(Why::NotTold),
         };
@@ -270,41 +273,109 @@ impl Watcher {
             shared: Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }),
             options: options.clone(),
             members,
+            asked_for: None,
             begun: Instant::now(),
             began: SystemTime::now().into(),
         }
     }
 
-    /// Opens the driver, and looks until it is closed.
-    fn open(self, closed: &Receiver<()>) {
-        match Prober::open(driver(&self.options, WANTS)) {
-            Ok(prober) => {
-                self.shared.enter(Stage::Looking);
-                self.go_on(closed, prober);
-            }
-            Err(error) => self.shared.enter(Stage::Failed(error)),
+    /// Takes the first look, if it comes soon. A driver that stayed open and has gone meanwhile is
+    /// opened anew.
+    fn first_look(&self, prober: &mut Prober) -> Result<(), OpenError> {
+        let then = Instant::now() + FOR_THE_FIRST_LOOK;
+        let had_stayed_open = prober.is_open();
+        self.take_look(prober, then)?;
+        if had_stayed_open && !prober.is_open() {
+            leave(mem::replace(prober, Prober::closed(first_driver(&self.options))));
+            self.shared.enter(Stage::Opening);
+            prober.begin_look();
+            self.take_look(prober, then)?;
         }
+        Ok(())
     }
 
-    fn go_on(self, closed: &Receiver<()>, mut prober: Prober) {
+    /// Takes the look that was begun, if it is there by then.
+    fn take_look(&self, prober: &mut Prober, then: Instant) -> Result<(), OpenError> {
+        let left = || then.saturating_duration_since(Instant::now());
+        let is_seen = prober.is_seen_within(left())?;
+        if prober.is_open() {
+            self.shared.enter(Stage::Looking);
+        }
+        if is_seen {
+            let patience = prober.wait_at_most(left());
+            // A driver that is away was told of.
+            let _ = self.see(prober.look());
+            prober.wait(patience);
+        }
+        Ok(())
+    }
+
+    /// Looks until it is closed, on a thread of its own.
+    fn go_on(mut self, closed: &Receiver<()>, mut prober: Prober) {
+        if matches!(self.shared.lock().stage, Stage::Opening) {
+            match prober.wait_for_driver() {
+                Ok(()) => self.shared.enter(Stage::Looking),
+                Err(error) => return self.shared.enter(Stage::Failed(error)),
+            }
+        }
         self.look_until_closed(closed, &mut prober);
-        let left = self.finish(prober);
+        self.last_look(&mut prober);
+        let left = prober.keep();
+        self.shared.enter(Stage::Over);
         // Closing the library may take long; nobody waits for it any more.
         drop(left);
     }
 
-    /// The last look, and what the driver kept account of. The prober is given back if it is to be
-    /// closed.
-    fn finish(&self, mut prober: Prober) -> Option<Prober> {
-        prober.want(Wants { energy: true, ..WANTS });
-        let pids: Vec<u32> = self.members.ever(|roles| roles.keys().copied().collect());
-        let (look, accounts) = prober.last_look(&pids);
+    /// Whether nobody waits for the first look any more.
+    fn has_had_its_first_look(&self, prober: &Prober) -> bool {
+        matches!(self.shared.lock().stage, Stage::Looking) && !prober.has_begun()
+    }
+
+    /// Brings it to its end where no thread looks, and waits for nothing for long.
+    fn end(&mut self, prober: &mut Prober) {
+        if self.asked_for.is_none() {
+            let then = Instant::now() + FOR_OPENING;
+            let seen = self.take_look(prober, then).and_then(|()| match prober.has_begun() {
+                true => self.take_look(prober, then + FOR_A_LOOK),
+                false => Ok(()),
+            });
+            match seen {
+                Err(error) => return self.shared.enter(Stage::Failed(error)),
+                Ok(()) if !self.has_had_its_first_look(prober) => return,
+                Ok(()) => {}
+            }
+        }
+        self.last_look(prober);
+        self.shared.enter(Stage::Over);
+    }
+
+    /// The last look, and what the driver kept account of.
+    fn last_look(&mut self, prober: &mut Prober) {
+        self.begin_last_look(prober);
+        let asked_for = self.asked_for.take().unwrap_or_default();
+        let (look, mut accounts) = prober.last_look(&asked_for);
         // A driver that is away was told of.
         let _ = self.see(look);
+        let newcomers: Vec<u32> =
+            self.everybody().into_iter().filter(|pid| !asked_for.contains(pid)).collect();
+        if !newcomers.is_empty() {
+            accounts.extend(prober.accounts(&newcomers));
+        }
         self.account(&accounts);
-        let left = prober.keep();
-        self.shared.enter(Stage::Over);
-        left
+    }
+
+    /// Begins it, if that is not done.
+    fn begin_last_look(&mut self, prober: &mut Prober) {
+        if self.asked_for.is_none() {
+            let everybody = self.everybody();
+            prober.want(Wants { energy: true, ..WANTS });
+            prober.begin_last_look(&everybody);
+            self.asked_for = Some(everybody);
+        }
+    }
+
+    fn everybody(&self) -> Vec<u32> {
+        self.members.ever(|roles| roles.keys().copied().collect())
     }
 
     fn look_until_closed(&self, closed: &Receiver<()>, prober: &mut Prober) {

@@ -58,11 +58,19 @@ fn gib(gib: u64) -> Reading<Bytes> {
     Reading::Known(Bytes(gib << 30))
 }
 
-fn begin(options: &Options) -> Gpu {
+/// Begun, and looked at by nobody yet.
+fn awaited(options: &Options) -> Gpu {
     let members = Members::default();
     members.add(MAIN, Role::Main);
     members.add(CHILD, Role::Descendant);
     Gpu::begin(options, members).unwrap()
+}
+
+/// Begun, and looked at by the thread.
+fn begin(options: &Options) -> Gpu {
+    let mut gpu = awaited(options);
+    gpu.go_on();
+    gpu
 }
 
 fn often() -> Options {
@@ -152,8 +160,8 @@ fn a_card_that_is_lost_meanwhile_spoils_nothing() {
 #[test]
 fn the_first_look_tells_of_the_begin_if_it_comes_in_time() {
     on(TWO, |_| {
-        let gpu = begin(&often());
-        gpu.first_look().wait();
+        let mut gpu = awaited(&often());
+        gpu.wait_for_first_look();
         let usage = gpu.finish().unwrap();
         // The machine may be too busy for it; then it is unknown.
         let at_begin = usage.at_begin.combined;
@@ -165,8 +173,9 @@ fn the_first_look_tells_of_the_begin_if_it_comes_in_time() {
 #[test]
 fn a_look_that_comes_later_tells_nothing_of_the_begin() {
     on(&with_fault("call = \"nvmlInit*\"\nlatency = \"300ms\""), |_| {
-        let gpu = begin(&often());
-        gpu.first_look().wait();
+        let mut gpu = awaited(&often());
+        gpu.wait_for_first_look();
+        gpu.go_on();
         until(&gpu, "seen", |sample| sample.memory.combined == gib(6));
         let usage = gpu.finish().unwrap();
         assert_eq!(usage.at_begin.combined, Reading::Unknown(Why::TimedOut));
@@ -303,28 +312,52 @@ fn an_account_of_the_time_before_does_not_count() {
 #[test]
 fn without_a_driver_there_are_its_words() {
     let library = Some("/nowhere/libnvidia-ml.so.1".into());
-    let gpu = begin(&Options { library, ..Options::default() });
-    let words = "/nowhere/libnvidia-ml.so.1 was not found".to_owned();
-    assert_eq!(gpu.finish(), Err(NoGpu::NoDriver(words)));
+    let options = Options { library, ..Options::default() };
+    for begin in [awaited, begin] {
+        let words = "/nowhere/libnvidia-ml.so.1 was not found".to_owned();
+        assert_eq!(begin(&options).finish(), Err(NoGpu::NoDriver(words)));
+    }
+    let mut gpu = awaited(&options);
+    gpu.wait_for_first_look();
+    assert_eq!(gpu.newest(), Reading::Unknown(Why::DriverGone));
 }
 
 #[test]
 fn a_driver_that_hangs_while_it_is_opened_is_not_waited_for() {
-    on(&with_fault("call = \"nvmlInit*\"\nhang = true"), |_| {
-        let gpu = begin(&often());
-        assert_eq!(gpu.newest(), Reading::Unknown(Why::NotTold));
-        let (usage, took) = finish(gpu);
-        assert_eq!(usage, Err(NoGpu::NotInTime));
-        assert!(took < Duration::from_secs(3), "{took:?}");
-    });
+    for begin in [awaited, begin] {
+        on(&with_fault("call = \"nvmlInit*\"\nhang = true"), |_| {
+            let gpu = begin(&often());
+            assert_eq!(gpu.newest(), Reading::Unknown(Why::NotTold));
+            let (usage, took) = finish(gpu);
+            assert_eq!(usage, Err(NoGpu::NotInTime));
+            assert!(took < Duration::from_secs(3), "{took:?}");
+        });
+    }
 }
 
 #[test]
 fn a_first_look_that_hangs_is_not_waited_for_long() {
-    on(&with_fault("call = \"nvmlDeviceGetHandleByIndex_v2\"\nhang = true"), |_| {
-        let (usage, took) = finish(begin(&often()));
-        assert_eq!(usage, Err(NoGpu::NotInTime));
-        assert!(took < Duration::from_secs(5), "{took:?}");
+    for begin in [awaited, begin] {
+        on(&with_fault("call = \"nvmlDeviceGetHandleByIndex_v2\"\nhang = true"), |_| {
+            let (usage, took) = finish(begin(&often()));
+            assert_eq!(usage, Err(NoGpu::NotInTime));
+            assert!(took < Duration::from_secs(5), "{took:?}");
+        });
+    }
+}
+
+/// What is over before another look was due has two: that of the begin, and that of the end.
+#[test]
+fn what_is_over_at_once_is_looked_at_all_the_same() {
+    on(TWO, |_| {
+        for waits in [true, false] {
+            let mut gpu = awaited(&often());
+            if waits {
+                gpu.wait_for_first_look();
+            }
+            let usage = gpu.finish().unwrap();
+            assert_eq!((usage.looks, usage.memory.combined), (2, gib(6)), "waits: {waits}");
+        }
     });
 }
 
