@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::{nvml, threads};
+use crate::{nvml, resting, threads};
 
 /// How long a fork waits. A driver that hangs longer than this would hang the fork, too.
 const MOST: Duration = Duration::from_secs(2);
@@ -74,6 +74,7 @@ pub fn before() {
     let begun = Instant::now();
     // Who forks is warned of threads that it does not know.
     nvml::send_workers_away();
+    resting::send_away();
     let mut state = lock();
     state.is_shut = true;
     // One that begins asks the loader for its memory.

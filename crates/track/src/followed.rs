@@ -68,7 +68,13 @@ impl Followed {
     pub fn look(&mut self, whose: Whose, buffer: &mut Buffer) -> Result<(), Unread> {
         self.unseen_spike = 0;
         let clock = kernel::cpu_time(self.process.pid);
-        if whose == Whose::Working && clock == Some(self.cpu) {
+        let is_read_already = match whose {
+            Whose::All => false,
+            Whose::Working => clock == Some(self.cpu),
+            Whose::Nobodys => true,
+        };
+        if is_read_already {
+            self.cpu = clock.unwrap_or(self.cpu);
             return Ok(());
         }
         let status = self.process.status(buffer)?;
@@ -97,6 +103,8 @@ pub enum Whose {
     /// Those that have used a core since the last look. The others cannot have taken more
     /// memory, nor have ended.
     Working,
+    /// They were read just now.
+    Nobodys,
 }
 
 /// Since when a process is followed.

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::handles::{Finished, Left, Stopper, wait_for};
 use crate::kernel::{self, Reaped};
@@ -19,19 +19,107 @@ const STATUS_LOST: i32 = 255;
 /// A measurement and its beat.
 #[derive(Debug)]
 pub(crate) struct Follower {
-    pub(crate) measurement: Measurement,
-    pub(crate) pace: Pace,
+    measurement: Measurement,
+    pace: Pace,
+    questions: Questions,
+    alarms: Alarms,
+    /// What is to be done next, once it has begun.
+    due: Option<Due>,
+    /// The CPU time of the thread that looks, after its last step.
+    before: Duration,
+}
+
+/// What ends the time between two looks early.
+#[derive(Debug, Clone)]
+pub(crate) struct Alarms {
     pub(crate) main: Arc<OwnedFd>,
     pub(crate) stopper: Stopper,
-    pub(crate) questions: Questions,
+    rung: Arc<OwnedFd>,
+}
+
+/// What woke it up, if not the time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Woken {
+    /// The main process has ended, or somebody wants an end.
+    is_over: bool,
+    is_asked: bool,
+}
+
+impl Alarms {
+    pub(crate) fn new(main: Arc<OwnedFd>, stopper: Stopper, questions: &Questions) -> Self {
+        Self { main, stopper, rung: Arc::clone(&questions.rung) }
+    }
+
+    pub(crate) fn wait(&self, until: Instant) -> Woken {
+        let ready = wait_for(&[&self.main, &self.stopper.0, &self.rung], until);
+        Woken { is_over: ready[..2].contains(&true), is_asked: ready[2] }
+    }
 }
 
 impl Follower {
-    pub(crate) fn until_stopped(mut self) -> Usage {
-        self.follow();
+    pub(crate) const fn new(
+        measurement: Measurement,
+        pace: Pace,
+        questions: Questions,
+        alarms: Alarms,
+    ) -> Self {
+        Self { measurement, pace, questions, alarms, due: None, before: Duration::ZERO }
+    }
+
+    /// Does what is due; when to come again. `None` when it is over.
+    pub(crate) fn step(&mut self, woken: Woken) -> Option<Instant> {
+        if self.due.is_none() {
+            // From now on it is the calling thread that looks.
+            self.measurement.take_up();
+        }
+        if woken.is_over {
+            return None;
+        }
+        match self.due {
+            None => self.settle(),
+            Some(_) if woken.is_asked => {
+                self.questions.answer(|| self.measurement.so_far());
+                self.before = kernel::own_cpu_time();
+            }
+            Some(due) => self.look(due),
+        }
+        self.measurement.put_down();
+        let (at, due) = self.pace.next();
+        self.due = Some(due);
+        Some(at)
+    }
+
+    fn settle(&mut self) {
+        self.measurement.settle();
+        self.before = kernel::own_cpu_time();
+    }
+
+    fn look(&mut self, due: Due) {
+        let begun = Instant::now();
+        let looked = match due {
+            Due::Sample => self.measurement.sample(),
+            Due::Glance => self.measurement.glance(),
+        };
+        // Waking up is part of the cost; the maps have a budget of their own.
+        let after = kernel::own_cpu_time();
+        let cost = after.saturating_sub(self.before + looked.of_maps);
+        self.before = after;
+        self.pace.done(due, begun, Cost { cpu: cost, is_idle: looked.is_idle }, Instant::now());
+    }
+
+    /// Nobody is to look any more.
+    pub(crate) fn stop(&mut self) {
+        self.alarms.stopper.stop();
+        self.measurement.take_up();
+    }
+
+    /// The end, while the main process goes on or somebody else waits for it.
+    pub(crate) fn end(self) -> Usage {
+        let mut measurement = self.measurement;
         let end = Instant::now();
-        self.measurement.end(end);
-        self.measurement.finish(end).0
+        measurement.settle();
+        measurement.end(end);
+        measurement.finish(end).0
     }
 
     pub(crate) fn until_waited_for(mut self, pid: u32) -> Finished {
@@ -49,30 +137,15 @@ impl Follower {
         }
     }
 
-    /// Looks until the main process has ended, or somebody wants an end.
+    /// Looks until the main process has ended.
     fn follow(&mut self) {
-        let mut before = kernel::own_cpu_time();
-        loop {
-            let (at, due) = self.pace.next();
-            let ready = wait_for(&[&self.main, &self.stopper.0, &self.questions.rung], at);
-            if ready[..2].contains(&true) {
-                return;
-            }
-            if ready[2] {
-                self.questions.answer(|| self.measurement.so_far());
-                before = kernel::own_cpu_time();
-                continue;
-            }
-            let begun = Instant::now();
-            let looked = match due {
-                Due::Sample => self.measurement.sample(),
-                Due::Glance => self.measurement.glance(),
-            };
-            // Waking up is part of the cost; the maps have a budget of their own.
-            let after = kernel::own_cpu_time();
-            let cost = after.saturating_sub(before + looked.of_maps);
-            before = after;
-            self.pace.done(due, begun, Cost { cpu: cost, is_idle: looked.is_idle }, Instant::now());
+        let alarms = self.alarms.clone();
+        let mut woken = match self.due {
+            None => Woken::default(),
+            Some(_) => alarms.wait(self.pace.next().0),
+        };
+        while let Some(at) = self.step(woken) {
+            woken = alarms.wait(at);
         }
     }
 }

@@ -1,16 +1,16 @@
 //! What the caller holds while a measurement goes on, and what it gets at the end.
 
 use std::io;
-use std::mem;
 use std::os::fd::OwnedFd;
 use std::process::ExitStatus;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::process::{Pid, Signal, getpgid, getpgrp, pidfd_send_signal};
 
+use crate::end::End;
 use crate::process::Process;
 use crate::questions::Asker;
 use crate::tracker;
@@ -31,81 +31,12 @@ impl Stopper {
     }
 }
 
-/// Tells when a measurement is over.
-#[derive(Debug, Clone, Default)]
-pub struct End(Arc<(Mutex<Outcome>, Condvar)>);
-
-/// What came of a measurement.
-#[derive(Debug, Default)]
-enum Outcome {
-    #[default]
-    Pending,
-    Used(Box<Usage>),
-    /// The thread has panicked, or somebody has taken what was used.
-    Nothing,
-}
-
-impl End {
-    /// Waits until it is over, so long at most; the thread that measured may still have to go.
-    pub fn wait(&self, most: Duration) {
-        drop(self.over(most));
-    }
-
-    #[must_use]
-    pub fn is_over(&self) -> bool {
-        !matches!(*self.over(Duration::ZERO), Outcome::Pending)
-    }
-
-    fn over(&self, most: Duration) -> MutexGuard<'_, Outcome> {
-        let (outcome, changed) = &*self.0;
-        let guard = outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_pending = |outcome: &mut Outcome| matches!(outcome, Outcome::Pending);
-        let waited = changed.wait_timeout_while(guard, most, is_pending);
-        waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-
-    /// Waits until it is over; what was used, unless the thread has panicked.
-    fn used(&self) -> Option<Usage> {
-        match mem::replace(&mut *self.over(Duration::MAX), Outcome::Nothing) {
-            Outcome::Used(usage) => Some(*usage),
-            Outcome::Pending | Outcome::Nothing => None,
-        }
-    }
-
-    fn become_over(&self, outcome: Outcome) {
-        let (before, changed) = &*self.0;
-        let mut before = before.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*before, Outcome::Pending) {
-            *before = outcome;
-        }
-        drop(before);
-        changed.notify_all();
-    }
-}
-
-/// It is over when this is gone, also by a panic.
-#[derive(Debug)]
-pub(crate) struct Ending(pub(crate) End);
-
-impl Ending {
-    pub(crate) fn with(self, usage: Usage) {
-        self.0.become_over(Outcome::Used(Box::new(usage)));
-    }
-}
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        self.0.become_over(Outcome::Nothing);
-    }
-}
-
 /// A running process that is measured.
 #[derive(Debug)]
 pub struct Tracking {
     pub(crate) stopper: Stopper,
     pub(crate) asker: Asker,
     pub(crate) end: End,
-    pub(crate) thread: JoinHandle<()>,
 }
 
 impl Tracking {
@@ -115,7 +46,7 @@ impl Tracking {
     /// When the function that is told of samples has panicked.
     #[must_use]
     pub fn stop(self) -> Usage {
-        self.stopper.stop();
+        self.end.stop_within(Duration::MAX);
         self.wait()
     }
 
@@ -125,11 +56,7 @@ impl Tracking {
     /// When the function that is told of samples has panicked.
     #[must_use]
     pub fn wait(self) -> Usage {
-        let Some(usage) = self.end.used() else {
-            let panic = self.thread.join().err();
-            std::panic::resume_unwind(panic.unwrap_or_else(|| Box::new("nothing was measured")));
-        };
-        usage
+        self.end.used()
     }
 
     /// Whether it has ended, so that nobody waits in [`Self::wait`].
@@ -138,7 +65,7 @@ impl Tracking {
         self.end.is_over()
     }
 
-    /// For who wants to wait for that, but not for ever.
+    /// For who wants to wait for the end, or to make it, but not for ever.
     #[must_use]
     pub fn end(&self) -> End {
         self.end.clone()

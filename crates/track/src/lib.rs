@@ -12,6 +12,7 @@
 //! | [`options`] | what to measure, how often |
 //! | [`tracker`] | measures a running process, or a command that it starts |
 //! | [`handles`] | what the caller holds meanwhile, and gets at the end |
+//! | [`end`] | in whose hands a measurement is, and what comes of it |
 //! | [`questions`] | what was used so far, for whoever asks meanwhile |
 //! | [`orphans`] | descendants of a command that came to this process |
 //! | [`sample`], [`usage`] | one row of the time line; the whole when it is over |
@@ -31,6 +32,7 @@
 mod births;
 mod cgroup;
 mod cpu;
+pub mod end;
 mod followed;
 mod follower;
 pub mod gpu;
@@ -58,7 +60,8 @@ pub mod tracker;
 mod tree;
 pub mod usage;
 
-pub use handles::{End, Finished, Left, Running, Signaller, Stopper, Tracking};
+pub use end::End;
+pub use handles::{Finished, Left, Running, Signaller, Stopper, Tracking};
 pub use options::{Cards, Options};
 pub use parts::Parts;
 pub use questions::Asker;

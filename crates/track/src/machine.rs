@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use probe::proc::meminfo::{self, MemInfo};
@@ -14,6 +15,26 @@ use crate::usage::Load;
 
 /// The kernel counts in clock ticks, so that a shorter time tells nothing.
 const SHORTEST: Duration = Duration::from_millis(100);
+
+/// How many cores there were a moment ago, and when: it takes a file to tell.
+static CORES: Mutex<Option<(u32, Instant)>> = Mutex::new(None);
+
+/// What was counted so long ago is counted again.
+const OLD: Duration = Duration::from_secs(1);
+
+fn cores(now: Instant) -> u32 {
+    // In a fork of somebody who was here it is held for ever; then nothing is remembered.
+    let mut place = CORES.try_lock().ok();
+    let is_new = |counted: &(u32, Instant)| now.saturating_duration_since(counted.1) < OLD;
+    if let Some((cores, _)) = place.as_ref().and_then(|place| place.filter(is_new)) {
+        return cores;
+    }
+    let cores = kernel::cores();
+    if let Some(place) = &mut place {
+        **place = Some((cores, now));
+    }
+    cores
+}
 
 /// Reads the whole machine again and again.
 #[derive(Debug)]
@@ -42,7 +63,7 @@ impl MachineWatch {
         let mut watch = Self {
             stat: File::open("/proc/stat").ok(),
             meminfo: File::open("/proc/meminfo").ok(),
-            cores: kernel::cores(),
+            cores: cores(now),
             first: None,
             last: None,
             highest: None,

@@ -55,6 +55,34 @@ pub struct Measurement {
     is_cpu_exact: bool,
     at_begin: Parts<Ram>,
     ours: OurThreads,
+    is_settled: bool,
+    own: OwnTime,
+}
+
+/// The CPU time that measuring takes, on whatever thread.
+#[derive(Debug, Default)]
+struct OwnTime {
+    /// Until it was last put down.
+    seen: Duration,
+    /// What the thread that has it had used then, or when it took it up.
+    since: Duration,
+}
+
+impl OwnTime {
+    fn take_up(&mut self) {
+        self.since = kernel::own_cpu_time();
+    }
+
+    fn put_down(&mut self) {
+        let now = kernel::own_cpu_time();
+        self.seen += now.saturating_sub(self.since);
+        self.since = now;
+    }
+
+    /// On the thread that has it.
+    fn total(&self) -> Duration {
+        self.seen + kernel::own_cpu_time().saturating_sub(self.since)
+    }
 }
 
 /// How often what was done.
@@ -132,14 +160,18 @@ impl Measurement {
             is_cpu_exact: false,
             at_begin: Parts::default(),
             ours,
+            is_settled: false,
+            own: OwnTime::default(),
         };
+        let mut unread = Whose::Nobodys;
         if is_from_birth {
+            unread = Whose::All;
             // Whatever it has used already, it has used since its birth; and it had a thread,
             // also if it is gone by now.
             measurement.cpu.observe(&[]);
             measurement.peaks.threads = Parts { main: 1, descendants: 0, combined: 1 };
         }
-        measurement.look(Whose::All);
+        measurement.look(unread);
         if !measurement.tree.is_alone() {
             // What several of them have together is only known by their maps.
             measurement.read_maps();
@@ -158,6 +190,10 @@ impl Measurement {
     /// Reads what a begin need not wait for: what the cgroup allows, and how much of its memory a
     /// process that is alone has for itself.
     pub fn settle(&mut self) {
+        if self.is_settled {
+            return;
+        }
+        self.is_settled = true;
         self.cgroup = Cgroup::of(&self.membership, Path::new("/"));
         if self.maps_read.is_some() {
             return;
@@ -166,6 +202,16 @@ impl Measurement {
         self.read_maps();
         let read = self.keep_peaks();
         self.at_begin = self.at_begin.zip(read).map(|(begin, read)| begin.divided_as(read));
+    }
+
+    /// From now on the calling thread measures.
+    pub fn take_up(&mut self) {
+        self.own.take_up();
+    }
+
+    /// Another thread may go on.
+    pub fn put_down(&mut self) {
+        self.own.put_down();
     }
 
     /// They are looked at, at their own pace, as soon as it goes on after the begin.
@@ -311,7 +357,7 @@ impl Measurement {
                 longest: self.counts.longest,
                 map_reads: self.counts.map_reads,
                 is_cpu_exact: self.is_cpu_exact,
-                own_cpu: kernel::own_cpu_time(),
+                own_cpu: self.own.total(),
             },
         }
     }
@@ -348,7 +394,7 @@ impl Measurement {
     fn look(&mut self, whose: Whose) -> (bool, Parts<Duration>) {
         let seen = self.tree.look(whose);
         self.ours.look();
-        if seen.has_lost || whose == Whose::All {
+        if seen.has_lost || whose != Whose::Working {
             self.tree.read_waited();
         }
         let times = self.cpu.observe(&self.tree.times());

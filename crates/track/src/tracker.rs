@@ -5,16 +5,17 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command};
 use std::sync::Arc;
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use probe::resting;
 use probe::threads;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::follower::Follower;
+use crate::end::End;
+use crate::follower::{Alarms, Follower};
 use crate::gpu::Gpu;
-use crate::handles::{End, Ending, Running, Signaller, Stopper, Tracking};
+use crate::handles::{Running, Signaller, Stopper, Tracking};
 use crate::kernel;
 use crate::measure::{Begin, Measurement, Watch};
 use crate::members::Members;
@@ -27,6 +28,9 @@ use crate::tree::Tree;
 
 /// How long a thread may take to begin.
 const FOR_A_THREAD: Duration = Duration::from_secs(5);
+
+/// How long the thread leaves a measurement alone at first.
+const BEFORE_IT_SETTLES: Duration = Duration::from_millis(1);
 
 /// Measures what a process and its descendants use.
 ///
@@ -121,36 +125,25 @@ impl Tracker {
         })?;
         let stopper = Stopper::new()?;
         let (asker, questions) = Questions::new()?;
-        let (hand_over, handed_over) = mpsc::channel::<Follower>();
-        let (tell, begun) = mpsc::channel();
-        let end = End::default();
-        let ending = Ending(end.clone());
-        let thread = threads::spawn(threads::named("track"), move || {
-            let _ = tell.send(());
-            if let Ok(mut follower) = handed_over.recv() {
-                follower.measurement.settle();
-                ending.with(follower.until_stopped());
-            }
-        })?;
+        let thread = resting::hired("track")?;
         let resumed = Gpu::resume(&self.options, &members);
         // A driver that hangs in the loader keeps threads from beginning, so this one begins
         // before the driver is opened.
-        if begun.recv_timeout(FOR_A_THREAD).is_err() {
+        if !thread.has_begun_within(FOR_A_THREAD) {
             return Err(StartError::System(no_thread()));
         }
         let gpu = resumed.or_else(|| Gpu::begin(&self.options, members));
-        let mut follower = Follower {
-            // While the driver looks.
-            measurement: Measurement::begin(&self.options, Begin { tree, at, gpu }, self.watch),
-            pace: Pace::new(self.options.every, at),
-            main: Arc::new(main),
-            stopper: stopper.clone(),
-            questions,
-        };
+        // While the driver looks.
+        let mut measurement =
+            Measurement::begin(&self.options, Begin { tree, at, gpu }, self.watch);
         // Who measures itself takes memory of a card as soon as this returns.
-        follower.measurement.wait_for_first_look();
-        let _ = hand_over.send(follower);
-        Ok(Tracking { stopper, asker, end, thread })
+        measurement.wait_for_first_look();
+        let alarms = Alarms::new(Arc::new(main), stopper.clone(), &questions);
+        let pace = Pace::new(self.options.every, at);
+        let end = End::begin(Follower::new(measurement, pace, questions, alarms.clone()));
+        let looks = end.clone();
+        thread.order(move || look_until_over(&looks, &alarms));
+        Ok(Tracking { stopper, asker, end })
     }
 
     /// Starts a command and measures it until it ends. Orphans among its descendants come to
@@ -178,18 +171,23 @@ impl Tracker {
         let begin = Begin { tree, at, gpu };
         let mut measurement = Measurement::begin(&self.options, begin, self.watch);
         measurement.settle();
-        let follower = Follower {
-            measurement,
-            pace: Pace::new(self.options.every, at),
-            main: Arc::clone(&main),
-            stopper,
-            questions,
-        };
+        let alarms = Alarms::new(Arc::clone(&main), stopper, &questions);
+        let pace = Pace::new(self.options.every, at);
+        let follower = Follower::new(measurement, pace, questions, alarms);
         let follow = move || follower.until_waited_for(pid);
         match threads::spawn(threads::named("track"), follow) {
             Ok(thread) => Ok(Running { main: Signaller { pid, main }, thread }),
             Err(error) => end(child, error),
         }
+    }
+}
+
+/// What the thread does. Who wants the end makes it, and the thread finds nothing more to do.
+fn look_until_over(end: &End, alarms: &Alarms) {
+    // What is over at once is not to find it in our hands.
+    let mut woken = alarms.wait(Instant::now() + BEFORE_IT_SETTLES);
+    while let Some(at) = end.step(woken) {
+        woken = alarms.wait(at);
     }
 }
 

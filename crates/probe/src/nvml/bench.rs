@@ -330,7 +330,7 @@ impl Table {
     fn may_stay(&self) -> Option<Duration> {
         match self.rests {
             Some(since) => REST.checked_sub(since.elapsed()).filter(|left| !left.is_zero()),
-            None if kept::is_wanted() => Some(REST),
+            None if kept::stays_open() => Some(REST),
             None => Some(Duration::MAX),
         }
     }

@@ -37,8 +37,8 @@ mod unit;
 mod utilization;
 
 pub use error::OpenError;
-pub(crate) use kept::send_workers_away;
 pub use kept::{let_go, stay_open};
+pub(crate) use kept::{send_workers_away, stays_open};
 pub use library::{DEFAULT_LIBRARY, DriverFacts};
 pub use options::{Options, Patience};
 pub use prober::{Look, Prober, is_left_in_the_loader};

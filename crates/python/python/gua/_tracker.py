@@ -144,7 +144,6 @@ class Tracker:
                 "Cannot stop tracking in a fork of the process that started it. "
                 "The tracking goes on there."
             )
-        tracking.end()
         self._end(tracking)
 
     def _end(self, tracking: _native.Tracking) -> None:
@@ -163,7 +162,7 @@ class Tracker:
     def _finish(self, tracking: _native.Tracking, attempts: int, seconds: float) -> None:
         ended = None
         for _ in range(max(attempts, 1)):
-            ended = tracking.wait(seconds)
+            ended = tracking.stop(seconds)
             if ended is not None:
                 break
             self._warn("The tracking has not ended in time. Waiting for it again...")
@@ -268,8 +267,7 @@ class Tracker:
         told = self._tracking.so_far()
         if told is None and self._tracking.is_ours():
             # Another process that was measured has ended by itself.
-            self._tracking.end()
-            ended = self._tracking.wait(self.join_timeout)
+            ended = self._tracking.stop(self.join_timeout)
             told = None if ended is None else ended[0]
         return told
 
@@ -321,8 +319,7 @@ def _stop_all() -> None:
     for tracker in list(_started):
         tracking = tracker._tracking
         if tracking is not None and tracking.is_ours():
-            tracking.end()
-            tracking.wait(_AT_EXIT_SECONDS)
+            tracking.stop(_AT_EXIT_SECONDS)
 
 
 atexit.register(_stop_all)

@@ -67,6 +67,8 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     stage: Stage,
+    /// Somebody waits for the thread.
+    is_awaited: bool,
     tally: Tally,
     newest: Reading<GpuSample>,
 }
@@ -227,13 +229,17 @@ impl Shared {
             state.newest = Reading::Unknown(error.why());
         }
         state.stage = stage;
-        self.changed.notify_all();
+        // Telling nobody is a call to the kernel, too.
+        if state.is_awaited {
+            self.changed.notify_all();
+        }
     }
 
     /// Waits for the thread, but not for long.
     fn wait_for_the_end(&self) {
         let begun = Instant::now();
         let mut state = self.lock();
+        state.is_awaited = true;
         loop {
             let most = match state.stage {
                 Stage::Opening => FOR_OPENING,
@@ -266,6 +272,7 @@ impl Watcher {
     fn new(options: &Options, members: Members) -> Self {
         let state = State {
             stage: Stage::Opening,
+            is_awaited: false,
             tally: Tally::new(options.cards.clone(), pids()),
             newest: Reading::Unknown(Why::NotTold),
         };
@@ -417,7 +424,6 @@ impl Watcher {
         });
         let sample = state.tally.see(&look.cards, &trees, Instant::now());
         state.newest = Reading::Known(sample);
-        self.shared.changed.notify_all();
         driver
     }
 

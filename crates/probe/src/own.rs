@@ -1,0 +1,57 @@
+//! What belongs to one process. A fork copies it, but neither the threads nor the handles behind it.
+
+use std::mem;
+use std::process;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A place for something that only the process that put it there may use.
+#[derive(Debug)]
+pub(crate) struct Own<T>(Mutex<Option<Put<T>>>);
+
+#[derive(Debug)]
+struct Put<T> {
+    owner: u32,
+    it: T,
+}
+
+impl<T> Own<T> {
+    pub(crate) const fn empty() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// Takes what is there, if it is ours and as wanted.
+    pub(crate) fn take_if(&self, is_wanted: impl FnOnce(&T) -> bool) -> Option<T> {
+        let mut place = self.ours();
+        let is_there = place.as_ref().is_some_and(|put| is_wanted(&put.it));
+        if is_there { place.take().map(|put| put.it) } else { None }
+    }
+
+    /// Puts something there; what was there before is given back.
+    pub(crate) fn replace(&self, it: T) -> Option<T> {
+        self.ours().replace(Put { owner: process::id(), it }).map(|put| put.it)
+    }
+
+    /// The same, if nothing is there; else it is given back.
+    pub(crate) fn put(&self, it: T) -> Option<T> {
+        let mut place = self.ours();
+        if place.is_some() {
+            return Some(it);
+        }
+        *place = Some(Put { owner: process::id(), it });
+        None
+    }
+
+    /// Looks at what is there.
+    pub(crate) fn look<R>(&self, look: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.ours().as_mut().map(|put| look(&mut put.it))
+    }
+
+    /// A copy is left as it is: the original may need what closing would take away.
+    fn ours(&self) -> MutexGuard<'_, Option<Put<T>>> {
+        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if place.as_ref().is_some_and(|put| put.owner != process::id()) {
+            mem::forget(place.take());
+        }
+        place
+    }
+}
