@@ -99,6 +99,7 @@ pub fn after_in_parent() {
 pub fn after_in_child() {
     reopen(|state| (state.inside, state.lost) = (0, 0));
     threads::forget();
+    resting::forget();
 }
 
 fn reopen(change: impl FnOnce(&mut State)) {

@@ -3,9 +3,10 @@
 
 use std::fmt;
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::own::Own;
 use crate::{fork, nvml, threads};
@@ -13,7 +14,16 @@ use crate::{fork, nvml, threads};
 /// How long it stays.
 const REST: Duration = Duration::from_secs(1);
 
+/// How long a fork waits for those that are about to rest.
+const MOST: Duration = Duration::from_millis(100);
+
 static RESTING: Own<Resting> = Own::empty();
+
+/// How many have been given something to do, and do not rest yet.
+static AT_WORK: AtomicU32 = AtomicU32::new(0);
+
+/// How many of them are needed.
+static NEEDED: AtomicU32 = AtomicU32::new(0);
 
 /// A thread that waits for work.
 #[derive(Debug)]
@@ -60,21 +70,50 @@ impl Hired {
         self.begins.as_ref().is_none_or(|begins| begins.recv_timeout(most).is_ok())
     }
 
+    /// Says that its work is going to be needed, until that is gone.
+    #[must_use]
+    pub fn need(&self) -> Need {
+        NEEDED.fetch_add(1, Ordering::SeqCst);
+        Need(())
+    }
+
     /// Has it do that, and rest afterwards.
     pub fn order(self, work: impl FnOnce() + Send + 'static) {
+        AT_WORK.fetch_add(1, Ordering::SeqCst);
         let orders = self.resting.orders.clone();
         // It hears it: it goes only when nobody can order anything any more.
         let _ = orders.send(Order { work: Box::new(work), afterwards: self.resting });
     }
 }
 
-/// Sends away a thread that rests, and waits until it has gone.
+/// Somebody needs the work of a thread.
+#[derive(Debug)]
+pub struct Need(());
+
+impl Drop for Need {
+    fn drop(&mut self) {
+        NEEDED.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Sends away a thread that rests, or is about to, and waits until it has gone.
 pub(crate) fn send_away() {
+    let begun = Instant::now();
+    let is_about_to_rest = || AT_WORK.load(Ordering::SeqCst) > NEEDED.load(Ordering::SeqCst);
+    while is_about_to_rest() && begun.elapsed() < MOST {
+        thread::yield_now();
+    }
     if let Some(Resting { orders, thread }) = taken(|_| true) {
         drop(orders);
         // Its panic was its own.
         let _ = thread.join();
     }
+}
+
+/// None of them is in a process that was forked.
+pub(crate) fn forget() {
+    AT_WORK.store(0, Ordering::SeqCst);
+    NEEDED.store(0, Ordering::SeqCst);
 }
 
 fn start(name: &str) -> io::Result<Hired> {
@@ -95,8 +134,11 @@ fn start(name: &str) -> io::Result<Hired> {
 /// What is to be done next; `None` when it has to go.
 fn rested(resting: Resting, ordered: &Receiver<Order>) -> Option<Order> {
     // No fork meanwhile, which would copy a lock that nobody gives back.
-    let one_too_many =
-        fork::inside(|| if nvml::stays_open() { RESTING.put(resting) } else { Some(resting) });
+    let one_too_many = fork::inside(|| {
+        let not_put = if nvml::stays_open() { RESTING.put(resting) } else { Some(resting) };
+        AT_WORK.fetch_sub(1, Ordering::SeqCst);
+        not_put
+    });
     if one_too_many.is_some() {
         return None;
     }
@@ -155,6 +197,14 @@ mod tests {
         until_one_rests();
         assert_eq!(who(), (first, false));
         until_one_rests();
+        let hired = hired("test").unwrap();
+        let (need, (go, gone)) = (hired.need(), channel());
+        hired.order(move || gone.recv().unwrap());
+        // It is needed: that is not waited for.
+        send_away();
+        assert_eq!(threads::count(), 1);
+        drop(need);
+        go.send(()).unwrap();
         send_away();
         assert_eq!(threads::count(), 0);
         assert!(who().1);

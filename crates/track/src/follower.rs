@@ -6,6 +6,8 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use probe::resting::Need;
+
 use crate::handles::{Finished, Left, Stopper, wait_for};
 use crate::kernel::{self, Reaped};
 use crate::measure::Measurement;
@@ -27,6 +29,8 @@ pub(crate) struct Follower {
     due: Option<Due>,
     /// The CPU time of the thread that looks, after its last step.
     before: Duration,
+    /// The thread that looks is needed, where it may rest afterwards.
+    need: Option<Need>,
 }
 
 /// What ends the time between two looks early.
@@ -63,7 +67,13 @@ impl Follower {
         questions: Questions,
         alarms: Alarms,
     ) -> Self {
-        Self { measurement, pace, questions, alarms, due: None, before: Duration::ZERO }
+        let before = Duration::ZERO;
+        Self { measurement, pace, questions, alarms, due: None, before, need: None }
+    }
+
+    /// Needs that as long as it is there.
+    pub(crate) fn needing(self, need: Need) -> Self {
+        Self { need: Some(need), ..self }
     }
 
     /// Does what is due; when to come again. `None` when it is over.
@@ -109,6 +119,7 @@ impl Follower {
 
     /// Nobody is to look any more.
     pub(crate) fn stop(&mut self) {
+        self.need = None;
         self.alarms.stopper.stop();
         self.measurement.take_up();
     }

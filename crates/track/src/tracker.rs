@@ -140,7 +140,8 @@ impl Tracker {
         measurement.wait_for_first_look();
         let alarms = Alarms::new(Arc::new(main), stopper.clone(), &questions);
         let pace = Pace::new(self.options.every, at);
-        let end = End::begin(Follower::new(measurement, pace, questions, alarms.clone()));
+        let follower = Follower::new(measurement, pace, questions, alarms.clone());
+        let end = End::begin(follower.needing(thread.need()));
         let looks = end.clone();
         thread.order(move || look_until_over(&looks, &alarms));
         Ok(Tracking { stopper, asker, end })
