@@ -24,9 +24,11 @@ struct State {
     is_shut: bool,
     /// So many did not come out in time, and are not waited for again.
     lost: u32,
+    /// So many threads did not begin in time.
+    unbegun: u32,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { inside: 0, is_shut: false, lost: 0 });
+static STATE: Mutex<State> = Mutex::new(State { inside: 0, is_shut: false, lost: 0, unbegun: 0 });
 static CHANGED: Condvar = Condvar::new();
 
 thread_local! {
@@ -77,11 +79,12 @@ pub fn before() {
     resting::send_away();
     let mut state = lock();
     state.is_shut = true;
+    state.unbegun = state.unbegun.min(threads::beginning());
     // One that begins asks the loader for its memory.
-    while state.inside > state.lost || threads::are_beginning() {
+    while state.inside > state.lost || threads::beginning() > state.unbegun {
         let left = MOST.saturating_sub(begun.elapsed());
         if left.is_zero() {
-            state.lost = state.inside;
+            (state.lost, state.unbegun) = (state.inside, threads::beginning());
             break;
         }
         let waited = CHANGED.wait_timeout(state, left.min(PAUSE));
@@ -97,7 +100,7 @@ pub fn after_in_parent() {
 
 /// The fork is done, and this is the copy: it has none of the threads.
 pub fn after_in_child() {
-    reopen(|state| (state.inside, state.lost) = (0, 0));
+    reopen(|state| (state.inside, state.lost, state.unbegun) = (0, 0, 0));
     threads::forget();
     resting::forget();
 }

@@ -55,3 +55,23 @@ impl<T> Own<T> {
         place
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn what_another_process_has_put_there_is_forgotten_and_not_dropped() {
+        let it = Arc::new(());
+        let place = Own(Mutex::new(Some(Put { owner: 0, it: Arc::clone(&it) })));
+        assert!(place.look(|_| ()).is_none());
+        assert_eq!(Arc::strong_count(&it), 2);
+        assert!(place.put(Arc::clone(&it)).is_none());
+        assert!(place.put(Arc::clone(&it)).is_some(), "one is there");
+        assert!(place.take_if(|_| false).is_none());
+        assert!(place.take_if(|_| true).is_some());
+        assert!(place.take_if(|_| true).is_none());
+    }
+}

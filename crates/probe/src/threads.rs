@@ -37,10 +37,11 @@ pub fn spawn<T: Send + 'static>(
 }
 
 /// Counts for as long as it is there.
-struct Counted(&'static AtomicU32);
+#[derive(Debug)]
+pub(crate) struct Counted(&'static AtomicU32);
 
 impl Counted {
-    fn new(counter: &'static AtomicU32) -> Self {
+    pub(crate) fn new(counter: &'static AtomicU32) -> Self {
         counter.fetch_add(1, Ordering::SeqCst);
         Self(counter)
     }
@@ -58,10 +59,10 @@ pub fn count() -> u32 {
     ALIVE.load(Ordering::SeqCst)
 }
 
-/// Whether some have been asked for and have not begun.
+/// How many have been asked for and have not begun.
 #[must_use]
-pub fn are_beginning() -> bool {
-    BEGINNING.load(Ordering::SeqCst) > 0
+pub fn beginning() -> u32 {
+    BEGINNING.load(Ordering::SeqCst)
 }
 
 /// None of them is in a process that was forked.

@@ -8,6 +8,8 @@ mod machine;
 
 /// What the driver keeps account of.
 mod accounts;
+/// Looks that are begun, and taken later.
+mod begun;
 /// What one look costs, and that fixed facts are read once.
 mod calls;
 /// Sample buffers that are emptied between looks.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use probe::nvml::is_left_in_the_loader;
 use probe::threads;
+use track::gpu_tracker::file::FileError;
 use track::gpu_tracker::json::json;
 use track::gpu_tracker::{Expected, Gap, ResourceUsage, Spelling, Units};
 use track::{Asker, Usage};
@@ -23,25 +24,67 @@ pub struct Backup {
     path: PathBuf,
     /// The thread ends when this is closed.
     open: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    /// What it could not do at last.
+    thread: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Backup {
-    pub fn begin(path: PathBuf, asker: Asker, units: Units, expected: Expected) -> Self {
+    /// # Errors
+    /// When there is no thread to be had.
+    pub fn begin(
+        path: PathBuf,
+        asker: Asker,
+        units: Units,
+        expected: Expected,
+    ) -> Result<Self, FileError> {
         let (open, closed) = mpsc::channel::<()>();
         let file = path.clone();
         // At once, too: the first second may be the last.
         let keep = move || {
+            let mut newest = Ok(());
             while let Some(usage) = asker.so_far() {
-                // There is nobody to tell that it failed; the next one may not.
-                let _ = write(&file, &usage, units, expected);
+                // The next one may not fail; who measures is told at the end.
+                newest = write(&file, &usage, units, expected);
                 if closed.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout) {
                     break;
                 }
             }
+            newest
         };
-        let thread = threads::spawn(threads::named("backup"), keep).ok();
-        Self { path, open: Some(open), thread }
+        match threads::spawn(threads::named("backup"), keep) {
+            Ok(thread) => Ok(Self { path, open: Some(open), thread: Some(thread) }),
+            Err(source) => Err(FileError::Io { path, source }),
+        }
+    }
+
+    /// Removes the file.
+    ///
+    /// # Errors
+    /// When it was not up to date, or cannot be removed.
+    pub fn end(mut self) -> Result<(), FileError> {
+        self.close().map_err(|source| FileError::Io { path: self.path.clone(), source })
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        self.open = None;
+        // Where the driver hangs in the loader, it may never have begun.
+        let Some(thread) = self.thread.take().filter(|_| !is_left_in_the_loader()) else {
+            return self.remove();
+        };
+        // One that has panicked has said so itself.
+        let kept = thread.join().unwrap_or(Ok(()));
+        self.remove().and(kept)
+    }
+
+    /// Also what an earlier one has left; but nothing that somebody else has put there.
+    fn remove(&self) -> io::Result<()> {
+        if !may_replace(&self.path) {
+            return Ok(());
+        }
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -70,14 +113,7 @@ fn write(path: &Path, usage: &Usage, units: Units, expected: Expected) -> io::Re
 
 impl Drop for Backup {
     fn drop(&mut self) {
-        self.open = None;
-        // Where the driver hangs in the loader, it may never have begun.
-        if let Some(thread) = self.thread.take().filter(|_| !is_left_in_the_loader()) {
-            let _ = thread.join();
-        }
-        // Also what an earlier one has left; but nothing that somebody else has put there.
-        if may_replace(&self.path) {
-            let _ = fs::remove_file(&self.path);
-        }
+        // Nobody is left to tell.
+        let _ = self.close();
     }
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use gua::report::tracked::Points;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use track::gpu_tracker::file::FileError;
 use track::gpu_tracker::tracking_file::Recording;
 use track::gpu_tracker::{Expected, Units};
 use track::{Asker, End, Sample, Stopper, Tracker, Usage};
@@ -50,7 +51,7 @@ enum State {
     Running {
         tracking: track::Tracking,
         recording: Option<Recording>,
-        backup: Option<Backup>,
+        backup: Option<Result<Backup, FileError>>,
     },
     Over(Box<Ended>),
     /// Its thread has panicked.
@@ -61,8 +62,8 @@ enum State {
 #[derive(Debug, Clone)]
 struct Ended {
     usage: Usage,
-    /// Why samples are missing from the tracking file.
-    trouble: Option<String>,
+    /// What went wrong with the files that were asked for.
+    troubles: Vec<String>,
 }
 
 impl Tracking {
@@ -128,13 +129,13 @@ impl Tracking {
         }
     }
 
-    /// Ends it: what was used in all, and why samples are missing from the tracking file, if they
-    /// are. `None` when it is not over by then.
+    /// Ends it: what was used in all, and what went wrong with the files that were asked for.
+    /// `None` when it is not over by then.
     fn stop<'py>(
         &self,
         py: Python<'py>,
         seconds: f64,
-    ) -> PyResult<Option<(Bound<'py, PyDict>, Option<String>)>> {
+    ) -> PyResult<Option<(Bound<'py, PyDict>, Vec<String>)>> {
         let Some(inner) = self.inner() else { return Ok(None) };
         let most = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         let begun = Instant::now();
@@ -142,7 +143,7 @@ impl Tracking {
             let left = most.saturating_sub(begun.elapsed()).min(BETWEEN_SIGNALS);
             if let Some(ended) = py.detach(|| inner.ended_within(left)) {
                 let told = figures::told(py, &ended.usage, inner.units, inner.expected)?;
-                return Ok(Some((told, ended.trouble)));
+                return Ok(Some((told, ended.troubles)));
             }
             if py.detach(|| matches!(*lock(&inner.state), State::BrokenOff)) {
                 return Err(Error::BrokeOff.into());
@@ -175,10 +176,15 @@ impl Inner {
         match std::mem::replace(&mut *state, State::BrokenOff) {
             State::Running { tracking, recording, backup } if tracking.is_over() => {
                 let usage = tracking.wait();
-                drop(backup);
-                let ended = recording.map(|recording| recording.end());
-                let trouble = ended.and_then(Result::err).map(|error| error.to_string());
-                *state = State::Over(Box::new(Ended { usage, trouble }));
+                let kept = backup.and_then(|backup| backup.and_then(Backup::end).err());
+                let recorded = recording.and_then(|recording| recording.end().err());
+                let troubles = kept
+                    .map(|error| format!("{error}. It did not have what was used so far."))
+                    .into_iter()
+                    .chain(recorded.map(|error| {
+                        format!("{error}. Samples are missing from the tracking file.")
+                    }));
+                *state = State::Over(Box::new(Ended { usage, troubles: troubles.collect() }));
             }
             other => *state = other,
         }

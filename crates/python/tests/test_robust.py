@@ -248,6 +248,23 @@ def test_what_a_panic_or_a_full_disk_does_is_told(lab):
     assert "rows.csv" in done.stderr and "Samples are missing" in done.stderr
 
 
+def test_a_file_that_cannot_be_kept_up_to_date_is_told(lab):
+    done = lab.run(
+        None,
+        sys.executable,
+        lab.script(
+            """
+            import gua, os
+            with gua.Tracker(resource_usage_file='nowhere/far.json') as tracker:
+                tracker.details
+            assert tracker.to_json()
+            """
+        ),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "far.json` cannot be used" in done.stderr and "what was used so far" in done.stderr
+
+
 def test_a_driver_that_hangs_in_the_loader_does_not_keep_the_interpreter_from_ending(lab):
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler")

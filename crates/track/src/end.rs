@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::follower::{Follower, Woken};
+use crate::handles::Stopper;
 use crate::usage::Usage;
 
 /// Tells when a measurement is over, or ends it.
@@ -19,6 +20,8 @@ pub struct End(Arc<Shared>);
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
+    /// Ends the thread's part in it.
+    stopper: Stopper,
 }
 
 #[derive(Debug, Default)]
@@ -39,34 +42,53 @@ impl State {
     const fn is_over(&self) -> bool {
         !matches!(self, Self::InHand | Self::AtRest(_))
     }
+
+    /// Takes it, if nobody has it.
+    fn take_up(&mut self) -> Option<Box<Follower>> {
+        match mem::take(self) {
+            Self::AtRest(follower) => Some(follower),
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
 }
 
 impl End {
-    /// Waits until it is over, so long at most.
-    pub fn wait(&self, most: Duration) {
-        drop(self.when(State::is_over, most));
-    }
-
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.lock().is_over()
     }
 
-    /// Ends it now; waits so long at most for who is at it. Whether it is over.
+    /// Ends it now. What is made up of this very process is ended by who asks for it; the end of
+    /// another one may take for ever, and is only waited for, so long at most. Whether it is over.
     pub fn stop_within(&self, most: Duration) -> bool {
-        let mut state = self.when(|state| !matches!(state, State::InHand), most);
-        let Some(mut follower) = state.take_up() else { return state.is_over() };
+        let mut state = self.lock();
+        if let State::AtRest(follower) = &*state
+            && follower.is_of_ourselves()
+            && let Some(follower) = state.take_up()
+        {
+            drop(state);
+            self.make_end(follower);
+            return true;
+        }
         drop(state);
-        // The thread that looks is of no more use.
-        follower.stop();
+        self.0.stopper.stop();
+        self.when(State::is_over, most).is_over()
+    }
+
+    fn make_end(&self, mut follower: Box<Follower>) {
+        // Neither its thread is needed any more, nor what that has to be woken up for.
+        follower.leave_thread();
+        self.0.stopper.stop();
         self.work(|| State::Used(Box::new(follower.end())));
-        true
     }
 
     /// Begun, and up to whoever comes first.
-    pub(crate) fn begin(follower: Follower) -> Self {
+    pub(crate) fn begin(follower: Follower, stopper: Stopper) -> Self {
         let state = Mutex::new(State::AtRest(Box::new(follower)));
-        Self(Arc::new(Shared { state, changed: Condvar::new() }))
+        Self(Arc::new(Shared { state, changed: Condvar::new(), stopper }))
     }
 
     /// Looks, or does what it was woken up for; when to come again. `None` when it is over.
@@ -115,18 +137,5 @@ impl End {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    /// Takes it, if nobody has it.
-    fn take_up(&mut self) -> Option<Box<Follower>> {
-        match mem::take(self) {
-            Self::AtRest(follower) => Some(follower),
-            other => {
-                *self = other;
-                None
-            }
-        }
     }
 }

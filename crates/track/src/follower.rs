@@ -36,8 +36,8 @@ pub(crate) struct Follower {
 /// What ends the time between two looks early.
 #[derive(Debug, Clone)]
 pub(crate) struct Alarms {
-    pub(crate) main: Arc<OwnedFd>,
-    pub(crate) stopper: Stopper,
+    main: Arc<OwnedFd>,
+    stopper: Stopper,
     rung: Arc<OwnedFd>,
 }
 
@@ -117,11 +117,15 @@ impl Follower {
         self.pace.done(due, begun, Cost { cpu: cost, is_idle: looked.is_idle }, Instant::now());
     }
 
-    /// Nobody is to look any more.
-    pub(crate) fn stop(&mut self) {
+    /// From now on it is the calling thread that measures, and no other is needed.
+    pub(crate) fn leave_thread(&mut self) {
         self.need = None;
-        self.alarms.stopper.stop();
         self.measurement.take_up();
+    }
+
+    /// Whether it measures the process that we are in.
+    pub(crate) const fn is_of_ourselves(&self) -> bool {
+        self.measurement.is_of_ourselves()
     }
 
     /// The end, while the main process goes on or somebody else waits for it.

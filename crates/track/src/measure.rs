@@ -130,6 +130,8 @@ pub struct Looked {
 pub struct Begin {
     pub tree: Tree,
     pub at: Instant,
+    /// As of when the tree was read.
+    pub ours: OurThreads,
     pub gpu: Option<Gpu>,
 }
 
@@ -139,7 +141,6 @@ impl Measurement {
     #[must_use]
     pub fn begin(options: &Options, begin: Begin, watch: Option<Watch>) -> Self {
         let is_from_birth = begin.tree.is_from_birth();
-        let ours = OurThreads::of(begin.tree.main());
         let mut measurement = Self {
             membership: begin.tree.cgroup(),
             cgroup: Cgroup::default(),
@@ -159,7 +160,7 @@ impl Measurement {
             counts: Counts::default(),
             is_cpu_exact: false,
             at_begin: Parts::default(),
-            ours,
+            ours: begin.ours,
             is_settled: false,
             own: OwnTime::default(),
         };
@@ -202,6 +203,10 @@ impl Measurement {
         self.read_maps();
         let read = self.keep_peaks();
         self.at_begin = self.at_begin.zip(read).map(|(begin, read)| begin.divided_as(read));
+    }
+
+    pub const fn is_of_ourselves(&self) -> bool {
+        self.ours.is_our_process()
     }
 
     /// From now on the calling thread measures.
@@ -393,7 +398,9 @@ impl Measurement {
     /// parent's account, so that is read at once.
     fn look(&mut self, whose: Whose) -> (bool, Parts<Duration>) {
         let seen = self.tree.look(whose);
-        self.ours.look();
+        if whose != Whose::Nobodys {
+            self.ours.look();
+        }
         if seen.has_lost || whose != Whose::Working {
             self.tree.read_waited();
         }

@@ -20,6 +20,7 @@ use crate::kernel;
 use crate::measure::{Begin, Measurement, Watch};
 use crate::members::Members;
 use crate::options::Options;
+use crate::ourselves::OurThreads;
 use crate::pace::Pace;
 use crate::process::{self, Unread};
 use crate::questions::Questions;
@@ -29,7 +30,8 @@ use crate::tree::Tree;
 /// How long a thread may take to begin.
 const FOR_A_THREAD: Duration = Duration::from_secs(5);
 
-/// How long the thread leaves a measurement alone at first.
+/// How long the thread leaves a measurement alone at first. What a cgroup had used at most until the
+/// begin is read so much later: who takes more by then is not told apart from before.
 const BEFORE_IT_SETTLES: Duration = Duration::from_millis(1);
 
 /// Measures what a process and its descendants use.
@@ -123,6 +125,7 @@ impl Tracker {
             Unread::Gone => not_a_process(pid),
             Unread::Hidden | Unread::NoRoom => StartError::Hidden(pid),
         })?;
+        let ours = OurThreads::of(Some(pid));
         let stopper = Stopper::new()?;
         let (asker, questions) = Questions::new()?;
         let thread = resting::hired("track")?;
@@ -134,14 +137,14 @@ impl Tracker {
         }
         let gpu = resumed.or_else(|| Gpu::begin(&self.options, members));
         // While the driver looks.
-        let mut measurement =
-            Measurement::begin(&self.options, Begin { tree, at, gpu }, self.watch);
+        let begin = Begin { tree, at, ours, gpu };
+        let mut measurement = Measurement::begin(&self.options, begin, self.watch);
         // Who measures itself takes memory of a card as soon as this returns.
         measurement.wait_for_first_look();
         let alarms = Alarms::new(Arc::new(main), stopper.clone(), &questions);
         let pace = Pace::new(self.options.every, at);
         let follower = Follower::new(measurement, pace, questions, alarms.clone());
-        let end = End::begin(follower.needing(thread.need()));
+        let end = End::begin(follower.needing(thread.need()), stopper.clone());
         let looks = end.clone();
         thread.order(move || look_until_over(&looks, &alarms));
         Ok(Tracking { stopper, asker, end })
@@ -169,7 +172,7 @@ impl Tracker {
         let tree = Tree::born(pid, members.clone());
         // Only now, so that the command inherits none of the driver's files.
         let gpu = Gpu::begin(&self.options, members).map(Gpu::born_with_nothing);
-        let begin = Begin { tree, at, gpu };
+        let begin = Begin { tree, at, ours: OurThreads::of(Some(pid)), gpu };
         let mut measurement = Measurement::begin(&self.options, begin, self.watch);
         measurement.settle();
         let alarms = Alarms::new(Arc::clone(&main), stopper, &questions);

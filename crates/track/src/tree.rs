@@ -266,12 +266,6 @@ impl Tree {
         Parts { main, descendants: combined - main, combined }
     }
 
-    /// The main process, as long as it is there.
-    #[must_use]
-    pub fn main(&self) -> Option<u32> {
-        self.followed.iter().find(|one| one.is_main()).map(|one| one.process.pid)
-    }
-
     /// The CPU times as last read.
     #[must_use]
     pub fn times(&self) -> Vec<cpu::Member> {

@@ -107,3 +107,51 @@ fn what_measures_is_no_part_of_what_is_measured() {
     let counted: Vec<_> = trackings.into_iter().map(|one| one.stop().cpu.threads.main).collect();
     assert!(counted.iter().all(|count| *count <= before), "{counted:?} of {before}");
 }
+
+/// One who looks and does not come back, until it is let go.
+#[test]
+fn an_end_is_not_waited_for_longer_than_allowed() {
+    let (in_a_look, looks) = mpsc::channel();
+    let (let_go, until) = mpsc::channel::<()>();
+    let watch = move |_: &track::Sample| {
+        let _ = in_a_look.send(());
+        let _ = until.recv();
+    };
+    let tracking = Tracker::new(options()).on_sample(watch).start(std::process::id()).unwrap();
+    looks.recv_timeout(Duration::from_secs(60)).unwrap();
+    let end = tracking.end();
+    assert!(!end.stop_within(Duration::from_millis(20)) && !end.is_over());
+    drop(let_go);
+    // It was asked to end, so it does, whoever makes the end.
+    let enders = [end.clone(), end]
+        .map(|end| std::thread::spawn(move || end.stop_within(Duration::from_secs(60))));
+    assert!(enders.into_iter().all(|ender| ender.join().unwrap()));
+    assert!(tracking.is_over());
+    assert!(tracking.wait().ram.peak.main.total.0 > 0);
+}
+
+#[test]
+fn a_panic_in_who_is_told_of_samples_goes_on_in_who_waits() {
+    for of_ourselves in [true, false] {
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = if of_ourselves { std::process::id() } else { child.id() };
+        let watch = |_: &track::Sample| panic!("told");
+        let tracking = Tracker::new(options()).on_sample(watch).start(pid).unwrap();
+        let waited = std::panic::catch_unwind(|| tracking.wait());
+        assert_eq!(waited.unwrap_err().downcast_ref(), Some(&"told"));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+#[test]
+fn threads_of_ours_that_begin_with_it_are_not_taken_from_the_others() {
+    let (leave, stays) = mpsc::channel::<()>();
+    let other = std::thread::spawn(move || stays.recv());
+    let before = std::fs::read_dir("/proc/self/task").unwrap().count();
+    let tracking = Tracker::new(options()).start(std::process::id()).unwrap();
+    let usage = tracking.stop();
+    assert_eq!(usize::try_from(usage.cpu.threads.main), Ok(before));
+    drop(leave);
+    let _ = other.join();
+}

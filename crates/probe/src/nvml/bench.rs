@@ -6,7 +6,6 @@
 //! A healthy host has one worker.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -15,6 +14,7 @@ use super::kept;
 use super::options::Patience;
 use super::unit::{Unit, Wants};
 use crate::account::CardAccounts;
+use crate::answer::{Answer, answer};
 use crate::card::{CardFacts, CardLook};
 use crate::fork;
 use crate::threads;
@@ -221,33 +221,31 @@ impl Bench {
     }
 
     /// Starts a worker that has something else to do first, which may never come back from it. It
-    /// stays when that has come to something. Where no thread can be had, nobody answers.
+    /// stays when that has come to something. Where no thread can be had, nobody answers. What it
+    /// has to do may take more room than a card does.
     pub fn start_with<T, E>(
         &mut self,
         first: impl FnOnce() -> Result<T, E> + Send + 'static,
-    ) -> Receiver<Result<T, E>>
+    ) -> Answer<Result<T, E>>
     where
         T: Send + 'static,
         E: Send + 'static,
     {
-        let (tell, answer) = mpsc::channel();
+        let (teller, told) = answer();
         let shared = Arc::clone(&self.shared);
         let work = move || {
             let come_of_it = first();
-            if come_of_it.is_err() {
-                // Who wanted it may have gone.
-                let _ = tell.send(come_of_it);
-                return;
-            }
+            let stays = come_of_it.is_ok();
             // Whoever hears of it has work, and is not to look for somebody else.
-            shared.lock().idle += 1;
-            let is_wanted = tell.send(come_of_it).is_ok();
-            if is_wanted {
+            shared.lock().idle += usize::from(stays);
+            teller.tell(come_of_it);
+            // Where nobody wanted it any more, the bench is closed.
+            if stays {
                 shared.come_and_work();
             }
         };
         self.worker = threads::spawn(threads::named("nvml"), work).ok();
-        answer
+        told
     }
 
     /// Nobody is going to ask for anything in the near future: the worker goes after a while, and
@@ -300,7 +298,7 @@ impl Table {
 
     /// When something may have to be done even if no worker makes itself heard.
     fn next_event(&self, now: Instant) -> Instant {
-        let due = self.busy.iter().map(|busy| busy.due).min();
+        let due = self.busy.iter().map(|busy| busy.due).filter(|due| *due > now).min();
         let slow = self.busy.iter().map(|busy| busy.slow_at).filter(|slow| *slow > now).max();
         let retry = now + SLOW;
         let waiting = if self.queue.is_empty() { None } else { Some(slow.unwrap_or(retry)) };

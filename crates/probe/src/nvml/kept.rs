@@ -67,5 +67,9 @@ pub(super) fn keep_prober(prober: Prober) -> Option<Prober> {
 
 /// Leaves no thread behind that only waits for the next use.
 pub(crate) fn send_workers_away() {
-    PROBER.look(Prober::send_workers_away);
+    // Not under the lock, which another fork would copy.
+    if let Some(mut prober) = fork::inside(|| PROBER.take_if(|_| true)) {
+        prober.send_workers_away();
+        drop(keep_prober(prober));
+    }
 }

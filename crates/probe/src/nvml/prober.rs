@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use super::library::{self, DriverFacts, Opened};
 use super::options::{Options, Patience};
 use super::unit::{self, Unit, Wants};
 use crate::account::CardAccounts;
+use crate::answer::{Answer, Told};
 use crate::card::{CardFacts, CardLook};
 use crate::fork;
 use crate::reading::Why;
@@ -70,7 +71,7 @@ struct Begun {
 #[derive(Debug)]
 enum Session {
     Open { driver: DriverFacts, here: Vec<Unit>, since: Instant },
-    Opening { answer: Receiver<Result<Opened, OpenError>>, gave_up_after: Option<Duration> },
+    Opening { answer: Answer<Result<Opened, OpenError>>, gave_up_after: Option<Duration> },
     Closed,
 }
 
@@ -232,6 +233,14 @@ impl Prober {
             self.begin_look();
         }
         Ok(self.begun.is_some() && self.bench.is_done_by(then))
+    }
+
+    /// The look that was begun, with those cards given up that have not answered by now.
+    pub fn look_as_it_is(&mut self) -> Look {
+        if let Some(begun) = &mut self.begun {
+            begun.give_up = Instant::now();
+        }
+        self.look()
     }
 
     fn run_look(&mut self, task: &Task) -> (Look, Vec<CardAccounts>) {
@@ -434,10 +443,10 @@ impl Prober {
     /// What the opener has to tell; `None` when it does not come in that time.
     fn answer(&mut self, most: Duration) -> Option<Result<(), OpenError>> {
         let Session::Opening { answer, .. } = &self.session else { return Some(Ok(())) };
-        let opened = match answer.recv_timeout(most) {
-            Ok(opened) => opened,
-            Err(RecvTimeoutError::Timeout) => return None,
-            Err(RecvTimeoutError::Disconnected) => {
+        let opened = match answer.within(most) {
+            Told::This(opened) => opened,
+            Told::NotYet => return None,
+            Told::Nothing => {
                 let detail = "no thread could be started to talk to it".into();
                 Err(OpenError::Refused { detail })
             }

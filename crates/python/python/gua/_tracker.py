@@ -171,14 +171,14 @@ class Tracker:
         if ended is None:
             self._warn(f"The tracking has not ended after {attempts} attempts. It is left behind.")
             raise _native.GuaError("The tracking has not ended in time: what was used is unknown.")
-        self._told, trouble = ended
+        self._told, troubles = ended
         self._points = tracking.points()
         self._tracking = None
-        self._warn_of(trouble)
+        self._warn_of(troubles)
 
-    def _warn_of(self, trouble: Optional[str]) -> None:
-        if trouble is not None:
-            self._warn(f"{trouble}. Samples are missing from the tracking file.")
+    def _warn_of(self, troubles: List[str]) -> None:
+        for trouble in troubles:
+            self._warn(trouble)
         unknown = [] if self._told is None else self._told["unknown"]
         if unknown:
             figures = ", ".join(f"{figure} ({reason})" for figure, reason in unknown)

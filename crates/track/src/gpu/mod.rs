@@ -1,5 +1,5 @@
-//! What the tree holds of the cards and does on them, from a thread of its own: a driver that
-//! is slow or hangs must not slow the rest.
+//! What the tree holds of the cards and does on them. A driver that is slow or hangs must not slow
+//! the rest.
 //!
 //! # What is told when something cannot be read
 //!
@@ -27,7 +27,7 @@
 //! |---|---|
 //! | [`available`](mod@available) | which cards there are |
 //! | [`choice`] | what was typed for cards, and which are meant |
-//! | `watch` | the thread: opens the driver, looks, ends |
+//! | `watch` | opens the driver, looks, ends, with a thread for what lasts |
 //! | `pace` | when to look again |
 //! | `tree` | what of one card's holders belongs to the tree |
 //! | `tally` | all looks as one sum |

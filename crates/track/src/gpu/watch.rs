@@ -1,4 +1,4 @@
-//! The thread that looks at the cards, and the handle on it.
+//! Looks at the cards: at the begin and at the end by who makes these, and on a thread in between.
 
 use std::mem;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -9,7 +9,7 @@ use probe::nvml::{Look, OpenError, Prober, Wants};
 use probe::proc::Host;
 use probe::threads;
 use probe::units::UnixMillis;
-use probe::{CardAccounts, Reading, Why};
+use probe::{CardAccounts, CardLook, Reading, Why};
 
 use super::available::driver;
 use super::pace::Pace;
@@ -235,6 +235,12 @@ impl Shared {
         }
     }
 
+    /// Nothing that was seen counts: it was of a driver that has gone since.
+    fn begin_anew(&self, options: &Options) {
+        self.enter(Stage::Opening);
+        self.lock().tally = Tally::new(options.cards.clone(), pids());
+    }
+
     /// Waits for the thread, but not for long.
     fn wait_for_the_end(&self) {
         let begun = Instant::now();
@@ -292,9 +298,13 @@ impl Watcher {
         let then = Instant::now() + FOR_THE_FIRST_LOOK;
         let had_stayed_open = prober.is_open();
         self.take_look(prober, then)?;
+        if had_stayed_open && prober.has_begun() {
+            // Its cards are awake: one that does not answer now is left behind.
+            let _ = self.see(prober.look_as_it_is());
+        }
         if had_stayed_open && !prober.is_open() {
             leave(mem::replace(prober, Prober::closed(first_driver(&self.options))));
-            self.shared.enter(Stage::Opening);
+            self.shared.begin_anew(&self.options);
             prober.begin_look();
             self.take_look(prober, then)?;
         }
@@ -338,37 +348,55 @@ impl Watcher {
         matches!(self.shared.lock().stage, Stage::Looking) && !prober.has_begun()
     }
 
-    /// Brings it to its end where no thread looks, and waits for nothing for long.
+    /// Brings it to its end where no thread looks, and waits for all of it as long as for a look.
     fn end(&mut self, prober: &mut Prober) {
+        let begun = Instant::now();
         if self.asked_for.is_none() {
-            let then = Instant::now() + FOR_OPENING;
-            let seen = self.take_look(prober, then).and_then(|()| match prober.has_begun() {
-                true => self.take_look(prober, then + FOR_A_LOOK),
-                false => Ok(()),
-            });
-            match seen {
+            match self.late_first_look(prober, begun + FOR_A_LOOK / 2) {
+                Ok(true) => {}
+                Ok(false) => return,
                 Err(error) => return self.shared.enter(Stage::Failed(error)),
-                Ok(()) if !self.has_had_its_first_look(prober) => return,
-                Ok(()) => {}
             }
         }
+        prober.wait_at_most(FOR_A_LOOK.saturating_sub(begun.elapsed()));
         self.last_look(prober);
         self.shared.enter(Stage::Over);
+    }
+
+    /// Takes the first look at the end, where it has not come before; whether it has come by then.
+    fn late_first_look(&self, prober: &mut Prober, then: Instant) -> Result<bool, OpenError> {
+        self.take_look(prober, Instant::now() + FOR_OPENING)?;
+        if prober.has_begun() {
+            self.take_look(prober, then)?;
+        }
+        if !prober.has_begun() {
+            return Ok(prober.is_open());
+        }
+        let look = prober.look_as_it_is();
+        let has_answered = |card: &CardLook| card.vitals.trouble() != Some(Why::TimedOut);
+        let has_come = look.cards.iter().any(has_answered);
+        if has_come {
+            // A driver that is away was told of.
+            let _ = self.see(look);
+        }
+        Ok(has_come)
     }
 
     /// The last look, and what the driver kept account of.
     fn last_look(&mut self, prober: &mut Prober) {
         self.begin_last_look(prober);
         let asked_for = self.asked_for.take().unwrap_or_default();
-        let (look, mut accounts) = prober.last_look(&asked_for);
+        let (look, accounts) = prober.last_look(&asked_for);
         // A driver that is away was told of.
         let _ = self.see(look);
-        let newcomers: Vec<u32> =
-            self.everybody().into_iter().filter(|pid| !asked_for.contains(pid)).collect();
-        if !newcomers.is_empty() {
-            accounts.extend(prober.accounts(&newcomers));
-        }
         self.account(&accounts);
+        // Those that came while it went on.
+        let is_new = |pid: &u32| asked_for.binary_search(pid).is_err();
+        let newcomers: Vec<u32> = self.everybody().into_iter().filter(is_new).collect();
+        if !newcomers.is_empty() {
+            let accounts = prober.accounts(&newcomers);
+            self.account(&accounts);
+        }
     }
 
     /// Begins it, if that is not done.
@@ -381,8 +409,11 @@ impl Watcher {
         }
     }
 
+    /// Whoever belonged to it at any time, in order.
     fn everybody(&self) -> Vec<u32> {
-        self.members.ever(|roles| roles.keys().copied().collect())
+        let mut everybody: Vec<u32> = self.members.ever(|roles| roles.keys().copied().collect());
+        everybody.sort_unstable();
+        everybody
     }
 
     fn look_until_closed(&self, closed: &Receiver<()>, prober: &mut Prober) {

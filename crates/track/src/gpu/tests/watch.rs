@@ -346,6 +346,19 @@ fn a_first_look_that_hangs_is_not_waited_for_long() {
     }
 }
 
+/// One that hangs hides none of the others.
+#[test]
+fn what_is_over_at_once_has_the_cards_that_answer() {
+    let hangs = with_fault("call = \"nvmlDeviceGetMemoryInfo*\"\ncard = 1\nhang = true");
+    on(&hangs, |_| {
+        let (usage, took) = finish(awaited(&often()));
+        let usage = usage.unwrap();
+        let memory: Vec<_> = usage.cards.iter().map(|card| card.memory).collect();
+        assert_eq!(memory, [gib(1), Reading::Unknown(Why::TimedOut)], "{usage:?}");
+        assert!(took < Duration::from_secs(5), "{took:?}");
+    });
+}
+
 /// What is over before another look was due has two: that of the begin, and that of the end.
 #[test]
 fn what_is_over_at_once_is_looked_at_all_the_same() {
