@@ -299,8 +299,11 @@ impl Watcher {
         let had_stayed_open = prober.is_open();
         self.take_look(prober, then)?;
         if had_stayed_open && prober.has_begun() {
-            // Its cards are awake: one that does not answer now is left behind.
+            // Its cards are awake: one that does not answer now is left behind, and so is a driver
+            // that comes back only after a while.
+            let patience = prober.wait_at_most(Duration::ZERO);
             let _ = self.see(prober.look_as_it_is());
+            prober.wait(patience);
         }
         if had_stayed_open && !prober.is_open() {
             leave(mem::replace(prober, Prober::closed(first_driver(&self.options))));
