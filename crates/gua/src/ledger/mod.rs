@@ -28,7 +28,7 @@ pub use holding::{Holding, settled};
 pub use judge::Judge;
 pub use numbers::ByNumber;
 pub use part::Part;
-pub use period::{HOUR, Period, next_hour};
+pub use period::{HOUR, Period, next_hour, portion};
 pub use pieces::{CardTime, Held, HolderPart, Piece};
 pub use spans::{Change, Spans};
 pub use spell::{Beginning, Fold, Passage, Says, Spell, bridge};

@@ -58,10 +58,9 @@ impl Period {
             return part.millis();
         }
         let up_to = |at: UnixMillis| {
-            let millis = i128::from(at.0) - i128::from(self.from.0);
-            i128::from(counts) * millis / i128::from(self.millis().max(1))
+            portion(counts, at.0.saturating_sub(self.from.0), self.millis().max(1))
         };
-        i64::try_from(up_to(part.to) - up_to(part.from)).unwrap_or(0)
+        up_to(part.to).saturating_sub(up_to(part.from))
     }
 
     /// The parts between full hours, in order. Hours are those of UTC.
@@ -106,6 +105,22 @@ impl Period {
     }
 }
 
+/// `amount` × `part` ÷ `whole`, without running over; all of it where the whole is nothing.
+#[must_use]
+pub fn portion(amount: i64, part: i64, whole: i64) -> i64 {
+    if whole == 0 || part == whole {
+        return amount;
+    }
+    match amount.checked_mul(part) {
+        // Nearly always, and far quicker.
+        Some(product) => product / whole,
+        None => {
+            let portion = i128::from(amount) * i128::from(part) / i128::from(whole);
+            i64::try_from(portion).unwrap_or(i64::MAX)
+        }
+    }
+}
+
 /// Whether a moment is the beginning of an hour.
 #[must_use]
 pub const fn is_full_hour(at: UnixMillis) -> bool {
@@ -146,7 +161,39 @@ mod tests {
         assert_eq!(period(40, 50).without(&others), [period(40, 50)]);
     }
 
+    #[test]
+    fn a_portion_does_not_run_over() {
+        assert_eq!(portion(i64::MAX, 3, 4), 6_917_529_027_641_081_855);
+        assert_eq!(portion(i64::MAX, 4, 3), i64::MAX);
+        assert_eq!(portion(7, 5, 0), 7);
+    }
+
     proptest! {
+        /// The law: the quick way gives what the wide one gives.
+        #[test]
+        fn a_portion_is_what_it_is_of_a_whole(amount: i64, part in 0_i64..HOUR, rest in 0_i64..HOUR) {
+            let whole = part + rest;
+            let expected = match whole {
+                0 => amount,
+                _ => i64::try_from(i128::from(amount) * i128::from(part) / i128::from(whole)).unwrap(),
+            };
+            prop_assert_eq!(portion(amount, part, whole), expected);
+        }
+
+        /// The law: what the parts of a whole count for adds up to what the whole counts for.
+        #[test]
+        fn what_parts_count_for_adds_up(
+            counts in 0_i64..10_000_000,
+            mut cuts in proptest::collection::vec(0..HOUR, 2..9),
+        ) {
+            cuts.sort_unstable();
+            let (first, last) = (cuts[0], cuts[cuts.len() - 1]);
+            prop_assume!(first < last);
+            let whole = period(first, last);
+            let parts = cuts.windows(2).map(|pair| whole.counted(counts, period(pair[0], pair[1])));
+            prop_assert_eq!(parts.sum::<i64>(), counts);
+        }
+
         #[test]
         fn parts_add_up(from in -10_000_000_i64..10_000_000, length in 0_i64..20_000_000) {
             let whole = period(from, from + length);

@@ -122,7 +122,7 @@ impl Fold {
         let Passage { period, seen_until, .. } = *passage;
         let is_near = |end: UnixMillis| period.from.0.saturating_sub(end.0) <= bridge;
         if let Some(spell) = self.spell.as_mut().filter(|spell| is_near(spell.to)) {
-            spell.go_on(passage);
+            spell.go_on(&Spell::begin(passage, Beginning::Seen));
             return None;
         }
         let was_other = self.other_until.is_some_and(is_near);
@@ -144,8 +144,9 @@ impl Fold {
     #[must_use]
     pub fn before(&self, later: Spell, seen_until: Option<UnixMillis>, bridge: i64) -> Spell {
         let is_near = |end: UnixMillis| later.from.0.saturating_sub(end.0) <= bridge;
-        if let Some(earlier) = self.spell.filter(|earlier| is_near(earlier.to)) {
-            return earlier.and(&later);
+        if let Some(mut earlier) = self.spell.filter(|earlier| is_near(earlier.to)) {
+            earlier.go_on(&later);
+            return earlier;
         }
         let was_in_doubt = self.doubt_until.is_some_and(is_near);
         let was_seen = self.other_until.into_iter().chain(seen_until).any(is_near);
@@ -157,6 +158,7 @@ impl Fold {
 }
 
 impl Spell {
+    #[inline]
     const fn begin(passage: &Passage, beginning: Beginning) -> Self {
         let Passage { period, counts, memory, is_busy, is_as_the_card, share, .. } = *passage;
         Self {
@@ -171,24 +173,14 @@ impl Spell {
         }
     }
 
-    fn go_on(&mut self, passage: &Passage) {
-        *self = self.and(&Self::begin(passage, Beginning::Seen));
-    }
-
-    /// Both as one.
-    fn and(&self, later: &Self) -> Self {
-        let mut share = self.share;
-        share.add(later.share);
-        Self {
-            share,
-            from: self.from,
-            beginning: self.beginning,
-            to: later.to,
-            idle_millis: self.idle_millis.saturating_add(later.idle_millis),
-            busy_millis: self.busy_millis.saturating_add(later.busy_millis),
-            as_the_card_millis: self.as_the_card_millis.saturating_add(later.as_the_card_millis),
-            peak: self.peak.max(later.peak),
-        }
+    /// Goes on with what came right after it.
+    fn go_on(&mut self, later: &Self) {
+        self.to = later.to;
+        self.idle_millis = self.idle_millis.saturating_add(later.idle_millis);
+        self.busy_millis = self.busy_millis.saturating_add(later.busy_millis);
+        self.as_the_card_millis = self.as_the_card_millis.saturating_add(later.as_the_card_millis);
+        self.share.add(later.share);
+        self.peak = self.peak.max(later.peak);
     }
 
     /// Whether more than this was held, as far as is known.

@@ -14,7 +14,7 @@ use super::holders::HolderRow;
 use super::run::{Ending, last_tick};
 use super::{codes, database, lines, sample_key};
 use crate::classify::{Lines, State};
-use crate::ledger::{ByNumber, Event, HOUR, Identity, Kind, Period};
+use crate::ledger::{ByNumber, Event, HOUR, Identity, Kind, Period, portion};
 
 /// What a tick of a run without an interval counts for: the Python gua's own default.
 pub const DEFAULT_INTERVAL_MILLIS: i64 = 30_000;
@@ -370,10 +370,10 @@ impl History {
     ) -> i64 {
         let Some(counted) = counted else { return part.millis() };
         let counted = match self.scale.get(&run) {
-            Some(scale) => share(counted, scale.interval, scale.instead_of),
+            Some(scale) => portion(counted, scale.interval, scale.instead_of),
             None => counted,
         };
-        share(counted, part.millis(), whole.millis())
+        portion(counted, part.millis(), whole.millis())
     }
 
     fn runs_that_went_back(&self) -> Result<Vec<Newer>, StoreError> {
@@ -421,15 +421,6 @@ pub(super) fn parts_that_count(newer: &[Newer], run: i64, period: Period) -> Vec
         parts = parts.into_iter().flat_map(|part| part.without(&newer.observed)).collect();
     }
     parts
-}
-
-/// `amount` × `part` ÷ `whole`, without running over.
-fn share(amount: i64, part: i64, whole: i64) -> i64 {
-    if whole == 0 || part == whole {
-        return amount;
-    }
-    let share = i128::from(amount) * i128::from(part) / i128::from(whole);
-    i64::try_from(share).unwrap_or(i64::MAX)
 }
 
 /// `None` for a kind that a later version has made: it is none of ours to tell.
