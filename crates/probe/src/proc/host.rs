@@ -194,9 +194,10 @@ impl Host {
             Err(error) => return self.absent(pid, &error),
         };
         let Some(stat) = stat else { return Presence::Hidden(Why::Garbled) };
+        self.accounts.has_missed_one();
         let facts = Arc::new(self.facts(pid, &stat));
-        // A name that did not come in time may come before the next look.
-        let is_whole = facts.user.why() != Some(Why::TimedOut);
+        // A name that was not told now, its own or that of its job's user, may be at the next look.
+        let is_whole = !self.accounts.has_missed_one();
         if let Some(hold) = held.filter(|_| is_whole) {
             self.known.insert(pid, Known { facts: Arc::clone(&facts), hold });
         }

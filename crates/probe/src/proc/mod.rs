@@ -9,6 +9,7 @@ pub mod cmdline;
 mod groups;
 mod host;
 pub mod meminfo;
+mod name_service;
 pub mod passwd;
 pub mod stat;
 pub mod status;
