@@ -22,7 +22,7 @@ const CRATES: [(&str, &[&str]); 6] = [
 /// The modules of `gua` in the order of the data: each may import only those before it.
 /// The ones on one row do not know each other.
 const ORDER: [&[&str]; 15] = [
-    &["near", "quantity", "safe", "talk"],
+    &["calendar", "near", "quantity", "safe", "talk"],
     &["cli", "failure", "shared_folder"],
     &["config", "destination", "following", "line_file", "process_handle", "reservation"],
     &["engine", "sampler"],

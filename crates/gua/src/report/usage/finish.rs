@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use probe::units::UnixMillis;
 
 use super::account::Beside;
-use super::answer::{
-    Card, Equivalent, HeatCell, Host, JudgedAgain, Lines, Stretch, Usage, Window, timestamp,
-};
+use super::answer::{Card, Equivalent, HeatCell, Host, JudgedAgain, Lines, Stretch, Usage, Window};
 use super::coverage::{self, Coverage};
 use super::gaps::{self, Record};
 use super::holdings::{Holdings, Told};
@@ -17,6 +15,7 @@ use super::money::Prices;
 use super::tally::{Cell, Question, Tally};
 use super::times::{Times, seconds, share};
 use super::verdict::{self, Basis, Verdict};
+use crate::calendar::nearest;
 use crate::ledger::{Event, Period};
 use crate::store::{CardRow, RunRow, Span};
 
@@ -104,8 +103,8 @@ fn judged_again(judged: Coverage, observed: &[Period]) -> JudgedAgain {
     let judged = judged.finish();
     let covers = coverage::millis(&judged);
     JudgedAgain {
-        from: judged.first().map(|first| timestamp(first.from)),
-        to: judged.last().map(|last| timestamp(last.to)),
+        from: judged.first().map(|first| nearest(first.from)),
+        to: judged.last().map(|last| nearest(last.to)),
         covers_seconds: seconds(covers),
         share_of_observed: share(covers, coverage::millis(observed)),
     }
@@ -145,7 +144,7 @@ fn told(question: &Question, counted: i64) -> Window {
 }
 
 pub(in crate::report) fn stretch(period: Period) -> Stretch {
-    Stretch { from: timestamp(period.from), to: timestamp(period.to) }
+    Stretch { from: nearest(period.from), to: nearest(period.to) }
 }
 
 const fn lines(question: &Question) -> Lines {
