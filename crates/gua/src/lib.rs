@@ -5,8 +5,8 @@
 //!
 //! What was typed becomes what is meant once, in [`cli`] and [`config`]; what comes from
 //! outside is made fit to be shown in [`mod@safe`], quantities are put in few characters in
-//! [`quantity`], what is said besides the data goes through [`talk`], and names like a wrong one
-//! are found in [`mod@near`]; all may use them. Then the data flows in one direction, and a
+//! [`quantity`] and moments into a [`calendar`], what is said besides the data goes through
+//! [`talk`], and names like a wrong one are found in [`mod@near`]; all may use them. Then the data flows in one direction, and a
 //! module imports only from those above it:
 //!
 //! | module | what it does |
@@ -41,6 +41,7 @@
 // It panics when nobody reads stderr any more; `talk` does not.
 #![deny(clippy::print_stderr)]
 
+pub mod calendar;
 pub mod checkup;
 pub mod classify;
 pub mod cli;

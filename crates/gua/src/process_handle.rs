@@ -25,6 +25,9 @@ pub enum NotSent {
     /// It may be there, but nothing can be learnt of it.
     #[error("it cannot be looked at: {0}")]
     Unseen(Errno),
+    /// Whether it is the one that was meant, cannot be told.
+    #[error("what the host says of it makes no sense")]
+    Garbled,
 }
 
 impl ProcessHandle {
@@ -35,10 +38,8 @@ impl ProcessHandle {
     /// When it is not there any more, or the host does not let us.
     pub fn of(pid: u32, start_ticks: u64) -> Result<Self, NotSent> {
         let handle = Self::open(pid)?;
-        match stat::parse(&read(pid, "stat")?) {
-            Some(stat) if stat.start_ticks == start_ticks => Ok(handle),
-            _ => Err(NotSent::Another),
-        }
+        is_meant(&read(pid, "stat")?, start_ticks)?;
+        Ok(handle)
     }
 
     /// Of whichever process has this pid now, such as a child that was not waited for.
@@ -88,6 +89,15 @@ pub fn read(pid: u32, file: &str) -> Result<Vec<u8>, NotSent> {
     })
 }
 
+/// Compares what the host says of a process with the one that was meant.
+fn is_meant(stat: &[u8], start_ticks: u64) -> Result<(), NotSent> {
+    match stat::parse(stat) {
+        Some(stat) if stat.start_ticks == start_ticks => Ok(()),
+        Some(_) => Err(NotSent::Another),
+        None => Err(NotSent::Garbled),
+    }
+}
+
 const fn not_sent(errno: Errno) -> NotSent {
     match errno {
         Errno::SRCH => NotSent::Gone,
@@ -125,6 +135,17 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(ProcessHandle::of(child.id(), start).unwrap_err(), NotSent::Gone);
+    }
+
+    /// Trap: what made no sense was told to be another process.
+    #[test]
+    fn what_makes_no_sense_is_neither_the_process_nor_another() {
+        let stat = b"7 (a) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0";
+        assert_eq!(is_meant(stat, 5), Ok(()));
+        assert_eq!(is_meant(stat, 6), Err(NotSent::Another));
+        for garbled in [&b""[..], b"7 (a) S 1", b"7 a S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5"] {
+            assert_eq!(is_meant(garbled, 5), Err(NotSent::Garbled));
+        }
     }
 
     /// Trap: whatever could not be read was told to have ended.

@@ -1,5 +1,6 @@
 //! Questions to a directory of people, which may be far away: asked on a thread of its own, so that
-//! one that hangs keeps nobody waiting, and no more often than answers change.
+//! one that hangs keeps nobody waiting, and no more often than answers change. One that could not
+//! be asked has not answered: what it said before stands, and it is asked again soon.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -8,13 +9,17 @@ use std::process;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+use crate::reading::{Reading, Why};
 use crate::threads;
 
 /// After so long it is asked again.
 pub const TRUE_FOR: Duration = Duration::from_secs(60);
 
+/// After so long, where it could not be asked.
+pub const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(10);
+
 /// How a question is answered, on the host below this root.
-type Answer<Q, A> = fn(&Path, &Q) -> A;
+type Answer<Q, A> = fn(&Path, &Q) -> Reading<A>;
 
 /// What was asked, and what was answered when.
 #[derive(Debug)]
@@ -24,11 +29,36 @@ pub struct Directory<Q, A> {
     answer: Answer<Q, A>,
     /// How long an answer is waited for.
     patience: Duration,
-    known: HashMap<Q, (Instant, A)>,
+    known: HashMap<Q, Answered<A>>,
     /// Not answered so far.
     asked: HashSet<Q>,
     /// `None` until something is asked.
     clerk: Option<Clerk<Q, A>>,
+}
+
+/// What stands until it is asked for again.
+#[derive(Debug)]
+struct Answered<A> {
+    reading: Reading<A>,
+    at: Instant,
+    true_for: Duration,
+}
+
+impl<A> Answered<A> {
+    /// What was heard, after what stood so far.
+    fn after(before: Option<Self>, heard: Reading<A>, at: Instant) -> Self {
+        match heard {
+            Reading::Unknown(Why::TimedOut) => {
+                let reading = before.map_or(heard, |before| before.reading);
+                Self { reading, at, true_for: ASKED_AGAIN_AFTER }
+            }
+            reading => Self { reading, at, true_for: TRUE_FOR },
+        }
+    }
+
+    fn is_true(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.at) < self.true_for
+    }
 }
 
 /// The thread that asks.
@@ -37,7 +67,7 @@ struct Clerk<Q, A> {
     /// Where it is: the copy of a process has none of its threads.
     process: u32,
     questions: Sender<Q>,
-    answers: Receiver<(Q, A)>,
+    answers: Receiver<(Q, Reading<A>)>,
 }
 
 impl<Q: Clone + Send + 'static, A: Send + 'static> Clerk<Q, A> {
@@ -67,22 +97,22 @@ where
     pub fn new(
         name: &'static str,
         root: PathBuf,
-        answer: fn(&Path, &Q) -> A,
+        answer: fn(&Path, &Q) -> Reading<A>,
         patience: Duration,
     ) -> Self {
         let (known, asked) = (HashMap::new(), HashSet::new());
         Self { name, root, answer, patience, known, asked, clerk: None }
     }
 
-    /// What was last answered, if that was long ago and no answer comes; `None` where there
+    /// What was last answered, if that was long ago and no answer comes; `TimedOut` where there
     /// never was one.
-    pub fn ask(&mut self, question: &Q, now: Instant) -> Option<A> {
+    pub fn ask(&mut self, question: &Q, now: Instant) -> Reading<A> {
         self.hear(Duration::ZERO, now);
-        let is_true = |at: Instant| now.saturating_duration_since(at) < TRUE_FOR;
-        if !self.known.get(question).is_some_and(|(at, _)| is_true(*at)) {
+        if !self.known.get(question).is_some_and(|answered| answered.is_true(now)) {
             self.hand_over(question, now);
         }
-        self.known.get(question).map(|(_, answer)| answer.clone())
+        let answered = self.known.get(question).map(|answered| answered.reading.clone());
+        answered.unwrap_or(Reading::Unknown(Why::TimedOut))
     }
 
     /// Everything is asked again.
@@ -123,7 +153,8 @@ where
             match answers.recv_timeout(left) {
                 Ok((question, answer)) => {
                     self.asked.remove(&question);
-                    self.known.insert(question, (now, answer));
+                    let before = self.known.remove(&question);
+                    self.known.insert(question, Answered::after(before, answer, now));
                 }
                 Err(RecvTimeoutError::Timeout) => return,
                 // Nobody is left who would answer.
@@ -135,14 +166,21 @@ where
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, io};
 
     use super::*;
 
     const LONG: Duration = Duration::from_secs(60);
 
-    fn length(root: &Path, file: &&'static str) -> Option<usize> {
-        fs::read(root.join(file)).ok().map(|bytes| bytes.len())
+    const NOT_TOLD: Reading<usize> = Reading::Unknown(Why::TimedOut);
+    const GONE: Reading<usize> = Reading::Unknown(Why::Gone);
+
+    fn length(root: &Path, file: &&'static str) -> Reading<usize> {
+        match fs::read(root.join(file)) {
+            Ok(bytes) => Reading::Known(bytes.len()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => GONE,
+            Err(_) => NOT_TOLD,
+        }
     }
 
     #[test]
@@ -150,13 +188,35 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut directory = Directory::new("test", dir.path().to_owned(), length, LONG);
         let now = Instant::now();
-        assert_eq!(directory.ask(&"a", now), Some(None));
+        assert_eq!(directory.ask(&"a", now), GONE);
         fs::write(dir.path().join("a"), "123").unwrap();
-        assert_eq!(directory.ask(&"a", now + TRUE_FOR / 2), Some(None));
-        assert_eq!(directory.ask(&"a", now + TRUE_FOR), Some(Some(3)));
+        assert_eq!(directory.ask(&"a", now + TRUE_FOR / 2), GONE);
+        assert_eq!(directory.ask(&"a", now + TRUE_FOR), Reading::Known(3));
         directory.forget();
         fs::remove_file(dir.path().join("a")).unwrap();
-        assert_eq!(directory.ask(&"a", now + TRUE_FOR), Some(None));
+        assert_eq!(directory.ask(&"a", now + TRUE_FOR), GONE);
+    }
+
+    /// A folder in the place of a file is one that cannot be asked.
+    #[test]
+    fn one_that_could_not_be_asked_is_asked_again_soon() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("a");
+        fs::create_dir(&place).unwrap();
+        let mut directory = Directory::new("test", dir.path().to_owned(), length, LONG);
+        let now = Instant::now();
+        assert_eq!(directory.ask(&"a", now), NOT_TOLD);
+        fs::remove_dir(&place).unwrap();
+        fs::write(&place, "123").unwrap();
+        assert_eq!(directory.ask(&"a", now + ASKED_AGAIN_AFTER / 2), NOT_TOLD);
+        let up = now + ASKED_AGAIN_AFTER;
+        assert_eq!(directory.ask(&"a", up), Reading::Known(3));
+        fs::remove_file(&place).unwrap();
+        fs::create_dir(&place).unwrap();
+        let down = up + TRUE_FOR;
+        assert_eq!(directory.ask(&"a", down), Reading::Known(3), "what it said before stands");
+        fs::remove_dir(&place).unwrap();
+        assert_eq!(directory.ask(&"a", down + ASKED_AGAIN_AFTER), GONE);
     }
 
     /// Trap: what was asked when the thread was gone was never asked again.
@@ -168,9 +228,9 @@ mod tests {
         directory.clerk = Some(Clerk { process: process::id(), questions, answers });
         directory.asked.insert("b");
         let now = Instant::now();
-        assert_eq!(directory.ask(&"a", now), None);
+        assert_eq!(directory.ask(&"a", now), NOT_TOLD);
         assert!(directory.asked.is_empty());
-        assert_eq!(directory.ask(&"a", now), Some(None));
+        assert_eq!(directory.ask(&"a", now), GONE);
     }
 
     /// One that does not answer: a pipe that nobody writes to.
@@ -190,14 +250,14 @@ mod tests {
         let mut directory = Directory::new("test", dir.path().to_owned(), length, patience);
         let begun = Instant::now();
         for file in ["pipe", "other", "pipe"] {
-            assert_eq!(directory.ask(&file, begun), None);
+            assert_eq!(directory.ask(&file, begun), NOT_TOLD);
         }
         assert!(begun.elapsed() < LONG);
         // Whoever waits for it can go on.
         drop(fs::OpenOptions::new().write(true).open(&pipe).unwrap());
-        while directory.ask(&"pipe", begun).is_none() {
+        while directory.ask(&"pipe", begun) == NOT_TOLD {
             std::thread::yield_now();
         }
-        assert_eq!(directory.ask(&"pipe", begun), Some(Some(0)));
+        assert_eq!(directory.ask(&"pipe", begun), Reading::Known(0));
     }
 }

@@ -40,7 +40,7 @@ pub struct Measurement {
     peaks: Peaks,
     machine: MachineWatch,
     /// Which cgroup the main process was in at the begin.
-    membership: String,
+    membership: Option<String>,
     cgroup: Cgroup,
     /// Those that the main process may be put on.
     allowed_cores: Option<u32>,
@@ -143,7 +143,7 @@ impl Measurement {
         let is_from_birth = begin.tree.is_from_birth();
         let mut measurement = Self {
             membership: begin.tree.cgroup(),
-            cgroup: Cgroup::default(),
+            cgroup: Cgroup::unknown(Why::NotAsked),
             allowed_cores: begin.tree.allowed_cores(),
             tree: begin.tree,
             cpu: CpuAccount::default(),
@@ -195,7 +195,10 @@ impl Measurement {
             return;
         }
         self.is_settled = true;
-        self.cgroup = Cgroup::of(&self.membership, Path::new("/"));
+        self.cgroup = match &self.membership {
+            Some(membership) => Cgroup::of(membership, Path::new("/")),
+            None => Cgroup::unknown(Why::Garbled),
+        };
         if self.maps_read.is_some() {
             return;
         }
@@ -382,7 +385,8 @@ impl Measurement {
         let mut limits = self.cgroup.limits(self.machine.ram().known(), cores);
         if let Some(allowed) = self.allowed_cores.filter(|allowed| *allowed < cores) {
             let allowed = f64::from(allowed);
-            limits.cores = Some(limits.cores.map_or(allowed, |quota| quota.min(allowed)));
+            let quota = limits.cores.known().flatten();
+            limits.cores = Reading::Known(Some(quota.map_or(allowed, |quota| quota.min(allowed))));
         }
         limits
     }

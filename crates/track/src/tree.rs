@@ -336,11 +336,11 @@ impl Tree {
         self.members.ever(|members| members.contains_key(&pid))
     }
 
-    /// The main process's `cgroup` file; empty when it cannot be read.
+    /// The main process's `cgroup` file; `None` when it cannot be read.
     #[must_use]
-    pub fn cgroup(&self) -> String {
-        let main = self.followed.first().filter(|one| one.is_main());
-        main.and_then(|one| one.process.text("cgroup").ok()).unwrap_or_default()
+    pub fn cgroup(&self) -> Option<String> {
+        let main = self.followed.first().filter(|one| one.is_main())?;
+        main.process.text("cgroup").ok()
     }
 
     /// On how many cores the main process may be put.

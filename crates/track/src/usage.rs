@@ -32,24 +32,21 @@ pub struct Machine {
     pub limits: Limits,
 }
 
-/// What a cgroup allows: a container's or a job's.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// What a cgroup allows: a container's or a job's. `None` where it limits nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    pub ram: Option<Bytes>,
-    pub cores: Option<f64>,
+    pub ram: Reading<Option<Bytes>>,
+    pub cores: Reading<Option<f64>>,
 }
 
-impl Machine {
-    /// What the command could use at most: the cgroup's limit, else all of it.
-    #[must_use]
-    pub fn ram_capacity(&self) -> Reading<Bytes> {
-        self.limits.ram.map_or(self.ram, Reading::Known)
-    }
+impl Limits {
+    /// Nothing is limited.
+    pub const NONE: Self = Self { ram: Reading::Known(None), cores: Reading::Known(None) };
 
-    /// What the command could use at most: the cgroup's limit, else all of them.
+    /// Nobody knows what is.
     #[must_use]
-    pub fn core_capacity(&self) -> f64 {
-        self.limits.cores.unwrap_or(f64::from(self.cores))
+    pub const fn unknown(why: Why) -> Self {
+        Self { ram: Reading::Unknown(why), cores: Reading::Unknown(why) }
     }
 }
 

@@ -60,7 +60,7 @@ fn its_limit_is_the_capacity_and_its_peak_is_told() {
     subject.is_seen(|sample| sample.ram.combined.total.0 > 60_000_000);
     let usage = subject.end().usage;
     drop(job);
-    assert_eq!(usage.machine.ram_capacity().known().unwrap().0, LIMIT);
+    assert_eq!(usage.machine.limits.ram.known().flatten().unwrap().0, LIMIT);
     let peak = usage.ram.cgroup_peak.unwrap();
     assert!((60_000_000..LIMIT).contains(&peak.0), "{peak:?}");
 }

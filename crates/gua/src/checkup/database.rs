@@ -7,7 +7,7 @@ use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
 
 use crate::render::words::gib;
 use crate::report::checkup::{Check, DatabaseFacts, DatabaseKind, Finding, Verdict};
-use crate::store::{self, Identity};
+use crate::store::{self, Identity, Size};
 
 /// Below this, recording would soon stop.
 const SCARCE_BYTES: u64 = 1 << 30;
@@ -39,12 +39,18 @@ pub(super) fn gather(path: &Path) -> Found {
             Identity::Ours { schema_version } => Some(schema_version),
             _ => None,
         },
-        size_bytes: fs::metadata(&path).ok().filter(fs::Metadata::is_file).map(|file| file.len()),
+        size_bytes: size_bytes(&path),
         free_bytes: folder.as_deref().and_then(free_bytes),
         writable: is_writable(&path, &identity, folder.as_deref()),
         path: path.display().to_string(),
     };
     Found { identity, link_to, facts }
+}
+
+/// What it takes of the disk, its log included; `None` of what is no file.
+fn size_bytes(path: &Path) -> Option<u64> {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    store::size(path).ok().map(Size::whole_bytes)
 }
 
 /// Where a link leads, through as many as there are; `None` where the path is no link.
@@ -254,6 +260,19 @@ mod tests {
         assert_eq!(folder("c.db").as_deref(), Some(dir.path()));
         fs::write(dir.path().join("file"), "").unwrap();
         assert_eq!(folder("file/c.db"), None);
+    }
+
+    /// Trap: the log was left out, which may be larger than the file.
+    #[test]
+    fn the_size_is_that_of_the_file_and_its_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let size = |name: &str| gather(&at(name)).facts.size_bytes;
+        assert_eq!((size("x.db"), size(".")), (None, None));
+        fs::write(at("x.db"), "1234").unwrap();
+        assert_eq!(size("x.db"), Some(4));
+        fs::write(at("x.db-wal"), "123").unwrap();
+        assert_eq!(size("x.db"), Some(7));
     }
 
     /// A link promises nothing of where it leads.

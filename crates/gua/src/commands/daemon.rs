@@ -19,7 +19,7 @@ use crate::counting::{Keeper, Losses};
 use crate::failure::Failure;
 use crate::metrics::{Host, Wanted};
 use crate::push::{self, Pusher};
-use crate::recorder::{self, Beat, Log, Outcome, Recording, Signals, Witness};
+use crate::recorder::{self, Beat, Log, Outcome, Place, Recording, Signals, Witness};
 use crate::render::words;
 use crate::sampler::Sampler;
 use crate::service::{self, Existing, Found, Held, Places, Process, Started};
@@ -50,7 +50,7 @@ pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Daemon) -> Resu
     service::check(&places, existing(typed))?;
     let listen = listen(typed)?;
     if typed.foreground {
-        in_the_foreground(machine, files, &config, typed, &places, listen)
+        Foreground { machine, files, config: &config, typed, places: &places }.record(listen)
     } else {
         background(&config, typed, &places)
     }
@@ -216,86 +216,120 @@ fn arguments(typed: &cli::Daemon, places: &Places) -> Vec<OsString> {
     arguments
 }
 
-fn in_the_foreground(
-    machine: &Machine,
-    files: &Files,
-    config: &Config,
-    typed: &cli::Daemon,
-    places: &Places,
-    listen: Option<Listen>,
-) -> Result<u8, Failure> {
-    let mut log = log(typed, places)?;
-    if typed.detached {
-        // Out of the session of whoever started us: its end must not be ours.
-        leave_the_terminal().map_err(|error| cannot_start(&error))?;
+/// A recorder in the foreground, as it was asked for.
+struct Foreground<'a> {
+    machine: &'a Machine,
+    files: &'a Files,
+    config: &'a Config,
+    typed: &'a cli::Daemon,
+    places: &'a Places,
+}
+
+impl Foreground<'_> {
+    /// Records until it is told to stop, or cannot go on.
+    fn record(&self, listen: Option<Listen>) -> Result<u8, Failure> {
+        let Self { typed, places, .. } = *self;
+        let mut log = log(typed, places)?;
+        if typed.detached {
+            // Out of the session of whoever started us: its end must not be ours.
+            leave_the_terminal().map_err(|error| cannot_start(&error))?;
+        }
+        let listener = listen.map(Listener::take).transpose()?;
+        let sampler = self.sampler()?;
+        // Before the database: of two that start at the same time the second then knows the first.
+        let held = Arc::new(take_pid_file(places)?);
+        let place = service::prepare(places, existing(typed), &mut log)?;
+        // Not before: until then nobody would act on them, and a driver that does not answer is
+        // waited for. They end what has not begun.
+        let signals = Signals::catch().map_err(|error| cannot_start(&error))?;
+        let hostname = sampler.host().name();
+        let us = self.us(hostname.clone());
+        let Outlets { keeper, pusher } =
+            outlets(self.config, typed, places, &us, listener.is_some())?;
+        if let (Some(listener), Some(keeper)) = (listener, &keeper) {
+            log.say(&self.listen(listener, keeper, hostname)?);
+        }
+        let interval = self.config.recorder.interval;
+        let (every, database) = (words::interval(interval), places.database.display());
+        log.say(&format!("gua records every {every} into {database}"));
+        let recording = self.recording(place, us, sampler.host().root(), keeper);
+        let beat = Beat::new(recording, signals, interval, log, give_up(Arc::clone(&held)));
+        let beat = beat.map_err(|error| cannot_start(&error))?;
+        let outcome = beat.run(sampler, || begun(typed.detached, pusher));
+        held.remove();
+        match outcome {
+            Outcome::Stopped => Ok(0),
+            Outcome::Failed(error) => Err(error.failure(&places.database)),
+        }
     }
-    let listener = listen.map(Listener::take).transpose()?;
-    let interval = config.recorder.interval;
-    let sampler = Sampler::open(machine, WANTS)?
-        .with_sensors_every(config.recorder.sensors_every, WANTS)
-        .with_first_commands(config.identity.store_command)
-        .with_who(true);
-    // Before the database: of two that start at the same time the second then knows the first.
-    let held = Arc::new(take_pid_file(places)?);
-    let place = service::prepare(places, existing(typed), &mut log)?;
-    // Not before: until then nobody would act on them, and a driver that does not answer is
-    // waited for. They end what has not begun.
-    let signals = Signals::catch().map_err(|error| cannot_start(&error))?;
-    let host = sampler.host().name();
-    let hostname = host.clone().unwrap_or_else(|| "unknown".to_owned());
-    let us = Host {
-        name: hostname.clone(),
-        driver_version: None,
-        interval_millis: i64::try_from(interval.as_millis()).ok(),
-    };
-    let Outlets { keeper, pusher } = outlets(config, typed, places, &us, listener.is_some())?;
-    if let (Some(listener), Some(keeper)) = (listener, &keeper) {
-        let slot = keeper.slot();
-        let database = places.database.clone();
-        let answers = FromHistory::of_ours(database, config.clone(), Arc::clone(&slot));
-        log.say(&listener.start(slot, Arc::new(answers), host)?);
+
+    fn sampler(&self) -> Result<Sampler, Failure> {
+        let sampler = Sampler::open(self.machine, WANTS)?
+            .with_sensors_every(self.config.recorder.sensors_every, WANTS)
+            .with_first_commands(self.config.identity.store_command)
+            .with_who(true);
+        Ok(sampler)
     }
-    let run = Run {
-        host: hostname,
-        boot: recorder::boot_id(),
-        driver: None,
-        recorder: recorder::name(),
-        interval_millis: us.interval_millis,
-        started: UnixMillis(0),
-    };
-    let every = words::interval(interval);
-    log.say(&format!("gua records every {every} into {}", places.database.display()));
-    let keep = Keep::from(config.retention);
-    let (host, root) = (run.host.clone(), sampler.host().root());
-    let rules = policy::keeper(machine, files, config, root, host, &places.database);
-    let recording = Recording::new(place, run, interval, config.thresholds.into(), keep)
-        .attended_by(Box::new(rules))
-        .with_witness(keeper.map(|keeper| Box::new(keeper) as Box<dyn Witness>));
-    let left_behind = Arc::clone(&held);
-    let give_up = move || {
-        left_behind.remove();
+
+    /// As whom we record.
+    fn us(&self, hostname: Option<String>) -> Host {
+        Host {
+            name: hostname.unwrap_or_else(|| "unknown".to_owned()),
+            driver_version: None,
+            interval_millis: i64::try_from(self.config.recorder.interval.as_millis()).ok(),
+        }
+    }
+
+    /// Lets others ask for what is recorded; tells where.
+    fn listen(
+        &self,
+        listener: Listener,
+        keeper: &Keeper,
+        hostname: Option<String>,
+    ) -> Result<String, Failure> {
+        let (slot, database) = (keeper.slot(), self.places.database.clone());
+        let answers = FromHistory::of_ours(database, self.config.clone(), Arc::clone(&slot));
+        listener.start(slot, Arc::new(answers), hostname)
+    }
+
+    /// What is recorded at each beat, with the rules beside it and who counts.
+    fn recording(&self, place: Place, us: Host, root: &Path, keeper: Option<Keeper>) -> Recording {
+        let Self { machine, files, config, places, .. } = *self;
+        let rules = policy::keeper(machine, files, config, root, us.name.clone(), &places.database);
+        let run = Run {
+            host: us.name,
+            boot: recorder::boot_id(),
+            driver: None,
+            recorder: recorder::name(),
+            interval_millis: us.interval_millis,
+            started: UnixMillis(0),
+        };
+        let (interval, keep) = (config.recorder.interval, Keep::from(config.retention));
+        Recording::new(place, run, interval, config.thresholds.into(), keep)
+            .attended_by(Box::new(rules))
+            .with_witness(keeper.map(|keeper| Box::new(keeper) as Box<dyn Witness>))
+    }
+}
+
+/// How it ends where a driver that hangs keeps it from ending in order.
+fn give_up(held: Arc<Held>) -> impl Fn() + Send + 'static {
+    move || {
+        held.remove();
         probe::nvml::exit_at_once(0);
-    };
-    let beat = Beat::new(recording, signals, interval, log, give_up);
-    let beat = beat.map_err(|error| cannot_start(&error))?;
-    let detached = typed.detached;
-    let ready = move || {
-        if detached {
-            service::report_ready();
-        }
-        // Not before the recorder has opened the database, which looks at the file first.
-        if let Some(Err(error)) = pusher.map(Pusher::start) {
-            say(format_args!("cannot push: {error}"));
-        }
-        if let Err(error) = probe::own_code::give_back() {
-            say(format_args!("the memory of code that is no longer needed stays taken: {error}"));
-        }
-    };
-    let outcome = beat.run(sampler, ready);
-    held.remove();
-    match outcome {
-        Outcome::Stopped => Ok(0),
-        Outcome::Failed(error) => Err(error.failure(&places.database)),
+    }
+}
+
+/// What waits for the first tick to be stored.
+fn begun(detached: bool, pusher: Option<Pusher>) {
+    if detached {
+        service::report_ready();
+    }
+    // Not before the recorder has opened the database, which looks at the file first.
+    if let Some(Err(error)) = pusher.map(Pusher::start) {
+        say(format_args!("cannot push: {error}"));
+    }
+    if let Err(error) = probe::own_code::give_back() {
+        say(format_args!("the memory of code that is no longer needed stays taken: {error}"));
     }
 }
 

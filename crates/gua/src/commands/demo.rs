@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use probe::units::UnixMillis;
 
 use super::report;
+use crate::calendar::nearest;
 use crate::classify::Thresholds;
 use crate::cli;
 use crate::config::{self, Cost, Screen};
@@ -161,7 +162,7 @@ fn next_step(typed: &cli::Demo, plan: &Plan) -> String {
     let window = match (typed.at, typed.days) {
         (Some(_), _) => {
             let Period { from, to } = plan.period();
-            format!("--from {} --until {}", timestamp(from), timestamp(to))
+            format!("--from {} --until {}", nearest(from), nearest(to))
         }
         (None, Some(days)) => format!("--since {}d", days.min(7)),
         (None, None) => "--since 1h".to_owned(),
@@ -170,10 +171,6 @@ fn next_step(typed: &cli::Demo, plan: &Plan) -> String {
         "this history is made up, and kept in {word}\n     \
          `gua report --db {word} {window}` reports on it."
     )
-}
-
-fn timestamp(at: UnixMillis) -> Timestamp {
-    Timestamp::from_millisecond(at.0).unwrap_or(Timestamp::MAX)
 }
 
 fn question(typed: &cli::Demo, window: Period) -> Question {

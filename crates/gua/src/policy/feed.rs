@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use probe::process::ProcessFacts;
@@ -23,6 +22,7 @@ use super::present::{Found, Present};
 use super::settled::Settled;
 use super::snooze::{Sleeper, SnoozeError, Snoozes};
 use super::subject::{Activity, Facts, Holding, Nature, Signs, Subject};
+use crate::calendar;
 use crate::classify::Thresholds;
 use crate::config::policy::Policy;
 use crate::ledger::{Entry, Identity, Judge};
@@ -257,6 +257,5 @@ fn sleeper(facts: &ProcessFacts) -> Option<Sleeper> {
 /// On the host's own clock.
 #[must_use]
 pub fn time_of_day(at: UnixMillis) -> Time {
-    let at = Timestamp::from_millisecond(at.0).unwrap_or_default();
-    at.to_zoned(TimeZone::system()).time()
+    calendar::nearest(at).to_zoned(TimeZone::system()).time()
 }

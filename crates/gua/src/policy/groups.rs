@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use probe::directory::Directory;
-use probe::{Reading, Why};
 
 use super::subject::Groups;
 
 /// What was asked for, and when. Right before an end it is asked again in any case.
 #[derive(Debug)]
-pub struct GroupBook(Directory<Arc<str>, Groups>);
+pub struct GroupBook(Directory<Arc<str>, Arc<[Arc<str>]>>);
 
 impl GroupBook {
     /// Of the host below this root; an answer is waited for so long.
@@ -22,7 +21,7 @@ impl GroupBook {
 
     /// The groups of a user: what was last heard, where that was long ago and no answer comes.
     pub fn of(&mut self, name: &Arc<str>, now: Instant) -> Groups {
-        self.0.ask(name, now).unwrap_or(Reading::Unknown(Why::TimedOut))
+        self.0.ask(name, now)
     }
 
     /// Everybody is asked for again.

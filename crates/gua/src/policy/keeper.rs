@@ -21,7 +21,7 @@ use crate::config::policy::Rule;
 use crate::failure::Failure;
 use crate::ledger::Entry;
 use crate::recorder::{Attendant, Kept, Log, Seen};
-use crate::store::{self, Deed, DeedKind, SignRow, StoreError};
+use crate::store::{self, Database, Deed, DeedKind, SignRow, StoreError};
 
 /// How often it is written down where everybody stands, when nothing happens.
 const SAVE_EVERY_MILLIS: i64 = 60_000;
@@ -131,52 +131,77 @@ impl Keeper {
             }
             return Ok(());
         }
-        if self.engine.is_none() {
-            self.engine = Some(restored(database, &self.places.boot)?);
-            if let Err(error) = self.feed.make_snoozes() {
-                log.say(&format!("policy: nobody can snooze a process: {error}"));
-            }
-        }
-        let now = Moment { at: entry.at, clock_millis: self.clock() };
+        self.begin(database, log)?;
         let mut deeds = std::mem::take(&mut self.unwritten);
         let before = deeds.len();
-        deeds.extend(news.map(|news| deeds::general(now, news.kind, news.detail)));
-        let is_on = self.look_at_switch(now, &mut deeds);
-        self.brake.hold(self.is_refused || !is_on);
-        self.hear(now, &mut deeds);
-        let decisions = self.step(seen, entry, is_on, run, now, &mut deeds);
+        let decisions = self.decide(seen, entry, news, run, &mut deeds);
         for deed in deeds.iter().skip(before) {
             log.say(&deeds::sentence(deed));
         }
+        let written = self.write_down(database, &decisions, &deeds);
+        if written.is_ok() {
+            self.carry_out(decisions.all);
+        } else {
+            self.keep_for_later(deeds);
+            self.take_back(&decisions.all);
+        }
+        written
+    }
+
+    /// Takes up what is written down, at the first tick.
+    fn begin(&mut self, database: &Database, log: &mut Log) -> Result<(), StoreError> {
+        if self.engine.is_some() {
+            return Ok(());
+        }
+        self.engine = Some(restored(database, &self.places.boot)?);
+        if let Err(error) = self.feed.make_snoozes() {
+            log.say(&format!("policy: nobody can snooze a process: {error}"));
+        }
+        Ok(())
+    }
+
+    /// What one tick comes to, and what happened on the way there.
+    fn decide(
+        &mut self,
+        seen: &Seen,
+        entry: &Entry,
+        news: Option<News>,
+        run: i64,
+        deeds: &mut Vec<Deed>,
+    ) -> Decisions {
+        let now = Moment { at: entry.at, clock_millis: self.clock() };
+        deeds.extend(news.map(|news| deeds::general(now, news.kind, news.detail)));
+        let is_on = self.look_at_switch(now, deeds);
+        self.brake.hold(self.is_refused || !is_on);
+        self.hear(now, deeds);
+        self.step(seen, entry, is_on, run, now, deeds)
+    }
+
+    /// Where everybody stands is written with whatever happens, else every now and then.
+    fn write_down(
+        &mut self,
+        database: &mut Database,
+        decisions: &Decisions,
+        deeds: &[Deed],
+    ) -> Result<(), StoreError> {
         let is_due = self.saved_at_millis.is_none_or(|at| self.clock() - at >= SAVE_EVERY_MILLIS);
         // Work that was seen must not be forgotten by a restart.
         let has_begun_anew = self.engine.as_mut().is_some_and(Engine::has_begun_anew);
         let is_due = is_due || has_begun_anew || !deeds.is_empty() || !decisions.all.is_empty();
         let watched = is_due.then(|| self.engine.as_ref().map(watched).unwrap_or_default());
-        let written = store::write_policy(
-            database,
-            &self.places.boot,
-            watched.as_ref(),
-            &decisions.signs,
-            &deeds,
-        );
-        match written {
-            Ok(()) if watched.is_some() => self.saved_at_millis = Some(self.clock()),
-            Ok(()) => {}
-            Err(_) => {
-                // An end that cannot be written down does not happen.
-                deeds.retain(|deed| deed.kind != DeedKind::EndBegun);
-                self.unwritten = deeds;
-                // Written whole with the next tick.
-                self.signs.forget();
-            }
+        let (boot, signs) = (&self.places.boot, &decisions.signs);
+        store::write_policy(database, boot, watched.as_ref(), signs, deeds)?;
+        if watched.is_some() {
+            self.saved_at_millis = Some(self.clock());
         }
-        if written.is_ok() {
-            self.carry_out(decisions.all);
-        } else {
-            self.take_back(&decisions.all);
-        }
-        written
+        Ok(())
+    }
+
+    /// What could not be written down is, with the next tick. An end that cannot be does not happen.
+    fn keep_for_later(&mut self, mut deeds: Vec<Deed>) {
+        deeds.retain(|deed| deed.kind != DeedKind::EndBegun);
+        self.unwritten = deeds;
+        self.signs.forget();
     }
 
     /// Whether the rules are not followed, and nothing is left of the time when they were.

@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use probe::units::UnixMillis;
 
 use super::identity::Identity;
-use super::usage::answer::timestamp;
 use super::usage::times::{Times, seconds};
 use super::usage::{Card, Shown};
+use crate::calendar::nearest;
 use crate::classify::State;
 use crate::ledger::{Period, Piece};
 use crate::store::{CardRow, HolderRow, StoreError};
@@ -191,8 +191,8 @@ impl BandTally {
         }
         let column = bounds(self.window, 0, fold);
         Ok(Bands {
-            from: timestamp(self.window.from),
-            to: timestamp(self.window.to),
+            from: nearest(self.window.from),
+            to: nearest(self.window.to),
             column_seconds: seconds(column.millis()),
             cards: told,
         })
@@ -274,8 +274,8 @@ impl Column {
         let more = parties.len().saturating_sub(MOST_PARTIES);
         let parties = parties.into_iter().take(MOST_PARTIES).map(|(party, _)| party).collect();
         Stretch {
-            from: timestamp(period.from),
-            to: timestamp(period.to),
+            from: nearest(period.from),
+            to: nearest(period.to),
             state,
             seconds: seconds(millis),
             parties,

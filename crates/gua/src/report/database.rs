@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use probe::units::UnixMillis;
 use serde::Serialize;
 
+use crate::calendar::timestamp;
 use crate::store::{self, Check, Inventory, SpanId};
 
 /// The answer of `gua db info`.
@@ -118,10 +119,6 @@ fn run(run: &store::RunRow) -> Run {
         ended: run.ended.and_then(timestamp),
         ending: run.ending.map(store::Ending::slug),
     }
-}
-
-fn timestamp(at: UnixMillis) -> Option<Timestamp> {
-    Timestamp::from_millisecond(at.0).ok()
 }
 
 /// The answer of `gua db check`.

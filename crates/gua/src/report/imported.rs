@@ -5,6 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::calendar::timestamp;
 use crate::store::python::{ByState, Imported, Refused};
 
 /// The answer of `gua db import`.
@@ -52,7 +53,6 @@ impl Import {
     #[must_use]
     pub fn new(file: &Path, database: &Path, kept: Option<&Path>, imported: &Imported) -> Self {
         let Imported { gpu_rows, process_rows, ticks, cards, runs, .. } = *imported;
-        let moment = |at: probe::units::UnixMillis| Timestamp::from_millisecond(at.0).ok();
         Self {
             schema: "gua.import/1",
             file: file.display().to_string(),
@@ -64,8 +64,8 @@ impl Import {
             ticks,
             cards,
             runs,
-            from: imported.extent.and_then(|extent| moment(extent.from)),
-            to: imported.extent.and_then(|extent| moment(extent.to)),
+            from: imported.extent.and_then(|extent| timestamp(extent.from)),
+            to: imported.extent.and_then(|extent| timestamp(extent.to)),
             seconds: imported.millis.into(),
             refused_rows: imported.refused.into(),
         }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::identity;
 use super::reservation::Reservation;
 use super::unknowns::{Reason, Unknowns};
+use crate::calendar;
 use crate::classify::{self, Holds, State, Thresholds, Workers};
 use crate::ledger::ProcessKey;
 use crate::sampler::{CardTick, HolderTick, Tick};
@@ -216,7 +217,7 @@ pub struct Owner {
 /// Answers from one tick of this host.
 #[must_use]
 pub fn now(tick: &Tick, host: Option<&str>, thresholds: &Thresholds) -> Now {
-    let time = Timestamp::from_millisecond(tick.at.0).unwrap_or_default();
+    let time = calendar::nearest(tick.at);
     let mut unknown = Unknowns::default();
     let (version, cuda) = match &tick.driver {
         Ok(driver) => (driver.version.clone(), driver.cuda_version),
@@ -408,9 +409,9 @@ fn command(tick: &HolderTick, unknown: &mut Unknowns) -> Option<Vec<String>> {
 }
 
 fn owner(facts: &ProcessFacts, now: Timestamp, unknown: &mut Unknowns) -> Owner {
-    let started = match facts.started.map(|at| Timestamp::from_millisecond(at.0)) {
-        Reading::Known(Ok(started)) => Reading::Known(started),
-        Reading::Known(Err(_)) => Reading::Unknown(Why::Garbled),
+    let started = match facts.started.map(calendar::timestamp) {
+        Reading::Known(Some(started)) => Reading::Known(started),
+        Reading::Known(None) => Reading::Unknown(Why::Garbled),
         Reading::Unknown(why) => Reading::Unknown(why),
     };
     let running = match started {

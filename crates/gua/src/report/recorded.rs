@@ -8,7 +8,7 @@ use super::now::{
     Card, Holder, Identity, Memory, MemorySource, Now, Owner, Presence, Sensors, Unseen, Work,
 };
 use super::unknowns::{Reason, Unknowns};
-use super::usage::answer::timestamp;
+use crate::calendar::nearest;
 use crate::classify::{Kib, State};
 use crate::ledger::{CardEntry, HolderEntry};
 use crate::store::Replayed;
@@ -35,7 +35,7 @@ const CARD: [&str; 15] = [
 /// Answers from a tick that was recorded on a host. Above `held` somebody unseen counts.
 #[must_use]
 pub fn now(tick: &Replayed, host: Option<&str>, held: Kib) -> Now {
-    let time = timestamp(tick.entry.at);
+    let time = nearest(tick.entry.at);
     let mut unknown = Unknowns::default();
     unknown.note("cuda_version", Reason::NotRecorded);
     for (field, is_missing) in [("host", host.is_none()), ("driver_version", tick.driver.is_none())]
@@ -174,7 +174,7 @@ fn sensors(entry: &CardEntry, unknown: &mut Unknowns) -> Sensors {
 
 fn holder(entry: &HolderEntry, card: State, now: Timestamp) -> Holder {
     let mut unknown = Unknowns::default();
-    let started = entry.started.map(timestamp);
+    let started = entry.started.map(nearest);
     let owner = Owner {
         user: entry.identity.user.as_ref().map(ToString::to_string),
         uid: entry.identity.uid,

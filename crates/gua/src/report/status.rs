@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use probe::units::UnixMillis;
 use serde::Serialize;
 
+use crate::calendar::timestamp;
 use crate::ledger::{Event, HOUR, Kind, Period};
 use crate::store::{History, RunRow, StoreError};
 
@@ -173,10 +174,6 @@ pub fn is_live(run: Option<&RunRow>, until: Option<UnixMillis>, now: UnixMillis)
 
 fn told(event: Event) -> Option<Told> {
     Some(Told { time: timestamp(event.at)?, kind: event.kind.slug(), detail: event.detail })
-}
-
-fn timestamp(at: UnixMillis) -> Option<Timestamp> {
-    Timestamp::from_millisecond(at.0).ok()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "centuries in ms fit 53 bits")]

@@ -11,6 +11,7 @@ use super::now::{self, Card, Holder, Identity, Now};
 use super::reservation::Reservation;
 use super::unknowns::{Reason, Unknowns};
 use super::{identity, status};
+use crate::calendar::timestamp;
 use crate::classify::State;
 use crate::ledger::{Beginning, Spell};
 use crate::store::{HolderKey, Idleness, RunRow};
@@ -395,8 +396,4 @@ fn place(state: State, idle: &Idle, card: &Identity) -> Place {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let seconds = idle.idle_seconds.unwrap_or(0.0) as u64;
     (rank, Reverse(seconds), card.index, card.mig_slot)
-}
-
-fn timestamp(at: UnixMillis) -> Option<Timestamp> {
-    Timestamp::from_millisecond(at.0).ok()
 }

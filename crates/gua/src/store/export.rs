@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use jiff::Timestamp;
 use probe::units::UnixMillis;
 use rusqlite::{Connection, Row};
 use serde::Serialize;
@@ -11,6 +10,7 @@ use serde::Serialize;
 use super::error::StoreError;
 use super::run::last_tick;
 use super::{codes, database, sample_key};
+use crate::calendar;
 use crate::classify::{Holds, State, Work};
 use crate::ledger::{Part, Period};
 
@@ -286,9 +286,9 @@ const fn reason(state: State) -> Option<&'static str> {
 
 /// ISO 8601 in UTC, with milliseconds. What no calendar has stays a number.
 fn moment(millis: i64) -> String {
-    match Timestamp::from_millisecond(millis) {
-        Ok(at) => format!("{at:.3}"),
-        Err(_) => millis.to_string(),
+    match calendar::timestamp(UnixMillis(millis)) {
+        Some(at) => format!("{at:.3}"),
+        None => millis.to_string(),
     }
 }
 

@@ -31,14 +31,6 @@ pub struct Keep {
     pub spans: Duration,
 }
 
-impl Keep {
-    /// Samples are held against spans, and so kept no longer than they are.
-    #[must_use]
-    pub fn new(samples: Duration, spans: Duration) -> Self {
-        Self { samples: samples.min(spans), spans }
-    }
-}
-
 impl Default for Keep {
     fn default() -> Self {
         config::Retention::default().into()
@@ -46,8 +38,10 @@ impl Default for Keep {
 }
 
 impl From<config::Retention> for Keep {
+    /// As it was settled: where samples were to outlast spans, that was said then.
     fn from(settled: config::Retention) -> Self {
-        Self::new(settled.samples, settled.spans)
+        let config::Retention { samples, spans } = settled;
+        Self { samples, spans }
     }
 }
 

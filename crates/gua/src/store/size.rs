@@ -24,7 +24,9 @@ impl Size {
 /// # Errors
 /// When it does not tell. A log that is not there has no size, and that is known.
 pub fn size(path: &Path) -> io::Result<Size> {
-    let file_bytes = fs::metadata(path)?.len();
+    // The log is beside the file, and not beside a link to it.
+    let path = fs::canonicalize(path)?;
+    let file_bytes = fs::metadata(&path)?.len();
     let mut log = OsString::from(path);
     log.push("-wal");
     let log_bytes = match fs::metadata(log) {
@@ -50,6 +52,8 @@ mod tests {
         assert_eq!(size(&path).unwrap().whole_bytes(), 4);
         fs::write(&log, "123").unwrap();
         assert_eq!(size(&path).unwrap(), Size { file_bytes: 4, log_bytes: 3 });
+        symlink(&path, dir.path().join("link.db")).unwrap();
+        assert_eq!(size(&dir.path().join("link.db")).unwrap().whole_bytes(), 7);
         fs::remove_file(&log).unwrap();
         symlink(&log, &log).unwrap();
         assert!(size(&path).is_err());

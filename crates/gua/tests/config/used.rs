@@ -126,6 +126,15 @@ fn samples_that_would_outlast_spans_are_told() {
     let told = machine.gua(&["config", "check"]);
     assert_eq!(told.code, Some(0), "{told:?}");
     assert!(told.stderr.starts_with("gua: samples are kept for 1d and not for 7d ("), "{told:?}");
+    let path = machine.dir().join("lab.db").display().to_string();
+    assert_eq!(machine.gua(&["demo", "--db", &path]).code, Some(0));
+    let pruned = machine.gua(&["db", "prune", "--json", "--db", &path]);
+    assert!(
+        pruned.stderr.starts_with("gua: samples are kept for 1d and not for 7d ("),
+        "{pruned:?}"
+    );
+    let kept: Value = serde_json::from_str(&pruned.stdout).unwrap();
+    assert_eq!(kept["keep_samples_seconds"], kept["keep_spans_seconds"]);
 }
 
 /// The lines are kept as long as what was judged by them, and no longer.

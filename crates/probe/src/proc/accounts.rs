@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
+use std::mem;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{passwd, why};
+use super::{name_service, passwd, why};
 use crate::directory::Directory;
-use crate::reading::Why;
+use crate::reading::{Reading, Why};
 
 /// How long a look waits for a directory service.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -20,6 +21,8 @@ pub struct Accounts {
     root: PathBuf,
     listed: Option<Listed>,
     directory: Directory<u32, Option<Arc<str>>>,
+    /// Whether a name was not told since it was last asked for.
+    has_missed: bool,
 }
 
 /// What the host's own file lists.
@@ -49,7 +52,7 @@ impl Accounts {
     #[must_use]
     pub fn new(root: PathBuf) -> Self {
         let directory = Directory::new("names", root.clone(), told_by_the_system, PATIENCE);
-        Self { root, listed: None, directory }
+        Self { root, listed: None, directory, has_missed: false }
     }
 
     /// The name of a uid; `None` where it has none. The file first: it needs no network.
@@ -70,10 +73,22 @@ impl Accounts {
             Err(_) if is_own => {}
             Err(why) => return Err(why),
         }
-        match is_own {
-            true => self.directory.ask(&uid, Instant::now()).ok_or(Why::TimedOut),
-            false => Ok(None),
+        if !is_own {
+            return Ok(None);
         }
+        match self.directory.ask(&uid, Instant::now()) {
+            Reading::Known(name) => Ok(name),
+            Reading::Unknown(why) => {
+                self.has_missed = true;
+                Err(why)
+            }
+        }
+    }
+
+    /// Whether a directory service left a name open since this was last asked. What was made of
+    /// the answers is not to be kept then.
+    pub fn has_missed_one(&mut self) -> bool {
+        mem::take(&mut self.has_missed)
     }
 
     /// Read again when it is not the file that it was.
@@ -91,9 +106,8 @@ impl Accounts {
     }
 }
 
-fn told_by_the_system(_: &Path, uid: &u32) -> Option<Arc<str>> {
-    let account = uzers::get_user_by_uid(*uid)?;
-    Some(Arc::from(account.name().to_string_lossy()))
+fn told_by_the_system(_: &Path, uid: &u32) -> Reading<Option<Arc<str>>> {
+    Reading::from(name_service::by_uid(*uid)).map(|account| account.map(|account| account.name))
 }
 
 #[cfg(test)]
@@ -122,5 +136,18 @@ mod tests {
         let mut accounts = Accounts::new("/".into());
         assert_eq!(accounts.name(0), Ok(Some("root".into())));
         assert_eq!(accounts.name(3_999_999_999), Ok(None));
+        assert!(!accounts.has_missed_one());
+    }
+
+    /// Trap: while the directory service was down, people had no name.
+    #[test]
+    fn an_account_that_nobody_could_be_asked_for_is_not_known() {
+        let down = |_: &Path, _: &u32| Reading::Unknown(Why::TimedOut);
+        let mut accounts = Accounts::new("/".into());
+        accounts.directory = Directory::new("test", "/".into(), down, Duration::from_secs(60));
+        assert_eq!(accounts.name(0), Ok(Some("root".into())));
+        assert!(!accounts.has_missed_one());
+        assert_eq!(accounts.name(3_999_999_999), Err(Why::TimedOut));
+        assert!(accounts.has_missed_one() && !accounts.has_missed_one());
     }
 }

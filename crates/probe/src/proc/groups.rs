@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::why;
+use super::{name_service, why};
 use crate::reading::{Reading, Why};
 
 /// The names of a user's groups. On our own host the C library tells, which knows directory
@@ -26,8 +26,12 @@ pub fn groups(root: &Path, user: &str) -> Reading<Arc<[Arc<str>]>> {
 }
 
 fn of_this_host(user: &str) -> Reading<Arc<[Arc<str>]>> {
-    let Some(account) = uzers::get_user_by_name(user) else { return Reading::Unknown(Why::Gone) };
-    match uzers::get_user_groups(user, account.primary_group_id()) {
+    let account = match name_service::by_name(user) {
+        Ok(Some(account)) => account,
+        Ok(None) => return Reading::Unknown(Why::Gone),
+        Err(why) => return Reading::Unknown(why),
+    };
+    match uzers::get_user_groups(user, account.primary_group) {
         Some(groups) => {
             let name = |group: &uzers::Group| Arc::from(group.name().to_string_lossy());
             Reading::Known(groups.iter().map(name).collect())
@@ -68,5 +72,6 @@ mod tests {
     fn root_has_a_group_on_this_host() {
         let found = groups(Path::new("/"), "root").known().unwrap();
         assert!(found.iter().any(|group| &**group == "root"));
+        assert_eq!(groups(Path::new("/"), "no such user"), Reading::Unknown(Why::Gone));
     }
 }

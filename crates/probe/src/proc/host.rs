@@ -1,23 +1,21 @@
 //! The host whose processes hold the cards: where its `/proc` is, and what it says.
 
-use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::event::{Timespec, epoll};
-use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, pidfd_open, test_kill_process};
+use rustix::process::{Pid, test_kill_process};
 
-use super::{Accounts, cmdline, read, stat, status, usage, why};
+use super::held::Held;
+use super::usage::{self, Taken};
+use super::{Accounts, cmdline, read, stat, status, why};
 use crate::process::{Presence, ProcessFacts};
 use crate::reading::{Reading, Why};
-use crate::units::{Bytes, UnixMillis};
+use crate::units::UnixMillis;
 use crate::who::{Reader, Subject, Who};
 
 /// The inode of the first pid namespace, which the kernel keeps for it.
@@ -38,70 +36,7 @@ pub struct Host {
     accounts: Accounts,
     /// Where it is asked who is behind a process.
     identities: Option<Reader>,
-    known: HashMap<u32, Known>,
-    /// Tells of the held processes that have ended; made when the first one is held.
-    endings: Option<OwnedFd>,
-}
-
-/// A process that was read before, and what tells whether it is still the same.
-#[derive(Debug)]
-struct Known {
-    facts: Arc<ProcessFacts>,
-    hold: Hold,
-}
-
-/// What a process is held by, so that another one with its pid is not taken for it.
-#[derive(Debug)]
-enum Hold {
-    /// A handle, where the pid is one of our own kernel's. All of them are asked at once, in
-    /// [`Host::forget_the_ended`].
-    Handle { _open: OwnedFd },
-    /// Its folder: the kernel never shows another process in it. Asked one by one.
-    Folder(OwnedFd, Stamp),
-}
-
-/// What changes when a file is another one than before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    inode: u64,
-    seconds: i64,
-    nanoseconds: u64,
-}
-
-impl Hold {
-    fn is_still_there(&self) -> bool {
-        match self {
-            Self::Handle { .. } => true,
-            Self::Folder(folder, stamp) => Stamp::of(folder) == Some(*stamp),
-        }
-    }
-}
-
-impl Stamp {
-    fn of(folder: &OwnedFd) -> Option<Self> {
-        let stat = rustix::fs::statat(folder, "stat", AtFlags::empty()).ok()?;
-        Some(Self { inode: stat.st_ino, seconds: stat.st_mtime, nanoseconds: stat.st_mtime_nsec })
-    }
-}
-
-/// What a process has of the host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
-    /// Processor time since its start.
-    pub cpu: Duration,
-    /// Memory that is resident, shared pages included.
-    pub resident: Bytes,
-}
-
-impl Taken {
-    fn of(usage: usage::Usage) -> Self {
-        let per_second = rustix::param::clock_ticks_per_second().max(1);
-        let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
-        Self {
-            cpu: Duration::from_millis(usage.cpu_ticks.saturating_mul(1000) / per_second),
-            resident: Bytes(usage.resident_pages.saturating_mul(page)),
-        }
-    }
+    known: Held,
 }
 
 /// When the host booted, as it said when it was read.
@@ -131,12 +66,11 @@ impl Host {
         };
         Self {
             accounts: Accounts::new(root.clone()),
+            known: Held::new(root.clone()),
             root,
             view,
             boot: None,
             identities: None,
-            known: HashMap::new(),
-            endings: None,
         }
     }
 
@@ -175,10 +109,9 @@ impl Host {
     /// still there? What it said then still stands, its parent and its name at that time
     /// included.
     pub fn process(&mut self, pid: u32) -> Presence {
-        if let Some(known) = self.known.get(&pid).filter(|known| known.hold.is_still_there()) {
-            return Presence::Here(Arc::clone(&known.facts));
+        if let Some(facts) = self.known.still_there(pid) {
+            return Presence::Here(facts);
         }
-        self.known.remove(&pid);
         if self.view == View::Partial {
             match self.has_a_card_open(pid) {
                 Ok(true) => {}
@@ -188,46 +121,21 @@ impl Host {
             }
         }
         // Held before it is read, so that what is read is of the process that is held.
-        let held = self.hold(pid);
+        let hold = self.known.hold(pid);
         let stat = match read(&self.of(pid, "stat")) {
             Ok(bytes) => stat::parse(&bytes),
             Err(error) => return self.absent(pid, &error),
         };
         let Some(stat) = stat else { return Presence::Hidden(Why::Garbled) };
+        // What was missed so far was about others.
+        self.accounts.has_missed_one();
         let facts = Arc::new(self.facts(pid, &stat));
-        // A name that did not come in time may come before the next look.
-        let is_whole = facts.user.why() != Some(Why::TimedOut);
-        if let Some(hold) = held.filter(|_| is_whole) {
-            self.known.insert(pid, Known { facts: Arc::clone(&facts), hold });
+        // A name that was not told now, its own or that of its job's user, may be at the next look.
+        let is_whole = !self.accounts.has_missed_one();
+        if let Some(hold) = hold.filter(|_| is_whole) {
+            self.known.keep(&facts, hold);
         }
         Presence::Here(facts)
-    }
-
-    /// `None` where no more files can be opened: then it is read anew each time.
-    fn hold(&mut self, pid: u32) -> Option<Hold> {
-        // An old kernel has no handles.
-        let handle = (self.root == Path::new("/")).then(|| self.handle(pid).ok()).flatten();
-        if let Some(handle) = handle {
-            return Some(Hold::Handle { _open: handle });
-        }
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let path = self.root.join(format!("proc/{pid}"));
-        let folder = rustix::fs::open(path, flags, Mode::empty()).ok()?;
-        let stamp = Stamp::of(&folder)?;
-        Some(Hold::Folder(folder, stamp))
-    }
-
-    /// A handle whose end we are told of, for as long as it is kept open.
-    fn handle(&mut self, pid: u32) -> Result<OwnedFd, Errno> {
-        let process = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
-        let handle = pidfd_open(process, PidfdFlags::empty())?;
-        let endings = match &self.endings {
-            Some(endings) => endings,
-            None => self.endings.insert(epoll::create(epoll::CreateFlags::CLOEXEC)?),
-        };
-        let data = epoll::EventData::new_u64(pid.into());
-        epoll::add(endings, &handle, data, epoll::EventFlags::IN)?;
-        Ok(handle)
     }
 
     /// The arguments of a process. They may hold secrets: show them when asked, keep them not.
@@ -245,9 +153,7 @@ impl Host {
             Err(error) => return Reading::Unknown(why(&error)),
         };
         match usage::parse(&bytes) {
-            Some(usage) if usage.start_ticks == facts.start_ticks => {
-                Reading::Known(Taken::of(usage))
-            }
+            Some(usage) if usage.start_ticks == facts.start_ticks => Reading::Known(usage.into()),
             // Another process has its pid by now.
             Some(_) => Reading::Unknown(Why::Gone),
             None => Reading::Unknown(Why::Garbled),
@@ -256,7 +162,7 @@ impl Host {
 
     /// Forgets the processes that are not among those still of interest.
     pub fn keep_only(&mut self, is_wanted: impl Fn(u32) -> bool) {
-        self.known.retain(|pid, _| is_wanted(*pid));
+        self.known.keep_only(is_wanted);
         if let Some(identities) = &mut self.identities {
             identities.forget_ancestors();
         }
@@ -265,36 +171,14 @@ impl Host {
     /// Forgets the processes that have ended; true when there were some. To be called before
     /// each look at them.
     pub fn forget_the_ended(&mut self) -> bool {
-        let ended = self.ended();
-        for pid in &ended {
-            self.known.remove(pid);
-        }
-        !ended.is_empty()
+        self.known.forget_the_ended()
     }
 
     /// Whether [`Self::forget_the_ended`] is going to tell the end of a process: until then it
     /// is here, and says what it said before.
     #[must_use]
     pub fn is_watched(&self, pid: u32) -> bool {
-        matches!(self.known.get(&pid), Some(Known { hold: Hold::Handle { .. }, .. }))
-    }
-
-    /// Those of the held processes that have ended, in one question to the kernel. Where it
-    /// does not answer, none of them is sure to be there.
-    fn ended(&self) -> Vec<u32> {
-        let Some(endings) = &self.endings else { return Vec::new() };
-        let mut ended = Vec::with_capacity(self.known.len());
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        if ended.capacity() == 0 {
-            return Vec::new();
-        }
-        match epoll::wait(endings, rustix::buffer::spare_capacity(&mut ended), Some(&now)) {
-            Ok(_) => {
-                let pid = |event: &epoll::Event| u32::try_from(event.data.u64()).ok();
-                ended.iter().filter_map(pid).collect()
-            }
-            Err(_) => self.known.keys().copied().collect(),
-        }
+        self.known.is_watched(pid)
     }
 
     fn facts(&mut self, pid: u32, stat: &stat::ProcessStat) -> ProcessFacts {
@@ -403,6 +287,7 @@ fn seen_from_here() -> (PathBuf, View) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Bytes;
 
     fn write(root: &Path, file: &str, text: &str) {
         let path = root.join(file);

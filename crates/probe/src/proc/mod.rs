@@ -1,23 +1,28 @@
 //! Who a pid is, from the host's `/proc`.
 //!
 //! Reading stands apart from parsing: [`Host`] opens files below a root that is
-//! passed in; [`stat`], [`usage`], [`status`], [`passwd`], [`meminfo`] and [`cmdline`] turn
-//! bytes into facts and touch nothing. [`tree`] is what a process and its descendants have used.
+//! passed in; [`stat_line`], [`stat`], [`usage`], [`status`], [`passwd`], [`meminfo`] and
+//! [`cmdline`] turn bytes into facts and touch nothing. [`tree`] is what a process and its
+//! descendants have used.
 
 mod accounts;
 pub mod cmdline;
 mod groups;
+mod held;
 mod host;
 pub mod meminfo;
+mod name_service;
 pub mod passwd;
 pub mod stat;
+pub mod stat_line;
 pub mod status;
 pub mod tree;
 pub mod usage;
 
 pub use accounts::Accounts;
 pub use groups::groups;
-pub use host::{Host, Taken};
+pub use host::Host;
+pub use usage::Taken;
 
 use std::fs::File;
 use std::io::{self, Read};

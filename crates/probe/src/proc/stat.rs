@@ -1,5 +1,7 @@
 //! `/proc/PID/stat` and `/proc/stat`: when a process started and when the host did.
 
+use super::stat_line::{Field, StatLine};
+
 /// What identifies a process and places it in the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessStat {
@@ -11,23 +13,15 @@ pub struct ProcessStat {
     pub start_ticks: u64,
 }
 
-/// The places of the parent and of the start time among the fields after the name.
-const PARENT: usize = 1;
-const START: usize = 19;
-
-/// `None` when it is not a stat line. A process's name may hold anything, parentheses
-/// and blanks included, so it ends only at the last parenthesis.
+/// `None` when it is not a stat line.
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Option<ProcessStat> {
-    let text = String::from_utf8_lossy(bytes);
-    let (_pid, rest) = text.split_once('(')?;
-    let (comm, fields) = rest.rsplit_once(')')?;
-    let mut fields = fields.split_whitespace();
+    let line = StatLine::parse(bytes)?;
     Some(ProcessStat {
-        comm: comm.to_owned(),
-        is_ended: matches!(fields.next()?, "Z" | "X"),
-        parent: fields.next()?.parse().ok()?,
-        start_ticks: fields.nth(START - PARENT - 1)?.parse().ok()?,
+        comm: String::from_utf8_lossy(line.name()).into_owned(),
+        is_ended: matches!(line.text(Field::State), "Z" | "X"),
+        parent: line.number(Field::Parent)?,
+        start_ticks: line.number(Field::StartTicks)?,
     })
 }
 

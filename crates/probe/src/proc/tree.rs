@@ -5,15 +5,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::stat_line::{Field, StatLine};
 use super::why;
 use crate::reading::{Reading, Why};
 
 /// More than any tree that is worth looking at: what is larger is not known.
 const MOST_MEMBERS: usize = 20_000;
-
-/// The places among the fields of a stat line after the name.
-const USER: usize = 11;
-const START: usize = 19;
 
 /// The members of a tree, by pid.
 pub type Members = BTreeMap<u32, Member>;
@@ -57,15 +54,12 @@ fn member(folder: &Path) -> Result<Member, Why> {
     parse(&bytes).ok_or(Why::Garbled)
 }
 
-/// `None` when it is no stat line. The name may hold anything, so it ends at the last
-/// parenthesis only.
+/// `None` when it is no stat line.
 fn parse(bytes: &[u8]) -> Option<Member> {
-    let name_end = bytes.iter().rposition(|byte| *byte == b')')?;
-    let fields = str::from_utf8(bytes.get(name_end + 1..)?).ok()?;
-    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
-    let number = |place: usize| fields.get(place)?.parse::<u64>().ok();
-    let cpu_ticks = (USER..USER + 4).map(number).sum::<Option<u64>>()?;
-    Some(Member { start_ticks: number(START)?, cpu_ticks })
+    use Field::{ChildSystemTicks, ChildUserTicks, SystemTicks, UserTicks};
+    let line = StatLine::parse(bytes)?;
+    let cpu_ticks = line.sum(&[UserTicks, SystemTicks, ChildUserTicks, ChildSystemTicks])?;
+    Some(Member { start_ticks: line.number(Field::StartTicks)?, cpu_ticks })
 }
 
 /// The children of the process of this folder, as the kernel lists them; each thread has children of

@@ -1,5 +1,10 @@
 //! `/proc/PID/stat` once more: what a process takes of the host's processors and memory.
 
+use std::time::Duration;
+
+use super::stat_line::{Field, StatLine};
+use crate::units::Bytes;
+
 /// What a process has used, in the kernel's own units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
@@ -10,25 +15,35 @@ pub struct Usage {
     pub resident_pages: u64,
 }
 
-/// The places among the fields after the name.
-const USER: usize = 11;
-const SYSTEM: usize = 12;
-const START: usize = 19;
-const RESIDENT: usize = 21;
+/// What a process has of the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// Processor time since its start.
+    pub cpu: Duration,
+    /// Memory that is resident, shared pages included.
+    pub resident: Bytes,
+}
 
-/// `None` when it is no stat line. The name may hold anything, so it ends at the last
-/// parenthesis only.
+impl From<Usage> for Taken {
+    fn from(usage: Usage) -> Self {
+        let per_second = rustix::param::clock_ticks_per_second().max(1);
+        let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
+        Self {
+            cpu: Duration::from_millis(usage.cpu_ticks.saturating_mul(1000) / per_second),
+            resident: Bytes(usage.resident_pages.saturating_mul(page)),
+        }
+    }
+}
+
+/// `None` when it is no stat line.
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Option<Usage> {
-    let name_end = bytes.iter().rposition(|byte| *byte == b')')?;
-    let fields = str::from_utf8(bytes.get(name_end + 1..)?).ok()?;
-    let mut fields = fields.split_ascii_whitespace();
-    let mut number = |place: usize| fields.nth(place)?.parse::<u64>().ok();
-    let user = number(USER)?;
-    let system = number(SYSTEM - USER - 1)?;
-    let start_ticks = number(START - SYSTEM - 1)?;
-    let resident_pages = number(RESIDENT - START - 1)?;
-    Some(Usage { cpu_ticks: user.saturating_add(system), start_ticks, resident_pages })
+    let line = StatLine::parse(bytes)?;
+    Some(Usage {
+        cpu_ticks: line.sum(&[Field::UserTicks, Field::SystemTicks])?,
+        start_ticks: line.number(Field::StartTicks)?,
+        resident_pages: line.number(Field::ResidentPages)?,
+    })
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use probe::{Reading, Why};
+
 use super::place::{self, Controller, Place};
 use super::{core_limit, memory_limit};
 use crate::usage::Limits;
@@ -54,12 +56,17 @@ fn recalled(membership: &str, root: &Path) -> Option<Allowed> {
 }
 
 fn read(membership: &str, root: &Path) -> Allowed {
-    let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).unwrap_or_default();
+    let Ok(mounts) = fs::read(root.join("proc/self/mountinfo")) else {
+        // Somewhere there may be a limit.
+        return Allowed { memory: None, limits: Limits::unknown(Why::Garbled) };
+    };
+    // Anybody may mount something under a name that is no text.
+    let mounts = String::from_utf8_lossy(&mounts);
     let find = |controller| place::find(membership, &mounts, controller, root);
     let memory = find(Controller::Memory);
     let limits = Limits {
-        ram: memory.as_ref().and_then(memory_limit),
-        cores: find(Controller::Cpu).as_ref().and_then(core_limit),
+        ram: Reading::Known(memory.as_ref().and_then(memory_limit)),
+        cores: Reading::Known(find(Controller::Cpu).as_ref().and_then(core_limit)),
     };
     Allowed { memory, limits }
 }

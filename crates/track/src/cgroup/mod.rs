@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use probe::Why;
 use probe::units::Bytes;
 
 use allowed::Allowed;
@@ -19,7 +20,7 @@ use crate::usage::Limits;
 const NO_LIMIT: u64 = 1 << 60;
 
 /// The cgroup that a process was in when the measurement began.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Cgroup {
     limits: Limits,
     memory: Option<Place>,
@@ -28,6 +29,12 @@ pub struct Cgroup {
 }
 
 impl Cgroup {
+    /// One of which nothing is known.
+    #[must_use]
+    pub const fn unknown(why: Why) -> Self {
+        Self { limits: Limits::unknown(why), memory: None, peak_before: None }
+    }
+
     /// The cgroup of a process, from the text of its `cgroup` file, in the machine whose files
     /// begin at `root`.
     #[must_use]
@@ -41,8 +48,11 @@ impl Cgroup {
     #[must_use]
     pub fn limits(&self, ram: Option<Bytes>, cores: u32) -> Limits {
         Limits {
-            ram: self.limits.ram.filter(|limit| ram.is_none_or(|ram| *limit < ram)),
-            cores: self.limits.cores.filter(|limit| *limit < f64::from(cores)),
+            ram: self
+                .limits
+                .ram
+                .map(|limit| limit.filter(|limit| ram.is_none_or(|ram| *limit < ram))),
+            cores: self.limits.cores.map(|limit| limit.filter(|limit| *limit < f64::from(cores))),
         }
     }
 
@@ -122,10 +132,15 @@ fn processes(folder: &Path) -> Option<HashSet<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use probe::Reading;
 
     const MEMBERSHIP: &str = "0::/job_7/step_0\n";
     const MOUNTS: &str =
         "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
+
+    fn limits(ram: u64, cores: f64) -> Limits {
+        Limits { ram: Reading::Known(Some(Bytes(ram))), cores: Reading::Known(Some(cores)) }
+    }
 
     /// A machine with these files.
     fn machine(mounts: &str, files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -149,10 +164,10 @@ mod tests {
                 ("sys/fs/cgroup/job_7/step_0/cpu.max", "max 100000\n"),
             ],
         );
-        let limits = Cgroup::of(MEMBERSHIP, root.path()).limits(Some(Bytes(64_000_000_000)), 8);
-        assert_eq!(limits, Limits { ram: Some(Bytes(4_000_000_000)), cores: Some(1.5) });
+        let large = Cgroup::of(MEMBERSHIP, root.path()).limits(Some(Bytes(64_000_000_000)), 8);
+        assert_eq!(large, limits(4_000_000_000, 1.5));
         let small = Cgroup::of(MEMBERSHIP, root.path()).limits(Some(Bytes(2_000_000_000)), 1);
-        assert_eq!(small, Limits::default(), "more than there is limits nothing");
+        assert_eq!(small, Limits::NONE, "more than there is limits nothing");
     }
 
     #[test]
@@ -170,8 +185,8 @@ mod tests {
                 ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
             ],
         );
-        let limits = Cgroup::of(membership, root.path()).limits(None, 64);
-        assert_eq!(limits, Limits { ram: Some(Bytes(1000)), cores: Some(2.0) });
+        let found = Cgroup::of(membership, root.path()).limits(None, 64);
+        assert_eq!(found, limits(1000, 2.0));
     }
 
     #[test]
@@ -196,7 +211,25 @@ mod tests {
     fn no_cgroup_is_no_limit() {
         let root = machine("", &[]);
         let cgroup = Cgroup::of("", root.path());
-        assert_eq!(cgroup.limits(None, 8), Limits::default());
+        assert_eq!(cgroup.limits(None, 8), Limits::NONE);
         assert_eq!(cgroup.peak(|_| true), None);
+    }
+
+    /// Trap: where it could not be read what is mounted, nothing was limited.
+    #[test]
+    fn a_limit_that_cannot_be_looked_for_is_unknown() {
+        let root = tempfile::tempdir().unwrap();
+        let cgroup = Cgroup::of(MEMBERSHIP, root.path());
+        assert_eq!(cgroup.limits(None, 8), Limits::unknown(Why::Garbled));
+        assert_eq!(cgroup.peak(|_| true), None);
+    }
+
+    #[test]
+    fn a_mount_whose_name_is_no_text_hides_no_limit() {
+        let root = machine("", &[("sys/fs/cgroup/job_7/memory.max", "4000\n")]);
+        let mounts = [b"9 1 0:9 / /mnt/\xff rw - ext4 /dev/x rw\n", MOUNTS.as_bytes()].concat();
+        fs::write(root.path().join("proc/self/mountinfo"), mounts).unwrap();
+        let cgroup = Cgroup::of(MEMBERSHIP, root.path());
+        assert_eq!(cgroup.limits(None, 8).ram, Reading::Known(Some(Bytes(4000))));
     }
 }

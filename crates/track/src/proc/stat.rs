@@ -1,5 +1,7 @@
 //! `/proc/PID/stat`: a process's parent, and what its waited-for children have used.
 
+use probe::proc::stat_line::{Field, StatLine};
+
 /// The accounts of children that have ended and were waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Waited {
@@ -16,27 +18,15 @@ pub struct Stat {
     pub waited: Waited,
 }
 
-/// The places among the fields after the name.
-const PARENT: usize = 1;
-const CHILD_MINOR_FAULTS: usize = 8;
-const CHILD_MAJOR_FAULTS: usize = 10;
-const CHILD_USER: usize = 13;
-const CHILD_SYSTEM: usize = 14;
-
-/// `None` when it is no stat line. The name may hold anything, so it ends at the last
-/// parenthesis only.
+/// `None` when it is no stat line.
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Option<Stat> {
-    let name_end = bytes.iter().rposition(|byte| *byte == b')')?;
-    let fields = str::from_utf8(bytes.get(name_end + 1..)?).ok()?;
-    let fields: Vec<&str> = fields.split_ascii_whitespace().take(CHILD_SYSTEM + 1).collect();
-    let number = |place: usize| fields.get(place)?.parse::<u64>().ok();
-    let both = |a, b| Some(number(a)?.saturating_add(number(b)?));
+    let line = StatLine::parse(bytes)?;
     Some(Stat {
-        parent: fields.get(PARENT)?.parse().ok()?,
+        parent: line.number(Field::Parent)?,
         waited: Waited {
-            cpu_ticks: both(CHILD_USER, CHILD_SYSTEM)?,
-            faults: both(CHILD_MINOR_FAULTS, CHILD_MAJOR_FAULTS)?,
+            cpu_ticks: line.sum(&[Field::ChildUserTicks, Field::ChildSystemTicks])?,
+            faults: line.sum(&[Field::ChildMinorFaults, Field::ChildMajorFaults])?,
         },
     })
 }

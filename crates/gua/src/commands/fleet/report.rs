@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use probe::units::UnixMillis;
 
 use super::access::{blamed, client, no_series, selection, told_of_flaws};
+use crate::calendar;
 use crate::cli;
 use crate::commands::report::{self, Output, cost, width};
 use crate::config::{Config, Screen, Window};
@@ -198,7 +199,7 @@ impl Asking<'_> {
 
     fn hours(&mut self, tz: &TimeZone) -> Result<(), EngineError> {
         let Self { client, questions, gather, among } = self;
-        let begin = Timestamp::from_millisecond(questions.window.from.0);
+        let begin = calendar::timestamp(questions.window.from);
         let offset = begin.map_or(0, |begin| tz.to_offset(begin).seconds());
         if let Some((period, step)) = questions.grid(offset) {
             let span = Span { from: period.from, to: period.to, step };

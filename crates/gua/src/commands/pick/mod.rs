@@ -6,12 +6,12 @@ mod round;
 use std::io::{self, BufWriter, Write};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use probe::nvml::Wants;
 use probe::units::{Bytes, Percent};
 
 use self::round::{Given, Round};
 use super::chosen::Chosen;
+use crate::calendar;
 use crate::cli::{self, PickFormat};
 use crate::config::{self, Config, Machine, Screen};
 use crate::failure::Failure;
@@ -125,7 +125,7 @@ fn show_json(given: &Given, round: &Round<'_>, devices: Option<String>) -> io::R
 }
 
 fn told(given: &Given, round: &Round<'_>, devices: Option<String>) -> Pick {
-    let time = Timestamp::from_millisecond(given.tick.at.0).unwrap_or_default();
+    let time = calendar::nearest(given.tick.at);
     Pick {
         reserved_until: given.reserved_until,
         history_reason: given.history_reason(),

@@ -8,6 +8,7 @@ use probe::units::UnixMillis;
 
 use super::super::history::{self, Detail};
 use super::super::reserved;
+use crate::calendar;
 use crate::cli;
 use crate::config::{Config, Machine};
 use crate::failure::Failure;
@@ -93,7 +94,7 @@ impl Round<'_> {
             return slip;
         }
         let until = UnixMillis(now.0.saturating_add(millis(self.typed.reserve)));
-        given.reserved_until = Timestamp::from_millisecond(until.0).ok();
+        given.reserved_until = calendar::timestamp(until);
         Slip { made: now, pid: std::process::id(), kind: Kind::Until(until) }
     }
 

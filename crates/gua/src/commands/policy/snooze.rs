@@ -11,6 +11,7 @@ use probe::units::UnixMillis;
 use probe::{Reading, Why};
 use rustix::process::geteuid;
 
+use crate::calendar;
 use crate::cli::PolicySnooze;
 use crate::config::{self, Files};
 use crate::failure::Failure;
@@ -37,8 +38,7 @@ pub(super) fn run(files: &Files, typed: &PolicySnooze) -> Result<u8, Failure> {
         json::pretty(&mut io::stdout().lock(), &snoozed)?;
         return Ok(0);
     }
-    let at = jiff::Timestamp::from_millisecond(until.0).unwrap_or_default();
-    let at = at.to_zoned(TimeZone::system()).strftime("%-d %b %H:%M");
+    let at = calendar::nearest(until).to_zoned(TimeZone::system()).strftime("%-d %b %H:%M");
     writeln!(io::stdout(), "no rule touches process {} until {at}", typed.pid)?;
     Ok(0)
 }

@@ -6,10 +6,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::utmp;
+use probe::proc::stat_line::{Field, StatLine};
 
-/// The place of the terminal's number among the fields of a stat line after the name.
-const TERMINAL: usize = 4;
+use super::utmp;
 
 /// The names of a person's terminals below `/dev`. Whether they are theirs is for who opens
 /// them to see.
@@ -37,13 +36,9 @@ fn in_use(root: &Path, uid: u32) -> impl Iterator<Item = String> {
     theirs.filter_map(|folder| line_of(&fs::read(folder.path().join("stat")).ok()?))
 }
 
-/// The terminal of a process, from its stat line. The name may hold anything, so it ends at
-/// the last parenthesis only.
+/// The terminal of a process, from its stat line.
 fn line_of(stat: &[u8]) -> Option<String> {
-    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
-    let fields = str::from_utf8(stat.get(name_end + 1..)?).ok()?;
-    let number: u32 = fields.split_ascii_whitespace().nth(TERMINAL)?.parse().ok()?;
-    line(number)
+    line(StatLine::parse(stat)?.number(Field::Terminal)?)
 }
 
 /// The name of a terminal by its number, as the kernel has it.

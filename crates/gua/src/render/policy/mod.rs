@@ -4,10 +4,11 @@ pub mod check;
 pub mod log;
 pub mod simulate;
 
-use jiff::Timestamp;
+use probe::units::UnixMillis;
 
 use super::paint::{Ink, Paint};
 use super::table::{self, Align, Cell, Line};
+use crate::calendar;
 use crate::cli::Zone;
 
 /// What to show it on.
@@ -44,9 +45,9 @@ fn second(unix_ms: i64, zone: &Zone) -> String {
 }
 
 fn shown(unix_ms: i64, zone: &Zone, format: &str) -> String {
-    match Timestamp::from_millisecond(unix_ms) {
-        Ok(at) => at.to_zoned(zone.tz.clone()).strftime(format).to_string(),
-        Err(_) => format!("{unix_ms} ms"),
+    match calendar::timestamp(UnixMillis(unix_ms)) {
+        Some(at) => at.to_zoned(zone.tz.clone()).strftime(format).to_string(),
+        None => format!("{unix_ms} ms"),
     }
 }
 

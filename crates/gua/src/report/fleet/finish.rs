@@ -7,9 +7,9 @@ use super::counter::Host;
 use super::gather::Gather;
 use super::tally::Sums;
 use super::target::Target;
+use crate::calendar::nearest;
 use crate::config::Cost as Tariff;
 use crate::metrics::UNATTRIBUTED;
-use crate::report::usage::answer::timestamp;
 use crate::report::usage::finish::{heatmap, stretch};
 use crate::report::usage::times::{Times, hours, seconds, share};
 use crate::report::usage::verdict::{self, Basis};
@@ -99,7 +99,7 @@ impl Gather {
             states: times.into(),
             observed_seconds: seconds(sums.observed_millis),
             coverage: share(sums.observed_millis, self.window.millis()),
-            last_tick: last.map(|last| timestamp(UnixMillis(last))),
+            last_tick: last.map(|last| nearest(UnixMillis(last))),
             is_silent: last.is_none_or(|last| self.window.to.0.saturating_sub(last) > silent_after),
             cards: cards(target, sums),
         }

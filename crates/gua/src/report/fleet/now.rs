@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::questions::Selection;
 use super::target::{Target, TargetId, Targets, own};
+use crate::calendar::{nearest, timestamp};
 use crate::engine::Series;
 use crate::ledger::Period;
 use crate::metrics::UNATTRIBUTED;
-use crate::report::usage::answer::timestamp;
 
 /// What tells of now.
 const NOW: &str = "gua_gpu_state|gua_gpu_memory_total_bytes|gua_gpu_memory_used_bytes|\
@@ -325,7 +325,7 @@ impl GatherNow {
         let hosts = meant.map(|(id, it)| host(it, cards.remove(&id).unwrap_or_default(), now));
         let hosts = once_each(hosts.collect());
         let totals = hosts.iter().fold(Totals::default(), |sum, host| sum.plus(host.totals));
-        let (schema, url, at) = ("gua.fleet/1", url.to_owned(), timestamp(now));
+        let (schema, url, at) = ("gua.fleet/1", url.to_owned(), nearest(now));
         Fleet { schema, url, at, flaws: Vec::new(), totals, hosts }
     }
 }
@@ -376,7 +376,7 @@ fn host(target: &Target, told: Told, now: UnixMillis) -> HostNow {
     HostNow {
         name: target.hostname.clone(),
         labels: target.labels.clone(),
-        last_tick: target.last_tick.map(|last| timestamp(UnixMillis(last))),
+        last_tick: target.last_tick.map(|last| nearest(UnixMillis(last))),
         is_silent,
         totals: cards.iter().fold(Totals::default(), Totals::with),
         longest_idle: longest_idle(&cards).filter(|_| !is_silent),
@@ -433,7 +433,7 @@ fn add_to_card(told: &mut Told, series: &Series, value: f64, now: UnixMillis) {
         "gua_user_idle_since_timestamp_seconds" => {
             if let Some(holder) = card.holder(own(series, "user")) {
                 let since = moment(value);
-                holder.idle_since = since.map(timestamp);
+                holder.idle_since = since.map(nearest);
                 holder.idle_seconds = since.map(|since| Period::new(since, now).seconds());
             }
         }
@@ -453,8 +453,8 @@ const fn whole(value: f64) -> u64 {
 /// A moment that somebody told in seconds; `None` where no calendar has it.
 fn moment(seconds: f64) -> Option<UnixMillis> {
     let millis = (seconds >= 0.0).then(|| whole(seconds * 1000.0))?;
-    let at = Timestamp::from_millisecond(i64::try_from(millis).ok()?).ok()?;
-    Some(UnixMillis(at.as_millisecond()))
+    let at = UnixMillis(i64::try_from(millis).ok()?);
+    timestamp(at).map(|_| at)
 }
 
 impl Totals {

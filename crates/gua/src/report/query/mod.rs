@@ -26,6 +26,7 @@ pub use self::value::{Cell, Unit, Value};
 use self::cards::{CardAt, CardField};
 use self::field::Field;
 use self::holders::{HolderAt, HolderField};
+use crate::calendar;
 use crate::classify::Thresholds;
 use crate::sampler::{CardTick, Tick};
 
@@ -110,7 +111,7 @@ impl Question {
     /// Answers from one tick.
     #[must_use]
     pub fn answer(&self, tick: &Tick, thresholds: Thresholds) -> Answer {
-        let time = Timestamp::from_millisecond(tick.at.0).unwrap_or_default();
+        let time = calendar::nearest(tick.at);
         let driver = tick.driver.as_ref().map_err(OpenError::why);
         let at = |card| CardAt { time, driver, card, thresholds };
         Answer {

@@ -1,5 +1,6 @@
 //! What was asked for, which is what the use is compared with.
 
+use probe::Reading;
 use probe::units::Bytes;
 use serde::Serialize;
 use track::Usage;
@@ -84,7 +85,9 @@ fn cores(request: &Request, machine: &Machine) -> (f64, Source) {
     if let Some(cores) = request.cores {
         return (f64::from(cores), Source::Option);
     }
-    let limit = machine.limits.cores.filter(|cores| cores.is_finite() && *cores > 0.0);
+    // Where the limit is unknown, the machine's cores are still no fewer.
+    let limit = machine.limits.cores.known().flatten();
+    let limit = limit.filter(|cores| cores.is_finite() && *cores > 0.0);
     match (request.slurm.cores.map(f64::from), limit) {
         (Some(slurm), Some(limit)) if limit < slurm => (limit, Source::Cgroup),
         (Some(slurm), _) => (slurm, Source::Slurm),
@@ -93,13 +96,17 @@ fn cores(request: &Request, machine: &Machine) -> (f64, Source) {
     }
 }
 
-/// The narrower of the job's and the cgroup's.
+/// The narrower of the job's and the cgroup's. Where it is unknown whether a cgroup allows less
+/// than the machine has, it is unknown how much there is.
 fn ram(request: &Request, machine: &Machine) -> (Option<u64>, Source) {
     match (request.slurm.ram, machine.limits.ram) {
-        (Some(slurm), Some(limit)) if limit < slurm => (Some(limit.0), Source::Cgroup),
+        (Some(slurm), Reading::Known(Some(limit))) if limit < slurm => {
+            (Some(limit.0), Source::Cgroup)
+        }
         (Some(slurm), _) => (Some(slurm.0), Source::Slurm),
-        (None, Some(limit)) => (Some(limit.0), Source::Cgroup),
-        (None, None) => (machine.ram.known().map(|ram| ram.0), Source::Machine),
+        (None, Reading::Known(Some(limit))) => (Some(limit.0), Source::Cgroup),
+        (None, Reading::Known(None)) => (machine.ram.known().map(|ram| ram.0), Source::Machine),
+        (None, Reading::Unknown(_)) => (None, Source::Machine),
     }
 }
 

@@ -70,7 +70,7 @@ pub fn training() -> Measured {
         machine: Machine {
             cores: 64,
             ram: Reading::Known(bytes(270.0)),
-            limits: Limits { ram: Some(bytes(17.0)), cores: None },
+            limits: Limits { ram: Reading::Known(Some(bytes(17.0))), ..Limits::NONE },
         },
         ram: RamUsage {
             peak: Parts { main: ram(2.4), descendants: ram(0.2), combined: ram(2.51) },
@@ -122,7 +122,7 @@ pub fn training() -> Measured {
 pub fn without_gpu() -> Measured {
     let mut measured = training();
     measured.usage.gpu = Err(NoGpu::NoDriver("libnvidia-ml.so.1 was not found".to_owned()));
-    measured.usage.machine.limits = Limits::default();
+    measured.usage.machine.limits = Limits::NONE;
     measured.usage.ram.cgroup_peak = None;
     measured.request = Request::default();
     measured
@@ -151,7 +151,7 @@ pub fn short() -> Measured {
     usage.wall = Duration::from_micros(1_240);
     usage.gpu = Err(NoGpu::NotInTime);
     usage.ram.cgroup_peak = None;
-    usage.machine.limits = Limits::default();
+    usage.machine.limits = Limits::NONE;
     usage.ram.peak =
         Parts { main: ram(0.001_9), descendants: Ram::default(), combined: ram(0.001_9) };
     usage.cpu.time = Parts {
@@ -250,7 +250,8 @@ pub fn extreme() -> Measured {
     usage.ram.peak = Parts { main: huge, descendants: huge, combined: huge };
     usage.cpu.percent.combined = load(f64::INFINITY, f64::NAN);
     usage.cpu.time.combined = Duration::MAX;
-    usage.machine.limits = Limits { ram: Some(Bytes(0)), cores: Some(f64::NAN) };
+    usage.machine.limits =
+        Limits { ram: Reading::Known(Some(Bytes(0))), cores: Reading::Known(Some(f64::NAN)) };
     usage.sampling.samples = u64::MAX;
     usage.sampling.period = Some(Duration::MAX);
     usage.processes =

@@ -1,5 +1,6 @@
 //! What the figures mean, in plain words.
 
+use probe::Why;
 use serde::Serialize;
 use track::Usage;
 use track::usage::NoGpu;
@@ -44,6 +45,7 @@ pub enum Rule {
     SingleThreaded,
     AllCoresBusy,
     CpuBursts,
+    LimitsUnknown,
     CardHardlyWorked,
     CardNotHeld,
     CardShared,
@@ -63,6 +65,7 @@ pub(super) fn remarks(tracked: &Tracked, usage: &Usage) -> Vec<Remark> {
         memory(tracked),
         cpu(tracked),
         bursts(tracked),
+        limits_unknown(tracked, usage),
         gpu_unknown(tracked, usage),
         tracked.gpu.as_ref().and_then(partly_read),
         tracked.gpu.as_ref().and_then(lost),
@@ -161,6 +164,19 @@ fn bursts(tracked: &Tracked) -> Told {
             max / 100.0
         );
         (Rule::CpuBursts, sentence)
+    })
+}
+
+/// Of a run that was too short nothing is compared with what it was allowed.
+fn limits_unknown(tracked: &Tracked, usage: &Usage) -> Told {
+    let limits = &usage.machine.limits;
+    let why = limits.ram.why().or(limits.cores.why())?;
+    (why != Why::NotAsked && !is_too_short(tracked)).then(|| {
+        let sentence = format!(
+            "What its container or job allows it is unknown ({why}): it may be less than the \
+             machine has."
+        );
+        (Rule::LimitsUnknown, sentence)
     })
 }
 
@@ -306,6 +322,7 @@ fn left_running(tracked: &Tracked) -> Told {
 mod tests {
     use super::super::{examples, tracked};
     use super::*;
+    use track::usage::Limits;
 
     /// The sentences on processes, of which there are so many of each kind.
     fn sentences(count: u32) -> Vec<String> {
@@ -334,6 +351,18 @@ mod tests {
         assert_eq!(with(538), (true, Some(1), true));
         assert_eq!(with(539), (true, None, false));
         assert_eq!(with(u64::MAX), (true, None, false));
+    }
+
+    /// Trap: a limit that could not be read was told as all that the machine has.
+    #[test]
+    fn a_limit_that_could_not_be_read_is_not_the_machine() {
+        let mut measured = examples::without_gpu();
+        assert!(tracked(&measured).asked.ram_bytes.is_some());
+        measured.usage.machine.limits = Limits::unknown(Why::Garbled);
+        let told = tracked(&measured);
+        assert_eq!(told.asked.ram_bytes, None);
+        let unknown = told.remarks.iter().find(|remark| remark.rule == Rule::LimitsUnknown);
+        insta::assert_snapshot!(unknown.unwrap().sentence, @"What its container or job allows it is unknown (unreadable): it may be less than the machine has.");
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! What `gua report` answers.
 
 use jiff::Timestamp;
-use probe::units::UnixMillis;
 use serde::Serialize;
 
 use super::account::Account;
@@ -134,12 +133,6 @@ pub struct JudgedAgain {
     pub to: Option<Timestamp>,
     pub covers_seconds: f64,
     pub share_of_observed: Option<f64>,
-}
-
-/// A moment for a person. One that no calendar knows is the last that one does.
-pub(in crate::report) fn timestamp(at: UnixMillis) -> Timestamp {
-    let far = if at.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };
-    Timestamp::from_millisecond(at.0).unwrap_or(far)
 }
 
 impl Usage {

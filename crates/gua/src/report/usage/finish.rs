@@ -5,18 +5,17 @@ use std::collections::BTreeMap;
 use probe::units::UnixMillis;
 
 use super::account::Beside;
-use super::answer::{
-    Card, Equivalent, HeatCell, Host, JudgedAgain, Lines, Stretch, Usage, Window, timestamp,
-};
+use super::answer::{Card, Equivalent, HeatCell, Host, JudgedAgain, Lines, Stretch, Usage, Window};
 use super::coverage::{self, Coverage};
 use super::gaps::{self, Record};
 use super::holdings::{Holdings, Told};
 use super::hours::HourOfWeek;
-use super::judged_by::{self, as_recorded};
+use super::judged_by::{self, AsRecorded, as_recorded};
 use super::money::Prices;
 use super::tally::{Cell, Question, Tally};
 use super::times::{Times, seconds, share};
 use super::verdict::{self, Basis, Verdict};
+use crate::calendar::nearest;
 use crate::ledger::{Event, Period};
 use crate::store::{CardRow, RunRow, Span};
 
@@ -38,6 +37,19 @@ pub struct Facts {
     pub holdings: Option<Holdings>,
 }
 
+impl Facts {
+    fn record(&self) -> Record<'_> {
+        Record {
+            runs: &self.runs,
+            events: &self.events,
+            extent: self.extent,
+            newest_tick: self.newest_tick,
+            is_recorded: self.is_recorded,
+            now: self.now,
+        }
+    }
+}
+
 impl Tally {
     /// The answer.
     #[must_use]
@@ -49,30 +61,14 @@ impl Tally {
         let judged_again = is_judged_again.then(|| judged_again(judged, &observed));
         let times: Times = cards.values().copied().sum();
         let basis = basis(window, &observed, judged_again.as_ref());
-        let record = Record {
-            runs: &facts.runs,
-            events: &facts.events,
-            extent: facts.extent,
-            newest_tick: facts.newest_tick,
-            is_recorded: facts.is_recorded,
-            now: facts.now,
-        };
         let prices = Prices::new(&question.cost, &facts.cards);
         let holdings = facts.holdings.as_ref();
+        // Accounts are as they were recorded, and so is what they are shares of.
         let recorded = holdings.and_then(|holdings| holdings.idle_held).filter(|_| is_judged_again);
         let idle_held = recorded.unwrap_or(times.idle_held);
         let beside = Beside { cards: &facts.cards, prices: &prices, idle_held };
-        let accounts_judged_by = as_recorded(
-            &judged_by::recorded(&facts.observed, &facts.runs),
-            (&question.thresholds).into(),
-            idle_held,
-        );
         let Told { accounts, sessions, person, culprits } =
             holdings.map(|holdings| holdings.told(&question, &beside)).unwrap_or_default();
-        let mut told_cards = told_cards(&facts.cards, &cards);
-        if let Some(holdings) = holdings.filter(|_| question.user.is_some()) {
-            told_cards.retain(|(id, _)| holdings.is_on(*id));
-        }
         Usage {
             schema: "gua.report/1",
             host: host(&facts.runs, window, facts.now),
@@ -81,13 +77,13 @@ impl Tally {
             thresholds: Some(lines(&question)),
             states: times.into(),
             equivalent_gpus: equivalent(times, judged_again.as_ref(), counted),
-            cards: told_cards.into_iter().map(|(_, card)| card).collect(),
+            cards: told_cards(&question, facts, &cards),
             identities: question.identities.then(|| people.finish()),
             accounts_by: question.bys.clone(),
             accounts,
             sessions,
             sessions_left_out: holdings.map_or(0, |holdings| holdings.sessions_left_out),
-            accounts_judged_by,
+            accounts_judged_by: accounts_judged_by(&question, facts, idle_held),
             money: prices.money(&cards, millis(basis.seconds)),
             person,
             compared: None,
@@ -97,7 +93,7 @@ impl Tally {
                 culprits: culprits.filter(|_| !is_judged_again),
                 ..verdict::verdict(times, basis)
             },
-            gaps: gaps::gaps(window, &observed, &record),
+            gaps: gaps::gaps(window, &observed, &facts.record()),
             judged_again,
         }
     }
@@ -107,8 +103,8 @@ fn judged_again(judged: Coverage, observed: &[Period]) -> JudgedAgain {
     let judged = judged.finish();
     let covers = coverage::millis(&judged);
     JudgedAgain {
-        from: judged.first().map(|first| timestamp(first.from)),
-        to: judged.last().map(|last| timestamp(last.to)),
+        from: judged.first().map(|first| nearest(first.from)),
+        to: judged.last().map(|last| nearest(last.to)),
         covers_seconds: seconds(covers),
         share_of_observed: share(covers, coverage::millis(observed)),
     }
@@ -148,7 +144,7 @@ fn told(question: &Question, counted: i64) -> Window {
 }
 
 pub(in crate::report) fn stretch(period: Period) -> Stretch {
-    Stretch { from: timestamp(period.from), to: timestamp(period.to) }
+    Stretch { from: nearest(period.from), to: nearest(period.to) }
 }
 
 const fn lines(question: &Question) -> Lines {
@@ -171,19 +167,27 @@ fn millis(seconds: f64) -> i64 {
     (seconds * 1000.0) as i64
 }
 
-/// The cards that were seen in the window by number, in the order of their places.
-fn told_cards(rows: &[CardRow], times: &BTreeMap<i64, Times>) -> Vec<(i64, Card)> {
+/// What accounts rest on, where any of it is judged by other lines than those of the question.
+fn accounts_judged_by(question: &Question, facts: &Facts, idle_held: i64) -> Option<AsRecorded> {
+    let recorded = judged_by::recorded(&facts.observed, &facts.runs);
+    as_recorded(&recorded, (&question.thresholds).into(), idle_held)
+}
+
+/// The cards that were seen in the window, in the order of their places; where one person is asked
+/// for, those that they were on.
+fn told_cards(question: &Question, facts: &Facts, times: &BTreeMap<i64, Times>) -> Vec<Card> {
+    let of_one = facts.holdings.as_ref().filter(|_| question.user.is_some());
+    let is_asked_for = |row: &&CardRow| of_one.is_none_or(|holdings| holdings.is_on(row.id));
     let card = |row: &CardRow| {
-        let card = Card {
+        Some(Card {
             uuid: row.uuid.clone(),
             index: Some(row.number),
             slot: row.slot,
             name: row.name.clone(),
             states: (*times.get(&row.id)?).into(),
-        };
-        Some((row.id, card))
+        })
     };
-    rows.iter().filter_map(card).collect()
+    facts.cards.iter().filter(is_asked_for).filter_map(card).collect()
 }
 
 pub(in crate::report) fn heatmap(week: &[Cell]) -> Vec<HeatCell> {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use probe::units::UnixMillis;
 use serde::{Serialize, Serializer};
 
-use super::answer::timestamp;
+use crate::calendar::nearest;
 use crate::ledger::{Event, Kind, Period, Trouble};
 use crate::store::{DEFAULT_INTERVAL_MILLIS, Ending, RunRow};
 
@@ -101,8 +101,8 @@ fn pieces(missing: Period, record: &Record<'_>, ends: &[(UnixMillis, Ending)]) -
         }
     }
     let gap = |(period, reason): (Period, Reason)| Gap {
-        from: timestamp(period.from),
-        to: timestamp(period.to),
+        from: nearest(period.from),
+        to: nearest(period.to),
         reason,
     };
     pieces.into_iter().map(gap).collect()

@@ -5,6 +5,7 @@ use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use probe::units::UnixMillis;
 
+use crate::calendar;
 use crate::ledger::{HOUR, Period};
 
 /// One of the 7 × 24 hours of a week.
@@ -69,7 +70,7 @@ impl LocalHours {
     }
 
     fn find(&self, at: UnixMillis) -> Option<(Period, HourOfWeek)> {
-        let moment = Timestamp::from_millisecond(at.0).ok()?;
+        let moment = calendar::timestamp(at)?;
         let offset = self.tz.to_offset(moment);
         let local = offset.to_datetime(moment);
         let since_the_hour = (at.0 + i64::from(offset.seconds()) * 1000).rem_euclid(HOUR);

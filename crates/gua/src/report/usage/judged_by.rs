@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::answer::timestamp;
 use super::times::hours;
+use crate::calendar::nearest;
 use crate::classify::Lines;
 use crate::ledger::Period;
 use crate::store::{RunRow, Span};
@@ -66,8 +66,8 @@ pub(super) fn as_recorded(all: &[Recorded], asked: Lines, idle_held: i64) -> Opt
 impl From<&Recorded> for JudgedBy {
     fn from(it: &Recorded) -> Self {
         Self {
-            from: timestamp(it.period.from),
-            to: timestamp(it.period.to),
+            from: nearest(it.period.from),
+            to: nearest(it.period.to),
             active_percent: it.lines.map(|lines| f64::from(lines.active.0) / 100.0),
             held_mb: it.lines.map(|lines| lines.held.0 >> 10),
             worked_percent: it.lines.map(|lines| f64::from(lines.worked.0) / 100.0),

@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::answer::timestamp;
 use super::remedy::{self, Hand};
 use super::times::{hours, rounded, seconds};
+use crate::calendar::nearest;
 use crate::classify::Kib;
 use crate::ledger::{Beginning, Period, Spell};
 use crate::report::identity::{self, Identity};
@@ -84,9 +84,9 @@ impl Session {
             card_slot: card.and_then(|card| card.slot),
             pid: holder.pid,
             program: holder.program.clone(),
-            from: timestamp(spell.from),
+            from: nearest(spell.from),
             from_seen: spell.beginning == Beginning::Seen,
-            to: timestamp(spell.to),
+            to: nearest(spell.to),
             to_seen: open == Some(false) && !by.observed.iter().any(|it| it.to == spell.to),
             open,
             idle_seconds: seconds(spell.idle_millis),

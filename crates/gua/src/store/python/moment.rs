@@ -3,6 +3,8 @@
 use probe::units::UnixMillis;
 use rusqlite::types::ValueRef;
 
+use crate::calendar;
+
 /// Reads times, each text once as long as it repeats.
 #[derive(Debug, Default)]
 pub(super) struct Moments {
@@ -37,7 +39,7 @@ fn parse(text: &str) -> Option<UnixMillis> {
 pub(super) fn day(at: UnixMillis, days: i64) -> String {
     let moved = at.0.saturating_add(days.saturating_mul(86_400_000));
     // Outside of what can be written, nothing is left out.
-    let Ok(moment) = jiff::Timestamp::from_millisecond(moved) else {
+    let Some(moment) = calendar::timestamp(UnixMillis(moved)) else {
         return if moved < 0 { String::new() } else { "~".to_owned() };
     };
     moment.strftime("%Y-%m-%d").to_string()

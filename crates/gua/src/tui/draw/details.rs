@@ -6,6 +6,7 @@ use probe::{Reading, Why};
 
 use super::popup::{Line, Text};
 use super::theme::Ink;
+use crate::calendar;
 use crate::render::words::{duration, gib, safe};
 use crate::render::{identity, stat};
 use crate::report::now::{Card, Holder, Presence};
@@ -162,7 +163,7 @@ fn idle(state: &State, holding: &Holding, now: UnixMillis) -> String {
         Idle::No => "no: its card works, or it holds next to nothing".to_owned(),
         Idle::Unknown(why) => format!("unknown: {why}"),
         Idle::Since(stretch) => {
-            let since = Timestamp::from_millisecond(stretch.from.0).unwrap_or_default();
+            let since = calendar::nearest(stretch.from);
             let length = duration(holding.idle.millis(now).unwrap_or(0) as f64 / 1000.0);
             let least = if stretch.is_whole { "" } else { " at least; not seen before" };
             format!("{length}, since {}{least}", moment(state, since))

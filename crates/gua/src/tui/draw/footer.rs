@@ -1,10 +1,10 @@
 //! The last row: what was typed or done, what is left out, and which keys there are.
 
-use jiff::Timestamp;
 use probe::units::UnixMillis;
 
 use super::canvas::{Canvas, columns};
 use super::theme::Ink;
+use crate::calendar;
 use crate::render::words::{cut, safe};
 use crate::tui::state::{Mode, Remembers, State};
 
@@ -86,8 +86,7 @@ fn range(state: &State) -> Option<String> {
 /// What the times rest on.
 fn memory(state: &State) -> String {
     let clock = |at: UnixMillis| {
-        let at = Timestamp::from_millisecond(at.0).unwrap_or_default();
-        at.to_zoned(state.settings.zone.clone()).strftime("%H:%M").to_string()
+        calendar::nearest(at).to_zoned(state.settings.zone.clone()).strftime("%H:%M").to_string()
     };
     match &state.remembers {
         Remembers::OnlyWhatWasSeen => format!("seen since {}", clock(state.settings.began)),

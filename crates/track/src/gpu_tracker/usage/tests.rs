@@ -65,7 +65,7 @@ fn measured() -> Usage {
         machine: Machine {
             cores: 12,
             ram: Reading::Known(Bytes(63_088_230_400)),
-            limits: Limits::default(),
+            limits: Limits::NONE,
         },
         ram: RamUsage {
             peak: Parts {
