@@ -7,7 +7,7 @@ use super::identity;
 use super::paint::{Ink, Paint};
 use super::stat::{self, fold};
 use super::table::{self, Align, Cell, Column, Line};
-use super::words::{self, duration, gib, safe};
+use super::words::{self, duration, memory_or_unknown, safe};
 use crate::classify::State;
 use crate::report::now::{Holder, Presence};
 use crate::report::who::{Asked, Doubt, Held, Idle, Row, Standing, Unseen, Who};
@@ -203,7 +203,7 @@ fn held_row(held: &Held, now: Timestamp, view: &View) -> Vec<Cell> {
         idle_cell(held.state, &held.idle),
         Cell::plain(stat::user(holder)),
         Cell::plain(held.card.label()),
-        Cell::plain(memory(holder.memory_bytes)),
+        Cell::plain(memory_or_unknown(holder.memory_bytes)),
         Cell::plain(program(holder)),
         Cell::plain(what(held)),
         Cell::plain(holder.pid.to_string()),
@@ -224,7 +224,7 @@ fn unseen_row(unseen: &Unseen, now: Timestamp, view: &View) -> Vec<Cell> {
         idle_cell(unseen.state, &unseen.idle),
         Cell::plain("?"),
         Cell::plain(unseen.card.label()),
-        Cell::plain(memory(unseen.memory_bytes)),
+        Cell::plain(memory_or_unknown(unseen.memory_bytes)),
         Cell::plain(what),
         Cell::plain(""),
         Cell::plain("?"),
@@ -272,10 +272,6 @@ fn moment(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
         () => "%a %-d %b %Y %H:%M",
     };
     at.strftime(form).to_string()
-}
-
-fn memory(bytes: Option<u64>) -> String {
-    bytes.map_or_else(|| "? GiB".to_owned(), |bytes| format!("{} GiB", gib(bytes)))
 }
 
 /// What it runs, and what is special about how it holds the card.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::render::paint::{Ink, Paint};
 use crate::render::table::{Align, Cell, Line, fit, put_row};
-use crate::render::words::{card_name, duration, gib, safe};
+use crate::render::words::{card_name, duration, memory_or_unknown, safe};
 use crate::report::fleet::now::{Fleet, HolderThere, Holders, HostNow, Idle};
 
 /// Lines may be as long as they like; a terminal wraps them.
@@ -89,7 +89,7 @@ pub fn free(
             Cell::plain(safe(&card.host)),
             Cell::plain(gpu(card.gpu.as_deref())),
             Cell::plain(model_name(card.model.as_deref())),
-            Cell::plain(memory(card.memory_total_bytes)),
+            Cell::plain(memory_or_unknown(card.memory_total_bytes)),
         ]
     }));
     put(out, &[Align::Left, Align::Right, Align::Left, Align::Right], &rows, paint)
@@ -127,17 +127,13 @@ fn holder(there: &HolderThere) -> Vec<Cell> {
         Cell::plain(safe(&there.host)),
         Cell::plain(gpu(there.gpu.as_deref())),
         Cell::plain(model_name(there.model.as_deref())),
-        Cell::plain(memory(there.holder.memory_bytes)),
+        Cell::plain(memory_or_unknown(there.holder.memory_bytes)),
         Cell::plain(there.card_state.word()),
     ]
 }
 
 fn model_name(model: Option<&str>) -> String {
     model.map_or_else(|| "unknown".to_owned(), |model| safe(card_name(model)))
-}
-
-fn memory(bytes: Option<u64>) -> String {
-    bytes.map_or_else(|| "?".to_owned(), |bytes| format!("{} GB", gib(bytes)))
 }
 
 fn put(out: &mut impl Write, aligns: &[Align], rows: &[Vec<Cell>], paint: Paint) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use super::super::paint::Ink;
 use super::super::table::{Align, Cell};
-use super::super::words::{duration, gib, safe};
+use super::super::words::{duration, memory_or_unknown, safe};
 use super::{View, moment, rows};
 use crate::report::policy::check::{Check, Coming, Holder};
 
@@ -75,7 +75,6 @@ fn doubts(check: &Check) -> Option<String> {
 
 fn cells(holder: &Holder, view: &View) -> Vec<Cell> {
     let text = |text: &Option<String>| text.as_deref().map_or("?".to_owned(), safe);
-    let memory = holder.memory_bytes.map_or("?".to_owned(), gib);
     let ink = match holder.state {
         "pending" => Ink::Bad,
         "warned" | "idle" => Ink::Notice,
@@ -87,7 +86,7 @@ fn cells(holder: &Holder, view: &View) -> Vec<Cell> {
         Cell::plain(holder.pid.to_string()),
         Cell::plain(text(&holder.program)),
         Cell::plain(holder.cards.join(",")),
-        Cell::plain(format!("{memory} GiB")),
+        Cell::plain(memory_or_unknown(holder.memory_bytes)),
         Cell::new(state(holder, view), ink),
         Cell::plain(holder.rule.as_deref().map_or("none".to_owned(), safe)),
         Cell::plain(next(holder)),

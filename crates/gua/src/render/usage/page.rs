@@ -75,7 +75,9 @@ impl Page<'_> {
 /// Broken between words, but not between a figure and its unit.
 fn in_lines(text: &str, most: usize) -> Vec<String> {
     let mut text = text.to_owned();
-    for (pair, bound) in [(" %", "\u{a0}%"), (" MiB", "\u{a0}MiB"), ("> ", ">\u{a0}")] {
+    for (pair, bound) in
+        [(" %", "\u{a0}%"), (" MiB", "\u{a0}MiB"), (" GiB", "\u{a0}GiB"), ("> ", ">\u{a0}")]
+    {
         text = text.replace(pair, bound);
     }
     wrapped(&text, most).into_iter().map(|line| line.replace('\u{a0}', " ")).collect()
