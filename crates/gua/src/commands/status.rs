@@ -93,7 +93,8 @@ fn show(status: &Status, typed: &cli::Status) -> io::Result<()> {
     if typed.json {
         json::pretty(&mut out, status)?;
     } else {
-        render::write(&mut out, status, Paint(Screen::of_stdout(&typed.color).color))?;
+        let screen = Screen::of_stdout(&typed.color);
+        render::write(&mut out, status, Paint(screen.color), screen.columns)?;
     }
     out.flush()
 }

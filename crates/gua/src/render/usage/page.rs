@@ -3,7 +3,7 @@
 use super::View;
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell, Line, fit, put_row, shorten, total};
-use crate::render::wrap::wrapped;
+use crate::wrap::wrapped;
 
 /// How far in the lines below a heading stand.
 pub(in crate::render) const INDENT: usize = 2;
