@@ -66,8 +66,9 @@ fn details(status: &Status) -> Vec<(&'static str, String)> {
         details.push(("last hour", format!("{:.1} % observed", coverage * 100.0)));
     }
     if let Some(database) = &status.database {
-        let size = database.size_bytes.map(|size| format!(", {}", words::size(size)));
-        details.push(("database", format!("{}{}", database.path, size.unwrap_or_default())));
+        let size = database.size_bytes.map(words::size);
+        let told: Vec<_> = database.path.clone().into_iter().chain(size).collect();
+        details.push(("database", told.join(", ")));
     }
     if let Some(trouble) = &status.last_trouble {
         details.push(("trouble", format!("{}: {}", moment(trouble.time), trouble.detail)));
