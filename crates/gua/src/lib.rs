@@ -5,8 +5,9 @@
 //!
 //! What was typed becomes what is meant once, in [`cli`] and [`config`]; what comes from
 //! outside is made fit to be shown in [`mod@safe`], quantities are put in few characters in
-//! [`quantity`] and moments into a [`calendar`], what is said besides the data goes through
-//! [`talk`], and names like a wrong one are found in [`mod@near`]; all may use them. Then the data flows in one direction, and a
+//! [`quantity`] and moments into a [`calendar`], sentences are put in lines in [`wrap`] for what
+//! [`terminal`] says of the screen, what is said besides the data goes through [`talk`], and names
+//! like a wrong one are found in [`mod@near`]; all may use them. Then the data flows in one direction, and a
 //! module imports only from those above it:
 //!
 //! | module | what it does |
@@ -72,8 +73,10 @@ pub mod service;
 pub mod shared_folder;
 pub mod store;
 pub mod talk;
+pub mod terminal;
 pub mod tui;
 pub mod web;
+pub mod wrap;
 
 use std::process::ExitCode;
 

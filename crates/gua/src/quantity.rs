@@ -9,7 +9,32 @@ pub fn gib(bytes: u64) -> String {
     if bytes > 0 && gib < 0.05 { "<0.1".to_owned() } else { format!("{gib:.1}") }
 }
 
-/// A size in the unit that fits it: `812 kB`, `41.3 MB`.
+/// Memory of a card or a process, in the unit in which cards are told: `8.0 GiB`.
+#[must_use]
+pub fn memory(bytes: u64) -> String {
+    format!("{} GiB", gib(bytes))
+}
+
+/// The same where it may be unknown: `? GiB`.
+#[must_use]
+pub fn memory_or_unknown(bytes: Option<u64>) -> String {
+    bytes.map_or_else(|| "? GiB".to_owned(), memory)
+}
+
+/// How much of a card's memory is used, each known or not: `8.0/80.0 GiB`.
+#[must_use]
+pub fn memory_of(used: Option<u64>, total: Option<u64>) -> String {
+    let used = used.map_or_else(|| "?".to_owned(), gib);
+    format!("{used}/{}", memory_or_unknown(total))
+}
+
+/// Memory × time, kept in GB of 10⁹ bytes × hours, in the unit in which cards are told.
+#[must_use]
+pub fn gib_hours(gb_hours: f64) -> f64 {
+    gb_hours * 1e9 / f64::from(1 << 30)
+}
+
+/// A size of a file in the unit that fits it: `812 kB`, `41.3 MB`.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "three figures are shown")]
 pub fn size(bytes: u64) -> String {
@@ -77,5 +102,15 @@ mod tests {
     #[test]
     fn a_little_memory_is_not_none() {
         assert_eq!([0, 1, 64 << 20, 80 << 30].map(gib), ["0.0", "<0.1", "0.1", "80.0"]);
+    }
+
+    #[test]
+    fn memory_is_told_in_one_unit_known_or_not() {
+        assert_eq!([1, 455 << 20, 80 << 30].map(memory), ["<0.1 GiB", "0.4 GiB", "80.0 GiB"]);
+        assert_eq!(memory_or_unknown(None), "? GiB");
+        assert_eq!(memory_of(Some(8 << 30), Some(80 << 30)), "8.0/80.0 GiB");
+        assert_eq!(memory_of(None, Some(80 << 30)), "?/80.0 GiB");
+        assert_eq!(memory_of(Some(0), None), "0.0/? GiB");
+        assert!((gib_hours(1.073_741_824) - 1.0).abs() < 1e-12);
     }
 }

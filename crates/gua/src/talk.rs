@@ -4,12 +4,21 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use crate::terminal;
+use crate::wrap::hung;
+
 /// What a line is taken away with, so that another can come in its place.
 pub const CLEARED: &str = "\r\x1b[K";
 
-/// Says a line, or several, in the name of the program.
+/// What stands before the words; what goes on in another line stands as far in.
+const NAME: &str = "gua: ";
+
+/// Says a line, or several, in the name of the program; on a terminal none is wider than that.
 pub fn say(words: impl Display) {
-    say_plainly(format_args!("gua: {words}\n"));
+    let words = format!("{NAME}{words}");
+    let most = terminal::columns(&io::stderr());
+    let lines = words.lines().flat_map(|line| hung(line, NAME.len(), most));
+    say_plainly(lines.fold(String::new(), |said, line| said + &line + "\n"));
 }
 
 /// Says just this: no name before it, no end of line behind it.

@@ -54,14 +54,14 @@ fn three_cards() {
       2  A100-SXM4-80GB   0.0 %      0.0 %     100.0 %  ░░░░░░░░░░░░░░░░░░░░░░░░
 
     §4 Top identities
-      user                   present  worked  idle-held  of all  all idle  GB-h idle
-      bob                       0.01       0       0.01  69.7 %      0.01       0.07
-      alice                     0.01   <0.01      <0.01  28.6 %     <0.01       0.24
-      not known (unattribu…     0.01       0      <0.01   1.7 %      0.01      <0.01
+      user                  present  worked  idle-held  of all  all idle  GiB-h idle
+      bob                      0.01       0       0.01  69.7 %      0.01        0.07
+      alice                    0.01   <0.01      <0.01  28.6 %     <0.01        0.23
+      not known (unattrib…     0.01       0      <0.01   1.7 %      0.01       <0.01
       in GPU-hours. present: with a process on a card. idle-held: their part of the
       cards' idle-held time; a shared card is split by memory, so this column adds
       up to the cards' 0.01. all idle: whenever they held memory without working,
-      also while others worked on the card. GB-h idle: that memory × time
+      also while others worked on the card. GiB-h idle: that memory × time
 
     §5 Time-of-day heatmap (UTC)
            00       03       06       09       12       15       18       21
@@ -78,17 +78,17 @@ fn three_cards() {
     Holding sessions
       commands are for lab-a100
       now, longest first
-      idle  who           card    memory  what            pid  when
-      ≥30s  bob              1    8.4 GB  jupyter-lab    5678  since 15 Nov 19:59:30
+      idle  who           card   memory  what             pid  when
+      ≥30s  bob              1  7.8 GiB  jupyter-lab     5678  since 15 Nov 19:59:30
         → ask: `gua who --user bob`, end: `sudo kill 5678`
-      ≥30s  unattributed     1  209.7 MB  not known (b…  9999  since 15 Nov 19:59:30
+      ≥30s  unattributed     1  0.2 GiB  not known (ba…  9999  since 15 Nov 19:59:30
       ended, longest first
-      idle  who    card   memory  what     pid  when
-        2s  alice     0  73.4 GB  python  4242  15 Nov 19:59:32 → 19:59:34
-        2s  alice     0  73.4 GB  python  4243  15 Nov 19:59:37 → 19:59:39
-        2s  alice     0  73.4 GB  python  4244  15 Nov 19:59:42 → 19:59:44
-        2s  alice     0  73.4 GB  python  4245  15 Nov 19:59:47 → 19:59:49
-        2s  alice     0  73.4 GB  python  4246  15 Nov 19:59:52 → 19:59:54
+      idle  who    card    memory  what     pid  when
+        2s  alice     0  68.4 GiB  python  4242  15 Nov 19:59:32 → 19:59:34
+        2s  alice     0  68.4 GiB  python  4243  15 Nov 19:59:37 → 19:59:39
+        2s  alice     0  68.4 GiB  python  4244  15 Nov 19:59:42 → 19:59:44
+        2s  alice     0  68.4 GiB  python  4245  15 Nov 19:59:47 → 19:59:49
+        2s  alice     0  68.4 GiB  python  4246  15 Nov 19:59:52 → 19:59:54
       and 1 more; --sessions all shows them
 
     Verdict

@@ -21,8 +21,9 @@ const CRATES: [(&str, &[&str]); 6] = [
 
 /// The modules of `gua` in the order of the data: each may import only those before it.
 /// The ones on one row do not know each other.
-const ORDER: [&[&str]; 15] = [
-    &["calendar", "near", "quantity", "safe", "talk"],
+const ORDER: [&[&str]; 16] = [
+    &["calendar", "near", "quantity", "safe", "terminal", "wrap"],
+    &["talk"],
     &["cli", "failure", "shared_folder"],
     &["config", "destination", "following", "line_file", "process_handle", "reservation"],
     &["engine", "sampler"],

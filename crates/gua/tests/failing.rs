@@ -4,9 +4,10 @@ use std::fs;
 use std::io::Read;
 use std::process::Stdio;
 
+use nvidia_ml::skip::skipped;
 use serde_json::Value;
 
-use crate::machine::{Machine, Run, program, run};
+use crate::machine::{Machine, Run, assert_fits, on_a_terminal, program, run};
 
 /// One sentence on stderr that names the trouble, a next step below it, nothing on stdout.
 fn assert_clean_failure(run: &Run, code: i32, sentence: &str) {
@@ -236,4 +237,21 @@ fn every_command_explains_itself() {
         assert!(run.stdout.contains("Usage: gua"), "{args:?}");
     }
     assert_eq!(run(program(&["version"])).stdout, format!("gua {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+/// Regression: hints were as long as they are on the narrowest terminal. In a pipe they stay so.
+#[test]
+fn a_hint_fits_the_terminal() {
+    let command = program(&["report", "--db", "/nowhere/a/long/way/to/gua.db"]);
+    let plain = run(program(&["report", "--db", "/nowhere/a/long/way/to/gua.db"])).stderr;
+    for columns in [24, 40, 50, 59] {
+        let Some(shown) = on_a_terminal(&command, columns) else {
+            return skipped("a_hint_fits_the_terminal", "there is no `script`");
+        };
+        assert_fits(&shown, columns);
+        let words = |text: &str| text.replace([' ', '\n'], "");
+        assert_eq!(words(&shown), words(&plain), "{shown}");
+        assert!(shown.lines().skip(1).all(|line| line.starts_with("     ")), "{shown}");
+    }
+    assert_eq!(plain.lines().count(), 2, "{plain}");
 }

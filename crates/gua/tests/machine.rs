@@ -146,6 +146,33 @@ fn on_this_host(path: &str, args: &[&str]) -> Command {
     command
 }
 
+/// What a program of this machine prints on a terminal of so many columns, stderr included; `None`
+/// where no terminal can be had.
+pub fn on_a_terminal(gua: &Command, columns: usize) -> Option<String> {
+    let words = std::iter::once(gua.get_program()).chain(gua.get_args());
+    let words: Vec<_> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
+    let mut terminal = Command::new("script");
+    let shell = format!("stty rows 24 cols {columns}; exec {}", words.join(" "));
+    terminal.args(["-qefc", &shell, "/dev/null"]);
+    for (name, value) in gua.get_envs() {
+        match value {
+            Some(value) => terminal.env(name, value),
+            None => terminal.env_remove(name),
+        };
+    }
+    terminal.env("TERM", "dumb");
+    let shown = terminal.stdin(Stdio::null()).output().ok()?;
+    Some(String::from_utf8(shown.stdout).unwrap().replace('\r', ""))
+}
+
+/// No line of a text takes more columns than this.
+pub fn assert_fits(text: &str, columns: usize) {
+    for line in text.lines() {
+        let width = unicode_width::UnicodeWidthStr::width(line);
+        assert!(width <= columns, "{width} > {columns}: {line}");
+    }
+}
+
 /// Runs a command to its end.
 pub fn run(mut command: Command) -> Run {
     let output = command.output().unwrap();

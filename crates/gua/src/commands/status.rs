@@ -81,7 +81,7 @@ fn process(pid_file: &Path) -> (Process, Option<std::path::PathBuf>) {
 /// The database, with the room that it takes where that is told.
 pub(super) fn database(path: &Path) -> Database {
     let size_bytes = store::size(path).ok().map(Size::whole_bytes);
-    Database { path: path.display().to_string(), size_bytes }
+    Database { path: Some(path.display().to_string()), size_bytes }
 }
 
 fn recorded(path: &Path, now: UnixMillis) -> Result<Recorded, StoreError> {
@@ -93,7 +93,8 @@ fn show(status: &Status, typed: &cli::Status) -> io::Result<()> {
     if typed.json {
         json::pretty(&mut out, status)?;
     } else {
-        render::write(&mut out, status, Paint(Screen::of_stdout(&typed.color).color))?;
+        let screen = Screen::of_stdout(&typed.color);
+        render::write(&mut out, status, Paint(screen.color), screen.columns)?;
     }
     out.flush()
 }

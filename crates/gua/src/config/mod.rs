@@ -27,6 +27,7 @@ use probe::nvml::{Options, Patience, Wants};
 
 use crate::cli;
 use crate::failure::Failure;
+use crate::terminal;
 
 /// Where the driver and the host are.
 #[derive(Debug, Clone)]
@@ -143,6 +144,13 @@ impl Screen {
         Self::of(&std::io::stdout(), typed)
     }
 
+    /// The columns of stdout, for what has no colours.
+    #[must_use]
+    pub fn columns_of_stdout() -> Option<usize> {
+        let stdout = std::io::stdout();
+        terminal::columns(&stdout).or_else(terminal::columns_from_environment)
+    }
+
     /// Stderr, likewise.
     #[must_use]
     pub fn of_stderr(typed: &cli::Color) -> Self {
@@ -159,27 +167,12 @@ impl Screen {
             (_, cli::When::Always) => true,
             (_, cli::When::Auto) => is_terminal && !set("NO_COLOR") && !dumb,
         };
-        let (columns, rows) = if is_terminal { terminal_size(stream) } else { (None, None) };
+        let (columns, rows) = if is_terminal { terminal::size(stream) } else { (None, None) };
         Self {
             color,
             is_terminal,
-            columns: columns.or_else(columns_from_environment),
+            columns: columns.or_else(terminal::columns_from_environment),
             rows: rows.filter(|_| !dumb),
         }
     }
-}
-
-/// Columns and rows. Some terminals say 0 for what they do not know.
-fn terminal_size(stream: &impl AsFd) -> (Option<usize>, Option<usize>) {
-    let known = |count: u16| Some(usize::from(count)).filter(|count| *count > 0);
-    match rustix::termios::tcgetwinsize(stream) {
-        Ok(size) => (known(size.ws_col), known(size.ws_row)),
-        Err(_) => (None, None),
-    }
-}
-
-/// No screen is wider than a terminal could say; more than that is a mistake.
-fn columns_from_environment() -> Option<usize> {
-    let columns: u16 = env::var("COLUMNS").ok()?.parse().ok()?;
-    Some(usize::from(columns)).filter(|columns| *columns > 0)
 }

@@ -7,8 +7,8 @@ use probe::card;
 use super::paint::{Ink, Paint};
 use super::table::{Cell, Line};
 use super::words::safe;
-use super::wrap::wrapped;
 use crate::report::checkup::{Check, Checkup, Finding, Verdict};
+use crate::wrap::wrapped;
 
 /// Where the check stands, after its verdict, and where the text begins.
 const CHECK_AT: usize = 9;

@@ -7,17 +7,24 @@ use jiff::tz::TimeZone;
 
 use super::words::{duration, safe};
 use crate::report::database::{Checked, Info, Pruned, Run};
+use crate::wrap::hung;
 
 /// Where the text begins, after its label.
 const LABEL: usize = 10;
 
-/// Writes what is in a database.
+/// Writes what is in a database, in so many columns where there is an end to them.
 ///
 /// # Errors
 /// When the writer fails.
-pub fn info(out: &mut impl Write, info: &Info, zone: &TimeZone) -> io::Result<()> {
+pub fn info(
+    out: &mut impl Write,
+    info: &Info,
+    zone: &TimeZone,
+    width: Option<usize>,
+) -> io::Result<()> {
     let moment = |at: Option<Timestamp>| moment(at, zone);
-    let mut line = |label: &str, text: &str| writeln!(out, "{label:LABEL$}{}", safe(text));
+    let mut line =
+        |label: &str, text: &str| put(out, &format!("{label:LABEL$}{}", safe(text)), LABEL, width);
     line("database", &info.path)?;
     line("layout", &info.layout.to_string())?;
     line("size", &size(info))?;
@@ -34,6 +41,11 @@ pub fn info(out: &mut impl Write, info: &Info, zone: &TimeZone) -> io::Result<()
     line("samples", &kept(info, &["sample"], info.samples_kept_from, zone))?;
     let spans = ["card_span", "owner_span", "holder_span", "unseen_span", "observed"];
     line("spans", &kept(info, &spans, info.spans_kept_from, zone))
+}
+
+/// Writes a line, or more where it does not fit.
+fn put(out: &mut impl Write, line: &str, hang: usize, width: Option<usize>) -> io::Result<()> {
+    hung(line, hang, width).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 fn size(info: &Info) -> String {
@@ -92,7 +104,8 @@ fn kept(info: &Info, tables: &[&str], from: Option<Timestamp>, zone: &TimeZone) 
 ///
 /// # Errors
 /// When the writer fails.
-pub fn checked(out: &mut impl Write, checked: &Checked) -> io::Result<()> {
+pub fn checked(out: &mut impl Write, checked: &Checked, width: Option<usize>) -> io::Result<()> {
+    let mut line = |text: String| put(out, &text, 0, width);
     let verified = [
         format!("layout {}", checked.layout),
         some(checked.run_count, "run"),
@@ -102,16 +115,16 @@ pub fn checked(out: &mut impl Write, checked: &Checked) -> io::Result<()> {
     ]
     .join(", ");
     if checked.ok {
-        return writeln!(out, "ok: {}: {verified}", safe(&checked.path));
+        return line(format!("ok: {}: {verified}", safe(&checked.path)));
     }
     let found = some(checked.finding_count, "finding");
-    writeln!(out, "not ok: {}: {found} in {verified}", safe(&checked.path))?;
+    line(format!("not ok: {}: {found} in {verified}", safe(&checked.path)))?;
     for finding in &checked.findings {
-        writeln!(out, "{}: {}", finding.kind, safe(&finding.detail))?;
+        line(format!("{}: {}", finding.kind, safe(&finding.detail)))?;
     }
     let shown = checked.findings.len() as u64;
     if shown < checked.finding_count {
-        writeln!(out, "and {} more", checked.finding_count - shown)?;
+        line(format!("and {} more", checked.finding_count - shown))?;
     }
     Ok(())
 }
@@ -120,20 +133,20 @@ pub fn checked(out: &mut impl Write, checked: &Checked) -> io::Result<()> {
 ///
 /// # Errors
 /// When the writer fails.
-pub fn pruned(out: &mut impl Write, pruned: &Pruned) -> io::Result<()> {
-    writeln!(
-        out,
+pub fn pruned(out: &mut impl Write, pruned: &Pruned, width: Option<usize>) -> io::Result<()> {
+    let mut line = |text: String| put(out, &text, 0, width);
+    line(format!(
         "{}: {} taken out; {} before, {} now",
         safe(&pruned.path),
         some(pruned.deleted_rows as u64, "row"),
         bytes(pruned.before_bytes),
         bytes(pruned.after_bytes)
-    )?;
+    ))?;
     if let Some(kept) = &pruned.older_kept {
-        writeln!(out, "It had an older layout; as it was before, it is kept as {}.", safe(kept))?;
+        line(format!("It had an older layout; as it was before, it is kept as {}.", safe(kept)))?;
     }
     if pruned.names_left {
-        writeln!(out, "A recorder writes to it; names of the past are left for it to take out.")?;
+        line("A recorder writes to it; names of the past are left for it to take out.".to_owned())?;
     }
     Ok(())
 }

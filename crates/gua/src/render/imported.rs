@@ -2,28 +2,61 @@
 
 use std::io::{self, Write};
 
+use jiff::Timestamp;
+
 use super::words::{safe, shell_word};
 use crate::report::imported::{Import, RefusedRows};
+use crate::wrap::hung;
 
-/// Writes the figures, and what can be done next.
+/// Where the text of a line begins, after its label: of the files, and of the figures.
+const PATH_AT: usize = 9;
+const TEXT_AT: usize = 14;
+
+/// A line, and where what does not fit goes on.
+type Hung = (String, usize);
+
+/// Writes the figures, and what can be done next, in so many columns where there is an end to them.
 ///
 /// # Errors
 /// When the writer fails.
-pub fn write(out: &mut impl Write, import: &Import) -> io::Result<()> {
-    let Import { gpu_rows, process_rows, ticks, cards, runs, .. } = import;
-    writeln!(out, "Imported {}", safe(&import.file))?;
-    writeln!(out, "    into {}", safe(&import.database))?;
+pub fn write(out: &mut impl Write, import: &Import, width: Option<usize>) -> io::Result<()> {
+    let lines = lines(import);
+    let mut fitted = lines.iter().flat_map(|(line, hang)| hung(line, *hang, width));
+    fitted.try_for_each(|line| writeln!(out, "{line}"))
+}
+
+fn lines(import: &Import) -> Vec<Hung> {
+    let mut lines = vec![
+        (format!("Imported {}", safe(&import.file)), PATH_AT),
+        (format!("    into {}", safe(&import.database)), PATH_AT),
+        (String::new(), 0),
+    ];
     let (Some(from), Some(to)) = (import.from, import.to) else {
-        writeln!(out, "\n  It holds no samples: nothing was there to take over.")?;
-        refused(out, &import.refused_rows)?;
-        return older_kept(out, import);
+        lines.push(("  It holds no samples: nothing was there to take over.".to_owned(), 2));
+        lines.extend(refused(&import.refused_rows));
+        lines.extend(older_kept(import));
+        return lines;
     };
-    writeln!(out)?;
-    let shown = |at: jiff::Timestamp| at.strftime("%Y-%m-%d %H:%M UTC").to_string();
-    writeln!(out, "  time        {} to {}", shown(from), shown(to))?;
-    writeln!(out, "  cards       {cards}, in {ticks} ticks of {runs} runs")?;
-    writeln!(out, "  rows        {gpu_rows} of cards, {process_rows} of processes")?;
-    let seconds = &import.seconds;
+    lines.extend(figures(import, from, to));
+    lines.extend(refused(&import.refused_rows));
+    if let Some(kept) = &import.kept {
+        lines.extend(apart(format!("The old file is kept as {}", safe(kept))));
+    }
+    lines.extend(older_kept(import));
+    let database = shell_word(&safe(&import.database));
+    let from = from.strftime("%Y-%m-%d");
+    lines.extend(apart(format!("Next: `gua report --db {database} --from {from}`")));
+    lines
+}
+
+fn figures(import: &Import, from: Timestamp, to: Timestamp) -> Vec<Hung> {
+    let Import { gpu_rows, process_rows, ticks, cards, runs, seconds, .. } = import;
+    let shown = |at: Timestamp| at.strftime("%Y-%m-%d %H:%M UTC").to_string();
+    let mut figures = vec![
+        format!("  time        {} to {}", shown(from), shown(to)),
+        format!("  cards       {cards}, in {ticks} ticks of {runs} runs"),
+        format!("  rows        {gpu_rows} of cards, {process_rows} of processes"),
+    ];
     let all = seconds.all();
     let states = [
         ("active", seconds.active),
@@ -32,28 +65,27 @@ pub fn write(out: &mut impl Write, import: &Import) -> io::Result<()> {
         ("unknown", seconds.unknown),
     ];
     // Nearly no file has any of it.
-    for (word, part) in states.into_iter().filter(|(word, part)| *word != "unknown" || *part > 0.0)
-    {
+    let told = states.into_iter().filter(|(word, part)| *word != "unknown" || *part > 0.0);
+    figures.extend(told.map(|(word, part)| {
         let share = if all > 0.0 { part / all * 100.0 } else { 0.0 };
-        writeln!(out, "  {word:<11} {:.2} GPU-hours, {share:.1} %", part / 3600.0)?;
-    }
-    refused(out, &import.refused_rows)?;
-    if let Some(kept) = &import.kept {
-        writeln!(out, "\nThe old file is kept as {}", safe(kept))?;
-    }
-    older_kept(out, import)?;
-    let database = shell_word(&safe(&import.database));
-    let from = from.strftime("%Y-%m-%d");
-    writeln!(out, "\nNext: `gua report --db {database} --from {from}`")
+        format!("  {word:<11} {:.2} GPU-hours, {share:.1} %", part / 3600.0)
+    }));
+    figures.into_iter().map(|line| (line, TEXT_AT)).collect()
 }
 
-fn older_kept(out: &mut impl Write, import: &Import) -> io::Result<()> {
-    let Some(kept) = &import.older_kept else { return Ok(()) };
+/// A sentence below an empty line.
+fn apart(sentence: String) -> [Hung; 2] {
+    [(String::new(), 0), (sentence, 0)]
+}
+
+fn older_kept(import: &Import) -> Vec<Hung> {
+    let Some(kept) = &import.older_kept else { return Vec::new() };
     let kept = safe(kept);
-    writeln!(out, "\nThe database had an older layout; as it was before, it is kept as {kept}")
+    apart(format!("The database had an older layout; as it was before, it is kept as {kept}"))
+        .into()
 }
 
-fn refused(out: &mut impl Write, refused: &RefusedRows) -> io::Result<()> {
+fn refused(refused: &RefusedRows) -> Vec<Hung> {
     let RefusedRows { without_time, senseless, twice, without_card } = *refused;
     let why = [
         (without_time, "without a time that makes sense"),
@@ -61,10 +93,8 @@ fn refused(out: &mut impl Write, refused: &RefusedRows) -> io::Result<()> {
         (twice, "of a card that was there already at that tick"),
         (without_card, "of a process on a card without a sample at that tick"),
     ];
-    for (rows, why) in why.into_iter().filter(|(rows, _)| *rows > 0) {
-        writeln!(out, "  left out    {rows} rows {why}")?;
-    }
-    Ok(())
+    let some = why.into_iter().filter(|(rows, _)| *rows > 0);
+    some.map(|(rows, why)| (format!("  left out    {rows} rows {why}"), TEXT_AT)).collect()
 }
 
 #[cfg(test)]
@@ -93,7 +123,7 @@ mod tests {
 
     fn text(import: &Import) -> String {
         let mut out = Vec::new();
-        write(&mut out, import).unwrap();
+        write(&mut out, import, None).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -22,4 +22,3 @@ pub mod tracked;
 pub mod usage;
 pub mod who;
 pub mod words;
-pub mod wrap;

@@ -5,28 +5,43 @@ use std::io::{self, Write};
 use super::paint::{Ink, Paint};
 use super::words::{self, safe};
 use crate::report::status::{Recorder, Status};
+use crate::wrap::hung;
+
+/// Where the text of a line begins, after its label.
+const TEXT_AT: usize = 13;
 
 /// Writes it: the answer first, then what it rests on.
 ///
 /// # Errors
 /// When the writer fails.
-pub fn write(out: &mut impl Write, status: &Status, paint: Paint) -> io::Result<()> {
-    writeln!(out, "{}", headline(status, paint))?;
+pub fn write(
+    out: &mut impl Write,
+    status: &Status,
+    paint: Paint,
+    width: Option<usize>,
+) -> io::Result<()> {
+    let (ink, words) = headline(status);
+    // The name is not painted.
+    let mut name = "gua: ";
+    for line in hung(&words, 0, width.map(|width| width.saturating_sub(name.len()).max(1))) {
+        writeln!(out, "{name}{}", paint.text(ink, &line))?;
+        name = "     ";
+    }
     for (label, text) in details(status) {
-        writeln!(out, "  {label:<11}{}", safe(&text))?;
+        let line = format!("  {label:<11}{}", safe(&text));
+        hung(&line, TEXT_AT, width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
     Ok(())
 }
 
-fn headline(status: &Status, paint: Paint) -> String {
+fn headline(status: &Status) -> (Ink, String) {
     let pid = status.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
-    let (ink, words) = match status.state {
+    match status.state {
         Recorder::Recording => (Ink::Good, format!("recording{pid}")),
         Recorder::Stalled => (Ink::Bad, format!("running{pid}, but no longer recording")),
         Recorder::NotRunning => (Ink::Strong, "not recording".to_owned()),
         Recorder::Unsure => (Ink::Notice, format!("maybe recording{pid}: it may not be looked at")),
-    };
-    format!("gua: {}", paint.text(ink, &words))
+    }
 }
 
 fn details(status: &Status) -> Vec<(&'static str, String)> {
@@ -51,8 +66,9 @@ fn details(status: &Status) -> Vec<(&'static str, String)> {
         details.push(("last hour", format!("{:.1} % observed", coverage * 100.0)));
     }
     if let Some(database) = &status.database {
-        let size = database.size_bytes.map(|size| format!(", {}", words::size(size)));
-        details.push(("database", format!("{}{}", database.path, size.unwrap_or_default())));
+        let size = database.size_bytes.map(words::size);
+        let told: Vec<_> = database.path.clone().into_iter().chain(size).collect();
+        details.push(("database", told.join(", ")));
     }
     if let Some(trouble) = &status.last_trouble {
         details.push(("trouble", format!("{}: {}", moment(trouble.time), trouble.detail)));

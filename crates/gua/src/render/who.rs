@@ -7,10 +7,11 @@ use super::identity;
 use super::paint::{Ink, Paint};
 use super::stat::{self, fold};
 use super::table::{self, Align, Cell, Column, Line};
-use super::words::{self, duration, gib, safe};
+use super::words::{self, duration, memory_or_unknown, safe};
 use crate::classify::State;
 use crate::report::now::{Holder, Presence};
 use crate::report::who::{Asked, Doubt, Held, Idle, Row, Standing, Unseen, Who};
+use crate::wrap::hung;
 
 /// What to show it on.
 #[derive(Debug, Clone)]
@@ -59,15 +60,15 @@ const SHORTEST_WHAT: usize = 14;
 /// The view as lines, none longer than the screen is wide.
 #[must_use]
 pub fn lines(who: &Who, asked: &Asked, view: &View) -> Vec<String> {
-    let mut lines = vec![single(&Cell::new(headline(who, asked), Ink::Strong), view)];
+    let mut lines = said(&headline(who, asked), Ink::Strong, view);
     if let Some(error) = &who.driver_error {
-        lines.push(single(&Cell::new(format!("driver: {}", safe(error)), Ink::Bad), view));
+        lines.extend(said(&format!("driver: {}", safe(error)), Ink::Bad, view));
     }
     lines.extend(table(who, view));
-    lines.extend(summary(who).map(|text| single(&Cell::plain(text), view)));
-    lines.extend(who.reservations.iter().flatten().map(|given| {
+    lines.extend(summary(who).iter().flat_map(|text| said(text, Ink::Plain, view)));
+    lines.extend(who.reservations.iter().flatten().flat_map(|given| {
         let text = format!("card {} is reserved {}", given.card.label(), given.by.terms);
-        single(&Cell::plain(text), view)
+        said(&text, Ink::Plain, view)
     }));
     lines
 }
@@ -77,11 +78,11 @@ pub fn lines(who: &Who, asked: &Asked, view: &View) -> Vec<String> {
 pub fn lines_within(rows: usize, who: &Who, asked: &Asked, view: &View) -> Vec<String> {
     let mut lines = lines(who, asked, view);
     if let Some(doubt) = doubt(who, &view.zone) {
-        lines.push(single(&Cell::new(doubt, Ink::Quiet), view));
+        lines.extend(said(&doubt, Ink::Quiet, view));
     }
     let (mut lines, rest) = fold(lines, rows);
     if rest > 0 {
-        lines.push(single(&Cell::new(format!("… {rest} more lines"), Ink::Quiet), view));
+        lines.push(cut(&format!("… {rest} more lines"), Ink::Quiet, view));
     }
     lines
 }
@@ -203,7 +204,7 @@ fn held_row(held: &Held, now: Timestamp, view: &View) -> Vec<Cell> {
         idle_cell(held.state, &held.idle),
         Cell::plain(stat::user(holder)),
         Cell::plain(held.card.label()),
-        Cell::plain(memory(holder.memory_bytes)),
+        Cell::plain(memory_or_unknown(holder.memory_bytes)),
         Cell::plain(program(holder)),
         Cell::plain(what(held)),
         Cell::plain(holder.pid.to_string()),
@@ -224,7 +225,7 @@ fn unseen_row(unseen: &Unseen, now: Timestamp, view: &View) -> Vec<Cell> {
         idle_cell(unseen.state, &unseen.idle),
         Cell::plain("?"),
         Cell::plain(unseen.card.label()),
-        Cell::plain(memory(unseen.memory_bytes)),
+        Cell::plain(memory_or_unknown(unseen.memory_bytes)),
         Cell::plain(what),
         Cell::plain(""),
         Cell::plain("?"),
@@ -274,10 +275,6 @@ fn moment(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     at.strftime(form).to_string()
 }
 
-fn memory(bytes: Option<u64>) -> String {
-    bytes.map_or_else(|| "? GiB".to_owned(), |bytes| format!("{} GiB", gib(bytes)))
-}
-
 /// What it runs, and what is special about how it holds the card.
 fn what(held: &Held) -> String {
     let brief = held.identity.as_ref().map(identity::brief).unwrap_or_default();
@@ -316,8 +313,16 @@ fn summary(who: &Who) -> Option<String> {
     }
 }
 
-fn single(cell: &Cell, view: &View) -> String {
-    let mut line = Line::default();
-    line.put(0, cell, view.most(), view.paint);
-    line.text
+/// A sentence in as many lines as it takes on a screen; in a pipe it is one.
+fn said(text: &str, ink: Ink, view: &View) -> Vec<String> {
+    match view.width {
+        Some(_) => {
+            hung(text, 0, view.width).iter().map(|line| view.paint.text(ink, line)).collect()
+        }
+        None => vec![cut(text, ink, view)],
+    }
+}
+
+fn cut(text: &str, ink: Ink, view: &View) -> String {
+    view.paint.text(ink, &words::cut(text, view.most()))
 }

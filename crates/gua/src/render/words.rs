@@ -2,7 +2,9 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-pub use crate::quantity::{duration, gib, interval, size, thousands};
+pub use crate::quantity::{
+    duration, gib, gib_hours, interval, memory, memory_of, memory_or_unknown, size, thousands,
+};
 pub use crate::safe::safe;
 
 /// A path as one word of a shell's command.

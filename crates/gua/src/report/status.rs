@@ -19,7 +19,7 @@ pub struct Status {
     pub schema: &'static str,
     pub state: Recorder,
     pub pid: Option<u32>,
-    /// Null where the answer is served by the recorder itself.
+    /// Null where others may read the answer.
     pub pid_file: Option<String>,
     /// Why nothing is known of the process or of the history, where that is so.
     pub doubt: Option<String>,
@@ -38,6 +38,15 @@ pub struct Status {
     pub log_doubt: Option<String>,
 }
 
+impl Status {
+    /// For others than who may look at this host: where its files are is not their matter.
+    #[must_use]
+    pub fn without_paths(self) -> Self {
+        let database = self.database.map(|database| Database { path: None, ..database });
+        Self { pid_file: None, database, ..self }
+    }
+}
+
 /// What a recorder does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -52,7 +61,8 @@ pub enum Recorder {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Database {
-    pub path: String,
+    /// Null where others may read the answer.
+    pub path: Option<String>,
     pub size_bytes: Option<u64>,
 }
 

@@ -181,6 +181,13 @@ impl Record {
         }
     }
 
+    /// Whether a holder that did nothing just now, on a card that others work on, may be called
+    /// idle. A moment is short, so a record that reaches up to it must say so, too; where none does,
+    /// the moment is all that there is.
+    fn may_sleep(&self, found: Option<&Spell>) -> bool {
+        found.is_some() || self.state != Standing::Recording
+    }
+
     /// How long it was idle-held, for who is on an idle-held card now.
     fn idle(&self, found: Option<&Spell>, now: Timestamp) -> Idle {
         let nothing = |doubt| Idle { idle_doubt: Some(doubt), ..Idle::default() };
@@ -329,7 +336,7 @@ fn held(card: Card, record: &Record, context: Bytes, now: Timestamp) -> Vec<Held
             .uuid
             .clone()
             .and_then(|card| record.idleness.holders.get(&HolderKey { card, process: holder.key }));
-        let state = doing(holder.state, card_state, found.is_some());
+        let state = doing(holder.state, card_state, record.may_sleep(found));
         Held {
             card: identity.clone(),
             state,
@@ -357,11 +364,11 @@ fn behind(holder: &mut Holder) -> Option<identity::Identity> {
 }
 
 /// What a holder does: what its card does, but for who works on one that is idle, and who sleeps
-/// on one that works. A moment is too short to call anybody asleep, so the record must say so.
-const fn doing(own: State, card: State, is_recorded: bool) -> State {
+/// on one that works.
+const fn doing(own: State, card: State, may_sleep: bool) -> State {
     match (card, own) {
         (State::IdleHeld, State::Active) => State::Active,
-        (State::Active, State::IdleHeld) if is_recorded => State::IdleHeld,
+        (State::Active, State::IdleHeld) if may_sleep => State::IdleHeld,
         _ => card,
     }
 }

@@ -71,12 +71,14 @@ impl Idleness {
         self.doubts.clear();
         for (card, holder) in look.holders() {
             let key = look.key(card, holder);
-            if let State::Unknown(why) = holder.state {
+            // As the record has it, so that both say the same.
+            let says = Says::of_holder(holder.state, card.state);
+            if let (Says::Doubt, State::Unknown(why)) = (says, holder.state) {
                 self.doubts.insert(key.clone(), why);
             }
             let mut fold = self.folded.remove(&key).unwrap_or_default();
             let period = Period::new(from.min(at), at);
-            fold.add(&passage(period, holder.state, card.state), ledger::bridge(0));
+            fold.add(&passage(period, says, card.state), ledger::bridge(0));
             seen.insert(key, fold);
         }
         self.folded = seen;
@@ -111,11 +113,11 @@ impl Idleness {
     }
 }
 
-fn passage(period: Period, state: State, card: State) -> Passage {
+fn passage(period: Period, says: Says, card: State) -> Passage {
     Passage {
         period,
         counts: period.millis(),
-        says: Says::of(state),
+        says,
         memory: None,
         is_busy: card == State::Active,
         is_as_the_card: false,

@@ -68,7 +68,7 @@ pub(super) async fn api(
             Err(error) => return senseless(&error),
         },
         "stat" => quickly(move || json(&answers.stat()?)).await,
-        "status" => quickly(move || json(&answers.status())).await,
+        "status" => quickly(move || json(&answers.status().without_paths())).await,
         _ => {
             let words = "there are /api/v1/report, /api/v1/who, /api/v1/stat and /api/v1/status\n";
             return (StatusCode::NOT_FOUND, words).into_response();

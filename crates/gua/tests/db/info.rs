@@ -5,7 +5,7 @@ use std::fs;
 use gua::store::RecorderLock;
 
 use super::{gua, lab};
-use crate::machine::{program, run};
+use crate::machine::{assert_fits, program, run};
 
 #[test]
 fn a_person_reads_lines() {
@@ -25,6 +25,26 @@ fn a_person_reads_lines() {
     samples   18, kept from 2026-01-01 00:58:00 UTC
     spans     17, kept from 2026-01-01 00:58:00 UTC
     ");
+}
+
+/// Regression: lines were as long as their texts.
+#[test]
+fn it_fits_a_narrow_screen() {
+    let (_dir, path) = lab();
+    for columns in [20, 30, 50, 80, 120] {
+        for what in ["info", "check", "prune"] {
+            let mut command = program(&["db", what, "--db", path.to_str().unwrap()]);
+            command.env("COLUMNS", columns.to_string());
+            let told = run(command);
+            assert_eq!(told.code, Some(0), "{told:?}");
+            assert_fits(&told.stdout, columns);
+        }
+    }
+    let mut command = program(&["db", "info", "--db", path.to_str().unwrap()]);
+    command.env("COLUMNS", "50");
+    let told = run(command).stdout;
+    let runs: Vec<_> = told.lines().skip_while(|line| !line.starts_with("runs")).take(3).collect();
+    assert_eq!(runs[1].find(|c| c != ' '), Some(10), "it goes on below itself: {told}");
 }
 
 #[test]

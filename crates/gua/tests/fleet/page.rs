@@ -47,7 +47,9 @@ fn the_interface_for_programs_speaks_as_the_commands_do() {
     assert_eq!(json(port, "/api/v1/status")["state"], "recording");
     // Where a file is matters to nobody who asks from elsewhere.
     assert_eq!(json(port, "/api/v1/who")["history"]["path"], Value::Null);
-    assert_eq!(json(port, "/api/v1/status")["pid_file"], Value::Null);
+    let status = json(port, "/api/v1/status");
+    assert_eq!((&status["pid_file"], &status["database"]["path"]), (&Value::Null, &Value::Null));
+    assert!(status["database"]["size_bytes"].as_u64() > Some(0), "{status}");
     let who = json(port, "/api/v1/who?user=alice");
     assert_eq!(who["holders"][0]["identity"]["user"]["name"], "alice");
     assert_eq!(who["holders"].as_array().unwrap().len(), 1);
@@ -61,9 +63,12 @@ fn the_interface_for_programs_speaks_as_the_commands_do() {
     let mut served = machine.command(&["serve", "--listen", &listen]).spawn().unwrap();
     let said = json(port, &format!("/api/v1/report?from={from}&until={until}&tz=UTC"));
     let printed = json_of(&machine, &["--from", from, "--until", until]);
+    let status = json(port, "/api/v1/status");
     served.kill().unwrap();
     served.wait().unwrap();
     assert_eq!(said, printed);
+    let told = status.to_string();
+    assert!(!told.contains(machine.dir().to_str().unwrap()), "it names this host's files: {told}");
 }
 
 /// Regression: memory that the only holder did not tell was made somebody else's.

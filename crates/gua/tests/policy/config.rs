@@ -146,7 +146,7 @@ fn file_of(path: &std::path::Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// What is in force can be written down and read again.
+/// What is in force can be written down and read again, but for what is secret.
 #[test]
 fn rules_that_are_shown_are_a_config_themselves() {
     let machine = Machine::new("[[card]]\n");
@@ -159,7 +159,7 @@ fn rules_that_are_shown_are_a_config_themselves() {
          cancel = \"scancel\"\nexempt = { groups = \"staff\" }\n\
          match = { user = \"x*\", kind = \"job\", memory_over = \"1GB\", card = [\"A100\"], \
          hours = \"20:00-7:00\" }\n\
-         [notify]\nwebhook = { url = \"https://hooks.example/x\", style = \"plain\" }\n\
+         [notify]\nwebhook = { url = \"https://hooks.example/T0/secret\", style = \"plain\" }\n\
          command = [\"/bin/tell\", \"{user}\"]\nmail = { domain = \"lab.example\" }\n",
     );
     let show = |path: &std::path::Path| {
@@ -170,8 +170,14 @@ fn rules_that_are_shown_are_a_config_themselves() {
     };
     let first = show(&path);
     let text = machine.gua(&["--config", path.to_str().unwrap(), "config", "show"]).stdout;
+    // Whoever knows the way of a webhook may write to it, so it is not shown, and not taken for one.
+    assert!(text.contains("https://hooks.example/…") && !text.contains("T0/secret"), "{text}");
+    assert_eq!(first["notify"]["webhook"]["value"]["url"], "https://hooks.example/…");
     let again = machine.dir().join("again.toml");
     super::write(&again, &text);
+    let told = machine.gua(&["--config", again.to_str().unwrap(), "config", "show"]);
+    assert_eq!(told.code, Some(2), "{told:?}");
+    super::write(&again, &text.replace("hooks.example/…", "hooks.example/T0/secret"));
     let second = show(&again);
     for key in ["exempt", "rule"] {
         assert_eq!(first["policy"][key]["value"], second["policy"][key]["value"]);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::machine::{Machine, program, run};
+use crate::machine::{Machine, assert_fits, program, run};
 
 const RULES: &str = r#"
 [[policy.rule]]
@@ -61,6 +61,27 @@ fn a_week_of_a_lab() {
     let won: f64 = holders.iter().map(|it| it["won_gpu_hours"].as_f64().unwrap()).sum();
     assert!((json["total"]["won_gpu_hours"].as_f64().unwrap() - won).abs() < 1e-6);
     assert!(won > 0.0);
+}
+
+/// Regression: sentences were as long as they are, and figures stood beyond the edge.
+#[test]
+fn it_fits_a_narrow_screen() {
+    let (machine, db, rules) = week();
+    let shown = |columns: usize| {
+        let mut asked =
+            machine.command(&["policy", "simulate", "--config", rules.to_str().unwrap()]);
+        asked.args(["--db", db.to_str().unwrap(), "--tz", "UTC"]);
+        asked.args(["--from", "2026-11-08T20:00:00Z", "--until", "2026-11-15T20:00:00Z"]);
+        asked.env("COLUMNS", columns.to_string());
+        let told = run(asked);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        assert_fits(&told.stdout, columns);
+        told.stdout
+    };
+    for columns in [30, 40, 60, 80, 120] {
+        shown(columns);
+    }
+    insta::assert_snapshot!(shown(50).lines().take(24).collect::<Vec<_>>().join("\n"));
 }
 
 /// Regression: who could not be judged was told as "0 holders told 0 times".

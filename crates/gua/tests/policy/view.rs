@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::{Lab, Person, scenario};
-use crate::machine::Machine;
+use crate::machine::{Machine, assert_fits, run};
 use crate::recorder::until;
 
 fn holder(lab: &Lab, pid: u32) -> serde_json::Value {
@@ -163,4 +163,28 @@ fn without_rules_and_without_a_driver_it_says_so() {
     let none = machine.gua(&["policy", "log"]);
     assert_eq!(none.code, Some(1));
     assert!(none.stderr.contains("there is none"), "{none:?}");
+}
+
+/// Regression: its sentences were wider than the screen, and what comes next was beyond the edge.
+#[test]
+fn the_check_fits_a_narrow_screen() {
+    let machine = Machine::bundled("lab.toml");
+    let rules = machine.dir().join("rules.toml");
+    super::write(
+        &rules,
+        "[[policy.rule]]\nname = \"everybody who sleeps\"\nidle_for = \"12h\"\nnotices = [\"6h\"]\n",
+    );
+    let shown = |columns: usize| {
+        let mut command =
+            machine.command(&["policy", "check", "--config", rules.to_str().unwrap()]);
+        command.env("COLUMNS", columns.to_string());
+        let told = run(command);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        assert_fits(&told.stdout, columns);
+        told.stdout
+    };
+    for columns in [30, 40, 60, 80, 120] {
+        shown(columns);
+    }
+    insta::assert_snapshot!(shown(50));
 }

@@ -106,45 +106,45 @@ fn by_every_kind_for_a_person() {
     let (_, rest) = shown.stdout.split_once("§4").unwrap();
     insta::assert_snapshot!(rest.split("§5").next().unwrap(), @"
     Top identities
-     user                               present  worked  idle-held  of all  all idle  GB-h idle
-     mallory                               24.0       0       18.0  47.4 %      24.0        151
-     alice                                 24.0    10.0       10.5  27.6 %      14.0        440
-     no visible process (unattributed)     24.0       0        4.5  11.8 %      24.0         38
-     bob                                   24.0       0        3.5   9.2 %      24.0        252
-     root                                  24.0       0        1.5   3.9 %      24.0         13
+     user                               present  worked  idle-held  of all  all idle  GiB-h idle
+     mallory                               24.0       0       18.0  47.4 %      24.0         141
+     alice                                 24.0    10.0       10.5  27.6 %      14.0         410
+     no visible process (unattributed)     24.0       0        4.5  11.8 %      24.0          35
+     bob                                   24.0       0        3.5   9.2 %      24.0         234
+     root                                  24.0       0        1.5   3.9 %      24.0          12
 
-     job                               who      present  worked  idle-held  of all  all idle  GB-h idle
-     4711                              mallory     24.0       0       18.0  47.4 %      24.0        151
-     4711                              alice       24.0    10.0       10.5  27.6 %      14.0        440
-     no job                                        48.0       0        5.0  13.2 %      48.0        264
-     no visible process (unattribute…              24.0       0        4.5  11.8 %      24.0         38
+     job                              who      present  worked  idle-held  of all  all idle  GiB-h idle
+     4711                             mallory     24.0       0       18.0  47.4 %      24.0         141
+     4711                             alice       24.0    10.0       10.5  27.6 %      14.0         410
+     no job                                       48.0       0        5.0  13.2 %      48.0         246
+     no visible process (unattribut…              24.0       0        4.5  11.8 %      24.0          35
 
-     container                          present  worked  idle-held  of all  all idle  GB-h idle
-     no container                          48.0    10.0       32.0  84.2 %      38.0        843
-     no visible process (unattributed)     24.0       0        4.5  11.8 %      24.0         38
-     quiet_fox                             24.0       0        1.5   3.9 %      24.0         13
+     container                          present  worked  idle-held  of all  all idle  GiB-h idle
+     no container                          48.0    10.0       32.0  84.2 %      38.0         785
+     no visible process (unattributed)     24.0       0        4.5  11.8 %      24.0          35
+     quiet_fox                             24.0       0        1.5   3.9 %      24.0          12
 
-     pod                                present  worked  idle-held  of all  all idle  GB-h idle
-     no pod                                48.0    10.0       32.0  84.2 %      38.0        843
-     no visible process (unattributed)     24.0       0        4.5  11.8 %      24.0         38
-     lab/fit-0                             24.0       0        1.5   3.9 %      24.0         13
+     pod                                present  worked  idle-held  of all  all idle  GiB-h idle
+     no pod                                48.0    10.0       32.0  84.2 %      38.0         785
+     no visible process (unattributed)     24.0       0        4.5  11.8 %      24.0          35
+     lab/fit-0                             24.0       0        1.5   3.9 %      24.0          12
 
-     notebook                           who  present  worked  idle-held  of all  all idle  GB-h idle
-     no notebook                                48.0    10.0       30.0  78.9 %      38.0        604
-     no visible process (unattributed)          24.0       0        4.5  11.8 %      24.0         38
-     exp/sweep.ipynb                    bob     24.0       0        3.5   9.2 %      24.0        252
+     notebook                           who  present  worked  idle-held  of all  all idle  GiB-h idle
+     no notebook                                48.0    10.0       30.0  78.9 %      38.0         562
+     no visible process (unattributed)          24.0       0        4.5  11.8 %      24.0          35
+     exp/sweep.ipynb                    bob     24.0       0        3.5   9.2 %      24.0         234
 
-     program                            present  worked  idle-held  of all  all idle  GB-h idle
-     python fit.py                         48.0    10.0       28.5  75.0 %      38.0        591
-     python                                48.0       0        5.0  13.2 %      48.0        264
-     no visible process (unattributed)     24.0       0        4.5  11.8 %      24.0         38
+     program                            present  worked  idle-held  of all  all idle  GiB-h idle
+     python fit.py                         48.0    10.0       28.5  75.0 %      38.0         551
+     python                                48.0       0        5.0  13.2 %      48.0         246
+     no visible process (unattributed)     24.0       0        4.5  11.8 %      24.0          35
 
-     card              present  worked  idle-held  of all  all idle  GB-h idle
-     1 RTX 4090           24.0       0       24.0  63.2 %      24.0        201
-     0 A100-SXM4-80GB     24.0    10.0       14.0  36.8 %      14.0        692
+     card              present  worked  idle-held  of all  all idle  GiB-h idle
+     1 RTX 4090           24.0       0       24.0  63.2 %      24.0         188
+     0 A100-SXM4-80GB     24.0    10.0       14.0  36.8 %      14.0         645
      in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held
      time; a shared card is split by memory, so this column adds up to the cards' 38.0. all idle:
-     whenever they held memory without working, also while others worked on the card. GB-h idle: that
+     whenever they held memory without working, also while others worked on the card. GiB-h idle: that
      memory × time
     ");
 }
@@ -166,13 +166,13 @@ fn sessions_that_are_on_say_what_to_type() {
     insta::assert_snapshot!(here, @"
     now, longest first
       idle  who      card    memory  what                  pid  when
-    ≥1h59m  alice       0   31.5 GB  job 4711, fit.py      100
+    ≥1h59m  alice       0  29.3 GiB  job 4711, fit.py      100
       → ask: `gua who --user alice`, end: `scancel 4711`
-    ≥1h59m  bob         0   10.5 GB  sweep.ipynb           101
+    ≥1h59m  bob         0   9.8 GiB  sweep.ipynb           101
       → ask: `gua who --user bob`, end: `kill 101`
-    ≥1h59m  mallory     1    6.3 GB  job 4711 (by its en…  200
+    ≥1h59m  mallory     1   5.9 GiB  job 4711 (by its en…  200
       → ask: `gua who --user mallory`, end: `kill 200`
-    ≥1h59m  root        1  524.3 MB  pod lab/fit-0 (bare…  201
+    ≥1h59m  root        1   0.5 GiB  pod lab/fit-0 (bare…  201
       → ask: `gua who --user root`, end: `kubectl delete pod fit-0 -n lab`
     ");
     assert!(sessions(&shown("elsewhere")).contains("  commands are for lab-a100\n"));
@@ -252,21 +252,21 @@ fn the_page_of_one_person_reads_well() {
       worked        0 GPU-h
       idle-held   3.5 GPU-h  9.2 % of all; a shared card is split by memory
       all idle   24.0 GPU-h  also where others worked
-      memory       252 GB-h  held idle
+      memory      234 GiB-h  held idle
       cost         8.75 EUR  of idle-held
 
     Where
-      card         present  worked  idle-held  of all  all idle  GB-h idle      cost
-      0 A100-SXM…     24.0       0        3.5   9.2 %      24.0        252  8.75 EUR
+      card        present  worked  idle-held  of all  all idle  GiB-h idle      cost
+      0 A100-SX…     24.0       0        3.5   9.2 %      24.0         234  8.75 EUR
       in GPU-hours. present: with a process on a card. idle-held: their part of the
       cards' idle-held time; a shared card is split by memory, the cards' are 38.0.
       all idle: whenever they held memory without working, also while others worked
-      on the card. GB-h idle: that memory × time. cost: of idle-held
+      on the card. GiB-h idle: that memory × time. cost: of idle-held
 
     Holding sessions
       on at the end, longest first
       idle  card   memory  what         pid  when
-       ≥1d     0  10.5 GB  sweep.ipynb  101  9 Nov 00:00 → 10 Nov 00:00
+       ≥1d     0  9.8 GiB  sweep.ipynb  101  9 Nov 00:00 → 10 Nov 00:00
 
     Suggestion
       Let programs and kernels end when their work is done: 1 session stayed for 1d

@@ -37,13 +37,13 @@ fn on_a_wide_screen() {
       2  RTX 4090         0.0 %      0.0 %      95.7 %    4.3 %  ░░░░░░░░░░░░░░░░░░░░░░░?
 
     §4 Top identities
-      user                      present  worked  idle-held  of all  all idle  GB-h idle
-      bob                          46.0       0       44.9  77.4 %      46.0        386
-      alice                        32.0    20.0       12.0  20.7 %      12.0        881
-      not known (unattributed)     46.0       0        1.1   1.9 %      46.0         10
+      user                      present  worked  idle-held  of all  all idle  GiB-h idle
+      bob                          46.0       0       44.9  77.4 %      46.0         359
+      alice                        32.0    20.0       12.0  20.7 %      12.0         820
+      not known (unattributed)     46.0       0        1.1   1.9 %      46.0           9
       in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held
       time; a shared card is split by memory, so this column adds up to the cards' 58.0. all idle:
-      whenever they held memory without working, also while others worked on the card. GB-h idle: that
+      whenever they held memory without working, also while others worked on the card. GiB-h idle: that
       memory × time
 
     §5 Time-of-day heatmap (UTC)
@@ -61,14 +61,14 @@ fn on_a_wide_screen() {
     Holding sessions
       on at the end, longest first
       idle  who           card    memory  what                          pid  when
-      ≥19h  bob              1    8.4 GB  python                        200  10 Nov 05:00 → 11 Nov 00:00
-      ≥19h  unattributed     1  209.7 MB  not known (bare CUDA contex…  201  10 Nov 05:00 → 11 Nov 00:00
-       ≥6h  alice            0   73.4 GB  python                        100  10 Nov 18:00 → 11 Nov 00:00
+      ≥19h  bob              1   7.8 GiB  python                        200  10 Nov 05:00 → 11 Nov 00:00
+      ≥19h  unattributed     1   0.2 GiB  not known (bare CUDA contex…  201  10 Nov 05:00 → 11 Nov 00:00
+       ≥6h  alice            0  68.4 GiB  python                        100  10 Nov 18:00 → 11 Nov 00:00
       ended, longest first
         idle  who           card    memory  what                         pid  when
-      ≥1d03h  bob              1    8.4 GB  python                       200  9 Nov 00:00 → 10 Nov 03:00
-      ≥1d03h  unattributed     1  209.7 MB  not known (bare CUDA conte…  201  9 Nov 00:00 → 10 Nov 03:00
-          6h  alice            0   73.4 GB  python                       100  9 Nov 18:00 → 10 Nov 00:00
+      ≥1d03h  bob              1   7.8 GiB  python                       200  9 Nov 00:00 → 10 Nov 03:00
+      ≥1d03h  unattributed     1   0.2 GiB  not known (bare CUDA conte…  201  9 Nov 00:00 → 10 Nov 03:00
+          6h  alice            0  68.4 GiB  python                       100  9 Nov 18:00 → 10 Nov 00:00
 
     Verdict
       Idle-held is 42.0 % of the observed card time, over the 20 % line: a matter of allocation, not of
@@ -135,14 +135,14 @@ fn on_a_narrower_screen() {
     Holding sessions
       on at the end, longest first
       idle  who           card    memory  what      pid
-      ≥19h  bob              1    8.4 GB  python    200
-      ≥19h  unattributed     1  209.7 MB  not kno…  201
-       ≥6h  alice            0   73.4 GB  python    100
+      ≥19h  bob              1   7.8 GiB  python    200
+      ≥19h  unattributed     1   0.2 GiB  not kno…  201
+       ≥6h  alice            0  68.4 GiB  python    100
       ended, longest first
         idle  who           card    memory  what      pid
-      ≥1d03h  bob              1    8.4 GB  python    200
-      ≥1d03h  unattributed     1  209.7 MB  not kno…  201
-          6h  alice            0   73.4 GB  python    100
+      ≥1d03h  bob              1   7.8 GiB  python    200
+      ≥1d03h  unattributed     1   0.2 GiB  not kno…  201
+          6h  alice            0  68.4 GiB  python    100
 
     Verdict
       Idle-held is 42.0 % of the observed card time, over the
@@ -317,13 +317,13 @@ fn as_markdown() {
 
     ## §4 Top identities
 
-    | user | present | worked | idle-held | of all | all idle | GB-h idle |
+    | user | present | worked | idle-held | of all | all idle | GiB-h idle |
     |---|---:|---:|---:|---:|---:|---:|
-    | bob | 46.0 | 0 | 44.9 | 77.4 % | 46.0 | 386 |
-    | alice | 32.0 | 20.0 | 12.0 | 20.7 % | 12.0 | 881 |
-    | not known (unattributed) | 46.0 | 0 | 1.1 | 1.9 % | 46.0 | 10 |
+    | bob | 46.0 | 0 | 44.9 | 77.4 % | 46.0 | 359 |
+    | alice | 32.0 | 20.0 | 12.0 | 20.7 % | 12.0 | 820 |
+    | not known (unattributed) | 46.0 | 0 | 1.1 | 1.9 % | 46.0 | 9 |
 
-    in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held time; a shared card is split by memory, so this column adds up to the cards' 58.0. all idle: whenever they held memory without working, also while others worked on the card. GB-h idle: that memory × time
+    in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held time; a shared card is split by memory, so this column adds up to the cards' 58.0. all idle: whenever they held memory without working, also while others worked on the card. GiB-h idle: that memory × time
 
     ## §5 Time-of-day heatmap (UTC)
 
@@ -345,17 +345,17 @@ fn as_markdown() {
 
     | idle | who | card | memory | what | pid | when |
     |---:|---|---:|---:|---|---:|---|
-    | ≥19h | bob | 1 | 8.4 GB | python | 200 | 10 Nov 05:00 → 11 Nov 00:00 |
-    | ≥19h | unattributed | 1 | 209.7 MB | not known (bare CUDA context) | 201 | 10 Nov 05:00 → 11 Nov 00:00 |
-    | ≥6h | alice | 0 | 73.4 GB | python | 100 | 10 Nov 18:00 → 11 Nov 00:00 |
+    | ≥19h | bob | 1 | 7.8 GiB | python | 200 | 10 Nov 05:00 → 11 Nov 00:00 |
+    | ≥19h | unattributed | 1 | 0.2 GiB | not known (bare CUDA context) | 201 | 10 Nov 05:00 → 11 Nov 00:00 |
+    | ≥6h | alice | 0 | 68.4 GiB | python | 100 | 10 Nov 18:00 → 11 Nov 00:00 |
 
     ended, longest first
 
     | idle | who | card | memory | what | pid | when |
     |---:|---|---:|---:|---|---:|---|
-    | ≥1d03h | bob | 1 | 8.4 GB | python | 200 | 9 Nov 00:00 → 10 Nov 03:00 |
-    | ≥1d03h | unattributed | 1 | 209.7 MB | not known (bare CUDA context) | 201 | 9 Nov 00:00 → 10 Nov 03:00 |
-    | 6h | alice | 0 | 73.4 GB | python | 100 | 9 Nov 18:00 → 10 Nov 00:00 |
+    | ≥1d03h | bob | 1 | 7.8 GiB | python | 200 | 9 Nov 00:00 → 10 Nov 03:00 |
+    | ≥1d03h | unattributed | 1 | 0.2 GiB | not known (bare CUDA context) | 201 | 9 Nov 00:00 → 10 Nov 03:00 |
+    | 6h | alice | 0 | 68.4 GiB | python | 100 | 9 Nov 18:00 → 10 Nov 00:00 |
 
     ## Verdict
 

@@ -282,6 +282,36 @@ fn who_sleeps_on_a_busy_card_is_idle_on_it() {
     assert!(text.contains("\n1 card is held without working on it."), "by bob: {text}");
 }
 
+/// Regression: without a history it was called active, as its card is.
+#[test]
+fn who_sleeps_on_a_busy_card_is_idle_now_where_nothing_is_recorded() {
+    let machine = Machine::new(SHARED);
+    let who = json(&machine, &[]);
+    assert_eq!(users(&who), ["bob", "carol"]);
+    let (bob, carol) = (holder(&who, "bob"), holder(&who, "carol"));
+    assert_eq!((&bob["state"], &bob["card_state"]), (&"idle-held".into(), &"active".into()));
+    assert_eq!((&bob["idle_seconds"], &bob["idle_doubt"]), (&Value::Null, &"no_history".into()));
+    assert_eq!(carol["state"], "active");
+    let text = text(&machine, &[], "120");
+    assert!(text.contains("now  bob") && text.contains("(on a busy card)"), "{text}");
+}
+
+/// A moment is short: who worked up to the last tick is not called asleep for it.
+#[test]
+fn who_worked_at_the_last_tick_does_not_sleep_yet() {
+    let machine = Machine::new(SHARED);
+    let end = now() - 5 * SECOND;
+    let mut recording = begin(&machine, end - HOUR);
+    recording.until(end, 10, |_| {
+        let busy = card("A100", 80.0);
+        let busy = busy.held_at_work("bob", (200, started(&machine, 200)), 8000, 10.0);
+        vec![busy.held_at_work("carol", (300, started(&machine, 300)), 8000, 70.0)]
+    });
+    let who = json(&machine, &[]);
+    assert_eq!(who["history"]["state"], "recording", "{who}");
+    assert_eq!(holder(&who, "bob")["state"], "active");
+}
+
 #[test]
 fn a_real_recorder_tells_since_when() {
     let machine = Machine::new(FOUR_CARDS);

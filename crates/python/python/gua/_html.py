@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Iterable, List, Optional, Sequence
 
 from . import _native
-from ._words import difference, percent, seconds, size
+from ._words import card_memory, difference, percent, seconds, size
 
 if TYPE_CHECKING:
     from ._cards import Card, Holder
@@ -43,9 +43,9 @@ def _card_row(card: Card) -> List[str]:
     state = text(card.state.replace("_", "-"))
     if card.state_reason:
         state += f" ({text(card.state_reason)})"
-    memory = size(card.memory_used_bytes)
+    memory = _memory(card.memory_used_bytes)
     if card.memory_total_bytes is not None:
-        memory += f" of {size(card.memory_total_bytes)}"
+        memory += f" of {_memory(card.memory_total_bytes)}"
     part = _part(card.memory_used_bytes, card.memory_total_bytes)
     holders = [_holder(holder) for holder in card.holders]
     if not card.holders_complete:
@@ -60,6 +60,10 @@ def _card_row(card: Card) -> List[str]:
     ]
 
 
+def _memory(count: Optional[int]) -> str:
+    return text(card_memory(count))
+
+
 def _place(index: int, slot: Optional[int]) -> str:
     """A MIG instance is a card and its slot."""
     return str(index) if slot is None else f"{index}:{slot}"
@@ -71,7 +75,7 @@ def _part(used: Optional[int], total: Optional[int]) -> Optional[float]:
 
 def _holder(holder: Holder) -> str:
     who = f"{text(holder.user)} {text(holder.program)} {holder.pid}"
-    return f"{who} {size(holder.memory_bytes)}"
+    return f"{who} {_memory(holder.memory_bytes)}"
 
 
 def of_holders(holders: Sequence[Holder]) -> str:
@@ -84,7 +88,7 @@ def of_holders(holders: Sequence[Holder]) -> str:
                 str(holder.pid),
                 text(holder.user),
                 text(holder.program),
-                size(holder.memory_bytes),
+                _memory(holder.memory_bytes),
                 percent(holder.sm_percent),
                 "unknown" if holder.running_seconds is None else seconds(holder.running_seconds),
             ]

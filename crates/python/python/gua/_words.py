@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def size(count: Optional[int]) -> str:
-    """Memory: decimal units, three digits."""
+    """Memory that was measured: decimal units, three digits."""
     if count is None:
         return "unknown"
     for power, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
@@ -18,6 +18,15 @@ def size(count: Optional[int]) -> str:
             decimals = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
             return f"{value:.{decimals}f} {unit}"
     return f"{count} B"
+
+
+def card_memory(count: Optional[int]) -> str:
+    """Memory of a card or of who holds it: GiB, as the live views tell it."""
+    if count is None:
+        return "unknown"
+    gib = count / 1024**3
+    # A small holder is not nothing.
+    return "<0.1 GiB" if 0 < gib < 0.05 else f"{gib:.1f} GiB"
 
 
 def difference(begin: Optional[int], end: Optional[int]) -> str:

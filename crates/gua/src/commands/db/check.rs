@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 
 use crate::cli::DbCheck;
 use crate::commands::history;
-use crate::config::Config;
+use crate::config::{Config, Screen};
 use crate::failure::Failure;
 use crate::render::{database as render, json};
 use crate::report::database as report;
@@ -18,7 +18,7 @@ pub(super) fn run(config: &Config, typed: &DbCheck) -> Result<u8, Failure> {
     if typed.json {
         json::pretty(&mut out, &checked)?;
     } else {
-        render::checked(&mut out, &checked)?;
+        render::checked(&mut out, &checked, Screen::columns_of_stdout())?;
     }
     out.flush()?;
     Ok(if checked.ok { 0 } else { 1 })

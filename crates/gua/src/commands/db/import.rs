@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::cli;
 use crate::commands::history;
-use crate::config::Config;
+use crate::config::{Config, Screen};
 use crate::failure::Failure;
 use crate::render::words::shell_word;
 use crate::render::{imported as render, json};
@@ -22,7 +22,7 @@ pub(super) fn run(config: &Config, typed: &cli::DbImport) -> Result<u8, Failure>
     if typed.json {
         json::pretty(&mut out, &import)?;
     } else {
-        render::write(&mut out, &import)?;
+        render::write(&mut out, &import, Screen::columns_of_stdout())?;
     }
     out.flush()?;
     Ok(0)

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 
 use crate::cli::DbInfo;
 use crate::commands::history;
-use crate::config::Config;
+use crate::config::{Config, Screen};
 use crate::failure::Failure;
 use crate::render::{database as render, json};
 use crate::report::database::{self as report, Outside};
@@ -20,7 +20,7 @@ pub(super) fn run(config: &Config, typed: &DbInfo) -> Result<u8, Failure> {
     if typed.json {
         json::pretty(&mut out, &told)?;
     } else {
-        render::info(&mut out, &told, &TimeZone::system())?;
+        render::info(&mut out, &told, &TimeZone::system(), Screen::columns_of_stdout())?;
     }
     out.flush()?;
     Ok(0)

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::cli::DbPrune;
 use crate::commands::history;
-use crate::config::Settings;
+use crate::config::{Screen, Settings};
 use crate::failure::Failure;
 use crate::render::{database as render, json};
 use crate::report::database::Pruned;
@@ -33,7 +33,7 @@ pub(super) fn run(settings: Settings, typed: &DbPrune) -> Result<u8, Failure> {
     if typed.json {
         json::pretty(&mut out, &pruned)?;
     } else {
-        render::pruned(&mut out, &pruned)?;
+        render::pruned(&mut out, &pruned, Screen::columns_of_stdout())?;
     }
     out.flush()?;
     Ok(0)

@@ -9,7 +9,7 @@ use super::access::{blamed, client, no_series, selection, told_of_flaws};
 use crate::cli;
 use crate::config::Screen;
 use crate::failure::Failure;
-use crate::render::fleet::now as render;
+use crate::render::fleet::now::{self as render, View};
 use crate::render::json;
 use crate::render::paint::Paint;
 use crate::report::fleet::now::{Fleet, GatherNow, choice, questions};
@@ -24,13 +24,13 @@ pub(in crate::commands) fn fleet(typed: &cli::Fleet) -> Result<u8, Failure> {
         fleet.keep_models(model);
     }
     let screen = Screen::of_stdout(&typed.color);
-    let paint = Paint(screen.color);
+    let view = View { paint: Paint(screen.color), width: screen.columns };
     let mut out = BufWriter::new(io::stdout().lock());
     match (typed.json, typed.free) {
         (true, true) => json::pretty(&mut out, &fleet.free())?,
         (true, false) => json::pretty(&mut out, &fleet)?,
-        (false, true) => render::free(&mut out, &fleet, typed.model.as_deref(), paint)?,
-        (false, false) => render::hosts(&mut out, &fleet, paint)?,
+        (false, true) => render::free(&mut out, &fleet, typed.model.as_deref(), view)?,
+        (false, false) => render::hosts(&mut out, &fleet, view)?,
     }
     out.flush()?;
     Ok(code)
@@ -45,7 +45,8 @@ pub(in crate::commands) fn who(typed: &cli::Who, url: &str) -> Result<u8, Failur
     if typed.json {
         json::pretty(&mut out, &holders)?;
     } else {
-        render::who(&mut out, &holders, Paint(screen.color))?;
+        let view = View { paint: Paint(screen.color), width: screen.columns };
+        render::who(&mut out, &holders, view)?;
     }
     out.flush()?;
     Ok(code)

@@ -73,12 +73,9 @@ fn finish(given: Given, round: &Round<'_>, devices: Option<String>) -> Result<u8
     if !given.choice.is_enough() {
         given.tick.driver?;
         if !typed.json {
-            for line in render::reasons(&given.choice, wishes.count) {
-                let name = if line.starts_with(' ') { "" } else { "gua: " };
-                say_plainly(format_args!("{name}{line}\n"));
-            }
+            let reasons = render::reasons(&given.choice, wishes.count).join("\n");
             let next = render::next_step(&given.choice, wishes.count);
-            say_plainly(format_args!("     {next}\n"));
+            say(format_args!("{reasons}\n     {next}"));
         }
         return Ok(1);
     }

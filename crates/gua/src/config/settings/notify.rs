@@ -131,7 +131,7 @@ impl Value for Webhook {
     }
 
     fn json(&self) -> serde_json::Value {
-        json!({ "url": self.url, "style": self.style.word(), "text": self.text.as_str() })
+        json!({ "url": Url(self.url.clone()).shown(), "style": self.style.word(), "text": self.text.as_str() })
     }
 }
 
@@ -154,6 +154,16 @@ fn read_webhook(
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Url(String);
 
+impl Url {
+    /// Whose it is without what lets anybody write to it: `https://hooks.example/…`.
+    fn shown(&self) -> String {
+        let Some((scheme, rest)) = self.0.split_once("://") else { return "…".to_owned() };
+        let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let host = place.rsplit_once('@').map_or(place, |(_, host)| host);
+        if host == rest { self.0.clone() } else { format!("{scheme}://{host}/…") }
+    }
+}
+
 impl Value for Url {
     // Whoever knows it may write to where it leads, and mistakes go to logs.
     const IS_SECRET: bool = true;
@@ -167,10 +177,30 @@ impl Value for Url {
     }
 
     fn toml(&self) -> Option<toml::Value> {
-        Some(toml::Value::String(self.0.clone()))
+        Some(toml::Value::String(self.shown()))
     }
 
     fn json(&self) -> serde_json::Value {
-        json!(self.0)
+        json!(self.shown())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_secret_place_only_the_host_is_shown() {
+        let shown = |url: &str| Url(url.to_owned()).shown();
+        assert_eq!(shown("https://hooks.example/T0/B0/secret"), "https://hooks.example/…");
+        assert_eq!(shown("http://10.0.0.1:9000?token=secret"), "http://10.0.0.1:9000/…");
+        assert_eq!(
+            shown("https://ann:secret@hooks.example:8443/x"),
+            "https://hooks.example:8443/…"
+        );
+        assert_eq!(shown("https://ann:secret@hooks.example"), "https://hooks.example/…");
+        assert_eq!(shown("https://hooks.example#secret@x"), "https://hooks.example/…");
+        assert_eq!(shown("https://[::1]:80/secret"), "https://[::1]:80/…");
+        assert_eq!(shown("https://hooks.example"), "https://hooks.example");
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use probe::units::Bytes;
 use probe::who::{Source, Who};
 use serde::Serialize;
 
 use crate::config::policy::{Action, Field, Rule, Template};
 use crate::policy::watch::millis;
 use crate::policy::{Card, Evidence, Facts, Person, Subject};
+use crate::quantity::memory;
 use crate::safe::safe;
 
 /// What a place says that nothing is known for.
@@ -31,8 +31,7 @@ impl Fields {
     ) -> Self {
         let mut fields = Self(BTreeMap::new());
         fields.put_facts(subject, &evidence.facts);
-        let memory = evidence.memory.known().map(size);
-        fields.put(Field::Memory, memory);
+        fields.put(Field::Memory, evidence.memory.known().map(|bytes| memory(bytes.0)));
         fields.put(Field::Idle, Some(time(evidence.idle_millis)));
         fields.put(Field::Rule, Some(rule.name.to_string()));
         fields.put(Field::Notice, Some(notice.to_string()));
@@ -132,12 +131,4 @@ fn time(millis: i64) -> String {
         3_600..86_400 => format!("{} h {:02} min", seconds / 3_600, seconds % 3_600 / 60),
         _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3_600),
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
-fn size(Bytes(bytes): Bytes) -> String {
-    if bytes < 1_000_000_000 {
-        return format!("{:.0} MB", bytes as f64 / 1e6);
-    }
-    format!("{:.1} GB", bytes as f64 / 1e9)
 }

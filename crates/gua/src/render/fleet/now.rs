@@ -4,20 +4,25 @@ use std::io::{self, Write};
 
 use crate::render::paint::{Ink, Paint};
 use crate::render::table::{Align, Cell, Line, fit, put_row};
-use crate::render::words::{card_name, duration, gib, safe};
+use crate::render::words::{card_name, duration, memory_or_unknown, safe};
 use crate::report::fleet::now::{Fleet, HolderThere, Holders, HostNow, Idle};
+use crate::wrap::hung;
 
-/// Lines may be as long as they like; a terminal wraps them.
-const MOST: usize = usize::MAX;
+/// What to show it on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct View {
+    pub paint: Paint,
+    /// Columns; `None` where lines may be as long as they like.
+    pub width: Option<usize>,
+}
 
 /// A line a host.
 ///
 /// # Errors
 /// When the writer fails.
-pub fn hosts(out: &mut impl Write, fleet: &Fleet, paint: Paint) -> io::Result<()> {
+pub fn hosts(out: &mut impl Write, fleet: &Fleet, view: View) -> io::Result<()> {
     let totals = fleet.totals;
-    writeln!(
-        out,
+    let headline = format!(
         "{} hosts, {} cards: {} active  {} idle-held  {} free  {} unknown",
         fleet.hosts.len(),
         totals.cards,
@@ -25,14 +30,15 @@ pub fn hosts(out: &mut impl Write, fleet: &Fleet, paint: Paint) -> io::Result<()
         totals.idle_held,
         totals.free,
         totals.unknown
-    )?;
+    );
+    said(out, &headline, view)?;
     let heads = ["host", "cards", "active", "idle-held", "free", "unknown", "longest idle"];
     let mut rows = vec![heads.map(|head| Cell::new(head, Ink::Quiet)).to_vec()];
     rows.extend(fleet.hosts.iter().map(host));
     let mut aligns = [Align::Right; 7];
     aligns[0] = Align::Left;
     aligns[6] = Align::Left;
-    put(out, &aligns, &rows, paint)
+    put(out, &aligns, &rows, view)
 }
 
 fn host(host: &HostNow) -> Vec<Cell> {
@@ -75,12 +81,12 @@ pub fn free(
     out: &mut impl Write,
     fleet: &Fleet,
     model: Option<&str>,
-    paint: Paint,
+    view: View,
 ) -> io::Result<()> {
     let free = fleet.free();
     if free.cards.is_empty() {
         let of = model.map_or_else(String::new, |model| format!(" of model {}", safe(model)));
-        return writeln!(out, "no card{of} is free on {} hosts", fleet.hosts.len());
+        return said(out, &format!("no card{of} is free on {} hosts", fleet.hosts.len()), view);
     }
     let heads = ["host", "card", "model", "memory"];
     let mut rows = vec![heads.map(|head| Cell::new(head, Ink::Quiet)).to_vec()];
@@ -89,17 +95,17 @@ pub fn free(
             Cell::plain(safe(&card.host)),
             Cell::plain(gpu(card.gpu.as_deref())),
             Cell::plain(model_name(card.model.as_deref())),
-            Cell::plain(memory(card.memory_total_bytes)),
+            Cell::plain(memory_or_unknown(card.memory_total_bytes)),
         ]
     }));
-    put(out, &[Align::Left, Align::Right, Align::Left, Align::Right], &rows, paint)
+    put(out, &[Align::Left, Align::Right, Align::Left, Align::Right], &rows, view)
 }
 
 /// A line a person and card, longest idle first.
 ///
 /// # Errors
 /// When the writer fails.
-pub fn who(out: &mut impl Write, holders: &Holders, paint: Paint) -> io::Result<()> {
+pub fn who(out: &mut impl Write, holders: &Holders, view: View) -> io::Result<()> {
     if holders.holders.is_empty() {
         writeln!(out, "nobody")?;
     } else {
@@ -108,11 +114,12 @@ pub fn who(out: &mut impl Write, holders: &Holders, paint: Paint) -> io::Result<
         rows.extend(holders.holders.iter().map(holder));
         let mut aligns = [Align::Left; 7];
         (aligns[0], aligns[3], aligns[5]) = (Align::Right, Align::Right, Align::Right);
-        put(out, &aligns, &rows, paint)?;
+        put(out, &aligns, &rows, view)?;
     }
     if !holders.silent_hosts.is_empty() {
         let names: Vec<_> = holders.silent_hosts.iter().map(|name| safe(name)).collect();
-        writeln!(out, "silent, so nothing is known of them now: {}", names.join(", "))?;
+        let silent = format!("silent, so nothing is known of them now: {}", names.join(", "));
+        said(out, &silent, view)?;
     }
     Ok(())
 }
@@ -127,7 +134,7 @@ fn holder(there: &HolderThere) -> Vec<Cell> {
         Cell::plain(safe(&there.host)),
         Cell::plain(gpu(there.gpu.as_deref())),
         Cell::plain(model_name(there.model.as_deref())),
-        Cell::plain(memory(there.holder.memory_bytes)),
+        Cell::plain(memory_or_unknown(there.holder.memory_bytes)),
         Cell::plain(there.card_state.word()),
     ]
 }
@@ -136,15 +143,17 @@ fn model_name(model: Option<&str>) -> String {
     model.map_or_else(|| "unknown".to_owned(), |model| safe(card_name(model)))
 }
 
-fn memory(bytes: Option<u64>) -> String {
-    bytes.map_or_else(|| "?".to_owned(), |bytes| format!("{} GB", gib(bytes)))
+/// A sentence in as many lines as it takes.
+fn said(out: &mut impl Write, text: &str, view: View) -> io::Result<()> {
+    hung(text, 0, view.width).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
-fn put(out: &mut impl Write, aligns: &[Align], rows: &[Vec<Cell>], paint: Paint) -> io::Result<()> {
+fn put(out: &mut impl Write, aligns: &[Align], rows: &[Vec<Cell>], view: View) -> io::Result<()> {
+    let most = view.width.unwrap_or(usize::MAX);
     let columns = fit(aligns, rows.iter().map(Vec::as_slice));
     for row in rows {
         let mut line = Line::default();
-        put_row(&mut line, 0, row, &columns, MOST, paint);
+        put_row(&mut line, 0, row, &columns, most, view.paint);
         writeln!(out, "{}", line.text.trim_end())?;
     }
     Ok(())

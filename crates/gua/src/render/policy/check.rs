@@ -2,8 +2,8 @@
 
 use super::super::paint::Ink;
 use super::super::table::{Align, Cell};
-use super::super::words::{duration, gib, safe};
-use super::{View, moment, rows};
+use super::super::words::{duration, memory_or_unknown, safe};
+use super::{Gives, View, moment, rows, said};
 use crate::report::policy::check::{Check, Coming, Holder};
 
 const HEADINGS: [&str; 8] = ["who", "pid", "program", "card", "memory", "state", "rule", "next"];
@@ -18,15 +18,32 @@ const ALIGNS: [Align; 8] = [
     Align::Left,
 ];
 
+/// What the rules make of somebody, and what comes next, is what is asked; the pid is needed.
+const GIVES: [(usize, Gives); 8] = [
+    (PROGRAM, Gives::To(8)),
+    (RULE, Gives::To(8)),
+    (MEMORY, Gives::All),
+    (PROGRAM, Gives::All),
+    (STATE, Gives::To(22)),
+    (RULE, Gives::All),
+    (STATE, Gives::To(8)),
+    (WHO, Gives::To(6)),
+];
+const WHO: usize = 0;
+const PROGRAM: usize = 2;
+const MEMORY: usize = 4;
+const STATE: usize = 5;
+const RULE: usize = 6;
+
 /// The answer as lines.
 #[must_use]
 pub fn lines(check: &Check, view: &View) -> Vec<String> {
-    let mut lines = vec![view.paint.text(Ink::Strong, &headline(check))];
+    let mut lines = said(&headline(check), Ink::Strong, view);
     if !check.holders.is_empty() {
         let cells: Vec<_> = check.holders.iter().map(|holder| cells(holder, view)).collect();
-        lines.extend(rows(&HEADINGS, &ALIGNS, &cells, view));
+        lines.extend(rows(&HEADINGS, &ALIGNS, &cells, &GIVES, view));
     }
-    lines.extend(doubts(check));
+    lines.extend(doubts(check).iter().flat_map(|doubt| said(doubt, Ink::Plain, view)));
     lines
 }
 
@@ -75,7 +92,6 @@ fn doubts(check: &Check) -> Option<String> {
 
 fn cells(holder: &Holder, view: &View) -> Vec<Cell> {
     let text = |text: &Option<String>| text.as_deref().map_or("?".to_owned(), safe);
-    let memory = holder.memory_bytes.map_or("?".to_owned(), gib);
     let ink = match holder.state {
         "pending" => Ink::Bad,
         "warned" | "idle" => Ink::Notice,
@@ -87,7 +103,7 @@ fn cells(holder: &Holder, view: &View) -> Vec<Cell> {
         Cell::plain(holder.pid.to_string()),
         Cell::plain(text(&holder.program)),
         Cell::plain(holder.cards.join(",")),
-        Cell::plain(format!("{memory} GiB")),
+        Cell::plain(memory_or_unknown(holder.memory_bytes)),
         Cell::new(state(holder, view), ink),
         Cell::plain(holder.rule.as_deref().map_or("none".to_owned(), safe)),
         Cell::plain(next(holder)),

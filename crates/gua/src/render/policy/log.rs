@@ -2,8 +2,9 @@
 
 use super::super::paint::Ink;
 use super::super::words::safe;
-use super::{View, second, window};
+use super::{View, said, second, window};
 use crate::report::policy::log::{Line, Log};
+use crate::wrap::hung;
 
 /// The log as lines, below one that tells which time it is of.
 #[must_use]
@@ -13,12 +14,15 @@ pub fn lines(log: &Log, view: &View) -> Vec<String> {
         true => format!("{time}: the rules have done nothing"),
         false => format!("{time}: what the rules did"),
     };
-    let headline = view.paint.text(Ink::Strong, &headline);
-    std::iter::once(headline).chain(log.deeds.iter().map(|deed| line(deed, view))).collect()
+    let mut lines = said(&headline, Ink::Strong, view);
+    for deed in &log.deeds {
+        let at = second(deed.at_unix_ms, &view.zone);
+        lines.extend(hung(&format!("{at}  {}", what(deed)), at.len(), view.width));
+    }
+    lines
 }
 
-fn line(deed: &Line, view: &View) -> String {
-    let at = second(deed.at_unix_ms, &view.zone);
+fn what(deed: &Line) -> String {
     let whose = deed.pid.map(|pid| {
         let program = deed.program.as_deref().map_or("?".to_owned(), safe);
         let user = deed.user.as_deref().map_or("unattributed".to_owned(), safe);
@@ -26,5 +30,5 @@ fn line(deed: &Line, view: &View) -> String {
     });
     let rule = deed.rule.as_ref().map(|rule| format!("  [{}]", safe(rule)));
     let (whose, rule) = (whose.unwrap_or_default(), rule.unwrap_or_default());
-    format!("{at}  {whose}{}{rule}", safe(&deed.detail))
+    format!("{whose}{}{rule}", safe(&deed.detail))
 }

@@ -3,8 +3,9 @@
 use super::super::paint::Ink;
 use super::super::table::{Align, Cell};
 use super::super::words::{duration, safe};
-use super::{View, moment, rows, window};
+use super::{Gives, View, moment, rows, said, window};
 use crate::report::policy::simulate::{NotJudged, OfHolder, Simulated, Total};
+use crate::wrap::hung;
 
 /// So many holders are named; the rest is told in the sums.
 const MOST_HOLDERS: usize = 20;
@@ -12,16 +13,19 @@ const MOST_HOLDERS: usize = 20;
 /// So many people are named who could not be judged.
 const MOST_USERS: usize = 5;
 
+const NO_RULES: &str = "There are no rules: `[[policy.rule]]` in the config makes one.";
+
 /// The answer as lines.
 #[must_use]
 pub fn lines(simulated: &Simulated, view: &View) -> Vec<String> {
-    let mut lines = vec![view.paint.text(Ink::Strong, &headline(simulated, view))];
-    lines.push(basis(simulated));
+    let plain = |text: String| said(&text, Ink::Plain, view);
+    let mut lines = said(&headline(simulated, view), Ink::Strong, view);
+    lines.extend(plain(basis(simulated)));
     if simulated.rules.is_empty() {
-        lines.push("There are no rules: `[[policy.rule]]` in the config makes one.".to_owned());
+        lines.extend(plain(NO_RULES.to_owned()));
         return lines;
     }
-    lines.extend(simulated.unjudged.iter().map(not_judged));
+    lines.extend(simulated.unjudged.iter().map(not_judged).flat_map(plain));
     lines.push(String::new());
     lines.extend(of_rules(simulated, view));
     if !simulated.people.is_empty() {
@@ -30,7 +34,7 @@ pub fn lines(simulated: &Simulated, view: &View) -> Vec<String> {
         lines.push(String::new());
         lines.extend(of_holders(simulated, view));
     }
-    lines.extend(harm(&simulated.total));
+    lines.extend(harm(&simulated.total).into_iter().flat_map(plain));
     lines
 }
 
@@ -83,6 +87,10 @@ fn harm(total: &Total) -> Option<String> {
     })
 }
 
+/// Whose it is gives way, and how it is followed; sums do not.
+const SUM_GIVES: [(usize, Gives); 4] =
+    [(0, Gives::To(12)), (1, Gives::All), (2, Gives::All), (0, Gives::To(6))];
+
 const SUM: [Align; 7] = [
     Align::Left,
     Align::Left,
@@ -111,7 +119,7 @@ fn of_rules(simulated: &Simulated, view: &View) -> Vec<String> {
     let headings = ["rule", "action", "holders", "notices", "ends", "GPU-h won", "worked on"];
     let cells: Vec<_> =
         simulated.rules.iter().map(|rule| sums(&rule.rule, rule.action, &rule.total)).collect();
-    rows(&headings, &SUM, &cells, view)
+    rows(&headings, &SUM, &cells, &SUM_GIVES, view)
 }
 
 fn of_people(simulated: &Simulated, view: &View) -> Vec<String> {
@@ -122,8 +130,24 @@ fn of_people(simulated: &Simulated, view: &View) -> Vec<String> {
         .iter()
         .map(|person| sums(&name(&person.user), "", &person.total))
         .collect();
-    rows(&headings, &SUM, &cells, view)
+    rows(&headings, &SUM, &cells, &SUM_GIVES, view)
 }
+
+/// What it was and by which rule is told above; who, when and how much stays.
+const HOLDER_GIVES: [(usize, Gives); 7] = [
+    (PROGRAM, Gives::To(8)),
+    (RULE, Gives::To(8)),
+    (RULE, Gives::All),
+    (PROGRAM, Gives::All),
+    (CARD, Gives::All),
+    (FIRST_NOTICE, Gives::All),
+    (WHO, Gives::To(6)),
+];
+const WHO: usize = 0;
+const PROGRAM: usize = 2;
+const CARD: usize = 3;
+const FIRST_NOTICE: usize = 4;
+const RULE: usize = 7;
 
 fn of_holders(simulated: &Simulated, view: &View) -> Vec<String> {
     let headings = ["who", "pid", "program", "card", "first notice", "ended", "GPU-h won", "rule"];
@@ -139,10 +163,11 @@ fn of_holders(simulated: &Simulated, view: &View) -> Vec<String> {
     ];
     let shown = simulated.holders.iter().take(MOST_HOLDERS);
     let cells: Vec<_> = shown.map(|holder| of_holder(holder, view)).collect();
-    let mut lines = rows(&headings, &aligns, &cells, view);
+    let mut lines = rows(&headings, &aligns, &cells, &HOLDER_GIVES, view);
     let rest = simulated.holders.len().saturating_sub(MOST_HOLDERS);
     if rest > 0 {
-        lines.push(format!("  … and {rest} more; --json has all of them"));
+        let more = format!("  … and {rest} more; --json has all of them");
+        lines.extend(hung(&more, 2, view.width));
     }
     lines
 }

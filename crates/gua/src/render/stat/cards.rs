@@ -6,7 +6,7 @@ use super::{Power, View};
 use crate::classify::State;
 use crate::render::paint::Ink;
 use crate::render::table::{self, Align, Cell, Column, Line};
-use crate::render::words::{card_name, gib, safe};
+use crate::render::words::{card_name, memory_of, safe};
 use crate::report::now::{Basis, Card};
 
 /// A name is not cut shorter than this while there is something else to leave out.
@@ -192,7 +192,5 @@ fn power(card: &Card, which: Power) -> String {
 }
 
 fn memory(card: &Card) -> String {
-    let shown = |bytes: Option<u64>| bytes.map_or_else(|| "?".to_owned(), gib);
-    let memory = &card.memory;
-    format!("{}/{} GiB", shown(memory.memory_used_bytes), shown(memory.memory_total_bytes))
+    memory_of(card.memory.memory_used_bytes, card.memory.memory_total_bytes)
 }

@@ -8,7 +8,7 @@ use crate::classify::State;
 use crate::render::identity;
 use crate::render::paint::Ink;
 use crate::render::table::{self, Align, Cell, Column, Line};
-use crate::render::words::{duration, gib, safe, width};
+use crate::render::words::{duration, memory, memory_or_unknown, safe, width};
 use crate::report::now::{Card, Holder, MemorySource, Presence};
 
 /// Memory of no visible process is worth a remark from here on.
@@ -106,7 +106,7 @@ fn cells(holder: &Holder, view: &View) -> Vec<Cell> {
         text(user(holder)),
         text(if view.pid { holder.pid.to_string() } else { String::new() }),
         text(program),
-        text(holder.memory_bytes.map_or_else(|| "? GiB".to_owned(), |b| format!("{} GiB", gib(b)))),
+        text(memory_or_unknown(holder.memory_bytes)),
         text(holder.sm_percent.map_or_else(String::new, |percent| format!("SM {percent:.0} %"))),
         text(holder.owner.running_seconds.map_or_else(String::new, duration)),
         text(command),
@@ -177,11 +177,11 @@ fn unreadable(card: &Card) -> Vec<(&'static str, Why)> {
 fn unattributed(card: &Card) -> Option<String> {
     let bytes = card.memory.memory_unattributed_bytes.filter(|bytes| *bytes > WORTH_A_REMARK)?;
     match (card.memory.memory_reserved_bytes, card.state) {
-        (Some(_), _) => Some(format!("{} GiB held by no visible process", gib(bytes))),
+        (Some(_), _) => Some(format!("{} held by no visible process", memory(bytes))),
         (None, State::TrulyIdle) => None,
         (None, _) => Some(format!(
-            "{} GiB of no visible process, the driver's reserve among them",
-            gib(bytes)
+            "{} of no visible process, the driver's reserve among them",
+            memory(bytes)
         )),
     }
 }

@@ -13,9 +13,9 @@ use std::io::{self, Write};
 
 use super::paint::{Ink, Paint};
 use super::table::{Align, Cell, Column, GAP, Line, fit, put_row, total};
-use super::wrap::wrapped;
 use crate::cli::MemoryUnit;
 use crate::report::tracked::Tracked;
+use crate::wrap::wrapped;
 
 /// What the summary is shown on, and how.
 #[derive(Debug, Clone, Copy)]

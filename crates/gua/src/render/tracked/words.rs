@@ -3,8 +3,8 @@
 use super::figures::{count, length, three_figures};
 use crate::render::paint::Ink;
 use crate::render::words::safe;
-use crate::render::wrap::wrapped;
 use crate::report::tracked::{Ending, Gpu, MemorySource, Tracked};
+use crate::wrap::wrapped;
 
 /// How much longer than asked for a period may be before it is worth a word.
 const LATE: f64 = 1.05;

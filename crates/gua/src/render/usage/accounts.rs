@@ -7,7 +7,7 @@ use super::page::{INDENT, Page};
 use super::sections::{NO_ACCOUNTS, active_line, as_recorded};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell, Column, Line, fit, put_row, total};
-use crate::render::words::{cut_front, width};
+use crate::render::words::{cut_front, gib_hours, width};
 use crate::report::accounts::By;
 use crate::report::usage::{Account, Usage};
 
@@ -53,7 +53,7 @@ impl Figure {
             Self::Share => "of all",
             Self::Idle => "all idle",
             Self::Unknown => "unknown",
-            Self::Memory => "GB-h idle",
+            Self::Memory => "GiB-h idle",
             Self::Cost => "cost",
         }
     }
@@ -110,7 +110,7 @@ pub(super) fn cell(usage: &Usage, account: &Account, figure: Figure, most: &Most
         Figure::Share => percent(account.idle_held_share),
         Figure::Idle => hours(account.idle_gpu_hours, most.hours),
         Figure::Unknown => hours(account.unknown_gpu_hours, most.hours),
-        Figure::Memory => hours(account.held_idle_gb_hours, most.gb_hours),
+        Figure::Memory => hours(gib_hours(account.held_idle_gb_hours), most.gib_hours),
         Figure::Cost => usage.money.as_ref().map_or_else(String::new, |money| {
             cost(account.cost, account.unpriced_gpu_hours, &money.currency)
         }),
@@ -121,7 +121,7 @@ pub(super) fn cell(usage: &Usage, account: &Account, figure: Figure, most: &Most
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Most {
     hours: f64,
-    gb_hours: f64,
+    gib_hours: f64,
 }
 
 impl Most {
@@ -129,7 +129,9 @@ impl Most {
         let shown = || accounts.iter().take(MOST);
         Self {
             hours: shown().map(|account| account.gpu_hours).fold(0.0, f64::max),
-            gb_hours: shown().map(|account| account.held_idle_gb_hours).fold(0.0, f64::max),
+            gib_hours: shown()
+                .map(|account| gib_hours(account.held_idle_gb_hours))
+                .fold(0.0, f64::max),
         }
     }
 }
@@ -155,7 +157,7 @@ pub(super) fn legend(usage: &Usage, shown: &[Figure]) -> String {
              card",
         ),
         (Figure::Unknown, "unknown: whether they worked, or held much, could not be told"),
-        (Figure::Memory, "GB-h idle: that memory × time"),
+        (Figure::Memory, "GiB-h idle: that memory × time"),
         (Figure::Cost, "cost: of idle-held"),
     ];
     let told = meanings.into_iter().filter(|(figure, _)| shown.contains(figure));

@@ -3,7 +3,7 @@
 use super::View;
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell, Line, fit, put_row, shorten, total};
-use crate::render::wrap::wrapped;
+use crate::wrap::wrapped;
 
 /// How far in the lines below a heading stand.
 pub(in crate::render) const INDENT: usize = 2;
@@ -75,7 +75,9 @@ impl Page<'_> {
 /// Broken between words, but not between a figure and its unit.
 fn in_lines(text: &str, most: usize) -> Vec<String> {
     let mut text = text.to_owned();
-    for (pair, bound) in [(" %", "\u{a0}%"), (" MiB", "\u{a0}MiB"), ("> ", ">\u{a0}")] {
+    for (pair, bound) in
+        [(" %", "\u{a0}%"), (" MiB", "\u{a0}MiB"), (" GiB", "\u{a0}GiB"), ("> ", ">\u{a0}")]
+    {
         text = text.replace(pair, bound);
     }
     wrapped(&text, most).into_iter().map(|line| line.replace('\u{a0}', " ")).collect()

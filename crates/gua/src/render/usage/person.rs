@@ -9,7 +9,7 @@ use super::sections::active_line;
 use super::sessions::{self, place, what};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell};
-use crate::render::words::size;
+use crate::render::words::{gib_hours, memory};
 use crate::report::usage::{Account, Cost, PersonPage, Suggestion, Usage};
 
 pub(super) fn page(page: &mut Page<'_>, usage: &Usage, person: &PersonPage) {
@@ -51,8 +51,8 @@ pub(super) fn figures(usage: &Usage, person: &PersonPage) -> Vec<[String; 3]> {
         ),
         row("all idle", show(account.idle_gpu_hours), "also where others worked".to_owned()),
     ];
-    let memory = account.held_idle_gb_hours;
-    rows.push(row("memory", format!("{} GB-h", hours(memory, memory)), "held idle".to_owned()));
+    let held = gib_hours(account.held_idle_gb_hours);
+    rows.push(row("memory", format!("{} GiB-h", hours(held, held)), "held idle".to_owned()));
     if let Some(money) = &usage.money {
         let cost = Cost {
             cost: account.cost,
@@ -83,7 +83,7 @@ pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
                 "End {} on card {}: it has held {} for {} without working.",
                 what(session),
                 place(session),
-                session.peak_memory_bytes.map_or_else(|| "memory".to_owned(), size),
+                session.peak_memory_bytes.map_or_else(|| "memory".to_owned(), memory),
                 length(session.idle_seconds)
             ),
             None => "End what is idle.".to_owned(),
@@ -94,7 +94,7 @@ pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
                  {} for {} without working.",
                 what(session),
                 place(session),
-                session.peak_memory_bytes.map_or_else(|| "some".to_owned(), size),
+                session.peak_memory_bytes.map_or_else(|| "some".to_owned(), memory),
                 length(session.idle_seconds)
             ),
             None => "Give back memory that is idle.".to_owned(),
@@ -121,8 +121,8 @@ pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
         ),
         Suggestion::SmallerCard { peak_memory_bytes, card_memory_bytes } => format!(
             "Ask for a smaller card, or a part of one: no more than {} of {} were held.",
-            size(*peak_memory_bytes),
-            size(*card_memory_bytes)
+            memory(*peak_memory_bytes),
+            memory(*card_memory_bytes)
         ),
         Suggestion::Nothing => "Nothing to suggest: the cards were used.".to_owned(),
     }

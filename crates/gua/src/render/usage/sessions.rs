@@ -8,7 +8,7 @@ use super::page::{INDENT, Page};
 use crate::render::identity;
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell, Column, Line, fit, put_row, shorten, total};
-use crate::render::words::size;
+use crate::render::words::memory;
 use crate::report::usage::{Session, Usage};
 
 /// Sessions of one standing.
@@ -147,7 +147,7 @@ pub(super) fn cells(session: &Session, usage: &Usage, tz: &TimeZone) -> [String;
         format!("{mark}{}", length(session.idle_seconds)),
         who(session),
         place(session),
-        session.peak_memory_bytes.map_or_else(|| "?".to_owned(), size),
+        session.peak_memory_bytes.map_or_else(|| "?".to_owned(), memory),
         what(session),
         session.pid.to_string(),
         when(session, usage, tz),

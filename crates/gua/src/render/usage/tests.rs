@@ -63,19 +63,19 @@ fn on_a_wide_screen() {
       2  RTX 4090        11.9 %      0.0 %      88.1 %  ███░░░░░░░░░░░░░░░░░░░░░
 
     §4 Top identities
-      user                               present  worked  idle-held  of all  all idle  GB-h idle    cost
-      bob                                    150      10         70  58.3 %       130      1,040    $175
-      alice                                  100      60         40  33.3 %        40      2,400    $100
-      no visible process (unattributed)       80       0         10   8.3 %        80         80  $25.00
-      carol                                   20      20          0   0.0 %         0          0   $0.00
+      user                              present  worked  idle-held  of all  all idle  GiB-h idle    cost
+      bob                                   150      10         70  58.3 %       130         969    $175
+      alice                                 100      60         40  33.3 %        40       2,235    $100
+      no visible process (unattribute…       80       0         10   8.3 %        80          75  $25.00
+      carol                                  20      20          0   0.0 %         0           0   $0.00
 
-      notebook                      who  present  worked  idle-held  of all  all idle  GB-h idle    cost
-      home/bob/exp/sweep.ipynb      bob      150      10         70  58.3 %       130      1,040    $175
-      no notebook                            120      80         40  33.3 %        40      2,400    $100
-      no visible process (unattri…            80       0         10   8.3 %        80         80  $25.00
+      notebook                     who  present  worked  idle-held  of all  all idle  GiB-h idle    cost
+      home/bob/exp/sweep.ipynb     bob      150      10         70  58.3 %       130         969    $175
+      no notebook                           120      80         40  33.3 %        40       2,235    $100
+      no visible process (unattr…            80       0         10   8.3 %        80          75  $25.00
       in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held
       time; a shared card is split by memory, so this column adds up to the cards' 120. all idle:
-      whenever they held memory without working, also while others worked on the card. GB-h idle: that
+      whenever they held memory without working, also while others worked on the card. GiB-h idle: that
       memory × time. cost: of idle-held
 
     §5 Time-of-day heatmap (UTC)
@@ -93,13 +93,13 @@ fn on_a_wide_screen() {
     Holding sessions
       commands are for lab-a100
       now, longest first
-       idle  who  card  memory  what                    pid  when
-      2d14h  bob     1  8.1 GB  job 4711, sweep.ipynb  5001  since 13 Nov 06:00
+       idle  who  card   memory  what                    pid  when
+      2d14h  bob     1  7.5 GiB  job 4711, sweep.ipynb  5001  since 13 Nov 06:00
         → ask: `gua who --user 1001`, end: `scancel 4711`
       ended, longest first
-       idle  who    card   memory  what                                  pid  when
-      1d16h  alice     0  61.0 GB  train.py                             5000  9 Nov 16:00 → 11 Nov 08:00
-       ≥10h  bob       1        ?  train.py (bare CUDA context) (on a…  5001  8 Nov 20:00 → 9 Nov 06:00
+       idle  who    card    memory  what                                 pid  when
+      1d16h  alice     0  56.8 GiB  train.py                            5000  9 Nov 16:00 → 11 Nov 08:00
+       ≥10h  bob       1         ?  train.py (bare CUDA context) (on …  5001  8 Nov 20:00 → 9 Nov 06:00
 
     Verdict
       Idle-held is 23.8 % of the observed card time, over the 20 % line: a matter of allocation, not of
@@ -150,14 +150,14 @@ fn on_the_narrowest_screen() {
     Holding sessions
       commands are for lab-a100
       now, longest first
-       idle  who  card  memory  what
-      2d14h  bob     1  8.1 GB  job 471…
+       idle  who  card   memory  what
+      2d14h  bob     1  7.5 GiB  job 471…
         → ask: `gua who --user 1001`, end:
         `scancel 4711`
       ended, longest first
-       idle  who    card   memory  what
-      1d16h  alice     0  61.0 GB  train.py
-       ≥10h  bob       1        ?  train.p…
+       idle  who    card    memory  what
+      1d16h  alice     0  56.8 GiB  train.py
+       ≥10h  bob       1         ?  train.p…
 
     Verdict
       Idle-held is 23.8 % of the observed
@@ -183,36 +183,36 @@ fn the_page_for_one_person() {
     8 Nov 20:00 → 15 Nov 2026 20:00 UTC, 7d, 100.0 % observed
 
     What bob held
-      present     150 GPU-h  with a process on a card
-      worked       10 GPU-h
-      idle-held    70 GPU-h  58.3 % of all; a shared card is split by memory
-      all idle    130 GPU-h  also where others worked
-      memory     1,040 GB-h  held idle
-      cost             $175  of idle-held
+      present    150 GPU-h  with a process on a card
+      worked      10 GPU-h
+      idle-held   70 GPU-h  58.3 % of all; a shared card is split by memory
+      all idle   130 GPU-h  also where others worked
+      memory     969 GiB-h  held idle
+      cost            $175  of idle-held
 
     Where
-      user  present  worked  idle-held  of all  all idle  GB-h idle  cost
-      bob       150      10         70  58.3 %       130      1,040  $175
+      user  present  worked  idle-held  of all  all idle  GiB-h idle  cost
+      bob       150      10         70  58.3 %       130         969  $175
 
-      notebook         present  worked  idle-held  of all  all idle  GB-h idle  cost
-      …xp/sweep.ipynb      150      10         70  58.3 %       130      1,040  $175
+      notebook        present  worked  idle-held  of all  all idle  GiB-h idle  cost
+      …p/sweep.ipynb      150      10         70  58.3 %       130         969  $175
       in GPU-hours. present: with a process on a card. idle-held: their part of the
       cards' idle-held time; a shared card is split by memory, the cards' are 120.
       all idle: whenever they held memory without working, also while others worked
-      on the card. GB-h idle: that memory × time. cost: of idle-held
+      on the card. GiB-h idle: that memory × time. cost: of idle-held
 
     Holding sessions
       commands are for lab-a100
       now, longest first
-       idle  card  memory  what                    pid  when
-      2d14h     1  8.1 GB  job 4711, sweep.ipynb  5001  since 13 Nov 06:00
+       idle  card   memory  what                    pid  when
+      2d14h     1  7.5 GiB  job 4711, sweep.ipynb  5001  since 13 Nov 06:00
         → ask: `gua who --user 1001`, end: `scancel 4711`
       ended, longest first
       idle  card  memory  what                        pid  when
       ≥10h     1       ?  train.py (bare CUDA cont…  5001  8 Nov 20:00 → 9 Nov 06:00
 
     Suggestion
-      End job 4711, sweep.ipynb on card 1: it has held 8.1 GB for 2d14h without
+      End job 4711, sweep.ipynb on card 1: it has held 7.5 GiB for 2d14h without
       working.
       → scancel 4711
     ");
@@ -264,20 +264,20 @@ fn as_markdown() {
     insta::assert_snapshot!(format!("{people}…{rest}"), @"
      Top identities
 
-    | user | present | worked | idle-held | of all | all idle | GB-h idle | cost |
+    | user | present | worked | idle-held | of all | all idle | GiB-h idle | cost |
     |---|---:|---:|---:|---:|---:|---:|---:|
-    | bob | 150 | 10 | 70 | 58.3 % | 130 | 1,040 | $175 |
-    | alice | 100 | 60 | 40 | 33.3 % | 40 | 2,400 | $100 |
-    | no visible process (unattributed) | 80 | 0 | 10 | 8.3 % | 80 | 80 | $25.00 |
+    | bob | 150 | 10 | 70 | 58.3 % | 130 | 969 | $175 |
+    | alice | 100 | 60 | 40 | 33.3 % | 40 | 2,235 | $100 |
+    | no visible process (unattributed) | 80 | 0 | 10 | 8.3 % | 80 | 75 | $25.00 |
     | carol | 20 | 20 | 0 | 0.0 % | 0 | 0 | $0.00 |
 
-    | notebook | who | present | worked | idle-held | of all | all idle | GB-h idle | cost |
+    | notebook | who | present | worked | idle-held | of all | all idle | GiB-h idle | cost |
     |---|---|---:|---:|---:|---:|---:|---:|---:|
-    | home/bob/exp/sweep.ipynb | bob | 150 | 10 | 70 | 58.3 % | 130 | 1,040 | $175 |
-    | no notebook |  | 120 | 80 | 40 | 33.3 % | 40 | 2,400 | $100 |
-    | no visible process (unattributed) |  | 80 | 0 | 10 | 8.3 % | 80 | 80 | $25.00 |
+    | home/bob/exp/sweep.ipynb | bob | 150 | 10 | 70 | 58.3 % | 130 | 969 | $175 |
+    | no notebook |  | 120 | 80 | 40 | 33.3 % | 40 | 2,235 | $100 |
+    | no visible process (unattributed) |  | 80 | 0 | 10 | 8.3 % | 80 | 75 | $25.00 |
 
-    in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held time; a shared card is split by memory, so this column adds up to the cards' 120. all idle: whenever they held memory without working, also while others worked on the card. GB-h idle: that memory × time. cost: of idle-held
+    in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held time; a shared card is split by memory, so this column adds up to the cards' 120. all idle: whenever they held memory without working, also while others worked on the card. GiB-h idle: that memory × time. cost: of idle-held
 
     … sessions
 
@@ -287,7 +287,7 @@ fn as_markdown() {
 
     | idle | who | card | memory | what | pid | when |
     |---:|---|---:|---:|---|---:|---|
-    | 2d14h | bob | 1 | 8.1 GB | job 4711, sweep.ipynb | 5001 | since 13 Nov 06:00 |
+    | 2d14h | bob | 1 | 7.5 GiB | job 4711, sweep.ipynb | 5001 | since 13 Nov 06:00 |
 
     - bob, card 1: ask: `gua who --user 1001`, end: `scancel 4711`
 
@@ -295,7 +295,7 @@ fn as_markdown() {
 
     | idle | who | card | memory | what | pid | when |
     |---:|---|---:|---:|---|---:|---|
-    | 1d16h | alice | 0 | 61.0 GB | train.py | 5000 | 9 Nov 16:00 → 11 Nov 08:00 |
+    | 1d16h | alice | 0 | 56.8 GiB | train.py | 5000 | 9 Nov 16:00 → 11 Nov 08:00 |
     | ≥10h | bob | 1 | ? | train.py (bare CUDA context) (on a busy card) | 5001 | 8 Nov 20:00 → 9 Nov 06:00 |
 
     ## Compared with 8 Nov 20:00 → 15 Nov 2026 20:00 UTC, 7d, 100.0 % observed

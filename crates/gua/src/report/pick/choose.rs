@@ -10,7 +10,7 @@ use probe::{Reading, Why};
 use super::Wishes;
 use super::evidence::{Candidate, Work};
 use crate::classify::State;
-use crate::quantity::{duration, gib};
+use crate::quantity::{duration, memory};
 use crate::reservation::Reserved;
 
 /// All cards in their order, each chosen or with the reason why not.
@@ -240,13 +240,13 @@ impl fmt::Display for Refusal {
                 let by = if by.is_empty() { "somebody unseen".to_owned() } else { by.join(", ") };
                 write!(f, "held by {by}")?;
                 match free {
-                    Reading::Known(free) => write!(f, ", {} GiB left", gib(free.0)),
+                    Reading::Known(free) => write!(f, ", {} left", memory(free.0)),
                     Reading::Unknown(_) => Ok(()),
                 }
             }
             Self::MemoryUnknown(why) => write!(f, "how much memory is left is unknown: {why}"),
             Self::Full { free, wanted } => {
-                write!(f, "{} GiB of memory left, {} GiB wanted", gib(free.0), gib(wanted.0))
+                write!(f, "{} of memory left, {} wanted", memory(free.0), memory(wanted.0))
             }
             Self::Spare => f.write_str("would do"),
         }

@@ -7,7 +7,7 @@ use probe::{Reading, Why};
 use super::popup::{Line, Text};
 use super::theme::Ink;
 use crate::calendar;
-use crate::render::words::{duration, gib, safe};
+use crate::render::words::{duration, memory, safe};
 use crate::render::{identity, stat};
 use crate::report::now::{Card, Holder, Presence};
 use crate::report::unknowns::Unknowns;
@@ -98,10 +98,10 @@ fn of_holder(state: &State, look: &Look, holding: &Holding) -> Vec<Line> {
     }
     lines.extend([
         pair("uses it for", holder.kinds.join(", ")),
-        told("memory", holder.memory_bytes, unknown, "memory_bytes", |b| format!("{} GiB", gib(b))),
+        told("memory", holder.memory_bytes, unknown, "memory_bytes", memory),
         told("SM", holder.sm_percent, unknown, "sm_percent", |percent| format!("{percent:.0} %")),
         read("CPU", holding.cpu, |cpu| format!("{:.0} % of a core", cpu.0)),
-        read("RAM", holding.ram, |ram| format!("{} GiB, shared pages included", gib(ram.0))),
+        read("RAM", holding.ram, |ram| format!("{}, shared pages included", memory(ram.0))),
         told("started", owner.started, unknown, "started", |at| moment(state, at)),
         told("runs for", owner.running_seconds, unknown, "running_seconds", duration),
         pair("idle-held", idle(state, holding, look.at())),
@@ -180,9 +180,8 @@ fn parents(pid: u32, kin: &[Kin]) -> String {
 }
 
 fn of_card(card: &Card) -> Vec<Line> {
-    let (identity, work, memory) = (&card.identity, &card.work, &card.memory);
+    let (identity, work, has) = (&card.identity, &card.work, &card.memory);
     let (sensors, unknown) = (&card.sensors, &card.unknown);
-    let bytes = |bytes: u64| format!("{} GiB", gib(bytes));
     let watts = |watts: f64| format!("{watts:.0} W");
     let percent = |percent: f64| format!("{percent:.0} %");
     let state = match &card.state_reason {
@@ -195,15 +194,15 @@ fn of_card(card: &Card) -> Vec<Line> {
         told("bus", identity.bus_id.as_deref(), unknown, "bus_id", safe),
         pair("state", state),
         told("utilization", work.utilization_percent, unknown, "utilization_percent", percent),
-        told("memory used", memory.memory_used_bytes, unknown, "memory_used_bytes", bytes),
-        told("memory free", memory.memory_free_bytes, unknown, "memory_free_bytes", bytes),
-        told("memory", memory.memory_total_bytes, unknown, "memory_total_bytes", bytes),
+        told("memory used", has.memory_used_bytes, unknown, "memory_used_bytes", memory),
+        told("memory free", has.memory_free_bytes, unknown, "memory_free_bytes", memory),
+        told("memory", has.memory_total_bytes, unknown, "memory_total_bytes", memory),
         told(
             "of nobody visible",
-            memory.memory_unattributed_bytes,
+            has.memory_unattributed_bytes,
             unknown,
             "memory_unattributed_bytes",
-            bytes,
+            memory,
         ),
         told("power", sensors.power_watts, unknown, "power_watts", watts),
         told("power limit", sensors.power_limit_watts, unknown, "power_limit_watts", watts),

@@ -3,7 +3,7 @@
 use probe::Why;
 
 use super::bar::Shares;
-use crate::render::words::{card_name, gib, safe};
+use crate::render::words::{card_name, memory_of, safe};
 use crate::report::now::{Basis, Card};
 
 /// What could not be read, where there should be something.
@@ -24,9 +24,7 @@ pub fn work_share(card: &Card) -> Option<Shares> {
 }
 
 pub fn memory(card: &Card) -> String {
-    let shown = |bytes: Option<u64>| bytes.map_or_else(|| UNKNOWN.to_owned(), gib);
-    let memory = &card.memory;
-    format!("{}/{} GiB", shown(memory.memory_used_bytes), shown(memory.memory_total_bytes))
+    memory_of(card.memory.memory_used_bytes, card.memory.memory_total_bytes)
 }
 
 /// What holders have, and what nobody has who is listed.

@@ -33,8 +33,8 @@ pub fn text(thresholds: &Thresholds) -> Text {
     );
     let idle = format!(
         "idle-held of a holder: how long it has not worked, by its own SM share or by its card \
-         where that is not told, with more than {held} MiB held. ≥ where it was so already when it \
-         was first seen."
+         where that is not told, with more than {held} MiB held, or on a card that is held idle. \
+         ≥ where it was so already when it was first seen."
     );
     let said = [
         "",

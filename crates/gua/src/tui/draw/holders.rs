@@ -9,7 +9,7 @@ use super::figures::UNKNOWN;
 use super::layout::Layout;
 use super::theme::Ink;
 use crate::classify::State as CardState;
-use crate::render::words::{duration, gib};
+use crate::render::words::{duration, memory, memory_or_unknown};
 use crate::tui::holding::{Column, Holding, Unseen};
 use crate::tui::idle::Idle;
 use crate::tui::look::Kin;
@@ -156,10 +156,10 @@ fn of_holder(holding: &Holding, branch: &str, now: UnixMillis) -> [String; 10] {
         holding.user.clone(),
         holding.key.pid.to_string(),
         format!("{branch}{}", holding.program),
-        gib_of(holding.memory),
+        memory_or_unknown(holding.memory),
         holding.sm.map_or_else(unknown, percent),
         known(holding.cpu, |cpu| percent(cpu.0)),
-        known(holding.ram, |ram| format!("{} GiB", gib(ram.0))),
+        known(holding.ram, |ram| memory(ram.0)),
         holding.runs_seconds.map_or_else(unknown, duration),
         idle(holding.idle, now),
     ]
@@ -172,7 +172,7 @@ fn of_unseen(unseen: &Unseen) -> [String; 10] {
     card.clone_from(&unseen.card);
     // Said over all of them.
     [user, pid, program].into_iter().for_each(String::clear);
-    *memory = gib_of(unseen.memory);
+    *memory = memory_or_unknown(unseen.memory);
     *idle = match unseen.state {
         CardState::IdleHeld => "now",
         CardState::Active | CardState::TrulyIdle => NO,
@@ -180,10 +180,6 @@ fn of_unseen(unseen: &Unseen) -> [String; 10] {
     }
     .to_owned();
     cells
-}
-
-fn gib_of(memory: Option<u64>) -> String {
-    memory.map_or_else(|| format!("{UNKNOWN} GiB"), |bytes| format!("{} GiB", gib(bytes)))
 }
 
 fn known<T>(reading: Reading<T>, show: impl FnOnce(T) -> String) -> String {

@@ -82,6 +82,14 @@ fn idleness_goes_on_from_what_was_recorded() {
     assert_eq!(idle_minutes(&state, 31_337), None, "it works");
 }
 
+/// Regression: of a holder whose memory is not told, on a card that is held idle, the record said
+/// since when, and the view `?`.
+#[test]
+fn what_is_idle_in_the_record_is_idle_in_the_view() {
+    assert_eq!(idle_minutes(&with(recorded(LAB, 30, 20)), 2_211), Some((30, false)));
+    assert_eq!(idle_minutes(&with(recorded(LAB, 90, 600)), 2_211), Some((0, false)));
+}
+
 #[test]
 fn a_recorder_that_ended_long_ago_says_nothing_about_now() {
     let state = with(recorded(LAB, 90, 600));

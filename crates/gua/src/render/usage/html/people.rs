@@ -13,7 +13,7 @@ use crate::render::usage::accounts::{self, Figure, Most};
 use crate::render::usage::figures::length;
 use crate::render::usage::sections::{NO_ACCOUNTS, as_recorded};
 use crate::render::usage::sessions::{self, Standing};
-use crate::render::words::size;
+use crate::render::words::memory;
 use crate::report::accounts::By;
 use crate::report::usage::{Account, Session, Usage};
 
@@ -249,7 +249,7 @@ fn of_standing(sheet: &Sheet<'_>, standing: Standing, all: &[&Session]) -> Marku
                 @if has_money { td.number { (cost(usage, session)) } }
                 td { (when(sheet, session)) }
                 td.what { (sessions::what(session)) }
-                td.number { (session.peak_memory_bytes.map_or_else(|| "unknown".to_owned(), size)) }
+                td.number { (session.peak_memory_bytes.map_or_else(|| "unknown".to_owned(), memory)) }
                 td.number { (session.pid) }
                 @if has_commands { td { (commands(session)) } }
             } } }

@@ -9,7 +9,7 @@ use super::{Dress, Sheet};
 use crate::classify::State;
 use crate::render::identity;
 use crate::render::usage::figures::length;
-use crate::render::words::{card_name, size};
+use crate::render::words::{card_name, memory, memory_of};
 use crate::report::board::{Board, Tile};
 use crate::report::usage::Usage;
 use crate::report::who::{Doubt, Held};
@@ -99,7 +99,7 @@ fn holders(sheet: &Sheet<'_>, tile: &Tile) -> Markup {
                 @if let Some(unseen) = &tile.unseen {
                     li.quiet {
                         @match unseen.memory_bytes {
-                            Some(memory) => { "somebody unseen, " (size(memory)) }
+                            Some(bytes) => { "somebody unseen, " (memory(bytes)) }
                             None => "may be held by somebody unseen",
                         }
                     }
@@ -114,7 +114,7 @@ fn holder(sheet: &Sheet<'_>, held: &Held) -> Markup {
     html! {
         strong { (who(held)) }
         @if !what.is_empty() { " " span.what { (what) } }
-        @if let Some(memory) = held.holder.memory_bytes { " " span.memory { (size(memory)) } }
+        @if let Some(bytes) = held.holder.memory_bytes { " " span.memory { (memory(bytes)) } }
         @if held.state == State::IdleHeld {
             br; span.idle {
                 @match held.idle.idle_since {
@@ -160,17 +160,6 @@ fn cost(usage: &Usage, tile: &Tile) -> Option<String> {
     (hours > 0.0).then(|| in_money(usage, hours * price)).flatten()
 }
 
-/// A size of another, in the units of sizes elsewhere: `18.3/85.9 GB`, `455.0 MB/85.9 GB`.
-fn part_of(used: u64, total: u64) -> String {
-    let (part, whole) = (size(used), size(total));
-    match (part.split_once(' '), whole.split_once(' ')) {
-        (Some((number, unit)), Some((_, other))) if unit == other || used == 0 => {
-            format!("{number}/{whole}")
-        }
-        _ => format!("{part}/{whole}"),
-    }
-}
-
 #[expect(clippy::cast_precision_loss, reason = "a share of memory")]
 fn meters(tile: &Tile) -> Markup {
     let card = &tile.card;
@@ -190,9 +179,9 @@ fn meters(tile: &Tile) -> Markup {
                 @match (used, total) {
                     (Some(used), Some(total)) => {
                         (bar(used as f64 / total as f64, if card.state == State::IdleHeld { Mark::Held } else { Mark::Active }))
-                        span { (part_of(used, total)) }
+                        span { (memory_of(Some(used), Some(total))) }
                     }
-                    (Some(used), None) => span { (size(used)) },
+                    (Some(used), None) => span { (memory(used)) },
                     (None, _) => span { "unknown" },
                 }
             }
