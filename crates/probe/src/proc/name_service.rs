@@ -102,7 +102,7 @@ mod tests {
     /// Trap: a directory service that was down made everybody nameless.
     #[test]
     fn nothing_found_is_an_answer_only_without_an_error() {
-        let (with, without): (fn() -> bool, fn() -> bool) = (|| true, || false);
+        let [with, without]: [fn() -> bool; 2] = [|| true, || false];
         assert_eq!(is_found(0, false, with), Ok(false));
         assert_eq!(is_found(0, true, with), Ok(true));
         assert_eq!(is_found(libc::ESRCH, false, with), Ok(false));
