@@ -117,10 +117,10 @@ fn is_secret(name: &str) -> bool {
 /// Where the value of a secret begins in a word: behind the first `=` or `:` with such a name
 /// anywhere before it, as in `--token=x`, `HF_TOKEN=x`, `{"password":"x"}` or `?token=x`.
 fn after_a_name(word: &str) -> Option<usize> {
-    let ends = word.match_indices(['=', ':']).map(|(at, _)| at);
     // What follows `://` is no value.
-    let mut ends = ends.filter(|at| !word.get(at + 1..).is_some_and(|rest| rest.starts_with("//")));
-    let at = ends.find(|at| word.get(..*at).is_some_and(is_secret))?;
+    let is_scheme = |at: usize| word.get(at..).is_some_and(|rest| rest.starts_with("://"));
+    let ends = word.match_indices(['=', ':']).map(|(at, _)| at);
+    let at = ends.filter(|at| !is_scheme(*at)).find(|at| word.get(..*at).is_some_and(is_secret))?;
     (at + 1 < word.len()).then_some(at + 1)
 }
 
@@ -181,6 +181,7 @@ mod tests {
             ("python train.py --epochs 9 --lr=1e-3", "python train.py --epochs 9 --lr=1e-3"),
             ("x --password hunter2 -v", "x --password *** -v"),
             ("x --token=abc y", "x --token=*** y"),
+            ("x --token=//abc y", "x --token=*** y"),
             ("x -token abc", "x -token ***"),
             ("x --hf-token abc --seed 1", "x --hf-token *** --seed 1"),
             ("x --use-auth-token --seed 1", "x --use-auth-token *** 1"),
