@@ -14,6 +14,7 @@ fn main() {
 
 /// Some have chosen a linker that does not know such scripts.
 fn takes_scripts() -> bool {
-    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
-    !["mold", "wild"].iter().any(|linker| flags.contains(linker))
+    let told = |name| env::var(name).unwrap_or_default();
+    let chosen = told("CARGO_ENCODED_RUSTFLAGS") + &told("RUSTC_LINKER");
+    !["mold", "wild", "gold"].iter().any(|linker| chosen.contains(linker))
 }

@@ -111,9 +111,9 @@ pub fn portion(amount: i64, part: i64, whole: i64) -> i64 {
     if whole == 0 || part == whole {
         return amount;
     }
-    match amount.checked_mul(part) {
+    match amount.checked_mul(part).and_then(|product| product.checked_div(whole)) {
         // Nearly always, and far quicker.
-        Some(product) => product / whole,
+        Some(portion) => portion,
         None => {
             let portion = i128::from(amount) * i128::from(part) / i128::from(whole);
             i64::try_from(portion).unwrap_or(i64::MAX)
@@ -166,6 +166,7 @@ mod tests {
         assert_eq!(portion(i64::MAX, 3, 4), 6_917_529_027_641_081_855);
         assert_eq!(portion(i64::MAX, 4, 3), i64::MAX);
         assert_eq!(portion(7, 5, 0), 7);
+        assert_eq!(portion(i64::MIN, 1, -1), i64::MAX, "of a damaged file");
     }
 
     proptest! {

@@ -42,8 +42,14 @@ impl Status {
     /// For others than who may look at this host: where its files are is not their matter.
     #[must_use]
     pub fn without_paths(self) -> Self {
+        let path = self.database.as_ref().and_then(|database| database.path.clone());
+        let unnamed = |text: String| match &path {
+            Some(path) => text.replace(path, "the database"),
+            None => text,
+        };
+        let doubt = self.doubt.map(unnamed);
         let database = self.database.map(|database| Database { path: None, ..database });
-        Self { pid_file: None, database, ..self }
+        Self { pid_file: None, doubt, database, ..self }
     }
 }
 

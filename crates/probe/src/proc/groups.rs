@@ -31,12 +31,9 @@ fn of_this_host(user: &str) -> Reading<Arc<[Arc<str>]>> {
         Ok(None) => return Reading::Unknown(Why::Gone),
         Err(why) => return Reading::Unknown(why),
     };
-    match uzers::get_user_groups(user, account.primary_group) {
-        Some(groups) => {
-            let name = |group: &uzers::Group| Arc::from(group.name().to_string_lossy());
-            Reading::Known(groups.iter().map(name).collect())
-        }
-        None => Reading::Unknown(Why::NotTold),
+    match name_service::groups_of(user, account.primary_group) {
+        Ok(groups) => Reading::Known(groups.into()),
+        Err(why) => Reading::Unknown(why),
     }
 }
 

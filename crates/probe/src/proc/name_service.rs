@@ -1,9 +1,9 @@
-//! The accounts that the C library knows: those of this machine's files and of its directory
-//! services. One that cannot be reached is told apart from one that does not know an account.
+//! The accounts and groups that the C library knows: those of this machine's files and of its
+//! directory services. One that cannot be reached is told apart from one that does not know an
+//! account.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::mem::MaybeUninit;
-use std::path::Path;
 use std::ptr;
 use std::sync::Arc;
 
@@ -12,6 +12,10 @@ use crate::reading::Why;
 /// What most accounts need, and what none does.
 const USUAL_ROOM: usize = 2048;
 const MOST_ROOM: usize = 1 << 20;
+
+/// In so many groups most accounts are, and in more none is: the kernel allows no process more.
+const USUAL_GROUPS: usize = 64;
+const MOST_GROUPS: usize = 1 << 16;
 
 /// An account, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,9 +30,9 @@ pub struct Account {
 /// # Errors
 /// When the service does not answer.
 pub fn by_uid(uid: u32) -> Result<Option<Account>, Why> {
-    ask(|account, room, found| {
+    ask(account, |record, room, found| {
         // SAFETY: `ask` hands over places that are valid for as long as the call takes.
-        unsafe { libc::getpwuid_r(uid, account, room.as_mut_ptr(), room.len(), found) }
+        unsafe { libc::getpwuid_r(uid, record, room.as_mut_ptr(), room.len(), found) }
     })
 }
 
@@ -39,50 +43,89 @@ pub fn by_uid(uid: u32) -> Result<Option<Account>, Why> {
 pub fn by_name(name: &str) -> Result<Option<Account>, Why> {
     // No account's name has a NUL in it.
     let Ok(name) = CString::new(name) else { return Ok(None) };
-    ask(|account, room, found| {
+    ask(account, |record, room, found| {
         // SAFETY: as above; the name ends with a NUL and outlives the call.
-        unsafe { libc::getpwnam_r(name.as_ptr(), account, room.as_mut_ptr(), room.len(), found) }
+        unsafe { libc::getpwnam_r(name.as_ptr(), record, room.as_mut_ptr(), room.len(), found) }
     })
 }
 
-/// Asks with more and more room, until the answer has enough.
-fn ask(
-    call: impl Fn(*mut libc::passwd, &mut [c_char], *mut *mut libc::passwd) -> c_int,
-) -> Result<Option<Account>, Why> {
+/// The names of an account's groups; a group without a name is left out. A service that is down
+/// while the C library gathers the groups cannot be noticed, only one that is asked for a name.
+///
+/// # Errors
+/// When a service does not answer: the groups that are known may not be all.
+pub fn groups_of(name: &str, primary_group: u32) -> Result<Vec<Arc<str>>, Why> {
+    let Ok(name) = CString::new(name) else { return Ok(Vec::new()) };
+    let named = group_ids(&name, primary_group)?.into_iter().map(group_by_id);
+    named.filter_map(Result::transpose).collect()
+}
+
+fn group_ids(name: &CStr, primary_group: u32) -> Result<Vec<u32>, Why> {
+    let mut groups = vec![0; USUAL_GROUPS];
+    loop {
+        let mut count = c_int::try_from(groups.len()).map_err(|_| Why::NotTold)?;
+        // SAFETY: the name ends with a NUL, and there is room for as many groups as `count` says.
+        let code = unsafe {
+            libc::getgrouplist(name.as_ptr(), primary_group, groups.as_mut_ptr(), &raw mut count)
+        };
+        if code >= 0 {
+            groups.truncate(usize::try_from(count).unwrap_or(0));
+            return Ok(groups);
+        }
+        if groups.len() >= MOST_GROUPS {
+            return Err(Why::NotTold);
+        }
+        groups.resize(groups.len().saturating_mul(2), 0);
+    }
+}
+
+fn group_by_id(gid: u32) -> Result<Option<Arc<str>>, Why> {
+    // SAFETY: the name of a group that was found is a text.
+    let name = |group: &libc::group| unsafe { text(group.gr_name) };
+    ask(name, |record, room, found| {
+        // SAFETY: `ask` hands over places that are valid for as long as the call takes.
+        unsafe { libc::getgrgid_r(gid, record, room.as_mut_ptr(), room.len(), found) }
+    })
+}
+
+fn account(found: &libc::passwd) -> Account {
+    // SAFETY: the name of an account that was found is a text.
+    Account { name: unsafe { text(found.pw_name) }, primary_group: found.pw_gid }
+}
+
+/// # Safety
+/// It ends with a NUL.
+unsafe fn text(name: *const c_char) -> Arc<str> {
+    // SAFETY: as promised.
+    Arc::from(unsafe { CStr::from_ptr(name) }.to_string_lossy())
+}
+
+/// Asks with more and more room, until the answer has enough; takes what matters of it.
+fn ask<T, A>(
+    take: impl Fn(&T) -> A,
+    call: impl Fn(*mut T, &mut [c_char], *mut *mut T) -> c_int,
+) -> Result<Option<A>, Why> {
     let mut room: Vec<c_char> = vec![0; USUAL_ROOM];
     loop {
-        let mut account = MaybeUninit::<libc::passwd>::uninit();
+        let mut record = MaybeUninit::<T>::uninit();
         let mut found = ptr::null_mut();
-        let code = call(account.as_mut_ptr(), &mut room, &raw mut found);
+        let code = call(record.as_mut_ptr(), &mut room, &raw mut found);
         if code == libc::ERANGE && room.len() < MOST_ROOM {
             room.resize(room.len().saturating_mul(2), 0);
             continue;
         }
-        if !is_found(code, !found.is_null(), has_files)? {
-            return Ok(None);
-        }
-        // SAFETY: what was found is the account, whole, and its name is a text in `room`.
-        let (name, primary_group) = unsafe {
-            let account = account.assume_init();
-            (CStr::from_ptr(account.pw_name).to_string_lossy(), account.pw_gid)
-        };
-        return Ok(Some(Account { name: Arc::from(name), primary_group }));
+        // SAFETY: what was found is the record, whole, with its texts in `room`; both are still here.
+        let found = unsafe { found.as_ref() };
+        return answered(code).map(|()| found.map(&take));
     }
 }
 
-/// Where accounts are that no service keeps. A small container may have none.
-fn has_files() -> bool {
-    Path::new("/etc/passwd").exists()
-}
-
-/// Whether there is such an account. Some say in other ways than POSIX that there is none; any
-/// other error is no answer: who could not be asked may know it.
-fn is_found(code: c_int, has_result: bool, has_files: fn() -> bool) -> Result<bool, Why> {
+/// Whether this is an answer, be it that there is no such account. Some services say so by an error,
+/// and so does a machine without the files or the service that it is set up to ask. After any other
+/// nothing is known: who could not be asked may know it.
+const fn answered(code: c_int) -> Result<(), Why> {
     match code {
-        0 => Ok(has_result),
-        libc::ESRCH => Ok(false),
-        // No file with accounts, or no socket of a service that keeps them.
-        libc::ENOENT if !has_files() => Ok(false),
+        0 | libc::ENOENT | libc::ESRCH => Ok(()),
         _ => Err(Why::TimedOut),
     }
 }
@@ -97,20 +140,38 @@ mod tests {
         assert_eq!((&*root.name, root.primary_group), ("root", 0));
         assert_eq!(by_name("root"), Ok(Some(root)));
         assert_eq!(by_name("no\0body"), Ok(None));
+        assert_eq!(by_uid(u32::MAX - 7), Ok(None), "nobody has that one");
     }
 
-    /// Trap: a directory service that was down made everybody nameless.
     #[test]
-    fn nothing_found_is_an_answer_only_without_an_error() {
-        let [with, without]: [fn() -> bool; 2] = [|| true, || false];
-        assert_eq!(is_found(0, false, with), Ok(false));
-        assert_eq!(is_found(0, true, with), Ok(true));
-        assert_eq!(is_found(libc::ESRCH, false, with), Ok(false));
-        for code in [libc::ECONNREFUSED, libc::ENOENT, libc::EIO, libc::EAGAIN, libc::ERANGE] {
-            assert_eq!(is_found(code, false, with), Err(Why::TimedOut), "{code}");
+    fn an_account_is_in_its_own_group_at_least() {
+        assert!(groups_of("root", 0).unwrap().contains(&Arc::from("root")));
+        let alone = groups_of("no such user", 0).unwrap();
+        assert_eq!(alone, [Arc::from("root")], "only in the one that was named");
+        assert_eq!(groups_of("no such user", u32::MAX - 7), Ok(Vec::new()), "it has no name");
+        assert_eq!(groups_of("no\0body", 0), Ok(Vec::new()));
+    }
+
+    /// Trap: a directory service that was down made everybody nameless, and members of no group.
+    #[test]
+    fn nothing_found_is_an_answer_only_without_a_failure() {
+        for code in [0, libc::ENOENT, libc::ESRCH] {
+            assert_eq!(answered(code), Ok(()), "{code}");
         }
-        assert_eq!(is_found(libc::ENOENT, false, without), Ok(false), "a container without files");
-        let refused = |_: *mut libc::passwd, _: &mut [c_char], _: *mut *mut libc::passwd| libc::EIO;
-        assert_eq!(ask(refused), Err(Why::TimedOut));
+        for code in [libc::ECONNREFUSED, libc::EIO, libc::EAGAIN, libc::ERANGE] {
+            assert_eq!(answered(code), Err(Why::TimedOut), "{code}");
+        }
+        let refused = |_: *mut libc::group, _: &mut [c_char], _: *mut *mut libc::group| libc::EIO;
+        assert_eq!(ask(|_| (), refused), Err(Why::TimedOut));
+    }
+
+    #[test]
+    fn more_room_is_given_until_it_is_enough() {
+        let call = |_: *mut libc::group, room: &mut [c_char], _: *mut *mut libc::group| {
+            if room.len() < 10_000 { libc::ERANGE } else { 0 }
+        };
+        assert_eq!(ask(|_| (), call), Ok(None));
+        let never = |_: *mut libc::group, _: &mut [c_char], _: *mut *mut libc::group| libc::ERANGE;
+        assert_eq!(ask(|_| (), never), Err(Why::TimedOut));
     }
 }

@@ -27,6 +27,10 @@ const FOR_OPENING: Duration = Duration::from_millis(250);
 /// the end would wait for it as well.
 const FOR_THE_FIRST_LOOK: Duration = Duration::from_millis(100);
 
+/// How long the begin waits for a driver that has gone to be closed: before that it cannot be
+/// loaded anew.
+const FOR_CLOSING: Duration = Duration::from_millis(50);
+
 /// How long the end waits for a last look.
 const FOR_A_LOOK: Duration = Duration::from_secs(1);
 
@@ -301,7 +305,7 @@ impl Watcher {
         if had_stayed_open && prober.has_begun() {
             // Its cards are awake: one that does not answer now is left behind, and so is a driver
             // that comes back only after a while.
-            let patience = prober.wait_at_most(Duration::ZERO);
+            let patience = prober.wait_at_most(FOR_CLOSING);
             let _ = self.see(prober.look_as_it_is());
             prober.wait(patience);
         }

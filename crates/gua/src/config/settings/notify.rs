@@ -160,7 +160,12 @@ impl Url {
         let Some((scheme, rest)) = self.0.split_once("://") else { return "…".to_owned() };
         let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let host = place.rsplit_once('@').map_or(place, |(_, host)| host);
-        if host == rest { self.0.clone() } else { format!("{scheme}://{host}/…") }
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-:[]".contains(c);
+        match host {
+            _ if !host.chars().all(is_plain) => format!("{scheme}://…"),
+            _ if host == rest => self.0.clone(),
+            _ => format!("{scheme}://{host}/…"),
+        }
     }
 }
 
@@ -201,6 +206,7 @@ mod tests {
         assert_eq!(shown("https://ann:secret@hooks.example"), "https://hooks.example/…");
         assert_eq!(shown("https://hooks.example#secret@x"), "https://hooks.example/…");
         assert_eq!(shown("https://[::1]:80/secret"), "https://[::1]:80/…");
+        assert_eq!(shown(r"https://hooks.example\secret"), "https://…");
         assert_eq!(shown("https://hooks.example"), "https://hooks.example");
     }
 }
