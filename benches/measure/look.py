@@ -49,7 +49,7 @@ PEERS = [
         lambda setting: [setting.peer("peers", "gpustat"), "--json"],
         lambda out: len(json.loads(out)["gpus"]),
         lambda out: {p["pid"] for gpu in json.loads(out)["gpus"] for p in gpu["processes"]},
-        (faster(50), at_most(10e6, megabytes)),
+        (faster(50), at_most(16e6, megabytes)),
     ),
     Looker(
         "nvitop -1",

@@ -14,7 +14,7 @@ from table import Row, at_most, count, count_bytes, megabytes, milliseconds
 
 TITLE = "The page"
 MONTH = "since=30d"
-MOST_SECONDS, MOST_BYTES = 0.05, 300_000
+MOST_SECONDS, MOST_BYTES = 0.1, 300_000
 VIEWERS, DEADLINE_SECONDS = 200, 60
 # More than the server keeps whole.
 WATCHED_WINDOWS = 64

@@ -186,7 +186,7 @@ def windows(is_quick):
     costs the peer little, so there it has no budget."""
     if is_quick:
         return [Window("1h", None), Window("7d", faster(100))]
-    return [Window("1h", faster(200)), Window("7d", faster(100)), Window("90d", faster(500))]
+    return [Window("1h", faster(200)), Window("7d", faster(100)), Window("90d", faster(300))]
 
 
 def import_rows(setting, both):
