@@ -231,7 +231,12 @@ pub fn plan(database: &Connection, keep: &Keep, now: UnixMillis) -> Result<Plan,
         count(table, &format!("{table} WHERE true"), "from_ms", keep.spans)?;
     }
     count("event", &format!("event WHERE kind <> '{}'", lines::KIND), "at_ms", keep.spans)?;
-    Ok(Plan { due: due(database, keep, now)?, rows, most_hours, newest: last_moment(database)? })
+    let (due, newest) = (due(database, keep, now)?, last_moment(database)?);
+    // A clock far ahead puts the end of what is due far behind the last row.
+    let until =
+        |due: Period| Period { to: due.to.min(newest.unwrap_or(due.to)).max(due.from), ..due };
+    let due = Due { samples: due.samples.map(until), spans: due.spans.map(until) };
+    Ok(Plan { due, rows, most_hours, newest })
 }
 
 /// The smaller of two where there are two.

@@ -334,6 +334,8 @@ fn clock_ahead_of_the_newest_record_needs_a_yes() {
     let refused = gua(&path, &keep);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(refused.stderr.contains(said), "{refused:?}");
+    let to = jiff::Timestamp::from_millisecond(now - 30 * DAY).unwrap();
+    assert!(refused.stderr.contains(&format!(" to {to};")), "up to the last row: {refused:?}");
     assert!(!refused.stderr.contains("two days"), "{refused:?}");
     assert_eq!(number(&path, "SELECT count(*) FROM tick"), 72);
     let pruned = gua(&path, &[&keep[..], &["--yes"]].concat());
