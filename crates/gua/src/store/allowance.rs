@@ -212,6 +212,7 @@ mod tests {
 
     /// A history of one kind, whole from `oldest` to `now`, and its recorder.
     struct Simulated {
+        database: Connection,
         allowance: Allowance,
         oldest: i64,
         now: i64,
@@ -220,8 +221,10 @@ mod tests {
     impl Simulated {
         fn with_days(days: i64) -> Self {
             let now = 20_000 * DAY;
-            let allowance = Allowance::unproven(Some(UnixMillis(now)));
-            Self { allowance, oldest: now - days * DAY, now }
+            let database = in_memory().unwrap();
+            let mut allowance = Allowance::load(&database).unwrap();
+            allowance.recorded(UnixMillis(now), 0);
+            Self { database, allowance, oldest: now - days * DAY, now }
         }
 
         fn due(&self) -> Due {
@@ -250,10 +253,8 @@ mod tests {
 
         /// Ends the recorder and starts another, which covers no time with its first record.
         fn restart(&mut self) {
-            let database = in_memory().unwrap();
-            Allowance::load(&database).unwrap();
-            self.allowance.save(&database).unwrap();
-            self.allowance = Allowance::load(&database).unwrap();
+            self.allowance.save(&self.database).unwrap();
+            self.allowance = Allowance::load(&self.database).unwrap();
             self.allowance.recorded(UnixMillis(self.now), 0);
             self.prune();
         }
