@@ -15,7 +15,7 @@ def year(setting):
         # Of a try that failed.
         begun.unlink(missing_ok=True)
         ours("demo", "--days", str(RETAINED_DAYS), "--db", begun, env=setting.env)
-        ours("db", "prune", "--db", begun, env=setting.env)
+        ours("db", "prune", "--yes", "--db", begun, env=setting.env)
         # Also puts everything that is in its log into the file itself.
         database_size(begun)
         begun.rename(made)

@@ -156,7 +156,7 @@ fn prune_samples(path: &Path, end: i64) {
     let mut retention = Retention::new(keep);
     let mut database = store::open_to_write(path).unwrap();
     let later = UnixMillis(end + 7_200_000);
-    while retention.step(&mut database, later, 1000).unwrap().more {}
+    while retention.step(&mut database, later, None, 1000).unwrap().more {}
     let samples: i64 = database
         .query_row("SELECT count(DISTINCT tick) FROM sample", [], |row| row.get(0))
         .unwrap();

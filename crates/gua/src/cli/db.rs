@@ -14,7 +14,7 @@ pub enum Db {
     Info(DbInfo),
     /// Verify the database; it is only read
     Check(DbCheck),
-    /// Take out what is too old, as the recorder does by itself
+    /// Delete what is too old now; the recorder does so little by little
     Prune(DbPrune),
     /// Write out what was recorded, for other programs: all of it, or what began in a time
     Export(DbExport),
@@ -58,6 +58,9 @@ pub struct DbPrune {
     /// config]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub keep_spans: Option<Duration>,
+    /// Delete more than two days of history at once, or although the clock may be wrong
+    #[arg(short, long)]
+    pub yes: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

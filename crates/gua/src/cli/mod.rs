@@ -9,7 +9,6 @@ mod doctor;
 mod duration;
 mod engine;
 mod fleet;
-mod later;
 mod listen;
 mod moment;
 mod number;
@@ -36,7 +35,6 @@ pub use doctor::Doctor;
 pub(crate) use duration::{duration, interval};
 pub use engine::Engine;
 pub use fleet::Fleet;
-pub use later::Later;
 pub use listen::Protection;
 pub use moment::Moment;
 pub(crate) use moment::moment;
@@ -114,50 +112,50 @@ pub enum Command {
     /// Show the settings in force, or check a config file
     Config {
         #[command(subcommand)]
-        command: Later<Config>,
+        command: Config,
     },
     /// Look after the history database
     Db {
         #[command(subcommand)]
-        command: Later<Db>,
+        command: Db,
     },
     /// Show the report on a machine that does not exist, without a GPU
-    Demo(Later<Demo>),
+    Demo(Demo),
     /// Check whether this host is ready: driver, library, cards, database
-    Doctor(Later<Doctor>),
+    Doctor(Doctor),
     /// Record every card's state over time, in the background
     #[command(visible_alias = "start")]
-    Daemon(Later<Daemon>),
+    Daemon(Daemon),
     /// Tell whether a recorder is running, and how it does
     #[command(after_help = "Exit codes: 0 running, 3 not running, 1 running but not recording.")]
-    Status(Later<Status>),
+    Status(Status),
     /// Show many hosts at once: what works, what idles, what is free, by a Prometheus
-    Fleet(Later<Fleet>),
+    Fleet(Fleet),
     /// End the recorder in the background
-    Stop(Later<Stop>),
+    Stop(Stop),
     /// Print the fields that you choose, once or at a beat, and keep them in a file
-    Query(Later<Query>),
+    Query(Query),
     /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
     /// held idle, stood free, and by whom
-    Report(Box<Later<Report>>),
+    Report(Box<Report>),
     /// Serve the page, its JSON and /metrics from the history
-    Serve(Later<Serve>),
+    Serve(Serve),
     /// Rules for cards that are held idle: notice first, end last
     Policy {
         #[command(subcommand)]
-        command: Later<Policy>,
+        command: Policy,
     },
     /// Choose cards to use, for a shell or for a command
-    Pick(Later<Pick>),
+    Pick(Pick),
     /// Show each card's state on one line, and who holds it
-    Stat(Later<Stat>),
+    Stat(Stat),
     /// Run a command, or follow a process, and tell what it used: RAM, CPU, GPU, and what to ask
     /// for next time
-    Track(Later<Track>),
+    Track(Track),
     /// Watch all cards and holders on a whole screen: live, with the last hour and who is idle
-    Top(Later<Top>),
+    Top(Top),
     /// Tell who holds which card now, longest idle first: whom to ask to let go
-    Who(Later<Who>),
+    Who(Who),
     /// Print the version
     Version,
 }

@@ -93,7 +93,7 @@ pub(super) fn without_effect(
 fn running(pid: u32) -> Option<cli::Daemon> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     match Gua::try_parse_from(cmdline::parse(&bytes)).ok()?.command {
-        Command::Daemon(typed) => Some(typed.into_inner()),
+        Command::Daemon(typed) => Some(typed),
         _ => None,
     }
 }

@@ -57,7 +57,7 @@ pub fn ask(words: impl IntoIterator<Item = OsString>) -> Result<Answer, Refused>
         Command::Pick(typed) => Answer::Pick(pick::answer(&machine, &config()?, &typed)?),
         Command::Report(typed) => {
             // All of it, and not only what a page shows.
-            let typed = cli::Report { json: true, ..typed.into_inner() };
+            let typed = cli::Report { json: true, ..*typed };
             let config = files.settings()?.with((&typed).into()).settled();
             Answer::Report(Box::new(report::usage(&config, &typed, Timestamp::now())?))
         }

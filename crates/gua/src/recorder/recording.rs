@@ -45,11 +45,9 @@ pub struct Recording {
     untold: Vec<Event>,
     /// Since when nothing could be stored, and why.
     storage: Option<(UnixMillis, String)>,
-    pruning: Pruning,
-    /// How the last attempt to take out what is too old went, until that is told.
-    pruned: Result<(), StoreError>,
-    /// The end of what was recorded before us.
-    recorded_until: Option<UnixMillis>,
+    keep: Keep,
+    /// Of the database that is written to.
+    pruning: Option<Pruning>,
     attendant: Option<Box<dyn Attendant>>,
     witness: Option<Box<dyn Witness>>,
 }
@@ -74,9 +72,8 @@ impl Recording {
             stored: None,
             untold: Vec::new(),
             storage: None,
-            pruning: Pruning::new(keep),
-            pruned: Ok(()),
-            recorded_until: None,
+            keep,
+            pruning: None,
             attendant: None,
             witness: None,
         }
@@ -111,7 +108,7 @@ impl Recording {
             self.tell(event.clone(), log);
         }
         let was_away = self.storage_gap(&entry);
-        match self.store(&entry) {
+        match self.store(&entry, log) {
             Ok(()) => {
                 self.recovered(&entry, log);
                 self.attend(seen, &entry, log);
@@ -119,9 +116,7 @@ impl Recording {
                 if let Some(words) = self.tell_the_witness(&entry, &events, seen.took) {
                     log.say(&words);
                 }
-                if let Err(error) = std::mem::replace(&mut self.pruned, Ok(())) {
-                    log.say(&format!("what is too old could not be taken out: {error}"));
-                }
+                self.prune(&entry, log);
                 Ok(())
             }
             Err(error) => {
@@ -147,35 +142,53 @@ impl Recording {
             let run = writer.run();
             attendant.close(Kept { database: writer.database(), run }, log);
         }
+        if let Some(pruning) = &mut self.pruning {
+            pruning.log_deleted(log);
+        }
         match self.writer.take() {
             Some(writer) => writer.end(ending).map(drop),
             None => Ok(()),
         }
     }
 
-    fn store(&mut self, entry: &Entry) -> Result<(), StoreError> {
+    /// What fails can be done after a later tick: this one is stored.
+    fn prune(&mut self, entry: &Entry, log: &mut Log) {
+        if let (Some(pruning), Some(writer)) = (&mut self.pruning, &mut self.writer)
+            && let Err(error) = pruning.step(writer, entry, log)
+        {
+            log.say(&format!("cannot prune: {error}"));
+        }
+    }
+
+    fn store(&mut self, entry: &Entry, log: &mut Log) -> Result<(), StoreError> {
         self.follow_the_file()?;
         let turned_back = self.stored.is_some_and(|stored| entry.at <= stored);
         let writer = match self.writer.take() {
             Some(writer) if turned_back => {
                 let database = writer.end(Ending::ClockSetBack)?;
-                self.begin_at(database, entry.at)?
+                self.begin_at(database, entry.at, log)?
             }
             Some(writer) => writer,
-            None => self.begin_at(store::open_to_write(&self.place.path)?, entry.at)?,
+            None => self.begin_at(store::open_to_write(&self.place.path)?, entry.at, log)?,
         };
         let events = self.events_to_tell(entry);
         let writer = self.writer.insert(writer);
         writer.record(entry, &events)?;
         self.untold.clear();
         self.stored = Some(entry.at);
-        // The tick is stored already; what is too old can go the next time.
-        self.pruned = self.pruning.step(writer, entry.at, self.recorded_until);
         Ok(())
     }
 
-    fn begin_at(&mut self, database: Database, started: UnixMillis) -> Result<Writer, StoreError> {
-        self.recorded_until = store::last_moment(&database)?;
+    fn begin_at(
+        &mut self,
+        database: Database,
+        started: UnixMillis,
+        log: &mut Log,
+    ) -> Result<Writer, StoreError> {
+        if let Some(mut before) = self.pruning.take() {
+            before.log_deleted(log);
+        }
+        self.pruning = Some(Pruning::begin(self.keep, &database, started, log)?);
         let driver = self.observer.driver_version().map(str::to_owned);
         let writer = Writer::begin(database, &Run { started, driver, ..self.run.clone() })?;
         writer.judged_by(self.lines, started)?;

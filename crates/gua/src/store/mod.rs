@@ -29,6 +29,8 @@
 //! | `folded`, `ended` | what the pieces of a window say of it, and which spells are remembered |
 //! | `samples` | the single ticks, for judging again and for plots |
 //! | [`python`] | databases of the Python gua, read and taken over |
+//! | `allowance` | how much history a recorder may delete by itself, and when |
+//! | `counts` | numbers of rows per table |
 //! | `retain`, `sweep` | what is too old goes, and the names that nothing refers to |
 //! | `size` | how much room it takes |
 //! | `check` | whether a file is as it must be |
@@ -37,8 +39,10 @@
 //! | `error` | why it could not be used |
 
 mod ahead;
+mod allowance;
 mod check;
 mod codes;
+mod counts;
 mod database;
 mod deed_kind;
 mod ended;
@@ -72,7 +76,9 @@ mod tick_watch;
 mod workload;
 mod writer;
 
+pub use allowance::{Allowance, Due, LEAP_MILLIS, MOST_AT_ONCE_MILLIS};
 pub use check::{Check, Finding, SpanId, Table, check};
+pub use counts::Counts;
 pub use database::{
     check_identity, create, in_memory, lay_out, open_to_read, open_to_write,
     open_to_write_patiently, temporary,
@@ -92,8 +98,8 @@ pub use policy::{
 };
 pub use replay::Replayed;
 pub use replayed::{CardAt, HeldSpan, TickRow};
-pub use retain::{Keep, Retention, Step, give_back, size_bytes};
-pub use run::{Ending, Run, last_moment};
+pub use retain::{Keep, Plan, Retention, Step, due, give_back, plan, size_bytes};
+pub use run::{Ending, Run};
 pub use samples::{Level, Sample};
 pub use sessions::{HolderKey, Idleness, Session, Sessions};
 pub use size::{Size, size};

@@ -121,7 +121,7 @@ pub(super) fn last_tick(database: &Connection, run: i64) -> Result<Option<UnixMi
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn last_moment(database: &Connection) -> Result<Option<UnixMillis>, StoreError> {
+pub(super) fn last_moment(database: &Connection) -> Result<Option<UnixMillis>, StoreError> {
     let spans: Option<i64> = database.query_row(
         "SELECT max(from_ms + ifnull(length_ms, 0)) FROM
              (SELECT from_ms, length_ms FROM observed ORDER BY from_ms DESC LIMIT 4)",

@@ -7,6 +7,7 @@
 
 use rusqlite::{Connection, Transaction};
 
+use super::counts::Counts;
 use super::error::StoreError;
 use super::writer::immediate;
 
@@ -64,24 +65,24 @@ impl Sweep {
         Ok(newest_run(database)? == self.newest_run)
     }
 
-    /// Goes on with it: the rows deleted, and whether it is done. For who has turned off
-    /// that references are checked.
+    /// Continues the sweep. Returns the rows deleted, and true if it is done. Foreign keys must
+    /// be turned off.
     pub fn step(
         &mut self,
         database: &mut Connection,
         most_rows: usize,
-    ) -> Result<(usize, bool), StoreError> {
+    ) -> Result<(Counts, bool), StoreError> {
         let transaction = immediate(database)?;
-        let mut done = (0, false);
+        let (mut deleted, mut is_done) = (Counts::default(), false);
         if !self.read(&transaction, most_rows.saturating_mul(READ_FOR_ONE))? {
-            let deleted = self.delete_holders(&transaction, most_rows)?;
-            done.0 = deleted;
-            if deleted < most_rows {
-                done = (deleted + delete_the_rest(&transaction)?, true);
+            self.delete_holders(&transaction, most_rows, &mut deleted)?;
+            if deleted.total() < most_rows {
+                delete_the_rest(&transaction, &mut deleted)?;
+                is_done = true;
             }
         }
         transaction.commit()?;
-        Ok(done)
+        Ok((deleted, is_done))
     }
 
     /// Marks the holders of the next spans; whether there are more.
@@ -108,7 +109,8 @@ impl Sweep {
         &mut self,
         database: &Transaction<'_>,
         most: usize,
-    ) -> Result<usize, StoreError> {
+        deleted: &mut Counts,
+    ) -> Result<(), StoreError> {
         let mut holders =
             database.prepare_cached("SELECT id, process FROM holder WHERE id > ?1 ORDER BY id")?;
         let mut delete = database.prepare_cached("DELETE FROM holder WHERE id = ?1")?;
@@ -126,12 +128,11 @@ impl Sweep {
                 gone.push((self.deleted_to, row.get::<_, i64>(1)?));
             }
         }
-        let mut deleted = gone.len();
         for (holder, process) in gone {
-            delete.execute([holder])?;
-            deleted += delete_process.execute([process])?;
+            deleted.add("holder", delete.execute([holder])?);
+            deleted.add("process", delete_process.execute([process])?);
         }
-        Ok(deleted)
+        Ok(())
     }
 }
 
@@ -142,18 +143,25 @@ fn newest_run(database: &Connection) -> Result<i64, StoreError> {
 /// Workloads, identities, cards and runs. They are few, and what nobody names elsewhere is rare: only
 /// then are the large tables read. The earliest run stays: from it on, what is missing was
 /// recorded and is no longer kept, and not a time in which nobody recorded.
-fn delete_the_rest(database: &Transaction<'_>) -> Result<usize, StoreError> {
+fn delete_the_rest(database: &Transaction<'_>, deleted: &mut Counts) -> Result<(), StoreError> {
     let few = [
-        "DELETE FROM workload
-             WHERE id NOT IN (SELECT workload FROM process WHERE workload IS NOT NULL)",
-        "DELETE FROM identity WHERE id NOT IN (SELECT identity FROM process)
+        ("workload", "id NOT IN (SELECT workload FROM process WHERE workload IS NOT NULL)"),
+        (
+            "identity",
+            "id NOT IN (SELECT identity FROM process)
              AND NOT EXISTS (SELECT 1 FROM owner_span WHERE identity = identity.id)",
-        "DELETE FROM card WHERE id NOT IN (SELECT card FROM holder)
+        ),
+        (
+            "card",
+            "id NOT IN (SELECT card FROM holder)
              AND NOT EXISTS (SELECT 1 FROM card_span WHERE card = card.id)
              AND NOT EXISTS (SELECT 1 FROM owner_span WHERE card = card.id)
              AND NOT EXISTS (SELECT 1 FROM unseen_span WHERE card = card.id)
              AND NOT EXISTS (SELECT 1 FROM sample WHERE card = card.id)",
-        "DELETE FROM run WHERE id NOT IN (SELECT run FROM observed)
+        ),
+        (
+            "run",
+            "id NOT IN (SELECT run FROM observed)
              AND id NOT IN (SELECT run FROM event WHERE run IS NOT NULL AND kind <> 'lines')
              AND id < (SELECT max(id) FROM run)
              AND id <> (SELECT id FROM run ORDER BY started_ms, id LIMIT 1)
@@ -161,8 +169,13 @@ fn delete_the_rest(database: &Transaction<'_>) -> Result<usize, StoreError> {
              AND NOT EXISTS (SELECT 1 FROM card_span WHERE run = run.id)
              AND NOT EXISTS (SELECT 1 FROM holder_span WHERE run = run.id)
              AND NOT EXISTS (SELECT 1 FROM unseen_span WHERE run = run.id)",
-        "DELETE FROM event WHERE kind = 'lines' AND run NOT IN (SELECT id FROM run)",
-        "DELETE FROM host WHERE id NOT IN (SELECT host FROM run)",
+        ),
+        ("event", "kind = 'lines' AND run NOT IN (SELECT id FROM run)"),
+        ("host", "id NOT IN (SELECT host FROM run)"),
     ];
-    few.into_iter().try_fold(0, |deleted, sql| Ok(deleted + database.execute(sql, [])?))
+    for (table, is_unused) in few {
+        let delete = format!("DELETE FROM {table} WHERE {is_unused}");
+        deleted.add(table, database.execute(&delete, [])?);
+    }
+    Ok(())
 }

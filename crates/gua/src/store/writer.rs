@@ -3,6 +3,7 @@
 use probe::units::UnixMillis;
 use rusqlite::{Connection, params};
 
+use super::allowance::Allowance;
 use super::error::StoreError;
 use super::lines;
 use super::names::Names;
@@ -175,7 +176,7 @@ impl Writer {
         self.database
     }
 
-    /// Takes out what is too old, at most so many rows.
+    /// Deletes about `most_rows` rows that are too old, as [`Retention::step`].
     ///
     /// # Errors
     /// When it cannot be written. It may be tried again.
@@ -183,9 +184,10 @@ impl Writer {
         &mut self,
         retention: &mut Retention,
         now: UnixMillis,
+        allowance: Option<&mut Allowance>,
         most_rows: usize,
     ) -> Result<Step, StoreError> {
-        let step = retention.step(&mut self.database, now, most_rows)?;
+        let step = retention.step(&mut self.database, now, allowance, most_rows)?;
         if step.swept {
             self.names.forget();
         }

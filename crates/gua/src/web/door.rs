@@ -7,7 +7,6 @@ use std::net::{IpAddr, SocketAddr};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use jiff::Timestamp;
 
-use super::guesses::{Guess, Guesses};
 use super::passes::{LASTS, Passes};
 use crate::config::{Listen, Token};
 
@@ -30,7 +29,6 @@ pub struct Door {
     public_metrics: bool,
     /// Whether what is said here is encrypted.
     is_secure: bool,
-    guesses: Guesses,
     passes: Passes,
 }
 
@@ -59,7 +57,6 @@ impl Door {
             token: listen.token.clone(),
             public_metrics: listen.public_metrics,
             is_secure: listen.tls.is_some(),
-            guesses: Guesses::default(),
             passes: Passes::new()?,
         })
     }
@@ -69,7 +66,7 @@ impl Door {
         method: &Method,
         path: &str,
         headers: &HeaderMap,
-        (from, now): (IpAddr, Timestamp),
+        now: Timestamp,
     ) -> Result<(), Refusal> {
         let refuse = |status, why| Err(Refusal { status, why });
         let signs_in = path == SIGN_IN;
@@ -89,8 +86,10 @@ impl Door {
         match &self.token {
             Some(_) if tells_nothing => Ok(()),
             // Who has the token is meant, whatever name led here: no other page can have it.
-            Some(token) if !is_public => self.with_a_token(headers, token, (from, now)),
-            Some(token) if self.brings(headers, token, (from, now)) == Brought::Right => Ok(()),
+            Some(token) if self.is_let_in(headers, token, now) => Ok(()),
+            Some(_) if !is_public => {
+                refuse(StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`")
+            }
             _ if !self.is_asked_by_name(headers) => refuse(
                 StatusCode::MISDIRECTED_REQUEST,
                 "this host does not go by that name; `--allow-host NAME` lets it",
@@ -103,36 +102,11 @@ impl Door {
         }
     }
 
-    fn with_a_token(
-        &self,
-        headers: &HeaderMap,
-        token: &Token,
-        asker: (IpAddr, Timestamp),
-    ) -> Result<(), Refusal> {
-        let refuse = |status, why| Err(Refusal { status, why });
-        match self.brings(headers, token, asker) {
-            Brought::Right => Ok(()),
-            Brought::Wrong(Guess::OneTooMany) => {
-                refuse(StatusCode::TOO_MANY_REQUESTS, "too many wrong tokens; wait a minute")
-            }
-            Brought::Nothing | Brought::Wrong(Guess::Heard) => {
-                refuse(StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`")
-            }
-        }
-    }
-
-    /// What is right always passes, however many wrong ones came before: else anybody could shut
-    /// out who shares an address with them. A pass that is over is no guess.
-    fn brings(&self, headers: &HeaderMap, token: &Token, asker: (IpAddr, Timestamp)) -> Brought {
-        let (from, now) = asker;
+    /// Returns true if a request has the token, or a pass that is still valid.
+    fn is_let_in(&self, headers: &HeaderMap, token: &Token, now: Timestamp) -> bool {
         let pass = if self.is_secure { PASS_WITH_TLS } else { PASS };
-        if cookies(headers, pass).any(|pass| self.passes.is_good(pass, now))
+        cookies(headers, pass).any(|pass| self.passes.is_good(pass, now))
             || tokens(headers).any(|given| is_same(given.as_bytes(), token.bytes()))
-        {
-            return Brought::Right;
-        }
-        let wrong = tokens(headers).map(|given| self.guesses.wrong(from, given));
-        wrong.last().map_or(Brought::Nothing, Brought::Wrong)
     }
 
     /// Whether there is anything to sign in to.
@@ -140,11 +114,9 @@ impl Door {
         self.token.is_some()
     }
 
-    /// Whether this is the token; without one there is none.
-    pub(super) fn try_token(&self, given: &str, from: IpAddr) -> Result<(), Guess> {
-        let is_right =
-            self.token.as_ref().is_some_and(|token| is_same(given.as_bytes(), token.bytes()));
-        if is_right { Ok(()) } else { Err(self.guesses.wrong(from, given)) }
+    /// Returns true if this is the token; where none is set, nothing is.
+    pub(super) fn is_token(&self, given: &str) -> bool {
+        self.token.as_ref().is_some_and(|token| is_same(given.as_bytes(), token.bytes()))
     }
 
     /// What a browser is to keep from now on.
@@ -184,14 +156,6 @@ fn body_bytes(headers: &HeaderMap) -> u64 {
     headers.get(header::CONTENT_LENGTH).map_or(0, |length| {
         length.to_str().ok().and_then(|length| length.parse().ok()).unwrap_or(u64::MAX)
     })
-}
-
-/// What a request brought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Brought {
-    Nothing,
-    Wrong(Guess),
-    Right,
 }
 
 /// The only path to which something can be sent.
@@ -262,7 +226,7 @@ mod tests {
     /// What is answered to who brings a cookie.
     fn asked_with(door: &Door, cookie: &str, now: Timestamp) -> Option<StatusCode> {
         let headers = [(header::COOKIE, cookie.parse().unwrap())].into_iter().collect();
-        door.check(&Method::GET, "/", &headers, (HERE, now)).err().map(|refusal| refusal.status)
+        door.check(&Method::GET, "/", &headers, now).err().map(|refusal| refusal.status)
     }
 
     #[test]
@@ -285,5 +249,16 @@ mod tests {
         let cookie = with_tls.cookie(now);
         let pass = cookie.strip_prefix("__Host-").and_then(|it| it.split(';').next()).unwrap();
         assert!(asked_with(&with_tls, pass, now).is_some());
+    }
+
+    #[test]
+    fn only_the_whole_token_is_the_token() {
+        let door = door(false);
+        assert!(door.is_token("0123456789abcdef"));
+        for wrong in
+            ["", "0123456789abcde", "0123456789abcdef0", "x123456789abcdef", "0123456789abcdeF"]
+        {
+            assert!(!door.is_token(wrong), "{wrong}");
+        }
     }
 }

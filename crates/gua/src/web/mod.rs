@@ -18,7 +18,6 @@
 //! | `packed` | answers made smaller |
 //! | `sign_in` | `/sign-in`: how a browser brings its token |
 //! | `passes` | what a browser keeps in place of the token |
-//! | `guesses` | how many wrong tokens came from where |
 //! | `hands` | what takes a while: so much at once |
 //! | `small` | a small page: a heading and what is to be said |
 //! | `trouble` | what went wrong, as a page for people |
@@ -29,7 +28,6 @@ mod dashboard;
 mod desk;
 mod door;
 mod events;
-mod guesses;
 mod hands;
 mod metrics;
 mod packed;

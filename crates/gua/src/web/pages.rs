@@ -3,12 +3,12 @@
 use std::io;
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::{Extension, Router};
 use jiff::Timestamp;
 
 use super::answers::Answers;
@@ -16,7 +16,6 @@ use super::dashboard::{self, Office};
 use super::desk::Desk;
 use super::door::{Door, Refusal, SIGN_IN};
 use super::events::{self, Broadcast};
-use super::metrics::Peer;
 use super::packed::packed;
 use super::{metrics, sign_in, trouble};
 use crate::counting::Frames;
@@ -57,15 +56,10 @@ const POLICY: &str =
     "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
 /// Nobody gets past it unseen, whatever they ask for.
-async fn through_the_door(
-    State(door): State<Arc<Door>>,
-    Extension(Peer(from)): Extension<Peer>,
-    request: Request,
-    next: Next,
-) -> Response {
+async fn through_the_door(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
     let is_person = accepts_pages(request.headers());
-    let asker = (from, Timestamp::now());
-    let checked = door.check(request.method(), request.uri().path(), request.headers(), asker);
+    let (path, headers) = (request.uri().path(), request.headers());
+    let checked = door.check(request.method(), path, headers, Timestamp::now());
     let mut response = match checked {
         Ok(()) => next.run(request).await,
         Err(refusal) if refusal.status == StatusCode::UNAUTHORIZED && is_person => {

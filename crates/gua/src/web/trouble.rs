@@ -48,7 +48,6 @@ fn title(status: StatusCode) -> &'static str {
         StatusCode::BAD_REQUEST => "This cannot be shown",
         StatusCode::NOT_FOUND => "There is nothing here",
         StatusCode::SERVICE_UNAVAILABLE => "Not yet",
-        StatusCode::TOO_MANY_REQUESTS => "Too many at once",
         StatusCode::FORBIDDEN | StatusCode::MISDIRECTED_REQUEST => "Not from here",
         _ => "This did not work",
     }

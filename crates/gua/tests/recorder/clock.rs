@@ -4,11 +4,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
+use gua::classify::State;
 use nvidia_ml::skip::skipped;
+use probe::units::UnixMillis;
 use serde_json::Value;
 
 use super::{Recorder, TWO_CARDS, is_clean};
+use crate::db;
 use crate::machine::{Machine, program, run};
 
 const HOUR: i64 = 3_600_000;
@@ -126,4 +130,50 @@ fn is_sane(clock: &Clock, recorder: Recorder) -> Value {
     let spoken_for: f64 = spoken_for.unwrap();
     assert!((told - spoken_for).abs() < 0.01, "{told} s of {spoken_for} s: {report:#}");
     report
+}
+
+/// Regression: a start at a clock 500 days ahead, a restart and ten minutes deleted the history
+/// without a word.
+#[test]
+fn a_clock_far_ahead_and_a_restart_delete_nothing() {
+    let machine = Machine::new(TWO_CARDS);
+    let Some(clock) = Clock::new(machine.dir()) else {
+        skipped("a clock far ahead and a restart", "libfaketime is not installed");
+        return;
+    };
+    let database = super::at_home(&machine, "gua.db");
+    let until = UnixMillis::from(SystemTime::now()).0;
+    let mut history = db::Recording::begin(&database, until - 48 * HOUR);
+    for _ in 0..48 {
+        history.tick(HOUR, vec![db::card(0, State::Active, &[(7, "ann", "python", 9_000)])]);
+    }
+    history.end();
+    let rows = || -> Vec<i64> {
+        let count = |what: &str| super::number(&database, &format!("SELECT count(*) FROM {what}"));
+        [
+            format!("tick WHERE at_ms <= {until}"),
+            format!("sample, tick WHERE tick.id = sample.tick AND at_ms <= {until}"),
+            format!("card_span WHERE from_ms < {until}"),
+            format!("holder_span WHERE from_ms < {until}"),
+        ]
+        .map(|what| count(&what))
+        .to_vec()
+    };
+    let before = rows();
+    let ahead = 500 * 86_400;
+    clock.set(ahead);
+    let start =
+        || Recorder::with(&machine, &["--interval", "100ms"], |command| clock.give(command));
+    start().end();
+    let mut recorder = start();
+    clock.set(ahead + 11 * 60);
+    recorder.goes_on();
+    recorder.goes_on();
+    assert_eq!(rows(), before);
+    let said = recorder.said();
+    let notices: Vec<_> = said.lines().filter(|line| line.contains("pruning waits")).collect();
+    let [first, second] = notices[..] else { panic!("one notice a start: {said}") };
+    assert!(first.contains("it is 500 days ahead of the last record"), "{first}");
+    assert!(second.contains("24 h of recording"), "{second}");
+    recorder.end();
 }

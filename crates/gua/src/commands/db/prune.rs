@@ -1,4 +1,4 @@
-//! `gua db prune`: takes out what is too old.
+//! `gua db prune`: deletes what is too old, after a look at what that is.
 
 use std::fs;
 use std::io::{self, Write};
@@ -6,13 +6,20 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use probe::units::UnixMillis;
+
+use crate::calendar::nearest;
 use crate::cli::DbPrune;
 use crate::commands::history;
 use crate::config::{Screen, Settings};
 use crate::failure::Failure;
+use crate::ledger::HOUR;
 use crate::render::{database as render, json};
 use crate::report::database::Pruned;
-use crate::store::{self, Database, Keep, RecorderLock, Retention, StoreError};
+use crate::store::{
+    self, Database, Keep, LEAP_MILLIS, MOST_AT_ONCE_MILLIS, Plan, RecorderLock, Retention,
+    StoreError,
+};
 use crate::talk::say;
 
 /// Rows and pages of one step: some milliseconds.
@@ -28,7 +35,10 @@ pub(super) fn run(settings: Settings, typed: &DbPrune) -> Result<u8, Failure> {
     }
     let config = &settings.with(typed.into()).settled();
     let path = history::path(typed.db.as_deref(), config)?;
-    let pruned = prune(&path, config.retention.into()).map_err(|error| error.failure(&path))?;
+    let (keep, now) = (config.retention.into(), UnixMillis::from(SystemTime::now()));
+    let plan = plan(&path, &keep, now).map_err(|error| error.failure(&path))?;
+    check(&plan, now, typed.yes)?;
+    let pruned = prune(&path, keep, now).map_err(|error| error.failure(&path))?;
     let mut out = io::stdout().lock();
     if typed.json {
         json::pretty(&mut out, &pruned)?;
@@ -39,8 +49,38 @@ pub(super) fn run(settings: Settings, typed: &DbPrune) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn prune(path: &Path, keep: Keep) -> Result<Pruned, StoreError> {
-    store::check_identity(path)?;
+/// Only reads.
+fn plan(path: &Path, keep: &Keep, now: UnixMillis) -> Result<Plan, StoreError> {
+    store::plan(&store::open_to_read(path)?, keep, now)
+}
+
+/// Refuses to delete what the recorder would not delete by itself, unless told to.
+fn check(plan: &Plan, now: UnixMillis, yes: bool) -> Result<(), Failure> {
+    if plan.due.is_empty() {
+        return Ok(());
+    }
+    let ahead = plan.newest.map_or(0, |newest| now.0.saturating_sub(newest.0));
+    let clock = (ahead > LEAP_MILLIS).then(|| {
+        let (days, now) = (ahead / (24 * HOUR), nearest(now));
+        format!("The clock ({now:.0}) is {days} days ahead of the newest record: is it right?")
+    });
+    if yes {
+        clock.iter().for_each(say);
+        return Ok(());
+    }
+    let is_much = plan.most_hours.saturating_mul(HOUR) > MOST_AT_ONCE_MILLIS;
+    let much = is_much.then(|| "It is more than two days of history.".to_owned());
+    let why = much.into_iter().chain(clock).collect::<Vec<_>>().join(" ");
+    if why.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Usage {
+        what: format!("this would delete {}; rows: {}", plan.due, plan.rows),
+        next: format!("{why} Nothing was deleted; --yes deletes it."),
+    })
+}
+
+fn prune(path: &Path, keep: Keep, now: UnixMillis) -> Result<Pruned, StoreError> {
     // Taken before the database is open, and given back after it is closed.
     let lock = lock(path)?;
     let kept = match &lock {
@@ -54,7 +94,7 @@ fn prune(path: &Path, keep: Keep) -> Result<Pruned, StoreError> {
         None => store::size_bytes(&database)?,
     };
     let is_recorded = lock.is_none();
-    let deleted_rows = take_out(&mut database, keep, is_recorded)?;
+    let deleted_rows = take_out(&mut database, keep, now, is_recorded)?;
     Ok(Pruned {
         schema: "gua.db_prune/1",
         path: path.display().to_string(),
@@ -77,9 +117,14 @@ fn lock(path: &Path) -> Result<Option<RecorderLock>, StoreError> {
     }
 }
 
-/// Takes out what is too old and gives back its room, with pauses for a recorder beside us; tells
-/// how many rows went.
-fn take_out(database: &mut Database, keep: Keep, is_recorded: bool) -> Result<usize, StoreError> {
+/// Deletes what is too old and shrinks the file, with pauses for a recorder that writes to it.
+/// Returns the number of rows deleted.
+fn take_out(
+    database: &mut Database,
+    keep: Keep,
+    now: UnixMillis,
+    is_recorded: bool,
+) -> Result<usize, StoreError> {
     let mut retention =
         if is_recorded { Retention::beside_a_recorder(keep) } else { Retention::new(keep) };
     let pause = || {
@@ -87,11 +132,10 @@ fn take_out(database: &mut Database, keep: Keep, is_recorded: bool) -> Result<us
             thread::sleep(PAUSE);
         }
     };
-    let now = SystemTime::now().into();
     let mut deleted_rows = 0;
     loop {
-        let step = retention.step(database, now, MOST_ROWS)?;
-        deleted_rows += step.deleted;
+        let step = retention.step(database, now, None, MOST_ROWS)?;
+        deleted_rows += step.deleted.total();
         if !step.more {
             break;
         }
