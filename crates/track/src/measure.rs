@@ -312,7 +312,13 @@ impl Measurement {
         let cgroup_peak = self.cgroup_peak();
         let usage = self.usage(end, &self.loads, gpu);
         let ram = RamUsage { cgroup_peak, ..usage.ram };
-        (Usage { ram, ..usage }, self.tree.into_living())
+        let usage = Usage { ram, ..usage };
+        if self.counts.samples == 0
+            && let Some(watch) = &mut self.watch
+        {
+            watch(&Sample::of_short_run(&usage));
+        }
+        (usage, self.tree.into_living())
     }
 
     /// What was used until now; the measurement goes on as if nobody had asked.

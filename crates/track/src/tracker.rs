@@ -103,7 +103,8 @@ impl Tracker {
         Self { options: Options { every, ..options }, watch: None }
     }
 
-    /// Calls `watch` with each sample, on the thread that measures: be quick there.
+    /// Calls `watch` with each sample, on the thread that measures: be quick there. A run that
+    /// ends before its first sample is due has one at its end.
     #[must_use]
     pub fn on_sample(mut self, watch: impl FnMut(&Sample) + Send + 'static) -> Self {
         self.watch = Some(Box::new(watch));
