@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use track::gpu_tracker::Spelling;
 
+use crate::cli::Output;
+
 /// Tell what a command used: RAM, GPU RAM, CPU, GPU and time.
 #[derive(Debug, Parser)]
 #[command(
@@ -83,9 +85,9 @@ pub(super) struct Track {
 /// Where an answer goes, and as what.
 #[derive(Debug, Args)]
 pub(super) struct Report {
-    /// Write the report to this file instead of stdout
+    /// Write the report to FILE instead of stdout, which is -
     #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub output: Option<Output>,
     /// text or json
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     pub format: String,
