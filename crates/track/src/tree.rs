@@ -1,6 +1,6 @@
 //! A process and all its descendants, as they come and go.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Pid;
 use rustix::thread::sched_getaffinity;
@@ -16,7 +16,6 @@ use crate::parts::Parts;
 use crate::proc::status::Status;
 use crate::process::{self, Buffer, Process, Unread};
 use crate::ram::{self, Map, Resident};
-use crate::remembered;
 use crate::sample::Ram;
 
 /// The main process and its descendants.
@@ -184,30 +183,12 @@ impl Tree {
                 one.map = Some(Map::read(rollup, before, after));
             }
         }
-        if let [one] = &*self.followed
-            && let Some(map @ Map::Read { .. }) = one.map
-        {
-            remembered::keep(one.process.pid, map);
-        }
     }
 
     /// Whether there is nobody but the main process.
     #[must_use]
     pub fn is_alone(&self) -> bool {
         matches!(&*self.followed, [one] if one.is_main())
-    }
-
-    /// Takes the map of the main process as another measurement has read it, if that was not long
-    /// ago and nothing seems to have changed since; when that was.
-    pub fn recall_map(&mut self, now: Instant, longest: Duration) -> Option<Instant> {
-        let [one] = &mut *self.followed else { return None };
-        let memory = one.status.memory?;
-        let (map, at) = remembered::map_of(one.process.pid, now, longest)?;
-        if (Resident { now: memory, map }).has_changed() {
-            return None;
-        }
-        one.map = Some(map);
-        Some(at)
     }
 
     /// Whether the maps of all have been read once, or may not be.

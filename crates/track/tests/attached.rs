@@ -1,6 +1,7 @@
 //! Processes that run already.
 
 use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -119,14 +120,10 @@ fn an_end_is_not_waited_for_longer_than_allowed() {
     };
     let tracking = Tracker::new(options()).on_sample(watch).start(std::process::id()).unwrap();
     looks.recv_timeout(Duration::from_secs(60)).unwrap();
-    let end = tracking.end();
-    assert!(!end.stop_within(Duration::from_millis(20)) && !end.is_over());
+    tracking.stopper().stop();
+    assert!(!tracking.is_over_within(Duration::from_millis(20)));
     drop(let_go);
-    // It was asked to end, so it does, whoever makes the end.
-    let enders = [end.clone(), end]
-        .map(|end| std::thread::spawn(move || end.stop_within(Duration::from_secs(60))));
-    assert!(enders.into_iter().all(|ender| ender.join().unwrap()));
-    assert!(tracking.is_over());
+    assert!(tracking.is_over_within(Duration::from_secs(60)));
     assert!(tracking.wait().ram.peak.main.total.0 > 0);
 }
 
@@ -137,7 +134,7 @@ fn a_panic_in_who_is_told_of_samples_goes_on_in_who_waits() {
         let pid = if of_ourselves { std::process::id() } else { child.id() };
         let watch = |_: &track::Sample| panic!("told");
         let tracking = Tracker::new(options()).on_sample(watch).start(pid).unwrap();
-        let waited = std::panic::catch_unwind(|| tracking.wait());
+        let waited = catch_unwind(AssertUnwindSafe(|| tracking.wait()));
         assert_eq!(waited.unwrap_err().downcast_ref(), Some(&"told"));
         child.kill().unwrap();
         child.wait().unwrap();
