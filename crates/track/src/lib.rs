@@ -22,6 +22,7 @@
 //! | [`members`] | which pids belong to it, for those who look at the cards |
 //! | `cpu`, `loads` | CPU time that is neither lost nor doubled; the highest and the mean |
 //! | `ram`, `peaks` | memory with shared pages counted once; the most of it |
+//! | `own_mark` | the high-water mark of this process, reset at the begin of a measurement |
 //! | [`gpu`] | what the tree holds of the cards and does on them, from a thread of its own |
 //! | `machine`, `cgroup`, `ourselves` | the whole machine; what a container or job allows of it; what we have |
 //! | `proc` | parsing what `/proc` says |
@@ -44,6 +45,7 @@ pub mod members;
 pub mod options;
 pub mod orphans;
 mod ourselves;
+mod own_mark;
 mod pace;
 pub mod parts;
 mod peaks;

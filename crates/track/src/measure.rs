@@ -303,6 +303,7 @@ impl Measurement {
             },
             ram: RamUsage {
                 peak: self.peaks.ram,
+                at_most: self.peaks.at_most_below(self.tree.old_mark()),
                 system_peak: self.machine.most_ram(),
                 cgroup_peak: None,
                 at_begin: self.at_begin,

@@ -12,6 +12,7 @@ use crate::kernel::{self, Reaped};
 use crate::lineage;
 use crate::members::{Members, Role};
 use crate::ourselves;
+use crate::own_mark::OwnMark;
 use crate::parts::Parts;
 use crate::proc::status::Status;
 use crate::process::{self, Buffer, Process, Unread};
@@ -53,14 +54,18 @@ pub struct Seen {
 
 impl Tree {
     /// A process that runs already, and those of its descendants that are there. The
-    /// high-water marks of the time before are not ours.
+    /// high-water marks of the time before do not count; that of this very process is reset.
     ///
     /// # Errors
     /// When the main process cannot be read.
     pub fn attached(main: u32, members: Members) -> Result<Self, Unread> {
         let mut tree = Self::empty(None, Births::new(), members);
+        let own_mark = (main == std::process::id()).then(OwnMark::reset).flatten();
         let (process, status) = tree.open(main)?;
         tree.follow(process, Role::Main, status, Since::Attached);
+        if let [main] = &mut *tree.followed {
+            main.own_mark = own_mark;
+        }
         let threads = ourselves::threads_with_children(main, status.threads);
         tree.take_in(lineage::below(main, threads).unwrap_or_else(births::all), Since::Attached);
         Ok(tree)
@@ -171,15 +176,14 @@ impl Tree {
         self.blur = 0;
         for one in &mut self.followed {
             let before = one.by_kind();
-            let Ok(status) = one.process.status(&mut self.buffer) else {
+            if one.read_status(&mut self.buffer).is_err() {
                 one.status.memory = None;
                 continue;
-            };
-            one.update(status);
+            }
             let after = one.by_kind();
             let moved = after.may_be_shared().abs_diff(before.may_be_shared());
             self.blur = self.blur.saturating_add(moved);
-            if let (Some(rollup), Some(_)) = (one.rollup.take(), status.memory) {
+            if let (Some(rollup), Some(_)) = (one.rollup.take(), one.status.memory) {
                 one.map = Some(Map::read(rollup, before, after));
             }
         }
@@ -237,6 +241,13 @@ impl Tree {
             descendants: of(|one| !one.is_main()),
             combined: of(|_| true),
         }
+    }
+
+    /// Returns the high-water mark of the main process, where it is from before the measurement and
+    /// still stands: a spike below it may have been missed.
+    #[must_use]
+    pub fn old_mark(&self) -> Option<u64> {
+        self.followed.iter().find(|one| one.is_main())?.old_mark()
     }
 
     #[must_use]
