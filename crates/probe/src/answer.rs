@@ -8,11 +8,11 @@ use std::time::Duration;
 
 /// Told by somebody else, or never.
 #[derive(Debug)]
-pub(crate) struct Answer<T>(Arc<Shared<T>>);
+pub struct Answer<T>(Arc<Shared<T>>);
 
 /// Who is to tell it. Whoever is gone without a word tells that.
 #[derive(Debug)]
-pub(crate) struct Teller<T>(Arc<Shared<T>>);
+pub struct Teller<T>(Arc<Shared<T>>);
 
 #[derive(Debug)]
 struct Shared<T> {
@@ -21,7 +21,7 @@ struct Shared<T> {
 }
 
 #[derive(Debug)]
-pub(crate) enum Told<T> {
+pub enum Told<T> {
     NotYet,
     This(T),
     /// Nobody is there to tell it any more, or it was heard already.
@@ -29,14 +29,16 @@ pub(crate) enum Told<T> {
 }
 
 /// The two ends of it.
-pub(crate) fn answer<T>() -> (Teller<T>, Answer<T>) {
+#[must_use]
+pub fn answer<T>() -> (Teller<T>, Answer<T>) {
     let shared = Arc::new(Shared { told: Mutex::new(Told::NotYet), changed: Condvar::new() });
     (Teller(Arc::clone(&shared)), Answer(shared))
 }
 
 impl<T> Answer<T> {
     /// What was told, at the latest after that time.
-    pub(crate) fn within(&self, most: Duration) -> Told<T> {
+    #[must_use]
+    pub fn within(&self, most: Duration) -> Told<T> {
         let is_awaited = |told: &mut Told<T>| matches!(told, Told::NotYet);
         let waited = self.0.changed.wait_timeout_while(self.0.lock(), most, is_awaited);
         let mut told = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -48,7 +50,7 @@ impl<T> Answer<T> {
 }
 
 impl<T> Teller<T> {
-    pub(crate) fn tell(self, it: T) {
+    pub fn tell(self, it: T) {
         self.0.become_told(Told::This(it));
     }
 }

@@ -40,8 +40,9 @@ fn lock() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does something in the driver's library, but not while somebody forks.
-pub(crate) fn inside<T>(work: impl FnOnce() -> T) -> T {
+/// Does something in the driver's library, or with a lock that all share, but not while somebody
+/// forks.
+pub fn inside<T>(work: impl FnOnce() -> T) -> T {
     let _inside = Inside::enter();
     work()
 }

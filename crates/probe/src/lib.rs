@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`reading`] | a value, or why there is none |
 //! | [`units`] | bytes, percent, watts … as types |
-//! | `answer` | what another thread has to tell, once |
+//! | [`answer`] | what another thread has to tell, once |
 //! | [`account`] | what the driver keeps account of, also after a process has ended |
 //! | [`card`] | what is known of one card, and what it does now |
 //! | [`process`] | a holder of a card, and the process behind it |
@@ -35,7 +35,7 @@
 //! ```
 
 pub mod account;
-mod answer;
+pub mod answer;
 pub mod card;
 pub mod directory;
 pub mod fork;

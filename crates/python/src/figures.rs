@@ -97,6 +97,7 @@ fn details(usage: &Usage) -> Tree {
         ("ram_begin_bytes", count(usage.ram.at_begin.combined.total.0)),
         ("ram_end_bytes", count(usage.ram.at_end.combined.total.0)),
         ("ram_peak_bytes", count(ram.0)),
+        ("ram_peak_at_most_bytes", usage.ram.at_most.map_or(Tree::Missing, |most| count(most.0))),
         ("gpu_begin_bytes", memory(|gpu| gpu.at_begin.combined)),
         ("gpu_end_bytes", memory(|gpu| gpu.at_end.combined)),
         ("gpu_peak_bytes", memory(|gpu| gpu.memory.combined)),

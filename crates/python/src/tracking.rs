@@ -14,7 +14,7 @@ use pyo3::types::PyDict;
 use track::gpu_tracker::file::FileError;
 use track::gpu_tracker::tracking_file::Recording;
 use track::gpu_tracker::{Expected, Units};
-use track::{Asker, End, Sample, Stopper, Tracker, Usage};
+use track::{Asker, Sample, Stopper, Tracker, Usage};
 
 use crate::backup::Backup;
 use crate::errors::Error;
@@ -39,7 +39,6 @@ pub struct Tracking {
 struct Inner {
     stopper: Stopper,
     asker: Asker,
-    end: End,
     points: Arc<Mutex<Points>>,
     units: Units,
     expected: Expected,
@@ -93,7 +92,6 @@ impl Tracking {
         let inner = Inner {
             stopper: tracking.stopper(),
             asker: tracking.asker(),
-            end: tracking.end(),
             points,
             units: plan.units,
             expected: plan.expected,
@@ -165,16 +163,12 @@ impl Tracking {
 }
 
 impl Inner {
-    /// Not on a thread of its own: where the driver hangs in the loader, none could be started.
+    /// Asks for the end and waits for it, at most so long. Others who ask meanwhile wait as long.
     fn ended_within(&self, most: Duration) -> Option<Ended> {
-        self.end.stop_within(most);
-        self.ended()
-    }
-
-    fn ended(&self) -> Option<Ended> {
+        self.stopper.stop();
         let mut state = lock(&self.state);
         match std::mem::replace(&mut *state, State::BrokenOff) {
-            State::Running { tracking, recording, backup } if tracking.is_over() => {
+            State::Running { tracking, recording, backup } if tracking.is_over_within(most) => {
                 let usage = tracking.wait();
                 let kept = backup.and_then(|backup| backup.and_then(Backup::end).err());
                 let recorded = recording.and_then(|recording| recording.end().err());
@@ -200,7 +194,6 @@ impl Drop for Tracking {
     fn drop(&mut self) {
         let is_ours = self.is_ours();
         match self.inner.take() {
-            Some(inner) if is_ours && inner.end.is_over() => drop(inner),
             Some(inner) if is_ours => inner.stopper.stop(),
             inner => std::mem::forget(inner),
         }

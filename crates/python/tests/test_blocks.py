@@ -65,6 +65,27 @@ print(json.dumps([results.to_json(), str(results)]))
     assert found == json.loads(done.stdout)
 
 
+def test_a_block_shorter_than_the_sleep_time_has_one_row(lab):
+    lab.python(
+        """
+        import gua
+        for ending in ('.csv', '.sqlite'):
+            with gua.Tracker(sleep_time=3600, tracking_file='short' + ending):
+                with gua.SubTracker('inner', sub_tracking_file='marks' + ending):
+                    pass
+            analyzer = gua.SubTrackingAnalyzer('short' + ending, 'marks' + ending)
+            (row,) = analyzer.load_timepoints([(0, 1e12)])
+            assert row['main_ram'] > 0 and row['main_n_threads'] >= 1, row
+            results = analyzer.sub_tracking_results()
+            assert results.overall['main_ram']['max'] == row['main_ram']
+            # The row is of the tracker's end, after the inner block.
+            (inner,) = results.code_block_results
+            assert inner.num_timepoints == 0 and inner.resource_usage['main_ram']['max'] is None
+            assert 'no values' in str(results) and 'nan' not in str(results).lower()
+        """
+    )
+
+
 def test_sessions_side_by_side(lab):
     lab.python(
         RUN.format(ending=".csv")

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::kernel;
 use crate::members::Role;
+use crate::own_mark::OwnMark;
 use crate::proc::rollup::{ByKind, Rollup};
 use crate::proc::stat::Stat;
 use crate::proc::status::Status;
@@ -26,6 +27,10 @@ pub struct Followed {
     /// How far the high-water mark stands above what is resident, if it rose since the last
     /// look: the top of a spike that nobody saw.
     pub unseen_spike: u64,
+    /// Reset at the begin, where it is this very process.
+    pub own_mark: Option<OwnMark>,
+    /// The high-water mark when it was first seen, where that is from before the measurement.
+    old_mark: Option<u64>,
 }
 
 impl Followed {
@@ -41,10 +46,15 @@ impl Followed {
             map: None,
             rollup: None,
             unseen_spike: 0,
+            own_mark: None,
+            old_mark: None,
         };
-        if since == Since::Birth {
-            one.status.memory = None;
-            one.update(status);
+        match since {
+            Since::Birth => {
+                one.status.memory = None;
+                one.update(status, None);
+            }
+            Since::Attached => one.old_mark = Some(one.high_water()),
         }
         one
     }
@@ -63,6 +73,23 @@ impl Followed {
         self.status.memory.map_or(0, |memory| memory.high_water)
     }
 
+    /// Returns the mark from before the measurement, where it still stands and was not reset: a
+    /// spike below it that no look has seen leaves no trace.
+    pub fn old_mark(&self) -> Option<u64> {
+        let mark = self.old_mark.filter(|_| self.own_mark.is_none())?;
+        (self.high_water() <= mark).then_some(mark)
+    }
+
+    /// Reads its counters and takes them in.
+    pub fn read_status(&mut self, buffer: &mut Buffer) -> Result<(), Unread> {
+        let (status, taken_away) = match &self.own_mark {
+            Some(mark) => mark.read(|| self.process.status(buffer)),
+            None => (self.process.status(buffer), None),
+        };
+        self.update(status?, taken_away);
+        Ok(())
+    }
+
     /// Its clock and, where wanted, its counters. The clock is asked by pid: that the folder can be
     /// read after it tells that it was the same process.
     pub fn look(&mut self, whose: Whose, buffer: &mut Buffer) -> Result<(), Unread> {
@@ -77,9 +104,8 @@ impl Followed {
             self.cpu = clock.unwrap_or(self.cpu);
             return Ok(());
         }
-        let status = self.process.status(buffer)?;
+        self.read_status(buffer)?;
         self.cpu = clock.unwrap_or(self.cpu);
-        self.update(status);
         Ok(())
     }
 
@@ -87,11 +113,20 @@ impl Followed {
         self.status.memory.unwrap_or_default().by_kind
     }
 
-    pub fn update(&mut self, status: Status) {
+    /// Takes in new counters. `taken_away` is the mark that stood before it was reset since the last
+    /// look, if it was.
+    fn update(&mut self, status: Status, taken_away: Option<u64>) {
         let before = self.high_water();
         self.status = status;
         self.unseen_spike = status.memory.map_or(0, |now| {
-            if now.high_water > before { now.high_water.saturating_sub(now.resident) } else { 0 }
+            let highest = match taken_away {
+                // The mark of now was reached after the reset, so since the last look.
+                Some(mark) if mark <= before => now.high_water,
+                Some(mark) => now.high_water.max(mark),
+                None if now.high_water > before => now.high_water,
+                None => 0,
+            };
+            highest.saturating_sub(now.resident)
         });
     }
 }

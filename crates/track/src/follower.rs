@@ -6,8 +6,6 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use probe::resting::Need;
-
 use crate::handles::{Finished, Left, Stopper, wait_for};
 use crate::kernel::{self, Reaped};
 use crate::measure::Measurement;
@@ -29,8 +27,6 @@ pub(crate) struct Follower {
     due: Option<Due>,
     /// The CPU time of the thread that looks, after its last step.
     before: Duration,
-    /// The thread that looks is needed, where it may rest afterwards.
-    need: Option<Need>,
 }
 
 /// What ends the time between two looks early.
@@ -68,20 +64,11 @@ impl Follower {
         alarms: Alarms,
     ) -> Self {
         let before = Duration::ZERO;
-        Self { measurement, pace, questions, alarms, due: None, before, need: None }
-    }
-
-    /// Needs that as long as it is there.
-    pub(crate) fn needing(self, need: Need) -> Self {
-        Self { need: Some(need), ..self }
+        Self { measurement, pace, questions, alarms, due: None, before }
     }
 
     /// Does what is due; when to come again. `None` when it is over.
-    pub(crate) fn step(&mut self, woken: Woken) -> Option<Instant> {
-        if self.due.is_none() {
-            // From now on it is the calling thread that looks.
-            self.measurement.take_up();
-        }
+    fn step(&mut self, woken: Woken) -> Option<Instant> {
         if woken.is_over {
             return None;
         }
@@ -93,7 +80,6 @@ impl Follower {
             }
             Some(due) => self.look(due),
         }
-        self.measurement.put_down();
         let (at, due) = self.pace.next();
         self.due = Some(due);
         Some(at)
@@ -117,19 +103,10 @@ impl Follower {
         self.pace.done(due, begun, Cost { cpu: cost, is_idle: looked.is_idle }, Instant::now());
     }
 
-    /// From now on it is the calling thread that measures, and no other is needed.
-    pub(crate) fn leave_thread(&mut self) {
-        self.need = None;
-        self.measurement.take_up();
-    }
-
-    /// Whether it measures the process that we are in.
-    pub(crate) const fn is_of_ourselves(&self) -> bool {
-        self.measurement.is_of_ourselves()
-    }
-
-    /// The end, while the main process goes on or somebody else waits for it.
-    pub(crate) fn end(self) -> Usage {
+    /// Measures until the main process ends or somebody stops it, on the calling thread. The main
+    /// process goes on, or somebody else waits for it.
+    pub(crate) fn until_stopped(mut self) -> Usage {
+        self.follow();
         let mut measurement = self.measurement;
         let end = Instant::now();
         measurement.settle();

@@ -2,15 +2,16 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::panic::resume_unwind;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use probe::answer::{Answer, Told};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::process::{Pid, Signal, getpgid, getpgrp, pidfd_send_signal};
 
-use crate::end::End;
 use crate::process::Process;
 use crate::questions::Asker;
 use crate::tracker;
@@ -36,7 +37,10 @@ impl Stopper {
 pub struct Tracking {
     pub(crate) stopper: Stopper,
     pub(crate) asker: Asker,
-    pub(crate) end: End,
+    pub(crate) thread: JoinHandle<Option<Usage>>,
+    /// No longer awaited when the thread has ended, also by a panic. Not a channel, whose first wait
+    /// takes the loader's lock, which a driver may hold for ever.
+    pub(crate) over: Answer<()>,
 }
 
 impl Tracking {
@@ -46,7 +50,7 @@ impl Tracking {
     /// When the function that is told of samples has panicked.
     #[must_use]
     pub fn stop(self) -> Usage {
-        self.end.stop_within(Duration::MAX);
+        self.stopper.stop();
         self.wait()
     }
 
@@ -56,19 +60,16 @@ impl Tracking {
     /// When the function that is told of samples has panicked.
     #[must_use]
     pub fn wait(self) -> Usage {
-        self.end.used()
+        let used = joined(self.thread);
+        // A `Tracking` is made after its thread was given what to measure.
+        used.unwrap_or_else(|| resume_unwind(Box::new("the measurement has never begun")))
     }
 
-    /// Whether it has ended, so that nobody waits in [`Self::wait`].
+    /// Waits for the end, at most so long. Returns true if it is over: then [`Self::wait`] returns
+    /// at once.
     #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.end.is_over()
-    }
-
-    /// For who wants to wait for the end, or to make it, but not for ever.
-    #[must_use]
-    pub fn end(&self) -> End {
-        self.end.clone()
+    pub fn is_over_within(&self, most: Duration) -> bool {
+        !matches!(self.over.within(most), Told::NotYet)
     }
 
     #[must_use]
@@ -172,7 +173,7 @@ impl Running {
 
 /// A panic of the thread goes on in the caller.
 fn joined<T>(thread: JoinHandle<T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Which of these have something to tell, at the latest then.

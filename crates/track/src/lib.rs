@@ -12,7 +12,6 @@
 //! | [`options`] | what to measure, how often |
 //! | [`tracker`] | measures a running process, or a command that it starts |
 //! | [`handles`] | what the caller holds meanwhile, and gets at the end |
-//! | [`end`] | in whose hands a measurement is, and what comes of it |
 //! | [`questions`] | what was used so far, for whoever asks meanwhile |
 //! | [`orphans`] | descendants of a command that came to this process |
 //! | [`sample`], [`usage`] | one row of the time line; the whole when it is over |
@@ -23,7 +22,7 @@
 //! | [`members`] | which pids belong to it, for those who look at the cards |
 //! | `cpu`, `loads` | CPU time that is neither lost nor doubled; the highest and the mean |
 //! | `ram`, `peaks` | memory with shared pages counted once; the most of it |
-//! | `remembered` | what was read of this process a moment ago |
+//! | `own_mark` | the high-water mark of this process, reset at the begin of a measurement |
 //! | [`gpu`] | what the tree holds of the cards and does on them, from a thread of its own |
 //! | `machine`, `cgroup`, `ourselves` | the whole machine; what a container or job allows of it; what we have |
 //! | `proc` | parsing what `/proc` says |
@@ -32,7 +31,6 @@
 mod births;
 mod cgroup;
 mod cpu;
-pub mod end;
 mod followed;
 mod follower;
 pub mod gpu;
@@ -47,6 +45,7 @@ pub mod members;
 pub mod options;
 pub mod orphans;
 mod ourselves;
+mod own_mark;
 mod pace;
 pub mod parts;
 mod peaks;
@@ -54,13 +53,11 @@ mod proc;
 mod process;
 pub mod questions;
 mod ram;
-mod remembered;
 pub mod sample;
 pub mod tracker;
 mod tree;
 pub mod usage;
 
-pub use end::End;
 pub use handles::{Finished, Left, Running, Signaller, Stopper, Tracking};
 pub use options::{Cards, Options};
 pub use parts::Parts;

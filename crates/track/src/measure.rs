@@ -56,33 +56,6 @@ pub struct Measurement {
     at_begin: Parts<Ram>,
     ours: OurThreads,
     is_settled: bool,
-    own: OwnTime,
-}
-
-/// The CPU time that measuring takes, on whatever thread.
-#[derive(Debug, Default)]
-struct OwnTime {
-    /// Until it was last put down.
-    seen: Duration,
-    /// What the thread that has it had used then, or when it took it up.
-    since: Duration,
-}
-
-impl OwnTime {
-    fn take_up(&mut self) {
-        self.since = kernel::own_cpu_time();
-    }
-
-    fn put_down(&mut self) {
-        let now = kernel::own_cpu_time();
-        self.seen += now.saturating_sub(self.since);
-        self.since = now;
-    }
-
-    /// On the thread that has it.
-    fn total(&self) -> Duration {
-        self.seen + kernel::own_cpu_time().saturating_sub(self.since)
-    }
 }
 
 /// How often what was done.
@@ -162,7 +135,6 @@ impl Measurement {
             at_begin: Parts::default(),
             ours: begin.ours,
             is_settled: false,
-            own: OwnTime::default(),
         };
         let mut unread = Whose::Nobodys;
         if is_from_birth {
@@ -202,24 +174,9 @@ impl Measurement {
         if self.maps_read.is_some() {
             return;
         }
-        self.maps_read = self.tree.recall_map(Instant::now(), MAPS_AGE);
         self.read_maps();
         let read = self.keep_peaks();
         self.at_begin = self.at_begin.zip(read).map(|(begin, read)| begin.divided_as(read));
-    }
-
-    pub const fn is_of_ourselves(&self) -> bool {
-        self.ours.is_our_process()
-    }
-
-    /// From now on the calling thread measures.
-    pub fn take_up(&mut self) {
-        self.own.take_up();
-    }
-
-    /// Another thread may go on.
-    pub fn put_down(&mut self) {
-        self.own.put_down();
     }
 
     /// They are looked at, at their own pace, as soon as it goes on after the begin.
@@ -312,7 +269,13 @@ impl Measurement {
         let cgroup_peak = self.cgroup_peak();
         let usage = self.usage(end, &self.loads, gpu);
         let ram = RamUsage { cgroup_peak, ..usage.ram };
-        (Usage { ram, ..usage }, self.tree.into_living())
+        let usage = Usage { ram, ..usage };
+        if self.counts.samples == 0
+            && let Some(watch) = &mut self.watch
+        {
+            watch(&Sample::of_short_run(&usage));
+        }
+        (usage, self.tree.into_living())
     }
 
     /// What was used until now; the measurement goes on as if nobody had asked.
@@ -340,6 +303,7 @@ impl Measurement {
             },
             ram: RamUsage {
                 peak: self.peaks.ram,
+                at_most: self.peaks.at_most_below(self.tree.old_mark()),
                 system_peak: self.machine.most_ram(),
                 cgroup_peak: None,
                 at_begin: self.at_begin,
@@ -365,7 +329,7 @@ impl Measurement {
                 longest: self.counts.longest,
                 map_reads: self.counts.map_reads,
                 is_cpu_exact: self.is_cpu_exact,
-                own_cpu: self.own.total(),
+                own_cpu: kernel::own_cpu_time(),
             },
         }
     }

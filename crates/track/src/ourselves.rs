@@ -49,10 +49,6 @@ impl OurThreads {
         Self { is_our_process, count: threads::count() }
     }
 
-    pub const fn is_our_process(&self) -> bool {
-        self.is_our_process
-    }
-
     /// The threads were counted just now.
     pub fn look(&mut self) {
         self.count = threads::count();

@@ -35,6 +35,15 @@ impl Peaks {
         self.threads = self.threads.zip(threads).map(|(most, now)| most.max(now));
     }
 
+    /// Returns the most that the memory of all can have been, where that is much more than the peak: a
+    /// mark of the main process from before the measurement hides spikes below it.
+    #[must_use]
+    pub fn at_most_below(&self, old_mark: Option<u64>) -> Option<Bytes> {
+        let above = old_mark?.saturating_sub(self.ram.main.total.0);
+        let most = self.ram.combined.total.0.saturating_add(above);
+        is_much(above, self.ram.main.total.0).then_some(Bytes(most))
+    }
+
     /// The kernel's account at the end tells of a size that no look has seen: the main process
     /// itself had it.
     pub fn main_had(&mut self, size: Bytes) {
@@ -49,6 +58,11 @@ impl Peaks {
         raise(&mut self.ram.descendants, size);
         raise(&mut self.ram.combined, size);
     }
+}
+
+/// Returns true if so much more than a total makes the total a lower bound.
+const fn is_much(amount: u64, total: u64) -> bool {
+    amount > total / 50 && amount > 4_000_000
 }
 
 fn raise(peak: &mut Ram, total: Bytes) {

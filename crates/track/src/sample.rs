@@ -6,6 +6,7 @@ use probe::units::{Bytes, Percent};
 use probe::{Reading, Why};
 
 use crate::parts::Parts;
+use crate::usage::{GpuUsage, Load, NoGpu, Usage};
 
 /// What was used at one moment; the percentages are means since the sample before.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +24,30 @@ pub struct Sample {
     /// How many processes were alive.
     pub processes: u32,
     pub gpu: Reading<GpuSample>,
+}
+
+impl Sample {
+    /// Returns the one sample of a run that ended before its first sample was due: peaks of the
+    /// memory and of the threads, means of the loads.
+    #[must_use]
+    pub(crate) fn of_short_run(usage: &Usage) -> Self {
+        Self {
+            at: usage.began + usage.wall,
+            since_begin: usage.wall,
+            ram: usage.ram.peak,
+            system_ram: usage.ram.system_peak,
+            cpu: usage.cpu.percent.map(|load| load.mean),
+            system_cpu: usage.cpu.system.map(|load| load.mean),
+            threads: usage.cpu.threads,
+            processes: usage.processes.seen,
+            gpu: match &usage.gpu {
+                Ok(gpu) => Reading::Known(GpuSample::of_short_run(gpu)),
+                Err(NoGpu::NotAsked) => Reading::Unknown(Why::NotAsked),
+                Err(NoGpu::NoDriver(_)) => Reading::Unknown(Why::NotTold),
+                Err(NoGpu::NotInTime) => Reading::Unknown(Why::TimedOut),
+            },
+        }
+    }
 }
 
 /// Resident memory.
@@ -68,6 +93,18 @@ pub struct GpuSample {
     pub utilization: Reading<Percent>,
     /// The tree's own part of it, where the driver tells.
     pub tree_utilization: Reading<Percent>,
+}
+
+impl GpuSample {
+    fn of_short_run(usage: &GpuUsage) -> Self {
+        let mean = |load: Load| load.mean;
+        Self {
+            memory: usage.memory,
+            system_memory: usage.system_memory,
+            utilization: usage.utilization.map(mean),
+            tree_utilization: usage.tree_utilization.map(mean),
+        }
+    }
 }
 
 #[cfg(test)]

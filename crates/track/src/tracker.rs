@@ -7,12 +7,11 @@ use std::process::{Child, Command};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use probe::resting;
+use probe::answer::{Teller, Told, answer};
 use probe::threads;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::end::End;
 use crate::follower::{Alarms, Follower};
 use crate::gpu::Gpu;
 use crate::handles::{Running, Signaller, Stopper, Tracking};
@@ -29,10 +28,6 @@ use crate::tree::Tree;
 
 /// How long a thread may take to begin.
 const FOR_A_THREAD: Duration = Duration::from_secs(5);
-
-/// How long the thread leaves a measurement alone at first. What a cgroup had used at most until the
-/// begin is read so much later: who takes more by then is not told apart from before.
-const BEFORE_IT_SETTLES: Duration = Duration::from_millis(1);
 
 /// Measures what a process and its descendants use.
 ///
@@ -103,7 +98,8 @@ impl Tracker {
         Self { options: Options { every, ..options }, watch: None }
     }
 
-    /// Calls `watch` with each sample, on the thread that measures: be quick there.
+    /// Calls `watch` with each sample, on the thread that measures: be quick there. A run that
+    /// ends before its first sample is due has one at its end.
     #[must_use]
     pub fn on_sample(mut self, watch: impl FnMut(&Sample) + Send + 'static) -> Self {
         self.watch = Some(Box::new(watch));
@@ -128,11 +124,22 @@ impl Tracker {
         let ours = OurThreads::of(Some(pid));
         let stopper = Stopper::new()?;
         let (asker, questions) = Questions::new()?;
-        let thread = resting::hired("track")?;
-        let resumed = Gpu::resume(&self.options, &members);
         // A driver that hangs in the loader keeps threads from beginning, so this one begins
         // before the driver is opened.
-        if !thread.has_begun_within(FOR_A_THREAD) {
+        let (begin, begun) = answer();
+        let (give, given) = answer::<Follower>();
+        let (end, over) = answer();
+        let follow = move || {
+            let _told_when_dropped: Teller<()> = end;
+            begin.tell(());
+            match given.within(Duration::MAX) {
+                Told::This(follower) => Some(follower.until_stopped()),
+                Told::NotYet | Told::Nothing => None,
+            }
+        };
+        let thread = threads::spawn(threads::named("track"), follow)?;
+        let resumed = Gpu::resume(&self.options, &members);
+        if !matches!(begun.within(FOR_A_THREAD), Told::This(())) {
             return Err(StartError::System(no_thread()));
         }
         let gpu = resumed.or_else(|| Gpu::begin(&self.options, members));
@@ -143,11 +150,8 @@ impl Tracker {
         measurement.wait_for_first_look();
         let alarms = Alarms::new(Arc::new(main), stopper.clone(), &questions);
         let pace = Pace::new(self.options.every, at);
-        let follower = Follower::new(measurement, pace, questions, alarms.clone());
-        let end = End::begin(follower.needing(thread.need()), stopper.clone());
-        let looks = end.clone();
-        thread.order(move || look_until_over(&looks, &alarms));
-        Ok(Tracking { stopper, asker, end })
+        give.tell(Follower::new(measurement, pace, questions, alarms));
+        Ok(Tracking { stopper, asker, thread, over })
     }
 
     /// Starts a command and measures it until it ends. Orphans among its descendants come to
@@ -183,15 +187,6 @@ impl Tracker {
             Ok(thread) => Ok(Running { main: Signaller { pid, main }, thread }),
             Err(error) => end(child, error),
         }
-    }
-}
-
-/// What the thread does. Who wants the end makes it, and the thread finds nothing more to do.
-fn look_until_over(end: &End, alarms: &Alarms) {
-    // What is over at once is not to find it in our hands.
-    let mut woken = alarms.wait(Instant::now() + BEFORE_IT_SETTLES);
-    while let Some(at) = end.step(woken) {
-        woken = alarms.wait(at);
     }
 }
 

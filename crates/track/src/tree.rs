@@ -1,6 +1,6 @@
 //! A process and all its descendants, as they come and go.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Pid;
 use rustix::thread::sched_getaffinity;
@@ -12,11 +12,11 @@ use crate::kernel::{self, Reaped};
 use crate::lineage;
 use crate::members::{Members, Role};
 use crate::ourselves;
+use crate::own_mark::OwnMark;
 use crate::parts::Parts;
 use crate::proc::status::Status;
 use crate::process::{self, Buffer, Process, Unread};
 use crate::ram::{self, Map, Resident};
-use crate::remembered;
 use crate::sample::Ram;
 
 /// The main process and its descendants.
@@ -54,14 +54,18 @@ pub struct Seen {
 
 impl Tree {
     /// A process that runs already, and those of its descendants that are there. The
-    /// high-water marks of the time before are not ours.
+    /// high-water marks of the time before do not count; that of this very process is reset.
     ///
     /// # Errors
     /// When the main process cannot be read.
     pub fn attached(main: u32, members: Members) -> Result<Self, Unread> {
         let mut tree = Self::empty(None, Births::new(), members);
+        let own_mark = (main == std::process::id()).then(OwnMark::reset).flatten();
         let (process, status) = tree.open(main)?;
         tree.follow(process, Role::Main, status, Since::Attached);
+        if let [main] = &mut *tree.followed {
+            main.own_mark = own_mark;
+        }
         let threads = ourselves::threads_with_children(main, status.threads);
         tree.take_in(lineage::below(main, threads).unwrap_or_else(births::all), Since::Attached);
         Ok(tree)
@@ -172,22 +176,16 @@ impl Tree {
         self.blur = 0;
         for one in &mut self.followed {
             let before = one.by_kind();
-            let Ok(status) = one.process.status(&mut self.buffer) else {
+            if one.read_status(&mut self.buffer).is_err() {
                 one.status.memory = None;
                 continue;
-            };
-            one.update(status);
+            }
             let after = one.by_kind();
             let moved = after.may_be_shared().abs_diff(before.may_be_shared());
             self.blur = self.blur.saturating_add(moved);
-            if let (Some(rollup), Some(_)) = (one.rollup.take(), status.memory) {
+            if let (Some(rollup), Some(_)) = (one.rollup.take(), one.status.memory) {
                 one.map = Some(Map::read(rollup, before, after));
             }
-        }
-        if let [one] = &*self.followed
-            && let Some(map @ Map::Read { .. }) = one.map
-        {
-            remembered::keep(one.process.pid, map);
         }
     }
 
@@ -195,19 +193,6 @@ impl Tree {
     #[must_use]
     pub fn is_alone(&self) -> bool {
         matches!(&*self.followed, [one] if one.is_main())
-    }
-
-    /// Takes the map of the main process as another measurement has read it, if that was not long
-    /// ago and nothing seems to have changed since; when that was.
-    pub fn recall_map(&mut self, now: Instant, longest: Duration) -> Option<Instant> {
-        let [one] = &mut *self.followed else { return None };
-        let memory = one.status.memory?;
-        let (map, at) = remembered::map_of(one.process.pid, now, longest)?;
-        if (Resident { now: memory, map }).has_changed() {
-            return None;
-        }
-        one.map = Some(map);
-        Some(at)
     }
 
     /// Whether the maps of all have been read once, or may not be.
@@ -256,6 +241,13 @@ impl Tree {
             descendants: of(|one| !one.is_main()),
             combined: of(|_| true),
         }
+    }
+
+    /// Returns the high-water mark of the main process, where it is from before the measurement and
+    /// still stands: a spike below it may have been missed.
+    #[must_use]
+    pub fn old_mark(&self) -> Option<u64> {
+        self.followed.iter().find(|one| one.is_main())?.old_mark()
     }
 
     #[must_use]

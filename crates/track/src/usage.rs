@@ -55,6 +55,9 @@ impl Limits {
 pub struct RamUsage {
     /// The totals include what the kernel noted between two samples.
     pub peak: Parts<Ram>,
+    /// The most that `peak.combined` can have been, where the peaks are lower bounds: pages were
+    /// copied or came and went, and nobody could see how many.
+    pub at_most: Option<Bytes>,
     /// Of the whole machine.
     pub system_peak: Reading<Bytes>,
     /// The cgroup's own, with page cache: told where the cgroup held nothing but the tree and

@@ -1,6 +1,7 @@
 //! Processes that run already.
 
 use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -119,14 +120,10 @@ fn an_end_is_not_waited_for_longer_than_allowed() {
     };
     let tracking = Tracker::new(options()).on_sample(watch).start(std::process::id()).unwrap();
     looks.recv_timeout(Duration::from_secs(60)).unwrap();
-    let end = tracking.end();
-    assert!(!end.stop_within(Duration::from_millis(20)) && !end.is_over());
+    tracking.stopper().stop();
+    assert!(!tracking.is_over_within(Duration::from_millis(20)));
     drop(let_go);
-    // It was asked to end, so it does, whoever makes the end.
-    let enders = [end.clone(), end]
-        .map(|end| std::thread::spawn(move || end.stop_within(Duration::from_secs(60))));
-    assert!(enders.into_iter().all(|ender| ender.join().unwrap()));
-    assert!(tracking.is_over());
+    assert!(tracking.is_over_within(Duration::from_secs(60)));
     assert!(tracking.wait().ram.peak.main.total.0 > 0);
 }
 
@@ -137,7 +134,7 @@ fn a_panic_in_who_is_told_of_samples_goes_on_in_who_waits() {
         let pid = if of_ourselves { std::process::id() } else { child.id() };
         let watch = |_: &track::Sample| panic!("told");
         let tracking = Tracker::new(options()).on_sample(watch).start(pid).unwrap();
-        let waited = std::panic::catch_unwind(|| tracking.wait());
+        let waited = catch_unwind(AssertUnwindSafe(|| tracking.wait()));
         assert_eq!(waited.unwrap_err().downcast_ref(), Some(&"told"));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -154,4 +151,80 @@ fn threads_of_ours_that_begin_with_it_are_not_taken_from_the_others() {
     assert_eq!(usize::try_from(usage.cpu.threads.main), Ok(before));
     drop(leave);
     let _ = other.join();
+}
+
+/// Takes so many bytes, and gives them back at once.
+fn spike(bytes: usize) {
+    let mut taken = vec![0_u8; bytes];
+    for page in taken.chunks_mut(4096) {
+        page[0] = 1;
+    }
+    std::hint::black_box(&taken);
+}
+
+/// Options with which nobody looks between the begin and the end.
+fn no_looks() -> Options {
+    Options { every: Duration::from_secs(3600), cards: Cards::None, ..Options::default() }
+}
+
+/// How much more than at the begin there was at most, in MB.
+fn grown(usage: &track::Usage) -> f64 {
+    let (begin, peak) = (usage.ram.at_begin.main.total, usage.ram.peak.main.total);
+    #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^53 bytes")]
+    let bytes = peak.saturating_sub(begin).0 as f64;
+    bytes / 1e6
+}
+
+fn assert_within_two_percent(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < 0.02, "{found} instead of {expected} MB");
+}
+
+/// Regression: a spike below an earlier high-water mark left no trace when no look fell into it.
+#[test]
+fn spikes_below_an_earlier_mark_are_seen() {
+    spike(800_000_000);
+    for size in [20, 500, 20, 50] {
+        let tracking = Tracker::new(no_looks()).start(std::process::id()).unwrap();
+        spike(size * 1_000_000);
+        let usage = tracking.stop();
+        #[expect(clippy::cast_precision_loss, reason = "a small number")]
+        assert_within_two_percent(grown(&usage), size as f64);
+        assert_eq!(usage.ram.at_most, None);
+    }
+}
+
+/// An inner block resets the mark, and the outer one loses nothing by that.
+#[test]
+fn an_inner_block_lowers_nothing_of_the_outer_one() {
+    spike(800_000_000);
+    let start = || Tracker::new(no_looks()).start(std::process::id()).unwrap();
+    let outer = start();
+    spike(300_000_000);
+    let inner = start();
+    spike(100_000_000);
+    let overlapping = start();
+    let inner = inner.stop();
+    spike(200_000_000);
+    let overlapping = overlapping.stop();
+    let outer = outer.stop();
+    assert_within_two_percent(grown(&inner), 100.0);
+    assert_within_two_percent(grown(&overlapping), 200.0);
+    assert_within_two_percent(grown(&outer), 300.0);
+}
+
+/// The mark of another process is left alone: a peak below it is a lower bound, and says so.
+#[test]
+fn a_peak_below_another_process_s_old_mark_is_a_lower_bound() {
+    let mut child = Command::new("python3")
+        .args(["-c", "bytearray(200_000_000); print('x', flush=True); input()"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdout.take().unwrap().read_exact(&mut [0; 2]).unwrap();
+    let usage = Tracker::new(options()).start(child.id()).unwrap().stop();
+    let at_most = usage.ram.at_most.unwrap();
+    assert!(at_most.0 > 200_000_000 && usage.ram.peak.combined.total < at_most, "{usage:?}");
+    drop(child.stdin.take());
+    child.wait().unwrap();
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{PipeWriter, pipe};
 use std::process::Command;
 use std::sync::mpsc::{self, Receiver};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use probe::units::Bytes;
 use probe::{Reading, Why};
@@ -131,10 +131,30 @@ fn a_denied_list_of_processes_is_unknown_from_begin_to_end() {
 fn a_driver_that_hangs_does_not_hold_up_the_end() {
     on(&format!("{CARD}[[fault]]\ncall = \"nvmlInit*\"\nhang = true\n"), |_| {
         let tree = Tree::begin(often());
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         assert_eq!(tree.end(), Err(NoGpu::NotInTime));
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     });
+}
+
+/// Begins and ends a block of our own code while a call of the driver hangs.
+fn assert_block_ends(hanging: &str) {
+    on(&format!("{CARD}[[fault]]\ncall = \"{hanging}\"\nhang = true\n"), |_| {
+        let begun = Instant::now();
+        let tracking = Tracker::new(often()).start(std::process::id()).unwrap();
+        assert!(tracking.stop().ram.peak.main.total.0 > 0);
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    });
+}
+
+#[test]
+fn a_block_ends_while_the_driver_is_opened() {
+    assert_block_ends("nvmlInit*");
+}
+
+#[test]
+fn a_block_ends_while_a_look_hangs() {
+    assert_block_ends("*RunningProcesses*");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::duration::duration;
-use super::{DbImport, Window};
+use super::{DbImport, Output, Window};
 
 #[derive(Debug, Subcommand)]
 pub enum Db {
@@ -80,9 +80,9 @@ pub struct DbExport {
     pub format: ExportFormat,
     #[command(flatten)]
     pub window: Window,
-    /// The file to make, instead of stdout
+    /// Write to FILE, which must not exist, instead of stdout, which is -
     #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub output: Option<Output>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

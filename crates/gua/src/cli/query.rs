@@ -1,13 +1,13 @@
 //! `gua query`, as it was typed.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
 use super::duration::duration;
 use super::number;
+use super::output::Output;
 use super::size::size;
 
 /// What `gua query` was asked.
@@ -87,9 +87,9 @@ pub struct Query {
     #[arg(long = "for", value_name = "D", value_parser = duration, conflicts_with = "count",
           allow_hyphen_values = true)]
     pub for_time: Option<Duration>,
-    /// Write the lines to this file as well, each as soon as it is known
+    /// Write the lines to FILE as well, each as soon as it is known; - is stdout alone
     #[arg(short = 'o', long, visible_short_alias = 'f', alias = "filename", value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub output: Option<Output>,
     /// Add to the file if it is there already
     #[arg(long, requires = "output")]
     pub append: bool,

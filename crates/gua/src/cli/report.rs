@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::duration::duration;
 use super::number;
-use super::{Accounts, Color, Engine, Window};
+use super::{Accounts, Color, Engine, Output, Window};
 
 /// What `gua report` was asked.
 #[derive(Debug, Args)]
@@ -57,9 +57,9 @@ pub struct Report {
     /// states of each card, or whose the idle-held time was [default: time]
     #[arg(long, value_name = "WHICH")]
     pub picture: Option<Picture>,
-    /// Write it into this file, which is there whole or not at all; - is stdout
+    /// Write to FILE instead of stdout, which is -
     #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub output: Option<Output>,
     /// Columns of the text, 40 to 300 [default: the terminal's, at most 100; else 80]
     #[arg(long, value_name = "COLUMNS", value_parser = number::columns)]
     pub width: Option<u16>,

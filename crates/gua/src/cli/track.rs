@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::duration::duration;
 use super::number;
-use super::{Color, Format};
+use super::{Color, Format, Output};
 
 /// What `gua track` was asked.
 #[derive(Debug, Args)]
@@ -52,9 +52,9 @@ pub struct Track {
     /// Replace the time line's file if it is there already
     #[arg(long, requires = "timeline")]
     pub overwrite: bool,
-    /// Write the summary to this file, which is replaced, instead of to stderr
+    /// Write the summary to FILE instead of stderr; - is stdout, after the command's own output
     #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub output: Option<Output>,
     /// How to print the summary; CSV is one row, for a table of many runs
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: Format,

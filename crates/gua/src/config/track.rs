@@ -15,7 +15,8 @@ pub struct Track {
     pub gpus: Gpus,
     pub cores: Option<u32>,
     pub timeline: Option<Timeline>,
-    pub output: Option<PathBuf>,
+    /// Stderr where nothing was typed.
+    pub output: Option<cli::Output>,
     pub format: Format,
     pub unit: MemoryUnit,
     pub is_live: bool,

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use track::gpu_tracker::Spelling;
 
+use crate::cli::Output;
+
 /// Tell what a command used: RAM, GPU RAM, CPU, GPU and time.
 #[derive(Debug, Parser)]
 #[command(
@@ -23,7 +25,12 @@ use track::gpu_tracker::Spelling;
                       gpu-tracker sub-track compare -m NAME=FILE... [--stat=STATISTIC]",
     after_help = "Exit codes: that of the command, or 128 + N when signal N ended it; 1 when the \
                   report or the tracking file could not be written; 2 wrong usage, and nothing \
-                  was started; 126 the command may not be executed, 127 it was not found."
+                  was started; 126 the command may not be executed, 127 it was not found.\n\n\
+                  Units are decimal: a gigabyte is 1,000,000,000 bytes. The figures of GPU RAM are \
+                  4.86 % higher than those of gpu_tracker, which takes the driver's MiB (1,048,576 \
+                  bytes) for MB; here they are converted.\n\n\
+                  A command that ends before the first sample is due has one row in the file of \
+                  --tf: the peaks of its memory and threads, the means of its loads."
 )]
 pub(super) struct Typed {
     #[command(flatten)]
@@ -83,9 +90,9 @@ pub(super) struct Track {
 /// Where an answer goes, and as what.
 #[derive(Debug, Args)]
 pub(super) struct Report {
-    /// Write the report to this file instead of stdout
+    /// Write the report to FILE instead of stdout, which is -
     #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub output: Option<Output>,
     /// text or json
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     pub format: String,

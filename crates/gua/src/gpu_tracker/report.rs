@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::cli;
 use super::refusal::Refusal;
+use crate::cli::Output;
 use crate::destination;
 use crate::safe::safe;
 
@@ -39,10 +40,11 @@ impl Report {
             "pickle" => return Err(Refusal::Pickle),
             _ => return Err(Refusal::Format(typed.format)),
         };
-        if let Some(path) = &typed.output {
+        let to = typed.output.as_ref().and_then(Output::file).map(Path::to_owned);
+        if let Some(path) = &to {
             destination::check(path)?;
         }
-        Ok(Self { format, to: typed.output })
+        Ok(Self { format, to })
     }
 
     pub(super) const fn path(&self) -> Option<&PathBuf> {

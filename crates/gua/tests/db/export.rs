@@ -35,6 +35,17 @@ fn spans_as_csv() {
     ");
 }
 
+#[test]
+fn a_dash_is_stdout() {
+    let (dir, path) = lab();
+    let args = ["db", "export", "--db", path.to_str().unwrap()];
+    let mut command = program(&[&args[..], &["-o", "-"]].concat());
+    command.current_dir(dir.path());
+    let run = crate::machine::run(command);
+    assert_eq!((run.code, run.stdout), (Some(0), gua(&path, &["export"]).stdout));
+    assert!(!dir.path().join("-").exists());
+}
+
 /// A holder that works beside one that does not, and memory that is nobody's.
 #[test]
 fn what_holders_did_and_ran_for_is_told() {

@@ -88,3 +88,24 @@ fn an_existing_file_is_replaced_when_asked() {
         tracking_file::read(&path).unwrap();
     }
 }
+
+/// A run shorter than the sleep time still has a row, and so figures to analyze.
+#[test]
+fn short_run_writes_one_row() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.csv", "a.sqlite"] {
+        let path = folder.path().join(name);
+        let ran = track(&["-e", "true", "--st=3600", "--tf", path.to_str().unwrap()]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let tracked = tracking_file::read(&path).unwrap();
+        let [row] = &*tracked.timepoints else { panic!("{:?}", tracked.timepoints) };
+        let value = |measure: &str| {
+            let at = tracking_file::MEASURES.iter().position(|name| *name == measure).unwrap();
+            row.values[at]
+        };
+        assert!(value("main_ram").unwrap() > 0.0, "{row:?}");
+        assert!(value("cpu_main_sum_utilization_percent").unwrap() > 0.0, "{row:?}");
+        assert_eq!(value("main_n_threads"), Some(1.0));
+        assert_eq!(value("combined_gpu_ram"), Some(0.0), "no card holds nothing");
+    }
+}

@@ -5,7 +5,7 @@ use std::fs;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use super::{track, track_json};
+use super::{track, track_json, without_driver};
 
 const STATUS: &str = "Resource tracking complete. Process completed with status code: 0\n";
 
@@ -105,7 +105,7 @@ fn a_report_goes_to_a_file() {
 #[test]
 fn a_report_that_cannot_be_printed_goes_to_stderr() {
     for (format, words) in [("text", "\nMax RAM:\n"), ("json", "\"max_ram\": {")] {
-        let mut command = super::without_driver(&["-e", "true", "-f", format]);
+        let mut command = without_driver(&["-e", "true", "-f", format]);
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = command.stdout(full).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
@@ -157,4 +157,17 @@ fn units_and_cores_change_figures_and_nothing_else() {
 fn options_may_be_cut_short() {
     let ran = track(&["--exec=true", "--form", "json", "--disable"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), STATUS));
+}
+
+/// Regression: it made a file of that name.
+#[test]
+fn a_dash_is_stdout() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = without_driver(&["-e", "true", "-f", "json", "-o", "-"]);
+    command.current_dir(folder.path());
+    let ran = crate::machine::run(command);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(told["compute_time"]["unit"], "hours");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -34,6 +34,35 @@ fn an_analysis_reads_as_gpu_trackers() {
     assert_eq!(ran.stdout, text(&captured("analysis.txt")));
 }
 
+/// Without rows, as runs that were killed early leave it, or with cells that are not known.
+#[test]
+fn analysis_of_unknown_figures_has_no_nan() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("short.csv");
+    let whole = text(&captured("tracking.csv"));
+    let lines: Vec<&str> = whole.lines().collect();
+    let header = lines[..3].join("\r\n");
+    let nan_cells = lines[2].split(',').map(|column| match column {
+        "timestamp" => "1700000000.5",
+        "system_ram" => "inf",
+        _ => "nan",
+    });
+    let row = nan_cells.collect::<Vec<_>>().join(",");
+    for content in [format!("{header}\r\n"), format!("{header}\r\n{row}\r\n")] {
+        fs::write(&file, content).unwrap();
+        let marks = captured("sub_tracking.csv");
+        let args = ["analyze", "--tf", file.to_str().unwrap(), "--stf", marks.to_str().unwrap()];
+        let ran = sub_track(&args);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let lower = ran.stdout.to_lowercase();
+        assert!(!lower.contains("nan") && !lower.contains("inf"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("no values"), "{}", ran.stdout);
+        let ran = sub_track(&[&args[..], &["-f", "json"]].concat());
+        let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(json["overall"]["main_ram"]["mean"], serde_json::Value::Null);
+    }
+}
+
 #[test]
 fn analyses_are_compared_by_their_json() {
     let folder = tempfile::tempdir().unwrap();

@@ -40,6 +40,21 @@ fn what_is_shown_is_written_as_well() {
 }
 
 #[test]
+fn a_dash_is_stdout_alone() {
+    let machine = Machine::new(STEADY);
+    let mut command = machine.command(&[&FIELDS[..], &["-o", "-"]].concat());
+    command.current_dir(machine.dir());
+    let run = crate::machine::run(command);
+    assert_eq!(printed(&run), printed(&machine.gua(&FIELDS)));
+    assert!(!machine.dir().join("-").exists());
+    for option in [&["--append"][..], &["--rotate", "10MB"]] {
+        let refused = machine.gua(&[&FIELDS[..], &["-o", "-"], option].concat());
+        assert_eq!(refused.code, Some(2));
+        assert!(refused.stderr.contains("need a file, and `-o -` is stdout"), "{refused:?}");
+    }
+}
+
+#[test]
 fn nvidia_smis_word_for_the_file_is_understood() {
     let machine = Machine::new(STEADY);
     let file = place(&machine);

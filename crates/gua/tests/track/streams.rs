@@ -38,6 +38,20 @@ fn every_format_leaves_stdout_alone() {
     }
 }
 
+/// Regression: it made a file of that name.
+#[test]
+fn a_dash_is_stdout_after_the_commands_own_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = command(&["--json", "-o", "-", "--", "echo", "out"]);
+    command.current_dir(folder.path());
+    let run = run(command);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    let summary = run.stdout.strip_prefix("out\n").unwrap();
+    let told: serde_json::Value = serde_json::from_str(summary).unwrap();
+    assert_eq!(told["schema"], "gua.track/1");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 #[test]
 fn exit_codes_are_the_commands_own() {
     for code in [0, 1, 2, 42, 126, 127, 255] {

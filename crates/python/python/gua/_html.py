@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Iterable, List, Optional, Sequence
 
 from . import _native
-from ._words import card_memory, difference, percent, seconds, size
+from ._words import card_memory, difference, percent, ram_peak, seconds, size
 
 if TYPE_CHECKING:
     from ._cards import Card, Holder
@@ -127,7 +127,7 @@ def _memory_rows(details: Details, points: Sequence[Point]) -> List[List[str]]:
     return [
         [
             "RAM",
-            size(details.ram_peak_bytes),
+            ram_peak(details),
             size(details.ram_end_bytes),
             difference(details.ram_begin_bytes, details.ram_end_bytes),
             line_chart("RAM", times, [point.ram_bytes for point in points]),

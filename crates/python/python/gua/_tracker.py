@@ -58,7 +58,10 @@ class Tracker:
     used until then is kept.
 
     :param sleep_time: Seconds from one sample to the next, 0.001 at least. Peaks between two
-        samples are not missed: the kernel's own accounts come first.
+        samples are not missed: the kernel's own accounts come first. For that the begin of a block
+        resets the high-water mark of this process (``VmHWM``; ``ru_maxrss`` falls with it), so
+        others who read it see the most since then. Where that is not allowed, and for another
+        process, a peak may be a lower bound: see ``details.ram_peak_at_most_bytes``.
     :param ram_unit: bytes, kilobytes, megabytes, gigabytes or terabytes.
     :param gpu_ram_unit: The same for GPU memory.
     :param time_unit: seconds, minutes, hours or days.

@@ -148,7 +148,8 @@ class CardUsage:
 class Details:
     """What ``resource_usage`` has no place for: bytes and seconds, both ends, how it was measured.
 
-    Memory is that of the process and its descendants together.
+    Memory is that of the process and its descendants together. Where ``ram_peak_bytes`` is a lower
+    bound, ``ram_peak_at_most_bytes`` is the most that it can have been, and else None.
     """
 
     wall_seconds: float
@@ -156,6 +157,7 @@ class Details:
     ram_begin_bytes: int
     ram_end_bytes: int
     ram_peak_bytes: int
+    ram_peak_at_most_bytes: Optional[int]
     gpu_begin_bytes: Optional[int]
     gpu_end_bytes: Optional[int]
     gpu_peak_bytes: Optional[int]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Optional
 
 if TYPE_CHECKING:
     from ._tracker import Tracker
+    from ._usage import Details
 
 
 def size(count: Optional[int]) -> str:
@@ -53,6 +54,11 @@ def percent(value: Optional[float]) -> str:
     return "unknown" if value is None else f"{value:.1f} %"
 
 
+def ram_peak(details: Details) -> str:
+    bound = "" if details.ram_peak_at_most_bytes is None else "at least "
+    return bound + size(details.ram_peak_bytes)
+
+
 def line(
     tracker: Tracker, ram_before: Optional[int] = None, gpu_before: Optional[int] = None
 ) -> str:
@@ -62,7 +68,7 @@ def line(
         return "nothing was measured"
     ram_begin = details.ram_begin_bytes if ram_before is None else ram_before
     ram = (
-        f"RAM {size(details.ram_end_bytes)}, peak {size(details.ram_peak_bytes)}, "
+        f"RAM {size(details.ram_end_bytes)}, peak {ram_peak(details)}, "
         f"stayed {difference(ram_begin, details.ram_end_bytes)}"
     )
     return " | ".join((seconds(details.wall_seconds), ram, _gpu(tracker, gpu_before)))

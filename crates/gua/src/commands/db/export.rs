@@ -7,7 +7,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use probe::units::UnixMillis;
 
-use crate::cli::{DbExport, ExportFormat, ExportWhat};
+use crate::cli::{DbExport, ExportFormat, ExportWhat, Output};
 use crate::commands::history;
 use crate::config::{Config, Window};
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ pub(super) fn run(config: &Config, typed: &DbExport) -> Result<u8, Failure> {
     let window = window(typed)?;
     let path = history::path(typed.db.as_deref(), config)?;
     let export = Export::open(&path).map_err(|error| error.failure(&path))?;
-    let outcome = match &typed.output {
+    let outcome = match typed.output.as_ref().and_then(Output::file) {
         None => write(&export, window, typed, io::stdout().lock()),
         Some(file) => {
             let outcome = write(&export, window, typed, make(file)?);

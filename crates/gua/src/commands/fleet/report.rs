@@ -31,7 +31,7 @@ pub(in crate::commands) fn report(
 ) -> Result<u8, Failure> {
     refuse_accounts(&typed.accounts)?;
     let picture = refuse_bands(typed)?;
-    let output = Output::new(typed.output.as_deref())?;
+    let output = Output::new(typed.output.as_ref())?;
     let now = Timestamp::now();
     let window = Window::new(&typed.window, now)?;
     let client = client(&typed.engine, url)?;

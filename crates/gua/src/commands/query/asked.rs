@@ -54,12 +54,12 @@ impl Asked {
     pub fn new(typed: &cli::Query) -> Result<Self, Failure> {
         let mut question = question(typed).map_err(|wrong| wrong_fields(&wrong))?;
         let until = until(typed);
-        let is_single = until == Until::Count(1) && typed.output.is_none();
+        let file = file(typed)?;
+        let is_single = until == Until::Count(1) && file.is_none();
         let (layout, shown) = format(typed, is_single)?;
         if matches!(layout, Layout::Monitor(_)) {
             question = question.with_free_cards();
         }
-        let file = typed.output.clone().map(|path| (path, terms(typed)));
         let asked = Self { question, layout, shown, every: every(typed), until, file };
         asked.check_file()?;
         Ok(asked)
@@ -166,6 +166,20 @@ fn bad_format(what: &str) -> Failure {
         what: what.to_owned(),
         next: "Choose csv or table, with noheader and nounits as you like, or json alone."
             .to_owned(),
+    }
+}
+
+/// Returns the file that the lines are written to as well; they go to stdout anyway.
+fn file(typed: &cli::Query) -> Result<Option<(PathBuf, Terms)>, Failure> {
+    match &typed.output {
+        Some(cli::Output::File(path)) => Ok(Some((path.clone(), terms(typed)))),
+        Some(cli::Output::Stdout) if typed.append || typed.rotate.is_some() => {
+            Err(Failure::Usage {
+                what: "--append and --rotate need a file, and `-o -` is stdout".to_owned(),
+                next: "Name a file with -o FILE, or leave them out.".to_owned(),
+            })
+        }
+        Some(cli::Output::Stdout) | None => Ok(None),
     }
 }
 

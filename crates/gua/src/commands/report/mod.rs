@@ -36,7 +36,7 @@ const WIDTH_IN_A_PIPE: usize = 80;
 pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Result<u8, Failure> {
     let now = Timestamp::now();
     let picture = picture(typed)?;
-    let output = Output::new(typed.output.as_deref())?;
+    let output = Output::new(typed.output.as_ref())?;
     let config = settings.with(typed.into()).settled();
     let page = answered(&config, typed, now)?;
     let window = Window::new(&typed.window, now)?;

@@ -1,39 +1,37 @@
-//! Where an answer goes: to stdout, or into a file.
+//! The destination of a report: stdout or a file, checked before anything is read.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use crate::cli;
 use crate::destination::{self, NotWritable};
 use crate::failure::Failure;
 
-/// A place that can be written to, as far as that can be told before.
+/// A file that could be written when it was checked, or stdout.
 #[derive(Debug)]
-pub(in crate::commands) enum Output {
-    Stdout,
-    File(PathBuf),
-}
+pub(in crate::commands) struct Output(Option<PathBuf>);
 
 impl Output {
-    /// As it was typed; `-` is stdout, and so is nothing.
-    pub fn new(typed: Option<&Path>) -> Result<Self, Failure> {
-        let Some(path) = typed.filter(|path| *path != Path::new("-")) else {
-            return Ok(Self::Stdout);
-        };
-        destination::check(path).map_err(|error| misnamed(&error))?;
-        Ok(Self::File(path.to_owned()))
+    /// Checks what was typed; without it the report goes to stdout.
+    pub fn new(typed: Option<&cli::Output>) -> Result<Self, Failure> {
+        let file = typed.and_then(cli::Output::file);
+        if let Some(path) = file {
+            destination::check(path).map_err(|error| misnamed(&error))?;
+        }
+        Ok(Self(file.map(Path::to_owned)))
     }
 
     pub fn write(
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Failure> {
-        match self {
-            Self::Stdout => {
+        match &self.0 {
+            None => {
                 let mut out = BufWriter::new(io::stdout().lock());
                 write(&mut out)?;
                 Ok(out.flush()?)
             }
-            Self::File(path) => {
+            Some(path) => {
                 destination::write(path, |out| write(out)).map_err(|error| refused(&error))
             }
         }

@@ -2,16 +2,18 @@
 
 use std::path::Path;
 
+use crate::cli::Output;
 use crate::config::Track;
 use crate::destination;
 use crate::failure::Failure;
 
 pub(super) fn check(meant: &Track) -> Result<(), Failure> {
-    if let Some(output) = &meant.output {
+    let output = meant.output.as_ref().and_then(Output::file);
+    if let Some(output) = output {
         writable(output, "Name a file in a folder of yours with -o FILE.")?;
     }
     let Some(timeline) = &meant.timeline else { return Ok(()) };
-    if let Some(output) = &meant.output
+    if let Some(output) = output
         && destination::is_one_file(output, &timeline.path)
     {
         return Err(Failure::Usage {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Write};
 
-use crate::cli::{self, Format};
+use crate::cli::{self, Format, Output};
 use crate::commands::report::width;
 use crate::config::{Screen, Track};
 use crate::render::json;
@@ -13,28 +13,44 @@ use crate::report::tracked::Tracked;
 use crate::safe::safe;
 use crate::talk::say;
 
-/// Tells it; whether it got where it was meant to. It is never lost: what cannot be written
-/// to its file is printed.
+/// Writes the summary where it was asked for; returns true if it got there. It is never lost:
+/// what cannot be written elsewhere goes to stderr.
 pub(super) fn tell(tracked: &Tracked, meant: &Track, typed: &cli::Track) -> bool {
-    let Some(path) = &meant.output else {
-        return print(tracked, meant, typed);
+    let stderr = || Screen::of_stderr(&typed.color);
+    let (place, written) = match &meant.output {
+        None => return print(tracked, meant, typed, &stderr(), io::stderr()).is_ok(),
+        Some(Output::Stdout) => {
+            let screen = Screen::of_stdout(&typed.color);
+            ("stdout".to_owned(), print(tracked, meant, typed, &screen, io::stdout()))
+        }
+        Some(Output::File(path)) => {
+            let in_a_file = Screen { color: false, is_terminal: false, columns: None, rows: None };
+            let text = rendered(tracked, meant, typed, &in_a_file);
+            let written = text.and_then(|text| fs::write(path, text));
+            (safe(&path.display().to_string()), written)
+        }
     };
-    let in_a_file = Screen { color: false, is_terminal: false, columns: None, rows: None };
-    let text = rendered(tracked, meant, typed, &in_a_file);
-    let written = text.and_then(|text| fs::write(path, text));
     if let Err(error) = &written {
-        let path = safe(&path.display().to_string());
-        say(format_args!("cannot write {path}: {error}\n     The summary is printed instead."));
-        print(tracked, meant, typed);
+        say(format_args!("cannot write {place}: {error}\n     The summary is printed instead."));
+        // Nowhere is left to say that this failed, too.
+        let _ = print(tracked, meant, typed, &stderr(), io::stderr());
     }
     written.is_ok()
 }
 
-/// A reader that went away is no trouble of the command's.
-fn print(tracked: &Tracked, meant: &Track, typed: &cli::Track) -> bool {
-    let text = rendered(tracked, meant, typed, &Screen::of_stderr(&typed.color));
-    let printed = text.and_then(|text| io::stderr().write_all(&text));
-    printed.is_ok() || printed.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+/// Prints the summary. A reader that went away is no failure of the command.
+fn print(
+    tracked: &Tracked,
+    meant: &Track,
+    typed: &cli::Track,
+    screen: &Screen,
+    mut stream: impl Write,
+) -> io::Result<()> {
+    let text = rendered(tracked, meant, typed, screen)?;
+    match stream.write_all(&text).and_then(|()| stream.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed,
+    }
 }
 
 fn rendered(

@@ -2,13 +2,14 @@
 
 use std::io::{self, Write};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::render::csv::{name, row};
 use crate::render::words::safe;
 use crate::report::tracked::Tracked;
 
-/// The columns and where in the answer their figures are; bytes and seconds.
+/// The columns and where in the answer their figures are; bytes and seconds. The GPU percentages
+/// and the energy are those of the cards that the command held, and of no others.
 const COLUMNS: [(&str, &str); 45] = [
     ("name", "/name"),
     ("pid", "/pid"),
@@ -39,11 +40,11 @@ const COLUMNS: [(&str, &str); 45] = [
     ("gpu_memory_peak_main_bytes", "/gpu/memory_peak_bytes/main"),
     ("gpu_memory_peak_descendants_bytes", "/gpu/memory_peak_bytes/descendants"),
     ("gpu_memory_peak_system_bytes", "/gpu/system_memory_peak_bytes"),
-    ("gpu_max_percent", "/gpu/utilization_percent/max"),
-    ("gpu_mean_percent", "/gpu/utilization_percent/mean"),
+    ("gpu_max_percent", "/gpu/held/utilization_percent/max"),
+    ("gpu_mean_percent", "/gpu/held/utilization_percent/mean"),
     ("gpu_own_max_percent", "/gpu/own_utilization_percent/max"),
     ("gpu_own_mean_percent", "/gpu/own_utilization_percent/mean"),
-    ("gpu_energy_joules", "/gpu/energy_joules"),
+    ("gpu_energy_joules", "/gpu/held/energy_joules"),
     ("processes_seen", "/processes/seen"),
     ("processes_left_running", "/processes/left_running"),
     ("processes_hidden", "/processes/hidden"),
@@ -62,7 +63,13 @@ const COLUMNS: [(&str, &str); 45] = [
 /// # Errors
 /// When the writer fails.
 pub fn write(out: &mut impl Write, tracked: &Tracked) -> io::Result<()> {
-    let answer = serde_json::to_value(tracked)?;
+    let mut answer = serde_json::to_value(tracked)?;
+    if let Some(gpu) = &tracked.gpu {
+        answer["gpu"]["held"] = json!({
+            "utilization_percent": gpu.held_utilization_percent(),
+            "energy_joules": gpu.held_energy_joules(),
+        });
+    }
     row(out, &COLUMNS.map(|(title, _)| title.to_owned()))?;
     row(out, &COLUMNS.map(|(_, place)| field(answer.pointer(place))))
 }

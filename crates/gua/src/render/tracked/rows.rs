@@ -116,7 +116,7 @@ fn cards(tracked: &Tracked, gpu: &Gpu, unit: MemoryUnit) -> Vec<Row> {
         row.ask = tracked.suggestion.gpu_count().unwrap_or_default();
     }
     rows.extend(own_part(gpu, &held));
-    rows.extend(energy(&held));
+    rows.extend(energy(gpu).filter(|_| !held.is_empty()));
     rows
 }
 
@@ -131,13 +131,12 @@ fn own_part(gpu: &Gpu, held: &[&Card]) -> Option<Row> {
     })
 }
 
-fn energy(held: &[&Card]) -> Option<Row> {
-    let joules: f64 = held.iter().map(|card| card.energy_joules).sum::<Option<f64>>()?;
-    let hours = match joules / 3600.0 {
+fn energy(gpu: &Gpu) -> Option<Row> {
+    let hours = match gpu.held_energy_joules()? / 3600.0 {
         watts if watts < 1000.0 => format!("{} Wh", three_figures(watts)),
         watts => format!("{} kWh", three_figures(watts / 1000.0)),
     };
-    (!held.is_empty()).then(|| Row { peak: hours, ..Row::new("GPU energy") })
+    Some(Row { peak: hours, ..Row::new("GPU energy") })
 }
 
 fn memory(tracked: &Tracked, gpu: &Gpu, unit: MemoryUnit) -> Row {

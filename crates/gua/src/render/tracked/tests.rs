@@ -1,6 +1,9 @@
 //! Whole summaries of made-up measurements.
 
+use probe::units::Bytes;
+use probe::{Reading, Why};
 use proptest::prelude::*;
+use track::usage::CardUsage;
 
 use super::*;
 use crate::render::json;
@@ -50,6 +53,49 @@ fn a_row_a_run_as_csv() {
     let header = text.lines().next().unwrap().to_owned();
     let rows: Vec<_> = text.lines().filter(|line| *line != header).collect();
     insta::assert_snapshot!(format!("{header}\n{}", rows.join("\n")));
+}
+
+/// Returns the GPU percentages and the energy of the CSV row.
+fn gpu_columns(measured: &crate::report::tracked::Measured) -> [String; 3] {
+    let mut out = Vec::new();
+    csv::write(&mut out, &tracked(measured)).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let (header, row) = (lines.next().unwrap(), lines.next().unwrap());
+    ["gpu_max_percent", "gpu_mean_percent", "gpu_energy_joules"].map(|column| {
+        let at = header.iter().position(|name| *name == column).unwrap();
+        row[at].to_owned()
+    })
+}
+
+/// Regression: the work and the energy of other people's cards were counted.
+#[test]
+fn csv_counts_only_held_cards() {
+    let mut measured = examples::training();
+    let gpu = measured.usage.gpu.as_mut().unwrap();
+    let own = gpu.cards[0].clone();
+    let load = own.utilization.known().unwrap();
+    let energy = own.energy.known().unwrap();
+    gpu.cards.truncate(1);
+    gpu.cards.push(CardUsage { index: 7, memory: Reading::Known(Bytes(0)), ..own.clone() });
+    #[expect(clippy::cast_precision_loss, reason = "a small number")]
+    let joules = energy.0 as f64 / 1000.0;
+    let held = [load.max.0, load.mean.0, joules].map(|figure| format!("{figure:?}"));
+    assert_eq!(gpu_columns(&measured), held);
+
+    // That it held none is known: nothing was used.
+    measured.usage.gpu.as_mut().unwrap().cards.remove(0);
+    assert_eq!(gpu_columns(&measured), ["0.0"; 3]);
+
+    // It is not known whether it held the card.
+    let gpu = measured.usage.gpu.as_mut().unwrap();
+    gpu.cards[0].memory = Reading::Unknown(Why::NoPermission);
+    assert_eq!(gpu_columns(&measured), [""; 3]);
+
+    // It held a card that does not say what it used.
+    let gpu = measured.usage.gpu.as_mut().unwrap();
+    gpu.cards[0] = CardUsage { energy: Reading::Unknown(Why::NotSupported), ..own };
+    assert_eq!(gpu_columns(&measured)[2], "");
 }
 
 /// Every column finds its figure in the answer of a run of which all is known.

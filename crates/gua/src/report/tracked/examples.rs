@@ -75,6 +75,7 @@ pub fn training() -> Measured {
         ram: RamUsage {
             peak: Parts { main: ram(2.4), descendants: ram(0.2), combined: ram(2.51) },
             system_peak: Reading::Known(bytes(31.0)),
+            at_most: None,
             cgroup_peak: Some(bytes(4.2)),
             at_begin: Parts::default(),
             at_end: Parts::default(),

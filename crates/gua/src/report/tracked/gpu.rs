@@ -5,7 +5,7 @@ use probe::units::Millijoules;
 use serde::Serialize;
 use track::usage::{self, CardUsage, GpuUsage};
 
-use super::answer::{Load, Parts};
+use super::answer::{Load, Parts, hundredths};
 use crate::report::unknowns::{Reason, Unknowns};
 
 /// More than one in so many looks that could not be read are too many.
@@ -105,6 +105,33 @@ impl Gpu {
     /// The cards that the command held memory of.
     pub fn held(&self) -> impl Iterator<Item = &Card> {
         self.cards.iter().filter(|card| card.memory_peak_bytes.is_some_and(|bytes| bytes > 0))
+    }
+
+    /// Energy of the cards that the command held, everybody's work on them included; `None` where
+    /// one of them does not say, or where it is not known which were held.
+    #[must_use]
+    pub fn held_energy_joules(&self) -> Option<f64> {
+        let joules = self.sum_of_held(|card| card.energy_joules)?;
+        Some((joules * 1000.0).round() / 1000.0)
+    }
+
+    /// Utilization of the cards that the command held, added up, everybody's work on them
+    /// included; likewise. With several cards the maximum is the sum of each card's own.
+    #[must_use]
+    pub fn held_utilization_percent(&self) -> Option<Load> {
+        let sum = |figure: fn(Load) -> f64| {
+            self.sum_of_held(|card| card.utilization_percent.map(figure)).map(hundredths)
+        };
+        Some(Load { max: sum(|load| load.max)?, mean: sum(|load| load.mean)? })
+    }
+
+    fn sum_of_held(&self, figure: impl Fn(&Card) -> Option<f64>) -> Option<f64> {
+        let held: Vec<&Card> = self.held().collect();
+        if held.is_empty() && !self.is_told() {
+            return None;
+        }
+        // Not `sum`, which is -0.0 for no cards.
+        held.into_iter().map(figure).try_fold(0.0, |sum, figure| Some(sum + figure?))
     }
 
     /// Whether too much of the time is missing to say what was not held then.

@@ -49,11 +49,15 @@ impl Row<'_> {
         self.cells.get(at).map_or("", String::as_str)
     }
 
-    /// `None` where the cell is empty.
+    /// Returns the number in a cell, or `None` where the cell is empty or not finite (Python
+    /// writes `nan` for an unknown value).
     pub(in crate::gpu_tracker) fn number(&self, at: usize) -> Result<Option<f64>, FileError> {
         match self.text(at) {
             "" => Ok(None),
-            text => text.parse().map(Some).map_err(|_| self.wrong(at, "a number")),
+            text => {
+                let number: f64 = text.parse().map_err(|_| self.wrong(at, "a number"))?;
+                Ok(Some(number).filter(|number| number.is_finite()))
+            }
         }
     }
 

@@ -36,12 +36,12 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// A single value.
+/// Formats a single value; one that is not known is `-`.
 pub(super) fn cell_text(cell: &Tree) -> String {
     match cell {
         Tree::Text(text) => text.clone(),
         Tree::Count(count) => count.to_string(),
         Tree::Number(value) => number::rounded(*value, DECIMALS),
-        Tree::Missing | Tree::List(_) | Tree::Group(_) => "NaN".to_owned(),
+        Tree::Missing | Tree::List(_) | Tree::Group(_) => "-".to_owned(),
     }
 }

@@ -65,6 +65,7 @@ fn add(tree: &Tree, depth: usize, label: &dyn Fn(&str) -> String, lines: &mut Ve
 
 /// Figures alone are one row; groups of the same figures are a row each, as long as their
 /// keys are the same, which those of a comparison are not: it has its own order in each.
+/// Statistics of which none is known are a sentence instead of a table.
 fn as_table(entries: &[(String, Tree)]) -> Option<Vec<String>> {
     if entries.iter().all(|(_, value)| !matches!(value, Tree::Group(_) | Tree::List(_))) {
         let columns: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
@@ -79,6 +80,10 @@ fn as_table(entries: &[(String, Tree)]) -> Option<Vec<String>> {
             return None;
         }
         rows.push((key.as_str(), cells.iter().map(|(_, cell)| cell).collect()));
+    }
+    let mut cells = rows.iter().flat_map(|(_, cells): &(_, Vec<&Tree>)| cells);
+    if cells.all(|cell| matches!(cell, Tree::Missing)) {
+        return Some(vec!["no values".to_owned()]);
     }
     Some(table::lines(&statistics, &rows))
 }

@@ -74,6 +74,7 @@ fn measured() -> Usage {
                 combined: ram(901_263_360, 684_617_728, 216_678_400),
             },
             system_peak: Reading::Known(Bytes(2_399_920_128)),
+            at_most: None,
             cgroup_peak: None,
             at_begin: Parts::default(),
             at_end: Parts::default(),
