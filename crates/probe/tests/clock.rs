@@ -1,12 +1,10 @@
 //! The driver's clock is set, or it stamps a sample in the future: utilization and shares of the
 //! work stay current.
 
-use std::fs;
-
 use probe::card::Basis;
 use probe::nvml::{Look, Prober};
 use probe::units::Percent;
-use probe::{CardLook, Reading};
+use probe::{CardLook, Clocks, Reading};
 
 use crate::machine::{look_until, on, percent};
 
@@ -110,8 +108,7 @@ fn samples_stamped_an_hour_ahead_are_dropped() {
 /// Trap: some drivers stamp samples with the time since boot.
 #[test]
 fn samples_stamped_an_hour_ahead_are_dropped_on_the_boot_clock() {
-    let uptime = fs::read_to_string("/proc/uptime").unwrap();
-    let since_boot: f64 = uptime.split(' ').next().unwrap().parse().unwrap();
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    strays_are_dropped(&offset((since_boot - now.as_secs_f64()).floor() as i64));
+    let now = Clocks::now();
+    let since_boot = i64::try_from(now.since_boot.as_secs()).unwrap();
+    strays_are_dropped(&offset(since_boot - now.wall.0 / 1000));
 }
