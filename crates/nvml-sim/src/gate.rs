@@ -33,9 +33,10 @@ impl<'a> Call<'a> {
         &self.machine.scenario
     }
 
-    /// What the pretend clock shows at a moment, as NVML gives times.
+    /// Returns the time stamp of a sample taken at a moment.
     pub fn time_stamp(&self, at: Moment) -> u64 {
-        u64::try_from(self.machine.clock.unix_micros(at)).unwrap_or(0)
+        let offset = self.scenario().time.stamp_offset_micros;
+        u64::try_from(self.machine.clock.unix_micros(at).saturating_add(offset)).unwrap_or(0)
     }
 }
 

@@ -13,6 +13,7 @@
 //! | [`answer`] | what another thread has to tell, once |
 //! | [`account`] | what the driver keeps account of, also after a process has ended |
 //! | [`card`] | what is known of one card, and what it does now |
+//! | [`clocks`] | the host's clocks, and whether one was set |
 //! | [`process`] | a holder of a card, and the process behind it |
 //! | [`nvml`] | cards and holders through the driver's library |
 //! | [`proc`] | what a pid is, from the host's `/proc` |
@@ -37,6 +38,7 @@
 pub mod account;
 pub mod answer;
 pub mod card;
+pub mod clocks;
 pub mod directory;
 pub mod fork;
 pub mod nvml;
@@ -52,5 +54,6 @@ pub mod who;
 
 pub use account::{Account, CardAccounts};
 pub use card::{Basis, CardFacts, CardLook, MemoryUse, Utilization, Vitals};
+pub use clocks::Clocks;
 pub use process::{Holder, Holders, Kinds};
 pub use reading::{Reading, Why};

@@ -58,7 +58,10 @@ mod tests {
 
     #[test]
     fn without_an_origin_the_wall_clock_runs_as_it_is() {
-        let clock = Clock::new(&Time { origin_unix_micros: None, speed: 1.0 }, 5_000_000);
+        let clock = Clock::new(
+            &Time { origin_unix_micros: None, speed: 1.0, stamp_offset_micros: 0 },
+            5_000_000,
+        );
         let at = clock.moment(7_000_000);
         assert_eq!(at, Moment::from_secs(2));
         assert_eq!(clock.unix_micros(at), 7_000_000);
@@ -66,7 +69,10 @@ mod tests {
 
     #[test]
     fn with_origin_and_speed_a_second_is_a_minute_there() {
-        let clock = Clock::new(&Time { origin_unix_micros: Some(0), speed: 60.0 }, 5_000_000);
+        let clock = Clock::new(
+            &Time { origin_unix_micros: Some(0), speed: 60.0, stamp_offset_micros: 0 },
+            5_000_000,
+        );
         let at = clock.moment(6_000_000);
         assert_eq!(at, Moment::from_secs(60));
         assert_eq!(clock.unix_micros(at), 60_000_000);

@@ -72,6 +72,8 @@ pub struct Time {
     /// What it shows at `t = 0`; the wall clock when `None`.
     pub origin_unix_micros: Option<i64>,
     pub speed: f64,
+    /// Added to the time stamps of samples, in microseconds: the driver's clock as it was set.
+    pub stamp_offset_micros: i64,
 }
 
 /// The ring buffer in which the driver keeps its samples.
@@ -247,14 +249,17 @@ impl Process {
     }
 }
 
-/// A process sample that the driver should not have given.
+/// A sample that the driver should not have given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StraySample {
     pub card: u32,
-    pub pid: u32,
+    /// The process of a process sample; `None` for a sample of the card's utilization.
+    pub pid: Option<u32>,
     pub sm: u32,
-    /// How old its timestamp is.
+    /// Age of its time stamp.
     pub age: Duration,
+    /// Distance of its time stamp from now, in the future.
+    pub ahead: Duration,
 }
 
 #[cfg(test)]

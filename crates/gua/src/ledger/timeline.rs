@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use probe::Clocks;
 use probe::units::UnixMillis;
 
 use super::event::Trouble;
@@ -9,16 +10,6 @@ use super::period::Period;
 
 /// How much more time than its interval a tick may speak for: half as much again.
 const MOST_TENTHS: i64 = 15;
-
-/// What the clocks show at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Clocks {
-    pub wall: UnixMillis,
-    /// Since boot, with the time in which the machine slept.
-    pub since_boot: Duration,
-    /// Since boot, without it.
-    pub awake: Duration,
-}
 
 /// The time from one tick to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,12 +49,10 @@ impl Timeline {
         let nothing = |gap| Stretch { covers: Period::none_at(now.wall), gap };
         let Some(last) = self.last else { return nothing(None) };
         let by_wall = now.wall.0.saturating_sub(last.wall.0);
-        let by_boot = millis(now.since_boot.saturating_sub(last.since_boot));
-        let awake = millis(now.awake.saturating_sub(last.awake));
-        if by_wall <= 0 || (by_wall - by_boot).abs() > tolerance(by_boot) {
+        if by_wall <= 0 || now.was_set_since(&last) {
             return nothing(Some(Trouble::ClockSet));
         }
-        if by_boot - awake > tolerance(by_boot) {
+        if now.slept_since(&last) {
             return nothing(Some(Trouble::Suspended));
         }
         let most = self.interval_millis * MOST_TENTHS / 10;
@@ -71,12 +60,6 @@ impl Timeline {
         let gap = (from > last.wall).then_some(Trouble::Late);
         Stretch { covers: Period::new(from, now.wall), gap }
     }
-}
-
-/// How far two clocks may drift apart over a time before one of them was set: a clock that
-/// is being corrected runs up to 0.05 % faster or slower, and reading them takes a moment.
-fn tolerance(millis: i64) -> i64 {
-    200 + millis / 500
 }
 
 fn millis(duration: Duration) -> i64 {

@@ -1,6 +1,7 @@
 //! What a tick says to the rules, and what they decide on it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::civil::Time;
 use probe::Reading;
@@ -15,6 +16,9 @@ use crate::ledger::Period;
 pub struct Step {
     /// The time that it speaks for; it ends at the tick.
     pub covers: Period,
+    /// Time since the last tick by a clock that nobody sets; `None` where it is not known: after a
+    /// restart, and in a history.
+    pub since_last: Option<Duration>,
     /// The time of the day on the host's clock.
     pub time_of_day: Time,
     pub holdings: Vec<Holding>,

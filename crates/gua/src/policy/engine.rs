@@ -14,7 +14,7 @@ use super::judged::Judged;
 use super::limits::Limits;
 use super::standing::{Doubt, Phase, Standing, Wait, observed, standing};
 use super::subject::{Activity, Holding, Subject};
-use super::watch::{Due, Followed, Next, Token, Watch};
+use super::watch::{Due, Followed, Next, Token, Watch, millis};
 use crate::config::policy::{Action, Policy, Rule};
 
 /// Who was not seen for so long is not waited for any more.
@@ -37,18 +37,13 @@ pub struct Engine {
 impl Engine {
     /// Takes one tick; gives what is to be done.
     pub fn step(&mut self, policy: &Policy, step: &Step) -> Vec<Decision> {
-        let missed = self.last.map_or(0, |last| last.0.abs_diff(step.covers.from.0));
-        let missed = i64::try_from(missed).unwrap_or(i64::MAX);
+        let missed = self.missed_before(step);
         self.last = Some(step.covers.to);
         self.clock_millis = self.clock_millis.saturating_add(step.covers.millis());
         self.limits.forget_before(self.clock_millis);
         self.standings.clear();
         if step.covers.is_empty() {
-            // A tick that speaks for no time says nothing, but that time is missing.
-            for watch in self.watches.values_mut() {
-                watch.pass(Activity::Unknown(Why::NotTold), 0, missed);
-            }
-            return Vec::new();
+            return self.pass_over_all(policy, step, missed);
         }
         self.pass_over_the_absent(step, missed);
         self.attend_all(policy, step, missed)
@@ -104,6 +99,31 @@ impl Engine {
     #[must_use]
     pub fn standing(&self, subject: Subject) -> Option<&Standing> {
         self.standings.get(&subject)
+    }
+
+    /// Returns the time since the last tick that this one does not cover, by the clock that says
+    /// more: a wall clock that is set back by about an interval says that there is none.
+    fn missed_before(&self, step: &Step) -> i64 {
+        let by_wall = self.last.map_or(0, |last| last.0.abs_diff(step.covers.from.0));
+        let by_wall = i64::try_from(by_wall).unwrap_or(i64::MAX);
+        let uncovered = step.since_last.map_or(0, |time| millis(time) - step.covers.millis());
+        by_wall.max(uncovered)
+    }
+
+    /// Takes a tick that covers no time: at the start, and after the clock was set. The time
+    /// before it is missing for everybody. Nobody was idle in it, but whoever works now does work.
+    fn pass_over_all(&mut self, policy: &Policy, step: &Step, missed: i64) -> Vec<Decision> {
+        for watch in self.watches.values_mut() {
+            watch.pass(Activity::Unknown(Why::NotTold), 0, missed);
+        }
+        let mut decisions = Vec::new();
+        for holding in &step.holdings {
+            let works = matches!(holding.activity, Activity::Works(_));
+            if works && self.watches.contains_key(&holding.subject) {
+                self.attend(policy, step, holding, 0, &mut decisions);
+            }
+        }
+        decisions
     }
 
     /// Who is not in a list that was read has let go.

@@ -150,6 +150,7 @@ impl Feed {
         together(&mut holdings);
         let step = Step {
             covers: entry.covers,
+            since_last: None,
             time_of_day: time_of_day(entry.at),
             holdings,
             is_whole: is_whole(tick, entry),

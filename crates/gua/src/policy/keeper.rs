@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::actor::{Crew, Done, Look, NotEnded, Order};
 use super::brake::Brake;
@@ -58,6 +59,8 @@ pub struct Keeper {
     open: HashMap<Token, Decision>,
     signs: SignBook,
     saved_at_millis: Option<i64>,
+    /// Time since boot at the last tick that the engine took.
+    last_step: Option<Duration>,
     /// What could not be written down yet.
     unwritten: Vec<Deed>,
 }
@@ -90,6 +93,7 @@ impl Keeper {
             open: HashMap::new(),
             signs: SignBook::default(),
             saved_at_millis: None,
+            last_step: None,
             unwritten: Vec::new(),
         }
     }
@@ -313,7 +317,11 @@ impl Keeper {
         } else {
             &self.settled
         };
-        let Fed { step, signs, unread_snoozes } = self.feed.feed(settled, &seen.tick, entry, is_on);
+        let Fed { mut step, signs, unread_snoozes } =
+            self.feed.feed(settled, &seen.tick, entry, is_on);
+        let now_since_boot = seen.clocks.since_boot;
+        let last = self.last_step.replace(now_since_boot);
+        step.since_last = last.map(|last| now_since_boot.saturating_sub(last));
         if let Some(error) = &unread_snoozes
             && self.reads_snoozes
         {

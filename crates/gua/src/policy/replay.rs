@@ -120,6 +120,7 @@ impl Replay {
         let holdings = self.holdings(tick, &mut assumed_millis);
         let step = Step {
             covers: tick.covers,
+            since_last: None,
             time_of_day: time_of_day(at),
             holdings,
             is_whole: tick.cards.iter().all(|card| card.hidden.is_none()),

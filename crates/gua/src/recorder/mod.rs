@@ -5,7 +5,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `schedule` | when to look, and when to drain the driver's samples (pure) |
-//! | `clocks` | what the host's clocks show |
+//! | `boot` | which boot of the host this is |
 //! | `source` | where ticks come from |
 //! | `observer` | a look made into an entry, with what is to be told besides (pure) |
 //! | `recording` | entries kept in a database, whatever happens to it |
@@ -18,7 +18,7 @@
 
 mod attendant;
 mod beat;
-mod clocks;
+mod boot;
 mod log;
 mod observer;
 mod pruning;
@@ -30,7 +30,7 @@ mod witness;
 
 pub use attendant::{Attendant, Kept};
 pub use beat::{Beat, Outcome};
-pub use clocks::boot_id;
+pub use boot::boot_id;
 pub use log::{Log, open as open_log};
 pub use observer::Observer;
 pub use recording::{Place, Recording};

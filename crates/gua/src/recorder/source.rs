@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use super::clocks;
 use crate::ledger::Clocks;
 use crate::sampler::{Sampler, Tick};
 
@@ -47,7 +46,7 @@ impl Seen {
     pub fn by(source: &mut impl Source) -> Self {
         let began = Instant::now();
         let tick = source.tick();
-        let (clocks, ended) = (clocks::now(), Instant::now());
+        let (clocks, ended) = (Clocks::now(), Instant::now());
         Self { tick, clocks, ended, took: ended - began }
     }
 }

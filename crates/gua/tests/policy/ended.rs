@@ -4,7 +4,9 @@ use std::os::unix::process::ExitStatusExt;
 
 use rustix::process::Signal;
 
-use super::{Lab, Person, scenario};
+use super::{Lab, Person, scenario, skipped};
+use crate::machine::Machine;
+use crate::recorder::clock::Clock;
 use crate::recorder::until;
 
 /// The last things that were done, where a slow machine may have begun anew before.
@@ -116,5 +118,30 @@ fn who_does_not_end_is_killed_where_the_rule_says_so() {
     lab.has_done(Some(idle.pid()), "ended");
     let last = lab.details().pop().unwrap();
     assert_eq!(last, "killed (SIGKILL)");
+    recorder.end();
+}
+
+/// Works two seconds of every five, beside somebody who always works, under a rule of four.
+#[test]
+fn who_works_now_and_then_is_not_ended_after_the_clock_was_set_back() {
+    let (Some(mut person), Some(busy)) = (Person::start(), Person::start()) else { return };
+    let holders = scenario(&[(person.pid(), 0), (busy.pid(), 20)]);
+    let bursts = "sm = { points = [[\"0s\", 65], [\"2s\", 0]], repeat = \"5s\" }";
+    let lab = Lab { machine: Machine::new(&holders.replace("sm = 0", bursts)) };
+    let Some(clock) = Clock::new(lab.machine.dir()) else {
+        return skipped("the clock is set while rules are followed: libfaketime is not installed");
+    };
+    let rule = lab.usual("").replace("\"6s\"", "\"4s\"");
+    lab.config(&rule.replace("\"2s\", \"4s\"", "\"1s\", \"2s\""));
+    let recorder = lab.record_with("200ms", |command| clock.give(command));
+    let has_done = |kind: &str| lab.deeds(Some(person.pid())).iter().any(|it| it == kind);
+    until("a notice while it is idle", || has_done("notice_sent"));
+    clock.set(-600);
+    recorder.event("clock_set");
+    let worked = || lab.details().iter().filter(|it| it.contains("it works again")).count();
+    let before = worked();
+    until("it works again twice, or is ended", || worked() > before + 1 || has_done("ended"));
+    assert!(!has_done("end_begun"), "{:#?}", lab.details());
+    assert!(person.lives());
     recorder.end();
 }

@@ -149,8 +149,14 @@ impl Lab {
 
     /// A recorder that looks twice a second, at the processes of this host.
     pub fn record(&self) -> Recorder {
-        Recorder::with(&self.machine, &["--interval", "500ms"], |command| {
+        self.record_with("500ms", |_| ())
+    }
+
+    /// A recorder with another interval, and with what else its command is given.
+    pub fn record_with(&self, interval: &str, prepare: impl FnOnce(&mut Command)) -> Recorder {
+        Recorder::with(&self.machine, &["--interval", interval], |command| {
             self.on_this_host(command);
+            prepare(command);
         })
     }
 

@@ -99,9 +99,9 @@ fn stray(device: &Device<'_>, last_seen: u64) -> impl Iterator<Item = ProcessUti
     let (call, index) = (&device.call, device.card().index);
     let strays = call.scenario().stray_samples.iter();
     strays.filter(move |stray| stray.card == index).filter_map(move |stray| {
-        let time_stamp = call.time_stamp(call.at - stray.age);
+        let time_stamp = call.time_stamp(call.at - stray.age + stray.ahead);
         let is_given = !stray.age.is_zero() || time_stamp > last_seen;
-        is_given.then(|| sample(stray.pid, time_stamp, stray.sm))
+        stray.pid.filter(|_| is_given).map(|pid| sample(pid, time_stamp, stray.sm))
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_uint, c_ulonglong};
 
+use scenario::model::StraySample;
 use scenario::state::Place;
 use scenario::{Card, Moment, Scenario};
 
@@ -47,13 +48,19 @@ device_calls! {
         // The oldest first where they do not all fit: the caller comes back for the
         // rest with the last time stamp it saw, and so misses none.
         let moments = newer(device, last_seen);
+        // A stray sample takes the place of the oldest.
+        let strays: Vec<_> = stray(device, kept, last_seen).collect();
+        let capacity = device.call.scenario().samples.capacity as usize;
+        let full = (moments.len() + strays.len()).saturating_sub(capacity);
         let found: Vec<Sample> = moments
             .into_iter()
-            .take(room as usize)
+            .skip(full)
             .map(|at| Sample {
                 time_stamp: device.call.time_stamp(at),
                 sample_value: Value(whole(kept.at(device.call.scenario(), card, at)).into()),
             })
+            .chain(strays)
+            .take(room as usize)
             .collect();
         if found.is_empty() {
             return Err(Code::NOT_FOUND);
@@ -88,6 +95,19 @@ fn newer(device: &Device<'_>, last_seen: u64) -> Vec<Moment> {
     let ring = call.scenario().samples_at(call.at, |_| 0.0);
     let moments = ring.into_iter().map(|sample| sample.at);
     moments.filter(|at| call.time_stamp(*at) > last_seen).collect()
+}
+
+/// The samples of a card's utilization that the driver should not have given.
+fn stray(device: &Device<'_>, kept: Kept, last_seen: u64) -> impl Iterator<Item = Sample> {
+    let (call, index) = (&device.call, device.card().index);
+    let of_card = call.scenario().stray_samples.iter().filter(move |stray| {
+        matches!(kept, Kept::Gpu) && stray.card == index && stray.pid.is_none()
+    });
+    let sample = |stray: &StraySample| Sample {
+        time_stamp: call.time_stamp(call.at - stray.age + stray.ahead),
+        sample_value: Value(stray.sm.into()),
+    };
+    of_card.map(sample).filter(move |sample| sample.time_stamp > last_seen)
 }
 
 impl Kept {

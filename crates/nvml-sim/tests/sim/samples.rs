@@ -134,3 +134,34 @@ fn a_size_query_tells_the_rings_size() {
         }
     });
 }
+
+#[test]
+fn a_stray_sample_of_the_card_is_stamped_as_it_says() {
+    let text = format!("{}[[stray_sample]]\ncard = 0\nsm = 90\nahead = \"1h\"\n", ring());
+    play!(&text, |stage| {
+        let nvml = stage.nvml();
+        let card = nvml.device_by_index(0).unwrap();
+        let ahead = ORIGIN + 3_600_000_000;
+        for seen in [0, ORIGIN] {
+            let samples = card.samples(Sampling::GpuUtilization, seen).unwrap();
+            let last = samples.last().unwrap();
+            assert_eq!((last.timestamp, values(&samples).pop()), (ahead, Some(90)));
+        }
+        let all = card.samples(Sampling::GpuUtilization, None).unwrap();
+        assert_eq!(all.len(), 8, "in the place of the oldest");
+        let power = card.samples(Sampling::Power, None).unwrap();
+        assert_eq!(power.last().unwrap().timestamp, ORIGIN);
+    });
+}
+
+#[test]
+fn a_clock_that_was_set_shows_in_the_stamps() {
+    let text = ring().replacen("[time]", "[time]\nstamp_offset = \"-600s\"", 1);
+    play!(&text, |stage| {
+        let nvml = stage.nvml();
+        let card = nvml.device_by_index(0).unwrap();
+        let samples = card.samples(Sampling::GpuUtilization, None).unwrap();
+        assert_eq!(samples.last().unwrap().timestamp, ORIGIN - 600_000_000);
+        assert_eq!(values(&samples), [20, 20, 20, 20, 20, 20, 80, 80]);
+    });
+}

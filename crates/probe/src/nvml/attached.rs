@@ -17,6 +17,7 @@ use super::unit::Wants;
 use super::utilization::SampleReader;
 use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook, ComputeMode, PerformanceState, Setup, Utilization, Vitals};
+use crate::clocks::Clocks;
 use crate::proc::meminfo;
 use crate::reading::{Reading, Why};
 use crate::units::{Celsius, Megahertz, Millijoules, Milliwatts, Percent};
@@ -30,6 +31,8 @@ pub(super) struct Attached {
     memory: MemoryReader,
     holders: HolderReader,
     lacks: Lacks,
+    /// The host's clocks when its samples were last read.
+    read_at: Option<Clocks>,
 }
 
 /// Where a card's utilization comes from.
@@ -80,6 +83,7 @@ impl Attached {
             memory: MemoryReader::default(),
             holders: HolderReader::new(is_instance),
             lacks: Lacks::default(),
+            read_at: None,
         }
     }
 
@@ -94,11 +98,12 @@ impl Attached {
 
     /// Everything that is wanted of this card now.
     pub fn look(&mut self, nvml: &Arc<Nvml>, wants: Wants, host_root: &Path) -> CardLook {
-        let utilization = self.utilization(nvml);
+        let now = self.read_clocks();
+        let utilization = self.utilization(nvml, &now);
         let vitals = match utilization.why() {
             // Do not ask a dozen times.
             Some(why) if why.concerns_the_whole_card() => Vitals::unknown(why),
-            _ => self.vitals(nvml, wants, host_root, utilization),
+            _ => self.vitals(nvml, wants, host_root, &now, utilization),
         };
         let vitals = match vitals.trouble() {
             Some(why) if why.concerns_the_whole_card() => Vitals::unknown(why),
@@ -115,13 +120,27 @@ impl Attached {
 
     /// Takes what its sample buffers hold. Hardware counters go on counting by themselves.
     pub fn drain(&mut self, nvml: &Nvml) {
+        let now = self.read_clocks();
         match &mut self.work {
             Work::Samples(samples) => {
-                samples.drain(nvml, self.gpu);
-                self.holders.drain(nvml, self.gpu, samples.newest());
+                samples.drain(nvml, self.gpu, &now);
+                self.holders.drain(nvml, self.gpu, &now, samples.newest());
             }
             Work::Counters(_) => {}
         }
+    }
+
+    /// Reads the host's clocks. After the wall clock was set, the times of samples that were read
+    /// before it mean nothing.
+    fn read_clocks(&mut self) -> Clocks {
+        let now = Clocks::now();
+        if self.read_at.replace(now).is_some_and(|before| now.was_set_since(&before)) {
+            if let Work::Samples(samples) = &mut self.work {
+                samples.forget_times();
+            }
+            self.holders.forget_times();
+        }
+        now
     }
 
     pub const fn keeps_samples(&self) -> bool {
@@ -136,9 +155,9 @@ impl Attached {
         }
     }
 
-    fn utilization(&mut self, nvml: &Arc<Nvml>) -> Reading<Utilization> {
+    fn utilization(&mut self, nvml: &Arc<Nvml>, now: &Clocks) -> Reading<Utilization> {
         match &mut self.work {
-            Work::Samples(samples) => samples.read(nvml, self.gpu),
+            Work::Samples(samples) => samples.read(nvml, self.gpu, now),
             Work::Counters(counters) => counters.read(nvml),
         }
     }
@@ -148,6 +167,7 @@ impl Attached {
         nvml: &Arc<Nvml>,
         wants: Wants,
         host_root: &Path,
+        now: &Clocks,
         utilization: Reading<Utilization>,
     ) -> Vitals {
         let newest_sample = match &self.work {
@@ -161,7 +181,7 @@ impl Attached {
             utilization,
             memory: self.memory.read(nvml, self.gpu, host_memory),
             holders: match wants.shares {
-                true => self.holders.read(nvml, self.gpu, newest_sample),
+                true => self.holders.read(nvml, self.gpu, now, newest_sample),
                 false => self.holders.without_shares(nvml, self.gpu),
             },
             power: ask.when(wants.power, Quantity::Power, Device::power_usage).map(Milliwatts),

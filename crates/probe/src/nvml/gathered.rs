@@ -4,65 +4,113 @@ use std::time::Duration;
 
 use super::raw::Sample;
 use crate::card::{Basis, Utilization};
+use crate::clocks::Clocks;
 use crate::units::Percent;
 
 /// How far back a first look averages. Long enough to bridge the pauses of a data
 /// loader, short enough to be called now.
 pub(super) const FIRST_LOOK: Duration = Duration::from_secs(5);
 
-/// What has been taken out of a card's buffer. Times are microseconds in the driver's
-/// own clock.
+/// How far in the future a time stamp may lie. Beyond it the sample is garbage.
+pub(super) const AHEAD: Duration = Duration::from_secs(10);
+
+/// Samples taken out of a card's buffer. Times are microseconds on the driver's own clock.
+///
+/// A sample is new if the answer before did not have its time stamp. So neither a clock that is
+/// set nor a wrong time stamp can hide the samples that follow.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    /// The newest sample taken, ever.
+    /// Time stamps of the last answer, in order; empty before the first.
+    seen: Vec<u64>,
+    /// Newest of the samples that were new when there last were any.
     newest: Option<u64>,
-    /// How far apart the samples were when there were last two or more at once.
+    /// Median distance of the samples when there last were two or more at once.
     period: Option<u64>,
-    /// Since the last look: the sum of whole percents, which is exact in a float.
+    /// Sum of whole percents since the last look, which is exact in a float.
     sum: f64,
     count: u32,
     covers: u64,
 }
 
 impl Gathered {
-    /// The time of the newest sample taken.
+    /// Returns the time of the newest sample taken.
     pub const fn newest(&self) -> Option<u64> {
         self.newest
     }
 
-    /// How far apart the samples are.
+    /// Returns the distance of the samples.
     pub fn period(&self) -> Option<Duration> {
         self.period.map(Duration::from_micros)
     }
 
-    /// Adds what is new among the samples; at first, what is of the last few seconds.
-    /// Values above 100 are garbage: they do not count, and neither do their times.
-    pub fn add(&mut self, samples: impl Iterator<Item = Sample> + Clone) {
-        let valid = samples.filter(|sample| sample.percent <= 100);
-        let Some(newest) = valid.clone().map(|sample| sample.micros).max() else { return };
-        let after = self.newest.unwrap_or(newest.saturating_sub(micros(FIRST_LOOK)));
-        let fresh = valid.filter(|sample| sample.micros > after);
-        let Some(oldest) = fresh.clone().map(|sample| sample.micros).min() else { return };
-        let (count, sum) = fresh
-            .fold((0, 0.0), |(count, sum), sample| (count + 1, sum + f64::from(sample.percent)));
-        let span = newest - oldest;
-        self.period = span.checked_div(count - 1).filter(|period| *period > 0).or(self.period);
-        let before = covered_before(oldest - after, self.period);
-        self.covers = self.covers.saturating_add(span.saturating_add(before));
-        self.sum += sum;
-        self.count = self.count.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
-        self.newest = Some(newest);
+    /// Adds what is new in the driver's whole buffer; at first, the last few seconds of it.
+    pub fn add(&mut self, samples: impl Iterator<Item = Sample>, now: &Clocks) {
+        let valid = valid(samples, now);
+        let Some(last) = valid.last() else { return };
+        let is_first = self.seen.is_empty();
+        let after = if is_first { last.micros.saturating_sub(micros(FIRST_LOOK)) } else { 0 };
+        self.period = median_distance(&valid).or(self.period);
+        let mut before = None;
+        for sample in &valid {
+            let is_new = self.seen.binary_search(&sample.micros).is_err();
+            if is_new && (!is_first || sample.micros > after) {
+                let before = before.max(self.seen_before(sample.micros)).unwrap_or(after);
+                let covers = covered_before(sample.micros.saturating_sub(before), self.period);
+                self.covers = self.covers.saturating_add(covers);
+                self.sum += f64::from(sample.percent);
+                self.count = self.count.saturating_add(1);
+                self.newest = Some(sample.micros);
+            }
+            before = Some(sample.micros);
+        }
+        self.seen.clear();
+        self.seen.extend(valid.iter().map(|sample| sample.micros));
     }
 
-    /// The mean of what was added since this was last asked.
+    /// Makes the next answer count like the first one: the clock was set.
+    pub fn forget_times(&mut self) {
+        self.seen.clear();
+        self.newest = None;
+    }
+
+    /// Returns the mean of what was added since the last call.
     pub fn hand_out(&mut self) -> Option<Utilization> {
-        let Self { newest, period, sum, count, covers } = *self;
-        *self = Self { newest, period, ..Self::default() };
+        let (sum, count, covers) = (self.sum, self.count, self.covers);
+        (self.sum, self.count, self.covers) = (0.0, 0, 0);
         (count > 0).then(|| Utilization {
             percent: Percent(sum / f64::from(count)),
             basis: Basis::Samples { count, covers: Duration::from_micros(covers) },
         })
     }
+
+    /// Returns the newest time stamp of the last answer before this one.
+    fn seen_before(&self, stamp: u64) -> Option<u64> {
+        let place = self.seen.partition_point(|seen| *seen < stamp);
+        self.seen.get(..place)?.last().copied()
+    }
+}
+
+/// Returns the samples that are not garbage, in the order of time, each time stamp once. Garbage
+/// are values above 100 and time stamps in the future. Where all of them lie in the future, the
+/// driver's clock runs ahead of the host's, or the host's was just set back.
+fn valid(samples: impl Iterator<Item = Sample>, now: &Clocks) -> Vec<Sample> {
+    let is_ahead = |sample: &Sample| now.is_ahead(sample.micros, AHEAD);
+    let mut valid: Vec<_> = samples.filter(|sample| sample.percent <= 100).collect();
+    if !valid.iter().all(is_ahead) {
+        valid.retain(|sample| !is_ahead(sample));
+    }
+    valid.sort_unstable_by_key(|sample| sample.micros);
+    valid.dedup_by_key(|sample| sample.micros);
+    valid
+}
+
+/// Returns the median distance of samples in the order of time.
+fn median_distance(samples: &[Sample]) -> Option<u64> {
+    let later = samples.iter().skip(1);
+    let mut distances: Vec<_> =
+        samples.iter().zip(later).map(|(one, next)| next.micros - one.micros).collect();
+    distances.sort_unstable();
+    distances.get(distances.len() / 2).copied()
 }
 
 /// How much of the gap before it the oldest of some samples covers. Each stands for the
@@ -75,7 +123,7 @@ const fn covered_before(gap: u64, period: Option<u64>) -> u64 {
     }
 }
 
-fn micros(duration: Duration) -> u64 {
+pub(super) fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
@@ -84,6 +132,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::units::UnixMillis;
 
     const SECOND: u64 = 1_000_000;
 
@@ -95,7 +144,17 @@ mod tests {
     }
 
     fn since(micros: Option<u64>) -> Gathered {
-        Gathered { newest: micros, ..Gathered::default() }
+        Gathered { seen: micros.into_iter().collect(), ..Gathered::default() }
+    }
+
+    /// A host that booted an hour ago, long after the times of these samples.
+    fn now() -> Clocks {
+        let since_boot = Duration::from_secs(3600);
+        Clocks { wall: UnixMillis(1_794_182_400_000), since_boot, awake: since_boot }
+    }
+
+    fn wall_micros() -> u64 {
+        u64::try_from(now().wall.0).unwrap() * 1000
     }
 
     /// Percent, count and what it covers.
@@ -107,13 +166,17 @@ mod tests {
 
     fn mean(values: &[(u64, u32)], after: Option<u64>) -> Option<(f64, u32, u64)> {
         let mut gathered = since(after.map(|second| second * SECOND));
-        gathered.add(samples(values).into_iter());
+        gathered.add(samples(values).into_iter(), &now());
         handed_out(&mut gathered).map(|(percent, count, covers)| (percent, count, covers.as_secs()))
     }
 
     #[test]
     fn the_mean_is_over_what_is_new() {
-        assert_eq!(mean(&[(1, 100), (2, 0), (3, 50), (4, 70)], Some(2)), Some((60.0, 2, 2)));
+        let mut gathered = Gathered::default();
+        gathered.add(samples(&[(1, 100), (2, 0)]).into_iter(), &now());
+        assert_eq!(handed_out(&mut gathered).map(|(percent, ..)| percent), Some(50.0));
+        gathered.add(samples(&[(1, 100), (2, 0), (3, 50), (4, 70)]).into_iter(), &now());
+        assert_eq!(handed_out(&mut gathered), Some((60.0, 2, Duration::from_secs(2))));
         assert_eq!(mean(&[(4, 70)], Some(3)), Some((70.0, 1, 1)));
         assert_eq!(mean(&[(4, 70)], Some(4)), None);
     }
@@ -131,8 +194,8 @@ mod tests {
         assert_eq!(mean(&values, Some(0)), Some((10.0, 10, 10)));
         // One sample alone stands for no more than the samples before it did.
         let mut gathered = since(Some(0));
-        gathered.add(samples(&[(1, 10), (2, 10)]).into_iter());
-        gathered.add(samples(&[(60, 40)]).into_iter());
+        gathered.add(samples(&[(1, 10), (2, 10)]).into_iter(), &now());
+        gathered.add(samples(&[(60, 40)]).into_iter(), &now());
         assert_eq!(handed_out(&mut gathered), Some((20.0, 3, Duration::from_secs(3))));
     }
 
@@ -147,31 +210,109 @@ mod tests {
     #[test]
     fn the_time_of_garbage_is_garbage_too() {
         let mut gathered = since(Some(0));
-        gathered.add(samples(&[(1, 40), (1_000, 255)]).into_iter());
-        gathered.add(samples(&[(2, 60)]).into_iter());
+        gathered.add(samples(&[(1, 40), (1_000, 255)]).into_iter(), &now());
+        gathered.add(samples(&[(2, 60)]).into_iter(), &now());
         assert_eq!(handed_out(&mut gathered), Some((50.0, 2, Duration::from_secs(2))));
     }
 
     #[test]
     fn what_was_handed_out_is_not_handed_out_again() {
         let mut gathered = since(Some(0));
-        gathered.add(samples(&[(1, 40), (2, 60)]).into_iter());
+        gathered.add(samples(&[(1, 40), (2, 60)]).into_iter(), &now());
         assert_eq!(handed_out(&mut gathered), Some((50.0, 2, Duration::from_secs(2))));
         assert_eq!(handed_out(&mut gathered), None);
-        gathered.add(samples(&[(1, 40), (2, 60), (3, 7)]).into_iter());
+        gathered.add(samples(&[(1, 40), (2, 60), (3, 7)]).into_iter(), &now());
         assert_eq!(handed_out(&mut gathered), Some((7.0, 1, Duration::from_secs(1))));
     }
 
     #[test]
     fn the_period_is_measured_on_two_samples_or_more() {
         let mut gathered = since(Some(0));
-        gathered.add(samples(&[(3, 1)]).into_iter());
+        gathered.add(samples(&[(3, 1)]).into_iter(), &now());
         assert_eq!(gathered.period(), None);
-        gathered.add(samples(&[(6, 1), (9, 1), (12, 1)]).into_iter());
+        gathered.add(samples(&[(6, 1), (9, 1), (12, 1)]).into_iter(), &now());
         assert_eq!(gathered.period(), Some(Duration::from_secs(3)));
-        gathered.add(samples(&[(15, 1)]).into_iter());
-        gathered.add(samples(&[(16, 1), (16, 1)]).into_iter());
+        gathered.add(samples(&[(15, 1)]).into_iter(), &now());
+        gathered.add(samples(&[(16, 1), (16, 1)]).into_iter(), &now());
         assert_eq!(gathered.period(), Some(Duration::from_secs(3)), "no time at all is no period");
+    }
+
+    /// Twenty samples, one a second, the last of them at this time.
+    fn ring(end: u64, percent: u32) -> impl Iterator<Item = Sample> {
+        (0..20).rev().map(move |age| Sample { micros: end - age * SECOND, percent })
+    }
+
+    /// A driver whose clock follows the wall clock: after the step its buffer has samples of
+    /// before, which now lie in the future, and new ones.
+    #[test]
+    fn samples_count_at_once_after_a_clock_was_set_back() {
+        for forgets in [false, true] {
+            let mut gathered = Gathered::default();
+            let before = wall_micros() + 600 * SECOND;
+            gathered.add(ring(before, 0), &now());
+            handed_out(&mut gathered);
+            if forgets {
+                gathered.forget_times();
+            }
+            let new = Sample { micros: wall_micros() - SECOND, percent: 65 };
+            gathered.add(ring(before, 0).skip(1).chain([new]), &now());
+            let (percent, count, covers) = handed_out(&mut gathered).unwrap();
+            assert_eq!((percent, count), (65.0, 1));
+            assert!(covers <= FIRST_LOOK, "{covers:?}");
+            assert_eq!(gathered.newest(), Some(new.micros));
+        }
+    }
+
+    /// The same where the first answer after the step has no new sample yet.
+    #[test]
+    fn samples_of_before_a_step_do_not_hide_the_new_ones() {
+        let mut gathered = Gathered::default();
+        let before = wall_micros() + 600 * SECOND;
+        gathered.add(ring(before, 0), &now());
+        gathered.forget_times();
+        gathered.add(ring(before, 0), &now());
+        handed_out(&mut gathered);
+        let new = Sample { micros: wall_micros(), percent: 65 };
+        gathered.add(ring(before, 0).chain([new]), &now());
+        assert_eq!(handed_out(&mut gathered).unwrap().0, 65.0);
+        assert_eq!(gathered.newest(), Some(new.micros));
+    }
+
+    #[test]
+    fn a_clock_that_was_set_ahead_does_not_stretch_the_time_covered() {
+        let mut gathered = Gathered::default();
+        let before = wall_micros() - 600 * SECOND;
+        gathered.add(ring(before, 0), &now());
+        handed_out(&mut gathered);
+        let new = Sample { micros: wall_micros(), percent: 65 };
+        gathered.add(ring(before, 0).skip(1).chain([new]), &now());
+        assert_eq!(handed_out(&mut gathered), Some((65.0, 1, Duration::from_secs(1))));
+        assert_eq!(gathered.period(), Some(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn one_sample_in_the_future_neither_counts_nor_hides_others() {
+        let hour = 3600 * SECOND;
+        for clock in [wall_micros(), micros(now().since_boot)] {
+            let stray = Sample { micros: clock + hour, percent: 100 };
+            let mut gathered = Gathered::default();
+            gathered.add(ring(clock, 20).chain([stray]), &now());
+            assert_eq!(handed_out(&mut gathered), Some((20.0, 5, Duration::from_secs(5))));
+            assert_eq!(gathered.newest(), Some(clock));
+            gathered.add(ring(clock + SECOND, 40).chain([stray]), &now());
+            assert_eq!(handed_out(&mut gathered), Some((40.0, 1, Duration::from_secs(1))));
+        }
+    }
+
+    /// A driver whose clock is neither of the host's.
+    #[test]
+    fn samples_count_where_all_lie_in_the_future() {
+        let mut gathered = Gathered::default();
+        let day = 86_400 * SECOND;
+        for second in 0..3 {
+            gathered.add(ring(wall_micros() + day + second * SECOND, 30), &now());
+            assert_eq!(handed_out(&mut gathered).unwrap().0, 30.0);
+        }
     }
 
     /// Samples that are roughly, not exactly, a period apart, and whether the buffer is read
@@ -194,9 +335,9 @@ mod tests {
         let mut gathered = since(Some(0));
         let so_far = |until: usize| samples[..=until].iter().map(|(sample, _)| *sample);
         for (until, _) in samples.iter().enumerate().filter(|(_, (_, is_read))| *is_read) {
-            gathered.add(so_far(until));
+            gathered.add(so_far(until), &now());
         }
-        gathered.add(so_far(samples.len() - 1));
+        gathered.add(so_far(samples.len() - 1), &now());
         handed_out(&mut gathered)
     }
 

@@ -1,20 +1,15 @@
 //! Who holds a card: its process lists in one, with each holder's share of the work.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
-use super::gathered::FIRST_LOOK;
+use super::gathered::{AHEAD, FIRST_LOOK, micros};
 use super::raw::{self, Gpu, List, Listed, ProcessSample, ProcessSampleBuffer, Version};
 use super::sampled::{Sampled, Share, no_share};
+use crate::clocks::Clocks;
 use crate::process::{Holder, Holders, Kinds};
 use crate::reading::{Reading, Why};
 use crate::units::Bytes;
-
-/// How far a process sample may lie ahead of the card's own newest one. Beyond it the
-/// timestamp is garbage, and remembering it would hide every sample to come.
-const AHEAD_MICROS: u64 = 10_000_000;
 
 /// What a card remembers about its holders.
 #[derive(Debug)]
@@ -25,7 +20,8 @@ pub(super) struct HolderReader {
     /// On a MIG instance "no samples" says nothing about who works.
     is_instance: bool,
     without_samples: bool,
-    newest_sample: Option<u64>,
+    /// Time up to which process samples were taken.
+    taken_until: Option<u64>,
     buffer: ProcessSampleBuffer,
     sampled: Sampled,
     last: Option<LastShares>,
@@ -47,7 +43,7 @@ impl HolderReader {
             mps: ListReader::new(List::Mps, Need::May),
             is_instance,
             without_samples: false,
-            newest_sample: None,
+            taken_until: None,
             buffer: ProcessSampleBuffer::default(),
             sampled: Sampled::default(),
             last: None,
@@ -56,10 +52,16 @@ impl HolderReader {
 
     /// The holders, complete or with the reason why not. `card_sample` is the time of the
     /// card's own newest sample.
-    pub fn read(&mut self, nvml: &Nvml, gpu: Gpu, card_sample: Option<u64>) -> Holders {
+    pub fn read(
+        &mut self,
+        nvml: &Nvml,
+        gpu: Gpu,
+        now: &Clocks,
+        card_sample: Option<u64>,
+    ) -> Holders {
         let mut holders = self.list(nvml, gpu);
         if !self.repeat_work(card_sample, &mut holders.seen) {
-            self.add_work(nvml, gpu, card_sample, &mut holders.seen);
+            self.add_work(nvml, gpu, now, card_sample, &mut holders.seen);
             self.remember(card_sample, &holders.seen);
         }
         holders
@@ -83,11 +85,16 @@ impl HolderReader {
     /// Takes what the driver has sampled since the last look, for the next one: many drivers
     /// tell only their newest period. Where nobody was listed or asked for, nobody is asked.
     /// An error is left for the look to meet.
-    pub fn drain(&mut self, nvml: &Nvml, gpu: Gpu, card_sample: Option<u64>) {
+    pub fn drain(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks, card_sample: Option<u64>) {
         let is_held = self.last.as_ref().is_some_and(|last| !last.shares.is_empty());
-        if is_held && !self.without_samples && self.sample(nvml, gpu, card_sample).is_ok() {
+        if is_held && !self.without_samples && self.sample(nvml, gpu, now, card_sample).is_ok() {
             self.sampled.was_drained = true;
         }
+    }
+
+    /// Forgets the times of the samples: the clock was set.
+    pub const fn forget_times(&mut self) {
+        self.taken_until = None;
     }
 
     fn list(&mut self, nvml: &Nvml, gpu: Gpu) -> Holders {
@@ -98,13 +105,11 @@ impl HolderReader {
         ])
     }
 
-    /// Where the driver has sampled nothing since the last look, what it said then still
-    /// stands: no new samples are not yet no work. Shares are asked for after the card, so they
-    /// may have been of a sample that the card tells only now.
+    /// Repeats the last shares where the card has told of no sample since: no new samples are
+    /// not yet no work.
     fn repeat_work(&self, card_sample: Option<u64>, seen: &mut [Holder]) -> bool {
-        let (Some(last), Some(now)) = (&self.last, card_sample) else { return false };
-        let counted = last.card_sample.max(self.newest_sample.unwrap_or(0));
-        if now > counted || self.sampled.was_drained {
+        let Some(last) = &self.last else { return false };
+        if card_sample != Some(last.card_sample) || self.sampled.was_drained {
             return false;
         }
         for holder in seen {
@@ -114,11 +119,18 @@ impl HolderReader {
         true
     }
 
-    fn add_work(&mut self, nvml: &Nvml, gpu: Gpu, card_sample: Option<u64>, seen: &mut [Holder]) {
+    fn add_work(
+        &mut self,
+        nvml: &Nvml,
+        gpu: Gpu,
+        now: &Clocks,
+        card_sample: Option<u64>,
+        seen: &mut [Holder],
+    ) {
         if seen.is_empty() || self.without_samples {
             return;
         }
-        let none = match self.sample(nvml, gpu, card_sample) {
+        let none = match self.sample(nvml, gpu, now, card_sample) {
             Ok(()) => no_share(),
             Err(NvmlError::NotFound) => return,
             Err(error) => {
@@ -134,8 +146,15 @@ impl HolderReader {
     }
 
     /// Adds what is new to what was sampled since the last look.
-    fn sample(&mut self, nvml: &Nvml, gpu: Gpu, card_sample: Option<u64>) -> Result<(), NvmlError> {
-        let window = Window::new(self.newest_sample, card_sample, wall_clock());
+    fn sample(
+        &mut self,
+        nvml: &Nvml,
+        gpu: Gpu,
+        now: &Clocks,
+        card_sample: Option<u64>,
+    ) -> Result<(), NvmlError> {
+        let until = newest_time(card_sample, now);
+        let window = Window::new(self.taken_until, until);
         let mut newest = None;
         match self.buffer.read(nvml, gpu, window.after) {
             Ok(samples) => {
@@ -148,9 +167,18 @@ impl HolderReader {
             Err(NvmlError::NotFound) if !self.is_instance => {}
             Err(error) => return Err(error),
         }
-        self.newest_sample = newest.or(card_sample).or(self.newest_sample);
+        // Not beyond what has come: a wrong time stamp would hide the samples that follow.
+        let newest = newest.map(|newest| newest.min(until));
+        self.taken_until = newest.or(card_sample).or(self.taken_until);
         Ok(())
     }
+}
+
+/// Returns the newest time on the driver's clock that is known to have come: that of the card's
+/// newest sample. A card that keeps none is judged by the wall clock.
+fn newest_time(card_sample: Option<u64>, now: &Clocks) -> u64 {
+    let wall = u64::try_from(now.wall.0).unwrap_or(0).saturating_mul(1000);
+    card_sample.unwrap_or(wall)
 }
 
 const fn unknown(why: Why) -> Share {
@@ -161,8 +189,8 @@ const fn set_share(holder: &mut Holder, share: Share) {
     (holder.sm, holder.engines) = share;
 }
 
-/// The time that process samples may be of, in the driver's clock. Outside of it they are
-/// stale or garbage, and one from the future would hide every sample to come.
+/// The time of process samples that count, on the driver's clock. Outside of it they are stale or
+/// garbage.
 #[derive(Debug, Clone, Copy)]
 struct Window {
     after: u64,
@@ -170,25 +198,19 @@ struct Window {
 }
 
 impl Window {
-    /// From the last sample taken to a little after the card's own newest sample. A card
-    /// that keeps none is judged by the wall clock, which the driver's times follow.
-    fn new(newest: Option<u64>, card_sample: Option<u64>, wall_clock: u64) -> Self {
-        let first_look = u64::try_from(FIRST_LOOK.as_micros()).unwrap_or(u64::MAX);
-        let now = card_sample.unwrap_or(wall_clock);
+    /// From what was taken already to a little after the newest time that is known to have come.
+    /// Where that lies before what was taken, the driver's clock was set back.
+    fn new(taken_until: Option<u64>, until: u64) -> Self {
+        let taken_until = taken_until.filter(|taken| *taken <= until);
         Self {
-            after: newest.unwrap_or(now.saturating_sub(first_look)),
-            until: now.saturating_add(AHEAD_MICROS),
+            after: taken_until.unwrap_or(until.saturating_sub(micros(FIRST_LOOK))),
+            until: until.saturating_add(micros(AHEAD)),
         }
     }
 
     const fn has(&self, sample: &ProcessSample) -> bool {
         sample.sm <= 100 && sample.micros > self.after && sample.micros <= self.until
     }
-}
-
-fn wall_clock() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// One of a card's lists, and which version of it the driver has.
@@ -319,30 +341,30 @@ mod tests {
             encoder: 0,
             decoder: 0,
         };
-        let with_buffer = Window::new(Some(90 * second), Some(100 * second), 5);
-        let counts = |window: Window| [80, 90, 95, 109, 200].map(|at| window.has(&sample(at, 50)));
-        assert_eq!(counts(with_buffer), [false, false, true, true, false]);
-        let without_buffer = Window::new(None, None, 100 * second);
-        assert_eq!(counts(without_buffer), [false, false, false, true, false]);
-        assert!(!with_buffer.has(&sample(95, 101)));
+        let later = Window::new(Some(90 * second), 100 * second);
+        let counts = |window: Window| [80, 90, 96, 109, 200].map(|at| window.has(&sample(at, 50)));
+        assert_eq!(counts(later), [false, false, true, true, false]);
+        assert!(!later.has(&sample(96, 101)));
+        let first = Window::new(None, 100 * second);
+        assert_eq!(counts(first), [false, false, true, true, false]);
+        let set_back = Window::new(Some(700 * second), 100 * second);
+        assert_eq!(counts(set_back), counts(first));
     }
 
-    /// Looks that follow closely: the newest sample was taken with the shares, and only then
-    /// told by the card.
     #[test]
-    fn a_sample_that_was_counted_already_does_not_make_its_process_idle() {
+    fn shares_are_repeated_until_the_card_tells_of_another_sample() {
         let busy = Reading::Known(Percent(70.0));
         let encodes = Engines { encoder: Percent(5.0), ..Engines::default() };
         let share = (busy, Reading::Known(encodes));
         let reader = HolderReader {
-            newest_sample: Some(110),
             last: Some(LastShares { card_sample: 100, shares: vec![(1, share)] }),
             ..HolderReader::new(false)
         };
         let memory = Reading::Known(Bytes(1));
         let (sm, engines) = unknown(Why::NotAsked);
         let mut seen = [Holder { pid: 1, kinds: Kinds::COMPUTE, memory, sm, engines }];
-        for (card_sample, is_repeated) in [(100, true), (110, true), (111, false)] {
+        // Also where the time of that sample is an earlier one.
+        for (card_sample, is_repeated) in [(100, true), (110, false), (90, false)] {
             assert_eq!(reader.repeat_work(Some(card_sample), &mut seen), is_repeated);
         }
         assert_eq!((seen[0].sm, seen[0].engines), share);

@@ -226,19 +226,18 @@ impl SampleBuffer {
         self.0.len()
     }
 
-    /// The utilization samples that are newer than `since`, oldest first.
+    /// Returns all utilization samples that the driver has.
     pub fn read(
         &mut self,
         nvml: &Nvml,
         gpu: Gpu,
-        since: u64,
-    ) -> Result<impl Iterator<Item = Sample> + Clone, NvmlError> {
+    ) -> Result<impl Iterator<Item = Sample>, NvmlError> {
         let call = nvml_sym(nvml.lib().nvmlDeviceGetSamples.as_ref())?;
         let (mut kind, mut count) = (0, entries(self.room()));
         let what = nvmlSamplingType_enum_NVML_GPU_UTILIZATION_SAMPLES;
         // SAFETY: see the module; the buffer has room for `count` entries.
         nvml_try(unsafe {
-            call(gpu.0, what, since, &raw mut kind, &raw mut count, self.0.as_mut_ptr())
+            call(gpu.0, what, 0, &raw mut kind, &raw mut count, self.0.as_mut_ptr())
         })?;
         if kind != nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT {
             return Err(NvmlError::UnexpectedVariant(kind));

@@ -8,6 +8,7 @@ use nvml_wrapper::error::NvmlError;
 use super::gathered::Gathered;
 use super::raw::{Gpu, SampleBuffer};
 use crate::card::{Basis, Utilization};
+use crate::clocks::Clocks;
 use crate::reading::{Reading, Why};
 use crate::units::Percent;
 
@@ -40,11 +41,11 @@ impl SampleReader {
     }
 
     /// The mean since the last look, or the instant value where there is no buffer.
-    pub fn read(&mut self, nvml: &Nvml, gpu: Gpu) -> Reading<Utilization> {
+    pub fn read(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks) -> Reading<Utilization> {
         if self.unsupported {
             return instant(nvml, gpu);
         }
-        let gathering = self.find_buffer(nvml, gpu).and_then(|()| self.gather(nvml, gpu));
+        let gathering = self.find_buffer(nvml, gpu).and_then(|()| self.gather(nvml, gpu, now));
         let gathering = gathering.map_err(Why::from);
         self.answered = gathering.is_ok();
         // Also where the card errs now: the next look is to tell of the time since this one.
@@ -61,8 +62,13 @@ impl SampleReader {
     }
 
     /// Takes what is in the buffer before it runs over. An error is left for the look to meet.
-    pub fn drain(&mut self, nvml: &Nvml, gpu: Gpu) {
-        let _ = self.gather(nvml, gpu);
+    pub fn drain(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks) {
+        let _ = self.gather(nvml, gpu, now);
+    }
+
+    /// Forgets the times of the samples: the clock was set.
+    pub fn forget_times(&mut self) {
+        self.gathered.forget_times();
     }
 
     fn find_buffer(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<(), NvmlError> {
@@ -72,11 +78,11 @@ impl SampleReader {
         Ok(())
     }
 
-    fn gather(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<(), NvmlError> {
+    fn gather(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks) -> Result<(), NvmlError> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
-        match buffer.read(nvml, gpu, self.gathered.newest().unwrap_or(0)) {
-            Ok(samples) => self.gathered.add(samples),
-            // Nothing new since the last time: one follows the other too closely.
+        match buffer.read(nvml, gpu) {
+            Ok(samples) => self.gathered.add(samples, now),
+            // The buffer is empty: the card has been idle for long.
             Err(NvmlError::NotFound | NvmlError::NoData) => {}
             Err(error) => return Err(error),
         }

@@ -108,6 +108,7 @@ fn stray_sample(typed: &typed::StraySample, cards: &[Card]) -> Result<StraySampl
         pid: typed.pid,
         sm: typed.sm,
         age: typed.age.map_or(Duration::ZERO, |age| age.0),
+        ahead: typed.ahead.map_or(Duration::ZERO, |ahead| ahead.0),
     })
 }
 
@@ -152,7 +153,8 @@ fn time(typed: &typed::Time) -> Result<Time, Wrong> {
         Some(speed) if *speed.get_ref() > 0.0 && speed.get_ref().is_finite() => *speed.get_ref(),
         Some(speed) => return wrong(speed.span(), "`speed` must be more than 0"),
     };
-    Ok(Time { origin_unix_micros, speed })
+    let stamp_offset_micros = typed.stamp_offset.map_or(0, |offset| offset.0.as_micros());
+    Ok(Time { origin_unix_micros, speed, stamp_offset_micros })
 }
 
 const SHORTEST_PERIOD: Duration = Duration::from_millis(1);

@@ -80,6 +80,7 @@ impl Default for Driver {
 pub struct Time {
     pub origin: Option<Spanned<String>>,
     pub speed: Option<Spanned<f64>>,
+    pub stamp_offset: Option<Offset>,
 }
 
 #[derive(Debug, serde::Deserialize)]
@@ -238,9 +239,10 @@ pub struct Fault {
 #[serde(deny_unknown_fields)]
 pub struct StraySample {
     pub card: Spanned<CardRef>,
-    pub pid: u32,
+    pub pid: Option<u32>,
     pub sm: u32,
     pub age: Option<Span>,
+    pub ahead: Option<Span>,
 }
 
 /// A card by its index or by its UUID.

@@ -98,9 +98,11 @@ impl Account {
     fn count(&mut self, moment: &Moment) {
         for (seen, activity) in self.seen.iter_mut().zip(&moment.activities) {
             if moment.covered == 0 {
-                // It speaks for no time, so it says nothing.
-                if let Some(seen) = seen {
-                    seen.missed += moment.gap.abs();
+                // It speaks for no time, so it says nothing but that somebody works.
+                match (seen, activity) {
+                    (Some(seen), Some(Activity::Works(_))) => *seen = Seen::default(),
+                    (Some(seen), _) => seen.missed += moment.gap.abs(),
+                    (None, _) => {}
                 }
                 continue;
             }

@@ -107,6 +107,7 @@ impl Ticks {
         self.at = from + covered;
         Step {
             covers: Period::new(UnixMillis(from), UnixMillis(self.at)),
+            since_last: None,
             time_of_day: time(12, 0, 0, 0),
             holdings,
             is_whole: true,

@@ -19,6 +19,9 @@ enum Happens {
     Gap(i64),
     /// The clock is set by so many minutes.
     Clock(i64),
+    /// The clock is set by so many minutes between two ticks a minute apart, while the holder
+    /// does this.
+    Set(i64, super::Activity),
     Restart,
     Snooze(i64),
     Off(i64),
@@ -28,7 +31,9 @@ enum Happens {
     NothingEnds,
 }
 
-use Happens::{Clock, Gap, Idle, NobodyHears, NothingEnds, Off, Restart, Snooze, Unknown, Works};
+use Happens::{
+    Clock, Gap, Idle, NobodyHears, NothingEnds, Off, Restart, Set, Snooze, Unknown, Works,
+};
 
 struct Play {
     ticks: Ticks,
@@ -95,6 +100,12 @@ impl Play {
                 let step = self.ticks.step(minutes * MINUTE, 0, vec![holding(7, IDLE)]);
                 self.take(&step);
             }
+            Set(minutes, activity) => {
+                let mut step =
+                    self.ticks.step((minutes + 1) * MINUTE, 0, vec![holding(7, activity)]);
+                step.since_last = Some(Duration::from_secs(60));
+                self.take(&step);
+            }
             Restart => self.ticks.engine = Engine::restored(self.ticks.engine.saved()),
             NobodyHears => self.is_heard = false,
             NothingEnds => self.ends = false,
@@ -139,6 +150,27 @@ fn from_idle_to_ended() {
     for (what, told) in cases {
         assert_eq!(play(Action::End, what).0, told, "{what:?}");
     }
+}
+
+/// The time in which the clock is set is no idle time, and it is missing.
+#[test]
+fn a_clock_that_is_set_stops_the_count() {
+    let cases: [(&[Happens], &str); 5] = [
+        (&[Idle(59), Set(-6, IDLE), Idle(1)], "notice 1@60"),
+        (&[Idle(59), Set(5, IDLE), Idle(1)], "notice 1@60"),
+        // Back by as much as the interval: by the wall clock nothing is missing.
+        (&[Idle(59), Set(-1, IDLE), Idle(1)], "notice 1@60"),
+        (&[Idle(6), Set(-1, IDLE), Set(-1, IDLE), Idle(54)], "notice 1@60"),
+        // Who was at work then has not been idle since before.
+        (&[Idle(119), Set(-10, WORKS), Idle(59)], "notice 1@60 notice 2@105 relieved@119"),
+    ];
+    for (what, told) in cases {
+        assert_eq!(play(Action::End, what).0, told, "{what:?}");
+    }
+    // Set again and again: more than a tenth of the window is missing.
+    let sets = [Idle(100)].into_iter().chain([Set(-1, IDLE); 14]).chain([Idle(59)]);
+    let (told, _) = play(Action::End, &sets.collect::<Vec<_>>());
+    assert_eq!(told, "notice 1@60 relieved@101");
 }
 
 #[test]

@@ -306,9 +306,14 @@ impl Live<'_> {
         let signs: Vec<_> = all.iter().map(row).collect();
         store::write_policy(writer.database(), "boot", None, &signs, &[]).unwrap();
         let mut holdings: Vec<_> = all.iter().map(|(code, one)| holding(one, *code)).collect();
+        if entry.covers.is_empty() {
+            // The record does not have what a tick saw that speaks for no time.
+            holdings.clear();
+        }
         together(&mut holdings);
         self.simulation.step(Step {
             covers: entry.covers,
+            since_last: None,
             time_of_day: time_of_day(entry.at),
             holdings,
             is_whole: is_whole(tick, entry),
