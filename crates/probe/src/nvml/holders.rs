@@ -6,7 +6,7 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
 use super::gathered::FIRST_LOOK;
-use super::raw::{self, Gpu, List, Listed, ProcessSample, ProcessSampleBuffer, Version};
+use super::raw::{self, Gpu, List, ListError, Listed, ProcessSample, ProcessSampleBuffer, Version};
 use super::sampled::{Sampled, Share, no_share};
 use crate::process::{Holder, Holders, Kinds};
 use crate::reading::{Reading, Why};
@@ -40,11 +40,11 @@ struct LastShares {
 }
 
 impl HolderReader {
-    pub fn new(is_instance: bool) -> Self {
+    pub fn new(is_instance: bool, lists: Version) -> Self {
         Self {
-            compute: ListReader::new(List::Compute, Need::Must),
-            graphics: ListReader::new(List::Graphics, Need::May),
-            mps: ListReader::new(List::Mps, Need::May),
+            compute: ListReader::new(List::Compute, Need::Must, lists),
+            graphics: ListReader::new(List::Graphics, Need::May, lists),
+            mps: ListReader::new(List::Mps, Need::May, lists),
             is_instance,
             without_samples: false,
             newest_sample: None,
@@ -120,7 +120,7 @@ impl HolderReader {
         }
         let none = match self.sample(nvml, gpu, card_sample) {
             Ok(()) => no_share(),
-            Err(NvmlError::NotFound) => return,
+            Err(ListError::Driver(NvmlError::NotFound)) => return,
             Err(error) => {
                 let why = Why::from(error);
                 self.without_samples = why == Why::NotSupported;
@@ -134,7 +134,7 @@ impl HolderReader {
     }
 
     /// Adds what is new to what was sampled since the last look.
-    fn sample(&mut self, nvml: &Nvml, gpu: Gpu, card_sample: Option<u64>) -> Result<(), NvmlError> {
+    fn sample(&mut self, nvml: &Nvml, gpu: Gpu, card_sample: Option<u64>) -> Result<(), ListError> {
         let window = Window::new(self.newest_sample, card_sample, wall_clock());
         let mut newest = None;
         match self.buffer.read(nvml, gpu, window.after) {
@@ -145,7 +145,7 @@ impl HolderReader {
                 }
             }
             // Nobody worked; of an instance it says nothing.
-            Err(NvmlError::NotFound) if !self.is_instance => {}
+            Err(ListError::Driver(NvmlError::NotFound)) if !self.is_instance => {}
             Err(error) => return Err(error),
         }
         self.newest_sample = newest.or(card_sample).or(self.newest_sample);
@@ -210,8 +210,8 @@ enum Need {
 }
 
 impl ListReader {
-    const fn new(list: List, need: Need) -> Self {
-        Self { list, need, version: Version::V3, is_lacking: false, room: 0 }
+    const fn new(list: List, need: Need, version: Version) -> Self {
+        Self { list, need, version, is_lacking: false, room: 0 }
     }
 
     fn read(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<Vec<Listed>, Why> {
@@ -227,18 +227,20 @@ impl ListReader {
         }
     }
 
-    /// Steps down to older versions where the driver lacks the newer.
+    /// Reads the newest version that the driver has and that has entries of the declared size.
     fn newest(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<Vec<Listed>, Why> {
         loop {
             let error = match raw::processes(nvml, gpu, self.list, self.version, &mut self.room) {
                 Ok(listed) => return Ok(listed),
                 Err(error) => error,
             };
-            let lacking =
-                matches!(error, NvmlError::FailedToLoadSymbol(_) | NvmlError::FunctionNotFound);
-            self.version = match self.version {
-                Version::V3 if lacking => Version::V2,
-                Version::V2 if lacking => Version::V1,
+            let is_unusable = matches!(
+                error,
+                ListError::Driver(NvmlError::FailedToLoadSymbol(_) | NvmlError::FunctionNotFound)
+                    | ListError::EntrySize
+            );
+            self.version = match self.version.older() {
+                Some(older) if is_unusable => older,
                 _ => return Err(error.into()),
             };
         }
@@ -337,7 +339,7 @@ mod tests {
         let reader = HolderReader {
             newest_sample: Some(110),
             last: Some(LastShares { card_sample: 100, shares: vec![(1, share)] }),
-            ..HolderReader::new(false)
+            ..HolderReader::new(false, Version::V3)
         };
         let memory = Reading::Known(Bytes(1));
         let (sm, engines) = unknown(Why::NotAsked);

@@ -12,6 +12,7 @@ use super::error::OpenError;
 use super::kept;
 use super::library::{self, DriverFacts, Opened};
 use super::options::{Options, Patience};
+use super::raw::Version;
 use super::unit::{self, Unit, Wants};
 use crate::account::CardAccounts;
 use crate::answer::{Answer, Told};
@@ -482,7 +483,9 @@ impl Prober {
     }
 
     fn session_of(&self, Opened { nvml, facts }: &Opened) -> Session {
-        let unit = |index| Unit::new(index, Arc::clone(nvml), self.options.host_root.clone());
+        let lists = Version::newest(&facts.version);
+        let host_root = &self.options.host_root;
+        let unit = |index| Unit::new(index, Arc::clone(nvml), lists, host_root.clone());
         Session::Open {
             here: (0..facts.gpus).map(unit).collect(),
             driver: facts.clone(),

@@ -6,7 +6,7 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
 use super::gathered::Gathered;
-use super::raw::{Gpu, SampleBuffer};
+use super::raw::{Gpu, ListError, SampleBuffer};
 use crate::card::{Basis, Utilization};
 use crate::reading::{Reading, Why};
 use crate::units::Percent;
@@ -65,19 +65,19 @@ impl SampleReader {
         let _ = self.gather(nvml, gpu);
     }
 
-    fn find_buffer(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<(), NvmlError> {
+    fn find_buffer(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<(), ListError> {
         if self.buffer.is_none() {
             self.buffer = Some(SampleBuffer::of(nvml, gpu)?);
         }
         Ok(())
     }
 
-    fn gather(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<(), NvmlError> {
+    fn gather(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<(), ListError> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
         match buffer.read(nvml, gpu, self.gathered.newest().unwrap_or(0)) {
             Ok(samples) => self.gathered.add(samples),
             // Nothing new since the last time: one follows the other too closely.
-            Err(NvmlError::NotFound | NvmlError::NoData) => {}
+            Err(ListError::Driver(NvmlError::NotFound | NvmlError::NoData)) => {}
             Err(error) => return Err(error),
         }
         Ok(())
