@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use probe::resting::Need;
+use probe::threads::InUse;
 
 use crate::handles::{Finished, Left, Stopper, wait_for};
 use crate::kernel::{self, Reaped};
@@ -29,8 +29,7 @@ pub(crate) struct Follower {
     due: Option<Due>,
     /// The CPU time of the thread that looks, after its last step.
     before: Duration,
-    /// The thread that looks is needed, where it may rest afterwards.
-    need: Option<Need>,
+    _in_use: InUse,
 }
 
 /// What ends the time between two looks early.
@@ -61,19 +60,15 @@ impl Alarms {
 }
 
 impl Follower {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         measurement: Measurement,
         pace: Pace,
         questions: Questions,
         alarms: Alarms,
     ) -> Self {
         let before = Duration::ZERO;
-        Self { measurement, pace, questions, alarms, due: None, before, need: None }
-    }
-
-    /// Needs that as long as it is there.
-    pub(crate) fn needing(self, need: Need) -> Self {
-        Self { need: Some(need), ..self }
+        let _in_use = InUse::new();
+        Self { measurement, pace, questions, alarms, due: None, before, _in_use }
     }
 
     /// Does what is due; when to come again. `None` when it is over.
@@ -117,9 +112,8 @@ impl Follower {
         self.pace.done(due, begun, Cost { cpu: cost, is_idle: looked.is_idle }, Instant::now());
     }
 
-    /// From now on it is the calling thread that measures, and no other is needed.
+    /// From now on it is the calling thread that measures.
     pub(crate) fn leave_thread(&mut self) {
-        self.need = None;
         self.measurement.take_up();
     }
 

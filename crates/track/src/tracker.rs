@@ -5,9 +5,9 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command};
 use std::sync::Arc;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use probe::resting;
 use probe::threads;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -128,14 +128,19 @@ impl Tracker {
         let ours = OurThreads::of(Some(pid));
         let stopper = Stopper::new()?;
         let (asker, questions) = Questions::new()?;
-        let thread = resting::hired("track")?;
-        let resumed = Gpu::resume(&self.options, &members);
         // A driver that hangs in the loader keeps threads from beginning, so this one begins
         // before the driver is opened.
-        if !thread.has_begun_within(FOR_A_THREAD) {
-            return Err(StartError::System(no_thread()));
-        }
-        let gpu = resumed.or_else(|| Gpu::begin(&self.options, members));
+        let (begins, has_begun) = mpsc::channel();
+        let (hand_over, handed_over) = mpsc::channel::<(End, Alarms)>();
+        threads::spawn(threads::named("track"), move || {
+            // Nobody may be waiting any more, and then nothing is handed over.
+            let _ = begins.send(());
+            if let Ok((end, alarms)) = handed_over.recv() {
+                look_until_over(&end, &alarms);
+            }
+        })?;
+        has_begun.recv_timeout(FOR_A_THREAD).map_err(|_| no_thread())?;
+        let gpu = Gpu::begin(&self.options, members);
         // While the driver looks.
         let begin = Begin { tree, at, ours, gpu };
         let mut measurement = Measurement::begin(&self.options, begin, self.watch);
@@ -144,9 +149,9 @@ impl Tracker {
         let alarms = Alarms::new(Arc::new(main), stopper.clone(), &questions);
         let pace = Pace::new(self.options.every, at);
         let follower = Follower::new(measurement, pace, questions, alarms.clone());
-        let end = End::begin(follower.needing(thread.need()), stopper.clone());
-        let looks = end.clone();
-        thread.order(move || look_until_over(&looks, &alarms));
+        let end = End::begin(follower, stopper.clone());
+        // The thread waits for this as long as it is not dropped.
+        let _ = hand_over.send((end.clone(), alarms));
         Ok(Tracking { stopper, asker, end })
     }
 
