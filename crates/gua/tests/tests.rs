@@ -33,6 +33,8 @@ mod gpu_tracker;
 mod law;
 /// Databases of an older layout: read as they are, brought forward by who writes.
 mod layout;
+/// Drivers whose list entries are longer than declared.
+mod long_entries;
 /// `gua pick`: which cards to use.
 mod pick;
 /// `gua policy`: notice first, end last.

@@ -9,7 +9,7 @@ use scenario::{Card, Moment, Scenario};
 use crate::abi::{Answer, Code};
 use crate::handle::Handle;
 use crate::library;
-use crate::machine::Machine;
+use crate::machine::{Flaws, Machine};
 use crate::pointer::Out;
 use crate::tally;
 
@@ -18,15 +18,14 @@ use crate::tally;
 pub struct Call<'a> {
     pub machine: &'a Machine,
     pub at: Moment,
-    /// By how many entries a size query is to fall short.
-    pub short_by: u32,
+    pub flaws: Flaws,
 }
 
 impl<'a> Call<'a> {
     /// Passes the faults. The moment is taken after them, since they may take long.
     fn enter(machine: &'a Machine, name: &str, card: Option<&str>) -> Answer<Self> {
-        let short_by = machine.admit(name, card)?;
-        Ok(Self { machine, at: machine.now(), short_by })
+        let flaws = machine.admit(name, card)?;
+        Ok(Self { machine, at: machine.now(), flaws })
     }
 
     pub fn scenario(&self) -> &'a Scenario {

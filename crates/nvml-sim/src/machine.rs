@@ -18,6 +18,15 @@ pub struct Machine {
     struck: Vec<AtomicU32>,
 }
 
+/// Flaws of a list that a call returns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Flaws {
+    /// By how many entries a size query falls short.
+    pub short_by: u32,
+    /// How many bytes longer than declared each entry is.
+    pub extra_bytes: u32,
+}
+
 impl Machine {
     /// A machine whose `t = 0` was when the wall clock showed `started`.
     #[must_use]
@@ -46,20 +55,21 @@ impl Machine {
         self.clock.moment(unix_micros_now())
     }
 
-    /// Lets a call through, or does to it what the scenario's faults say. Answers by how
-    /// many entries a size query is to fall short. May take long, or forever.
+    /// Lets a call through, or does to it what the scenario's faults say. May take long, or
+    /// forever.
     ///
     /// # Errors
     /// The code that the call is to answer with.
-    pub fn admit(&self, call: &str, card: Option<&str>) -> Answer<u32> {
-        if !self.scenario.driver.has(call) {
+    pub fn admit(&self, call: &str, card: Option<&str>) -> Answer<Flaws> {
+        let driver = &self.scenario.driver;
+        if !driver.has(call) {
             return Err(Code::FUNCTION_NOT_FOUND);
         }
+        let mut flaws = Flaws { short_by: 0, extra_bytes: driver.extra_bytes(call) };
         if self.scenario.faults.is_empty() {
-            return Ok(0);
+            return Ok(flaws);
         }
         let at = self.now();
-        let mut short_by: u32 = 0;
         for (fault, struck) in self.scenario.faults.iter().zip(&self.struck) {
             if !fault.strikes(call, card, at) || !take(struck, fault.times) {
                 continue;
@@ -71,10 +81,11 @@ impl Machine {
                 None => {}
                 Some(Effect::Code(code)) => return Err(Code(code.0)),
                 Some(Effect::Hang) => hang(),
-                Some(Effect::Grow(by)) => short_by = short_by.saturating_add(by),
+                Some(Effect::Grow(by)) => flaws.short_by = flaws.short_by.saturating_add(by),
+                Some(Effect::ExtraBytes(bytes)) => flaws.extra_bytes = bytes,
             }
         }
-        Ok(short_by)
+        Ok(flaws)
     }
 }
 
@@ -129,10 +140,10 @@ mod tests {
     fn a_fault_with_times_strikes_that_often_and_no_more() {
         let machine = machine(TWICE);
         let ask = |card| machine.admit("nvmlDeviceGetName", card);
-        assert_eq!(ask(None), Ok(0));
+        assert_eq!(ask(None), Ok(Flaws::default()));
         assert_eq!(ask(Some("GPU-1")), Err(Code::GPU_IS_LOST));
         assert_eq!(ask(Some("GPU-1")), Err(Code::GPU_IS_LOST));
-        assert_eq!(ask(Some("GPU-1")), Ok(0));
+        assert_eq!(ask(Some("GPU-1")), Ok(Flaws::default()));
     }
 
     #[test]
@@ -142,7 +153,7 @@ mod tests {
         assert!(before.admit(name, Some("GPU-1")).is_err());
         let after = machine(&format!("seed = 1\n{TWICE}")).following(&before);
         assert!(after.admit(name, Some("GPU-1")).is_err());
-        assert_eq!(after.admit(name, Some("GPU-1")), Ok(0));
+        assert_eq!(after.admit(name, Some("GPU-1")), Ok(Flaws::default()));
     }
 
     #[test]
@@ -152,8 +163,9 @@ mod tests {
              [[fault]]\ncall = \"*Processes*\"\ngrow = 3\n\
              [driver]\nlacks = [\"*_v3\"]\n",
         );
-        assert_eq!(machine.admit("nvmlDeviceGetName", None), Ok(2));
-        assert_eq!(machine.admit("nvmlDeviceGetComputeRunningProcesses_v2", None), Ok(5));
+        let short_by = |call| machine.admit(call, None).unwrap().short_by;
+        assert_eq!(short_by("nvmlDeviceGetName"), 2);
+        assert_eq!(short_by("nvmlDeviceGetComputeRunningProcesses_v2"), 5);
         assert_eq!(
             machine.admit("nvmlDeviceGetComputeRunningProcesses_v3", None),
             Err(Code::FUNCTION_NOT_FOUND)

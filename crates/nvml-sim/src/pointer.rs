@@ -59,6 +59,27 @@ impl<T: Copy> Out<T> {
         Ok(())
     }
 
+    /// Fills a buffer as a driver does whose entries are longer than the header declares: each
+    /// item is followed by `extra` zero bytes. The caller has to have the room for them.
+    pub fn fill_longer(self, items: &[T], extra: u32) -> Answer {
+        if extra == 0 {
+            return self.fill(items);
+        }
+        self.check()?;
+        let mut to = self.0.cast::<u8>();
+        for item in items {
+            // SAFETY: not within what the caller promised, and that is the point: the fault writes
+            // beyond it as real drivers did. Only a scenario that says so brings it about.
+            unsafe {
+                to.cast::<T>().write_unaligned(*item);
+                to = to.add(size_of::<T>());
+                to.write_bytes(0, extra as usize);
+                to = to.add(extra as usize);
+            }
+        }
+        Ok(())
+    }
+
     /// Goes over the `count` entries of a table that the caller filled in part.
     pub fn update(self, count: usize, mut change: impl FnMut(T) -> T) -> Answer {
         self.check()?;
@@ -136,6 +157,13 @@ mod tests {
         assert_eq!(nowhere.fill(&[1]), Err(Code::INVALID_ARGUMENT));
         assert_eq!(Out(null_mut()).put_text(10, "x"), Err(Code::INVALID_ARGUMENT));
         assert_eq!(Text(null_mut()).read(), Err(Code::INVALID_ARGUMENT));
+    }
+
+    #[test]
+    fn longer_entries_are_followed_by_zeros() {
+        let mut room = [9_u32; 5];
+        assert_eq!(Out(room.as_mut_ptr()).fill_longer(&[1, 2], 4), Ok(()));
+        assert_eq!(room, [1, 0, 2, 0, 9]);
     }
 
     #[test]

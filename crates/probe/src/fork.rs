@@ -6,14 +6,18 @@
 
 use std::cell::RefCell;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::{nvml, resting, threads};
+use crate::threads;
 
 /// How long a fork waits. A driver that hangs longer than this would hang the fork, too.
 const MOST: Duration = Duration::from_secs(2);
 
-/// Threads that begin are looked at so often.
+/// How long a fork waits for threads of ours to end.
+const FOR_THREADS: Duration = Duration::from_millis(100);
+
+/// Threads that begin or end are looked at so often.
 const PAUSE: Duration = Duration::from_micros(200);
 
 #[derive(Debug)]
@@ -26,9 +30,12 @@ struct State {
     lost: u32,
     /// So many threads did not begin in time.
     unbegun: u32,
+    /// So many threads did not end in time, and are not waited for again.
+    unended: u32,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { inside: 0, is_shut: false, lost: 0, unbegun: 0 });
+static STATE: Mutex<State> =
+    Mutex::new(State { inside: 0, is_shut: false, lost: 0, unbegun: 0, unended: 0 });
 static CHANGED: Condvar = Condvar::new();
 
 thread_local! {
@@ -75,9 +82,7 @@ impl Drop for Inside {
 /// Waits until nobody is in the library, and keeps it so.
 pub fn before() {
     let begun = Instant::now();
-    // Who forks is warned of threads that it does not know.
-    nvml::send_workers_away();
-    resting::send_away();
+    wait_for_threads_to_end();
     let mut state = lock();
     state.is_shut = true;
     state.unbegun = state.unbegun.min(threads::beginning());
@@ -94,6 +99,19 @@ pub fn before() {
     HELD.set(Some(state));
 }
 
+/// Waits for threads of ours that nothing needs any more. Python warns of a fork in a process with
+/// threads, and the user did not start these.
+fn wait_for_threads_to_end() {
+    let begun = Instant::now();
+    let known = lock().unended;
+    let mut left = threads::unneeded();
+    while left > known && begun.elapsed() < FOR_THREADS {
+        thread::sleep(PAUSE);
+        left = threads::unneeded();
+    }
+    lock().unended = left;
+}
+
 /// The fork is done, or has failed.
 pub fn after_in_parent() {
     reopen(|_| {});
@@ -101,9 +119,10 @@ pub fn after_in_parent() {
 
 /// The fork is done, and this is the copy: it has none of the threads.
 pub fn after_in_child() {
-    reopen(|state| (state.inside, state.lost, state.unbegun) = (0, 0, 0));
+    reopen(|state| {
+        (state.inside, state.lost, state.unbegun, state.unended) = (0, 0, 0, 0);
+    });
     threads::forget();
-    resting::forget();
 }
 
 fn reopen(change: impl FnOnce(&mut State)) {
@@ -117,7 +136,6 @@ fn reopen(change: impl FnOnce(&mut State)) {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
-    use std::thread;
 
     use super::*;
 
@@ -143,6 +161,38 @@ mod tests {
         forker.join().unwrap();
         assert_eq!(inside(|| 5), 5);
         assert_eq!(lock().inside, 0);
+    }
+
+    /// In a process of its own, as nextest runs it.
+    #[test]
+    fn a_fork_waits_for_threads_that_nothing_needs() {
+        let (end, ended) = mpsc::channel::<()>();
+        let start = |until: mpsc::Receiver<()>| {
+            threads::spawn(threads::named("test"), move || until.recv().unwrap_err()).unwrap();
+        };
+        start(ended);
+        let in_use = threads::InUse::new();
+        assert_eq!(threads::unneeded(), 0, "it is needed");
+        drop(in_use);
+        while threads::unneeded() == 0 {
+            thread::yield_now();
+        }
+        let forker = thread::spawn(|| {
+            before();
+            after_in_parent();
+        });
+        drop(end);
+        forker.join().unwrap();
+        assert_eq!(threads::unneeded(), 0);
+        // One that hangs is waited for once.
+        let (_hangs, ended) = mpsc::channel::<()>();
+        start(ended);
+        while threads::unneeded() == 0 {
+            thread::yield_now();
+        }
+        before();
+        after_in_parent();
+        assert_eq!(lock().unended, 1);
     }
 
     fn lock_is_free() -> Option<()> {

@@ -20,8 +20,6 @@
 //! | [`directory`] | questions to a directory of people, which may hang |
 //! | [`fork`] | keeps a fork of this process away from the library |
 //! | `own` | what belongs to this process and not to a fork of it |
-//! | [`own_code`] | gives back code of this program that was needed to start only |
-//! | [`resting`] | a thread that stays for a while after its work |
 //! | [`threads`] | how many threads of this process are ours |
 //! | [`who`] | who is behind it: a person, a job, a container, a notebook |
 //!
@@ -43,11 +41,9 @@ pub mod directory;
 pub mod fork;
 pub mod nvml;
 mod own;
-pub mod own_code;
 pub mod proc;
 pub mod process;
 pub mod reading;
-pub mod resting;
 pub mod threads;
 pub mod units;
 pub mod who;

@@ -19,11 +19,9 @@ impl<T> Own<T> {
         Self(Mutex::new(None))
     }
 
-    /// Takes what is there, if it is ours and as wanted.
-    pub(crate) fn take_if(&self, is_wanted: impl FnOnce(&T) -> bool) -> Option<T> {
-        let mut place = self.ours();
-        let is_there = place.as_ref().is_some_and(|put| is_wanted(&put.it));
-        if is_there { place.take().map(|put| put.it) } else { None }
+    /// Takes what is there, if it is ours.
+    pub(crate) fn take(&self) -> Option<T> {
+        self.ours().take().map(|put| put.it)
     }
 
     /// Puts something there; what was there before is given back.
@@ -31,19 +29,12 @@ impl<T> Own<T> {
         self.ours().replace(Put { owner: process::id(), it }).map(|put| put.it)
     }
 
-    /// The same, if nothing is there; else it is given back.
-    pub(crate) fn put(&self, it: T) -> Option<T> {
-        let mut place = self.ours();
-        if place.is_some() {
-            return Some(it);
-        }
-        *place = Some(Put { owner: process::id(), it });
-        None
-    }
-
-    /// Looks at what is there.
-    pub(crate) fn look<R>(&self, look: impl FnOnce(&mut T) -> R) -> Option<R> {
-        self.ours().as_mut().map(|put| look(&mut put.it))
+    /// Returns a copy of what is there, if it is ours.
+    pub(crate) fn get(&self) -> Option<T>
+    where
+        T: Clone,
+    {
+        self.ours().as_ref().map(|put| put.it.clone())
     }
 
     /// A copy is left as it is: the original may need what closing would take away.
@@ -66,12 +57,12 @@ mod tests {
     fn what_another_process_has_put_there_is_forgotten_and_not_dropped() {
         let it = Arc::new(());
         let place = Own(Mutex::new(Some(Put { owner: 0, it: Arc::clone(&it) })));
-        assert!(place.look(|_| ()).is_none());
+        assert!(place.get().is_none());
         assert_eq!(Arc::strong_count(&it), 2);
-        assert!(place.put(Arc::clone(&it)).is_none());
-        assert!(place.put(Arc::clone(&it)).is_some(), "one is there");
-        assert!(place.take_if(|_| false).is_none());
-        assert!(place.take_if(|_| true).is_some());
-        assert!(place.take_if(|_| true).is_none());
+        assert!(place.replace(Arc::clone(&it)).is_none());
+        assert!(place.get().is_some());
+        assert!(place.replace(Arc::clone(&it)).is_some());
+        assert!(place.take().is_some());
+        assert!(place.take().is_none());
     }
 }

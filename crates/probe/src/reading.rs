@@ -38,6 +38,8 @@ pub enum Why {
     Garbled,
     /// The driver's pids are those of the host, and ours are those of a container.
     Foreign,
+    /// The driver's list has entries of another size than NVIDIA's header declares.
+    EntrySize,
     /// Any other code of the driver.
     Code(u32),
 }
@@ -66,6 +68,7 @@ impl Why {
             Self::NotAsked => "not_asked",
             Self::Garbled => "garbled",
             Self::Foreign => "foreign_pids",
+            Self::EntrySize => "entry_size",
             Self::Code(_) => "driver_error",
         }
     }
@@ -87,6 +90,7 @@ impl fmt::Display for Why {
             Self::NotAsked => "not asked",
             Self::Garbled => "unreadable",
             Self::Foreign => "the driver's pids are not those of this container",
+            Self::EntrySize => "the driver's list has entries of an unknown size",
             Self::Code(7) => "the driver wants more room than it says",
             Self::Code(11) => "the driver has trouble with its interrupts",
             Self::Code(14) => "the card's own description is corrupted",

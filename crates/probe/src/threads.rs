@@ -15,6 +15,9 @@ static ALIVE: AtomicU32 = AtomicU32::new(0);
 /// Those of them that have not begun, and may not have their names yet.
 static BEGINNING: AtomicU32 = AtomicU32::new(0);
 
+/// The number of [`InUse`].
+static IN_USE: AtomicU32 = AtomicU32::new(0);
+
 /// A thread of ours to be, by its name. The kernel keeps 15 letters.
 pub fn named(name: &str) -> thread::Builder {
     thread::Builder::new().name(format!("{PREFIX}{name}"))
@@ -38,10 +41,10 @@ pub fn spawn<T: Send + 'static>(
 
 /// Counts for as long as it is there.
 #[derive(Debug)]
-pub(crate) struct Counted(&'static AtomicU32);
+struct Counted(&'static AtomicU32);
 
 impl Counted {
-    pub(crate) fn new(counter: &'static AtomicU32) -> Self {
+    fn new(counter: &'static AtomicU32) -> Self {
         counter.fetch_add(1, Ordering::SeqCst);
         Self(counter)
     }
@@ -51,6 +54,31 @@ impl Drop for Counted {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
+}
+
+/// A measurement that needs threads of ours. A fork waits for our threads to end when there is
+/// none ([`crate::fork::before`]).
+#[derive(Debug)]
+pub struct InUse {
+    _counted: Counted,
+}
+
+impl InUse {
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "a default would not say that it counts")]
+    pub fn new() -> Self {
+        Self { _counted: Counted::new(&IN_USE) }
+    }
+}
+
+/// Returns how many threads of ours there still are although nothing needs them. One that begins
+/// may be counted twice.
+pub(crate) fn unneeded() -> u32 {
+    if IN_USE.load(Ordering::SeqCst) > 0 {
+        return 0;
+    }
+    // One that begins may not have its name yet.
+    listed().map_or(0, |(_, ours)| ours) + BEGINNING.load(Ordering::SeqCst)
 }
 
 /// How many there are now. One that has just ended may still be listed by the kernel.
@@ -69,18 +97,26 @@ pub fn beginning() -> u32 {
 pub(crate) fn forget() {
     ALIVE.store(0, Ordering::SeqCst);
     BEGINNING.store(0, Ordering::SeqCst);
+    IN_USE.store(0, Ordering::SeqCst);
 }
 
 /// How many threads of this process there are that are not ours, from the kernel's list. Dear, but
 /// it knows one of ours that is ending by its name.
 #[must_use]
 pub fn others() -> Option<u32> {
-    let (mut all, mut ours) = (0_u32, BEGINNING.load(Ordering::SeqCst));
+    let beginning = BEGINNING.load(Ordering::SeqCst);
+    listed().map(|(all, ours)| all.saturating_sub(ours + beginning))
+}
+
+/// Returns how many threads of this process the kernel lists, and how many of them are ours by
+/// their names.
+fn listed() -> Option<(u32, u32)> {
+    let (mut all, mut ours) = (0, 0);
     for thread in fs::read_dir("/proc/self/task").ok()?.flatten() {
         // One that has ended since is not there.
         let Ok(name) = fs::read_to_string(thread.path().join("comm")) else { continue };
         all += 1;
         ours += u32::from(name.starts_with(PREFIX));
     }
-    Some(all.saturating_sub(ours))
+    Some((all, ours))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use probe::nvml::{self, Look, OpenError, Prober};
+use probe::nvml::{self, Look, OpenError, Patience, Prober};
 use probe::{CardLook, Why};
 
 use crate::machine::{look_until_with, on};
@@ -22,7 +22,6 @@ fn troubles(cards: &[CardLook]) -> Vec<Option<Why>> {
 #[test]
 fn the_next_look_is_the_one_that_was_begun() {
     on(TWO, |machine| {
-        nvml::stay_open();
         let mut prober = Prober::closed(machine.options());
         assert_eq!(prober.is_seen_within(SHORT).ok(), Some(false), "nothing was begun");
         prober.begin_look();
@@ -38,10 +37,8 @@ fn the_next_look_is_the_one_that_was_begun() {
         let (look, accounts) = prober.last_look(&[]);
         assert_eq!((look.cards.len(), accounts.len()), (2, 2));
         prober.begin_look();
-        let mut prober = prober.keep().expect("one that is not whole is not kept");
         prober.look();
         drop(prober);
-        nvml::let_go();
         // Each of the three looks asks both cards.
         assert_eq!(machine.calls_of("nvmlDeviceGetMemoryInfo_v2"), 6, "{}", machine.calls());
     });
@@ -86,5 +83,17 @@ fn a_driver_that_goes_and_comes_is_met_by_looks_that_were_begun() {
             assert_eq!(look.cards.len(), 2);
             assert!(!prober.has_begun());
         }
+    });
+}
+
+/// A look of somebody who is in a hurry, in between, has no consequences for the next.
+#[test]
+fn patience_comes_back() {
+    on(TWO, |machine| {
+        let mut prober = machine.prober();
+        let usual = prober.wait_at_most(Duration::ZERO);
+        assert_eq!(usual, Patience::default());
+        prober.wait(usual);
+        assert_eq!(troubles(&prober.look().cards), [None, None]);
     });
 }

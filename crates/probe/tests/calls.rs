@@ -132,7 +132,7 @@ fn what_stays_open_is_opened_once() {
             for _ in 0..3 {
                 assert_eq!(machine.prober().look().cards.len(), 4);
             }
-            nvml::let_go();
+            nvml::close_unused();
             let expected = if are_kept { 1 } else { 3 };
             assert_eq!(machine.calls_of("nvmlInit_v2"), expected, "{}", machine.calls());
         });

@@ -32,6 +32,61 @@ fn older_lists_are_read_where_the_driver_lacks_the_newer() {
     }
 }
 
+fn pids_of(seen: &[Holder]) -> Vec<u32> {
+    seen.iter().map(|holder| holder.pid).collect()
+}
+
+/// The numbers of processes of the tests with longer entries: one, and those around 24, where 32
+/// entries of 24 bytes are as long as 24 entries of 32 bytes.
+const COUNTS: [u32; 7] = [1, 3, 23, 24, 25, 32, 100];
+
+/// R535.43 to R535.86 write entries of 32 bytes into lists of the third version. This corrupted
+/// the heap and gave wrong pids.
+#[test]
+fn drivers_with_longer_entries_are_asked_for_the_second_version() {
+    for count in COUNTS {
+        let scenario = format!("[driver]\nversion = \"535.54.03\"\n{}", processes(count));
+        on(&scenario, |machine| {
+            let mut prober = machine.prober();
+            let holders = prober.look().cards.remove(0).vitals.holders;
+            assert_eq!(pids_of(&holders.seen), (1..=count).collect::<Vec<_>>());
+            assert_eq!(holders.unread, None);
+            drop(prober);
+            assert_eq!(machine.calls_of("nvmlDeviceGetComputeRunningProcesses_v3"), 0);
+        });
+    }
+}
+
+/// A driver of the same kind that nobody knows of, or whose version cannot be read.
+#[test]
+fn unknown_drivers_with_longer_entries_are_detected() {
+    let long = "[[fault]]\ncall = \"*RunningProcesses_v3\"\nextra_bytes = 8\n";
+    let unversioned = "[[fault]]\ncall = \"nvmlSystemGetDriverVersion\"\ncode = \"UNKNOWN\"\n";
+    for faults in [long.to_owned(), format!("{long}{unversioned}")] {
+        for count in COUNTS {
+            holders(&format!("{}{faults}", processes(count)), |seen, unread| {
+                assert_eq!(pids_of(&seen), (1..=count).collect::<Vec<_>>());
+                assert_eq!(unread, None);
+            });
+        }
+    }
+}
+
+#[test]
+fn lists_of_which_every_version_has_longer_entries_are_rejected() {
+    for bytes in [4, 8, 16] {
+        let long = format!("[[fault]]\ncall = \"*RunningProcesses*\"\nextra_bytes = {bytes}\n");
+        for count in COUNTS {
+            holders(&format!("{}{long}", processes(count)), |seen, unread| {
+                assert_eq!((pids_of(&seen), unread), (vec![], Some(Why::EntrySize)));
+            });
+        }
+        holders(&format!("[[card]]\n{long}"), |seen, unread| {
+            assert_eq!((seen.len(), unread), (0, None), "an empty list has no entries");
+        });
+    }
+}
+
 #[test]
 fn each_list_has_a_version_of_its_own() {
     let scenario = "[driver]\nlacks = [\"nvmlDeviceGetGraphicsRunningProcesses_v3\"]\n[[card]]\n\

@@ -20,10 +20,10 @@ mod drain;
 mod failing;
 /// Process lists: versions, growth, doubt, shares of the work.
 mod holders;
-/// What stays open between two uses.
-mod kept;
 /// MIG instances.
 mod mig;
+/// The library that stays open, and what is left of a prober that was dropped.
+mod open;
 /// Who is behind real processes.
 mod real;
 /// Utilization, memory and the rest of one card.

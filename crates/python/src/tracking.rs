@@ -4,7 +4,6 @@
 //! A fork copies all of this but none of the threads. What is waited for in the copy never
 //! comes, and a lock may be held for ever; so the copy is left alone (`is_ours`).
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,9 +20,6 @@ use crate::errors::Error;
 use crate::figures;
 use crate::patient::BETWEEN_SIGNALS;
 use crate::plan::Plan;
-
-/// What has gone on for so long is going to need few parts of the code.
-const LASTING: Duration = Duration::from_secs(1);
 
 /// A measurement that was begun.
 #[pyclass(frozen, module = "gua._native")]
@@ -75,9 +71,6 @@ impl Tracking {
         let watch = {
             let (recording, points) = (recording.clone(), Arc::clone(&points));
             move |sample: &Sample| {
-                if sample.since_begin >= LASTING {
-                    give_back_code();
-                }
                 lock(&points).push(sample);
                 if let Some(recording) = &recording {
                     recording.add(sample);
@@ -197,15 +190,6 @@ impl Drop for Tracking {
             Some(inner) if is_ours => inner.stopper.stop(),
             inner => std::mem::forget(inner),
         }
-    }
-}
-
-/// Once in a program: what it needs again comes back, and only that.
-fn give_back_code() {
-    static IS_DONE: AtomicBool = AtomicBool::new(false);
-    if !IS_DONE.swap(true, Ordering::Relaxed) {
-        // It was worth a try: it stays as it is otherwise.
-        let _ = probe::own_code::give_back_what_is_run();
     }
 }
 

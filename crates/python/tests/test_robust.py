@@ -391,11 +391,11 @@ def test_forks_between_blocks_and_in_later_ones(lab):
                 os._exit(child())
             assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
         def measures():
-            # What stayed open is the parent's. It opens its own, again and again.
+            # The driver that stays open is the parent's. The fork opens its own.
             return 7 if cards() == cards() == ['GPU-aaaa'] else 1
         assert cards() == ['GPU-aaaa']
         for _ in range(5):
-            # The threads that rest for the next block go before it.
+            # A fork waits until the threads of the block have ended.
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter('always')
                 forks(measures)

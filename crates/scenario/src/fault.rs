@@ -81,6 +81,8 @@ pub enum Effect {
     /// A size query reports this many entries too few, as if that many processes
     /// appeared before the read that follows it.
     Grow(u32),
+    /// Each entry of a list is this many bytes longer than the header declares.
+    ExtraBytes(u32),
 }
 
 /// One thing that goes wrong.

@@ -64,6 +64,18 @@ impl Driver {
     pub fn has(&self, call: &str) -> bool {
         !self.lacks.iter().any(|pattern| pattern.matches(call))
     }
+
+    /// Returns how many bytes longer than declared this driver's list entries are.
+    ///
+    /// R535.43 to R535.86 append `usedGpuCcProtectedMemory` to each entry of the third version of
+    /// the process lists. R535.98 reverted that.
+    #[must_use]
+    pub fn extra_bytes(&self, call: &str) -> u32 {
+        let mut numbers = self.version.split('.').map(str::parse::<u32>);
+        let version = (numbers.next(), numbers.next());
+        let is_affected = matches!(version, (Some(Ok(535)), Some(Ok(43..98))));
+        if is_affected && call.ends_with("RunningProcesses_v3") { 8 } else { 0 }
+    }
 }
 
 /// How the pretend clock runs.
@@ -299,6 +311,27 @@ mod tests {
         from = "5s"
         to = "15s"
     "#;
+
+    #[test]
+    fn only_some_r535_drivers_have_longer_process_entries() {
+        let extra = |version: &str, call: &str| {
+            let text = format!("[driver]\nversion = \"{version}\"\n");
+            crate::parse::from_str("old.toml", &text).unwrap().driver.extra_bytes(call)
+        };
+        let v3 = "nvmlDeviceGetComputeRunningProcesses_v3";
+        for (version, bytes) in [
+            ("530.30.02", 0),
+            ("535.43.02", 8),
+            ("535.54.03", 8),
+            ("535.86.10", 8),
+            ("535.98", 0),
+            ("535.183.01", 0),
+            ("545.54", 0),
+        ] {
+            assert_eq!(extra(version, v3), bytes, "{version}");
+        }
+        assert_eq!(extra("535.54.03", "nvmlDeviceGetComputeRunningProcesses_v2"), 0);
+    }
 
     #[test]
     fn what_is_over_or_yet_to_come_is_left_out() {

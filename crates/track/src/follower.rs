@@ -6,6 +6,8 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use probe::threads::InUse;
+
 use crate::handles::{Finished, Left, Stopper, wait_for};
 use crate::kernel::{self, Reaped};
 use crate::measure::Measurement;
@@ -27,6 +29,7 @@ pub(crate) struct Follower {
     due: Option<Due>,
     /// The CPU time of the thread that looks, after its last step.
     before: Duration,
+    _in_use: InUse,
 }
 
 /// What ends the time between two looks early.
@@ -57,14 +60,15 @@ impl Alarms {
 }
 
 impl Follower {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         measurement: Measurement,
         pace: Pace,
         questions: Questions,
         alarms: Alarms,
     ) -> Self {
         let before = Duration::ZERO;
-        Self { measurement, pace, questions, alarms, due: None, before }
+        let _in_use = InUse::new();
+        Self { measurement, pace, questions, alarms, due: None, before, _in_use }
     }
 
     /// Does what is due; when to come again. `None` when it is over.

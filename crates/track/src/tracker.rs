@@ -138,11 +138,10 @@ impl Tracker {
             }
         };
         let thread = threads::spawn(threads::named("track"), follow)?;
-        let resumed = Gpu::resume(&self.options, &members);
         if !matches!(begun.within(FOR_A_THREAD), Told::This(())) {
             return Err(StartError::System(no_thread()));
         }
-        let gpu = resumed.or_else(|| Gpu::begin(&self.options, members));
+        let gpu = Gpu::begin(&self.options, members);
         // While the driver looks.
         let begin = Begin { tree, at, ours, gpu };
         let mut measurement = Measurement::begin(&self.options, begin, self.watch);

@@ -328,9 +328,6 @@ fn begun(detached: bool, pusher: Option<Pusher>) {
     if let Some(Err(error)) = pusher.map(Pusher::start) {
         say(format_args!("cannot push: {error}"));
     }
-    if let Err(error) = probe::own_code::give_back() {
-        say(format_args!("the memory of code that is no longer needed stays taken: {error}"));
-    }
 }
 
 fn log(typed: &cli::Daemon, places: &Places) -> Result<Log, Failure> {

@@ -167,7 +167,7 @@ const OWNERS_CAPPED: &str = "owners_capped";
 /// A card that was gone long ago is not told of any more, as there are too many.
 const CARDS_CAPPED: &str = "cards_capped";
 
-const REASONS: [Why; 14] = [
+const REASONS: [Why; 15] = [
     Why::NotSupported,
     Why::NoPermission,
     Why::Lost,
@@ -181,6 +181,7 @@ const REASONS: [Why; 14] = [
     Why::NotAsked,
     Why::Garbled,
     Why::Foreign,
+    Why::EntrySize,
     Why::Code(0),
 ];
 

@@ -7,7 +7,7 @@ use scenario::{Effect, Moment, NvmlCode, Scenario};
 /// Why the driver could not be opened at a moment.
 pub(super) fn open_error(scenario: &Scenario, at: Moment) -> Option<OpenError> {
     match struck(scenario, "nvmlInit_v2", None, at)? {
-        Effect::Code(NvmlCode(0)) | Effect::Grow(_) => None,
+        Effect::Code(NvmlCode(0)) | Effect::Grow(_) | Effect::ExtraBytes(_) => None,
         Effect::Code(NvmlCode(9)) => Some(OpenError::DriverNotLoaded),
         Effect::Code(NvmlCode(18)) => Some(OpenError::VersionMismatch),
         Effect::Code(NvmlCode(4)) => Some(OpenError::NoPermission),
@@ -27,7 +27,7 @@ pub(super) struct Trouble {
 impl Trouble {
     pub fn of(scenario: &Scenario, uuid: &str, at: Moment) -> Self {
         let why = |call| match struck(scenario, call, Some(uuid), at)? {
-            Effect::Code(NvmlCode(0)) | Effect::Grow(_) => None,
+            Effect::Code(NvmlCode(0)) | Effect::Grow(_) | Effect::ExtraBytes(_) => None,
             Effect::Code(code) => Some(why(code)),
             Effect::Hang => Some(Why::TimedOut),
         };

@@ -24,7 +24,7 @@ const UNKNOWN: i64 = 10;
 const DRIVER_CODE: i64 = 1000;
 
 /// The reasons without a code of the driver, by their numbers.
-const REASONS: [Why; 13] = [
+const REASONS: [Why; 14] = [
     Why::NotSupported,
     Why::NoPermission,
     Why::Lost,
@@ -38,6 +38,7 @@ const REASONS: [Why; 13] = [
     Why::NotAsked,
     Why::Garbled,
     Why::Foreign,
+    Why::EntrySize,
 ];
 
 #[must_use]
@@ -127,6 +128,7 @@ pub(super) const fn of_why(why: Why) -> i64 {
         Why::NotAsked => 10,
         Why::Garbled => 11,
         Why::Foreign => 12,
+        Why::EntrySize => 13,
         Why::Code(code) => return DRIVER_CODE + code as i64,
     };
     UNKNOWN + number

@@ -38,7 +38,7 @@ device_calls! {
         let found = newer(device, asked.last_seen_time_stamp)?;
         let needed = c_uint::try_from(found.len()).unwrap_or(c_uint::MAX);
         let is_size_query = asked.proc_util_array.is_null() || asked.process_samples_count == 0;
-        let short_by = if is_size_query { device.call.short_by } else { 0 };
+        let short_by = if is_size_query { device.call.flaws.short_by } else { 0 };
         info.put(ProcessesUtilizationInfo {
             process_samples_count: needed.saturating_sub(short_by),
             ..asked

@@ -98,7 +98,7 @@ pub fn hand_out<T: Copy>(
 ) -> Answer {
     let needed = c_uint::try_from(found.len()).unwrap_or(c_uint::MAX);
     if to.is_null() || room == 0 {
-        let told = needed.saturating_sub(device.call.short_by);
+        let told = needed.saturating_sub(device.call.flaws.short_by);
         count.put(told)?;
         return if told == 0 { Ok(()) } else { Err(Code::INSUFFICIENT_SIZE) };
     }
@@ -106,7 +106,7 @@ pub fn hand_out<T: Copy>(
     if room < needed {
         return Err(Code::INSUFFICIENT_SIZE);
     }
-    to.fill(found)
+    to.fill_longer(found, device.call.flaws.extra_bytes)
 }
 
 fn info(device: &Device<'_>, process: &Process) -> ProcessInfoV2 {

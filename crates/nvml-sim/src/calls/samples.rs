@@ -66,7 +66,7 @@ device_calls! {
             return Err(Code::NOT_FOUND);
         }
         count.put(c_uint::try_from(found.len()).unwrap_or(c_uint::MAX))?;
-        samples.fill(&found)
+        samples.fill_longer(&found, device.call.flaws.extra_bytes)
     }
 }
 

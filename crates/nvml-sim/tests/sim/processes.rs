@@ -89,6 +89,29 @@ fn the_first_version_has_entries_of_16_bytes() {
     });
 }
 
+/// Driver 535.54.03 appends eight bytes to each entry of the third version, and only of that.
+#[test]
+fn some_r535_drivers_have_entries_of_32_bytes() {
+    let text = format!("[driver]\nversion = \"535.54.03\"\n{}", holders());
+    play!(&text, |stage| {
+        let nvml = stage.nvml();
+        let card = nvml.device_by_index(0).unwrap();
+        let mut words = [7_u64; 9];
+        let mut count = 2;
+        // SAFETY: there is room for two entries of 32 bytes, which is what this driver writes.
+        let code = unsafe {
+            let list = words.as_mut_ptr().cast();
+            nvml.lib().nvmlDeviceGetComputeRunningProcesses_v3(card.handle(), &raw mut count, list)
+        };
+        assert_eq!((code, count), (0, 2));
+        // Eight bytes for the pid, eight for the memory, eight for the two instances, eight extra.
+        assert_eq!([words[0] & 0xffff_ffff, words[1], words[3]], [100, 3 << 30, 0]);
+        assert_eq!([words[4] & 0xffff_ffff, words[5], words[7]], [101, u64::MAX, 0]);
+        assert_eq!(words[8], 7);
+        assert_eq!(pids(&card.running_compute_processes_v2().unwrap()), [100, 101]);
+    });
+}
+
 #[test]
 fn too_little_room_is_told_with_the_size_that_is_needed() {
     play!(&holders(), |stage| {

@@ -4,7 +4,7 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::struct_wrappers::device::AccountingStats;
 
-use super::raw::{self, Gpu};
+use super::raw::{self, Gpu, ListError};
 use crate::account::Account;
 use crate::reading::{Reading, Why};
 use crate::units::{Bytes, UnixMillis};
@@ -20,7 +20,7 @@ pub(super) fn read(nvml: &Nvml, gpu: Gpu, pids: &[u32]) -> Reading<Vec<Account>>
 
 /// The list comes first: a build may have had thousands of processes, of which few or none
 /// were on a card.
-fn kept(nvml: &Nvml, gpu: Gpu, pids: &[u32]) -> Result<Vec<Account>, NvmlError> {
+fn kept(nvml: &Nvml, gpu: Gpu, pids: &[u32]) -> Result<Vec<Account>, ListError> {
     let device = gpu.on(nvml);
     let mut accounts = Vec::new();
     for pid in raw::accounting_pids(nvml, gpu)? {
@@ -31,7 +31,7 @@ fn kept(nvml: &Nvml, gpu: Gpu, pids: &[u32]) -> Result<Vec<Account>, NvmlError> 
             Ok(stats) => accounts.push(account(pid, &stats)),
             // The buffer is a ring: another process has taken its place meanwhile.
             Err(NvmlError::NotFound) => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(accounts)

@@ -12,7 +12,7 @@ use super::accounts;
 use super::counters::CounterReader;
 use super::holders::HolderReader;
 use super::memory::MemoryReader;
-use super::raw::Gpu;
+use super::raw::{Gpu, Version};
 use super::unit::Wants;
 use super::utilization::SampleReader;
 use crate::account::CardAccounts;
@@ -66,22 +66,24 @@ enum Quantity {
 
 impl Attached {
     /// A whole GPU.
-    pub fn gpu(facts: CardFacts, gpu: Gpu) -> Self {
-        Self::new(facts, gpu, Work::Samples(SampleReader::default()), false)
+    pub fn gpu(facts: CardFacts, gpu: Gpu, lists: Version) -> Self {
+        let holders = HolderReader::new(false, lists);
+        Self::new(facts, gpu, Work::Samples(SampleReader::default()), holders)
     }
 
     /// A MIG instance of `card`.
-    pub fn instance(facts: CardFacts, gpu: Gpu, card: Gpu, id: u32) -> Self {
-        Self::new(facts, gpu, Work::Counters(CounterReader::new(card, id)), true)
+    pub fn instance(facts: CardFacts, gpu: Gpu, card: Gpu, id: u32, lists: Version) -> Self {
+        let holders = HolderReader::new(true, lists);
+        Self::new(facts, gpu, Work::Counters(CounterReader::new(card, id)), holders)
     }
 
-    fn new(facts: CardFacts, gpu: Gpu, work: Work, is_instance: bool) -> Self {
+    fn new(facts: CardFacts, gpu: Gpu, work: Work, holders: HolderReader) -> Self {
         Self {
             facts: Arc::new(facts),
             gpu,
             work,
             memory: MemoryReader::default(),
-            holders: HolderReader::new(is_instance),
+            holders,
             lacks: Lacks::default(),
             read_at: None,
         }

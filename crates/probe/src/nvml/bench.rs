@@ -7,10 +7,8 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::kept;
 use super::options::Patience;
 use super::unit::{Unit, Wants};
 use crate::account::CardAccounts;
@@ -28,15 +26,10 @@ const SLOW: Duration = Duration::from_millis(250);
 /// How many GPUs are asked at the same time, at most.
 const MOST_WORKERS: usize = 16;
 
-/// How long a worker stays that nobody is going to ask for anything in the near future.
-const REST: Duration = Duration::from_secs(1);
-
 /// The work place that caller and workers share.
 #[derive(Debug, Default)]
 pub(super) struct Bench {
     shared: Arc<Shared>,
-    /// The worker that was started last.
-    worker: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -60,8 +53,6 @@ struct Table {
     idle: usize,
     /// Goes up with each unit that is taken, so that each taking has a number of its own.
     taken: u64,
-    /// Since when nobody is going to ask for anything in the near future.
-    rests: Option<Instant>,
     closed: bool,
 }
 
@@ -158,7 +149,6 @@ impl Bench {
     pub fn lay_out(&mut self, units: Vec<Unit>, task: Task, patience: Patience) {
         let shared = Arc::clone(&self.shared);
         let mut table = shared.lock();
-        table.rests = None;
         // Room for all of them, by the thread that is going to give it back.
         table.done.reserve(units.len());
         table.queue = units.into();
@@ -216,8 +206,8 @@ impl Bench {
         }
         let shared = Arc::clone(&self.shared);
         let builder = threads::named("nvml").stack_size(WORKER_STACK);
-        self.worker = threads::spawn(builder, move || shared.come_and_work()).ok();
-        table.idle += usize::from(self.worker.is_some());
+        let started = threads::spawn(builder, move || shared.come_and_work());
+        table.idle += usize::from(started.is_ok());
     }
 
     /// Starts a worker that has something else to do first, which may never come back from it. It
@@ -244,35 +234,17 @@ impl Bench {
                 shared.come_and_work();
             }
         };
-        self.worker = threads::spawn(threads::named("nvml"), work).ok();
+        // Where no thread starts, the answer is that nobody answers.
+        let _ = threads::spawn(threads::named("nvml"), work);
         told
-    }
-
-    /// Nobody is going to ask for anything in the near future: the worker goes after a while, and
-    /// another one comes when there is work.
-    pub fn rest(&mut self) {
-        self.shared.lock().rests = Some(Instant::now());
-    }
-
-    /// Sends away a worker that rests, and waits until it has gone.
-    pub fn send_away(&mut self) {
-        self.close();
-        if let Some(worker) = self.worker.take() {
-            // Its panic was its own.
-            let _ = worker.join();
-        }
-        self.shared = Arc::default();
-    }
-
-    fn close(&self) {
-        self.shared.lock().closed = true;
-        self.shared.work.notify_all();
     }
 }
 
 impl Drop for Bench {
+    /// Workers that wait for something to do end; one that hangs in the driver is left behind.
     fn drop(&mut self) {
-        self.close();
+        self.shared.lock().closed = true;
+        self.shared.work.notify_all();
     }
 }
 
@@ -320,17 +292,6 @@ impl Table {
             due: now + most,
         });
         Some(Taken { unit, taking: self.taken, asked })
-    }
-
-    /// How long a worker without work waits for some; `None` when it has to go. Where nobody ever
-    /// rests, for ever; else it looks now and then whether somebody does, so that the begin of a
-    /// rest need not wake it.
-    fn may_stay(&self) -> Option<Duration> {
-        match self.rests {
-            Some(since) => REST.checked_sub(since.elapsed()).filter(|left| !left.is_zero()),
-            None if kept::stays_open() => Some(REST),
-            None => Some(Duration::MAX),
-        }
     }
 
     fn position(&self, taking: u64) -> Option<usize> {
@@ -420,10 +381,8 @@ impl Shared {
             if let Some(taken) = table.take() {
                 return Some(taken);
             }
-            let most = table.may_stay()?;
             table.idle += 1;
-            let waited = self.work.wait_timeout(table, most);
-            table = waited.unwrap_or_else(PoisonError::into_inner).0;
+            table = self.work.wait(table).unwrap_or_else(PoisonError::into_inner);
             table.idle -= 1;
         }
     }

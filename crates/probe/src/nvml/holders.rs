@@ -4,7 +4,7 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
 use super::gathered::{AHEAD, FIRST_LOOK, micros};
-use super::raw::{self, Gpu, List, Listed, ProcessSample, ProcessSampleBuffer, Version};
+use super::raw::{self, Gpu, List, ListError, Listed, ProcessSample, ProcessSampleBuffer, Version};
 use super::sampled::{Sampled, Share, no_share};
 use crate::clocks::Clocks;
 use crate::process::{Holder, Holders, Kinds};
@@ -36,11 +36,11 @@ struct LastShares {
 }
 
 impl HolderReader {
-    pub fn new(is_instance: bool) -> Self {
+    pub fn new(is_instance: bool, lists: Version) -> Self {
         Self {
-            compute: ListReader::new(List::Compute, Need::Must),
-            graphics: ListReader::new(List::Graphics, Need::May),
-            mps: ListReader::new(List::Mps, Need::May),
+            compute: ListReader::new(List::Compute, Need::Must, lists),
+            graphics: ListReader::new(List::Graphics, Need::May, lists),
+            mps: ListReader::new(List::Mps, Need::May, lists),
             is_instance,
             without_samples: false,
             taken_until: None,
@@ -132,7 +132,7 @@ impl HolderReader {
         }
         let none = match self.sample(nvml, gpu, now, card_sample) {
             Ok(()) => no_share(),
-            Err(NvmlError::NotFound) => return,
+            Err(ListError::Driver(NvmlError::NotFound)) => return,
             Err(error) => {
                 let why = Why::from(error);
                 self.without_samples = why == Why::NotSupported;
@@ -152,7 +152,7 @@ impl HolderReader {
         gpu: Gpu,
         now: &Clocks,
         card_sample: Option<u64>,
-    ) -> Result<(), NvmlError> {
+    ) -> Result<(), ListError> {
         let until = newest_time(card_sample, now);
         let window = Window::new(self.taken_until, until);
         let mut newest = None;
@@ -164,7 +164,7 @@ impl HolderReader {
                 }
             }
             // Nobody worked; of an instance it says nothing.
-            Err(NvmlError::NotFound) if !self.is_instance => {}
+            Err(ListError::Driver(NvmlError::NotFound)) if !self.is_instance => {}
             Err(error) => return Err(error),
         }
         // Not beyond what has come: a wrong time stamp would hide the samples that follow.
@@ -232,8 +232,8 @@ enum Need {
 }
 
 impl ListReader {
-    const fn new(list: List, need: Need) -> Self {
-        Self { list, need, version: Version::V3, is_lacking: false, room: 0 }
+    const fn new(list: List, need: Need, version: Version) -> Self {
+        Self { list, need, version, is_lacking: false, room: 0 }
     }
 
     fn read(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<Vec<Listed>, Why> {
@@ -249,18 +249,20 @@ impl ListReader {
         }
     }
 
-    /// Steps down to older versions where the driver lacks the newer.
+    /// Reads the newest version that the driver has and that has entries of the declared size.
     fn newest(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<Vec<Listed>, Why> {
         loop {
             let error = match raw::processes(nvml, gpu, self.list, self.version, &mut self.room) {
                 Ok(listed) => return Ok(listed),
                 Err(error) => error,
             };
-            let lacking =
-                matches!(error, NvmlError::FailedToLoadSymbol(_) | NvmlError::FunctionNotFound);
-            self.version = match self.version {
-                Version::V3 if lacking => Version::V2,
-                Version::V2 if lacking => Version::V1,
+            let is_unusable = matches!(
+                error,
+                ListError::Driver(NvmlError::FailedToLoadSymbol(_) | NvmlError::FunctionNotFound)
+                    | ListError::EntrySize
+            );
+            self.version = match self.version.older() {
+                Some(older) if is_unusable => older,
                 _ => return Err(error.into()),
             };
         }
@@ -358,7 +360,7 @@ mod tests {
         let share = (busy, Reading::Known(encodes));
         let reader = HolderReader {
             last: Some(LastShares { card_sample: 100, shares: vec![(1, share)] }),
-            ..HolderReader::new(false)
+            ..HolderReader::new(false, Version::V3)
         };
         let memory = Reading::Known(Bytes(1));
         let (sm, engines) = unknown(Why::NotAsked);

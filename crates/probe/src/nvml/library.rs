@@ -3,16 +3,34 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
 use super::error::OpenError;
-use super::kept;
+use crate::own::Own;
 use crate::reading::Reading;
 
 /// The name that the dynamic loader resolves when no path was given.
 pub const DEFAULT_LIBRARY: &str = "libnvidia-ml.so.1";
+
+static STAYS_OPEN: AtomicBool = AtomicBool::new(false);
+
+/// The library that was opened last, where it stays open.
+static OPENED: Own<(Option<PathBuf>, Arc<Nvml>)> = Own::empty();
+
+/// Makes the library stay open in this process, for programs that measure again and again: opening
+/// it takes longer than all that is asked of it then.
+pub fn stay_open() {
+    STAYS_OPEN.store(true, Ordering::Relaxed);
+}
+
+/// Closes the library that stayed open, as soon as nobody uses it.
+pub fn close_unused() {
+    // Closing may take long, so not under the lock.
+    drop(OPENED.take());
+}
 
 /// What is fixed about the driver while it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,13 +57,18 @@ pub(super) fn open(library: Option<&PathBuf>) -> Result<Opened, OpenError> {
         return Err(OpenError::NotAFile { library: shown.into_owned() });
     }
     let refused = |error| OpenError::new(&shown, error);
-    if let Some(opened) = kept::library(library).and_then(|nvml| Opened::of(nvml).ok()) {
+    if let Some((path, nvml)) = OPENED.get()
+        && path.as_ref() == library
+        && let Ok(opened) = Opened::of(nvml)
+    {
         return Ok(opened);
     }
-    // It no longer answers: a fresh one finds the driver as it is now, or says why not.
-    kept::let_go();
+    // One that no longer answers has to be closed before it can be opened again.
+    close_unused();
     let nvml = Arc::new(Nvml::builder().lib_path(name).init().map_err(refused)?);
-    kept::keep_library(library, &nvml);
+    if STAYS_OPEN.load(Ordering::Relaxed) {
+        drop(OPENED.replace((library.cloned(), Arc::clone(&nvml))));
+    }
     Opened::of(nvml).map_err(refused)
 }
 

@@ -14,7 +14,7 @@
 //! | `utilization`, `counters`, `holders`, `memory` | one question each |
 //! | `accounts` | what the driver keeps account of, also after a process has ended |
 //! | `gathered`, `sampled` | the samples since the last look as one mean, of a card and of each process |
-//! | `library`, `kept` | loading and initialising, and what stays open after its last use |
+//! | `library` | loads and initialises the library, and keeps it open where that is wanted |
 //! | `error` | the library's codes in our words |
 //! | `raw` | the calls that nvml-wrapper lacks or makes twice; the only `unsafe` |
 
@@ -26,7 +26,6 @@ mod division;
 mod error;
 mod gathered;
 mod holders;
-mod kept;
 mod library;
 mod memory;
 mod options;
@@ -37,9 +36,7 @@ mod unit;
 mod utilization;
 
 pub use error::OpenError;
-pub use kept::{let_go, stay_open};
-pub(crate) use kept::{send_workers_away, stays_open};
-pub use library::{DEFAULT_LIBRARY, DriverFacts};
+pub use library::{DEFAULT_LIBRARY, DriverFacts, close_unused, stay_open};
 pub use options::{Options, Patience};
 pub use prober::{Look, Prober, is_left_in_the_loader};
 pub use raw::{end_in_spite_of_the_loader, exit_at_once};

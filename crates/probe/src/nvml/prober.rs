@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::bench::{Bench, Outcome, Product, Task};
 use super::error::OpenError;
-use super::kept;
 use super::library::{self, DriverFacts, Opened};
 use super::options::{Options, Patience};
+use super::raw::Version;
 use super::unit::{self, Unit, Wants};
 use crate::account::CardAccounts;
 use crate::answer::{Answer, Told};
@@ -22,10 +22,6 @@ use crate::threads;
 
 /// How far apart the first two readings of hardware counters are.
 const BETWEEN_COUNTERS: Duration = Duration::from_millis(200);
-
-/// What was opened so long ago is opened anew when it is wanted next: only then the driver counts
-/// its cards again.
-const OLD: Duration = Duration::from_secs(300);
 
 /// How many threads are opening a library now.
 static IN_THE_LOADER: AtomicUsize = AtomicUsize::new(0);
@@ -70,7 +66,7 @@ struct Begun {
 
 #[derive(Debug)]
 enum Session {
-    Open { driver: DriverFacts, here: Vec<Unit>, since: Instant },
+    Open { driver: DriverFacts, here: Vec<Unit> },
     Opening { answer: Answer<Result<Opened, OpenError>>, gave_up_after: Option<Duration> },
     Closed,
 }
@@ -110,41 +106,6 @@ impl Prober {
             self.put_back(units);
         }
         Ok(())
-    }
-
-    /// One that stayed open after its last use ([`super::stay_open`]), if there is one of this
-    /// kind. Its driver may have gone meanwhile, as that of any other between two looks.
-    #[must_use]
-    pub fn kept(options: Options) -> Option<Self> {
-        let mut prober = kept::prober(&options)?;
-        prober.options = options;
-        Some(prober)
-    }
-
-    /// Leaves it to who wants one next, where probers are to stay open. One that is not wanted, or
-    /// not whole, is given back: to close it may take long.
-    #[must_use = "what is not kept is closed"]
-    pub fn keep(mut self) -> Option<Self> {
-        let Session::Open { driver, here, since } = &self.session else { return Some(self) };
-        if since.elapsed() >= OLD {
-            kept::let_go();
-            return Some(self);
-        }
-        // A card that does not answer now is met by a worker of its own, who is not kept.
-        let are_all_here = usize::try_from(driver.gpus) == Ok(here.len());
-        if !are_all_here || !self.passed_over.is_empty() || self.begun.is_some() {
-            return Some(self);
-        }
-        self.bench.rest();
-        kept::keep_prober(self)
-    }
-
-    pub(super) fn is_for(&self, options: &Options) -> bool {
-        self.options.library == options.library && self.options.host_root == options.host_root
-    }
-
-    pub(super) fn send_workers_away(&mut self) {
-        self.bench.send_away();
     }
 
     /// What to read from the next look on.
@@ -250,7 +211,7 @@ impl Prober {
             return (look, accounts);
         }
         // The driver was replaced under us: a fresh handle finds the new one or says why not.
-        kept::let_go();
+        library::close_unused();
         self.close(begun + self.options.patience.look);
         self.look_once(task, begun)
     }
@@ -482,12 +443,10 @@ impl Prober {
     }
 
     fn session_of(&self, Opened { nvml, facts }: &Opened) -> Session {
-        let unit = |index| Unit::new(index, Arc::clone(nvml), self.options.host_root.clone());
-        Session::Open {
-            here: (0..facts.gpus).map(unit).collect(),
-            driver: facts.clone(),
-            since: Instant::now(),
-        }
+        let lists = Version::newest(&facts.version);
+        let host_root = &self.options.host_root;
+        let unit = |index| Unit::new(index, Arc::clone(nvml), lists, host_root.clone());
+        Session::Open { here: (0..facts.gpus).map(unit).collect(), driver: facts.clone() }
     }
 
     /// Lets go of the library. The loader gives back a library that is still loaded, even

@@ -2,12 +2,14 @@
 //!
 //! All `unsafe` about the library is here. It rests on three things: a [`Gpu`] is used only
 //! with the library that gave it; NVML may be called from any thread; and a call writes
-//! at most as many entries as the count that goes in with the buffer.
+//! at most as many entries as the count that goes in with the buffer, each of them at most
+//! twice as large as the header declares (see [`ListBuffer`]).
 
 use std::fmt;
-use std::mem;
+use std::marker::PhantomData;
 use std::os::raw::{c_int, c_uint};
 use std::ptr;
+use std::slice;
 use std::sync::Arc;
 
 use nvml_wrapper::enums::gpm::GpmMetricId;
@@ -80,15 +82,62 @@ pub(super) enum Version {
     V1,
 }
 
-/// A process list in one call where it fits, in a few where it grows meanwhile. `room` is what
-/// it needed at last, and so the next time.
+impl Version {
+    /// Returns the newest version that is usable with this driver, as far as is known.
+    ///
+    /// R535.43 to R535.86 write entries of 32 bytes into version 3 instead of 24; R535.98 reverted
+    /// that. Any other driver that does so is detected by [`ListBuffer`].
+    pub fn newest(driver: &Reading<String>) -> Self {
+        let Reading::Known(driver) = driver else { return Self::V3 };
+        let mut numbers = driver.split('.').map(str::parse::<u32>);
+        match (numbers.next(), numbers.next()) {
+            (Some(Ok(535)), Some(Ok(43..98))) => Self::V2,
+            _ => Self::V3,
+        }
+    }
+
+    /// Returns the next older version.
+    pub const fn older(self) -> Option<Self> {
+        match self {
+            Self::V3 => Some(Self::V2),
+            Self::V2 => Some(Self::V1),
+            Self::V1 => None,
+        }
+    }
+}
+
+/// A list that was not read.
+#[derive(Debug)]
+pub(super) enum ListError {
+    Driver(NvmlError),
+    /// The entries have another size than the header declares.
+    EntrySize,
+}
+
+impl From<NvmlError> for ListError {
+    fn from(error: NvmlError) -> Self {
+        Self::Driver(error)
+    }
+}
+
+impl From<ListError> for Why {
+    fn from(error: ListError) -> Self {
+        match error {
+            ListError::Driver(error) => error.into(),
+            ListError::EntrySize => Self::EntrySize,
+        }
+    }
+}
+
+/// Reads a process list, in one call where it fits. `room` is the number of entries to make room
+/// for, and is updated for the next time.
 pub(super) fn processes(
     nvml: &Nvml,
     gpu: Gpu,
     list: List,
     version: Version,
     room: &mut usize,
-) -> Result<Vec<Listed>, NvmlError> {
+) -> Result<Vec<Listed>, ListError> {
     let lib = nvml.lib();
     let current = match (version, list) {
         (Version::V3, List::Compute) => &lib.nvmlDeviceGetComputeRunningProcesses_v3,
@@ -100,13 +149,14 @@ pub(super) fn processes(
         (Version::V1, _) => return processes_v1(nvml, gpu, list, room),
     };
     let call = nvml_sym(current.as_ref())?;
-    let mut buffer: Vec<nvmlProcessInfo_t> = Vec::with_capacity(*room);
-    fill(&mut buffer, |count, infos| {
+    let mut buffer = ListBuffer::<nvmlProcessInfo_t>::with_room(*room);
+    let infos = buffer.fill(Proof::EachCall, |count, infos| {
         // SAFETY: see the module; `infos` has room for `count` entries.
         unsafe { call(gpu.0, count, infos) }
     })?;
-    *room = buffer.capacity();
-    Ok(buffer.iter().map(|info| listed(info.pid, info.usedGpuMemory)).collect())
+    let listed = infos.iter().map(|info| listed(info.pid, info.usedGpuMemory)).collect();
+    *room = buffer.room;
+    Ok(listed)
 }
 
 fn processes_v1(
@@ -114,20 +164,21 @@ fn processes_v1(
     gpu: Gpu,
     list: List,
     room: &mut usize,
-) -> Result<Vec<Listed>, NvmlError> {
+) -> Result<Vec<Listed>, ListError> {
     let lib = nvml.lib();
     let call = nvml_sym(match list {
         List::Compute => lib.nvmlDeviceGetComputeRunningProcesses.as_ref(),
         List::Graphics => lib.nvmlDeviceGetGraphicsRunningProcesses.as_ref(),
         List::Mps => lib.nvmlDeviceGetMPSComputeRunningProcesses.as_ref(),
     })?;
-    let mut buffer: Vec<nvmlProcessInfo_v1_t> = Vec::with_capacity(*room);
-    fill(&mut buffer, |count, infos| {
+    let mut buffer = ListBuffer::<nvmlProcessInfo_v1_t>::with_room(*room);
+    let infos = buffer.fill(Proof::EachCall, |count, infos| {
         // SAFETY: see the module; `infos` has room for `count` entries of the old layout.
         unsafe { call(gpu.0, count, infos) }
     })?;
-    *room = buffer.capacity();
-    Ok(buffer.iter().map(|info| listed(info.pid, info.usedGpuMemory)).collect())
+    let listed = infos.iter().map(|info| listed(info.pid, info.usedGpuMemory)).collect();
+    *room = buffer.room;
+    Ok(listed)
 }
 
 fn listed(pid: u32, memory: u64) -> Listed {
@@ -151,8 +202,8 @@ pub(super) struct ProcessSample {
 
 /// Room for the process samples of a card, used at each reading: once it is large enough,
 /// one call takes them all.
-#[derive(Default)]
-pub(super) struct ProcessSampleBuffer(Vec<nvmlProcessUtilizationSample_t>);
+#[derive(Debug, Default)]
+pub(super) struct ProcessSampleBuffer(ListBuffer<nvmlProcessUtilizationSample_t>);
 
 impl ProcessSampleBuffer {
     /// The process samples that are newer than `since`, as the driver gives them.
@@ -161,9 +212,9 @@ impl ProcessSampleBuffer {
         nvml: &Nvml,
         gpu: Gpu,
         since: u64,
-    ) -> Result<impl Iterator<Item = ProcessSample>, NvmlError> {
+    ) -> Result<impl Iterator<Item = ProcessSample>, ListError> {
         let call = nvml_sym(nvml.lib().nvmlDeviceGetProcessUtilization.as_ref())?;
-        fill(&mut self.0, |count, samples| {
+        let samples = self.0.fill(Proof::NoOverflow, |count, samples| {
             // SAFETY: see the module; `samples` has room for `count` entries.
             unsafe { call(gpu.0, samples, count, since) }
         })?;
@@ -175,26 +226,19 @@ impl ProcessSampleBuffer {
             encoder: raw.encUtil,
             decoder: raw.decUtil,
         };
-        Ok(self.0.iter().map(sample))
-    }
-}
-
-impl fmt::Debug for ProcessSampleBuffer {
-    /// What an entry holds is known only right after a call.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ProcessSampleBuffer({})", self.0.capacity())
+        Ok(samples.iter().map(sample))
     }
 }
 
 /// The processes that the driver keeps account of, running or ended.
-pub(super) fn accounting_pids(nvml: &Nvml, gpu: Gpu) -> Result<Vec<u32>, NvmlError> {
+pub(super) fn accounting_pids(nvml: &Nvml, gpu: Gpu) -> Result<Vec<u32>, ListError> {
     let call = nvml_sym(nvml.lib().nvmlDeviceGetAccountingPids.as_ref())?;
-    let mut buffer: Vec<c_uint> = Vec::new();
-    fill(&mut buffer, |count, pids| {
+    let mut buffer = ListBuffer::<c_uint>::default();
+    let pids = buffer.fill(Proof::EachCall, |count, pids| {
         // SAFETY: see the module; `pids` has room for `count` entries.
         unsafe { call(gpu.0, count, pids) }
     })?;
-    Ok(buffer)
+    Ok(pids.to_vec())
 }
 
 /// One entry of the driver's utilization buffer.
@@ -205,7 +249,8 @@ pub(super) struct Sample {
 }
 
 /// Room for all utilization samples that the driver keeps of a card, used at each reading.
-pub(super) struct SampleBuffer(Vec<nvmlSample_t>);
+#[derive(Debug)]
+pub(super) struct SampleBuffer(ListBuffer<nvmlSample_t>);
 
 impl SampleBuffer {
     /// Asks how many the driver keeps.
@@ -217,13 +262,13 @@ impl SampleBuffer {
         nvml_try(unsafe { call(gpu.0, what, 0, &raw mut kind, &raw mut count, ptr::null_mut()) })?;
         match count as usize {
             0 => Err(NvmlError::NotSupported),
-            room => Ok(Self(zeroed(room.min(MOST_SAMPLES)))),
+            room => Ok(Self(ListBuffer::with_room(room.min(MOST_SAMPLES)))),
         }
     }
 
     /// How many samples there is room for.
     pub const fn room(&self) -> usize {
-        self.0.len()
+        self.0.room
     }
 
     /// Returns all utilization samples that the driver has.
@@ -231,30 +276,27 @@ impl SampleBuffer {
         &mut self,
         nvml: &Nvml,
         gpu: Gpu,
-    ) -> Result<impl Iterator<Item = Sample>, NvmlError> {
+    ) -> Result<impl Iterator<Item = Sample>, ListError> {
         let call = nvml_sym(nvml.lib().nvmlDeviceGetSamples.as_ref())?;
-        let (mut kind, mut count) = (0, entries(self.room()));
+        let (mut kind, room) = (0, self.room());
         let what = nvmlSamplingType_enum_NVML_GPU_UTILIZATION_SAMPLES;
-        // SAFETY: see the module; the buffer has room for `count` entries.
-        nvml_try(unsafe {
-            call(gpu.0, what, 0, &raw mut kind, &raw mut count, self.0.as_mut_ptr())
-        })?;
+        let (code, count) = self.0.call(room, |count, samples| {
+            // SAFETY: see the module; `samples` has room for `count` entries.
+            unsafe { call(gpu.0, what, 0, &raw mut kind, count, samples) }
+        });
+        nvml_try(code)?;
+        if !self.0.is_untouched_after(room) {
+            return Err(ListError::EntrySize);
+        }
         if kind != nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT {
-            return Err(NvmlError::UnexpectedVariant(kind));
+            return Err(NvmlError::UnexpectedVariant(kind).into());
         }
         let sample = |raw: &nvmlSample_t| Sample {
             micros: raw.timeStamp,
             // SAFETY: the driver just said that the union holds an unsigned int.
             percent: unsafe { raw.sampleValue.uiVal },
         };
-        Ok(self.0.iter().take(count as usize).map(sample))
-    }
-}
-
-impl fmt::Debug for SampleBuffer {
-    /// What an entry holds is known only right after a call.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SampleBuffer({})", self.room())
+        Ok(self.0.entries(count.min(room)).iter().map(sample))
     }
 }
 
@@ -318,27 +360,110 @@ impl Drop for CounterSample {
     }
 }
 
-/// Calls until the buffer is large enough, then leaves what was written in it. One that was
-/// used before is as large as it was then.
-fn fill<T: Plain>(
-    buffer: &mut Vec<T>,
-    mut call: impl FnMut(*mut c_uint, *mut T) -> nvmlReturn_t,
-) -> Result<(), NvmlError> {
-    let mut room = buffer.capacity().max(LEAST_ROOM);
-    for _ in 0..ATTEMPTS {
-        buffer.clear();
-        buffer.resize(room, zero());
-        let mut count = entries(room);
-        let code = call(&raw mut count, buffer.as_mut_ptr());
-        if code == nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE {
-            room = room.max(count as usize).saturating_mul(2).min(MOST_PROCESSES);
-            continue;
-        }
-        nvml_try(code)?;
-        buffer.truncate(count as usize);
-        return Ok(());
+/// Memory for a list that the driver writes, with proof that it wrote entries of the declared size.
+///
+/// Drivers have written larger entries than NVIDIA's header declares. So there is room for twice
+/// the declared size, and all of it is filled with [`UNTOUCHED`] before each call. Whatever the
+/// driver writes behind its entries shows afterwards.
+struct ListBuffer<T> {
+    memory: Vec<u64>,
+    /// Number of entries that the driver is told there is room for.
+    room: usize,
+    entry: PhantomData<T>,
+}
+
+/// Content of a buffer before the driver writes to it. No field of an entry has such a value, nor
+/// has half of it: it is larger than any pid, timestamp or amount of memory, and is not one of the
+/// values that stand for "none", which are 0 and all ones.
+const UNTOUCHED: u64 = 0xa5c3_965a_e1d2_b487;
+
+/// How far the size of the entries is proven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Proof {
+    /// In each call, whatever the number of entries.
+    EachCall,
+    /// When the buffer is overrun. This is for utilization samples: an entry at a wrong place is
+    /// found by its timestamp, and the driver may want room for more samples than it returns.
+    NoOverflow,
+}
+
+impl<T: Plain> ListBuffer<T> {
+    const fn with_room(room: usize) -> Self {
+        Self { memory: Vec::new(), room, entry: PhantomData }
     }
-    Err(NvmlError::InsufficientSize(None))
+
+    /// Calls until the list fits, and returns its entries.
+    fn fill(
+        &mut self,
+        proof: Proof,
+        mut call: impl FnMut(*mut c_uint, *mut T) -> nvmlReturn_t,
+    ) -> Result<&[T], ListError> {
+        let mut room = self.room.max(LEAST_ROOM);
+        for _ in 0..ATTEMPTS {
+            let (code, count) = self.call(room, &mut call);
+            if code == nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE {
+                room = room.max(count).saturating_mul(2).min(MOST_PROCESSES);
+                continue;
+            }
+            nvml_try(code)?;
+            if !self.is_untouched_after(room) {
+                return Err(ListError::EntrySize);
+            }
+            if count == 0 || proof == Proof::NoOverflow || self.is_untouched_after(count) {
+                self.room = self.room.max(room);
+                return Ok(self.entries(count.min(room)));
+            }
+            // Something was written behind the entries. A driver may do that within the room it
+            // was given, so the next call gives it room for exactly these entries.
+            room = count.min(room);
+        }
+        Err(NvmlError::InsufficientSize(None).into())
+    }
+
+    /// Calls once with room for so many entries. Returns the code, and the count as the driver
+    /// left it.
+    fn call(
+        &mut self,
+        room: usize,
+        call: impl FnOnce(*mut c_uint, *mut T) -> nvmlReturn_t,
+    ) -> (nvmlReturn_t, usize) {
+        const { assert!(align_of::<T>() <= align_of::<u64>()) };
+        self.memory.clear();
+        self.memory.resize((2 * room * size_of::<T>()).div_ceil(size_of::<u64>()), UNTOUCHED);
+        let mut count = c_uint::try_from(room).unwrap_or(c_uint::MAX);
+        let code = call(&raw mut count, self.memory.as_mut_ptr().cast());
+        (code, count as usize)
+    }
+
+    /// Returns true if nothing was written behind so many entries.
+    fn is_untouched_after(&self, entries: usize) -> bool {
+        let used = entries.saturating_mul(size_of::<T>());
+        let (words, bytes) = (used / size_of::<u64>(), used % size_of::<u64>());
+        let Some([first, others @ ..]) = self.memory.get(words..) else { return true };
+        let rest = |word: u64| word.to_ne_bytes().into_iter().skip(bytes);
+        rest(*first).eq(rest(UNTOUCHED)) && others.iter().all(|word| *word == UNTOUCHED)
+    }
+
+    /// Returns the first entries, of which there have to be so many.
+    fn entries(&self, count: usize) -> &[T] {
+        let most = self.memory.len() * size_of::<u64>() / size_of::<T>();
+        // SAFETY: not longer than the memory, which is aligned for `T`, and `T` is valid whatever
+        // its bits are.
+        unsafe { slice::from_raw_parts(self.memory.as_ptr().cast(), count.min(most)) }
+    }
+}
+
+impl<T: Plain> Default for ListBuffer<T> {
+    fn default() -> Self {
+        Self::with_room(0)
+    }
+}
+
+impl<T> fmt::Debug for ListBuffer<T> {
+    /// Leaves out the memory: its content is known only right after a call.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ListBuffer").field("room", &self.room).finish_non_exhaustive()
+    }
 }
 
 /// Ends the process without the loader's last rites. They wait for a lock that a call left
@@ -376,14 +501,10 @@ pub fn end_in_spite_of_the_loader() {
 #[cfg(not(target_env = "gnu"))]
 pub fn end_in_spite_of_the_loader() {}
 
-fn zeroed<T: Plain>(room: usize) -> Vec<T> {
-    vec![zero(); room]
-}
-
-/// What all zeros are a value of.
+/// Types for which every bit pattern is valid.
 ///
 /// # Safety
-/// To be promised for integers only, and for structs and unions of them.
+/// Only integers, and structs and unions of them, may implement it.
 unsafe trait Plain: Copy {}
 
 // SAFETY: an integer.
@@ -397,11 +518,143 @@ unsafe impl Plain for nvmlProcessUtilizationSample_t {}
 // SAFETY: as above.
 unsafe impl Plain for nvmlSample_t {}
 
-const fn zero<T: Plain>() -> T {
-    // SAFETY: what is plain may be all zeros.
-    unsafe { mem::zeroed() }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn entries(room: usize) -> c_uint {
-    c_uint::try_from(room).unwrap_or(c_uint::MAX)
+    const SUCCESS: nvmlReturn_t = 0;
+
+    /// A driver with processes 1, 2, … whose entries are followed by an extra field.
+    struct FakeDriver {
+        processes: u32,
+        extra: Option<u64>,
+        /// Sets all the room that it was given to zero first.
+        clears: bool,
+        calls: u32,
+    }
+
+    impl FakeDriver {
+        const fn new(processes: u32, extra: Option<u64>) -> Self {
+            Self { processes, extra, clears: false, calls: 0 }
+        }
+
+        fn entry_words(&self) -> usize {
+            3 + usize::from(self.extra.is_some())
+        }
+
+        fn list(&mut self, count: *mut c_uint, to: *mut nvmlProcessInfo_t) -> nvmlReturn_t {
+            self.calls += 1;
+            // SAFETY: the buffer has room for twice the entries that it declares.
+            unsafe {
+                let room = *count;
+                *count = self.processes;
+                if room < self.processes {
+                    return nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE;
+                }
+                let mut to: *mut u64 = to.cast();
+                if self.clears {
+                    to.write_bytes(0, room as usize * self.entry_words());
+                }
+                for pid in 1..=self.processes {
+                    let fields = [u64::from(pid), 4096, 0].into_iter().chain(self.extra);
+                    for field in fields {
+                        to.write(field);
+                        to = to.add(1);
+                    }
+                }
+            }
+            SUCCESS
+        }
+
+        /// Returns the pids, or `None` where the list was rejected for its entries' size.
+        fn pids(&mut self) -> Option<Vec<u32>> {
+            let mut buffer = ListBuffer::default();
+            match buffer.fill(Proof::EachCall, |count, to| self.list(count, to)) {
+                Ok(infos) => Some(infos.iter().map(|info| info.pid).collect()),
+                Err(ListError::EntrySize) => None,
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+    }
+
+    /// One process, and numbers around those where the list fills its room with either size.
+    const COUNTS: [u32; 10] = [1, 2, 3, 23, 24, 25, 31, 32, 33, 100];
+
+    #[test]
+    fn lists_with_entries_of_the_declared_size_are_read() {
+        for processes in [0].into_iter().chain(COUNTS) {
+            for clears in [false, true] {
+                let mut driver = FakeDriver { clears, ..FakeDriver::new(processes, None) };
+                assert_eq!(driver.pids(), Some((1..=processes).collect()), "{processes} {clears}");
+            }
+            let mut driver = FakeDriver::new(processes, None);
+            driver.pids();
+            assert_eq!(driver.calls, if processes <= 32 { 1 } else { 2 }, "{processes}");
+        }
+    }
+
+    /// The values of the extra field are those that drivers write: none, not available, an amount
+    /// of memory, a pid.
+    #[test]
+    fn lists_with_larger_entries_are_rejected() {
+        for extra in [0, u64::MAX, 1, 24 << 30, 4_194_304] {
+            for processes in COUNTS {
+                for clears in [false, true] {
+                    let driver = FakeDriver::new(processes, Some(extra));
+                    let mut driver = FakeDriver { clears, ..driver };
+                    assert_eq!(driver.pids(), None, "{processes} {extra:x} {clears}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn samples_are_rejected_when_they_overrun_the_buffer() {
+        let read = |proof, count: usize| {
+            let mut buffer = ListBuffer::<c_uint>::default();
+            let read = buffer.fill(proof, |told, to| {
+                // SAFETY: the buffer has room for twice the entries that it declares.
+                unsafe {
+                    *told = c_uint::try_from(count).unwrap();
+                    // Entries of eight bytes instead of four.
+                    (0..count).for_each(|at| to.add(2 * at).cast::<u64>().write_unaligned(7));
+                }
+                SUCCESS
+            });
+            read.is_ok()
+        };
+        assert!(read(Proof::NoOverflow, 16));
+        assert!(!read(Proof::NoOverflow, 17));
+        assert!(!read(Proof::EachCall, 1));
+        assert!(!read(Proof::EachCall, 16));
+    }
+
+    #[test]
+    fn a_buffer_is_untouched_only_from_its_last_entry_on() {
+        let mut buffer = ListBuffer::<c_uint>::default();
+        let write = |count: *mut c_uint, to: *mut c_uint| {
+            // SAFETY: there is room for four entries.
+            unsafe {
+                *count = 3;
+                (0..3).for_each(|at| to.add(at).write(9));
+            }
+            SUCCESS
+        };
+        assert_eq!(buffer.call(4, write), (SUCCESS, 3));
+        let untouched: Vec<_> = (0..9).map(|entries| buffer.is_untouched_after(entries)).collect();
+        assert_eq!(untouched, [false, false, false, true, true, true, true, true, true]);
+        assert_eq!(buffer.entries(3), [9; 3]);
+    }
+
+    #[test]
+    fn drivers_known_for_larger_entries_are_asked_for_version_2() {
+        let newest = |version: &str| Version::newest(&Reading::Known(version.to_owned()));
+        for version in ["535.43", "535.43.02", "535.54.03", "535.86.10", "535.97"] {
+            assert_eq!(newest(version), Version::V2, "{version}");
+        }
+        for version in ["530.30.02", "535.42", "535.98", "535.104.05", "545.54", "535", "", "x.y"] {
+            assert_eq!(newest(version), Version::V3, "{version}");
+        }
+        assert_eq!(Version::newest(&Reading::Unknown(Why::NotTold)), Version::V3);
+    }
 }

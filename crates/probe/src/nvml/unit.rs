@@ -8,7 +8,7 @@ use nvml_wrapper::{Device, Nvml};
 
 use super::attached::Attached;
 use super::division::{Division, Slot, division_of};
-use super::raw::{self, Gpu};
+use super::raw::{self, Gpu, Version};
 use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook, InstanceFacts, Vitals};
 use crate::reading::{Reading, Why};
@@ -78,6 +78,8 @@ impl Wants {
 pub(super) struct Unit {
     index: u32,
     nvml: Arc<Nvml>,
+    /// The newest version of the process lists that this driver is asked for.
+    lists: Version,
     host_root: PathBuf,
     contact: Contact,
     was_asked: bool,
@@ -118,10 +120,11 @@ impl Member {
 }
 
 impl Unit {
-    pub fn new(index: u32, nvml: Arc<Nvml>, host_root: PathBuf) -> Self {
+    pub fn new(index: u32, nvml: Arc<Nvml>, lists: Version, host_root: PathBuf) -> Self {
         Self {
             index,
             nvml,
+            lists,
             host_root,
             contact: Contact::None,
             was_asked: false,
@@ -259,11 +262,11 @@ impl Unit {
         self.compared = Some(Instant::now());
         Ok(match &self.division {
             Division::Into(slots) => {
-                slots.iter().map(|slot| member(&nvml, &facts, gpu, slot)).collect()
+                slots.iter().map(|slot| member(&nvml, &facts, gpu, slot, self.lists)).collect()
             }
             Division::Hidden(why) => vec![Member::Unread(Arc::new(facts), *why)],
             Division::Never | Division::Whole | Division::Unsure => {
-                vec![Member::Card(Box::new(Attached::gpu(facts, gpu)))]
+                vec![Member::Card(Box::new(Attached::gpu(facts, gpu, self.lists)))]
             }
         })
     }
@@ -310,7 +313,7 @@ fn facts(index: u32, device: &Device<'_>) -> Result<CardFacts, Why> {
 }
 
 /// A slot as a card, or what is known of it when it would not say what it is.
-fn member(nvml: &Nvml, card: &CardFacts, card_gpu: Gpu, slot: &Slot) -> Member {
+fn member(nvml: &Nvml, card: &CardFacts, card_gpu: Gpu, slot: &Slot, lists: Version) -> Member {
     let (id, name) = match slot.gpu {
         Reading::Known(gpu) => (raw::gpu_instance(nvml, gpu).into(), gpu.on(nvml).name().into()),
         Reading::Unknown(why) => (Reading::Unknown(why), Reading::Unknown(why)),
@@ -326,7 +329,7 @@ fn member(nvml: &Nvml, card: &CardFacts, card_gpu: Gpu, slot: &Slot) -> Member {
     };
     match (why, slot.gpu, id) {
         (None, Reading::Known(gpu), Reading::Known(id)) => {
-            Member::Card(Box::new(Attached::instance(facts, gpu, card_gpu, id)))
+            Member::Card(Box::new(Attached::instance(facts, gpu, card_gpu, id, lists)))
         }
         (why, ..) => Member::Unread(Arc::new(facts), why.unwrap_or(Why::NotTold)),
     }

@@ -6,7 +6,7 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
 use super::gathered::Gathered;
-use super::raw::{Gpu, SampleBuffer};
+use super::raw::{Gpu, ListError, SampleBuffer};
 use crate::card::{Basis, Utilization};
 use crate::clocks::Clocks;
 use crate::reading::{Reading, Why};
@@ -71,19 +71,19 @@ impl SampleReader {
         self.gathered.forget_times();
     }
 
-    fn find_buffer(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<(), NvmlError> {
+    fn find_buffer(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<(), ListError> {
         if self.buffer.is_none() {
             self.buffer = Some(SampleBuffer::of(nvml, gpu)?);
         }
         Ok(())
     }
 
-    fn gather(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks) -> Result<(), NvmlError> {
+    fn gather(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks) -> Result<(), ListError> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
         match buffer.read(nvml, gpu) {
             Ok(samples) => self.gathered.add(samples, now),
             // The buffer is empty: the card has been idle for long.
-            Err(NvmlError::NotFound | NvmlError::NoData) => {}
+            Err(ListError::Driver(NvmlError::NotFound | NvmlError::NoData)) => {}
             Err(error) => return Err(error),
         }
         Ok(())

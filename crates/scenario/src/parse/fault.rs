@@ -26,15 +26,19 @@ pub fn fault(spanned: Spanned<typed::Fault>, cards: &[Card]) -> Result<Fault, Wr
 }
 
 fn effect(typed: &typed::Fault, span: Bytes<usize>) -> Result<Option<Effect>, Wrong> {
-    match (typed.code, typed.hang, typed.grow) {
-        (None, false, None) if typed.latency.is_none() => {
-            wrong(span, "a fault needs `code`, `hang`, `grow` or `latency`")
+    let effects = [
+        typed.code.map(|code| Effect::Code(code.0)),
+        typed.hang.then_some(Effect::Hang),
+        typed.grow.map(Effect::Grow),
+        typed.extra_bytes.map(Effect::ExtraBytes),
+    ];
+    let mut effects = effects.into_iter().flatten();
+    match (effects.next(), effects.next()) {
+        (None, _) if typed.latency.is_none() => {
+            wrong(span, "a fault needs `code`, `hang`, `grow`, `extra_bytes` or `latency`")
         }
-        (None, false, None) => Ok(None),
-        (Some(code), false, None) => Ok(Some(Effect::Code(code.0))),
-        (None, true, None) => Ok(Some(Effect::Hang)),
-        (None, false, Some(by)) => Ok(Some(Effect::Grow(by))),
-        _ => wrong(span, "a fault has one of `code`, `hang` and `grow`"),
+        (effect, None) => Ok(effect),
+        _ => wrong(span, "a fault has one of `code`, `hang`, `grow` and `extra_bytes`"),
     }
 }
 

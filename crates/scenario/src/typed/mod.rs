@@ -233,6 +233,7 @@ pub struct Fault {
     #[serde(default)]
     pub hang: bool,
     pub grow: Option<u32>,
+    pub extra_bytes: Option<u32>,
 }
 
 #[derive(Debug, serde::Deserialize)]

@@ -27,10 +27,6 @@ const FOR_OPENING: Duration = Duration::from_millis(250);
 /// the end would wait for it as well.
 const FOR_THE_FIRST_LOOK: Duration = Duration::from_millis(100);
 
-/// How long the begin waits for a driver that has gone to be closed: before that it cannot be
-/// loaded anew.
-const FOR_CLOSING: Duration = Duration::from_millis(50);
-
 /// How long the end waits for a last look.
 const FOR_A_LOOK: Duration = Duration::from_secs(1);
 
@@ -89,23 +85,10 @@ impl Gpu {
     /// Begins to open the driver and to look; never blocks. `None` where no cards are asked for.
     /// Best after the command was started, which then inherits none of the driver's files.
     pub(crate) fn begin(options: &Options, members: Members) -> Option<Self> {
-        Self::with(options, members, |driver| Some(Prober::closed(driver)))
-    }
-
-    /// Begins to look with a driver that stayed open. `None` where there is none, too.
-    pub(crate) fn resume(options: &Options, members: &Members) -> Option<Self> {
-        Self::with(options, members.clone(), Prober::kept)
-    }
-
-    fn with(
-        options: &Options,
-        members: Members,
-        prober: impl FnOnce(probe::nvml::Options) -> Option<Prober>,
-    ) -> Option<Self> {
         if options.cards == Cards::None {
             return None;
         }
-        let mut prober = prober(first_driver(options))?;
+        let mut prober = Prober::closed(first_driver(options));
         prober.begin_look();
         let watcher = Watcher::new(options, members);
         let shared = Arc::clone(&watcher.shared);
@@ -117,7 +100,7 @@ impl Gpu {
     pub(crate) fn wait_for_first_look(&mut self) {
         let Watch::Awaited(awaited) = &mut self.watch else { return };
         let (watcher, prober) = &mut **awaited;
-        if let Err(error) = watcher.first_look(prober) {
+        if let Err(error) = watcher.take_look(prober, Instant::now() + FOR_THE_FIRST_LOOK) {
             self.shared.enter(Stage::Failed(error));
             self.watch = Watch::Closed;
         }
@@ -177,9 +160,8 @@ impl Gpu {
         if let Watch::Ending(ending) = mem::replace(&mut self.watch, Watch::Closed) {
             let (mut watcher, mut prober) = *ending;
             watcher.end(&mut prober);
-            if let Some(left) = prober.keep() {
-                leave(left);
-            }
+            // Closing may take long, and nobody waits for it.
+            prober.wait_at_most(Duration::ZERO);
         } else {
             self.shared.wait_for_the_end();
         }
@@ -210,11 +192,6 @@ fn first_driver(options: &Options) -> probe::nvml::Options {
     driver(options, Wants { energy: true, ..WANTS })
 }
 
-/// Closes a driver, and waits for nothing.
-fn leave(mut prober: Prober) {
-    prober.wait_at_most(Duration::ZERO);
-}
-
 /// Where the host's files are mounted in a container, its pids are still not ours.
 fn pids() -> Pids {
     let host = Host::new(None);
@@ -237,12 +214,6 @@ impl Shared {
         if state.is_awaited {
             self.changed.notify_all();
         }
-    }
-
-    /// Nothing that was seen counts: it was of a driver that has gone since.
-    fn begin_anew(&self, options: &Options) {
-        self.enter(Stage::Opening);
-        self.lock().tally = Tally::new(options.cards.clone(), pids());
     }
 
     /// Waits for the thread, but not for long.
@@ -296,28 +267,6 @@ impl Watcher {
         }
     }
 
-    /// Takes the first look, if it comes soon. A driver that stayed open and has gone meanwhile is
-    /// opened anew.
-    fn first_look(&self, prober: &mut Prober) -> Result<(), OpenError> {
-        let then = Instant::now() + FOR_THE_FIRST_LOOK;
-        let had_stayed_open = prober.is_open();
-        self.take_look(prober, then)?;
-        if had_stayed_open && prober.has_begun() {
-            // Its cards are awake: one that does not answer now is left behind, and so is a driver
-            // that comes back only after a while.
-            let patience = prober.wait_at_most(FOR_CLOSING);
-            let _ = self.see(prober.look_as_it_is());
-            prober.wait(patience);
-        }
-        if had_stayed_open && !prober.is_open() {
-            leave(mem::replace(prober, Prober::closed(first_driver(&self.options))));
-            self.shared.begin_anew(&self.options);
-            prober.begin_look();
-            self.take_look(prober, then)?;
-        }
-        Ok(())
-    }
-
     /// Takes the look that was begun, if it is there by then.
     fn take_look(&self, prober: &mut Prober, then: Instant) -> Result<(), OpenError> {
         let left = || then.saturating_duration_since(Instant::now());
@@ -344,10 +293,9 @@ impl Watcher {
         }
         self.look_until_closed(closed, &mut prober);
         self.last_look(&mut prober);
-        let left = prober.keep();
         self.shared.enter(Stage::Over);
         // Closing the library may take long; nobody waits for it any more.
-        drop(left);
+        drop(prober);
     }
 
     /// Whether nobody waits for the first look any more.
