@@ -7,6 +7,8 @@ use super::cgroup::Cgroup;
 use super::container;
 use super::environ::Environ;
 use super::jupyter::Kernel;
+use super::script::script;
+use super::text::kept;
 
 /// A process, its surroundings and those that it came from. Its arguments are looked at, and
 /// not kept.
@@ -23,6 +25,8 @@ pub struct Evidence {
     pub is_in_a_user_namespace: bool,
     pub environ: Environ,
     pub folder: Option<Arc<str>>,
+    /// The pid of its parent, which may be the first process of the host.
+    pub parent: u32,
     /// Nearest first; without the first process of the host.
     pub ancestors: Vec<Arc<Ancestor>>,
 }
@@ -34,6 +38,8 @@ pub struct Ancestor {
     pub parent: u32,
     pub start_ticks: u64,
     pub program: Arc<str>,
+    /// See [`names`].
+    pub names: Vec<Arc<str>>,
     pub uid: Option<u32>,
     pub cgroup: Option<Cgroup>,
     /// Of its arguments nothing else is kept.
@@ -49,6 +55,21 @@ impl Ancestor {
         let container = |cgroup: &Option<Cgroup>| cgroup.as_ref().and_then(container::placed);
         container(&self.cgroup) == container(&evidence.cgroup)
     }
+}
+
+/// Returns the names that a process goes by: its program, the first word of its command line
+/// without the folder, and its script or module.
+#[must_use]
+pub fn names(program: &Arc<str>, arguments: &[String]) -> Vec<Arc<str>> {
+    let first = arguments.first().and_then(|title| title.split_whitespace().next());
+    let first = first.and_then(|word| kept(word.rsplit('/').next().unwrap_or(word)));
+    let mut names = vec![Arc::clone(program)];
+    for name in first.into_iter().chain(script(arguments)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// What the host has on record besides its processes.
