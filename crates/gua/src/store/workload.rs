@@ -28,12 +28,24 @@ pub(super) fn write(
     let mut columns = of_places(who);
     columns.extend(of_software(who));
     columns.push(("command", command));
+    let ancestors = who.ancestor_names.as_ref().map(|names| names_to_json(names).to_string());
+    columns.push(("ancestors", ancestors.as_deref()));
     let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
     let marks = vec!["?"; columns.len()].join(", ");
     let insert = format!("INSERT INTO workload ({}) VALUES ({marks})", names.join(", "));
     let values = columns.iter().map(|(_, value)| value);
     database.prepare_cached(&insert)?.execute(params_from_iter(values))?;
     Ok(database.last_insert_rowid())
+}
+
+fn names_to_json(names: &[Arc<str>]) -> serde_json::Value {
+    names.iter().map(|name| &**name).collect()
+}
+
+/// Returns `None` for what is not a list of names.
+fn names_from_json(text: &str) -> Option<Arc<[Arc<str>]>> {
+    let names: Vec<String> = serde_json::from_str(text).ok()?;
+    Some(names.into_iter().map(Arc::from).collect())
 }
 
 /// A column, and what is in it.
@@ -138,6 +150,7 @@ fn workload(row: &Row<'_>) -> rusqlite::Result<Workload> {
         launcher: told(row, "launcher_source", text(row, "launcher")?, |program| {
             Ok(Some(Launcher { pid: 0, program }))
         })?,
+        ancestor_names: text(row, "ancestors")?.as_deref().and_then(names_from_json),
         script: text(row, "script")?,
     };
     Ok(Workload { who, command: row.get("command")? })
@@ -247,6 +260,7 @@ mod tests {
             ),
             possible_group: None,
             launcher: told(Launcher { pid: 0, program: "bash".into() }, Source::Ancestors),
+            ancestor_names: Some(["bash".into(), "tmux: \"new\"\n".into()].into()),
             script: Some("train.py".into()),
         }
     }

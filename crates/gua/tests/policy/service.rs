@@ -42,11 +42,11 @@ fn can_become_others() -> bool {
     can
 }
 
-/// A lab whose recorder and commands run as the service.
-fn lab(holders: &[(u32, u32)]) -> Lab {
+/// A lab whose recorder and commands run as the service, with this in its rule.
+fn lab(holders: &[(u32, u32)], more: &str) -> Lab {
     let mut lab = Lab::new(holders);
     lab.is_service = true;
-    lab.config(&lab.usual(""));
+    lab.config(&lab.usual(more));
     let dir = lab.machine.dir();
     fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).unwrap();
     for path in [dir, &lab.machine.home(), &lab.machine.home().join(".gua")] {
@@ -55,27 +55,39 @@ fn lab(holders: &[(u32, u32)]) -> Lab {
     lab
 }
 
-/// A launcher with two ranks, each told by its pid; all end with the test.
+/// A process with children; all end with the test.
 struct Launched {
     launcher: Child,
-    ranks: Vec<u32>,
+    children: Vec<u32>,
+    _folder: tempfile::TempDir,
 }
 
 impl Launched {
-    /// A script of this name starts two processes with the same environment as `torchrun` gives
-    /// its ranks.
-    fn start(folder: &Path, name: &str) -> Self {
-        let script = folder.join(name);
-        let text = "#!/bin/sh\nexport TORCHELASTIC_RUN_ID=none\n\
-                    sleep 600 & echo $!\nsleep 601 & echo $!\nwait\n";
-        super::write(&script, text);
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    /// A script of this name starts these programs with the environment that `torchrun` gives its
+    /// ranks. Each program is a copy of `sleep` by another name.
+    fn start(name: &str, programs: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let executable = |path: &Path| {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        executable(folder.path());
+        let mut text = "#!/bin/sh\nexport TORCHELASTIC_RUN_ID=none\n".to_owned();
+        for program in programs {
+            let path = folder.path().join(program);
+            fs::copy("/bin/sleep", &path).unwrap();
+            executable(&path);
+            text.push_str(&format!("'{}' 600 & echo $!\n", path.display()));
+        }
+        text.push_str("wait\n");
+        let script = folder.path().join(name);
+        super::write(&script, &text);
+        executable(&script);
         let mut command = Command::new(script);
         command.uid(PERSON).process_group(0).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut launcher = command.spawn().unwrap();
         let mut lines = BufReader::new(launcher.stdout.take().unwrap()).lines();
-        let ranks = (0..2).map(|_| pid(&mut lines)).collect();
-        Self { launcher, ranks }
+        let children = programs.iter().map(|_| pid(&mut lines)).collect();
+        Self { launcher, children, _folder: folder }
     }
 }
 
@@ -118,11 +130,9 @@ fn idle_rank_of_a_working_job_is_spared() {
         return;
     }
     let Some(alone) = Person::start() else { return };
-    let scripts = tempfile::tempdir().unwrap();
-    fs::set_permissions(scripts.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let launched = Launched::start(scripts.path(), "torchrun");
-    let (waits, works) = (launched.ranks[0], launched.ranks[1]);
-    let lab = lab(&[(waits, 0), (works, 60), (alone.pid(), 0)]);
+    let launched = Launched::start("torchrun", &["rank0", "rank1"]);
+    let (waits, works) = (launched.children[0], launched.children[1]);
+    let lab = lab(&[(waits, 0), (works, 60), (alone.pid(), 0)], "");
     let recorder = lab.record();
     // By then the rank has been idle as long as the one that is ended.
     lab.has_done(Some(alone.pid()), "ended");
@@ -145,7 +155,7 @@ fn lone_idle_notebook_is_told_and_ended() {
         return;
     }
     let (Some(idle), Some(busy)) = (notebook(), Person::start()) else { return };
-    let lab = lab(&[(idle.pid(), 0), (busy.pid(), 60)]);
+    let lab = lab(&[(idle.pid(), 0), (busy.pid(), 60)], "");
     let recorder = lab.record();
     lab.has_done(Some(idle.pid()), "notice_sent");
     let alone = holder(&lab, idle.pid());
@@ -155,4 +165,33 @@ fn lone_idle_notebook_is_told_and_ended() {
     assert!(notices >= 2, "{:?}", lab.details());
     assert_eq!(lab.deeds(Some(busy.pid())), [""; 0]);
     recorder.end();
+}
+
+/// Regression: the README's `vllm*` did not exempt vLLM, whose GPU processes are titled in capitals
+/// or are plain children of `vllm serve`.
+#[test]
+fn vllm_is_exempt_by_its_title_and_by_its_parent() {
+    if !can_become_others() {
+        return;
+    }
+    let Some(idle) = Person::start() else { return };
+    // The kernel cuts these names to `VLLM::EngineCor` and `VLLM::Worker_TP`.
+    let vllm = Launched::start("vllm", &["VLLM::EngineCore", "VLLM::Worker_TP0", "python3"]);
+    let mut holders = vec![(idle.pid(), 0)];
+    holders.extend(vllm.children.iter().map(|pid| (*pid, 0)));
+    let lab = lab(&holders, "exempt = { programs = [\"vllm*\"] }");
+    let recorder = lab.record();
+    lab.has_done(Some(idle.pid()), "ended");
+    for child in &vllm.children {
+        assert!(lives(*child), "{:?}", lab.details());
+        assert_eq!(lab.deeds(Some(*child)), [""; 0]);
+        assert_eq!(holder(&lab, *child)["state"], "exempt");
+    }
+    recorder.end();
+    // The record has what that rests on.
+    let simulated = lab.json(&["policy", "simulate", "--since", "1h", "--json"]);
+    let holders = simulated["holders"].as_array().unwrap();
+    let pids: Vec<_> = holders.iter().map(|holder| &holder["pid"]).collect();
+    assert_eq!(pids, [idle.pid()], "{simulated}");
+    assert_eq!(simulated["unjudged"], serde_json::json!([]), "{simulated}");
 }

@@ -26,6 +26,7 @@ pub fn who(evidence: &Evidence, records: &mut impl Records) -> Who {
         possible_group: group.is_none().then(|| group::possible_group(evidence)).flatten(),
         group,
         launcher: launcher::launcher(evidence),
+        ancestor_names: launcher::ancestor_names(evidence),
         script: script(&evidence.arguments),
     }
 }

@@ -9,6 +9,7 @@ use super::environ::Environ;
 use super::jupyter::Kernel;
 use super::script::script;
 use super::text::kept;
+use crate::proc::cmdline::command_name;
 
 /// A process, its surroundings and those that it came from. Its arguments are looked at, and
 /// not kept.
@@ -57,14 +58,15 @@ impl Ancestor {
     }
 }
 
-/// Returns the names that a process goes by: its program, the first word of its command line
-/// without the folder, and its script or module.
+/// Returns the names that a process goes by: its program, the kernel's command name, the first
+/// word of its command line without the folder, and its script or module.
 #[must_use]
 pub fn names(program: &Arc<str>, arguments: &[String]) -> Vec<Arc<str>> {
     let first = arguments.first().and_then(|title| title.split_whitespace().next());
     let first = first.and_then(|word| kept(word.rsplit('/').next().unwrap_or(word)));
     let mut names = vec![Arc::clone(program)];
-    for name in first.into_iter().chain(script(arguments)) {
+    let command = kept(command_name(program));
+    for name in command.into_iter().chain(first).chain(script(arguments)) {
         if !names.contains(&name) {
             names.push(name);
         }

@@ -57,6 +57,8 @@ pub struct Who {
     /// its group. Others of the group need not exist.
     pub possible_group: Option<Group>,
     pub launcher: Option<Told<Launcher>>,
+    /// Names of its ancestors with the same uid, see [`names`]; `None` where they are not known.
+    pub ancestor_names: Option<Arc<[Arc<str>]>>,
     /// What it runs besides its program: a script or a module, never other arguments.
     pub script: Option<Arc<str>>,
 }

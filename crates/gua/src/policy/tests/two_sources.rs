@@ -114,6 +114,7 @@ fn who(place: u32) -> Who {
         job: (person == 0).then_some(Told { value: job, source: Source::Environment }),
         possible_group: (person == 2)
             .then(|| Group { kind: GroupKind::Siblings, id: "train.py of pid 7".into() }),
+        ancestor_names: Some(if place == 3 { ["VLLM::x".into()].into() } else { [].into() }),
         notebook: (place == 1).then_some(Told { value: kernel, source: Source::CommandLine }),
         ..Who::default()
     }
@@ -335,9 +336,11 @@ fn rules() -> Policy {
         ..Match::default()
     };
     let exempt = Exempt { users: vec![Pattern::new("user9")], ..Exempt::default() };
+    let vllm =
+        Exempt { programs: vec![Pattern::new("vllm*").ignoring_case()], ..Exempt::default() };
+    let large = Rule { exempt: vllm, ..rule("large", large) };
     let watched = Rule { action: Action::Observe, ..rule("watched", notebooks) };
-    let mut policy =
-        super::policy(vec![watched, rule("large", large), rule("all", Match::default())]);
+    let mut policy = super::policy(vec![watched, large, rule("all", Match::default())]);
     policy.exempt = exempt;
     policy.max_ends_per_hour = 2;
     policy

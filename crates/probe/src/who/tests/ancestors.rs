@@ -255,3 +255,21 @@ fn overwritten_environment_leaves_a_possible_group() {
 fn readable_environment_without_a_group_is_alone() {
     assert_eq!(possible(&family().environ(PID, &[])), None);
 }
+
+/// As vLLM runs: `vllm serve` is a Python script, and its engine has a title.
+#[test]
+fn ancestors_of_the_same_user_are_known_by_all_their_names() {
+    let serve = ["/usr/bin/python3", "/usr/local/bin/vllm", "serve", "meta/llama"];
+    let tree = family().process(30, 20, "pt_main_thread").uid(30, 1001).command(30, &serve);
+    let tree = tree.process(40, 30, "VLLM::EngineCor").uid(40, 1001);
+    let tree = tree.command(40, &["VLLM::EngineCore"]);
+    let names = |tree: &Tree| {
+        let names = tree.who().ancestor_names.clone().unwrap();
+        names.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let engine = ["VLLM::EngineCore", "VLLM::EngineCor"];
+    let server = ["pt_main_thread", "python3", "vllm"];
+    assert_eq!(names(&tree), [&engine[..], &server, &["sshd"]].concat());
+    assert_eq!(names(&tree.uid(40, 1002)), [&server[..], &["sshd"]].concat());
+    assert_eq!(names(&Tree::new()), [""; 0]);
+}
