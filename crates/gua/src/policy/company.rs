@@ -1,9 +1,9 @@
-//! Who works together is judged together: one rank of a job that waits for the others is not
-//! idle, and what ends it may end the job (pure).
+//! Processes that work together are judged together: one rank of a job that waits for the others
+//! is not idle, and ending it may end the job (pure).
 
 use std::sync::Arc;
 
-use probe::who::GroupKind;
+use probe::who::{Group, GroupKind};
 
 use super::subject::{Activity, Facts, Holding, Sign, Subject};
 
@@ -11,7 +11,59 @@ use super::subject::{Activity, Facts, Holding, Sign, Subject};
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Company {
     Job(Arc<str>),
-    Group(GroupKind, Arc<str>),
+    /// A group that the environment names, or one that may exist where that cannot be read.
+    Group(Group),
+}
+
+/// How it is known which processes are judged together with one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grouping<'a> {
+    /// By this Slurm job.
+    Job(&'a str),
+    /// By this group, which the environment names.
+    Environment(&'a Group),
+    /// By the launcher or the siblings, because the environment cannot be read.
+    Possible(&'a Group),
+    Alone,
+}
+
+impl<'a> Grouping<'a> {
+    /// Returns how a holder is grouped, once [`together`] has found its company; `None` where it
+    /// is not known who is behind the process.
+    #[must_use]
+    pub fn of(holding: &'a Holding) -> Option<Self> {
+        let who = holding.facts.who.as_ref().known()?;
+        let job = who.job.as_ref().map(|job| Self::Job(&job.value.id));
+        let group = || who.group.as_ref().map(|group| Self::Environment(&group.value));
+        // Siblings that hold no card do not count.
+        let counts =
+            |group: &&Group| group.kind != GroupKind::Siblings || !holding.company.is_empty();
+        let possible = || who.possible_group.as_ref().filter(counts).map(Self::Possible);
+        Some(job.or_else(group).or_else(possible).unwrap_or(Self::Alone))
+    }
+
+    /// A stable word for machine-readable output.
+    #[must_use]
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::Job(_) => "job",
+            Self::Environment(_) => "environment",
+            Self::Possible(group) => group.kind.slug(),
+            Self::Alone => "alone",
+        }
+    }
+
+    /// The group as a person reads it.
+    #[must_use]
+    pub fn shown(self) -> Option<String> {
+        match self {
+            Self::Job(id) => Some(format!("job {id}")),
+            Self::Environment(group) | Self::Possible(group) => {
+                Some(format!("{} {}", group.kind.slug(), group.id))
+            }
+            Self::Alone => None,
+        }
+    }
 }
 
 /// Names everybody's company, and lets what others of it do count for each.
@@ -51,8 +103,8 @@ type Companies = Option<(u32, Vec<Company>)>;
 fn companies(facts: &Facts) -> Companies {
     let (person, who) = (facts.person.as_ref()?, facts.who.as_ref().known()?);
     let job = who.job.as_ref().map(|job| Company::Job(Arc::clone(&job.value.id)));
-    let group = who.group.as_ref().map(|told| &told.value);
-    let group = group.map(|group| Company::Group(group.kind, Arc::clone(&group.id)));
+    let group = who.group.as_ref().map(|told| &told.value).or(who.possible_group.as_ref());
+    let group = group.map(|group| Company::Group(group.clone()));
     Some((person.uid, job.into_iter().chain(group).collect()))
 }
 
@@ -103,6 +155,49 @@ mod tests {
         assert_eq!(judged(vec![one(), of_job(2, 1002, "5", WORKS)])[0], IDLE);
         assert_eq!(judged(vec![one(), holding(2, WORKS)])[0], IDLE);
         assert_eq!(judged(vec![holding(1, IDLE), holding(2, WORKS)])[0], IDLE, "no job is none");
+    }
+
+    fn possibly_of(pid: u32, uid: u32, kind: GroupKind, id: &str, activity: Activity) -> Holding {
+        let possible_group = Some(Group { kind, id: id.into() });
+        let who = Reading::Known(Arc::new(Who { possible_group, ..Who::default() }));
+        let facts = Arc::new(Facts { who, ..facts(uid, "ann") });
+        Holding { facts, ..holding(pid, activity) }
+    }
+
+    #[test]
+    fn possible_rank_is_idle_when_all_of_its_group_are() {
+        for kind in [GroupKind::Launcher, GroupKind::Siblings] {
+            let one = |activity| possibly_of(1, 1001, kind, "a of pid 7", activity);
+            let two = |activity| possibly_of(2, 1001, kind, "a of pid 7", activity);
+            let waits = Activity::Works(Sign::Company);
+            assert_eq!(judged(vec![one(IDLE), two(WORKS)]), [waits, WORKS]);
+            assert_eq!(judged(vec![one(IDLE), two(UNKNOWN)]), [UNKNOWN, UNKNOWN]);
+            assert_eq!(judged(vec![one(IDLE), two(IDLE)]), [IDLE, IDLE]);
+            let others = [
+                possibly_of(2, 1001, kind, "b of pid 7", WORKS),
+                possibly_of(2, 1002, kind, "a of pid 7", WORKS),
+                holding(2, WORKS),
+            ];
+            for other in others {
+                assert_eq!(judged(vec![one(IDLE), other])[0], IDLE);
+            }
+        }
+    }
+
+    #[test]
+    fn grouping_names_its_evidence() {
+        let slugs = |mut holdings: Vec<Holding>| {
+            together(&mut holdings);
+            let slug = |one: &Holding| Grouping::of(one).map(Grouping::slug);
+            holdings.iter().map(slug).collect::<Vec<_>>()
+        };
+        let launched = |pid| possibly_of(pid, 1001, GroupKind::Launcher, "mpirun pid 7", IDLE);
+        let sibling = |pid| possibly_of(pid, 1001, GroupKind::Siblings, "a of pid 7", IDLE);
+        assert_eq!(slugs(vec![launched(1)]), [Some("launcher")]);
+        assert_eq!(slugs(vec![sibling(1), sibling(2)]), [Some("siblings"); 2]);
+        assert_eq!(slugs(vec![sibling(1)]), [Some("alone")], "no other holds a card");
+        assert_eq!(slugs(vec![holding(1, IDLE)]), [Some("alone")]);
+        assert_eq!(slugs(vec![of_job(1, 1001, "5", IDLE)]), [Some("job")]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Whether a rule is for a holder. What is not known decides nothing.
 
 use jiff::civil::Time;
+use probe::proc::cmdline::command_name;
 
 use super::subject::{Facts, Holding, Person};
 use crate::config::policy::{Exempt, Kind, Match, Pattern};
@@ -19,6 +20,8 @@ pub enum Missing {
     User,
     Groups,
     Program,
+    /// The processes that a holder came from.
+    Ancestors,
     Kind,
     Memory,
     Model,
@@ -32,6 +35,7 @@ impl Missing {
             Self::User => "user",
             Self::Groups => "groups",
             Self::Program => "program",
+            Self::Ancestors => "ancestors",
             Self::Kind => "kind",
             Self::Memory => "memory",
             Self::Model => "card's model",
@@ -43,7 +47,7 @@ impl Missing {
     #[must_use]
     pub const fn verb(self) -> &'static str {
         match self {
-            Self::Groups => "are",
+            Self::Groups | Self::Ancestors => "are",
             Self::User | Self::Program | Self::Kind | Self::Memory | Self::Model | Self::Snooze => {
                 "is"
             }
@@ -91,14 +95,14 @@ pub fn matches(rule: &Match, holding: &Holding, now: Time) -> Verdict {
         .and(asked(rule.groups.is_empty(), &|| groups(&rule.groups, facts)))
 }
 
-/// Whether somebody is left alone.
+/// Returns whether a holder is left alone.
 #[must_use]
 pub fn is_exempt(exempt: &Exempt, facts: &Facts) -> Verdict {
     let asked = |is_empty: bool, verdict: &dyn Fn() -> Verdict| {
         if is_empty { Verdict::No } else { verdict() }
     };
     asked(exempt.users.is_empty(), &|| users(&exempt.users, facts))
-        .or(asked(exempt.programs.is_empty(), &|| programs(&exempt.programs, facts)))
+        .or(asked(exempt.programs.is_empty(), &|| exempt_programs(&exempt.programs, facts)))
         .or(asked(exempt.containers.is_empty(), &|| containers(&exempt.containers, facts)))
         .or(asked(exempt.groups.is_empty(), &|| groups(&exempt.groups, facts)))
 }
@@ -123,16 +127,31 @@ fn groups(names: &[String], facts: &Facts) -> Verdict {
     }
 }
 
-/// A program goes by its own name and by that of the script that it runs.
+/// A rule matches the process itself: by the name of its program or of the script that it runs.
 fn programs(patterns: &[Pattern], facts: &Facts) -> Verdict {
     let Some(program) = facts.program.as_deref() else {
         return Verdict::Unknown(Missing::Program);
     };
-    let script = facts.script().map(|script| script.rsplit('/').next().unwrap_or(script));
-    let is = |pattern: &Pattern| {
-        pattern.matches(program) || script.is_some_and(|script| pattern.matches(script))
-    };
-    Verdict::of(patterns.iter().any(is))
+    let is = |name: &str| patterns.iter().any(|pattern| pattern.matches(name));
+    Verdict::of(is(program) || facts.script().is_some_and(|script| is(file_name(script))))
+}
+
+/// An exemption also matches the kernel's command name, and the names of ancestors with the same
+/// uid: a server is exempt with all that it starts.
+fn exempt_programs(patterns: &[Pattern], facts: &Facts) -> Verdict {
+    let is = |name: &str| patterns.iter().any(|pattern| pattern.matches(name));
+    let is_short = |program: &str| is(command_name(program));
+    let ancestors = facts.who.as_ref().known().and_then(|who| who.ancestor_names.as_ref());
+    let of_ancestors = ancestors.map_or(Verdict::Unknown(Missing::Ancestors), |names| {
+        Verdict::of(names.iter().any(|name| is(name)))
+    });
+    programs(patterns, facts)
+        .or(Verdict::of(facts.program.as_deref().is_some_and(is_short)))
+        .or(of_ancestors)
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 fn kinds(wanted: &[Kind], facts: &Facts) -> Verdict {

@@ -54,6 +54,7 @@ mod tests;
 
 pub use actor::{Crew, DriverLook, Look, Looked, NotEnded, Order, ReadConfig};
 pub use brake::Brake;
+pub use company::Grouping;
 pub use decision::{Answer, Decision, Evidence, Relief, Step, What};
 pub use deeds::Moment;
 pub use engine::{Engine, Saved};

@@ -1,6 +1,6 @@
 //! Who is behind a holder, as it is told: each part with where it is known from.
 
-use probe::who::{self, Client, EnvironmentKind, GroupKind, Runtime, Told};
+use probe::who::{self, Client, EnvironmentKind, Runtime, Told};
 use serde::Serialize;
 
 use crate::ledger;
@@ -187,11 +187,7 @@ impl From<&who::Environment> for Environment {
 
 impl From<&who::Group> for Group {
     fn from(group: &who::Group) -> Self {
-        let kind = match group.kind {
-            GroupKind::Torchrun => "torchrun",
-            GroupKind::Ray => "ray",
-        };
-        Self { kind, id: group.id.to_string() }
+        Self { kind: group.kind.slug(), id: group.id.to_string() }
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) fn who(process: &Process, scenario: &Scenario) -> Who {
         is_in_a_user_namespace: identity.uid_map.is_some(),
         environ: Environ::parse(identity.environ().as_bytes()),
         folder: identity.folder.as_deref().map(Into::into),
+        parent: process.owner.parent,
         ancestors: ancestors(process, scenario),
     };
     who::who(&evidence, &mut Records { scenario })
@@ -41,11 +42,13 @@ fn ancestors(process: &Process, scenario: &Scenario) -> Vec<Arc<Ancestor>> {
 
 fn ancestor(process: &Process) -> Ancestor {
     let Owner { uid, identity, program, command, parent, .. } = &process.owner;
+    let program = program.as_str().into();
     Ancestor {
         pid: process.pid,
         parent: *parent,
         start_ticks: 0,
-        program: program.as_str().into(),
+        names: who::names(&program, command),
+        program,
         uid: Some(*uid),
         cgroup: Some(Cgroup::new(&identity.cgroup(*uid))),
         folder: identity.folder.as_deref().map(Into::into),

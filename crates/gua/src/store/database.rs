@@ -22,6 +22,10 @@ const PATIENCE: Duration = Duration::from_millis(250);
 /// Pages that a writer keeps in memory, in KiB. What it needs is at the end of each table.
 const CACHE_KIB: i64 = 512;
 
+/// Lets a reader ask a database of layout 3 as one of ours. Older layouts need `older.sql`.
+const LAYOUT_3_AS_OURS: &str = "PRAGMA temp_store = MEMORY;
+    CREATE TEMP VIEW workload AS SELECT *, NULL AS ancestors FROM main.workload;";
+
 /// Makes an empty database that only its owner may read, and the folder for it. It is laid
 /// out beside its place and then moved there: one that is killed meanwhile must not leave
 /// half a database, which would be taken for somebody else's.
@@ -199,8 +203,10 @@ pub fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     let layout = layout_of(path)?;
     let database = open_read_only(path)?;
     plan_once(&database)?;
-    if layout < SCHEMA_VERSION {
-        database.execute_batch(include_str!("older.sql"))?;
+    match layout {
+        SCHEMA_VERSION => {}
+        3 => database.execute_batch(LAYOUT_3_AS_OURS)?,
+        _ => database.execute_batch(include_str!("older.sql"))?,
     }
     // Says at once what cannot be read, and what would only come out at the first question.
     database.query_row("SELECT count(*) FROM run", [], |_| Ok(()))?;

@@ -63,6 +63,7 @@ fn lay_out_anew(database: &Transaction<'_>, from: u32) -> Result<(), StoreError>
             1 if !sample_key::are_enough_for(database)? => return Err(StoreError::OutOfNumbers),
             1 => database.execute_batch(include_str!("layout_2.sql"))?,
             2 => database.execute_batch(include_str!("layout_3.sql"))?,
+            3 => database.execute_batch(include_str!("layout_4.sql"))?,
             _ => return Err(StoreError::NotOurs("it has no layout")),
         }
     }

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `identify` | what a file is, before anything is done with it |
 //! | `database` | making one and opening one |
-//! | `migration`, `layout_2.sql`, `layout_3.sql` | an older layout becomes ours, and a copy is kept |
+//! | `migration`, `layout_2.sql` to `layout_4.sql` | an older layout becomes ours, and a copy is kept |
 //! | `older.sql` | what an older layout lacks, for who reads it as it is |
 //! | `lock` | one recorder a database |
 //! | `schema.sql`, `codes` | the tables, and what their numbers mean |
@@ -114,4 +114,4 @@ pub type Database = rusqlite::Connection;
 pub const APPLICATION_ID: u32 = 0x4755_4131;
 
 /// The newest layout that this version understands.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 4;

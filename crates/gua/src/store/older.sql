@@ -34,7 +34,8 @@ CREATE TEMP TABLE workload (
     launcher           TEXT,                -- the program at the top of its tree
     launcher_source    TEXT,
     script             TEXT,
-    command            TEXT                 -- NULL: not asked for
+    command            TEXT,                -- NULL: not asked for
+    ancestors          TEXT                 -- names of those with its uid, as JSON; NULL: not known
 ) STRICT;
 
 CREATE TEMP TABLE unseen_span (

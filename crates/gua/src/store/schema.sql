@@ -1,4 +1,4 @@
--- Layout 3. Times are milliseconds since 1970 in UTC, lengths are milliseconds.
+-- Layout 4. Times are milliseconds since 1970 in UTC, lengths are milliseconds.
 
 CREATE TABLE host (
     id   INTEGER PRIMARY KEY,
@@ -68,7 +68,8 @@ CREATE TABLE workload (
     launcher           TEXT,                -- the program at the top of its tree
     launcher_source    TEXT,
     script             TEXT,
-    command            TEXT                 -- NULL: not asked for
+    command            TEXT,                -- NULL: not asked for
+    ancestors          TEXT                 -- names of those with its uid, as JSON; NULL: not known
 ) STRICT;
 
 CREATE TABLE process (

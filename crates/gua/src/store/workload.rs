@@ -28,12 +28,24 @@ pub(super) fn write(
     let mut columns = of_places(who);
     columns.extend(of_software(who));
     columns.push(("command", command));
+    let ancestors = who.ancestor_names.as_ref().map(|names| names_to_json(names).to_string());
+    columns.push(("ancestors", ancestors.as_deref()));
     let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
     let marks = vec!["?"; columns.len()].join(", ");
     let insert = format!("INSERT INTO workload ({}) VALUES ({marks})", names.join(", "));
     let values = columns.iter().map(|(_, value)| value);
     database.prepare_cached(&insert)?.execute(params_from_iter(values))?;
     Ok(database.last_insert_rowid())
+}
+
+fn names_to_json(names: &[Arc<str>]) -> serde_json::Value {
+    names.iter().map(|name| &**name).collect()
+}
+
+/// Returns `None` for what is not a list of names.
+fn names_from_json(text: &str) -> Option<Arc<[Arc<str>]>> {
+    let names: Vec<String> = serde_json::from_str(text).ok()?;
+    Some(names.into_iter().map(Arc::from).collect())
 }
 
 /// A column, and what is in it.
@@ -59,7 +71,13 @@ fn of_places(who: &Who) -> Vec<Column<'_>> {
 
 /// What it runs: a notebook, in an environment, as one of a group.
 fn of_software(who: &Who) -> Vec<Column<'_>> {
-    let Who { notebook, hub_user, environment, group, launcher, script, .. } = who;
+    let Who { notebook, hub_user, environment, launcher, script, .. } = who;
+    // A possible group is only known where there is no other, and shares its columns.
+    let (group, group_source) = match (&who.group, &who.possible_group) {
+        (Some(told), _) => (Some(&told.value), Some(told.source.slug())),
+        (None, Some(possible)) => (Some(possible), Some(Source::Ancestors.slug())),
+        (None, None) => (None, None),
+    };
     vec![
         ("notebook", value(notebook, |notebook| notebook.path.as_ref())),
         ("kernel", value(notebook, |notebook| notebook.kernel.as_ref())),
@@ -70,9 +88,9 @@ fn of_software(who: &Who) -> Vec<Column<'_>> {
         ("environment", value(environment, |environment| Some(&environment.path))),
         ("environment_kind", environment.as_ref().map(|it| environment_kind(it.value.kind))),
         ("environment_source", source(environment)),
-        ("group_id", value(group, |group| Some(&group.id))),
-        ("group_kind", group.as_ref().map(|told| group_kind(told.value.kind))),
-        ("group_source", source(group)),
+        ("group_id", group.map(|group| &*group.id)),
+        ("group_kind", group.map(|group| group.kind.slug())),
+        ("group_source", group_source),
         ("launcher", value(launcher, |launcher| Some(&launcher.program))),
         ("launcher_source", source(launcher)),
         ("script", script.as_deref()),
@@ -94,6 +112,15 @@ fn source<T>(told: &Option<Told<T>>) -> Option<&'static str> {
 }
 
 fn workload(row: &Row<'_>) -> rusqlite::Result<Workload> {
+    let group = told(row, "group_source", text(row, "group_id")?, |id| {
+        let kind: Option<String> = row.get("group_kind")?;
+        let kind = kind.as_deref().and_then(GroupKind::of_slug);
+        Ok(kind.map(|kind| Group { kind, id }))
+    })?;
+    let (possible_group, group) = match group {
+        Some(told) if told.value.kind.is_only_possible() => (Some(told.value), None),
+        group => (None, group),
+    };
     let who = Who {
         user: None,
         job: told(row, "job_source", text(row, "job")?, |id| {
@@ -117,13 +144,13 @@ fn workload(row: &Row<'_>) -> rusqlite::Result<Workload> {
             let kind = word(row, "environment_kind", ENVIRONMENTS)?;
             Ok(kind.map(|kind| Environment { kind, path }))
         })?,
-        group: told(row, "group_source", text(row, "group_id")?, |id| {
-            Ok(word(row, "group_kind", GROUPS)?.map(|kind| Group { kind, id }))
-        })?,
+        group,
+        possible_group,
         // Its pid says nothing any more.
         launcher: told(row, "launcher_source", text(row, "launcher")?, |program| {
             Ok(Some(Launcher { pid: 0, program }))
         })?,
+        ancestor_names: text(row, "ancestors")?.as_deref().and_then(names_from_json),
         script: text(row, "script")?,
     };
     Ok(Workload { who, command: row.get("command")? })
@@ -165,7 +192,6 @@ const RUNTIMES: &[(Runtime, &str)] = &[
 const CLIENTS: &[(Client, &str)] = &[(Client::Jupyter, "jupyter"), (Client::VsCode, "vscode")];
 const ENVIRONMENTS: &[(EnvironmentKind, &str)] =
     &[(EnvironmentKind::Conda, "conda"), (EnvironmentKind::Venv, "venv")];
-const GROUPS: &[(GroupKind, &str)] = &[(GroupKind::Torchrun, "torchrun"), (GroupKind::Ray, "ray")];
 
 const fn runtime(runtime: Runtime) -> &'static str {
     match runtime {
@@ -187,13 +213,6 @@ const fn environment_kind(kind: EnvironmentKind) -> &'static str {
     match kind {
         EnvironmentKind::Conda => "conda",
         EnvironmentKind::Venv => "venv",
-    }
-}
-
-const fn group_kind(kind: GroupKind) -> &'static str {
-    match kind {
-        GroupKind::Torchrun => "torchrun",
-        GroupKind::Ray => "ray",
     }
 }
 
@@ -239,7 +258,9 @@ mod tests {
                 Group { kind: GroupKind::Ray, id: "j7".into() },
                 Source::AncestorEnvironment,
             ),
+            possible_group: None,
             launcher: told(Launcher { pid: 0, program: "bash".into() }, Source::Ancestors),
+            ancestor_names: Some(["bash".into(), "tmux: \"new\"\n".into()].into()),
             script: Some("train.py".into()),
         }
     }
@@ -247,7 +268,9 @@ mod tests {
     #[test]
     fn what_was_written_down_comes_back() {
         let database = in_memory().unwrap();
-        for who in [full(), Who::default()] {
+        let siblings = Group { kind: GroupKind::Siblings, id: "train.py of pid 7".into() };
+        let possible = Who { group: None, possible_group: Some(siblings), ..full() };
+        for who in [full(), possible, Who::default()] {
             for command in [None, Some("python train.py".to_owned())] {
                 let id = write(&database, &who, command.as_deref()).unwrap();
                 let expected = Workload { who: who.clone(), command };
@@ -263,7 +286,7 @@ mod tests {
         assert!(RUNTIMES.iter().all(|(value, word)| runtime(*value) == *word));
         assert!(CLIENTS.iter().all(|(value, word)| client(*value) == *word));
         assert!(ENVIRONMENTS.iter().all(|(value, word)| environment_kind(*value) == *word));
-        assert!(GROUPS.iter().all(|(value, word)| group_kind(*value) == *word));
+        assert!(GroupKind::ALL.iter().all(|it| GroupKind::of_slug(it.slug()) == Some(*it)));
         assert!(Source::ALL.iter().all(|it| Source::of_slug(it.slug()) == Some(*it)));
     }
 

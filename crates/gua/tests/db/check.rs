@@ -24,12 +24,12 @@ fn what_the_writer_made_is_ok() {
     let (_dir, path) = lab();
     let run = gua(&path, &["check"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
-    insta::assert_snapshot!(run.stdout, @"ok: [DIR]/gua.db: layout 3, 2 runs, 17 spans, 10 ticks, 18 samples");
+    insta::assert_snapshot!(run.stdout, @"ok: [DIR]/gua.db: layout 4, 2 runs, 17 spans, 10 ticks, 18 samples");
     insta::assert_snapshot!(gua(&path, &["check", "--json"]).stdout, @r#"
     {
       "schema": "gua.db_check/1",
       "path": "[DIR]/gua.db",
-      "layout": 3,
+      "layout": 4,
       "ok": true,
       "run_count": 2,
       "span_count": 17,
@@ -48,7 +48,7 @@ fn findings_are_told_and_the_exit_code_is_1() {
     let run = gua(&path, &["check"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
     insta::assert_snapshot!(run.stdout, @"
-    not ok: [DIR]/gua.db: 3 findings in layout 3, 2 runs, 17 spans, 10 ticks, 18 samples
+    not ok: [DIR]/gua.db: 3 findings in layout 4, 2 runs, 17 spans, 10 ticks, 18 samples
     length: holder_span 1 of run 1 from 2026-01-01T00:58:00.000Z is 0 ms long: it must be more than 0 and end within its hour
     length: holder_span 1 of run 1 from 2026-01-01T01:00:00.000Z is 0 ms long: it must be more than 0 and end within its hour
     unknown_state: holder_span has the state 7, which nobody knows
@@ -57,7 +57,7 @@ fn findings_are_told_and_the_exit_code_is_1() {
     {
       "schema": "gua.db_check/1",
       "path": "[DIR]/gua.db",
-      "layout": 3,
+      "layout": 4,
       "ok": false,
       "run_count": 2,
       "span_count": 17,

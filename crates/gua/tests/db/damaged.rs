@@ -92,7 +92,7 @@ fn what_is_not_ours_is_refused_with_the_next_step() {
         told.push_str(&first.stderr);
     }
     insta::assert_snapshot!(told, @"
-    gua: cannot use the database [DIR]/gua.db: it was written by a newer gua (layout 99, this one knows 3)
+    gua: cannot use the database [DIR]/gua.db: it was written by a newer gua (layout 99, this one knows 4)
          Update this gua, or name another database with --db PATH.
     gua: cannot use the database [DIR]/notes.txt: it is not a database
          It was left as it is. Name another database with --db PATH.

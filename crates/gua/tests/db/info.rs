@@ -14,7 +14,7 @@ fn a_person_reads_lines() {
     assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(told.stdout, @"
     database  [DIR]/gua.db
-    layout    3
+    layout    4
     size      124.0 KiB, of which 0 B to be used again; log 0 B
     recorder  none writes to it now
     host      lab
@@ -55,7 +55,7 @@ fn a_program_reads_json() {
     {
       "schema": "gua.db_info/1",
       "path": "[DIR]/gua.db",
-      "layout": 3,
+      "layout": 4,
       "file_bytes": 126976,
       "log_bytes": 0,
       "free_bytes": 0,
@@ -138,7 +138,7 @@ fn an_empty_database_is_told_too() {
     gua::store::create(&path).unwrap();
     insta::assert_snapshot!(gua(&path, &["info"]).stdout, @"
     database  [DIR]/gua.db
-    layout    3
+    layout    4
     size      124.0 KiB, of which 0 B to be used again; log 0 B
     recorder  none writes to it now
     host      none

@@ -7,7 +7,7 @@ use std::path::Path;
 use gua::store::{self, RecorderLock, SCHEMA_VERSION};
 use rusqlite::Connection;
 
-use super::{OLDER, as_the_cards, files, layout, names, prune, strings, to_older, told, two_days};
+use super::{OLDER, files, layout, names, prune, strings, to_older, told, two_days, without_newer};
 use crate::machine::{PYTHON_GUA, program, run};
 use crate::report::Histories;
 
@@ -49,7 +49,7 @@ fn the_same_is_told(older: (u32, &str)) {
 fn the_older_layout_tells_what_ours_does() {
     for older in OLDER {
         let histories = Histories::two_days();
-        as_the_cards(&Connection::open(histories.path()).unwrap());
+        without_newer(&Connection::open(histories.path()).unwrap(), older.0);
         let ours = told(&histories.path());
         to_older(&histories.path(), older);
         assert_eq!(told(&histories.path()), ours, "{}", older.0);

@@ -18,8 +18,11 @@ use crate::machine::{Run, program, run};
 use crate::report::{BOTH_DAYS, Histories};
 
 /// The layouts before ours, and how their tables are made.
-const OLDER: [(u32, &str); 2] =
-    [(1, include_str!("../assets/layout_1.sql")), (2, include_str!("../assets/layout_2.sql"))];
+const OLDER: [(u32, &str); 3] = [
+    (1, include_str!("../assets/layout_1.sql")),
+    (2, include_str!("../assets/layout_2.sql")),
+    (3, include_str!("../assets/layout_3.sql")),
+];
 
 /// Two days of three cards, in layout 1.
 fn two_days() -> Histories {
@@ -32,9 +35,14 @@ pub(crate) fn to_layout_1(path: &Path) {
     to_older(path, OLDER[0]);
 }
 
-/// What an older gua would not have told: what a holder did by its own account, what it ran for,
-/// where its user is known from, and what is nobody's.
-fn as_the_cards(database: &Connection) {
+/// Deletes what a gua of an older layout did not record: before layout 4 the ancestors of holders,
+/// before layout 3 what a holder did by its own account, what it ran for, where its user is known
+/// from, and memory that no listed process holds.
+fn without_newer(database: &Connection, number: u32) {
+    if number >= 3 {
+        database.execute_batch("UPDATE workload SET ancestors = NULL").unwrap();
+        return;
+    }
     let change = "UPDATE holder_span SET state = state % 100 WHERE state > 100 AND state < 300;
                   DELETE FROM unseen_span;
                   UPDATE process SET workload = NULL;
@@ -46,7 +54,7 @@ fn as_the_cards(database: &Connection) {
 /// Makes of a database what a gua of an older layout would have made of the same ticks: its own
 /// tables, with the same rows.
 fn to_older(path: &Path, (number, tables): (u32, &str)) {
-    as_the_cards(&Connection::open(path).unwrap());
+    without_newer(&Connection::open(path).unwrap(), number);
     let old = path.with_extension("old");
     let database = Connection::open(&old).unwrap();
     let settings = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;
@@ -62,7 +70,10 @@ fn to_older(path: &Path, (number, tables): (u32, &str)) {
             format!("INSERT INTO main.{table} ({columns}) SELECT {columns} FROM new.{table}");
         database.execute(&copy, []).unwrap();
     }
-    database.execute_batch("DELETE FROM state WHERE code > 100; DETACH new;").unwrap();
+    if number < 3 {
+        database.execute_batch("DELETE FROM state WHERE code > 100").unwrap();
+    }
+    database.execute_batch("DETACH new").unwrap();
     database.pragma_update(None, "user_version", number).unwrap();
     database.pragma_update(None, "application_id", gua::store::APPLICATION_ID).unwrap();
     database.close().unwrap();

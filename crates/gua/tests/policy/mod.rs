@@ -5,6 +5,8 @@
 mod config;
 /// From the first notice to the end, and what comes between.
 mod ended;
+/// The recorder with the rights of the packaged service.
+mod service;
 /// What the rules would have done.
 mod simulate;
 /// Who is left alone although a rule had come far with them.
@@ -102,11 +104,13 @@ pub fn scenario(holders: &[(u32, u32)]) -> String {
 /// A machine of this scenario with the processes of this host, and a command that tells people.
 pub struct Lab {
     pub machine: Machine,
+    /// Runs everything with the rights of the packaged service.
+    pub is_service: bool,
 }
 
 impl Lab {
     pub fn new(holders: &[(u32, u32)]) -> Self {
-        Self { machine: Machine::new(&scenario(holders)) }
+        Self { machine: Machine::new(&scenario(holders)), is_service: false }
     }
 
     /// Writes the config: these rules, and what else stands in it.
@@ -162,6 +166,9 @@ impl Lab {
 
     fn on_this_host(&self, command: &mut Command) {
         command.env("GUA_HOST_ROOT", "/").env("GUA_SNOOZES", self.snoozes());
+        if self.is_service {
+            *command = service::as_service(command);
+        }
     }
 
     pub fn snoozes(&self) -> PathBuf {

@@ -63,7 +63,7 @@ fn what_is_not_ours_is_left_as_it_is() {
          It was left as it is. Name another database with --db PATH.
     gua: cannot use the database [DIR]/theirs/other.db: it is a database of another program
          It was left as it is. Name another database with --db PATH.
-    gua: cannot use the database [DIR]/theirs/newer.db: it was written by a newer gua (layout 99, this one knows 3)
+    gua: cannot use the database [DIR]/theirs/newer.db: it was written by a newer gua (layout 99, this one knows 4)
          Update this gua, or name another database with --db PATH.
     gua: cannot use the database [DIR]/theirs/broken.db: it is damaged: file is not a database
          It was left as it is. Restore a copy, or move it away: `gua daemon` begins a new one. `sqlite3 FILE .recover` may save what is in it.

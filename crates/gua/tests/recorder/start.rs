@@ -58,7 +58,7 @@ fn a_history_of_an_older_layout_is_gone_on_with() {
     assert!(recorder.number("SELECT count(*) FROM sample WHERE tick > 1") > before);
     let said = plain(&recorder.said(), &machine);
     let told = said.lines().find(|line| line.contains("layout")).unwrap();
-    insta::assert_snapshot!(told, @"[TIME]  brought the database to layout 3; as it was before, it is kept as [DIR]/home/.gua/gua-layout-1.db");
+    insta::assert_snapshot!(told, @"[TIME]  brought the database to layout 4; as it was before, it is kept as [DIR]/home/.gua/gua-layout-1.db");
     recorder.end();
     let kept = at_home(&machine, "gua-layout-1.db");
     assert_eq!(number(&kept, "SELECT count(*) FROM sample"), before);

@@ -63,7 +63,7 @@ fn a_history_of_a_newer_gua() {
     database.pragma_update(None, "user_version", 999).unwrap();
     drop(database);
     insta::assert_snapshot!(refused(&histories), @"
-    gua: cannot use the database DIR/gua.db: it was written by a newer gua (layout 999, this one knows 3)
+    gua: cannot use the database DIR/gua.db: it was written by a newer gua (layout 999, this one knows 4)
          Update this gua, or name another database with --db PATH.
     ");
 }

@@ -10,6 +10,16 @@ pub fn parse(bytes: &[u8]) -> Vec<String> {
     bytes.split(|byte| *byte == 0).map(|arg| String::from_utf8_lossy(arg).into_owned()).collect()
 }
 
+/// In bytes; the kernel cuts longer command names.
+const LONGEST_COMMAND_NAME: usize = 15;
+
+/// Returns the command name that the kernel shows for a program: the program's name, cut.
+#[must_use]
+pub fn command_name(program: &str) -> &str {
+    let end = (0..=LONGEST_COMMAND_NAME).rev().find(|end| program.is_char_boundary(*end));
+    program.get(..end.unwrap_or(0)).unwrap_or(program)
+}
+
 /// A process's name: the kernel's own, which is cut at 15 bytes, or the whole of it
 /// where the first argument shows how it goes on.
 #[must_use]
@@ -17,7 +27,11 @@ pub fn program(comm: &str, bytes: &[u8]) -> String {
     let first = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     let first = String::from_utf8_lossy(first);
     let base = first.rsplit('/').next().unwrap_or_default();
-    if comm.len() >= 15 && base.starts_with(comm) { base.to_owned() } else { comm.to_owned() }
+    if comm.len() >= LONGEST_COMMAND_NAME && base.starts_with(comm) {
+        base.to_owned()
+    } else {
+        comm.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -40,5 +54,14 @@ mod tests {
         assert_eq!(program("python", b"/usr/bin/python3.11\0x.py\0"), "python");
         assert_eq!(program("renamed-by-self", b"/usr/bin/python\0"), "renamed-by-self");
         assert_eq!(program("kworker", b""), "kworker");
+        assert_eq!(program("VLLM::EngineCor", b"VLLM::EngineCore\0"), "VLLM::EngineCore");
+    }
+
+    #[test]
+    fn command_name_has_at_most_15_bytes() {
+        assert_eq!(command_name("VLLM::EngineCore"), "VLLM::EngineCor");
+        assert_eq!(command_name("python3"), "python3");
+        assert_eq!(command_name("一二三四五六"), "一二三四五");
+        assert_eq!(command_name(""), "");
     }
 }

@@ -12,6 +12,7 @@ pub fn who(evidence: &Evidence, records: &mut impl Records) -> Who {
     let labels = Labels::of(evidence);
     let cgroup = evidence.cgroup.as_ref();
     let job = cgroup.and_then(slurm::placed);
+    let group = group::group(&labels, &evidence.ancestors);
     Who {
         user: login::user(evidence, job.as_ref(), records),
         job: slurm::job(job.as_ref(), &labels),
@@ -22,8 +23,10 @@ pub fn who(evidence: &Evidence, records: &mut impl Records) -> Who {
         notebook: jupyter::notebook(evidence, &labels),
         hub_user: labels.get(Name::JupyterHubUser),
         environment: environment::environment(&evidence.arguments, &labels),
-        group: group::group(&labels, &evidence.ancestors),
+        possible_group: group.is_none().then(|| group::possible_group(evidence)).flatten(),
+        group,
         launcher: launcher::launcher(evidence),
+        ancestor_names: launcher::ancestor_names(evidence),
         script: script(&evidence.arguments),
     }
 }

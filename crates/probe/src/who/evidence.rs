@@ -7,6 +7,9 @@ use super::cgroup::Cgroup;
 use super::container;
 use super::environ::Environ;
 use super::jupyter::Kernel;
+use super::script::script;
+use super::text::kept;
+use crate::proc::cmdline::command_name;
 
 /// A process, its surroundings and those that it came from. Its arguments are looked at, and
 /// not kept.
@@ -23,6 +26,8 @@ pub struct Evidence {
     pub is_in_a_user_namespace: bool,
     pub environ: Environ,
     pub folder: Option<Arc<str>>,
+    /// The pid of its parent, which may be the first process of the host.
+    pub parent: u32,
     /// Nearest first; without the first process of the host.
     pub ancestors: Vec<Arc<Ancestor>>,
 }
@@ -34,6 +39,8 @@ pub struct Ancestor {
     pub parent: u32,
     pub start_ticks: u64,
     pub program: Arc<str>,
+    /// See [`names`].
+    pub names: Vec<Arc<str>>,
     pub uid: Option<u32>,
     pub cgroup: Option<Cgroup>,
     /// Of its arguments nothing else is kept.
@@ -49,6 +56,22 @@ impl Ancestor {
         let container = |cgroup: &Option<Cgroup>| cgroup.as_ref().and_then(container::placed);
         container(&self.cgroup) == container(&evidence.cgroup)
     }
+}
+
+/// Returns the names that a process goes by: its program, the kernel's command name, the first
+/// word of its command line without the folder, and its script or module.
+#[must_use]
+pub fn names(program: &Arc<str>, arguments: &[String]) -> Vec<Arc<str>> {
+    let first = arguments.first().and_then(|title| title.split_whitespace().next());
+    let first = first.and_then(|word| kept(word.rsplit('/').next().unwrap_or(word)));
+    let mut names = vec![Arc::clone(program)];
+    let command = kept(command_name(program));
+    for name in command.into_iter().chain(first).chain(script(arguments)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// What the host has on record besides its processes.

@@ -4,12 +4,40 @@ use std::sync::Arc;
 
 use super::environ::Name;
 use super::labels::Labels;
-use super::{Ancestor, Group, GroupKind, Told};
+use super::script::script;
+use super::{Ancestor, Evidence, Group, GroupKind, Told, jupyter};
 
-/// What `torchrun` says when nobody gave its run a name.
+/// The run id that `torchrun` sets when none was given.
 const NAMELESS: &str = "none";
 
-/// A nameless run is known by the process that started its workers.
+/// Programs that start the ranks of a job: `torchrun`, accelerate, deepspeed, Ray, Horovod, and
+/// the starters and daemons of Open MPI, PRRTE, MPICH and Intel MPI.
+const LAUNCHERS: [&str; 17] = [
+    "torchrun",
+    "accelerate",
+    "accelerate-launch",
+    "deepspeed",
+    "ray",
+    "raylet",
+    "horovodrun",
+    "mpirun",
+    "mpiexec",
+    "mpiexec.hydra",
+    "orterun",
+    "prterun",
+    "prun",
+    "orted",
+    "prted",
+    "hydra_pmi_proxy",
+    "hydra_bstrap_proxy",
+];
+
+/// Beginnings of the names of modules and process titles that do the same.
+const LAUNCHER_PREFIXES: [&str; 4] =
+    ["torch.distributed.", "accelerate.commands.", "deepspeed.launcher.", "ray::"];
+
+/// Returns the group that the environment of a process names. A run without a name is identified
+/// by the process that started its workers.
 #[must_use]
 pub(super) fn group(labels: &Labels, ancestors: &[Arc<Ancestor>]) -> Option<Told<Group>> {
     let told = |name, kind| {
@@ -22,4 +50,40 @@ pub(super) fn group(labels: &Labels, ancestors: &[Arc<Ancestor>]) -> Option<Told
         group.value.id = Arc::from(format!("pid {}", ancestors.first()?.pid));
     }
     Some(group)
+}
+
+/// Returns the group that a process may be in without our knowing, because its own environment
+/// cannot be read or was overwritten: all that come from the same launcher, or else all with the
+/// same parent that run the same thing.
+#[must_use]
+pub(super) fn possible_group(evidence: &Evidence) -> Option<Group> {
+    if evidence.environ.is_whole() {
+        return None;
+    }
+    Some(of_launcher(&evidence.ancestors).unwrap_or_else(|| of_siblings(evidence)))
+}
+
+/// The topmost launcher counts: one may start another on each host.
+fn of_launcher(ancestors: &[Arc<Ancestor>]) -> Option<Group> {
+    let launched_by = |ancestor: &Arc<Ancestor>| {
+        let name = ancestor.names.iter().find(|name| is_launcher(name))?;
+        let id = Arc::from(format!("{name} pid {}", ancestor.pid));
+        Some(Group { kind: GroupKind::Launcher, id })
+    };
+    ancestors.iter().rev().find_map(launched_by)
+}
+
+fn is_launcher(name: &str) -> bool {
+    LAUNCHERS.contains(&name) || LAUNCHER_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Kernels of one notebook server run the same module but are not ranks of one job, so each is
+/// known by its kernel's id, which what it forks has in common with it.
+fn of_siblings(evidence: &Evidence) -> Group {
+    let kernel = jupyter::kernel(&evidence.arguments).map(|kernel| kernel.id);
+    let runs = kernel
+        .or_else(|| script(&evidence.arguments))
+        .unwrap_or_else(|| Arc::clone(&evidence.program));
+    let id = Arc::from(format!("{runs} of pid {}", evidence.parent));
+    Group { kind: GroupKind::Siblings, id }
 }

@@ -7,6 +7,20 @@ use super::{Ancestor, Evidence, Launcher, Source, Told};
 /// Through these people come in; they start nothing of their own.
 const DOORS: [&str; 3] = ["sshd", "sshd-session", "login"];
 
+/// Returns the distinct names of all ancestors with the same uid, nearest first.
+#[must_use]
+pub(super) fn ancestor_names(evidence: &Evidence) -> Option<Arc<[Arc<str>]>> {
+    let uid = evidence.uid?;
+    let same = evidence.ancestors.iter().filter(|ancestor| ancestor.uid == Some(uid));
+    let mut names: Vec<Arc<str>> = Vec::new();
+    for name in same.flat_map(|ancestor| &ancestor.names) {
+        if !names.contains(name) {
+            names.push(Arc::clone(name));
+        }
+    }
+    Some(names.into())
+}
+
 /// The top ancestor with the same uid and control groups. An orphan's new parent is none of
 /// them: it is another user's, or in another group.
 #[must_use]

@@ -34,7 +34,7 @@ pub use attribution::who;
 pub use cgroup::Cgroup;
 pub use container::docker_name;
 pub use environ::{Environ, NAMES};
-pub use evidence::{Ancestor, Evidence, Records};
+pub use evidence::{Ancestor, Evidence, Records, names};
 pub use jupyter::{Kernel, kernel};
 pub use masked::masked;
 pub use reader::{Reader, Subject};
@@ -53,7 +53,12 @@ pub struct Who {
     pub hub_user: Option<Told<Arc<str>>>,
     pub environment: Option<Told<Environment>>,
     pub group: Option<Told<Group>>,
+    /// The group that it may be in, where its environment cannot be read and nothing else names
+    /// its group. Others of the group need not exist.
+    pub possible_group: Option<Group>,
     pub launcher: Option<Told<Launcher>>,
+    /// Names of its ancestors with the same uid, see [`names`]; `None` where they are not known.
+    pub ancestor_names: Option<Arc<[Arc<str>]>>,
     /// What it runs besides its program: a script or a module, never other arguments.
     pub script: Option<Arc<str>>,
 }
@@ -150,6 +155,37 @@ pub struct Group {
 pub enum GroupKind {
     Torchrun,
     Ray,
+    /// Below the same launcher of ranks, such as `mpirun`. Only a possible group.
+    Launcher,
+    /// With the same parent and script. Only a possible group.
+    Siblings,
+}
+
+impl GroupKind {
+    pub const ALL: [Self; 4] = [Self::Torchrun, Self::Ray, Self::Launcher, Self::Siblings];
+
+    /// Returns true for the kinds that are never the kind of a known group.
+    #[must_use]
+    pub const fn is_only_possible(self) -> bool {
+        matches!(self, Self::Launcher | Self::Siblings)
+    }
+
+    /// The kind with this word.
+    #[must_use]
+    pub fn of_slug(slug: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.slug() == slug)
+    }
+
+    /// A stable word, for files and machine-readable output.
+    #[must_use]
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::Torchrun => "torchrun",
+            Self::Ray => "ray",
+            Self::Launcher => "launcher",
+            Self::Siblings => "siblings",
+        }
+    }
 }
 
 /// The process at the top of its tree.

@@ -10,7 +10,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::cgroup::Cgroup;
 use super::environ::Environ;
-use super::evidence::{Ancestor, Evidence, Records};
+use super::evidence::{Ancestor, Evidence, Records, names};
 use super::text::kept;
 use super::{Runtime, Who, attribution, container, jupyter, login};
 use crate::proc::{self, Accounts, cmdline, stat, status};
@@ -65,7 +65,7 @@ impl Reader {
             }
             // It was orphaned while its parents were read.
             Some(now) if now.parent != subject.stat.parent => {
-                evidence.ancestors = self.ancestors_of(&now);
+                (evidence.parent, evidence.ancestors) = (now.parent, self.ancestors_of(&now));
             }
             Some(_) => {}
             None => return Reading::Unknown(Why::Gone),
@@ -97,6 +97,7 @@ impl Reader {
             is_in_a_user_namespace: self.is_in_a_user_namespace(pid),
             environ: self.environ(pid),
             folder: self.folder(pid),
+            parent: subject.stat.parent,
             ancestors: Vec::new(),
         }
     }
@@ -120,13 +121,16 @@ impl Reader {
             return Some(Arc::clone(known));
         }
         let stat = self.stat(pid)?;
-        let arguments = self.bytes(pid, "cmdline").unwrap_or_default();
-        let kernel = jupyter::kernel(&cmdline::parse(&arguments));
+        let bytes = self.bytes(pid, "cmdline").unwrap_or_default();
+        let (arguments, program) =
+            (cmdline::parse(&bytes), cmdline::program(&stat.comm, &bytes).into());
+        let kernel = jupyter::kernel(&arguments);
         let ancestor = Arc::new(Ancestor {
             pid,
             parent: stat.parent,
             start_ticks: stat.start_ticks,
-            program: cmdline::program(&stat.comm, &arguments).into(),
+            names: names(&program, &arguments),
+            program,
             uid: self.text(pid, "status").and_then(|text| status::uid(&text)),
             cgroup: self.text(pid, "cgroup").map(|text| Cgroup::new(&text)),
             environ: self.environ(pid),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use wildmatch::WildMatch;
 
-/// Matches names, in the letters in which they are written.
+/// Matches names; upper and lower case differ unless it says otherwise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pattern {
     text: String,
@@ -15,6 +15,12 @@ impl Pattern {
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self { text: text.to_owned(), compiled: WildMatch::new(text) }
+    }
+
+    /// The same pattern for names in any case.
+    #[must_use]
+    pub fn ignoring_case(self) -> Self {
+        Self { compiled: WildMatch::new_case_insensitive(&self.text), ..self }
     }
 
     #[must_use]
@@ -45,5 +51,6 @@ mod tests {
         assert!(Pattern::new("python").matches("python"));
         assert!(!Pattern::new("python").matches("python3.11"));
         assert!(!Pattern::new("Python").matches("python"));
+        assert!(Pattern::new("pyTHON*").ignoring_case().matches("Python3"));
     }
 }

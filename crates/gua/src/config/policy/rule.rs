@@ -43,11 +43,12 @@ pub struct Match {
     pub hours: Option<Hours>,
 }
 
-/// Whom a rule is not for.
+/// Whom a rule is not for. Its patterns ignore case.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Exempt {
     pub users: Vec<Pattern>,
     pub groups: Vec<String>,
+    /// By a name of the process, or of an ancestor with the same uid.
     pub programs: Vec<Pattern>,
     /// By name or by the beginning of the id.
     pub containers: Vec<Pattern>,

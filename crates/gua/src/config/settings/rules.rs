@@ -11,7 +11,7 @@ use super::fields::{Detail, Fields};
 use super::many::Many;
 use super::rule_values::{Cancel, Name, Size, Span};
 use super::value::Value;
-use crate::config::policy::{Action, Exempt, Match, Rule};
+use crate::config::policy::{Action, Exempt, Match, Pattern, Rule};
 
 /// What a process that was asked to end is given where nobody says.
 const GRACE: Duration = Duration::from_secs(60);
@@ -99,11 +99,14 @@ impl Value for Exempt {
 
 fn read_exempt(typed: &DeValue<'_>, home: Option<&Path>) -> Option<(Exempt, Vec<Detail>)> {
     let mut fields = Fields::of("exempt", typed.as_table()?, home);
+    let any_case = |patterns: Vec<Pattern>| {
+        patterns.into_iter().map(Pattern::ignoring_case).collect::<Vec<_>>()
+    };
     let exempt = Exempt {
-        users: many(&mut fields, "users"),
+        users: any_case(many(&mut fields, "users")),
         groups: plain(many(&mut fields, "groups")),
-        programs: many(&mut fields, "programs"),
-        containers: many(&mut fields, "containers"),
+        programs: any_case(many(&mut fields, "programs")),
+        containers: any_case(many(&mut fields, "containers")),
     };
     Some((exempt, fields.details()))
 }

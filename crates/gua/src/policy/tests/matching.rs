@@ -123,15 +123,65 @@ fn exemptions_are_of_a_rule_or_of_all() {
     assert_eq!(judged(exempt(serving), &contained), "listed");
     let by_id = Exempt { containers: vec![Pattern::new("0123456789ab")], ..Exempt::default() };
     assert_eq!(judged(exempt(by_id), &contained), "listed");
-    let programs = Exempt { programs: vec![Pattern::new("vllm*")], ..Exempt::default() };
-    let vllm = with(|facts| {
-        facts.who = who(|who| who.script = Some("/opt/vllm/vllm_serve.py".into()));
-    });
-    assert_eq!(judged(exempt(programs), &vllm), "listed");
     let groups = Exempt { groups: vec!["lab".into()], ..Exempt::default() };
     assert_eq!(judged(exempt(groups.clone()), &holding(7, IDLE)), "listed");
     let unasked = with(|facts| facts.groups = Reading::Unknown(Why::TimedOut));
     assert_eq!(judged(exempt(groups), &unasked), "unknown");
+}
+
+/// A holder with this program, script and names of ancestors.
+fn program(name: &str, script: Option<&str>, ancestors: Option<&[&str]>) -> Holding {
+    let names = |names: &[&str]| names.iter().map(|name| Arc::from(*name)).collect();
+    with(|facts| {
+        facts.program = Some(name.into());
+        facts.who = who(|who| {
+            who.script = script.map(Into::into);
+            who.ancestor_names = ancestors.map(names);
+        });
+    })
+}
+
+fn exempt_program(pattern: &str) -> Rule {
+    let programs = vec![Pattern::new(pattern).ignoring_case()];
+    Rule { exempt: Exempt { programs, ..Exempt::default() }, ..rule(Action::End) }
+}
+
+/// With the names that vLLM really has: `python3 /usr/local/bin/vllm serve` starts an engine, that
+/// starts workers, and each is titled.
+#[test]
+fn exemption_matches_vllm_and_all_that_it_starts() {
+    let none = Some(&[][..]);
+    let server = program("vllm", Some("vllm"), Some(&["bash"]));
+    let engine = program("VLLM::EngineCore", None, Some(&["vllm", "python3", "bash"]));
+    let orphan = program("VLLM::Worker_TP0", None, none);
+    let child = program("python3", None, Some(&["VLLM::EngineCore", "VLLM::EngineCor", "vllm"]));
+    let script = program("python3", Some("/opt/vllm/vllm_serve.py"), none);
+    for holding in [&server, &engine, &orphan, &child, &script] {
+        assert_eq!(judged(exempt_program("vllm*"), holding), "listed", "{:?}", holding.facts);
+    }
+    // As `top` shows it.
+    assert_eq!(judged(exempt_program("vllm::worker_tp"), &orphan), "listed");
+    let other = program("python3", Some("train.py"), Some(&["bash", "sshd"]));
+    assert_eq!(judged(exempt_program("vllm*"), &other), "under");
+}
+
+#[test]
+fn rule_does_not_match_a_child_of_a_matching_ancestor() {
+    let matches = Match { programs: vec![Pattern::new("vllm*")], ..Match::default() };
+    let child = program("python3", None, Some(&["vllm"]));
+    assert_eq!(judged(matching(matches.clone()), &child), "none");
+    let titled = program("VLLM::EngineCore", None, Some(&[]));
+    assert_eq!(judged(matching(matches.clone()), &titled), "none", "its case counts");
+    let server = program("vllm", None, Some(&[]));
+    assert_eq!(judged(matching(matches), &server), "under");
+}
+
+#[test]
+fn unknown_ancestors_prevent_a_verdict_only_where_they_matter() {
+    let unknown = program("python3", None, None);
+    assert_eq!(judged(exempt_program("vllm*"), &unknown), "unknown");
+    assert_eq!(judged(exempt_program("python*"), &unknown), "listed");
+    assert_eq!(judged(rule(Action::End), &unknown), "under");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use probe::nvml::{DriverFacts, OpenError};
 use probe::proc::status::Uids;
 use probe::process::{Holder, Holders, Kinds, Presence, ProcessFacts};
 use probe::units::{Bytes, Percent, UnixMillis};
-use probe::who::{Client, Job, Notebook, Source, Told, User, Who};
+use probe::who::{Client, Group, GroupKind, Job, Notebook, Source, Told, User, Who};
 use probe::{Basis, Reading, Why};
 use proptest::prelude::*;
 
@@ -39,8 +39,8 @@ struct Held {
 /// What one tick finds.
 #[derive(Debug, Clone)]
 struct Moment {
-    /// On each of two cards: its utilization, and each of three processes where it is there.
-    cards: [(Option<f64>, [Option<Held>; 3]); 2],
+    /// On each of two cards: its utilization, and each of five processes where it is there.
+    cards: [(Option<f64>, [Option<Held>; 5]); 2],
     is_unread: bool,
     happens: Happens,
 }
@@ -76,7 +76,7 @@ fn moment() -> impl Strategy<Value = Moment> {
             1 => Just(Some(60.0)), 1 => Just(None),
         ]
     };
-    let card = || (utilization(), [held(), held(), held()]);
+    let card = || (utilization(), prop::array::uniform5(held().boxed()));
     let happens = prop_oneof![
         60 => Just(Happens::Nothing),
         1 => Just(Happens::DriverGone),
@@ -98,9 +98,10 @@ fn moments() -> impl Strategy<Value = Vec<Moment>> {
     prop::collection::vec(stretch, 1..8).prop_map(|stretches| stretches.concat())
 }
 
-/// The first and the third are one person's, and of one job.
+/// The first and the third are one person's, and of one job. The last two are another's, and
+/// siblings whose environment cannot be read.
 fn person(place: u32) -> u32 {
-    place % 2
+    if place < 3 { place % 2 } else { 2 }
 }
 
 fn who(place: u32) -> Who {
@@ -111,6 +112,9 @@ fn who(place: u32) -> Who {
     Who {
         user: Some(Told { value, source: Source::UserSlice }),
         job: (person == 0).then_some(Told { value: job, source: Source::Environment }),
+        possible_group: (person == 2)
+            .then(|| Group { kind: GroupKind::Siblings, id: "train.py of pid 7".into() }),
+        ancestor_names: Some(if place == 3 { ["VLLM::x".into()].into() } else { [].into() }),
         notebook: (place == 1).then_some(Told { value: kernel, source: Source::CommandLine }),
         ..Who::default()
     }
@@ -337,9 +341,11 @@ fn rules() -> Policy {
         ..Match::default()
     };
     let exempt = Exempt { users: vec![Pattern::new("user9")], ..Exempt::default() };
+    let vllm =
+        Exempt { programs: vec![Pattern::new("vllm*").ignoring_case()], ..Exempt::default() };
+    let large = Rule { exempt: vllm, ..rule("large", large) };
     let watched = Rule { action: Action::Observe, ..rule("watched", notebooks) };
-    let mut policy =
-        super::policy(vec![watched, rule("large", large), rule("all", Match::default())]);
+    let mut policy = super::policy(vec![watched, large, rule("all", Match::default())]);
     policy.exempt = exempt;
     policy.max_ends_per_hour = 2;
     policy
@@ -385,7 +391,7 @@ fn both(moments: &[Moment]) -> (Vec<String>, Vec<String>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
     fn a_record_is_judged_as_what_was_seen(moments in moments()) {
@@ -398,7 +404,7 @@ proptest! {
 #[test]
 fn something_is_decided() {
     let idle = Some(Held { mib: Some(9000), sm: Some(0.0), sign: SignCode::Quiet });
-    let card = (Some(0.0), [idle, idle, None]);
+    let card = (Some(0.0), [idle, idle, None, None, None]);
     let moment = Moment { cards: [card; 2], is_unread: false, happens: Happens::Nothing };
     let (live, recorded) = both(&vec![moment; 12]);
     assert_eq!(live, recorded);

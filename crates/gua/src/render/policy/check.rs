@@ -6,24 +6,28 @@ use super::super::words::{duration, memory_or_unknown, safe};
 use super::{Gives, View, moment, rows, said};
 use crate::report::policy::check::{Check, Coming, Holder};
 
-const HEADINGS: [&str; 8] = ["who", "pid", "program", "card", "memory", "state", "rule", "next"];
-const ALIGNS: [Align; 8] = [
+const HEADINGS: [&str; 9] =
+    ["who", "pid", "program", "card", "memory", "state", "group", "rule", "next"];
+const ALIGNS: [Align; 9] = [
     Align::Left,
     Align::Right,
     Align::Left,
     Align::Left,
     Align::Right,
+    Align::Left,
     Align::Left,
     Align::Left,
     Align::Left,
 ];
 
 /// What the rules make of somebody, and what comes next, is what is asked; the pid is needed.
-const GIVES: [(usize, Gives); 8] = [
+const GIVES: [(usize, Gives); 10] = [
     (PROGRAM, Gives::To(8)),
+    (GROUP, Gives::To(8)),
     (RULE, Gives::To(8)),
     (MEMORY, Gives::All),
     (PROGRAM, Gives::All),
+    (GROUP, Gives::All),
     (STATE, Gives::To(22)),
     (RULE, Gives::All),
     (STATE, Gives::To(8)),
@@ -33,7 +37,8 @@ const WHO: usize = 0;
 const PROGRAM: usize = 2;
 const MEMORY: usize = 4;
 const STATE: usize = 5;
-const RULE: usize = 6;
+const GROUP: usize = 6;
+const RULE: usize = 7;
 
 /// The answer as lines.
 #[must_use]
@@ -67,8 +72,18 @@ fn headline(check: &Check) -> String {
     format!("{rules}, {is}; {holders}")
 }
 
-/// What the states rest on.
-fn doubts(check: &Check) -> Option<String> {
+/// Sentences about what the states and groups rest on.
+fn doubts(check: &Check) -> Vec<String> {
+    let is_possible = |holder: &Holder| matches!(holder.grouped_by, Some("launcher" | "siblings"));
+    let unread = check.holders.iter().any(is_possible).then(|| {
+        "launcher, siblings: the environment cannot be read, so processes that come from the same \
+         launcher, or have the same parent and script, are judged together."
+            .to_owned()
+    });
+    unread.into_iter().chain(age(check)).collect()
+}
+
+fn age(check: &Check) -> Option<String> {
     if check.rules.is_empty() {
         return Some(
             "`[[policy.rule]]` in the config makes a rule; `gua config show` tells where that is."
@@ -105,6 +120,7 @@ fn cells(holder: &Holder, view: &View) -> Vec<Cell> {
         Cell::plain(holder.cards.join(",")),
         Cell::plain(memory_or_unknown(holder.memory_bytes)),
         Cell::new(state(holder, view), ink),
+        Cell::plain(holder.group.as_deref().or(holder.grouped_by).map_or("?".to_owned(), safe)),
         Cell::plain(holder.rule.as_deref().map_or("none".to_owned(), safe)),
         Cell::plain(next(holder)),
     ]

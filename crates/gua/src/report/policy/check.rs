@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{cards, reason, seconds, state};
 use crate::config::policy::{Action, Policy};
-use crate::policy::{Activity, Holding, Next, Person, Phase, Standing, Subject};
+use crate::policy::{Activity, Grouping, Holding, Next, Person, Phase, Standing, Subject};
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,6 +41,13 @@ pub struct Holder {
     pub cards: Vec<String>,
     pub memory_bytes: Option<u64>,
     pub works_by: Option<&'static str>,
+    /// How it is known which processes are judged together with it: `job`, `environment`,
+    /// `launcher`, `siblings` or `alone`; null where nothing is known of the process.
+    pub grouped_by: Option<&'static str>,
+    /// The group in words; null where it is alone.
+    pub group: Option<String>,
+    /// The pids of others of the group that hold cards.
+    pub grouped_with: Vec<u32>,
     pub rule: Option<String>,
     pub action: Option<&'static str>,
     pub state: &'static str,
@@ -102,6 +109,7 @@ pub fn check(
 fn holder(holding: &Holding, standing: &Standing) -> Holder {
     let facts = &holding.facts;
     let rule = standing.rule.as_ref();
+    let grouping = Grouping::of(holding);
     Holder {
         pid: holding.subject.pid,
         user: facts.person.as_ref().map(Person::shown),
@@ -113,6 +121,9 @@ fn holder(holding: &Holding, standing: &Standing) -> Holder {
             Activity::Works(sign) => Some(sign.word()),
             Activity::Idle | Activity::HoldsLittle | Activity::Unknown(_) => None,
         },
+        grouped_by: grouping.map(Grouping::slug),
+        group: grouping.and_then(Grouping::shown),
+        grouped_with: holding.company.iter().map(|other| other.pid).collect(),
         rule: rule.map(|rule| rule.name.to_string()),
         action: rule.map(|rule| rule.action.word()),
         state: state(standing.phase),

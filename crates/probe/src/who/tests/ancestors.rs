@@ -196,3 +196,80 @@ fn a_real_process_has_us_among_its_ancestors() {
     assert_eq!(who.group.as_ref().unwrap().value.id.as_ref(), "\x1b[2J\n");
     assert!(who.launcher.is_some(), "{who:?}");
 }
+
+/// The group that a process may be in, as kind and id.
+fn possible(tree: &Tree) -> Option<(GroupKind, String)> {
+    let who = tree.who();
+    assert!(who.group.is_none(), "{who:?}");
+    who.possible_group.as_ref().map(|group| (group.kind, group.id.to_string()))
+}
+
+#[test]
+fn rank_with_unreadable_environment_is_grouped_by_its_launcher() {
+    let launcher = |id: &str| Some((GroupKind::Launcher, id.to_owned()));
+    assert_eq!(possible(&family()), launcher("torchrun pid 40"));
+    for (command, id) in [
+        (&["/usr/bin/python3", "/opt/bin/torchrun", "train.py"][..], "torchrun"),
+        (&["python", "-m", "torch.distributed.run", "train.py"], "torch.distributed.run"),
+        (&["python", "-m", "torch.distributed.launch", "train.py"], "torch.distributed.launch"),
+        (&["/opt/bin/python", "/opt/bin/accelerate", "launch", "train.py"], "accelerate"),
+        (&["python", "/opt/bin/deepspeed", "train.py"], "deepspeed"),
+        (&["python", "-u", "-m", "deepspeed.launcher.launch"], "deepspeed.launcher.launch"),
+        (&["/opt/ray/core/src/ray/raylet/raylet", "--store"], "raylet"),
+        (&["ray::Trainer.fit extra words"], "ray::Trainer.fit"),
+        (&["/usr/bin/mpirun", "-n", "2", "./solve"], "mpirun"),
+        (&["/usr/lib/mpi/hydra_pmi_proxy", "--control-port"], "hydra_pmi_proxy"),
+    ] {
+        let tree = family().process(40, 30, "pt_main_thread").uid(40, 1001).command(40, command);
+        assert_eq!(possible(&tree), launcher(&format!("{id} pid 40")), "{command:?}");
+    }
+    // One launcher may start another: the topmost has all of the job.
+    let nested = family().command(30, &["mpirun", "-n", "2", "torchrun"]);
+    assert_eq!(possible(&nested), launcher("mpirun pid 30"));
+}
+
+#[test]
+fn siblings_with_unreadable_environment_share_parent_and_script() {
+    let siblings = |id: &str| Some((GroupKind::Siblings, id.to_owned()));
+    let shell = || family().process(40, 30, "bash").uid(40, 1001);
+    let run = |words: &[&str]| possible(&shell().command(PID, words));
+    assert_eq!(run(&["python", "work/train.py", "--rank", "1"]), siblings("train.py of pid 40"));
+    // As `torch.multiprocessing.spawn` starts them.
+    assert_eq!(run(&["python", "-c", "from multiprocessing"]), siblings("python of pid 40"));
+    // Kernels of one server are not one job.
+    let kernel = ["python", "-m", "ipykernel_launcher", "-f", "/x/kernel-abc.json"];
+    assert_eq!(run(&kernel), siblings("abc of pid 40"));
+    assert_eq!(possible(&Tree::new()), siblings("python of pid 1"));
+}
+
+/// An environment that was overwritten does not say that there is no group.
+#[test]
+fn overwritten_environment_leaves_a_possible_group() {
+    let tree = family().of(PID, "environ", b"\0\0\0").environ(40, &[]);
+    assert_eq!(possible(&tree), Some((GroupKind::Launcher, "torchrun pid 40".to_owned())));
+    let named = family().of(PID, "environ", b"\0\0\0").environ(40, &["TORCHELASTIC_RUN_ID=a"]);
+    assert_eq!(named.who().possible_group, None);
+}
+
+#[test]
+fn readable_environment_without_a_group_is_alone() {
+    assert_eq!(possible(&family().environ(PID, &[])), None);
+}
+
+/// As vLLM runs: `vllm serve` is a Python script, and its engine has a title.
+#[test]
+fn ancestors_of_the_same_user_are_known_by_all_their_names() {
+    let serve = ["/usr/bin/python3", "/usr/local/bin/vllm", "serve", "meta/llama"];
+    let tree = family().process(30, 20, "pt_main_thread").uid(30, 1001).command(30, &serve);
+    let tree = tree.process(40, 30, "VLLM::EngineCor").uid(40, 1001);
+    let tree = tree.command(40, &["VLLM::EngineCore"]);
+    let names = |tree: &Tree| {
+        let names = tree.who().ancestor_names.clone().unwrap();
+        names.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let engine = ["VLLM::EngineCore", "VLLM::EngineCor"];
+    let server = ["pt_main_thread", "python3", "vllm"];
+    assert_eq!(names(&tree), [&engine[..], &server, &["sshd"]].concat());
+    assert_eq!(names(&tree.uid(40, 1002)), [&server[..], &["sshd"]].concat());
+    assert_eq!(names(&Tree::new()), [""; 0]);
+}
