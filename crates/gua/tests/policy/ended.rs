@@ -127,7 +127,7 @@ fn who_works_now_and_then_is_not_ended_after_the_clock_was_set_back() {
     let (Some(mut person), Some(busy)) = (Person::start(), Person::start()) else { return };
     let holders = scenario(&[(person.pid(), 0), (busy.pid(), 20)]);
     let bursts = "sm = { points = [[\"0s\", 65], [\"2s\", 0]], repeat = \"5s\" }";
-    let lab = Lab { machine: Machine::new(&holders.replace("sm = 0", bursts)) };
+    let lab = Lab { machine: Machine::new(&holders.replace("sm = 0", bursts)), is_service: false };
     let Some(clock) = Clock::new(lab.machine.dir()) else {
         return skipped("the clock is set while rules are followed: libfaketime is not installed");
     };
