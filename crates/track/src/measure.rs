@@ -20,6 +20,7 @@ use crate::pace::Budget;
 use crate::parts::Parts;
 use crate::peaks::{Peaks, Seen};
 use crate::process::{Buffer, Process};
+use crate::ram::is_much;
 use crate::sample::{Ram, Sample};
 use crate::tree::Tree;
 use crate::usage::{
@@ -48,6 +49,9 @@ pub struct Measurement {
     watch: Option<Watch>,
     maps: Budget,
     maps_read: Option<Instant>,
+    /// Budget for reading maps because much is in doubt.
+    doubts: Budget,
+    doubt: Doubt,
     began: SystemTime,
     begin: Instant,
     asked: Duration,
@@ -154,6 +158,8 @@ impl Measurement {
             watch,
             maps: Budget::new(begin.at),
             maps_read: None,
+            doubts: Budget::full(begin.at),
+            doubt: Doubt::default(),
             began: SystemTime::now(),
             begin: begin.at,
             asked: options.every,
@@ -177,7 +183,7 @@ impl Measurement {
             // What several of them have together is only known by their maps.
             measurement.read_maps();
         }
-        measurement.at_begin = measurement.keep_peaks();
+        measurement.at_begin = measurement.keep_peaks().0;
         measurement
     }
 
@@ -204,7 +210,7 @@ impl Measurement {
         }
         self.maps_read = self.tree.recall_map(Instant::now(), MAPS_AGE);
         self.read_maps();
-        let read = self.keep_peaks();
+        let (read, _) = self.keep_peaks();
         self.at_begin = self.at_begin.zip(read).map(|(begin, read)| begin.divided_as(read));
     }
 
@@ -233,7 +239,8 @@ impl Measurement {
     pub fn glance(&mut self) -> Looked {
         self.look_at_cards();
         let (is_idle, _) = self.look(Whose::Working);
-        Looked { is_idle, of_maps: Duration::ZERO }
+        let is_due = self.doubt.is_due(Instant::now());
+        Looked { is_idle, of_maps: if is_due { self.read_maps() } else { Duration::ZERO } }
     }
 
     /// Looks at everything, and tells of it.
@@ -242,7 +249,7 @@ impl Measurement {
         self.look_at_cards();
         let (is_idle, times) = self.look(Whose::All);
         let looked = Looked { is_idle, of_maps: self.read_maps() };
-        let ram = self.keep_peaks();
+        let (ram, _) = self.keep_peaks();
         let cpu = self.loads.sample(now, times, self.usable_cores(times));
         let machine = self.machine.sample(now);
         self.counts.sample(now);
@@ -275,6 +282,8 @@ impl Measurement {
 
     /// The main process has ended, and is a child of ours.
     pub fn main_ended(&mut self, now: Instant, reap: impl FnOnce() -> Reaped) -> Reaped {
+        // As long as nobody has waited for it, its own accounts can still be read.
+        self.look(Whose::All);
         let main = self.tree.last_of_main();
         let reaped = reap();
         match reaped {
@@ -282,10 +291,6 @@ impl Measurement {
             Reaped::NotOurs => self.end(now),
             Reaped::Ended(_, account) => {
                 self.tree.drop_main();
-                self.tree.look(Whose::All);
-                self.tree.read_waited();
-                self.reap_orphans();
-                self.keep_peaks();
                 self.close(now, account, main);
             }
         }
@@ -297,10 +302,15 @@ impl Measurement {
         let (own, has_waited) = main.unwrap_or((account.cpu, false));
         let times = self.cpu.close(own, account.cpu, &self.tree.times());
         self.loads.finish(now, times, self.usable_cores(times));
-        self.is_cpu_exact = true;
+        self.is_cpu_exact = !self.is_cpu_lower_bound();
         if account.largest_bytes > self.tree.largest() {
             let size = Bytes(account.largest_bytes);
-            if has_waited { self.peaks.descendant_had(size) } else { self.peaks.main_had(size) }
+            let seen = Bytes(self.tree.largest());
+            if has_waited {
+                self.peaks.descendant_had(size, seen);
+            } else {
+                self.peaks.main_had(size);
+            }
         }
     }
 
@@ -340,13 +350,15 @@ impl Measurement {
             },
             ram: RamUsage {
                 peak: self.peaks.ram,
+                at_most: self.peaks.at_most(),
                 system_peak: self.machine.most_ram(),
                 cgroup_peak: None,
                 at_begin: self.at_begin,
-                at_end: self.tree.ram(),
+                at_end: self.tree.ram().map(|(ram, _)| ram),
             },
             cpu: CpuUsage {
                 time: loads.time(),
+                is_lower_bound: self.is_cpu_lower_bound(),
                 percent: loads.loads(wall),
                 system: self.machine.load(end),
                 threads: self.peaks.threads,
@@ -410,43 +422,97 @@ impl Measurement {
         }
         let times = self.cpu.observe(&self.tree.times());
         self.reap_orphans();
-        self.keep_peaks();
+        let (ram, doubt) = self.keep_peaks();
+        self.doubt.look(doubt, ram.combined.total.0, Instant::now());
         (seen.is_idle, times)
     }
 
     fn reap_orphans(&mut self) {
-        for account in self.tree.reap_orphans() {
-            self.cpu.reap(account.cpu);
+        for (pid, account) in self.tree.reap_orphans() {
+            self.cpu.reap(pid, account.cpu);
             if account.largest_bytes > self.tree.largest() {
-                self.peaks.descendant_had(Bytes(account.largest_bytes));
+                let seen = Bytes(self.tree.largest());
+                self.peaks.descendant_had(Bytes(account.largest_bytes), seen);
             }
         }
     }
 
-    /// Reads the maps within their budget, if they may tell something new; the cost of it.
-    /// Pages that are copied on a write change no counter, so now and then they may.
+    /// Returns true if the CPU time of a descendant may be missing.
+    const fn is_cpu_lower_bound(&self) -> bool {
+        self.cpu.has_dropped() || self.tree.may_lose_accounts()
+    }
+
+    /// Reads the maps if they may tell something new, within a budget: what is in doubt has one of
+    /// its own, so that routine does not use it up. Returns what it cost.
     fn read_maps(&mut self) -> Duration {
         let now = Instant::now();
         let is_old = self.maps_read.is_none_or(|then| now.duration_since(then) >= MAPS_AGE);
         let is_wanted = is_old || self.tree.has_changed_since_maps();
-        if !self.maps.allows(now) || !is_wanted {
+        let is_due = self.doubt.is_due(now);
+        let budget = if is_due && self.doubts.allows(now) {
+            &mut self.doubts
+        } else if is_wanted && (is_due || self.doubt.since.is_none()) && self.maps.allows(now) {
+            &mut self.maps
+        } else {
             return Duration::ZERO;
-        }
+        };
         self.maps_read = Some(now);
         let before = kernel::own_cpu_time();
         self.tree.read_maps();
+        // For those who have ended meanwhile.
+        self.tree.read_waited();
         let cost = kernel::own_cpu_time().saturating_sub(before);
-        self.maps.spend(cost);
+        budget.spend(cost);
         self.counts.map_reads += 1;
+        let (_, doubt) = self.keep_peaks();
+        self.peaks.settle(self.tree.take_lost_doubt());
+        self.doubt = Doubt { amount: doubt, ..Doubt::default() };
         cost
     }
 
-    fn keep_peaks(&mut self) -> Parts<Ram> {
-        let ram = self.tree.ram();
+    /// Returns the memory now, and how much more all of them may have.
+    fn keep_peaks(&mut self) -> (Parts<Ram>, u64) {
+        let grown = self.tree.note_doubts();
+        let now = self.tree.ram();
+        let (ram, doubt) = (now.map(|(ram, _)| ram), now.map(|(_, doubt)| doubt));
         let threads = self.ours.without(self.tree.threads(), self.peaks.threads.main);
-        let seen = Seen { ram, are_maps_read: self.tree.are_maps_read() };
-        self.peaks.look(seen, self.tree.unseen_spikes(), threads);
-        ram
+        let unseen = self.tree.unseen_spikes();
+        let are_maps_read = self.tree.are_maps_read();
+        // Others may have copied their pages before these were gone.
+        let late = self.tree.take_late_copies().map_or(0, |late| late.saturating_add(grown));
+        self.peaks.look(Seen { ram, doubt, late, unseen, are_maps_read }, threads);
+        (ram, doubt.combined)
+    }
+}
+
+/// How much is in doubt of the memory of all, from look to look.
+#[derive(Debug, Default, Clone, Copy)]
+struct Doubt {
+    amount: u64,
+    /// It has hardly grown since the look before.
+    is_at_rest: bool,
+    /// Since when it is so much that a peak without it would be a lower bound.
+    since: Option<Instant>,
+}
+
+impl Doubt {
+    /// Doubt that goes on growing is settled after this time.
+    const LONGEST: Duration = Duration::from_secs(2);
+    /// It is at rest if it grows by less than this share from one look to the next.
+    const REST_SHARE: u64 = 200;
+
+    fn look(&mut self, amount: u64, total: u64, now: Instant) {
+        let grown = amount.saturating_sub(self.amount);
+        self.is_at_rest = grown <= amount / Self::REST_SHARE;
+        self.since = is_much(amount, total).then(|| self.since.unwrap_or(now));
+        self.amount = amount;
+    }
+
+    /// Returns true if the maps should be read. That is expensive, so it is done when they show as
+    /// much as possible: when those who write have come to rest.
+    fn is_due(&self, now: Instant) -> bool {
+        let waited = self.since.map(|since| now.saturating_duration_since(since));
+        waited.is_some_and(|waited| self.is_at_rest || waited >= Self::LONGEST)
     }
 }
 

@@ -55,6 +55,9 @@ impl Limits {
 pub struct RamUsage {
     /// The totals include what the kernel noted between two samples.
     pub peak: Parts<Ram>,
+    /// The most that `peak.combined` can have been, where the peaks are lower bounds: pages were
+    /// copied or came and went, and nobody could see how many.
+    pub at_most: Option<Bytes>,
     /// Of the whole machine.
     pub system_peak: Reading<Bytes>,
     /// The cgroup's own, with page cache: told where the cgroup held nothing but the tree and
@@ -71,6 +74,8 @@ pub struct RamUsage {
 pub struct CpuUsage {
     /// Exact where the kernel gave its account at the end, else as of the last sample.
     pub time: Parts<Duration>,
+    /// Children may have ended whose time is in no account, since their parent ignores their end.
+    pub is_lower_bound: bool,
     pub percent: Parts<Load>,
     pub system: Reading<Load>,
     /// The most at any time.
@@ -172,7 +177,7 @@ pub struct Sampling {
     pub longest: Option<Duration>,
     /// How often the memory maps were read, the dear part.
     pub map_reads: u64,
-    /// Whether the CPU times are the kernel's final account.
+    /// The CPU times are the kernel's final account, and nobody's time is missing in it.
     pub is_cpu_exact: bool,
     /// The CPU time that the measuring itself took, reading the cards aside.
     pub own_cpu: Duration,

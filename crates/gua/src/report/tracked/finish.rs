@@ -40,7 +40,7 @@ pub fn tracked(measured: &Measured) -> Tracked {
     }
     let used = Used {
         seconds: usage.wall.as_secs_f64(),
-        ram_bytes: ram.peak.combined.total_bytes,
+        ram_bytes: needed_ram(&ram),
         cpu: cpu.percent.combined,
         gpu: gpu.as_ref().map_err(|reason| *reason),
         is_whole: !subject.is_attached && matches!(ending, Ending::Exited { .. }),
@@ -104,9 +104,20 @@ fn ram(usage: &Usage, unknown: &mut Unknowns) -> Ram {
     let system = unknown.take("ram.system_peak_bytes", usage.ram.system_peak);
     Ram {
         peak: Parts::from(peak),
+        is_lower_bound: usage.ram.at_most.is_some() || usage.processes.missed > 0,
+        at_most_bytes: usage.ram.at_most.map(|Bytes(bytes)| bytes),
         system_peak_bytes: system.map(|Bytes(bytes)| bytes),
         cgroup_peak_bytes: usage.ram.cgroup_peak.map(|Bytes(bytes)| bytes),
     }
+}
+
+/// The RAM to ask for, without head room. Where the peak is a lower bound, it is the most that it can
+/// have been: too little memory ends a job, too much does not. It is no more than what the cgroup
+/// counted, where that is known.
+fn needed_ram(ram: &Ram) -> u64 {
+    let peak = ram.peak.combined.total_bytes;
+    let Some(at_most) = ram.at_most_bytes else { return peak };
+    ram.cgroup_peak_bytes.map_or(at_most, |cgroup| cgroup.min(at_most)).max(peak)
 }
 
 fn cpu(usage: &Usage, cores: f64, unknown: &mut Unknowns) -> Cpu {
@@ -114,6 +125,7 @@ fn cpu(usage: &Usage, cores: f64, unknown: &mut Unknowns) -> Cpu {
     Cpu {
         time_seconds: Parts::from(usage.cpu.time.map(|time| time.as_secs_f64())),
         is_exact: usage.sampling.is_cpu_exact,
+        is_lower_bound: usage.cpu.is_lower_bound,
         percent,
         of_asked_percent: percent.combined.of(cores),
         system_percent: unknown.take("cpu.system_percent", usage.cpu.system).map(Load::from),
@@ -130,5 +142,30 @@ fn sampling(usage: &Usage) -> Sampling {
         longest_seconds: sampling.longest.map(|longest| longest.as_secs_f64()),
         map_reads: sampling.map_reads,
         own_cpu_seconds: sampling.own_cpu.as_secs_f64(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::examples;
+    use super::*;
+
+    fn suggested(at_most: Option<u64>, cgroup_peak: Option<u64>) -> (bool, Option<String>) {
+        const GB: u64 = 1_000_000_000;
+        let mut measured = examples::gpu_not_asked();
+        measured.usage.ram.at_most = at_most.map(|gb| Bytes(gb * GB));
+        measured.usage.ram.cgroup_peak = cgroup_peak.map(|gb| Bytes(gb * GB));
+        let tracked = tracked(&measured);
+        (tracked.ram.is_lower_bound, tracked.suggestion.mem())
+    }
+
+    /// Regression: less was suggested than what was used.
+    #[test]
+    fn a_lower_bound_is_not_what_to_ask_for() {
+        let mem = |gib: u32| Some(format!("--mem={gib}G"));
+        assert_eq!(suggested(None, None), (false, mem(4)));
+        assert_eq!(suggested(Some(6), None), (true, mem(8)));
+        assert_eq!(suggested(Some(20), Some(6)), (true, mem(8)), "no more than the cgroup had");
+        assert_eq!(suggested(Some(6), Some(60)), (true, mem(8)), "the rest is cache");
     }
 }
