@@ -525,3 +525,25 @@ fn ancestors() -> Vec<u32> {
     };
     std::iter::successors(Some(std::process::id()), parent).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MB: u64 = 1_000_000;
+
+    #[test]
+    fn doubt_is_settled_when_it_rests_or_after_a_while() {
+        let begin = Instant::now();
+        let mut doubt = Doubt::default();
+        let mut is_due = |amount, ms| {
+            let now = begin + Duration::from_millis(ms);
+            doubt.look(amount * MB, 1000 * MB, now);
+            doubt.is_due(now)
+        };
+        assert!(!is_due(15, 0) && !is_due(15, 10), "within 2 % there is nothing to settle");
+        assert!(!is_due(100, 20) && !is_due(200, 30), "it still grows");
+        assert!(is_due(200, 40), "it rests");
+        assert!(!is_due(300, 1000) && is_due(400, 2020), "it grows for too long");
+    }
+}
