@@ -3,7 +3,9 @@
 //! When a process ends and its parent waits for it, its time moves into the parent's account of
 //! waited-for children. So what all members have used, together with those accounts, neither
 //! loses nor doubles anything, however short a child lived. Two cases remain: orphans that come
-//! to us and are waited for by us, and children that a parent has asked the kernel to forget.
+//! to us and are waited for by us, and children that nobody waits for, since their parent has
+//! asked the kernel to drop them (SIGCHLD ignored, or `SA_NOCLDWAIT`). Their time is in no account.
+//! What was last seen of them counts, and the sum is a lower bound.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -22,6 +24,11 @@ pub struct Member {
     pub own: Duration,
     /// What its waited-for children have used.
     pub waited: Duration,
+    pub parent: u32,
+    /// Page faults, those of its waited-for children included. They move into the parent's account
+    /// together with the time, and unlike it to the last one.
+    pub faults: u64,
+    pub waited_faults: u64,
 }
 
 impl Member {
@@ -37,11 +44,12 @@ pub struct CpuAccount {
     before: Option<Before>,
     /// As of the last observation.
     living: HashMap<u32, Member>,
-    /// Orphans that were waited for by us: in all, and since the last observation.
+    /// Orphans that were waited for by us.
     reaped: Duration,
-    reaped_lately: Duration,
     /// What ended without anybody waiting for it had used, as last seen.
-    forgotten: Duration,
+    dropped: Duration,
+    /// A member has ended and is in nobody's account.
+    has_dropped: bool,
     /// Nothing that was counted is taken back.
     told: Parts<Duration>,
 }
@@ -54,9 +62,15 @@ struct Before {
 
 impl CpuAccount {
     /// An orphan came to us, ended, and was waited for.
-    pub fn reap(&mut self, time: Duration) {
+    pub fn reap(&mut self, pid: u32, time: Duration) {
         self.reaped += time;
-        self.reaped_lately += time;
+        self.living.remove(&pid);
+    }
+
+    /// Returns true if a member has ended whose time is in nobody's account.
+    #[must_use]
+    pub const fn has_dropped(&self) -> bool {
+        self.has_dropped
     }
 
     /// Takes in what the members have used by now. The first observation is the begin.
@@ -85,27 +99,70 @@ impl CpuAccount {
     }
 
     fn tell(&mut self, main: Duration, living: Duration) {
-        let combined = living + self.reaped + self.forgotten;
+        let combined = living + self.reaped + self.dropped;
         let before = *self.before.get_or_insert(Before { main, combined });
         let main = main.saturating_sub(before.main).max(self.told.main);
         let combined = combined.saturating_sub(before.combined).max(self.told.combined);
         self.told = Parts { main, descendants: combined.saturating_sub(main), combined };
     }
 
-    /// Those who vanished should show up in somebody's account of waited-for children; what
-    /// does not was forgotten.
+    /// Those who vanished should show up in somebody's account of waited-for children. Where the
+    /// account of the parent gained nothing, their time was dropped; where accounts gained less
+    /// than they should have, the difference was.
     fn settle_vanished(&mut self, living: &[Member]) {
-        let gained: Duration = living
-            .iter()
-            .map(|member| {
-                let earlier = self.living.remove(&member.pid);
-                member.waited.saturating_sub(earlier.map_or(Duration::ZERO, |then| then.waited))
-            })
-            .sum();
-        let vanished: Duration = self.living.values().map(Member::both).sum();
-        let found = gained + std::mem::take(&mut self.reaped_lately) + ROUNDING;
-        self.forgotten += vanished.saturating_sub(found);
+        let before = std::mem::take(&mut self.living);
+        let mut gains: HashMap<u32, Gain> =
+            living.iter().map(|now| (now.pid, Gain::new(now, before.get(&now.pid)))).collect();
+        let vanished = before.values().filter(|member| !gains.contains_key(&member.pid));
+        let vanished: Vec<&Member> = vanished.collect();
+        for member in &vanished {
+            if let Some(heir) = nearest_living(member, &before, &gains)
+                && let Some(gain) = gains.get_mut(&heir)
+            {
+                gain.expected = gain.expected.saturating_add(member.faults);
+            }
+        }
+        self.has_dropped |= gains.values().any(|gain| gain.faults < gain.expected);
+        let is_dropped = |member: &&Member| {
+            gains.get(&member.parent).is_some_and(|gain| gain.faults == 0 && gain.expected > 0)
+        };
+        let (dropped, others): (Vec<_>, Vec<_>) = vanished.into_iter().partition(is_dropped);
+        let time = |members: Vec<&Member>| members.into_iter().map(Member::both).sum::<Duration>();
+        let gained: Duration = gains.values().map(|gain| gain.time).sum();
+        self.dropped += time(dropped) + time(others).saturating_sub(gained + ROUNDING);
     }
+}
+
+/// Growth of the account of a member's waited-for children since the last observation.
+#[derive(Debug)]
+struct Gain {
+    time: Duration,
+    faults: u64,
+    /// The faults of those who vanished and belong there.
+    expected: u64,
+}
+
+impl Gain {
+    fn new(now: &Member, before: Option<&Member>) -> Self {
+        let (time, faults) = before.map_or_else(Default::default, |b| (b.waited, b.waited_faults));
+        Self {
+            time: now.waited.saturating_sub(time),
+            faults: now.waited_faults.saturating_sub(faults),
+            expected: 0,
+        }
+    }
+}
+
+/// The nearest ancestor that is still there: into whose account a member's time goes by way of those
+/// in between.
+fn nearest_living(
+    member: &Member,
+    before: &HashMap<u32, Member>,
+    living: &HashMap<u32, Gain>,
+) -> Option<u32> {
+    let up = std::iter::successors(Some(member.parent), |pid| Some(before.get(pid)?.parent));
+    // A pid that was given out again may lead in a circle.
+    up.take(before.len() + 1).find(|pid| living.contains_key(pid))
 }
 
 #[cfg(test)]
@@ -116,12 +173,25 @@ mod tests {
         Duration::from_millis(time)
     }
 
+    /// The faults of waited-for children are as many as their milliseconds.
+    fn member(pid: u32, parent: u32, own: u64, waited: u64, faults: u64) -> Member {
+        Member {
+            pid,
+            is_main: pid == 1,
+            own: ms(own),
+            waited: ms(waited),
+            parent,
+            faults: faults + waited,
+            waited_faults: waited,
+        }
+    }
+
     fn main(own: u64, waited: u64) -> Member {
-        Member { pid: 1, is_main: true, own: ms(own), waited: ms(waited) }
+        member(1, 0, own, waited, 0)
     }
 
     fn child(pid: u32, own: u64) -> Member {
-        Member { pid, is_main: false, own: ms(own), waited: ms(0) }
+        member(pid, 1, own, 0, 100)
     }
 
     fn told(parts: Parts<Duration>) -> [u128; 3] {
@@ -156,19 +226,48 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_is_forgotten_counts_as_last_seen() {
+    fn a_child_that_is_dropped_counts_as_last_seen() {
         let mut account = begun();
         account.observe(&[main(10, 0), child(2, 500)]);
+        assert!(!account.has_dropped());
         let later = account.observe(&[main(500, 0)]);
-        assert_eq!(told(later), [500, 480, 980]);
+        assert_eq!(told(later), [500, 500, 1000]);
+        assert!(account.has_dropped());
+    }
+
+    /// Regression: a child of less than the rounding of the accounts left no trace.
+    #[test]
+    fn a_short_child_that_is_dropped_leaves_its_faults() {
+        let mut account = begun();
+        account.observe(&[main(10, 0), child(2, 3)]);
+        account.observe(&[main(10, 0)]);
+        assert!(account.has_dropped());
+    }
+
+    #[test]
+    fn a_child_that_is_dropped_beside_one_that_is_waited_for_is_noticed() {
+        let mut account = begun();
+        account.observe(&[main(10, 0), child(2, 300), child(3, 300)]);
+        let waited = Member { waited_faults: 150, ..main(10, 310) };
+        assert_eq!(told(account.observe(&[waited])), [10, 600, 610]);
+        assert!(account.has_dropped());
+    }
+
+    #[test]
+    fn a_grandchild_goes_into_the_account_above_its_parent() {
+        let mut account = begun();
+        account.observe(&[main(10, 0), child(2, 5), member(3, 2, 400, 0, 200)]);
+        assert_eq!(told(account.observe(&[main(10, 410)])), [10, 410, 420]);
+        assert!(!account.has_dropped());
     }
 
     #[test]
     fn an_orphan_that_came_to_us_counts_once() {
         let mut account = begun();
         account.observe(&[main(10, 0), child(2, 500)]);
-        account.reap(ms(510));
+        account.reap(2, ms(510));
         assert_eq!(told(account.observe(&[main(10, 0)])), [10, 510, 520]);
+        assert!(!account.has_dropped());
         assert_eq!(told(account.close(ms(11), ms(11), &[])), [11, 510, 521]);
     }
 
@@ -184,6 +283,8 @@ mod tests {
     fn rounding_takes_nothing_back() {
         let mut account = begun();
         account.observe(&[main(10, 0), child(2, 9)]);
-        assert_eq!(told(account.observe(&[main(10, 0)])), [10, 9, 19]);
+        let waited = Member { waited_faults: 100, ..main(10, 0) };
+        assert_eq!(told(account.observe(&[waited])), [10, 9, 19]);
+        assert!(!account.has_dropped());
     }
 }

@@ -19,8 +19,19 @@ pub struct Followed {
     pub status: Status,
     pub stat: Stat,
     pub cpu: Duration,
-    /// What it had when it was first seen.
-    first: ByKind,
+    /// Memory that it can have inherited from its parent, of what it had when it was first seen.
+    inherited: ByKind,
+    /// Its page faults when its map was read, or when it executed a program.
+    faults_before: u64,
+    /// The most that [`Resident::doubt`] was since its map was read.
+    pub doubt: u64,
+    /// The most that it could still copy, and its stat line, when it was last seen with memory.
+    pub left_to_copy: u64,
+    noted: Stat,
+    /// The faults of its waited-for children that were taken in already.
+    pub waited_faults: u64,
+    /// The most memory of the kinds in doubt that it had since its map was read.
+    most_in_doubt: u64,
     pub map: Option<Map>,
     /// Read just now; it counts when those of the others are read as well.
     pub rollup: Option<Rollup>,
@@ -35,14 +46,23 @@ pub struct Followed {
 
 impl Followed {
     #[must_use]
-    pub fn new(process: Process, role: Role, status: Status, since: Since) -> Self {
+    pub fn new(process: Process, role: Role, first: First, since: Since) -> Self {
+        let First { stat, status, inherited_at_most } = first;
+        let mut inherited = status.memory.unwrap_or_default().by_kind;
+        inherited.anonymous = inherited.anonymous.min(inherited_at_most);
         let mut one = Followed {
             process,
             role,
             status,
-            stat: Stat::default(),
+            stat,
             cpu: Duration::ZERO,
-            first: status.memory.unwrap_or_default().by_kind,
+            inherited,
+            faults_before: 0,
+            doubt: 0,
+            left_to_copy: 0,
+            noted: stat,
+            waited_faults: stat.waited.faults,
+            most_in_doubt: 0,
             map: None,
             rollup: None,
             unseen_spike: 0,
@@ -56,6 +76,10 @@ impl Followed {
             }
             Since::Attached => one.old_mark = Some(one.high_water()),
         }
+        if !stat.is_forked_copy {
+            one.has_executed();
+        }
+        one.note_doubt();
         one
     }
 
@@ -65,8 +89,69 @@ impl Followed {
 
     pub fn resident(&self) -> Option<Resident> {
         let now = self.status.memory?;
-        let map = self.map.unwrap_or(Map::Newcomer { first: self.first });
-        Some(Resident { now, map })
+        let map = self.map.unwrap_or(Map::Newcomer { first: self.inherited });
+        let faults = self.stat.faults.saturating_sub(self.faults_before);
+        let faulted = faults.saturating_mul(page_size());
+        Some(Resident { now, map, faulted })
+    }
+
+    /// Keeps the most that was in doubt. Returns by how much that has grown.
+    pub fn note_doubt(&mut self) -> u64 {
+        let Some(resident) = self.resident() else { return 0 };
+        let before = self.doubt;
+        self.doubt = before.max(resident.doubt());
+        self.most_in_doubt = self.most_in_doubt.max(in_doubt(&resident));
+        self.left_to_copy = resident.left_to_copy();
+        self.noted = self.stat;
+        self.doubt.saturating_sub(before)
+    }
+
+    /// Returns how much it may have copied after it was last seen with memory, now that it has ended.
+    pub fn take_late_copies(&mut self) -> u64 {
+        let faults = self.stat.faults.saturating_sub(self.noted.faults);
+        self.noted = self.stat;
+        faults.saturating_mul(page_size()).min(std::mem::take(&mut self.left_to_copy))
+    }
+
+    /// Its faults when it was last seen with memory, those of its waited-for children included.
+    pub const fn noted_faults(&self) -> u64 {
+        self.noted.faults.saturating_add(self.noted.waited.faults)
+    }
+
+    /// Its map was read, after its stat line. Returns how much of what was in doubt the map
+    /// cannot show, since it was given back before.
+    pub fn map_was_read(&mut self, map: Map) -> u64 {
+        self.map = Some(map);
+        self.faults_before = self.stat.faults;
+        let now = self.resident().as_ref().map_or(0, in_doubt);
+        let given_back = self.most_in_doubt.saturating_sub(now);
+        self.take_doubt().min(given_back)
+    }
+
+    /// Returns how much was in doubt, and forgets it.
+    pub const fn take_doubt(&mut self) -> u64 {
+        self.most_in_doubt = 0;
+        std::mem::replace(&mut self.doubt, 0)
+    }
+
+    /// Takes in a new stat line. Returns true if it has executed a program since the last one: then
+    /// the counters that were read before are those of another program, and are forgotten.
+    pub fn take_stat(&mut self, stat: Stat) -> bool {
+        let has_executed = self.stat.is_forked_copy && !stat.is_forked_copy;
+        self.stat = stat;
+        if has_executed {
+            self.has_executed();
+            self.status.memory = None;
+        }
+        has_executed
+    }
+
+    /// A program that is executed shares no anonymous memory.
+    fn has_executed(&mut self) {
+        self.map = None;
+        self.inherited = ByKind::default();
+        self.faults_before = self.stat.faults;
+        self.left_to_copy = 0;
     }
 
     pub fn high_water(&self) -> u64 {
@@ -104,6 +189,11 @@ impl Followed {
             self.cpu = clock.unwrap_or(self.cpu);
             return Ok(());
         }
+        // Before the counters: those that are read after it belong to the program it describes.
+        if whose == Whose::Working {
+            let stat = self.process.stat(buffer)?;
+            self.take_stat(stat);
+        }
         self.read_status(buffer)?;
         self.cpu = clock.unwrap_or(self.cpu);
         Ok(())
@@ -129,6 +219,26 @@ impl Followed {
             highest.saturating_sub(now.resident)
         });
     }
+}
+
+pub fn page_size() -> u64 {
+    u64::try_from(rustix::param::page_size()).unwrap_or(4096)
+}
+
+/// The memory of the kinds that [`Resident::doubt`] is about.
+const fn in_doubt(resident: &Resident) -> u64 {
+    let by_kind = resident.now.by_kind;
+    by_kind.anonymous.saturating_add(by_kind.shared_memory)
+}
+
+/// A process as it was first seen.
+#[derive(Debug, Clone, Copy)]
+pub struct First {
+    /// Read before the status.
+    pub stat: Stat,
+    pub status: Status,
+    /// The most that its parent ever had, as far as is known.
+    pub inherited_at_most: u64,
 }
 
 /// Whose counters to read.

@@ -20,10 +20,11 @@ use crate::pace::Budget;
 use crate::parts::Parts;
 use crate::peaks::{Peaks, Seen};
 use crate::process::{Buffer, Process};
+use crate::ram::is_much;
 use crate::sample::{Ram, Sample};
 use crate::tree::Tree;
 use crate::usage::{
-    CpuUsage, GpuUsage, Limits, Machine, NoGpu, Processes, RamUsage, Sampling, Usage,
+    CgroupPeak, CpuUsage, GpuUsage, Limits, Machine, NoGpu, Processes, RamUsage, Sampling, Usage,
 };
 
 /// Maps are read again after this time, also where nothing seems to have changed.
@@ -48,6 +49,9 @@ pub struct Measurement {
     watch: Option<Watch>,
     maps: Budget,
     maps_read: Option<Instant>,
+    /// Budget for reading maps because much is in doubt.
+    doubts: Budget,
+    doubt: Doubt,
     began: SystemTime,
     begin: Instant,
     asked: Duration,
@@ -127,6 +131,8 @@ impl Measurement {
             watch,
             maps: Budget::new(begin.at),
             maps_read: None,
+            doubts: Budget::full(begin.at),
+            doubt: Doubt::default(),
             began: SystemTime::now(),
             begin: begin.at,
             asked: options.every,
@@ -149,7 +155,7 @@ impl Measurement {
             // What several of them have together is only known by their maps.
             measurement.read_maps();
         }
-        measurement.at_begin = measurement.keep_peaks();
+        measurement.at_begin = measurement.keep_peaks().0;
         measurement
     }
 
@@ -175,7 +181,7 @@ impl Measurement {
             return;
         }
         self.read_maps();
-        let read = self.keep_peaks();
+        let (read, _) = self.keep_peaks();
         self.at_begin = self.at_begin.zip(read).map(|(begin, read)| begin.divided_as(read));
     }
 
@@ -190,7 +196,8 @@ impl Measurement {
     pub fn glance(&mut self) -> Looked {
         self.look_at_cards();
         let (is_idle, _) = self.look(Whose::Working);
-        Looked { is_idle, of_maps: Duration::ZERO }
+        let is_due = self.doubt.is_due(Instant::now());
+        Looked { is_idle, of_maps: if is_due { self.read_maps() } else { Duration::ZERO } }
     }
 
     /// Looks at everything, and tells of it.
@@ -199,7 +206,7 @@ impl Measurement {
         self.look_at_cards();
         let (is_idle, times) = self.look(Whose::All);
         let looked = Looked { is_idle, of_maps: self.read_maps() };
-        let ram = self.keep_peaks();
+        let (ram, _) = self.keep_peaks();
         let cpu = self.loads.sample(now, times, self.usable_cores(times));
         let machine = self.machine.sample(now);
         self.counts.sample(now);
@@ -232,6 +239,8 @@ impl Measurement {
 
     /// The main process has ended, and is a child of ours.
     pub fn main_ended(&mut self, now: Instant, reap: impl FnOnce() -> Reaped) -> Reaped {
+        // As long as nobody has waited for it, its own accounts can still be read.
+        self.look(Whose::All);
         let main = self.tree.last_of_main();
         let reaped = reap();
         match reaped {
@@ -239,10 +248,6 @@ impl Measurement {
             Reaped::NotOurs => self.end(now),
             Reaped::Ended(_, account) => {
                 self.tree.drop_main();
-                self.tree.look(Whose::All);
-                self.tree.read_waited();
-                self.reap_orphans();
-                self.keep_peaks();
                 self.close(now, account, main);
             }
         }
@@ -254,10 +259,15 @@ impl Measurement {
         let (own, has_waited) = main.unwrap_or((account.cpu, false));
         let times = self.cpu.close(own, account.cpu, &self.tree.times());
         self.loads.finish(now, times, self.usable_cores(times));
-        self.is_cpu_exact = true;
+        self.is_cpu_exact = !self.is_cpu_lower_bound();
         if account.largest_bytes > self.tree.largest() {
             let size = Bytes(account.largest_bytes);
-            if has_waited { self.peaks.descendant_had(size) } else { self.peaks.main_had(size) }
+            let seen = Bytes(self.tree.largest());
+            if has_waited {
+                self.peaks.descendant_had(size, seen);
+            } else {
+                self.peaks.main_had(size);
+            }
         }
     }
 
@@ -303,14 +313,15 @@ impl Measurement {
             },
             ram: RamUsage {
                 peak: self.peaks.ram,
-                at_most: self.peaks.at_most_below(self.tree.old_mark()),
+                at_most: self.peaks.at_most().max(self.peaks.at_most_below(self.tree.old_mark())),
                 system_peak: self.machine.most_ram(),
                 cgroup_peak: None,
                 at_begin: self.at_begin,
-                at_end: self.tree.ram(),
+                at_end: self.tree.ram().map(|(ram, _)| ram),
             },
             cpu: CpuUsage {
                 time: loads.time(),
+                is_lower_bound: self.is_cpu_lower_bound(),
                 percent: loads.loads(wall),
                 system: self.machine.load(end),
                 threads: self.peaks.threads,
@@ -356,7 +367,7 @@ impl Measurement {
     }
 
     /// Those who wait for the tree's end are at rest, and may be in its cgroup.
-    fn cgroup_peak(&self) -> Option<Bytes> {
+    fn cgroup_peak(&self) -> Option<CgroupPeak> {
         // Only asked for where somebody else is in the cgroup.
         let waiting = LazyCell::new(ancestors);
         self.cgroup.peak(|pid| self.tree.has_ever_had(pid) || waiting.contains(&pid))
@@ -374,43 +385,97 @@ impl Measurement {
         }
         let times = self.cpu.observe(&self.tree.times());
         self.reap_orphans();
-        self.keep_peaks();
+        let (ram, doubt) = self.keep_peaks();
+        self.doubt.look(doubt, ram.combined.total.0, Instant::now());
         (seen.is_idle, times)
     }
 
     fn reap_orphans(&mut self) {
-        for account in self.tree.reap_orphans() {
-            self.cpu.reap(account.cpu);
+        for (pid, account) in self.tree.reap_orphans() {
+            self.cpu.reap(pid, account.cpu);
             if account.largest_bytes > self.tree.largest() {
-                self.peaks.descendant_had(Bytes(account.largest_bytes));
+                let seen = Bytes(self.tree.largest());
+                self.peaks.descendant_had(Bytes(account.largest_bytes), seen);
             }
         }
     }
 
-    /// Reads the maps within their budget, if they may tell something new; the cost of it.
-    /// Pages that are copied on a write change no counter, so now and then they may.
+    /// Returns true if the CPU time of a descendant may be missing.
+    const fn is_cpu_lower_bound(&self) -> bool {
+        self.cpu.has_dropped() || self.tree.may_lose_accounts()
+    }
+
+    /// Reads the maps if they may tell something new, within a budget: what is in doubt has one of
+    /// its own, so that routine does not use it up. Returns what it cost.
     fn read_maps(&mut self) -> Duration {
         let now = Instant::now();
         let is_old = self.maps_read.is_none_or(|then| now.duration_since(then) >= MAPS_AGE);
         let is_wanted = is_old || self.tree.has_changed_since_maps();
-        if !self.maps.allows(now) || !is_wanted {
+        let is_due = self.doubt.is_due(now);
+        let budget = if is_due && self.doubts.allows(now) {
+            &mut self.doubts
+        } else if is_wanted && (is_due || self.doubt.since.is_none()) && self.maps.allows(now) {
+            &mut self.maps
+        } else {
             return Duration::ZERO;
-        }
+        };
         self.maps_read = Some(now);
         let before = kernel::own_cpu_time();
         self.tree.read_maps();
+        // For those who have ended meanwhile.
+        self.tree.read_waited();
         let cost = kernel::own_cpu_time().saturating_sub(before);
-        self.maps.spend(cost);
+        budget.spend(cost);
         self.counts.map_reads += 1;
+        let (_, doubt) = self.keep_peaks();
+        self.peaks.settle(self.tree.take_lost_doubt());
+        self.doubt = Doubt { amount: doubt, ..Doubt::default() };
         cost
     }
 
-    fn keep_peaks(&mut self) -> Parts<Ram> {
-        let ram = self.tree.ram();
+    /// Returns the memory now, and how much more all of them may have.
+    fn keep_peaks(&mut self) -> (Parts<Ram>, u64) {
+        let grown = self.tree.note_doubts();
+        let now = self.tree.ram();
+        let (ram, doubt) = (now.map(|(ram, _)| ram), now.map(|(_, doubt)| doubt));
         let threads = self.ours.without(self.tree.threads(), self.peaks.threads.main);
-        let seen = Seen { ram, are_maps_read: self.tree.are_maps_read() };
-        self.peaks.look(seen, self.tree.unseen_spikes(), threads);
-        ram
+        let unseen = self.tree.unseen_spikes();
+        let are_maps_read = self.tree.are_maps_read();
+        // Others may have copied their pages before these were gone.
+        let late = self.tree.take_late_copies().map_or(0, |late| late.saturating_add(grown));
+        self.peaks.look(Seen { ram, doubt, late, unseen, are_maps_read }, threads);
+        (ram, doubt.combined)
+    }
+}
+
+/// How much is in doubt of the memory of all, from look to look.
+#[derive(Debug, Default, Clone, Copy)]
+struct Doubt {
+    amount: u64,
+    /// It has hardly grown since the look before.
+    is_at_rest: bool,
+    /// Since when it is so much that a peak without it would be a lower bound.
+    since: Option<Instant>,
+}
+
+impl Doubt {
+    /// Doubt that goes on growing is settled after this time.
+    const LONGEST: Duration = Duration::from_secs(2);
+    /// It is at rest if it grows by less than this share from one look to the next.
+    const REST_SHARE: u64 = 200;
+
+    fn look(&mut self, amount: u64, total: u64, now: Instant) {
+        let grown = amount.saturating_sub(self.amount);
+        self.is_at_rest = grown <= amount / Self::REST_SHARE;
+        self.since = is_much(amount, total).then(|| self.since.unwrap_or(now));
+        self.amount = amount;
+    }
+
+    /// Returns true if the maps should be read. That is expensive, so it is done when they show as
+    /// much as possible: when those who write have come to rest.
+    fn is_due(&self, now: Instant) -> bool {
+        let waited = self.since.map(|since| now.saturating_duration_since(since));
+        waited.is_some_and(|waited| self.is_at_rest || waited >= Self::LONGEST)
     }
 }
 
@@ -422,4 +487,26 @@ fn ancestors() -> Vec<u32> {
         Some(status.parent).filter(|parent| *parent != 0)
     };
     std::iter::successors(Some(std::process::id()), parent).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MB: u64 = 1_000_000;
+
+    #[test]
+    fn doubt_is_settled_when_it_rests_or_after_a_while() {
+        let begin = Instant::now();
+        let mut doubt = Doubt::default();
+        let mut is_due = |amount, ms| {
+            let now = begin + Duration::from_millis(ms);
+            doubt.look(amount * MB, 1000 * MB, now);
+            doubt.is_due(now)
+        };
+        assert!(!is_due(15, 0) && !is_due(15, 10), "within 2 % there is nothing to settle");
+        assert!(!is_due(100, 20) && !is_due(200, 30), "it still grows");
+        assert!(is_due(200, 40), "it rests");
+        assert!(!is_due(300, 1000) && is_due(400, 2020), "it grows for too long");
+    }
 }

@@ -95,6 +95,12 @@ impl Budget {
         Self { saved: Self::AT_FIRST, counted: begin }
     }
 
+    /// As much saved as can be.
+    #[must_use]
+    pub const fn full(begin: Instant) -> Self {
+        Self { saved: Self::MOST, counted: begin }
+    }
+
     /// Whether something may be spent now.
     pub fn allows(&mut self, now: Instant) -> bool {
         let passed = now.saturating_duration_since(self.counted);

@@ -18,6 +18,9 @@ use crate::sample::Ram;
 pub struct Resident {
     pub now: Memory,
     pub map: Map,
+    /// Bytes of the pages that it has faulted in since the map was read; of a newcomer, since it
+    /// was forked. A copy on a write changes no counter of memory, but it takes a fault.
+    pub faulted: u64,
 }
 
 /// What is known of whose pages they are.
@@ -25,8 +28,9 @@ pub struct Resident {
 pub enum Map {
     /// Read together with those of the others, when the counters were these.
     Read { rollup: Rollup, then: ByKind },
-    /// A newcomer since then. What it had when it was first seen counts as its parent's: a
-    /// fork begins with all of that and nothing of its own.
+    /// A newcomer since then, with what it can have inherited from its parent. That counts as
+    /// the parent's: a fork begins with nothing of its own. A program that was executed since
+    /// has inherited nothing.
     Newcomer { first: ByKind },
     /// It may not be read: the counters have to do.
     Hidden,
@@ -50,7 +54,18 @@ impl Map {
 type Kind = fn(&ByKind) -> u64;
 
 const ANONYMOUS: Kind = |by| by.anonymous;
-const KINDS_THAT_ARE_SHARED: [Kind; 2] = [|by| by.file, |by| by.shared_memory];
+const SHARED_MEMORY: Kind = |by| by.shared_memory;
+const KINDS_THAT_ARE_SHARED: [Kind; 2] = [|by| by.file, SHARED_MEMORY];
+
+/// An error of a peak up to this share, or up to [`SMALL`], is not worth a word.
+const SMALL_SHARE: u64 = 50;
+const SMALL: u64 = 4_000_000;
+
+/// Returns true if `more` is so much beside `total` that a peak without it is a lower bound.
+#[must_use]
+pub fn is_much(more: u64, total: u64) -> bool {
+    more > (total / SMALL_SHARE).max(SMALL)
+}
 
 /// The memory of all these together. `blur` is how much of what may be shared came or went while
 /// the maps were read: it may be counted as one's own in one map and as shared in another.
@@ -62,6 +77,15 @@ pub fn together(group: &[Resident], blur: u64) -> Ram {
         .fold(anonymous(group), u64::saturating_add);
     let private = sum(group, Resident::private).min(total);
     Ram { total: Bytes(total), private: Bytes(private), shared: Bytes(total - private) }
+}
+
+/// How much more than `total` these may have together: pages that were copied on a write since the
+/// maps were read, and shared memory that was gained since. Never more than all of them have added
+/// up.
+#[must_use]
+pub fn doubt(group: &[Resident], total: Bytes) -> u64 {
+    let resident = sum(group, |one| one.now.resident);
+    sum(group, Resident::doubt).min(resident.saturating_sub(total.0))
 }
 
 /// Anonymous memory that is gained is gained for oneself: fresh, or copied on a write.
@@ -97,6 +121,34 @@ impl Resident {
             Map::Newcomer { .. } => true,
             Map::Hidden => false,
         }
+    }
+
+    /// How much more it may have for itself than is counted.
+    #[must_use]
+    pub fn doubt(&self) -> u64 {
+        let shared = SHARED_MEMORY(&self.now.by_kind);
+        let gained = match &self.map {
+            Map::Read { then, .. } => shared.saturating_sub(SHARED_MEMORY(then)),
+            Map::Newcomer { .. } => shared,
+            Map::Hidden => 0,
+        };
+        self.may_be_copied().min(self.faulted).saturating_add(gained)
+    }
+
+    /// The most that it can have copied on writes since its map was read.
+    fn may_be_copied(&self) -> u64 {
+        let shared = match &self.map {
+            Map::Read { rollup, then } => rollup.shared_anonymous(then),
+            Map::Newcomer { first } => first.anonymous,
+            Map::Hidden => 0,
+        };
+        shared.min(self.now.by_kind.anonymous)
+    }
+
+    /// The most that it can still copy.
+    #[must_use]
+    pub fn left_to_copy(&self) -> u64 {
+        self.may_be_copied().saturating_sub(self.faulted)
     }
 
     /// Its share of one kind as the map told it, as far as that is still there.
@@ -142,6 +194,13 @@ const fn moved(figure: u64, then: u64, now: u64) -> u64 {
 }
 
 impl Rollup {
+    /// The most anonymous memory that it can have shared with others. A shared page counts at most
+    /// half in the share of each.
+    fn shared_anonymous(&self, counters: &ByKind) -> u64 {
+        let all = self.anonymous.unwrap_or(counters.anonymous);
+        all.saturating_sub(self.share(ANONYMOUS, counters)).saturating_mul(2).min(all)
+    }
+
     /// The share of one kind. A kernel that does not tell it apart gives each kind its part of
     /// the whole, as the counters divide it.
     fn share(&self, kind: Kind, counters: &ByKind) -> u64 {
@@ -176,7 +235,7 @@ mod tests {
         let by_kind = Some(ByKind { anonymous, file, shared_memory });
         let proportional = anonymous + file + shared_memory;
         let rollup = Rollup { private, proportional, anonymous: None, by_kind };
-        Resident { now, map: Map::Read { rollup, then: now.by_kind } }
+        Resident { now, map: Map::Read { rollup, then: now.by_kind }, faulted: 0 }
     }
 
     fn megabytes(ram: Ram) -> [u64; 3] {
@@ -215,7 +274,8 @@ mod tests {
     fn a_fork_that_was_not_read_yet_adds_only_what_it_gains() {
         let parent = read(counters(500 * MB, 0, 0), 500 * MB, [500 * MB, 0, 0]);
         let first = counters(500 * MB, 0, 0).by_kind;
-        let newborn = Resident { now: counters(500 * MB, 0, 0), map: Map::Newcomer { first } };
+        let map = Map::Newcomer { first };
+        let newborn = Resident { now: counters(500 * MB, 0, 0), map, faulted: 0 };
         assert_eq!(megabytes(together(&[parent, newborn], 0)), [500, 500, 0]);
         let grown = Resident { now: counters(560 * MB, 0, 0), ..newborn };
         assert_eq!(megabytes(together(&[parent, grown], 0)), [560, 560, 0]);
@@ -236,7 +296,7 @@ mod tests {
         let private = |private, anonymous| {
             let rollup = Rollup { private, anonymous, ..Rollup::default() };
             let map = Map::read(rollup, before.by_kind, after.by_kind);
-            megabytes(together(&[Resident { now: after, map }], 0))[1]
+            megabytes(together(&[Resident { now: after, map, faulted: 0 }], 0))[1]
         };
         assert_eq!(private(291 * MB, Some(291 * MB)), 300);
         assert_eq!(private(250 * MB, Some(291 * MB)), 259);
@@ -249,7 +309,7 @@ mod tests {
     fn pages_that_one_has_gained_may_be_those_of_another() {
         let alone = read(counters(0, 0, 200 * MB), 200 * MB, [0, 0, 200 * MB]);
         let newborn = Map::Newcomer { first: ByKind::default() };
-        let child = Resident { now: counters(0, 0, 200 * MB), map: newborn };
+        let child = Resident { now: counters(0, 0, 200 * MB), map: newborn, faulted: 0 };
         assert_eq!(megabytes(together(&[alone, child], 0))[0], 200);
     }
 
@@ -265,8 +325,45 @@ mod tests {
     fn an_older_kernel_counts_shared_pages_once_as_well() {
         let now = counters(0, 0, 200 * MB);
         let rollup = Rollup { proportional: 100 * MB, ..Rollup::default() };
-        let one = Resident { now, map: Map::Read { rollup, then: now.by_kind } };
+        let one = Resident { now, map: Map::Read { rollup, then: now.by_kind }, faulted: 0 };
         assert_eq!(megabytes(together(&[one, one], 0)), [200, 0, 200]);
+    }
+
+    fn doubt_in_megabytes(group: &[Resident]) -> u64 {
+        doubt(group, together(group, 0).total) / MB
+    }
+
+    /// Regression: copies on a write were neither counted nor mentioned.
+    #[test]
+    fn faults_of_a_fork_may_be_copies() {
+        let parent = read(counters(500 * MB, 0, 0), 0, [100 * MB, 0, 0]);
+        let child = Resident { faulted: 60 * MB, ..parent };
+        assert_eq!(doubt_in_megabytes(&[parent, child, child, parent, parent]), 120);
+        let all = Resident { faulted: 900 * MB, ..parent };
+        assert_eq!(doubt_in_megabytes(&[parent, all]), 500, "it has no more than this");
+        let map = Map::Newcomer { first: parent.now.by_kind };
+        assert_eq!(doubt_in_megabytes(&[parent, Resident { map, ..child }]), 60);
+    }
+
+    #[test]
+    fn faults_of_a_process_that_shares_nothing_are_no_copies() {
+        let alone = read(counters(500 * MB, 0, 0), 500 * MB, [500 * MB, 0, 0]);
+        let busy = Resident { faulted: 400 * MB, ..alone };
+        assert_eq!(doubt_in_megabytes(&[busy, busy]), 0);
+        let executed = Map::Newcomer { first: ByKind::default() };
+        assert_eq!(doubt_in_megabytes(&[alone, Resident { map: executed, ..busy }]), 0);
+        let forked = Map::Newcomer { first: alone.now.by_kind };
+        let lone = Resident { map: forked, ..busy };
+        assert_eq!(doubt_in_megabytes(&[lone]), 0, "one process has what is resident");
+    }
+
+    #[test]
+    fn shared_memory_gained_by_two_may_be_that_of_one() {
+        let begin = read(counters(0, 0, 0), 0, [0; 3]);
+        let now = Resident { now: counters(0, 0, 200 * MB), ..begin };
+        assert_eq!(megabytes(together(&[now, now], 0))[0], 200);
+        assert_eq!(doubt_in_megabytes(&[now, now]), 200);
+        assert_eq!(doubt_in_megabytes(&[now]), 0);
     }
 
     fn any_resident() -> impl Strategy<Value = Resident> {
@@ -282,7 +379,7 @@ mod tests {
                     1 => Map::Newcomer { first: then },
                     _ => Map::Hidden,
                 };
-                Resident { now: counters(a, f, s), map }
+                Resident { now: counters(a, f, s), map, faulted: file }
             },
         )
     }
@@ -300,6 +397,7 @@ mod tests {
             prop_assert!(ram.total.0 <= sum);
             prop_assert!(ram.total.0 >= largest);
             prop_assert_eq!(ram.private.0 + ram.shared.0, ram.total.0);
+            prop_assert!(ram.total.0 + doubt(&group, ram.total) <= sum);
         }
     }
 }

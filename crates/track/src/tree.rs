@@ -7,14 +7,13 @@ use rustix::thread::sched_getaffinity;
 
 use crate::births::{self, Births};
 use crate::cpu;
-use crate::followed::{Followed, Since, Whose};
+use crate::followed::{First, Followed, Since, Whose, page_size};
 use crate::kernel::{self, Reaped};
 use crate::lineage;
 use crate::members::{Members, Role};
 use crate::ourselves;
 use crate::own_mark::OwnMark;
 use crate::parts::Parts;
-use crate::proc::status::Status;
 use crate::process::{self, Buffer, Process, Unread};
 use crate::ram::{self, Map, Resident};
 use crate::sample::Ram;
@@ -37,6 +36,15 @@ pub struct Tree {
     missed: u32,
     /// How much memory that may be shared came or went while the maps were read.
     blur: u64,
+    /// Memory that was in doubt of members that are gone, since the maps were read.
+    lost_doubt: u64,
+    /// Members that are gone, until the accounts of their parents are read.
+    ended: Vec<Ended>,
+    /// Memory that members which have ended may have copied after they were last looked at; `None`
+    /// when nobody has ended.
+    late_copies: Option<u64>,
+    /// A member may have had children whose accounts the kernel drops.
+    may_lose_accounts: bool,
     /// The largest resident size that any member had at any time.
     largest: u64,
     ticks_per_second: u64,
@@ -46,7 +54,7 @@ pub struct Tree {
 /// What a look found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
-    /// Somebody has gone.
+    /// Somebody is gone, or about to be.
     pub has_lost: bool,
     /// Nobody has used a core since the last look.
     pub is_idle: bool,
@@ -61,12 +69,12 @@ impl Tree {
     pub fn attached(main: u32, members: Members) -> Result<Self, Unread> {
         let mut tree = Self::empty(None, Births::new(), members);
         let own_mark = (main == std::process::id()).then(OwnMark::reset).flatten();
-        let (process, status) = tree.open(main)?;
-        tree.follow(process, Role::Main, status, Since::Attached);
+        let (process, first) = tree.open(main)?;
+        tree.follow(process, Role::Main, first, Since::Attached);
         if let [main] = &mut *tree.followed {
             main.own_mark = own_mark;
         }
-        let threads = ourselves::threads_with_children(main, status.threads);
+        let threads = ourselves::threads_with_children(main, first.status.threads);
         tree.take_in(lineage::below(main, threads).unwrap_or_else(births::all), Since::Attached);
         Ok(tree)
     }
@@ -78,8 +86,11 @@ impl Tree {
         let mut tree = Self::empty(Some(std::process::id()), Births::after(main), members);
         tree.largest = ourselves::size_before_exec();
         match tree.open(main) {
-            Ok((process, status)) => tree.follow(process, Role::Main, status, Since::Birth),
-            Err(_) => tree.hidden += 1,
+            Ok((process, first)) => tree.follow(process, Role::Main, first, Since::Birth),
+            Err(_) => {
+                tree.hidden += 1;
+                tree.may_lose_accounts = true;
+            }
         }
         tree
     }
@@ -96,6 +107,10 @@ impl Tree {
             waiting: Vec::new(),
             missed: 0,
             blur: 0,
+            lost_doubt: 0,
+            ended: Vec::new(),
+            late_copies: None,
+            may_lose_accounts: false,
             largest: 0,
             ticks_per_second: rustix::param::clock_ticks_per_second().max(1),
             buffer: Buffer::new(),
@@ -107,15 +122,19 @@ impl Tree {
         let born = self.births.since_last();
         self.take_in(born, Since::Birth);
         let mut seen = Seen { has_lost: false, is_idle: true };
-        let (buffer, members) = (&mut self.buffer, &self.members);
+        let buffer = &mut self.buffer;
+        let mut gone = Gone { members: &self.members, ended: &mut self.ended };
         self.followed.retain_mut(|one| {
             let before = one.cpu;
+            let had_memory = one.status.memory.is_some();
             let is_gone = one.look(whose, buffer) == Err(Unread::Gone);
-            seen.has_lost |= is_gone;
+            // Who ends gives its memory back first, which takes a while.
+            seen.has_lost |= is_gone || had_memory && one.status.memory.is_none();
             if is_gone {
-                members.remove(one.process.pid);
+                gone.take(one);
             }
             seen.is_idle &= !is_gone && one.cpu == before;
+            self.may_lose_accounts |= one.status.ignores_children;
             !is_gone
         });
         let highest = self.followed.iter().map(Followed::high_water).max();
@@ -132,27 +151,80 @@ impl Tree {
         Some((main.cpu, main.stat.waited.faults > 0))
     }
 
+    /// Returns true if a member may have had children whose CPU time the kernel has dropped: it
+    /// ignores SIGCHLD, or it could not be looked at.
+    #[must_use]
+    pub const fn may_lose_accounts(&self) -> bool {
+        self.may_lose_accounts || self.missed > 0
+    }
+
+    /// Keeps the most that is in doubt of each member's memory, as of this look. Returns by how much
+    /// that has grown in all.
+    pub fn note_doubts(&mut self) -> u64 {
+        self.followed.iter_mut().map(Followed::note_doubt).fold(0, u64::saturating_add)
+    }
+
+    /// Returns how much was in doubt that the maps, which were just read, could not show.
+    pub const fn take_lost_doubt(&mut self) -> u64 {
+        std::mem::replace(&mut self.lost_doubt, 0)
+    }
+
     /// Reads what waited-for children have used, of all. A child that was waited for since its
     /// own clock was read would count twice, so it is read again without those that are gone,
     /// until nobody goes meanwhile.
     pub fn read_waited(&mut self) {
         loop {
             for one in &mut self.followed {
-                one.stat = one.process.stat(&mut self.buffer).unwrap_or(one.stat);
+                let Ok(stat) = one.process.stat(&mut self.buffer) else { continue };
+                if one.take_stat(stat) {
+                    // A process that is gone meanwhile is removed below.
+                    let _ = one.read_status(&mut self.buffer);
+                }
             }
             let before = self.followed.len();
-            let members = &self.members;
+            let mut gone = Gone { members: &self.members, ended: &mut self.ended };
             self.followed.retain(|one| {
                 let is_there = one.process.is_there();
                 if !is_there {
-                    members.remove(one.process.pid);
+                    gone.take(one);
                 }
                 is_there
             });
             if self.followed.len() == before {
-                return;
+                return self.settle_ended();
             }
         }
+    }
+
+    /// Takes in what is left of members that have ended: what was in doubt of them, and the faults
+    /// that came after the last look, which are in their own account or, once they were waited for,
+    /// in that of their parent. Each may be a copy.
+    fn settle_ended(&mut self) {
+        let ended = std::mem::take(&mut self.ended);
+        let mut late = 0_u64;
+        for one in &mut self.followed {
+            if one.status.memory.is_none() {
+                late = late.saturating_add(one.take_late_copies());
+            }
+            let now = one.stat.waited.faults;
+            let gained = now.saturating_sub(std::mem::replace(&mut one.waited_faults, now));
+            let children = || ended.iter().filter(|ended| ended.parent == one.process.pid);
+            let seen: u64 = children().map(|child| child.faults).sum();
+            let left_to_copy: u64 = children().map(|child| child.left_to_copy).sum();
+            let copied = gained.saturating_sub(seen).saturating_mul(page_size());
+            late = late.saturating_add(copied.min(left_to_copy));
+        }
+        let doubts = ended.iter().map(|ended| ended.doubt);
+        self.lost_doubt = doubts.fold(self.lost_doubt.saturating_add(late), u64::saturating_add);
+        if late > 0 || !ended.is_empty() {
+            self.late_copies = Some(self.late_copies.unwrap_or(0).saturating_add(late));
+        }
+    }
+
+    /// Returns how much members that have ended may have copied after they were last looked at;
+    /// `None` when nobody has ended.
+    pub const fn take_late_copies(&mut self) -> Option<u64> {
+        self.late_copies.take()
     }
 
     /// Whether the maps would tell something new: somebody came, or has much more or less than
@@ -165,7 +237,15 @@ impl Tree {
     /// Reads the page maps of all at one go, so that what they share is seen alike in each; and
     /// the counters again after that, for what has changed meanwhile.
     pub fn read_maps(&mut self) {
+        // The faults of all come first: a page that is copied while the maps are read may be seen by
+        // none of them.
         for one in &mut self.followed {
+            if let Ok(stat) = one.process.stat(&mut self.buffer) {
+                one.take_stat(stat);
+            }
+        }
+        // Children come before their parents, to whom falls what all others have copied.
+        for one in self.followed.iter_mut().rev() {
             let map = one.process.rollup(&mut self.buffer);
             if map == Err(Unread::Hidden) && one.status.memory.is_some() {
                 self.hidden += u32::from(one.map != Some(Map::Hidden));
@@ -178,14 +258,17 @@ impl Tree {
             let before = one.by_kind();
             if one.read_status(&mut self.buffer).is_err() {
                 one.status.memory = None;
+                self.lost_doubt = self.lost_doubt.saturating_add(one.take_doubt());
                 continue;
             }
             let after = one.by_kind();
             let moved = after.may_be_shared().abs_diff(before.may_be_shared());
             self.blur = self.blur.saturating_add(moved);
-            if let (Some(rollup), Some(_)) = (one.rollup.take(), one.status.memory) {
-                one.map = Some(Map::read(rollup, before, after));
-            }
+            let lost = match (one.rollup.take(), one.status.memory) {
+                (Some(rollup), Some(_)) => one.map_was_read(Map::read(rollup, before, after)),
+                _ => one.take_doubt(),
+            };
+            self.lost_doubt = self.lost_doubt.saturating_add(lost);
         }
     }
 
@@ -210,9 +293,9 @@ impl Tree {
         }
     }
 
-    /// The memory as of the last look.
+    /// The memory as of the last look, and how much more than the totals it may have been.
     #[must_use]
-    pub fn ram(&self) -> Parts<Ram> {
+    pub fn ram(&self) -> Parts<(Ram, u64)> {
         let of = |is_wanted: fn(&Followed) -> bool| {
             let group: Vec<Resident> = self
                 .followed
@@ -220,7 +303,8 @@ impl Tree {
                 .filter(|one| is_wanted(one))
                 .filter_map(Followed::resident)
                 .collect();
-            ram::together(&group, self.blur)
+            let ram = ram::together(&group, self.blur);
+            (ram, ram::doubt(&group, ram.total))
         };
         Parts {
             main: of(Followed::is_main),
@@ -230,11 +314,12 @@ impl Tree {
     }
 
     /// How far the memory stood above what the last look saw, at some time since the look
-    /// before. Two spikes need not have been at the same time, so the higher one counts.
+    /// before: the highest spike, and all of them, which need not have been at the same time.
     #[must_use]
-    pub fn unseen_spikes(&self) -> Parts<u64> {
+    pub fn unseen_spikes(&self) -> Parts<Spikes> {
         let of = |is_wanted: fn(&&Followed) -> bool| {
-            self.followed.iter().filter(is_wanted).map(|one| one.unseen_spike).max().unwrap_or(0)
+            let spikes = || self.followed.iter().filter(is_wanted).map(|one| one.unseen_spike);
+            Spikes { highest: spikes().max().unwrap_or(0), sum: spikes().sum() }
         };
         Parts {
             main: of(|one| one.is_main()),
@@ -266,6 +351,9 @@ impl Tree {
             is_main: one.is_main(),
             own: one.cpu,
             waited: self.waited(one),
+            parent: one.stat.parent,
+            faults: one.stat.faults.saturating_add(one.stat.waited.faults),
+            waited_faults: one.stat.waited.faults,
         };
         self.followed.iter().map(member).collect()
     }
@@ -276,18 +364,18 @@ impl Tree {
     }
 
     /// Waits for the orphans that came to us and have ended; what the kernel charges to each.
-    pub fn reap_orphans(&mut self) -> Vec<kernel::Account> {
+    pub fn reap_orphans(&mut self) -> Vec<(u32, kernel::Account)> {
         let Some(us) = self.adopter else { return Vec::new() };
         let mut accounts = Vec::new();
-        let members = &self.members;
+        let mut gone = Gone { members: &self.members, ended: &mut self.ended };
         self.followed.retain(|one| {
             let is_orphan = !one.is_main() && one.status.parent == us && one.status.has_ended;
             if !is_orphan {
                 return true;
             }
             let Reaped::Ended(_, account) = kernel::reap(one.process.pid) else { return true };
-            accounts.push(account);
-            members.remove(one.process.pid);
+            accounts.push((one.process.pid, account));
+            gone.take(one);
             false
         });
         accounts
@@ -400,9 +488,9 @@ impl Tree {
         if self.followed.len() >= self.room {
             self.missed += u32::from(!has_waited);
             self.waiting.push(pid);
-        } else if let Ok((process, status)) = self.open(pid) {
+        } else if let Ok((process, first)) = self.open(pid) {
             self.missed -= u32::from(has_waited).min(self.missed);
-            self.follow(process, Role::Descendant, status, since);
+            self.follow(process, Role::Descendant, first, since);
         }
     }
 
@@ -414,17 +502,68 @@ impl Tree {
         self.adopter == Some(pid) || self.is_member(pid)
     }
 
-    fn open(&mut self, pid: u32) -> Result<(Process, Status), Unread> {
+    fn open(&mut self, pid: u32) -> Result<(Process, First), Unread> {
         let process = Process::open(pid)?;
+        let stat = process.stat(&mut self.buffer)?;
         let status = process.status(&mut self.buffer)?;
         // A thread has a folder too, under its own number.
-        if status.process == pid { Ok((process, status)) } else { Err(Unread::Gone) }
+        if status.process != pid {
+            return Err(Unread::Gone);
+        }
+        let inherited_at_most = self.most_of(stat.parent);
+        Ok((process, First { stat, status, inherited_at_most }))
     }
 
-    fn follow(&mut self, process: Process, role: Role, status: Status, since: Since) {
+    /// Returns the most memory that a member ever had. It is read again, since the member may have
+    /// grown after the last look. For others, and for those that have ended, there is no limit.
+    fn most_of(&mut self, pid: u32) -> u64 {
+        let member = self.followed.iter().find(|one| one.process.pid == pid);
+        let now = member.and_then(|one| one.process.status(&mut self.buffer).ok()?.memory);
+        match (member, now) {
+            (Some(one), Some(now)) => now.high_water.max(one.high_water()),
+            _ => u64::MAX,
+        }
+    }
+
+    fn follow(&mut self, process: Process, role: Role, first: First, since: Since) {
         self.members.add(process.pid, role);
         self.seen += 1;
-        let one = Followed::new(process, role, status, since);
-        self.followed.push(one);
+        self.may_lose_accounts |= first.status.ignores_children;
+        self.followed.push(Followed::new(process, role, first, since));
+    }
+}
+
+/// How far memory stood above what was seen, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spikes {
+    pub highest: u64,
+    pub sum: u64,
+}
+
+/// Removes members from the list, and keeps what is needed of them.
+struct Gone<'a> {
+    members: &'a Members,
+    ended: &'a mut Vec<Ended>,
+}
+
+/// A member that is gone, as it was at the last look.
+#[derive(Debug, Clone, Copy)]
+struct Ended {
+    parent: u32,
+    /// Those of its waited-for children included.
+    faults: u64,
+    doubt: u64,
+    left_to_copy: u64,
+}
+
+impl Gone<'_> {
+    fn take(&mut self, one: &Followed) {
+        self.members.remove(one.process.pid);
+        self.ended.push(Ended {
+            parent: one.stat.parent,
+            faults: one.noted_faults(),
+            doubt: one.doubt,
+            left_to_copy: one.left_to_copy,
+        });
     }
 }

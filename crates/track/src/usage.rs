@@ -60,13 +60,23 @@ pub struct RamUsage {
     pub at_most: Option<Bytes>,
     /// Of the whole machine.
     pub system_peak: Reading<Bytes>,
-    /// The cgroup's own, with page cache: told where the cgroup held nothing but the tree and
-    /// the peak was reached meanwhile.
-    pub cgroup_peak: Option<Bytes>,
+    /// The cgroup's own peak, where the cgroup held nothing but the tree and the peak was reached
+    /// meanwhile.
+    pub cgroup_peak: Option<CgroupPeak>,
     /// What there was when it began.
     pub at_begin: Parts<Ram>,
     /// What there was when it ended.
     pub at_end: Parts<Ram>,
+}
+
+/// The peak of a cgroup's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CgroupPeak {
+    /// With the page cache, that is files which were read or written.
+    pub total: Bytes,
+    /// The same without the page cache of the end, where that can be read. What remains cannot be
+    /// given back: memory of processes and of the kernel, and files in tmpfs.
+    pub without_cache: Option<Bytes>,
 }
 
 /// The CPU used.
@@ -74,6 +84,8 @@ pub struct RamUsage {
 pub struct CpuUsage {
     /// Exact where the kernel gave its account at the end, else as of the last sample.
     pub time: Parts<Duration>,
+    /// Children may have ended whose time is in no account, since their parent ignores their end.
+    pub is_lower_bound: bool,
     pub percent: Parts<Load>,
     pub system: Reading<Load>,
     /// The most at any time.
@@ -175,7 +187,7 @@ pub struct Sampling {
     pub longest: Option<Duration>,
     /// How often the memory maps were read, the dear part.
     pub map_reads: u64,
-    /// Whether the CPU times are the kernel's final account.
+    /// The CPU times are the kernel's final account, and nobody's time is missing in it.
     pub is_cpu_exact: bool,
     /// The CPU time that the measuring itself took, reading the cards aside.
     pub own_cpu: Duration,

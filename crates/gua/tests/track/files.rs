@@ -162,3 +162,29 @@ fn the_unit_and_the_width_are_as_asked() {
     let run = track(&["--color", "always", "--", "true"]);
     assert!(run.stderr.contains("\x1b[1mtrue ended with 0"), "{}", run.stderr);
 }
+
+/// Regression: the account was called exact while the time of children was missing in it.
+#[test]
+fn times_of_a_program_that_ignores_its_children_are_lower_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("summary");
+    let told = |format: &str, signals: &str| {
+        let args = ["--format", format, "-o", path.to_str().unwrap(), "--", "env", signals, "true"];
+        assert_eq!(track(&args).code, Some(0));
+        fs::read_to_string(&path).unwrap()
+    };
+    let cpu = |signals: &str| {
+        let told: Value = serde_json::from_str(&told("json", signals)).unwrap();
+        (told["cpu"]["is_exact"].clone(), told["cpu"]["is_lower_bound"].clone())
+    };
+    assert_eq!(cpu("--default-signal=CHLD"), (Value::Bool(true), Value::Bool(false)));
+    assert_eq!(cpu("--ignore-signal=CHLD"), (Value::Bool(false), Value::Bool(true)));
+    for format in ["text", "markdown"] {
+        let text = told(format, "--ignore-signal=CHLD");
+        assert!(text.contains("Its CPU time was at least this"), "{text}");
+    }
+    let csv = told("csv", "--ignore-signal=CHLD");
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let column = rows[0].iter().position(|name| *name == "cpu_is_lower_bound").unwrap();
+    assert_eq!(rows[1][column], "true");
+}

@@ -14,7 +14,7 @@ use probe::units::Bytes;
 use allowed::Allowed;
 use place::Place;
 
-use crate::usage::Limits;
+use crate::usage::{CgroupPeak, Limits};
 
 /// A limit of this size is none: an older kernel writes the largest number it has.
 const NO_LIMIT: u64 = 1 << 60;
@@ -56,15 +56,16 @@ impl Cgroup {
         }
     }
 
-    /// The peak, page cache included. `None` when it was reached before the begin, or when the
-    /// cgroup held others than those who belong there.
+    /// Returns the peak. `None` when it was reached before the begin, or when the cgroup held others
+    /// than those who belong there.
     #[must_use]
-    pub fn peak(&self, belongs: impl Fn(u32) -> bool) -> Option<Bytes> {
+    pub fn peak(&self, belongs: impl Fn(u32) -> bool) -> Option<CgroupPeak> {
         let place = self.memory.as_ref()?;
         let peak = peak(place)?;
         let is_ours =
             peak > self.peak_before? && processes(&place.folder)?.into_iter().all(belongs);
-        is_ours.then_some(Bytes(peak))
+        let without_cache = page_cache(place).map(|cache| Bytes(peak.saturating_sub(cache)));
+        is_ours.then_some(CgroupPeak { total: Bytes(peak), without_cache })
     }
 }
 
@@ -97,6 +98,19 @@ fn quota(folder: &Path, is_unified: bool) -> Option<f64> {
 fn peak(place: &Place) -> Option<u64> {
     let name = if place.is_unified { "memory.peak" } else { "memory.max_usage_in_bytes" };
     number(&place.folder.join(name))
+}
+
+/// Memory of files, as of now, that the kernel gives back when room is needed. That of tmpfs stays.
+fn page_cache(place: &Place) -> Option<u64> {
+    let [file, tmpfs] =
+        if place.is_unified { ["file", "shmem"] } else { ["total_cache", "total_shmem"] };
+    let text = fs::read_to_string(place.folder.join("memory.stat")).ok()?;
+    let figure = |name| {
+        let found =
+            text.lines().filter_map(|line| line.split_once(' ')).find(|line| line.0 == name);
+        found?.1.parse::<u64>().ok()
+    };
+    Some(figure(file)?.saturating_sub(figure(tmpfs)?))
 }
 
 /// `None` for a file that is not there and for the word `max`.
@@ -203,7 +217,12 @@ mod tests {
         let cgroup = Cgroup::of(MEMBERSHIP, root.path());
         assert_eq!(cgroup.peak(|_| true), None, "it was reached before");
         fs::write(root.path().join(folder).join("memory.peak"), "7000\n").unwrap();
-        assert_eq!(cgroup.peak(|pid| [10, 11, 12].contains(&pid)), Some(Bytes(7000)));
+        let ours = |pid| [10, 11, 12].contains(&pid);
+        let peak = |without_cache| Some(CgroupPeak { total: Bytes(7000), without_cache });
+        assert_eq!(cgroup.peak(ours), peak(None), "no memory.stat");
+        let stat = "anon 3000\nfile 3900\nkernel 100\nshmem 1500\n";
+        fs::write(root.path().join(folder).join("memory.stat"), stat).unwrap();
+        assert_eq!(cgroup.peak(ours), peak(Some(Bytes(4600))));
         assert_eq!(cgroup.peak(|pid| [10, 11].contains(&pid)), None, "12 is somebody else");
     }
 

@@ -83,17 +83,102 @@ static void do_spike(long megabytes, long milliseconds) {
     rest(41);
 }
 
-/* cow MB WRITTEN: a fork that shares it and then writes to a part. */
-static void do_cow(long megabytes, long written) {
-    char *memory = allocate(megabytes);
-    if (fork_or_fail() == 0) {
+/* A barrier: children say that they are done and wait until the parent lets them go. */
+struct barrier {
+    int done[2], release[2];
+};
+
+static struct barrier new_barrier(void) {
+    struct barrier barrier;
+    if (pipe(barrier.done) != 0 || pipe(barrier.release) != 0) fail("pipe");
+    return barrier;
+}
+
+/* In a child. */
+static void wait_at(struct barrier *barrier) {
+    char byte;
+    close(barrier->release[1]);
+    if (write(barrier->done[1], "x", 1) != 1) fail("write");
+    while (read(barrier->release[0], &byte, 1) > 0) {}
+}
+
+/* In the parent. */
+static void await_all(struct barrier *barrier, long count) {
+    char byte;
+    for (long i = 0; i < count; i++) {
+        if (read(barrier->done[0], &byte, 1) != 1) fail("read");
+    }
+}
+
+static void let_go(struct barrier *barrier) {
+    close(barrier->release[1]);
+    while (wait(NULL) > 0) {}
+    close(barrier->release[0]);
+    close(barrier->done[0]);
+    close(barrier->done[1]);
+}
+
+/* Forks that write to a part of the memory each, and are at the barrier then. */
+static struct barrier copies(char *memory, long written, long children) {
+    struct barrier barrier = new_barrier();
+    for (long i = 0; i < children; i++) {
+        if (fork_or_fail() != 0) continue;
         memset(memory, 2, written * MB);
-        say_ready();
-        hold();
+        wait_at(&barrier);
         _exit(0);
     }
+    await_all(&barrier, children);
+    return barrier;
+}
+
+/* cow MB WRITTEN CHILDREN: forks that share it and then write to a part each. */
+static void do_cow(long megabytes, long written, long children) {
+    struct barrier barrier = copies(allocate(megabytes), written, children);
+    say_ready();
     hold();
+    let_go(&barrier);
+}
+
+/* cow-once MB WRITTEN CHILDREN MS: the same, held for so long. */
+static void do_cow_once(long megabytes, long written, long children, long milliseconds) {
+    struct barrier barrier = copies(allocate(megabytes), written, children);
+    rest(milliseconds);
+    let_go(&barrier);
+}
+
+/* storm MB WRITTEN CHILDREN ROUNDS: again and again, for no longer than it takes. */
+static void do_storm(long megabytes, long written, long children, long rounds) {
+    char *memory = allocate(megabytes);
+    for (long i = 0; i < rounds; i++) {
+        struct barrier barrier = copies(memory, written, children);
+        let_go(&barrier);
+    }
+}
+
+/* churn MB MORE ROUNDS: a fork maps and unmaps more beside it. */
+static void do_churn(long megabytes, long more, long rounds) {
+    allocate(megabytes);
+    if (fork_or_fail() == 0) {
+        for (long i = 0; i < rounds; i++) munmap(allocate(more), more * MB);
+        _exit(0);
+    }
     wait(NULL);
+}
+
+/* segments MB CHILDREN: each shares memory with nobody but itself. */
+static char *share_shm(long megabytes);
+static void do_segments(long megabytes, long children) {
+    struct barrier barrier = new_barrier();
+    for (long i = 0; i < children; i++) {
+        if (fork_or_fail() != 0) continue;
+        memset(share_shm(megabytes), 3, megabytes * MB);
+        wait_at(&barrier);
+        _exit(0);
+    }
+    await_all(&barrier, children);
+    say_ready();
+    hold();
+    let_go(&barrier);
 }
 
 /* share-file PATH MB, share-shm MB: two that have the same pages. */
@@ -143,6 +228,13 @@ static void do_children(long count, long milliseconds) {
 /* forgotten N MS: children that the kernel is told to forget. */
 static void do_forgotten(long count, long milliseconds) {
     signal(SIGCHLD, SIG_IGN);
+    do_children(count, milliseconds);
+}
+
+/* no-wait N MS: the same by another way, which nobody can see from outside. */
+static void do_no_wait(long count, long milliseconds) {
+    struct sigaction action = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT};
+    if (sigaction(SIGCHLD, &action, NULL) != 0) fail("sigaction");
     do_children(count, milliseconds);
 }
 
@@ -223,16 +315,23 @@ int main(int count, char **arguments) {
     const char *what = arguments[1];
     long first = count > 2 ? number(arguments, 2) : 0;
     long second = count > 3 ? number(arguments, 3) : 0;
+    long third = count > 4 ? number(arguments, 4) : 0;
+    long fourth = count > 5 ? number(arguments, 5) : 0;
     if (!strcmp(what, "alloc")) do_alloc(first);
     else if (!strcmp(what, "spike")) do_spike(first, second);
-    else if (!strcmp(what, "cow")) do_cow(first, second);
+    else if (!strcmp(what, "cow")) do_cow(first, second, third);
+    else if (!strcmp(what, "cow-once")) do_cow_once(first, second, third, fourth);
+    else if (!strcmp(what, "storm")) do_storm(first, second, third, fourth);
+    else if (!strcmp(what, "churn")) do_churn(first, second, third);
+    else if (!strcmp(what, "segments")) do_segments(first, second);
     else if (!strcmp(what, "share-file")) do_share(share_file(arguments[2], second), second);
     else if (!strcmp(what, "share-shm")) do_share(share_shm(first), first);
     else if (!strcmp(what, "children")) do_children(first, second);
     else if (!strcmp(what, "forgotten")) do_forgotten(first, second);
+    else if (!strcmp(what, "no-wait")) do_no_wait(first, second);
     else if (!strcmp(what, "orphan")) do_orphan(first, second);
     else if (!strcmp(what, "threads")) do_threads(first, second);
-    else if (!strcmp(what, "crowd")) do_crowd(first, second, count > 4 ? number(arguments, 4) : 20);
+    else if (!strcmp(what, "crowd")) do_crowd(first, second, third);
     else if (!strcmp(what, "leaderless")) do_leaderless(first);
     else if (!strcmp(what, "burn")) burn_on(CLOCK_PROCESS_CPUTIME_ID, first);
     else if (!strcmp(what, "exit")) return (int)first;

@@ -10,7 +10,7 @@ use crate::report::tracked::Tracked;
 
 /// The columns and where in the answer their figures are; bytes and seconds. The GPU percentages
 /// and the energy are those of the cards that the command held, and of no others.
-const COLUMNS: [(&str, &str); 45] = [
+const COLUMNS: [(&str, &str); 47] = [
     ("name", "/name"),
     ("pid", "/pid"),
     ("began", "/began"),
@@ -22,6 +22,7 @@ const COLUMNS: [(&str, &str); 45] = [
     ("asked_ram_bytes", "/asked/ram_bytes"),
     ("asked_gpus", "/asked/gpus"),
     ("ram_peak_bytes", "/ram/peak/combined/total_bytes"),
+    ("ram_is_lower_bound", "/ram/is_lower_bound"),
     ("ram_peak_private_bytes", "/ram/peak/combined/private_bytes"),
     ("ram_peak_shared_bytes", "/ram/peak/combined/shared_bytes"),
     ("ram_peak_main_bytes", "/ram/peak/main/total_bytes"),
@@ -32,6 +33,7 @@ const COLUMNS: [(&str, &str); 45] = [
     ("cpu_main_seconds", "/cpu/time_seconds/main"),
     ("cpu_descendants_seconds", "/cpu/time_seconds/descendants"),
     ("cpu_is_exact", "/cpu/is_exact"),
+    ("cpu_is_lower_bound", "/cpu/is_lower_bound"),
     ("cpu_max_percent", "/cpu/percent/combined/max"),
     ("cpu_mean_percent", "/cpu/percent/combined/mean"),
     ("cpu_mean_of_asked_percent", "/cpu/of_asked_percent/mean"),

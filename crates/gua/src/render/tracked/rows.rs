@@ -45,6 +45,7 @@ impl Row {
 #[must_use]
 pub fn rows(tracked: &Tracked, unit: MemoryUnit) -> Vec<Row> {
     let mut rows = vec![time(tracked), ram(tracked, unit)];
+    rows.extend(ram_at_most(tracked, unit));
     rows.extend(with_cache(tracked, unit));
     rows.push(cpu(tracked));
     rows.extend(tracked.gpu.iter().flat_map(|gpu| cards(tracked, gpu, unit)));
@@ -62,7 +63,7 @@ pub(in crate::render) fn ram(tracked: &Tracked, unit: MemoryUnit) -> Row {
     let peak = match tracked.ram.peak.combined.total_bytes {
         // Nobody uses none: it was not seen.
         0 => "?".to_owned(),
-        bytes => size(bytes, unit),
+        bytes => at_least(size(bytes, unit), tracked.ram.is_lower_bound),
     };
     Row {
         peak,
@@ -70,6 +71,16 @@ pub(in crate::render) fn ram(tracked: &Tracked, unit: MemoryUnit) -> Row {
         ask: tracked.suggestion.mem().unwrap_or_default(),
         ..Row::new("RAM")
     }
+}
+
+/// A figure that is a lower bound is marked.
+fn at_least(figure: String, is_lower_bound: bool) -> String {
+    if is_lower_bound { format!("≥ {figure}") } else { figure }
+}
+
+fn ram_at_most(tracked: &Tracked, unit: MemoryUnit) -> Option<Row> {
+    let bytes = tracked.ram.at_most_bytes?;
+    Some(Row { peak: size(bytes, unit), ..Row::new("  at most") })
 }
 
 /// What a job's own account shows: files that were read count there until the room is needed.
@@ -85,8 +96,8 @@ pub(in crate::render) fn cpu(tracked: &Tracked) -> Row {
     let cores = cores.trim_end_matches('0').trim_end_matches('.');
     let plural = if cores == "1" { "" } else { "s" };
     Row {
-        peak: percent(load.max),
-        mean: percent(load.mean),
+        peak: at_least(percent(load.max), tracked.cpu.is_lower_bound),
+        mean: at_least(percent(load.mean), tracked.cpu.is_lower_bound),
         out_of: sourced(format!("{cores} core{plural}"), asked.cores_source),
         ask: tracked.suggestion.cpus_per_task().unwrap_or_default(),
         ..Row::new("CPU")

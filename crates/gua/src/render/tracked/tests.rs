@@ -168,7 +168,7 @@ fn a_live_line_keeps_its_name() {
 
 proptest! {
     #[test]
-    fn no_line_is_wider_than_the_screen(most in 40_usize..200, which in 0_usize..11) {
+    fn no_line_is_wider_than_the_screen(most in 40_usize..200, which in 0_usize..13) {
         let mut all = examples::all();
         all.push(("extreme", examples::extreme()));
         let tracked = tracked(&all[which].1);

@@ -55,13 +55,25 @@ pub const fn ink(ending: Ending) -> Ink {
 #[must_use]
 pub fn basis(tracked: &Tracked) -> String {
     let mut parts = vec![samples(tracked)];
-    parts.push(if tracked.cpu.is_exact {
-        "RAM peaks and CPU times from the kernel, spikes included".to_owned()
-    } else {
-        "RAM peaks from the kernel, spikes included; CPU times as of the last sample".to_owned()
-    });
+    parts.push(ram_and_cpu_basis(tracked).to_owned());
     parts.extend(tracked.gpu.as_ref().and_then(gpu_basis));
     parts.join("; ")
+}
+
+fn ram_and_cpu_basis(tracked: &Tracked) -> &'static str {
+    let cpu = &tracked.cpu;
+    match (tracked.ram.is_lower_bound, cpu.is_exact, cpu.is_lower_bound) {
+        (false, true, _) => "RAM peaks and CPU times from the kernel, spikes included",
+        (false, false, false) => {
+            "RAM peaks from the kernel, spikes included; CPU times as of the last sample"
+        }
+        (false, false, true) => {
+            "RAM peaks from the kernel, spikes included; CPU times are lower bounds"
+        }
+        (true, true, _) => "CPU times from the kernel; RAM peaks are lower bounds",
+        (true, false, false) => "CPU times as of the last sample; RAM peaks are lower bounds",
+        (true, false, true) => "RAM peaks and CPU times are lower bounds",
+    }
 }
 
 fn samples(tracked: &Tracked) -> String {

@@ -81,6 +81,11 @@ pub(super) fn hundredths(percent: f64) -> f64 {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ram {
     pub peak: Parts<RamPeak>,
+    /// The peaks may have been much higher: more than 2 %, and more than 4 MB.
+    pub is_lower_bound: bool,
+    /// The most that the peak of both together can have been; null where it is no lower bound, or
+    /// where nobody knows.
+    pub at_most_bytes: Option<u64>,
     /// Of the whole machine.
     pub system_peak_bytes: Option<u64>,
     /// With page cache; null where the cgroup was not the command's alone.
@@ -98,8 +103,10 @@ pub struct RamPeak {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cpu {
     pub time_seconds: Parts<f64>,
-    /// Whether the times are the kernel's final account.
+    /// The times are the kernel's final account, and nobody's time is missing in it.
     pub is_exact: bool,
+    /// Time of children may be missing, since their parent ignores their end.
+    pub is_lower_bound: bool,
     pub percent: Parts<Load>,
     /// Both together, as a share of the cores that were asked for.
     pub of_asked_percent: Load,

@@ -6,8 +6,8 @@ use probe::units::{Bytes, Millijoules, Percent};
 use probe::{Reading, Why};
 use track::sample::{GpuSample, Ram};
 use track::usage::{
-    CardUsage, CpuUsage, GpuUsage, Limits, Load, Machine, MemorySource, NoGpu, Processes, RamUsage,
-    Sampling, Usage,
+    CardUsage, CgroupPeak, CpuUsage, GpuUsage, Limits, Load, Machine, MemorySource, NoGpu,
+    Processes, RamUsage, Sampling, Usage,
 };
 use track::{Parts, Sample};
 
@@ -76,7 +76,7 @@ pub fn training() -> Measured {
             peak: Parts { main: ram(2.4), descendants: ram(0.2), combined: ram(2.51) },
             system_peak: Reading::Known(bytes(31.0)),
             at_most: None,
-            cgroup_peak: Some(bytes(4.2)),
+            cgroup_peak: Some(CgroupPeak { total: bytes(4.2), without_cache: Some(bytes(2.6)) }),
             at_begin: Parts::default(),
             at_end: Parts::default(),
         },
@@ -86,6 +86,7 @@ pub fn training() -> Measured {
                 descendants: Duration::from_secs(458),
                 combined: Duration::from_secs(6_458),
             },
+            is_lower_bound: false,
             percent: Parts {
                 main: load(480.0, 111.5),
                 descendants: load(90.0, 8.5),
@@ -242,6 +243,15 @@ pub fn single_threaded() -> Measured {
     measured
 }
 
+/// Forked workers that wrote to what they shared, of a program that ignores their end.
+pub fn lower_bounds() -> Measured {
+    let mut measured = gpu_not_asked();
+    measured.usage.ram.at_most = Some(bytes(3.6));
+    measured.usage.sampling.is_cpu_exact = false;
+    measured.usage.cpu.is_lower_bound = true;
+    measured
+}
+
 /// Figures beyond all sense.
 pub fn extreme() -> Measured {
     let mut measured = shared();
@@ -251,6 +261,8 @@ pub fn extreme() -> Measured {
     usage.ram.peak = Parts { main: huge, descendants: huge, combined: huge };
     usage.cpu.percent.combined = load(f64::INFINITY, f64::NAN);
     usage.cpu.time.combined = Duration::MAX;
+    usage.cpu.is_lower_bound = true;
+    usage.ram.at_most = Some(Bytes(u64::MAX));
     usage.machine.limits =
         Limits { ram: Reading::Known(Some(Bytes(0))), cores: Reading::Known(Some(f64::NAN)) };
     usage.sampling.samples = u64::MAX;
@@ -280,6 +292,7 @@ pub fn all() -> Vec<(&'static str, Measured)> {
         ("left_running", left_running()),
         ("attached", attached()),
         ("single_threaded", single_threaded()),
+        ("lower_bounds", lower_bounds()),
     ]
 }
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use probe::units::Bytes;
 use track::Usage;
 use track::sample;
-use track::usage::NoGpu;
+use track::usage::{NoGpu, RamUsage};
 
 use super::answer::{Cpu, Load, Parts, Processes, Ram, RamPeak, Sampling, Tracked};
 use super::asked::{Asked, Request};
@@ -40,7 +40,7 @@ pub fn tracked(measured: &Measured) -> Tracked {
     }
     let used = Used {
         seconds: usage.wall.as_secs_f64(),
-        ram_bytes: ram.peak.combined.total_bytes,
+        ram_bytes: needed_ram(&usage.ram).0,
         cpu: cpu.percent.combined,
         gpu: gpu.as_ref().map_err(|reason| *reason),
         is_whole: !subject.is_attached && matches!(ending, Ending::Exited { .. }),
@@ -104,9 +104,21 @@ fn ram(usage: &Usage, unknown: &mut Unknowns) -> Ram {
     let system = unknown.take("ram.system_peak_bytes", usage.ram.system_peak);
     Ram {
         peak: Parts::from(peak),
+        is_lower_bound: usage.ram.at_most.is_some() || usage.processes.missed > 0,
+        at_most_bytes: usage.ram.at_most.map(|Bytes(bytes)| bytes),
         system_peak_bytes: system.map(|Bytes(bytes)| bytes),
-        cgroup_peak_bytes: usage.ram.cgroup_peak.map(|Bytes(bytes)| bytes),
+        cgroup_peak_bytes: usage.ram.cgroup_peak.map(|peak| peak.total.0),
     }
+}
+
+/// Returns the RAM to ask for, without head room. Where the peak is a lower bound, it is the most that
+/// it can have been: too little memory ends a job, too much does not. It is no more than what the
+/// cgroup counted with the page cache, and no less than what it counted without.
+fn needed_ram(ram: &RamUsage) -> Bytes {
+    let peak = ram.peak.combined.total;
+    let at_most = ram.at_most.map_or(peak, |most| most.max(peak));
+    let Some(cgroup) = ram.cgroup_peak else { return at_most };
+    at_most.min(cgroup.total.max(peak)).max(cgroup.without_cache.unwrap_or(peak))
 }
 
 fn cpu(usage: &Usage, cores: f64, unknown: &mut Unknowns) -> Cpu {
@@ -114,6 +126,7 @@ fn cpu(usage: &Usage, cores: f64, unknown: &mut Unknowns) -> Cpu {
     Cpu {
         time_seconds: Parts::from(usage.cpu.time.map(|time| time.as_secs_f64())),
         is_exact: usage.sampling.is_cpu_exact,
+        is_lower_bound: usage.cpu.is_lower_bound,
         percent,
         of_asked_percent: percent.combined.of(cores),
         system_percent: unknown.take("cpu.system_percent", usage.cpu.system).map(Load::from),
@@ -130,5 +143,41 @@ fn sampling(usage: &Usage) -> Sampling {
         longest_seconds: sampling.longest.map(|longest| longest.as_secs_f64()),
         map_reads: sampling.map_reads,
         own_cpu_seconds: sampling.own_cpu.as_secs_f64(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use track::usage::CgroupPeak;
+
+    use super::super::examples;
+    use super::*;
+
+    /// The cgroup's peak in GB, with and without the page cache.
+    fn suggested(at_most: Option<u64>, cgroup: Option<(u64, u64)>) -> (bool, Option<String>) {
+        let gb = |gb| Bytes(gb * 1_000_000_000);
+        let mut measured = examples::gpu_not_asked();
+        measured.usage.ram.at_most = at_most.map(gb);
+        measured.usage.ram.cgroup_peak = cgroup.map(|(total, without_cache)| CgroupPeak {
+            total: gb(total),
+            without_cache: Some(gb(without_cache)),
+        });
+        let tracked = tracked(&measured);
+        (tracked.ram.is_lower_bound, tracked.suggestion.mem())
+    }
+
+    /// Regression: less was suggested than what was used.
+    #[test]
+    fn a_lower_bound_is_not_what_to_ask_for() {
+        let mem = |gib: u32| Some(format!("--mem={gib}G"));
+        assert_eq!(suggested(None, None), (false, mem(4)));
+        assert_eq!(suggested(Some(6), None), (true, mem(8)));
+        assert_eq!(
+            suggested(Some(20), Some((6, 3))),
+            (true, mem(8)),
+            "no more than the cgroup had"
+        );
+        assert_eq!(suggested(Some(6), Some((60, 3))), (true, mem(8)), "the rest is cache");
+        assert_eq!(suggested(None, Some((60, 6))), (false, mem(8)), "files in tmpfs count");
     }
 }

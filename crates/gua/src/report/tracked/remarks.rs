@@ -42,6 +42,8 @@ pub enum Rule {
     CutShort,
     OutOfMemory,
     TightMemory,
+    RamLowerBound,
+    CpuLowerBound,
     SingleThreaded,
     AllCoresBusy,
     CpuBursts,
@@ -63,6 +65,8 @@ pub(super) fn remarks(tracked: &Tracked, usage: &Usage) -> Vec<Remark> {
     let told = [
         ended(tracked),
         memory(tracked),
+        ram_lower_bound(tracked),
+        cpu_lower_bound(tracked),
         cpu(tracked),
         bursts(tracked),
         limits_unknown(tracked, usage),
@@ -136,6 +140,20 @@ fn memory(tracked: &Tracked) -> Told {
     } else {
         (Rule::TightMemory, format!("Its RAM was tight: {share}."))
     })
+}
+
+/// Processes that were not followed have a remark of their own.
+fn ram_lower_bound(tracked: &Tracked) -> Told {
+    tracked.ram.at_most_bytes?;
+    let sentence = "Its RAM was at least this: memory that processes share was copied, or came and \
+                    went, between two looks. Ask for what it can have been at most.";
+    Some((Rule::RamLowerBound, sentence.to_owned()))
+}
+
+fn cpu_lower_bound(tracked: &Tracked) -> Told {
+    let sentence = "Its CPU time was at least this: processes may have ended without an account, as \
+                    children of a program that ignores SIGCHLD do.";
+    tracked.cpu.is_lower_bound.then(|| (Rule::CpuLowerBound, sentence.to_owned()))
 }
 
 fn cpu(tracked: &Tracked) -> Told {

@@ -87,6 +87,7 @@ fn measured() -> Usage {
                 combined: load(102.6, 91.258_333),
             },
             system: Reading::Known(load(164.3, 152.325)),
+            is_lower_bound: false,
             threads: Parts { main: 24, descendants: 0, combined: 24 },
         },
         gpu: Ok(gpu()),
