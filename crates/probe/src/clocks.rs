@@ -45,16 +45,20 @@ impl Clocks {
     }
 
     /// Returns true if a time stamp, in microseconds, lies more than `slack` in the future.
-    ///
-    /// Drivers stamp samples with Unix time or with the time since boot, and do not say which:
-    /// it is taken to be the clock that is nearer.
     #[must_use]
     pub fn is_ahead(&self, stamp_micros: u64, slack: Duration) -> bool {
+        stamp_micros > self.nearest(stamp_micros).saturating_add(micros(slack))
+    }
+
+    /// Returns the time, in microseconds, on the clock that a time stamp is nearest to.
+    ///
+    /// Drivers stamp samples with Unix time or with the time since boot, and do not say which.
+    #[must_use]
+    pub fn nearest(&self, stamp_micros: u64) -> u64 {
         let wall = Duration::from_millis(u64::try_from(self.wall.0).unwrap_or(0));
         let [wall, since_boot] = [wall, self.since_boot].map(micros);
         let is_on_wall = wall.abs_diff(stamp_micros) <= since_boot.abs_diff(stamp_micros);
-        let now = if is_on_wall { wall } else { since_boot };
-        stamp_micros > now.saturating_add(micros(slack))
+        if is_on_wall { wall } else { since_boot }
     }
 }
 

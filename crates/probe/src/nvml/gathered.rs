@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::raw::Sample;
+use super::raw::{MOST_SAMPLES, Sample};
 use crate::card::{Basis, Utilization};
 use crate::clocks::Clocks;
 use crate::units::Percent;
@@ -16,12 +16,15 @@ pub(super) const AHEAD: Duration = Duration::from_secs(10);
 
 /// Samples taken out of a card's buffer. Times are microseconds on the driver's own clock.
 ///
-/// A sample is new if the answer before did not have its time stamp. So neither a clock that is
-/// set nor a wrong time stamp can hide the samples that follow.
+/// A sample is new if no answer since the last full one had its time stamp. So neither a clock that
+/// is set nor a wrong time stamp can hide the samples that follow.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    /// Time stamps of the last answer, in order; empty before the first.
+    /// Time stamps of the last full answer and of those since then, in order; empty before the
+    /// first.
     seen: Vec<u64>,
+    /// Number of samples in the longest answer so far. A full answer is as long as that.
+    longest: usize,
     /// Newest of the samples that were new when there last were any.
     newest: Option<u64>,
     /// Median distance of the samples when there last were two or more at once.
@@ -63,8 +66,19 @@ impl Gathered {
             }
             before = Some(sample.micros);
         }
-        self.seen.clear();
-        self.seen.extend(valid.iter().map(|sample| sample.micros));
+        self.remember(&valid);
+    }
+
+    /// Remembers the time stamps of an answer. A short one may leave out samples that the next one
+    /// has again, so it does not replace what was seen before.
+    fn remember(&mut self, answer: &[Sample]) {
+        self.longest = self.longest.max(answer.len());
+        if answer.len() == self.longest || self.seen.len() + answer.len() > MOST_SAMPLES {
+            self.seen.clear();
+        }
+        self.seen.extend(answer.iter().map(|sample| sample.micros));
+        self.seen.sort_unstable();
+        self.seen.dedup();
     }
 
     /// Makes the next answer count like the first one: the clock was set.
@@ -83,22 +97,27 @@ impl Gathered {
         })
     }
 
-    /// Returns the newest time stamp of the last answer before this one.
+    /// Returns the newest of the time stamps seen that lies before this one.
     fn seen_before(&self, stamp: u64) -> Option<u64> {
         let place = self.seen.partition_point(|seen| *seen < stamp);
         self.seen.get(..place)?.last().copied()
     }
 }
 
-/// Returns the samples that are not garbage, in the order of time, each time stamp once. Garbage
-/// are values above 100 and time stamps in the future. Where all of them lie in the future, the
-/// driver's clock runs ahead of the host's, or the host's was just set back.
+/// Returns the samples that are not garbage, in the order of time, each time stamp once. Garbage is
+/// a value above 100, a time stamp of 0 and one in the future.
+///
+/// Where most time stamps lie in the future and none is near the host's time, the driver's clock
+/// runs ahead of the host's, or the host's was just set back. Then the others are the garbage.
 fn valid(samples: impl Iterator<Item = Sample>, now: &Clocks) -> Vec<Sample> {
     let is_ahead = |sample: &Sample| now.is_ahead(sample.micros, AHEAD);
-    let mut valid: Vec<_> = samples.filter(|sample| sample.percent <= 100).collect();
-    if !valid.iter().all(is_ahead) {
-        valid.retain(|sample| !is_ahead(sample));
-    }
+    let is_current =
+        |sample: &Sample| now.nearest(sample.micros).abs_diff(sample.micros) <= micros(AHEAD);
+    let mut valid: Vec<_> =
+        samples.filter(|sample| sample.percent <= 100 && sample.micros > 0).collect();
+    let ahead = valid.iter().filter(|sample| is_ahead(sample)).count();
+    let runs_ahead = 2 * ahead > valid.len() && !valid.iter().any(is_current);
+    valid.retain(|sample| is_ahead(sample) == runs_ahead);
     valid.sort_unstable_by_key(|sample| sample.micros);
     valid.dedup_by_key(|sample| sample.micros);
     valid
@@ -306,13 +325,50 @@ mod tests {
 
     /// A driver whose clock is neither of the host's.
     #[test]
-    fn samples_count_where_all_lie_in_the_future() {
-        let mut gathered = Gathered::default();
+    fn samples_count_where_most_lie_in_the_future() {
         let day = 86_400 * SECOND;
-        for second in 0..3 {
-            gathered.add(ring(wall_micros() + day + second * SECOND, 30), &now());
-            assert_eq!(handed_out(&mut gathered).unwrap().0, 30.0);
+        for strays in [&[][..], &[0], &[0, 7, wall_micros() - day]] {
+            let mut gathered = Gathered::default();
+            for second in 0..3 {
+                let stray = strays.iter().map(|micros| Sample { micros: *micros, percent: 100 });
+                let end = wall_micros() + day + second * SECOND;
+                gathered.add(ring(end, 30).chain(stray), &now());
+                assert_eq!(handed_out(&mut gathered).unwrap().0, 30.0, "{strays:?}");
+                assert_eq!(gathered.newest(), Some(end));
+            }
         }
+    }
+
+    #[test]
+    fn time_stamps_of_zero_do_not_count() {
+        assert_eq!(mean(&[(0, 100), (1, 40)], Some(3)), Some((40.0, 1, 1)));
+        assert_eq!(mean(&[(0, 100)], None), None);
+    }
+
+    #[test]
+    fn samples_count_once_where_an_answer_was_short() {
+        let mut gathered = Gathered::default();
+        gathered.add(ring(wall_micros(), 0), &now());
+        handed_out(&mut gathered);
+        for second in 1..=3 {
+            let end = wall_micros() + second * SECOND;
+            gathered.add(ring(end, 50).skip(19), &now());
+            assert_eq!(handed_out(&mut gathered), Some((50.0, 1, Duration::from_secs(1))));
+        }
+        gathered.add(ring(wall_micros() + 4 * SECOND, 80), &now());
+        assert_eq!(handed_out(&mut gathered), Some((80.0, 1, Duration::from_secs(1))));
+        assert_eq!(gathered.seen.len(), 20, "a full answer takes the place of all before");
+    }
+
+    #[test]
+    fn short_answers_do_not_pile_up() {
+        let mut gathered = Gathered::default();
+        gathered.add(ring(wall_micros(), 0), &now());
+        let many = u64::try_from(MOST_SAMPLES).unwrap() + 10;
+        for second in 1..many {
+            gathered.add(ring(wall_micros() - second * SECOND, 0).take(1), &now());
+        }
+        assert!(gathered.seen.len() <= MOST_SAMPLES, "{}", gathered.seen.len());
     }
 
     /// Samples that are roughly, not exactly, a period apart, and whether the buffer is read

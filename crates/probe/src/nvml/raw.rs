@@ -30,7 +30,7 @@ use crate::units::Bytes;
 const NOT_AVAILABLE: u64 = u64::MAX;
 
 /// More entries than this are a mistake of the driver, not a list to make room for.
-const MOST_SAMPLES: usize = 10_000;
+pub(super) const MOST_SAMPLES: usize = 10_000;
 const MOST_PROCESSES: usize = 1 << 20;
 
 /// Room for entries that is tried first.
