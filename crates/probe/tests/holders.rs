@@ -209,6 +209,20 @@ fn stale_samples_do_not_count_where_the_card_keeps_none_either() {
     holders(scenario, |seen, _| assert_eq!(seen[0].sm, Reading::Known(Percent(0.0))));
 }
 
+/// Before, the first process had its share and the others had none.
+#[test]
+fn shares_are_unknown_where_process_samples_have_longer_entries() {
+    let busy = |pid| {
+        format!("[[process]]\npid = {pid}\ncard = 0\nmemory = \"1GiB\"\nsm = 20\nbegin = \"-1h\"\n")
+    };
+    let processes: String = (1..=3).map(busy).collect();
+    let long = "[[fault]]\ncall = \"nvmlDeviceGetProcessUtilization\"\nextra_bytes = 8\n";
+    holders(&format!("[[card]]\n{processes}{long}"), |seen, _| {
+        let shares: Vec<_> = seen.iter().map(|holder| holder.sm).collect();
+        assert_eq!(shares, [Reading::Unknown(Why::EntrySize); 3]);
+    });
+}
+
 #[test]
 fn without_process_samples_the_share_is_unknown() {
     let fault = "[[fault]]\ncall = \"nvmlDeviceGetProcessUtilization\"\ncode = \"NOT_SUPPORTED\"\n";

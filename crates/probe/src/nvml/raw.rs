@@ -18,8 +18,9 @@ use nvml_wrapper::gpm::gpm_metrics_get;
 use nvml_wrapper::{Device, GpmSample, Nvml};
 use nvml_wrapper_sys::bindings::{
     nvmlDevice_t, nvmlGpmSample_t, nvmlMemory_t, nvmlProcessInfo_t, nvmlProcessInfo_v1_t,
-    nvmlProcessUtilizationSample_t, nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE, nvmlReturn_t,
-    nvmlSample_t, nvmlSamplingType_enum_NVML_GPU_UTILIZATION_SAMPLES,
+    nvmlProcessUtilizationSample_t, nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE,
+    nvmlReturn_enum_NVML_SUCCESS, nvmlReturn_t, nvmlSample_t,
+    nvmlSamplingType_enum_NVML_GPU_UTILIZATION_SAMPLES,
     nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT,
 };
 
@@ -150,7 +151,7 @@ pub(super) fn processes(
     };
     let call = nvml_sym(current.as_ref())?;
     let mut buffer = ListBuffer::<nvmlProcessInfo_t>::with_room(*room);
-    let infos = buffer.fill(Proof::EachCall, |count, infos| {
+    let infos = buffer.fill(Proof::Required, |count, infos| {
         // SAFETY: see the module; `infos` has room for `count` entries.
         unsafe { call(gpu.0, count, infos) }
     })?;
@@ -172,7 +173,7 @@ fn processes_v1(
         List::Mps => lib.nvmlDeviceGetMPSComputeRunningProcesses.as_ref(),
     })?;
     let mut buffer = ListBuffer::<nvmlProcessInfo_v1_t>::with_room(*room);
-    let infos = buffer.fill(Proof::EachCall, |count, infos| {
+    let infos = buffer.fill(Proof::Required, |count, infos| {
         // SAFETY: see the module; `infos` has room for `count` entries of the old layout.
         unsafe { call(gpu.0, count, infos) }
     })?;
@@ -214,7 +215,7 @@ impl ProcessSampleBuffer {
         since: u64,
     ) -> Result<impl Iterator<Item = ProcessSample>, ListError> {
         let call = nvml_sym(nvml.lib().nvmlDeviceGetProcessUtilization.as_ref())?;
-        let samples = self.0.fill(Proof::NoOverflow, |count, samples| {
+        let samples = self.0.fill(Proof::WherePossible, |count, samples| {
             // SAFETY: see the module; `samples` has room for `count` entries.
             unsafe { call(gpu.0, samples, count, since) }
         })?;
@@ -234,7 +235,7 @@ impl ProcessSampleBuffer {
 pub(super) fn accounting_pids(nvml: &Nvml, gpu: Gpu) -> Result<Vec<u32>, ListError> {
     let call = nvml_sym(nvml.lib().nvmlDeviceGetAccountingPids.as_ref())?;
     let mut buffer = ListBuffer::<c_uint>::default();
-    let pids = buffer.fill(Proof::EachCall, |count, pids| {
+    let pids = buffer.fill(Proof::Required, |count, pids| {
         // SAFETY: see the module; `pids` has room for `count` entries.
         unsafe { call(gpu.0, count, pids) }
     })?;
@@ -377,14 +378,15 @@ struct ListBuffer<T> {
 /// values that stand for "none", which are 0 and all ones.
 const UNTOUCHED: u64 = 0xa5c3_965a_e1d2_b487;
 
-/// How far the size of the entries is proven.
+/// Condition for a list to be accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Proof {
-    /// In each call, whatever the number of entries.
-    EachCall,
-    /// When the buffer is overrun. This is for utilization samples: an entry at a wrong place is
-    /// found by its timestamp, and the driver may want room for more samples than it returns.
-    NoOverflow,
+    /// The entries have the declared size, and the last one was written.
+    Required,
+    /// The same, except where the driver wants room for more entries than it returns, and except
+    /// that entries need not be written. This is for utilization samples: one that was not written
+    /// is recognized by its values, which are above 100 %.
+    WherePossible,
 }
 
 impl<T: Plain> ListBuffer<T> {
@@ -399,23 +401,35 @@ impl<T: Plain> ListBuffer<T> {
         mut call: impl FnMut(*mut c_uint, *mut T) -> nvmlReturn_t,
     ) -> Result<&[T], ListError> {
         let mut room = self.room.max(LEAST_ROOM);
+        // Room that was enough when something was written behind the entries.
+        let mut enough = None;
         for _ in 0..ATTEMPTS {
             let (code, count) = self.call(room, &mut call);
-            if code == nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE {
-                room = room.max(count).saturating_mul(2).min(MOST_PROCESSES);
+            let is_short = code == nvmlReturn_enum_NVML_SUCCESS && count > room;
+            if is_short || code == nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE {
+                if room >= MOST_PROCESSES {
+                    break;
+                }
+                let doubled = room.max(count).saturating_mul(2).min(MOST_PROCESSES);
+                room = enough.unwrap_or(0).max(doubled);
                 continue;
             }
             nvml_try(code)?;
             if !self.is_untouched_after(room) {
                 return Err(ListError::EntrySize);
             }
-            if count == 0 || proof == Proof::NoOverflow || self.is_untouched_after(count) {
+            if count > 0 && proof == Proof::Required && self.is_untouched_after(count - 1) {
+                return Err(ListError::EntrySize);
+            }
+            let is_accepted = proof == Proof::WherePossible && enough.is_some();
+            if count == 0 || is_accepted || self.is_untouched_after(count) {
                 self.room = self.room.max(room);
-                return Ok(self.entries(count.min(room)));
+                return Ok(self.entries(count));
             }
             // Something was written behind the entries. A driver may do that within the room it
             // was given, so the next call gives it room for exactly these entries.
-            room = count.min(room);
+            enough = Some(room);
+            room = count;
         }
         Err(NvmlError::InsufficientSize(None).into())
     }
@@ -530,12 +544,26 @@ mod tests {
         extra: Option<u64>,
         /// Sets all the room that it was given to zero first.
         clears: bool,
+        /// Returns SUCCESS also where the room is too small, and writes what fits.
+        hides_lack_of_room: bool,
+        /// By how many entries the count is higher than what is written.
+        overcounts_by: u32,
+        /// Number of entries that it wants room for at least.
+        wants_room: u32,
         calls: u32,
     }
 
     impl FakeDriver {
         const fn new(processes: u32, extra: Option<u64>) -> Self {
-            Self { processes, extra, clears: false, calls: 0 }
+            Self {
+                processes,
+                extra,
+                clears: false,
+                hides_lack_of_room: false,
+                overcounts_by: 0,
+                wants_room: 0,
+                calls: 0,
+            }
         }
 
         fn entry_words(&self) -> usize {
@@ -547,15 +575,17 @@ mod tests {
             // SAFETY: the buffer has room for twice the entries that it declares.
             unsafe {
                 let room = *count;
-                *count = self.processes;
-                if room < self.processes {
-                    return nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE;
-                }
+                *count = self.processes + self.overcounts_by;
+                let fitting = match room < self.processes.max(self.wants_room) {
+                    true if self.hides_lack_of_room => self.processes.min(room),
+                    true => return nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE,
+                    false => self.processes,
+                };
                 let mut to: *mut u64 = to.cast();
                 if self.clears {
                     to.write_bytes(0, room as usize * self.entry_words());
                 }
-                for pid in 1..=self.processes {
+                for pid in 1..=fitting {
                     let fields = [u64::from(pid), 4096, 0].into_iter().chain(self.extra);
                     for field in fields {
                         to.write(field);
@@ -566,11 +596,16 @@ mod tests {
             SUCCESS
         }
 
+        fn read(&mut self, proof: Proof) -> Result<Vec<u32>, ListError> {
+            let mut buffer = ListBuffer::default();
+            let infos = buffer.fill(proof, |count, to| self.list(count, to))?;
+            Ok(infos.iter().map(|info| info.pid).collect())
+        }
+
         /// Returns the pids, or `None` where the list was rejected for its entries' size.
         fn pids(&mut self) -> Option<Vec<u32>> {
-            let mut buffer = ListBuffer::default();
-            match buffer.fill(Proof::EachCall, |count, to| self.list(count, to)) {
-                Ok(infos) => Some(infos.iter().map(|info| info.pid).collect()),
+            match self.read(Proof::Required) {
+                Ok(pids) => Some(pids),
                 Err(ListError::EntrySize) => None,
                 Err(error) => panic!("{error:?}"),
             }
@@ -609,24 +644,59 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_rejected_when_they_overrun_the_buffer() {
-        let read = |proof, count: usize| {
-            let mut buffer = ListBuffer::<c_uint>::default();
-            let read = buffer.fill(proof, |told, to| {
-                // SAFETY: the buffer has room for twice the entries that it declares.
-                unsafe {
-                    *told = c_uint::try_from(count).unwrap();
-                    // Entries of eight bytes instead of four.
-                    (0..count).for_each(|at| to.add(2 * at).cast::<u64>().write_unaligned(7));
-                }
-                SUCCESS
-            });
-            read.is_ok()
-        };
-        assert!(read(Proof::NoOverflow, 16));
-        assert!(!read(Proof::NoOverflow, 17));
-        assert!(!read(Proof::EachCall, 1));
-        assert!(!read(Proof::EachCall, 16));
+    fn lists_are_read_again_where_the_count_exceeds_the_room() {
+        for processes in [33, 64, 100] {
+            let driver = FakeDriver::new(processes, None);
+            let mut driver = FakeDriver { hides_lack_of_room: true, ..driver };
+            assert_eq!(driver.pids(), Some((1..=processes).collect()), "{processes}");
+            assert_eq!(driver.calls, 2);
+        }
+    }
+
+    #[test]
+    fn a_count_that_always_exceeds_the_room_is_an_error() {
+        let mut driver = FakeDriver { overcounts_by: u32::MAX - 3, ..FakeDriver::new(3, None) };
+        let read = driver.read(Proof::Required);
+        assert!(matches!(read, Err(ListError::Driver(NvmlError::InsufficientSize(_)))), "{read:?}");
+        assert!(driver.calls <= 6, "{}", driver.calls);
+    }
+
+    #[test]
+    fn lists_with_entries_that_were_not_written_are_rejected() {
+        for processes in COUNTS {
+            for overcounts_by in [1, 2, 20] {
+                let mut driver = FakeDriver { overcounts_by, ..FakeDriver::new(processes, None) };
+                assert_eq!(driver.pids(), None, "{processes} {overcounts_by}");
+            }
+        }
+    }
+
+    #[test]
+    fn samples_with_larger_entries_are_rejected() {
+        for processes in COUNTS {
+            let mut driver = FakeDriver::new(processes, Some(0));
+            let read = driver.read(Proof::WherePossible);
+            assert!(matches!(read, Err(ListError::EntrySize)), "{processes} {read:?}");
+        }
+    }
+
+    /// The size of the entries cannot be proven then.
+    #[test]
+    fn samples_are_read_where_the_driver_wants_more_room_than_it_needs() {
+        for clears in [false, true] {
+            for wants_room in [0, 32, 100] {
+                let driver = FakeDriver::new(3, None);
+                let mut driver = FakeDriver { clears, wants_room, ..driver };
+                assert_eq!(driver.read(Proof::WherePossible).unwrap(), [1, 2, 3]);
+            }
+        }
+    }
+
+    /// Samples that were not written are recognized by their values.
+    #[test]
+    fn samples_are_read_where_the_count_is_too_high() {
+        let mut driver = FakeDriver { overcounts_by: 1, ..FakeDriver::new(3, None) };
+        assert_eq!(driver.read(Proof::WherePossible).unwrap()[..3], [1, 2, 3]);
     }
 
     #[test]
