@@ -201,12 +201,28 @@ fn garbage_among_the_samples_is_dropped() {
     });
 }
 
+/// Samples that are all garbage do not prove that a process did nothing.
 #[test]
-fn stale_samples_do_not_count_where_the_card_keeps_none_either() {
-    let scenario = "[[card]]\nutilization = 0\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GiB\"\n\
-        begin = \"-1h\"\n[[stray_sample]]\ncard = 0\npid = 1\nsm = 99\nage = \"1h\"\n\
-        [[fault]]\ncall = \"nvmlDeviceGetSamples\"\ncode = \"NOT_SUPPORTED\"\n";
-    holders(scenario, |seen, _| assert_eq!(seen[0].sm, Reading::Known(Percent(0.0))));
+fn shares_are_unknown_where_no_sample_is_usable() {
+    let idle = "[[card]]\nutilization = 0\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GiB\"\n\
+                begin = \"-1h\"\n";
+    let lacking = "[[fault]]\ncall = \"nvmlDeviceGetSamples\"\ncode = \"NOT_SUPPORTED\"\n";
+    let garbled = Reading::Unknown(Why::Garbled);
+    let nothing = Reading::Known(Percent(0.0));
+    for more in ["", lacking] {
+        for (stray, share) in [
+            ("pid = 1\nsm = 99\nage = \"1h\"", garbled),
+            ("pid = 1\nsm = 99\nahead = \"1h\"", garbled),
+            ("pid = 1\nsm = 4000000", garbled),
+            ("pid = 31000\nsm = 99\nage = \"1h\"", garbled),
+            // An entry without a pid is unused.
+            ("pid = 0\nsm = 0\nage = \"1h\"", nothing),
+        ] {
+            holders(&format!("{idle}[[stray_sample]]\ncard = 0\n{stray}\n{more}"), |seen, _| {
+                assert_eq!(seen[0].sm, share, "{stray} {more}");
+            });
+        }
+    }
 }
 
 /// Before, the first process had its share and the others had none.

@@ -3,9 +3,8 @@
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
-use super::gathered::{AHEAD, FIRST_LOOK, micros};
-use super::raw::{self, Gpu, List, ListError, Listed, ProcessSample, ProcessSampleBuffer, Version};
-use super::sampled::{Sampled, Share, no_share};
+use super::raw::{self, Gpu, List, ListError, Listed, ProcessSampleBuffer, Version};
+use super::sampled::{Sampled, Share, Taken, Window, no_share};
 use crate::clocks::Clocks;
 use crate::process::{Holder, Holders, Kinds};
 use crate::reading::{Reading, Why};
@@ -131,6 +130,7 @@ impl HolderReader {
             return;
         }
         let none = match self.sample(nvml, gpu, now, card_sample) {
+            Ok(()) if self.sampled.had_only_garbage => unknown(Why::Garbled),
             Ok(()) => no_share(),
             Err(ListError::Driver(NvmlError::NotFound)) => return,
             Err(error) => {
@@ -153,32 +153,16 @@ impl HolderReader {
         now: &Clocks,
         card_sample: Option<u64>,
     ) -> Result<(), ListError> {
-        let until = newest_time(card_sample, now);
-        let window = Window::new(self.taken_until, until);
-        let mut newest = None;
-        match self.buffer.read(nvml, gpu, window.after) {
-            Ok(samples) => {
-                for sample in samples.filter(|sample| window.has(sample)) {
-                    newest = newest.max(Some(sample.micros));
-                    self.sampled.add(&sample);
-                }
-            }
+        let window = Window::new(self.taken_until, card_sample, *now);
+        let taken = match self.buffer.read(nvml, gpu, window.asked_since()) {
+            Ok(samples) => self.sampled.add_those_in(&window, samples),
             // Nobody worked; of an instance it says nothing.
-            Err(ListError::Driver(NvmlError::NotFound)) if !self.is_instance => {}
+            Err(ListError::Driver(NvmlError::NotFound)) if !self.is_instance => Taken::default(),
             Err(error) => return Err(error),
-        }
-        // Not beyond what has come: a wrong time stamp would hide the samples that follow.
-        let newest = newest.map(|newest| newest.min(until));
-        self.taken_until = newest.or(card_sample).or(self.taken_until);
+        };
+        self.taken_until = taken.newest.or(card_sample).or(window.after).or(taken.newest_stale);
         Ok(())
     }
-}
-
-/// Returns the newest time on the driver's clock that is known to have come: that of the card's
-/// newest sample. A card that keeps none is judged by the wall clock.
-fn newest_time(card_sample: Option<u64>, now: &Clocks) -> u64 {
-    let wall = u64::try_from(now.wall.0).unwrap_or(0).saturating_mul(1000);
-    card_sample.unwrap_or(wall)
 }
 
 const fn unknown(why: Why) -> Share {
@@ -187,30 +171,6 @@ const fn unknown(why: Why) -> Share {
 
 const fn set_share(holder: &mut Holder, share: Share) {
     (holder.sm, holder.engines) = share;
-}
-
-/// The time of process samples that count, on the driver's clock. Outside of it they are stale or
-/// garbage.
-#[derive(Debug, Clone, Copy)]
-struct Window {
-    after: u64,
-    until: u64,
-}
-
-impl Window {
-    /// From what was taken already to a little after the newest time that is known to have come.
-    /// Where that lies before what was taken, the driver's clock was set back.
-    fn new(taken_until: Option<u64>, until: u64) -> Self {
-        let taken_until = taken_until.filter(|taken| *taken <= until);
-        Self {
-            after: taken_until.unwrap_or(until.saturating_sub(micros(FIRST_LOOK))),
-            until: until.saturating_add(micros(AHEAD)),
-        }
-    }
-
-    const fn has(&self, sample: &ProcessSample) -> bool {
-        sample.sm <= 100 && sample.micros > self.after && sample.micros <= self.until
-    }
 }
 
 /// One of a card's lists, and which version of it the driver has.
@@ -329,28 +289,6 @@ mod tests {
         assert_eq!(seen, [(7, known(5)), (9, known(300))]);
         assert_eq!(holders.seen[1].kinds.names().collect::<Vec<_>>(), ["compute", "graphics"]);
         assert_eq!(holders.unread, None);
-    }
-
-    /// Trap: process samples can be stale, or of a time that has not come yet.
-    #[test]
-    fn only_samples_of_the_time_since_the_last_look_count() {
-        let second = 1_000_000;
-        let sample = |at: u64, sm| ProcessSample {
-            pid: 1,
-            micros: at * second,
-            sm,
-            memory: 0,
-            encoder: 0,
-            decoder: 0,
-        };
-        let later = Window::new(Some(90 * second), 100 * second);
-        let counts = |window: Window| [80, 90, 96, 109, 200].map(|at| window.has(&sample(at, 50)));
-        assert_eq!(counts(later), [false, false, true, true, false]);
-        assert!(!later.has(&sample(96, 101)));
-        let first = Window::new(None, 100 * second);
-        assert_eq!(counts(first), [false, false, true, true, false]);
-        let set_back = Window::new(Some(700 * second), 100 * second);
-        assert_eq!(counts(set_back), counts(first));
     }
 
     #[test]
