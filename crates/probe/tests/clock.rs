@@ -1,5 +1,5 @@
-//! The driver's clock is set, or it stamps a sample in the future: utilization and shares of the
-//! work stay current.
+//! Utilization and shares stay current when the driver's clock is set or stamps a sample in the
+//! future.
 
 use probe::card::Basis;
 use probe::nvml::{Look, Prober};
@@ -8,7 +8,7 @@ use probe::{CardLook, Clocks, Reading, Why};
 
 use crate::machine::{look_until, on, percent};
 
-/// A card with one process that uses this share of it, and what else the scenario says.
+/// Returns a scenario with a process that uses this share of a card, and with the sections `more`.
 fn busy(sm: u32, more: &str) -> String {
     format!(
         "{more}\n[samples]\nperiod = \"20ms\"\n[[card]]\n[[process]]\npid = 1\ncard = 0\n\
@@ -20,7 +20,7 @@ fn offset(seconds: i64) -> String {
     format!("[time]\nstamp_offset = \"{seconds}s\"")
 }
 
-/// A stray sample: of the card, or of its process.
+/// Returns a stray sample of the card or of its process.
 fn stray(of_process: bool) -> String {
     let pid = if of_process { "pid = 1\n" } else { "" };
     format!("[[stray_sample]]\ncard = 0\n{pid}sm = 93\nahead = \"1h\"\n")

@@ -57,7 +57,7 @@ fn drivers_with_longer_entries_are_asked_for_the_second_version() {
     }
 }
 
-/// A driver of the same kind that nobody knows of, or whose version cannot be read.
+/// Another driver of this kind, or one whose version cannot be read.
 #[test]
 fn unknown_drivers_with_longer_entries_are_detected() {
     let long = "[[fault]]\ncall = \"*RunningProcesses_v3\"\nextra_bytes = 8\n";
@@ -225,7 +225,7 @@ fn shares_are_unknown_where_no_sample_is_usable() {
     }
 }
 
-/// Before, the first process had its share and the others had none.
+/// The first process had its share, and the others had a share of 0.
 #[test]
 fn shares_are_unknown_where_process_samples_have_longer_entries() {
     let busy = |pid| {

@@ -11,7 +11,7 @@ use crate::units::Percent;
 /// loader, short enough to be called now.
 pub(super) const FIRST_LOOK: Duration = Duration::from_secs(5);
 
-/// How far in the future a time stamp may lie. Beyond it the sample is garbage.
+/// Furthest that a time stamp may lie in the future. Beyond this the sample is garbage.
 pub(super) const AHEAD: Duration = Duration::from_secs(10);
 
 /// Samples taken out of a card's buffer. Times are microseconds on the driver's own clock.
@@ -25,11 +25,11 @@ pub(super) struct Gathered {
     seen: Vec<u64>,
     /// Number of samples in the longest answer so far. A full answer is as long as that.
     longest: usize,
-    /// Newest of the samples that were new when there last were any.
+    /// Time stamp of the newest sample in the last answer that had new ones.
     newest: Option<u64>,
-    /// Median distance of the samples when there last were two or more at once.
+    /// Median time between samples, from the last answer with two or more.
     period: Option<u64>,
-    /// Sum of whole percents since the last look, which is exact in a float.
+    /// Sum of the percentages since the last look. They are whole numbers, so it is exact.
     sum: f64,
     count: u32,
     covers: u64,
@@ -41,12 +41,13 @@ impl Gathered {
         self.newest
     }
 
-    /// Returns the distance of the samples.
+    /// Returns the time between two samples.
     pub fn period(&self) -> Option<Duration> {
         self.period.map(Duration::from_micros)
     }
 
-    /// Adds what is new in the driver's whole buffer; at first, the last few seconds of it.
+    /// Adds the new samples of an answer, which is the driver's whole buffer. Of the first answer,
+    /// adds the last few seconds.
     pub fn add(&mut self, samples: impl Iterator<Item = Sample>, now: &Clocks) {
         let valid = valid(samples, now);
         let Some(last) = valid.last() else { return };
@@ -81,7 +82,7 @@ impl Gathered {
         self.seen.dedup();
     }
 
-    /// Makes the next answer count like the first one: the clock was set.
+    /// Makes the next answer count like the first one, after the clock was set.
     pub fn forget_times(&mut self) {
         self.seen.clear();
         self.newest = None;
@@ -123,7 +124,7 @@ fn valid(samples: impl Iterator<Item = Sample>, now: &Clocks) -> Vec<Sample> {
     valid
 }
 
-/// Returns the median distance of samples in the order of time.
+/// Returns the median time between samples, which are in the order of time.
 fn median_distance(samples: &[Sample]) -> Option<u64> {
     let later = samples.iter().skip(1);
     let mut distances: Vec<_> =
@@ -261,8 +262,8 @@ mod tests {
         (0..20).rev().map(move |age| Sample { micros: end - age * SECOND, percent })
     }
 
-    /// A driver whose clock follows the wall clock: after the step its buffer has samples of
-    /// before, which now lie in the future, and new ones.
+    /// The driver's clock follows the wall clock. After the step its buffer has new samples, and old
+    /// ones that now lie in the future.
     #[test]
     fn samples_count_at_once_after_a_clock_was_set_back() {
         for forgets in [false, true] {
@@ -323,7 +324,7 @@ mod tests {
         }
     }
 
-    /// A driver whose clock is neither of the host's.
+    /// The driver's clock is neither of the host's.
     #[test]
     fn samples_count_where_most_lie_in_the_future() {
         let day = 86_400 * SECOND;

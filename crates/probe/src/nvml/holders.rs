@@ -81,9 +81,9 @@ impl HolderReader {
         holders
     }
 
-    /// Takes what the driver has sampled since the last look, for the next one: many drivers
-    /// tell only their newest period. Where nobody was listed or asked for, nobody is asked.
-    /// An error is left for the look to meet.
+    /// Reads the process samples since the last look, for the next one: many drivers return only
+    /// their newest period. Does nothing if the last look found no process or did not ask for
+    /// shares. The next look reports an error.
     pub fn drain(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks, card_sample: Option<u64>) {
         let is_held = self.last.as_ref().is_some_and(|last| !last.shares.is_empty());
         if is_held && !self.without_samples && self.sample(nvml, gpu, now, card_sample).is_ok() {
@@ -91,7 +91,7 @@ impl HolderReader {
         }
     }
 
-    /// Forgets the times of the samples: the clock was set.
+    /// Forgets the times of the samples, after the clock was set.
     pub const fn forget_times(&mut self) {
         self.taken_until = None;
     }
@@ -104,8 +104,8 @@ impl HolderReader {
         ])
     }
 
-    /// Repeats the last shares where the card has told of no sample since: no new samples are
-    /// not yet no work.
+    /// Repeats the last shares if the card has no new sample since then: process samples may then
+    /// be missing although processes work. Returns true if it did.
     fn repeat_work(&self, card_sample: Option<u64>, seen: &mut [Holder]) -> bool {
         let Some(last) = &self.last else { return false };
         if card_sample != Some(last.card_sample) || self.sampled.was_drained {
@@ -156,7 +156,7 @@ impl HolderReader {
         let window = Window::new(self.taken_until, card_sample, *now);
         let taken = match self.buffer.read(nvml, gpu, window.asked_since()) {
             Ok(samples) => self.sampled.add_those_in(&window, samples),
-            // Nobody worked; of an instance it says nothing.
+            // No process worked. For an instance this answer says nothing.
             Err(ListError::Driver(NvmlError::NotFound)) if !self.is_instance => Taken::default(),
             Err(error) => return Err(error),
         };
@@ -303,7 +303,7 @@ mod tests {
         let memory = Reading::Known(Bytes(1));
         let (sm, engines) = unknown(Why::NotAsked);
         let mut seen = [Holder { pid: 1, kinds: Kinds::COMPUTE, memory, sm, engines }];
-        // Also where the time of that sample is an earlier one.
+        // A card's sample with an earlier time is another one, too.
         for (card_sample, is_repeated) in [(100, true), (110, false), (90, false)] {
             assert_eq!(reader.repeat_work(Some(card_sample), &mut seen), is_repeated);
         }

@@ -84,7 +84,7 @@ pub(super) enum Version {
 }
 
 impl Version {
-    /// Returns the newest version that is usable with this driver, as far as is known.
+    /// Returns the newest version that this driver is known to implement correctly.
     ///
     /// R535.43 to R535.86 write entries of 32 bytes into version 3 instead of 24; R535.98 reverted
     /// that. Any other driver that does so is detected by [`ListBuffer`].
@@ -107,7 +107,7 @@ impl Version {
     }
 }
 
-/// A list that was not read.
+/// Error of reading a list.
 #[derive(Debug)]
 pub(super) enum ListError {
     Driver(NvmlError),
@@ -130,8 +130,8 @@ impl From<ListError> for Why {
     }
 }
 
-/// Reads a process list, in one call where it fits. `room` is the number of entries to make room
-/// for, and is updated for the next time.
+/// Reads a process list, in one call if it fits. `room` is the number of entries to make room for,
+/// and is updated for the next call.
 pub(super) fn processes(
     nvml: &Nvml,
     gpu: Gpu,
@@ -361,11 +361,11 @@ impl Drop for CounterSample {
     }
 }
 
-/// Memory for a list that the driver writes, with proof that it wrote entries of the declared size.
+/// Buffer for a list that the driver writes. It detects entries of another size than declared.
 ///
 /// Drivers have written larger entries than NVIDIA's header declares. So there is room for twice
-/// the declared size, and all of it is filled with [`UNTOUCHED`] before each call. Whatever the
-/// driver writes behind its entries shows afterwards.
+/// the declared size, and all of it is filled with [`UNTOUCHED`] before each call. Everything that
+/// the driver writes after the declared end is visible afterwards.
 struct ListBuffer<T> {
     memory: Vec<u64>,
     /// Number of entries that the driver is told there is room for.
@@ -401,7 +401,7 @@ impl<T: Plain> ListBuffer<T> {
         mut call: impl FnMut(*mut c_uint, *mut T) -> nvmlReturn_t,
     ) -> Result<&[T], ListError> {
         let mut room = self.room.max(LEAST_ROOM);
-        // Room that was enough when something was written behind the entries.
+        // Room that was enough in a call that wrote something after the entries.
         let mut enough = None;
         for _ in 0..ATTEMPTS {
             let (code, count) = self.call(room, &mut call);
@@ -426,7 +426,7 @@ impl<T: Plain> ListBuffer<T> {
                 self.room = self.room.max(room);
                 return Ok(self.entries(count));
             }
-            // Something was written behind the entries. A driver may do that within the room it
+            // Something was written after the entries. A driver may do that within the room it
             // was given, so the next call gives it room for exactly these entries.
             enough = Some(room);
             room = count;
@@ -434,8 +434,7 @@ impl<T: Plain> ListBuffer<T> {
         Err(NvmlError::InsufficientSize(None).into())
     }
 
-    /// Calls once with room for so many entries. Returns the code, and the count as the driver
-    /// left it.
+    /// Calls once, with room for `room` entries. Returns the code and the driver's count.
     fn call(
         &mut self,
         room: usize,
@@ -449,7 +448,7 @@ impl<T: Plain> ListBuffer<T> {
         (code, count as usize)
     }
 
-    /// Returns true if nothing was written behind so many entries.
+    /// Returns true if nothing was written after the first `entries` entries.
     fn is_untouched_after(&self, entries: usize) -> bool {
         let used = entries.saturating_mul(size_of::<T>());
         let (words, bytes) = (used / size_of::<u64>(), used % size_of::<u64>());
@@ -458,7 +457,7 @@ impl<T: Plain> ListBuffer<T> {
         rest(*first).eq(rest(UNTOUCHED)) && others.iter().all(|word| *word == UNTOUCHED)
     }
 
-    /// Returns the first entries, of which there have to be so many.
+    /// Returns the first `count` entries, or all that there is memory for.
     fn entries(&self, count: usize) -> &[T] {
         let most = self.memory.len() * size_of::<u64>() / size_of::<T>();
         // SAFETY: not longer than the memory, which is aligned for `T`, and `T` is valid whatever
@@ -474,7 +473,7 @@ impl<T: Plain> Default for ListBuffer<T> {
 }
 
 impl<T> fmt::Debug for ListBuffer<T> {
-    /// Leaves out the memory: its content is known only right after a call.
+    /// Leaves out the memory, which has a meaning only right after a call.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ListBuffer").field("room", &self.room).finish_non_exhaustive()
     }

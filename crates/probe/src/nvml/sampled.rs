@@ -22,7 +22,7 @@ pub(super) struct Sampled {
     /// True if an answer had samples but none that counts, which does not prove that a process
     /// without samples did nothing.
     pub had_only_garbage: bool,
-    /// Whether it was asked for between looks, be it in vain.
+    /// True if the driver was asked since the last look, even if it had no samples.
     pub was_drained: bool,
 }
 
@@ -46,8 +46,8 @@ impl Window {
         Self { after: taken_until.filter(|taken| *taken <= window.time_at(*taken)), ..window }
     }
 
-    /// Returns the time stamp that the driver is asked for newer samples than: 0, for all, where it
-    /// is not known yet which clock it uses.
+    /// Returns the time stamp after which the driver is asked for samples. It is 0, which asks for
+    /// all, while it is unknown which clock the driver uses.
     pub fn asked_since(&self) -> u64 {
         let recent = self.card_sample.map(|newest| newest.saturating_sub(micros(FIRST_LOOK)));
         self.after.or(recent).unwrap_or(0)
