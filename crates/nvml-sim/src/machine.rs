@@ -21,9 +21,9 @@ pub struct Machine {
 /// Flaws of a list that a call returns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flaws {
-    /// By how many entries a size query falls short.
+    /// Number of entries by which a size query falls short.
     pub short_by: u32,
-    /// How many bytes longer than declared each entry is.
+    /// Number of bytes by which each entry is longer than declared.
     pub extra_bytes: u32,
 }
 
@@ -55,11 +55,10 @@ impl Machine {
         self.clock.moment(unix_micros_now())
     }
 
-    /// Lets a call through, or does to it what the scenario's faults say. May take long, or
-    /// forever.
+    /// Applies the scenario's faults to a call. May block for long, or forever.
     ///
     /// # Errors
-    /// The code that the call is to answer with.
+    /// The code that the call returns.
     pub fn admit(&self, call: &str, card: Option<&str>) -> Answer<Flaws> {
         let driver = &self.scenario.driver;
         if !driver.has(call) {

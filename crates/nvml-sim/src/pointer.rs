@@ -60,7 +60,7 @@ impl<T: Copy> Out<T> {
     }
 
     /// Fills a buffer as a driver does whose entries are longer than the header declares: each
-    /// item is followed by `extra` zero bytes. The caller has to have the room for them.
+    /// item is followed by `extra` zero bytes. The caller's buffer has to have room for them.
     pub fn fill_longer(self, items: &[T], extra: u32) -> Answer {
         if extra == 0 {
             return self.fill(items);
@@ -68,8 +68,9 @@ impl<T: Copy> Out<T> {
         self.check()?;
         let mut to = self.0.cast::<u8>();
         for item in items {
-            // SAFETY: not within what the caller promised, and that is the point: the fault writes
-            // beyond it as real drivers did. Only a scenario that says so brings it about.
+            // SAFETY: this may write past the room that the caller declared, on purpose, as real
+            // drivers did. It happens only in scenarios with this fault, whose callers have the
+            // memory.
             unsafe {
                 to.cast::<T>().write_unaligned(*item);
                 to = to.add(size_of::<T>());

@@ -10,9 +10,9 @@ use crate::units::UnixMillis;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clocks {
     pub wall: UnixMillis,
-    /// Since boot, with the time in which the machine slept.
+    /// Time since boot, including suspend.
     pub since_boot: Duration,
-    /// Since boot, without it.
+    /// Time since boot, excluding suspend.
     pub awake: Duration,
 }
 
@@ -27,8 +27,8 @@ impl Clocks {
         }
     }
 
-    /// Returns true if the wall clock was set since `earlier`: it moved by another time than the
-    /// clock since boot, which nobody can set.
+    /// Returns true if the wall clock was set since `earlier`: it advanced by another time than the
+    /// clock since boot, which cannot be set.
     #[must_use]
     pub fn was_set_since(&self, earlier: &Self) -> bool {
         let by_wall = self.wall.0.saturating_sub(earlier.wall.0);
@@ -45,21 +45,26 @@ impl Clocks {
     }
 
     /// Returns true if a time stamp, in microseconds, lies more than `slack` in the future.
-    ///
-    /// Drivers stamp samples with Unix time or with the time since boot, and do not say which:
-    /// it is taken to be the clock that is nearer.
     #[must_use]
     pub fn is_ahead(&self, stamp_micros: u64, slack: Duration) -> bool {
+        stamp_micros > self.nearest(stamp_micros).saturating_add(micros(slack))
+    }
+
+    /// Returns the time, in microseconds, on the clock that a time stamp is nearest to.
+    ///
+    /// Drivers stamp samples with Unix time or with the time since boot, and do not say which.
+    #[must_use]
+    pub fn nearest(&self, stamp_micros: u64) -> u64 {
         let wall = Duration::from_millis(u64::try_from(self.wall.0).unwrap_or(0));
         let [wall, since_boot] = [wall, self.since_boot].map(micros);
         let is_on_wall = wall.abs_diff(stamp_micros) <= since_boot.abs_diff(stamp_micros);
-        let now = if is_on_wall { wall } else { since_boot };
-        stamp_micros > now.saturating_add(micros(slack))
+        if is_on_wall { wall } else { since_boot }
     }
 }
 
-/// Difference of two clocks over a time beyond which one of them was set, in milliseconds: a
-/// clock that is being corrected runs up to 0.05 % faster or slower, and reading takes a moment.
+/// Returns how far two clocks may differ after this time, in milliseconds, before one of them counts
+/// as set: a clock that is being corrected runs up to 0.05 % faster or slower, and reading both takes
+/// a moment.
 const fn tolerance(millis: i64) -> u64 {
     200 + millis.unsigned_abs() / 500
 }
@@ -72,7 +77,7 @@ fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Neither clock runs before boot, so neither is negative.
+/// Converts the time of a clock that starts at boot, which is never negative.
 fn duration(time: Timespec) -> Duration {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))

@@ -1,8 +1,9 @@
-//! Keeps a fork away from the driver's library: a process that is copied while one of its threads
-//! loads a library, or is inside of one, has half a library or a lock that nobody gives back.
+//! Prevents forks while a thread uses the driver's library. If a process is copied while one of its
+//! threads loads a library or runs in one, the copy has half a library or a lock that is never
+//! released.
 //!
-//! Who forks calls [`before`] and [`after_in_parent`] or [`after_in_child`] around it, on the same
-//! thread. A program that only starts others need not: they get a memory of their own.
+//! A thread that forks calls [`before`], and afterwards [`after_in_parent`] or [`after_in_child`].
+//! This is not needed to start another program, which gets memory of its own.
 
 use std::cell::RefCell;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,26 +12,27 @@ use std::time::{Duration, Instant};
 
 use crate::threads;
 
-/// How long a fork waits. A driver that hangs longer than this would hang the fork, too.
+/// Longest time that a fork waits for calls to the driver. A call that hangs must not block the fork
+/// forever.
 const MOST: Duration = Duration::from_secs(2);
 
-/// How long a fork waits for threads of ours to end.
+/// Longest time that a fork waits for our threads to end.
 const FOR_THREADS: Duration = Duration::from_millis(100);
 
-/// Threads that begin or end are looked at so often.
+/// Interval at which starting and ending threads are checked.
 const PAUSE: Duration = Duration::from_micros(200);
 
 #[derive(Debug)]
 struct State {
-    /// How many threads are in the library.
+    /// Number of threads in the library.
     inside: u32,
-    /// Somebody is about to fork.
+    /// True while a thread forks or is about to.
     is_shut: bool,
-    /// So many did not come out in time, and are not waited for again.
+    /// Number of threads that did not leave the library in time. A fork does not wait for them again.
     lost: u32,
-    /// So many threads did not begin in time.
+    /// Number of threads that did not start in time. A fork does not wait for them again.
     unbegun: u32,
-    /// So many threads did not end in time, and are not waited for again.
+    /// Number of threads that did not end in time. A fork does not wait for them again.
     unended: u32,
 }
 
@@ -47,8 +49,7 @@ fn lock() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does something in the driver's library, or with a lock that all share, but not while somebody
-/// forks.
+/// Runs `work`, which uses the driver's library or a shared lock, while no thread forks.
 pub fn inside<T>(work: impl FnOnce() -> T) -> T {
     let _inside = Inside::enter();
     work()
@@ -72,21 +73,21 @@ impl Drop for Inside {
         let mut state = lock();
         state.inside = state.inside.saturating_sub(1);
         state.lost = state.lost.min(state.inside);
-        // Only a fork is waited for by anybody, and telling nobody is a call to the kernel, too.
+        // Only a fork waits, and a notification is a system call even when nothing waits.
         if state.is_shut {
             CHANGED.notify_all();
         }
     }
 }
 
-/// Waits until nobody is in the library, and keeps it so.
+/// Waits until no thread is in the library, and keeps all out of it until after the fork.
 pub fn before() {
     let begun = Instant::now();
     wait_for_threads_to_end();
     let mut state = lock();
     state.is_shut = true;
     state.unbegun = state.unbegun.min(threads::beginning());
-    // One that begins asks the loader for its memory.
+    // A thread that starts uses the loader to allocate its memory.
     while state.inside > state.lost || threads::beginning() > state.unbegun {
         let left = MOST.saturating_sub(begun.elapsed());
         if left.is_zero() {
@@ -99,8 +100,8 @@ pub fn before() {
     HELD.set(Some(state));
 }
 
-/// Waits for threads of ours that nothing needs any more. Python warns of a fork in a process with
-/// threads, and the user did not start these.
+/// Waits for those of our threads that are no longer needed to end. Python warns when a process with
+/// threads forks, and the user did not start these.
 fn wait_for_threads_to_end() {
     let begun = Instant::now();
     let known = lock().unended;
@@ -112,12 +113,12 @@ fn wait_for_threads_to_end() {
     lock().unended = left;
 }
 
-/// The fork is done, or has failed.
+/// Opens the library again in the parent, after a fork or a failed one.
 pub fn after_in_parent() {
     reopen(|_| {});
 }
 
-/// The fork is done, and this is the copy: it has none of the threads.
+/// Opens the library again in the child, which has none of the parent's other threads.
 pub fn after_in_child() {
     reopen(|state| {
         (state.inside, state.lost, state.unbegun, state.unended) = (0, 0, 0, 0);
@@ -163,7 +164,7 @@ mod tests {
         assert_eq!(lock().inside, 0);
     }
 
-    /// In a process of its own, as nextest runs it.
+    /// Needs a process of its own, as nextest gives it.
     #[test]
     fn a_fork_waits_for_threads_that_nothing_needs() {
         let (end, ended) = mpsc::channel::<()>();
@@ -184,7 +185,7 @@ mod tests {
         drop(end);
         forker.join().unwrap();
         assert_eq!(threads::unneeded(), 0);
-        // One that hangs is waited for once.
+        // A fork waits only once for a thread that hangs.
         let (_hangs, ended) = mpsc::channel::<()>();
         start(ended);
         while threads::unneeded() == 0 {

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`reading`] | a value, or why there is none |
 //! | [`units`] | bytes, percent, watts … as types |
-//! | [`answer`] | what another thread has to tell, once |
+//! | [`answer`] | a value that another thread sends once |
 //! | [`account`] | what the driver keeps account of, also after a process has ended |
 //! | [`card`] | what is known of one card, and what it does now |
 //! | [`clocks`] | the host's clocks, and whether one was set |

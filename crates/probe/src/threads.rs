@@ -15,7 +15,7 @@ static ALIVE: AtomicU32 = AtomicU32::new(0);
 /// Those of them that have not begun, and may not have their names yet.
 static BEGINNING: AtomicU32 = AtomicU32::new(0);
 
-/// The number of [`InUse`].
+/// Number of [`InUse`] values.
 static IN_USE: AtomicU32 = AtomicU32::new(0);
 
 /// A thread of ours to be, by its name. The kernel keeps 15 letters.
@@ -56,8 +56,8 @@ impl Drop for Counted {
     }
 }
 
-/// A measurement that needs threads of ours. A fork waits for our threads to end when there is
-/// none ([`crate::fork::before`]).
+/// A measurement that needs our threads. A fork waits for our threads to end only while there is no
+/// such measurement ([`crate::fork::before`]).
 #[derive(Debug)]
 pub struct InUse {
     _counted: Counted,
@@ -71,13 +71,13 @@ impl InUse {
     }
 }
 
-/// Returns how many threads of ours there still are although nothing needs them. One that begins
-/// may be counted twice.
+/// Returns the number of our threads that still run although no measurement needs them. A thread
+/// that is just starting may be counted twice.
 pub(crate) fn unneeded() -> u32 {
     if IN_USE.load(Ordering::SeqCst) > 0 {
         return 0;
     }
-    // One that begins may not have its name yet.
+    // A thread that is just starting may not have its name yet.
     listed().map_or(0, |(_, ours)| ours) + BEGINNING.load(Ordering::SeqCst)
 }
 
@@ -108,8 +108,8 @@ pub fn others() -> Option<u32> {
     listed().map(|(all, ours)| all.saturating_sub(ours + beginning))
 }
 
-/// Returns how many threads of this process the kernel lists, and how many of them are ours by
-/// their names.
+/// Returns the number of threads of this process that the kernel lists, and the number of those with
+/// one of our names.
 fn listed() -> Option<(u32, u32)> {
     let (mut all, mut ours) = (0, 0);
     for thread in fs::read_dir("/proc/self/task").ok()?.flatten() {

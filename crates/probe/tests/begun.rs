@@ -86,9 +86,9 @@ fn a_driver_that_goes_and_comes_is_met_by_looks_that_were_begun() {
     });
 }
 
-/// A look of somebody who is in a hurry, in between, has no consequences for the next.
+/// A look with a short timeout does not change the timeout of the next one.
 #[test]
-fn patience_comes_back() {
+fn a_short_timeout_is_for_one_look_only() {
     on(TWO, |machine| {
         let mut prober = machine.prober();
         let usual = prober.wait_at_most(Duration::ZERO);

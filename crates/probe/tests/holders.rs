@@ -57,7 +57,7 @@ fn drivers_with_longer_entries_are_asked_for_the_second_version() {
     }
 }
 
-/// A driver of the same kind that nobody knows of, or whose version cannot be read.
+/// Another driver of this kind, or one whose version cannot be read.
 #[test]
 fn unknown_drivers_with_longer_entries_are_detected() {
     let long = "[[fault]]\ncall = \"*RunningProcesses_v3\"\nextra_bytes = 8\n";
@@ -201,12 +201,42 @@ fn garbage_among_the_samples_is_dropped() {
     });
 }
 
+/// Samples that are all garbage do not prove that a process did nothing.
 #[test]
-fn stale_samples_do_not_count_where_the_card_keeps_none_either() {
-    let scenario = "[[card]]\nutilization = 0\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GiB\"\n\
-        begin = \"-1h\"\n[[stray_sample]]\ncard = 0\npid = 1\nsm = 99\nage = \"1h\"\n\
-        [[fault]]\ncall = \"nvmlDeviceGetSamples\"\ncode = \"NOT_SUPPORTED\"\n";
-    holders(scenario, |seen, _| assert_eq!(seen[0].sm, Reading::Known(Percent(0.0))));
+fn shares_are_unknown_where_no_sample_is_usable() {
+    let idle = "[[card]]\nutilization = 0\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GiB\"\n\
+                begin = \"-1h\"\n";
+    let lacking = "[[fault]]\ncall = \"nvmlDeviceGetSamples\"\ncode = \"NOT_SUPPORTED\"\n";
+    let garbled = Reading::Unknown(Why::Garbled);
+    let nothing = Reading::Known(Percent(0.0));
+    for more in ["", lacking] {
+        for (stray, share) in [
+            ("pid = 1\nsm = 99\nage = \"1h\"", garbled),
+            ("pid = 1\nsm = 99\nahead = \"1h\"", garbled),
+            ("pid = 1\nsm = 4000000", garbled),
+            ("pid = 31000\nsm = 99\nage = \"1h\"", garbled),
+            // An entry without a pid is unused.
+            ("pid = 0\nsm = 0\nage = \"1h\"", nothing),
+        ] {
+            holders(&format!("{idle}[[stray_sample]]\ncard = 0\n{stray}\n{more}"), |seen, _| {
+                assert_eq!(seen[0].sm, share, "{stray} {more}");
+            });
+        }
+    }
+}
+
+/// The first process had its share, and the others had a share of 0.
+#[test]
+fn shares_are_unknown_where_process_samples_have_longer_entries() {
+    let busy = |pid| {
+        format!("[[process]]\npid = {pid}\ncard = 0\nmemory = \"1GiB\"\nsm = 20\nbegin = \"-1h\"\n")
+    };
+    let processes: String = (1..=3).map(busy).collect();
+    let long = "[[fault]]\ncall = \"nvmlDeviceGetProcessUtilization\"\nextra_bytes = 8\n";
+    holders(&format!("[[card]]\n{processes}{long}"), |seen, _| {
+        let shares: Vec<_> = seen.iter().map(|holder| holder.sm).collect();
+        assert_eq!(shares, [Reading::Unknown(Why::EntrySize); 3]);
+    });
 }
 
 #[test]

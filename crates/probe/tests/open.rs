@@ -12,12 +12,12 @@ const TWO: &str = "[[card]]\nutilization = 50\n[[card]]\nutilization = 60\n";
 
 fn threads() -> Vec<String> {
     let threads = fs::read_dir("/proc/self/task").unwrap().flatten();
-    // One that has ended since is not there.
+    // A thread that has ended meanwhile has no such file.
     let names = threads.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok());
     names.map(|name| name.trim().to_owned()).filter(|name| name.starts_with("gua-")).collect()
 }
 
-/// Python warns of threads at a fork.
+/// Python warns when a process with threads forks.
 #[test]
 fn a_fork_finds_no_thread_of_a_prober_that_was_dropped() {
     on(TWO, |machine| {

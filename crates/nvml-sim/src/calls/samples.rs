@@ -97,7 +97,7 @@ fn newer(device: &Device<'_>, last_seen: u64) -> Vec<Moment> {
     moments.filter(|at| call.time_stamp(*at) > last_seen).collect()
 }
 
-/// The samples of a card's utilization that the driver should not have given.
+/// Returns the card's stray samples, which a correct driver would not return.
 fn stray(device: &Device<'_>, kept: Kept, last_seen: u64) -> impl Iterator<Item = Sample> {
     let (call, index) = (&device.call, device.card().index);
     let of_card = call.scenario().stray_samples.iter().filter(move |stray| {

@@ -132,8 +132,8 @@ impl Attached {
         }
     }
 
-    /// Reads the host's clocks. After the wall clock was set, the times of samples that were read
-    /// before it mean nothing.
+    /// Reads the host's clocks. If the wall clock was set, forgets the times of the samples read
+    /// before.
     fn read_clocks(&mut self) -> Clocks {
         let now = Clocks::now();
         if self.read_at.replace(now).is_some_and(|before| now.was_set_since(&before)) {

@@ -234,14 +234,14 @@ impl Bench {
                 shared.come_and_work();
             }
         };
-        // Where no thread starts, the answer is that nobody answers.
+        // If no thread starts, the sender is dropped, and the receiver gets an error.
         let _ = threads::spawn(threads::named("nvml"), work);
         told
     }
 }
 
 impl Drop for Bench {
-    /// Workers that wait for something to do end; one that hangs in the driver is left behind.
+    /// Ends the workers that wait. A worker that hangs in the driver is not waited for.
     fn drop(&mut self) {
         self.shared.lock().closed = true;
         self.shared.work.notify_all();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::raw::Sample;
+use super::raw::{MOST_SAMPLES, Sample};
 use crate::card::{Basis, Utilization};
 use crate::clocks::Clocks;
 use crate::units::Percent;
@@ -11,22 +11,25 @@ use crate::units::Percent;
 /// loader, short enough to be called now.
 pub(super) const FIRST_LOOK: Duration = Duration::from_secs(5);
 
-/// How far in the future a time stamp may lie. Beyond it the sample is garbage.
+/// Furthest that a time stamp may lie in the future. Beyond this the sample is garbage.
 pub(super) const AHEAD: Duration = Duration::from_secs(10);
 
 /// Samples taken out of a card's buffer. Times are microseconds on the driver's own clock.
 ///
-/// A sample is new if the answer before did not have its time stamp. So neither a clock that is
-/// set nor a wrong time stamp can hide the samples that follow.
+/// A sample is new if no answer since the last full one had its time stamp. So neither a clock that
+/// is set nor a wrong time stamp can hide the samples that follow.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    /// Time stamps of the last answer, in order; empty before the first.
+    /// Time stamps of the last full answer and of those since then, in order; empty before the
+    /// first.
     seen: Vec<u64>,
-    /// Newest of the samples that were new when there last were any.
+    /// Number of samples in the longest answer so far. A full answer is as long as that.
+    longest: usize,
+    /// Time stamp of the newest sample in the last answer that had new ones.
     newest: Option<u64>,
-    /// Median distance of the samples when there last were two or more at once.
+    /// Median time between samples, from the last answer with two or more.
     period: Option<u64>,
-    /// Sum of whole percents since the last look, which is exact in a float.
+    /// Sum of the percentages since the last look. They are whole numbers, so it is exact.
     sum: f64,
     count: u32,
     covers: u64,
@@ -38,12 +41,13 @@ impl Gathered {
         self.newest
     }
 
-    /// Returns the distance of the samples.
+    /// Returns the time between two samples.
     pub fn period(&self) -> Option<Duration> {
         self.period.map(Duration::from_micros)
     }
 
-    /// Adds what is new in the driver's whole buffer; at first, the last few seconds of it.
+    /// Adds the new samples of an answer, which is the driver's whole buffer. Of the first answer,
+    /// adds the last few seconds.
     pub fn add(&mut self, samples: impl Iterator<Item = Sample>, now: &Clocks) {
         let valid = valid(samples, now);
         let Some(last) = valid.last() else { return };
@@ -63,11 +67,22 @@ impl Gathered {
             }
             before = Some(sample.micros);
         }
-        self.seen.clear();
-        self.seen.extend(valid.iter().map(|sample| sample.micros));
+        self.remember(&valid);
     }
 
-    /// Makes the next answer count like the first one: the clock was set.
+    /// Remembers the time stamps of an answer. A short one may leave out samples that the next one
+    /// has again, so it does not replace what was seen before.
+    fn remember(&mut self, answer: &[Sample]) {
+        self.longest = self.longest.max(answer.len());
+        if answer.len() == self.longest || self.seen.len() + answer.len() > MOST_SAMPLES {
+            self.seen.clear();
+        }
+        self.seen.extend(answer.iter().map(|sample| sample.micros));
+        self.seen.sort_unstable();
+        self.seen.dedup();
+    }
+
+    /// Makes the next answer count like the first one, after the clock was set.
     pub fn forget_times(&mut self) {
         self.seen.clear();
         self.newest = None;
@@ -83,28 +98,33 @@ impl Gathered {
         })
     }
 
-    /// Returns the newest time stamp of the last answer before this one.
+    /// Returns the newest of the time stamps seen that lies before this one.
     fn seen_before(&self, stamp: u64) -> Option<u64> {
         let place = self.seen.partition_point(|seen| *seen < stamp);
         self.seen.get(..place)?.last().copied()
     }
 }
 
-/// Returns the samples that are not garbage, in the order of time, each time stamp once. Garbage
-/// are values above 100 and time stamps in the future. Where all of them lie in the future, the
-/// driver's clock runs ahead of the host's, or the host's was just set back.
+/// Returns the samples that are not garbage, in the order of time, each time stamp once. Garbage is
+/// a value above 100, a time stamp of 0 and one in the future.
+///
+/// Where most time stamps lie in the future and none is near the host's time, the driver's clock
+/// runs ahead of the host's, or the host's was just set back. Then the others are the garbage.
 fn valid(samples: impl Iterator<Item = Sample>, now: &Clocks) -> Vec<Sample> {
     let is_ahead = |sample: &Sample| now.is_ahead(sample.micros, AHEAD);
-    let mut valid: Vec<_> = samples.filter(|sample| sample.percent <= 100).collect();
-    if !valid.iter().all(is_ahead) {
-        valid.retain(|sample| !is_ahead(sample));
-    }
+    let is_current =
+        |sample: &Sample| now.nearest(sample.micros).abs_diff(sample.micros) <= micros(AHEAD);
+    let mut valid: Vec<_> =
+        samples.filter(|sample| sample.percent <= 100 && sample.micros > 0).collect();
+    let ahead = valid.iter().filter(|sample| is_ahead(sample)).count();
+    let runs_ahead = 2 * ahead > valid.len() && !valid.iter().any(is_current);
+    valid.retain(|sample| is_ahead(sample) == runs_ahead);
     valid.sort_unstable_by_key(|sample| sample.micros);
     valid.dedup_by_key(|sample| sample.micros);
     valid
 }
 
-/// Returns the median distance of samples in the order of time.
+/// Returns the median time between samples, which are in the order of time.
 fn median_distance(samples: &[Sample]) -> Option<u64> {
     let later = samples.iter().skip(1);
     let mut distances: Vec<_> =
@@ -242,8 +262,8 @@ mod tests {
         (0..20).rev().map(move |age| Sample { micros: end - age * SECOND, percent })
     }
 
-    /// A driver whose clock follows the wall clock: after the step its buffer has samples of
-    /// before, which now lie in the future, and new ones.
+    /// The driver's clock follows the wall clock. After the step its buffer has new samples, and old
+    /// ones that now lie in the future.
     #[test]
     fn samples_count_at_once_after_a_clock_was_set_back() {
         for forgets in [false, true] {
@@ -304,15 +324,52 @@ mod tests {
         }
     }
 
-    /// A driver whose clock is neither of the host's.
+    /// The driver's clock is neither of the host's.
     #[test]
-    fn samples_count_where_all_lie_in_the_future() {
-        let mut gathered = Gathered::default();
+    fn samples_count_where_most_lie_in_the_future() {
         let day = 86_400 * SECOND;
-        for second in 0..3 {
-            gathered.add(ring(wall_micros() + day + second * SECOND, 30), &now());
-            assert_eq!(handed_out(&mut gathered).unwrap().0, 30.0);
+        for strays in [&[][..], &[0], &[0, 7, wall_micros() - day]] {
+            let mut gathered = Gathered::default();
+            for second in 0..3 {
+                let stray = strays.iter().map(|micros| Sample { micros: *micros, percent: 100 });
+                let end = wall_micros() + day + second * SECOND;
+                gathered.add(ring(end, 30).chain(stray), &now());
+                assert_eq!(handed_out(&mut gathered).unwrap().0, 30.0, "{strays:?}");
+                assert_eq!(gathered.newest(), Some(end));
+            }
         }
+    }
+
+    #[test]
+    fn time_stamps_of_zero_do_not_count() {
+        assert_eq!(mean(&[(0, 100), (1, 40)], Some(3)), Some((40.0, 1, 1)));
+        assert_eq!(mean(&[(0, 100)], None), None);
+    }
+
+    #[test]
+    fn samples_count_once_where_an_answer_was_short() {
+        let mut gathered = Gathered::default();
+        gathered.add(ring(wall_micros(), 0), &now());
+        handed_out(&mut gathered);
+        for second in 1..=3 {
+            let end = wall_micros() + second * SECOND;
+            gathered.add(ring(end, 50).skip(19), &now());
+            assert_eq!(handed_out(&mut gathered), Some((50.0, 1, Duration::from_secs(1))));
+        }
+        gathered.add(ring(wall_micros() + 4 * SECOND, 80), &now());
+        assert_eq!(handed_out(&mut gathered), Some((80.0, 1, Duration::from_secs(1))));
+        assert_eq!(gathered.seen.len(), 20, "a full answer takes the place of all before");
+    }
+
+    #[test]
+    fn short_answers_do_not_pile_up() {
+        let mut gathered = Gathered::default();
+        gathered.add(ring(wall_micros(), 0), &now());
+        let many = u64::try_from(MOST_SAMPLES).unwrap() + 10;
+        for second in 1..many {
+            gathered.add(ring(wall_micros() - second * SECOND, 0).take(1), &now());
+        }
+        assert!(gathered.seen.len() <= MOST_SAMPLES, "{}", gathered.seen.len());
     }
 
     /// Samples that are roughly, not exactly, a period apart, and whether the buffer is read

@@ -3,9 +3,8 @@
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
-use super::gathered::{AHEAD, FIRST_LOOK, micros};
-use super::raw::{self, Gpu, List, ListError, Listed, ProcessSample, ProcessSampleBuffer, Version};
-use super::sampled::{Sampled, Share, no_share};
+use super::raw::{self, Gpu, List, ListError, Listed, ProcessSampleBuffer, Version};
+use super::sampled::{Sampled, Share, Taken, Window, no_share};
 use crate::clocks::Clocks;
 use crate::process::{Holder, Holders, Kinds};
 use crate::reading::{Reading, Why};
@@ -82,9 +81,9 @@ impl HolderReader {
         holders
     }
 
-    /// Takes what the driver has sampled since the last look, for the next one: many drivers
-    /// tell only their newest period. Where nobody was listed or asked for, nobody is asked.
-    /// An error is left for the look to meet.
+    /// Reads the process samples since the last look, for the next one: many drivers return only
+    /// their newest period. Does nothing if the last look found no process or did not ask for
+    /// shares. The next look reports an error.
     pub fn drain(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks, card_sample: Option<u64>) {
         let is_held = self.last.as_ref().is_some_and(|last| !last.shares.is_empty());
         if is_held && !self.without_samples && self.sample(nvml, gpu, now, card_sample).is_ok() {
@@ -92,7 +91,7 @@ impl HolderReader {
         }
     }
 
-    /// Forgets the times of the samples: the clock was set.
+    /// Forgets the times of the samples, after the clock was set.
     pub const fn forget_times(&mut self) {
         self.taken_until = None;
     }
@@ -105,8 +104,8 @@ impl HolderReader {
         ])
     }
 
-    /// Repeats the last shares where the card has told of no sample since: no new samples are
-    /// not yet no work.
+    /// Repeats the last shares if the card has no new sample since then: process samples may then
+    /// be missing although processes work. Returns true if it did.
     fn repeat_work(&self, card_sample: Option<u64>, seen: &mut [Holder]) -> bool {
         let Some(last) = &self.last else { return false };
         if card_sample != Some(last.card_sample) || self.sampled.was_drained {
@@ -131,6 +130,7 @@ impl HolderReader {
             return;
         }
         let none = match self.sample(nvml, gpu, now, card_sample) {
+            Ok(()) if self.sampled.had_only_garbage => unknown(Why::Garbled),
             Ok(()) => no_share(),
             Err(ListError::Driver(NvmlError::NotFound)) => return,
             Err(error) => {
@@ -153,32 +153,16 @@ impl HolderReader {
         now: &Clocks,
         card_sample: Option<u64>,
     ) -> Result<(), ListError> {
-        let until = newest_time(card_sample, now);
-        let window = Window::new(self.taken_until, until);
-        let mut newest = None;
-        match self.buffer.read(nvml, gpu, window.after) {
-            Ok(samples) => {
-                for sample in samples.filter(|sample| window.has(sample)) {
-                    newest = newest.max(Some(sample.micros));
-                    self.sampled.add(&sample);
-                }
-            }
-            // Nobody worked; of an instance it says nothing.
-            Err(ListError::Driver(NvmlError::NotFound)) if !self.is_instance => {}
+        let window = Window::new(self.taken_until, card_sample, *now);
+        let taken = match self.buffer.read(nvml, gpu, window.asked_since()) {
+            Ok(samples) => self.sampled.add_those_in(&window, samples),
+            // No process worked. For an instance this answer says nothing.
+            Err(ListError::Driver(NvmlError::NotFound)) if !self.is_instance => Taken::default(),
             Err(error) => return Err(error),
-        }
-        // Not beyond what has come: a wrong time stamp would hide the samples that follow.
-        let newest = newest.map(|newest| newest.min(until));
-        self.taken_until = newest.or(card_sample).or(self.taken_until);
+        };
+        self.taken_until = taken.newest.or(card_sample).or(window.after).or(taken.newest_stale);
         Ok(())
     }
-}
-
-/// Returns the newest time on the driver's clock that is known to have come: that of the card's
-/// newest sample. A card that keeps none is judged by the wall clock.
-fn newest_time(card_sample: Option<u64>, now: &Clocks) -> u64 {
-    let wall = u64::try_from(now.wall.0).unwrap_or(0).saturating_mul(1000);
-    card_sample.unwrap_or(wall)
 }
 
 const fn unknown(why: Why) -> Share {
@@ -187,30 +171,6 @@ const fn unknown(why: Why) -> Share {
 
 const fn set_share(holder: &mut Holder, share: Share) {
     (holder.sm, holder.engines) = share;
-}
-
-/// The time of process samples that count, on the driver's clock. Outside of it they are stale or
-/// garbage.
-#[derive(Debug, Clone, Copy)]
-struct Window {
-    after: u64,
-    until: u64,
-}
-
-impl Window {
-    /// From what was taken already to a little after the newest time that is known to have come.
-    /// Where that lies before what was taken, the driver's clock was set back.
-    fn new(taken_until: Option<u64>, until: u64) -> Self {
-        let taken_until = taken_until.filter(|taken| *taken <= until);
-        Self {
-            after: taken_until.unwrap_or(until.saturating_sub(micros(FIRST_LOOK))),
-            until: until.saturating_add(micros(AHEAD)),
-        }
-    }
-
-    const fn has(&self, sample: &ProcessSample) -> bool {
-        sample.sm <= 100 && sample.micros > self.after && sample.micros <= self.until
-    }
 }
 
 /// One of a card's lists, and which version of it the driver has.
@@ -331,28 +291,6 @@ mod tests {
         assert_eq!(holders.unread, None);
     }
 
-    /// Trap: process samples can be stale, or of a time that has not come yet.
-    #[test]
-    fn only_samples_of_the_time_since_the_last_look_count() {
-        let second = 1_000_000;
-        let sample = |at: u64, sm| ProcessSample {
-            pid: 1,
-            micros: at * second,
-            sm,
-            memory: 0,
-            encoder: 0,
-            decoder: 0,
-        };
-        let later = Window::new(Some(90 * second), 100 * second);
-        let counts = |window: Window| [80, 90, 96, 109, 200].map(|at| window.has(&sample(at, 50)));
-        assert_eq!(counts(later), [false, false, true, true, false]);
-        assert!(!later.has(&sample(96, 101)));
-        let first = Window::new(None, 100 * second);
-        assert_eq!(counts(first), [false, false, true, true, false]);
-        let set_back = Window::new(Some(700 * second), 100 * second);
-        assert_eq!(counts(set_back), counts(first));
-    }
-
     #[test]
     fn shares_are_repeated_until_the_card_tells_of_another_sample() {
         let busy = Reading::Known(Percent(70.0));
@@ -365,7 +303,7 @@ mod tests {
         let memory = Reading::Known(Bytes(1));
         let (sm, engines) = unknown(Why::NotAsked);
         let mut seen = [Holder { pid: 1, kinds: Kinds::COMPUTE, memory, sm, engines }];
-        // Also where the time of that sample is an earlier one.
+        // A card's sample with an earlier time is another one, too.
         for (card_sample, is_repeated) in [(100, true), (110, false), (90, false)] {
             assert_eq!(reader.repeat_work(Some(card_sample), &mut seen), is_repeated);
         }

@@ -20,15 +20,15 @@ static STAYS_OPEN: AtomicBool = AtomicBool::new(false);
 /// The library that was opened last, where it stays open.
 static OPENED: Own<(Option<PathBuf>, Arc<Nvml>)> = Own::empty();
 
-/// Makes the library stay open in this process, for programs that measure again and again: opening
-/// it takes longer than all that is asked of it then.
+/// Makes the library stay open in this process. This is for programs that measure repeatedly: opening
+/// the library takes longer than the measurement.
 pub fn stay_open() {
     STAYS_OPEN.store(true, Ordering::Relaxed);
 }
 
-/// Closes the library that stayed open, as soon as nobody uses it.
+/// Closes the library that stayed open, as soon as it is no longer in use.
 pub fn close_unused() {
-    // Closing may take long, so not under the lock.
+    // Closing may take long, so the lock is released first.
     drop(OPENED.take());
 }
 
@@ -63,7 +63,7 @@ pub(super) fn open(library: Option<&PathBuf>) -> Result<Opened, OpenError> {
     {
         return Ok(opened);
     }
-    // One that no longer answers has to be closed before it can be opened again.
+    // A library that no longer works has to be closed before it can be opened again.
     close_unused();
     let nvml = Arc::new(Nvml::builder().lib_path(name).init().map_err(refused)?);
     if STAYS_OPEN.load(Ordering::Relaxed) {

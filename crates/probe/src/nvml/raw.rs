@@ -18,8 +18,9 @@ use nvml_wrapper::gpm::gpm_metrics_get;
 use nvml_wrapper::{Device, GpmSample, Nvml};
 use nvml_wrapper_sys::bindings::{
     nvmlDevice_t, nvmlGpmSample_t, nvmlMemory_t, nvmlProcessInfo_t, nvmlProcessInfo_v1_t,
-    nvmlProcessUtilizationSample_t, nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE, nvmlReturn_t,
-    nvmlSample_t, nvmlSamplingType_enum_NVML_GPU_UTILIZATION_SAMPLES,
+    nvmlProcessUtilizationSample_t, nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE,
+    nvmlReturn_enum_NVML_SUCCESS, nvmlReturn_t, nvmlSample_t,
+    nvmlSamplingType_enum_NVML_GPU_UTILIZATION_SAMPLES,
     nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT,
 };
 
@@ -30,7 +31,7 @@ use crate::units::Bytes;
 const NOT_AVAILABLE: u64 = u64::MAX;
 
 /// More entries than this are a mistake of the driver, not a list to make room for.
-const MOST_SAMPLES: usize = 10_000;
+pub(super) const MOST_SAMPLES: usize = 10_000;
 const MOST_PROCESSES: usize = 1 << 20;
 
 /// Room for entries that is tried first.
@@ -83,7 +84,7 @@ pub(super) enum Version {
 }
 
 impl Version {
-    /// Returns the newest version that is usable with this driver, as far as is known.
+    /// Returns the newest version that this driver is known to implement correctly.
     ///
     /// R535.43 to R535.86 write entries of 32 bytes into version 3 instead of 24; R535.98 reverted
     /// that. Any other driver that does so is detected by [`ListBuffer`].
@@ -106,7 +107,7 @@ impl Version {
     }
 }
 
-/// A list that was not read.
+/// Error of reading a list.
 #[derive(Debug)]
 pub(super) enum ListError {
     Driver(NvmlError),
@@ -129,8 +130,8 @@ impl From<ListError> for Why {
     }
 }
 
-/// Reads a process list, in one call where it fits. `room` is the number of entries to make room
-/// for, and is updated for the next time.
+/// Reads a process list, in one call if it fits. `room` is the number of entries to make room for,
+/// and is updated for the next call.
 pub(super) fn processes(
     nvml: &Nvml,
     gpu: Gpu,
@@ -150,7 +151,7 @@ pub(super) fn processes(
     };
     let call = nvml_sym(current.as_ref())?;
     let mut buffer = ListBuffer::<nvmlProcessInfo_t>::with_room(*room);
-    let infos = buffer.fill(Proof::EachCall, |count, infos| {
+    let infos = buffer.fill(Proof::Required, |count, infos| {
         // SAFETY: see the module; `infos` has room for `count` entries.
         unsafe { call(gpu.0, count, infos) }
     })?;
@@ -172,7 +173,7 @@ fn processes_v1(
         List::Mps => lib.nvmlDeviceGetMPSComputeRunningProcesses.as_ref(),
     })?;
     let mut buffer = ListBuffer::<nvmlProcessInfo_v1_t>::with_room(*room);
-    let infos = buffer.fill(Proof::EachCall, |count, infos| {
+    let infos = buffer.fill(Proof::Required, |count, infos| {
         // SAFETY: see the module; `infos` has room for `count` entries of the old layout.
         unsafe { call(gpu.0, count, infos) }
     })?;
@@ -214,7 +215,7 @@ impl ProcessSampleBuffer {
         since: u64,
     ) -> Result<impl Iterator<Item = ProcessSample>, ListError> {
         let call = nvml_sym(nvml.lib().nvmlDeviceGetProcessUtilization.as_ref())?;
-        let samples = self.0.fill(Proof::NoOverflow, |count, samples| {
+        let samples = self.0.fill(Proof::WherePossible, |count, samples| {
             // SAFETY: see the module; `samples` has room for `count` entries.
             unsafe { call(gpu.0, samples, count, since) }
         })?;
@@ -234,7 +235,7 @@ impl ProcessSampleBuffer {
 pub(super) fn accounting_pids(nvml: &Nvml, gpu: Gpu) -> Result<Vec<u32>, ListError> {
     let call = nvml_sym(nvml.lib().nvmlDeviceGetAccountingPids.as_ref())?;
     let mut buffer = ListBuffer::<c_uint>::default();
-    let pids = buffer.fill(Proof::EachCall, |count, pids| {
+    let pids = buffer.fill(Proof::Required, |count, pids| {
         // SAFETY: see the module; `pids` has room for `count` entries.
         unsafe { call(gpu.0, count, pids) }
     })?;
@@ -360,11 +361,11 @@ impl Drop for CounterSample {
     }
 }
 
-/// Memory for a list that the driver writes, with proof that it wrote entries of the declared size.
+/// Buffer for a list that the driver writes. It detects entries of another size than declared.
 ///
 /// Drivers have written larger entries than NVIDIA's header declares. So there is room for twice
-/// the declared size, and all of it is filled with [`UNTOUCHED`] before each call. Whatever the
-/// driver writes behind its entries shows afterwards.
+/// the declared size, and all of it is filled with [`UNTOUCHED`] before each call. Everything that
+/// the driver writes after the declared end is visible afterwards.
 struct ListBuffer<T> {
     memory: Vec<u64>,
     /// Number of entries that the driver is told there is room for.
@@ -377,14 +378,15 @@ struct ListBuffer<T> {
 /// values that stand for "none", which are 0 and all ones.
 const UNTOUCHED: u64 = 0xa5c3_965a_e1d2_b487;
 
-/// How far the size of the entries is proven.
+/// Condition for a list to be accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Proof {
-    /// In each call, whatever the number of entries.
-    EachCall,
-    /// When the buffer is overrun. This is for utilization samples: an entry at a wrong place is
-    /// found by its timestamp, and the driver may want room for more samples than it returns.
-    NoOverflow,
+    /// The entries have the declared size, and the last one was written.
+    Required,
+    /// The same, except where the driver wants room for more entries than it returns, and except
+    /// that entries need not be written. This is for utilization samples: one that was not written
+    /// is recognized by its values, which are above 100 %.
+    WherePossible,
 }
 
 impl<T: Plain> ListBuffer<T> {
@@ -399,29 +401,40 @@ impl<T: Plain> ListBuffer<T> {
         mut call: impl FnMut(*mut c_uint, *mut T) -> nvmlReturn_t,
     ) -> Result<&[T], ListError> {
         let mut room = self.room.max(LEAST_ROOM);
+        // Room that was enough in a call that wrote something after the entries.
+        let mut enough = None;
         for _ in 0..ATTEMPTS {
             let (code, count) = self.call(room, &mut call);
-            if code == nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE {
-                room = room.max(count).saturating_mul(2).min(MOST_PROCESSES);
+            let is_short = code == nvmlReturn_enum_NVML_SUCCESS && count > room;
+            if is_short || code == nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE {
+                if room >= MOST_PROCESSES {
+                    break;
+                }
+                let doubled = room.max(count).saturating_mul(2).min(MOST_PROCESSES);
+                room = enough.unwrap_or(0).max(doubled);
                 continue;
             }
             nvml_try(code)?;
             if !self.is_untouched_after(room) {
                 return Err(ListError::EntrySize);
             }
-            if count == 0 || proof == Proof::NoOverflow || self.is_untouched_after(count) {
-                self.room = self.room.max(room);
-                return Ok(self.entries(count.min(room)));
+            if count > 0 && proof == Proof::Required && self.is_untouched_after(count - 1) {
+                return Err(ListError::EntrySize);
             }
-            // Something was written behind the entries. A driver may do that within the room it
+            let is_accepted = proof == Proof::WherePossible && enough.is_some();
+            if count == 0 || is_accepted || self.is_untouched_after(count) {
+                self.room = self.room.max(room);
+                return Ok(self.entries(count));
+            }
+            // Something was written after the entries. A driver may do that within the room it
             // was given, so the next call gives it room for exactly these entries.
-            room = count.min(room);
+            enough = Some(room);
+            room = count;
         }
         Err(NvmlError::InsufficientSize(None).into())
     }
 
-    /// Calls once with room for so many entries. Returns the code, and the count as the driver
-    /// left it.
+    /// Calls once, with room for `room` entries. Returns the code and the driver's count.
     fn call(
         &mut self,
         room: usize,
@@ -435,7 +448,7 @@ impl<T: Plain> ListBuffer<T> {
         (code, count as usize)
     }
 
-    /// Returns true if nothing was written behind so many entries.
+    /// Returns true if nothing was written after the first `entries` entries.
     fn is_untouched_after(&self, entries: usize) -> bool {
         let used = entries.saturating_mul(size_of::<T>());
         let (words, bytes) = (used / size_of::<u64>(), used % size_of::<u64>());
@@ -444,7 +457,7 @@ impl<T: Plain> ListBuffer<T> {
         rest(*first).eq(rest(UNTOUCHED)) && others.iter().all(|word| *word == UNTOUCHED)
     }
 
-    /// Returns the first entries, of which there have to be so many.
+    /// Returns the first `count` entries, or all that there is memory for.
     fn entries(&self, count: usize) -> &[T] {
         let most = self.memory.len() * size_of::<u64>() / size_of::<T>();
         // SAFETY: not longer than the memory, which is aligned for `T`, and `T` is valid whatever
@@ -460,7 +473,7 @@ impl<T: Plain> Default for ListBuffer<T> {
 }
 
 impl<T> fmt::Debug for ListBuffer<T> {
-    /// Leaves out the memory: its content is known only right after a call.
+    /// Leaves out the memory, which has a meaning only right after a call.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ListBuffer").field("room", &self.room).finish_non_exhaustive()
     }
@@ -530,12 +543,26 @@ mod tests {
         extra: Option<u64>,
         /// Sets all the room that it was given to zero first.
         clears: bool,
+        /// Returns SUCCESS also where the room is too small, and writes what fits.
+        hides_lack_of_room: bool,
+        /// By how many entries the count is higher than what is written.
+        overcounts_by: u32,
+        /// Number of entries that it wants room for at least.
+        wants_room: u32,
         calls: u32,
     }
 
     impl FakeDriver {
         const fn new(processes: u32, extra: Option<u64>) -> Self {
-            Self { processes, extra, clears: false, calls: 0 }
+            Self {
+                processes,
+                extra,
+                clears: false,
+                hides_lack_of_room: false,
+                overcounts_by: 0,
+                wants_room: 0,
+                calls: 0,
+            }
         }
 
         fn entry_words(&self) -> usize {
@@ -547,15 +574,17 @@ mod tests {
             // SAFETY: the buffer has room for twice the entries that it declares.
             unsafe {
                 let room = *count;
-                *count = self.processes;
-                if room < self.processes {
-                    return nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE;
-                }
+                *count = self.processes + self.overcounts_by;
+                let fitting = match room < self.processes.max(self.wants_room) {
+                    true if self.hides_lack_of_room => self.processes.min(room),
+                    true => return nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE,
+                    false => self.processes,
+                };
                 let mut to: *mut u64 = to.cast();
                 if self.clears {
                     to.write_bytes(0, room as usize * self.entry_words());
                 }
-                for pid in 1..=self.processes {
+                for pid in 1..=fitting {
                     let fields = [u64::from(pid), 4096, 0].into_iter().chain(self.extra);
                     for field in fields {
                         to.write(field);
@@ -566,11 +595,16 @@ mod tests {
             SUCCESS
         }
 
+        fn read(&mut self, proof: Proof) -> Result<Vec<u32>, ListError> {
+            let mut buffer = ListBuffer::default();
+            let infos = buffer.fill(proof, |count, to| self.list(count, to))?;
+            Ok(infos.iter().map(|info| info.pid).collect())
+        }
+
         /// Returns the pids, or `None` where the list was rejected for its entries' size.
         fn pids(&mut self) -> Option<Vec<u32>> {
-            let mut buffer = ListBuffer::default();
-            match buffer.fill(Proof::EachCall, |count, to| self.list(count, to)) {
-                Ok(infos) => Some(infos.iter().map(|info| info.pid).collect()),
+            match self.read(Proof::Required) {
+                Ok(pids) => Some(pids),
                 Err(ListError::EntrySize) => None,
                 Err(error) => panic!("{error:?}"),
             }
@@ -609,24 +643,59 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_rejected_when_they_overrun_the_buffer() {
-        let read = |proof, count: usize| {
-            let mut buffer = ListBuffer::<c_uint>::default();
-            let read = buffer.fill(proof, |told, to| {
-                // SAFETY: the buffer has room for twice the entries that it declares.
-                unsafe {
-                    *told = c_uint::try_from(count).unwrap();
-                    // Entries of eight bytes instead of four.
-                    (0..count).for_each(|at| to.add(2 * at).cast::<u64>().write_unaligned(7));
-                }
-                SUCCESS
-            });
-            read.is_ok()
-        };
-        assert!(read(Proof::NoOverflow, 16));
-        assert!(!read(Proof::NoOverflow, 17));
-        assert!(!read(Proof::EachCall, 1));
-        assert!(!read(Proof::EachCall, 16));
+    fn lists_are_read_again_where_the_count_exceeds_the_room() {
+        for processes in [33, 64, 100] {
+            let driver = FakeDriver::new(processes, None);
+            let mut driver = FakeDriver { hides_lack_of_room: true, ..driver };
+            assert_eq!(driver.pids(), Some((1..=processes).collect()), "{processes}");
+            assert_eq!(driver.calls, 2);
+        }
+    }
+
+    #[test]
+    fn a_count_that_always_exceeds_the_room_is_an_error() {
+        let mut driver = FakeDriver { overcounts_by: u32::MAX - 3, ..FakeDriver::new(3, None) };
+        let read = driver.read(Proof::Required);
+        assert!(matches!(read, Err(ListError::Driver(NvmlError::InsufficientSize(_)))), "{read:?}");
+        assert!(driver.calls <= 6, "{}", driver.calls);
+    }
+
+    #[test]
+    fn lists_with_entries_that_were_not_written_are_rejected() {
+        for processes in COUNTS {
+            for overcounts_by in [1, 2, 20] {
+                let mut driver = FakeDriver { overcounts_by, ..FakeDriver::new(processes, None) };
+                assert_eq!(driver.pids(), None, "{processes} {overcounts_by}");
+            }
+        }
+    }
+
+    #[test]
+    fn samples_with_larger_entries_are_rejected() {
+        for processes in COUNTS {
+            let mut driver = FakeDriver::new(processes, Some(0));
+            let read = driver.read(Proof::WherePossible);
+            assert!(matches!(read, Err(ListError::EntrySize)), "{processes} {read:?}");
+        }
+    }
+
+    /// The size of the entries cannot be proven then.
+    #[test]
+    fn samples_are_read_where_the_driver_wants_more_room_than_it_needs() {
+        for clears in [false, true] {
+            for wants_room in [0, 32, 100] {
+                let driver = FakeDriver::new(3, None);
+                let mut driver = FakeDriver { clears, wants_room, ..driver };
+                assert_eq!(driver.read(Proof::WherePossible).unwrap(), [1, 2, 3]);
+            }
+        }
+    }
+
+    /// Samples that were not written are recognized by their values.
+    #[test]
+    fn samples_are_read_where_the_count_is_too_high() {
+        let mut driver = FakeDriver { overcounts_by: 1, ..FakeDriver::new(3, None) };
+        assert_eq!(driver.read(Proof::WherePossible).unwrap()[..3], [1, 2, 3]);
     }
 
     #[test]

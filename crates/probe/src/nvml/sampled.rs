@@ -1,6 +1,10 @@
 //! What the driver has sampled of each process since the last look, however often it was asked.
 
+use std::collections::BTreeSet;
+
+use super::gathered::{AHEAD, FIRST_LOOK, micros};
 use super::raw::ProcessSample;
+use crate::clocks::Clocks;
 use crate::process::Engines;
 use crate::reading::Reading;
 use crate::units::Percent;
@@ -13,8 +17,73 @@ pub(super) type Share = (Reading<Percent>, Reading<Engines>);
 pub(super) struct Sampled {
     /// In the order of pids.
     processes: Vec<(u32, Sums)>,
-    /// Whether it was asked for between looks, be it in vain.
+    /// Pid and time stamp of each sample added: a driver may return one again between two looks.
+    added: BTreeSet<(u32, u64)>,
+    /// True if an answer had samples but none that counts, which does not prove that a process
+    /// without samples did nothing.
+    pub had_only_garbage: bool,
+    /// True if the driver was asked since the last look, even if it had no samples.
     pub was_drained: bool,
+}
+
+/// The times at which process samples count, in microseconds on the driver's clock. Samples outside
+/// of it are stale or garbage.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Window {
+    /// Time up to which samples were taken before. Without it, those of the last few seconds count.
+    pub after: Option<u64>,
+    /// Time of the card's newest sample. Without it, the host's clock that is nearest to a sample
+    /// shows what time it is.
+    card_sample: Option<u64>,
+    now: Clocks,
+}
+
+impl Window {
+    /// Starts at what was taken before. Where that lies in the future, the driver's clock was set
+    /// back.
+    pub fn new(taken_until: Option<u64>, card_sample: Option<u64>, now: Clocks) -> Self {
+        let window = Self { after: None, card_sample, now };
+        Self { after: taken_until.filter(|taken| *taken <= window.time_at(*taken)), ..window }
+    }
+
+    /// Returns the time stamp after which the driver is asked for samples. It is 0, which asks for
+    /// all, while it is unknown which clock the driver uses.
+    pub fn asked_since(&self) -> u64 {
+        let recent = self.card_sample.map(|newest| newest.saturating_sub(micros(FIRST_LOOK)));
+        self.after.or(recent).unwrap_or(0)
+    }
+
+    /// Returns the newest time that is known to have come, on the clock of a time stamp.
+    fn time_at(&self, stamp: u64) -> u64 {
+        self.card_sample.unwrap_or_else(|| self.now.nearest(stamp))
+    }
+
+    /// Returns where a sample lies, or `None` if it is garbage.
+    fn place(&self, sample: &ProcessSample) -> Option<Place> {
+        let time = self.time_at(sample.micros);
+        if sample.sm > 100 || sample.micros > time.saturating_add(micros(AHEAD)) {
+            return None;
+        }
+        let after = self.after.unwrap_or(time.saturating_sub(micros(FIRST_LOOK)));
+        Some(if sample.micros > after { Place::Inside } else { Place::Before })
+    }
+}
+
+/// Place of a sample relative to a [`Window`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Before,
+    Inside,
+}
+
+/// Newest time stamps of an answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// Of the samples in the window, but not beyond the time that has come: a wrong time stamp
+    /// would hide the samples that follow.
+    pub newest: Option<u64>,
+    /// Of the samples before the window. It shows which clock the driver uses.
+    pub newest_stale: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,7 +102,35 @@ struct Mean {
 }
 
 impl Sampled {
-    pub fn add(&mut self, sample: &ProcessSample) {
+    /// Adds the samples of an answer that lie in the window. Entries without a pid are unused.
+    pub fn add_those_in(
+        &mut self,
+        window: &Window,
+        samples: impl Iterator<Item = ProcessSample>,
+    ) -> Taken {
+        let (mut taken, mut is_empty) = (Taken::default(), true);
+        for sample in samples.filter(|sample| sample.pid != 0) {
+            is_empty = false;
+            match window.place(&sample) {
+                Some(Place::Inside) => {
+                    let stamp = sample.micros.min(window.time_at(sample.micros));
+                    taken.newest = taken.newest.max(Some(stamp));
+                    self.add(&sample);
+                }
+                Some(Place::Before) => {
+                    taken.newest_stale = taken.newest_stale.max(Some(sample.micros));
+                }
+                None => {}
+            }
+        }
+        self.had_only_garbage |= !is_empty && taken.newest.is_none();
+        taken
+    }
+
+    fn add(&mut self, sample: &ProcessSample) {
+        if !self.added.insert((sample.pid, sample.micros)) {
+            return;
+        }
         let place = match self.processes.binary_search_by_key(&sample.pid, |(pid, _)| *pid) {
             Ok(place) => place,
             Err(place) => {
@@ -61,9 +158,11 @@ impl Sampled {
             .map_or(none, |(_, sums)| sums.share())
     }
 
-    /// Begins anew.
+    /// Removes all samples.
     pub fn clear(&mut self) {
         self.processes.clear();
+        self.added.clear();
+        self.had_only_garbage = false;
         self.was_drained = false;
     }
 }
@@ -101,10 +200,107 @@ impl Mean {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
     use proptest::prelude::*;
 
-    fn sample(pid: u32, sm: u32, encoder: u32) -> ProcessSample {
-        ProcessSample { pid, micros: 1, sm, memory: 0, encoder, decoder: 0 }
+    use crate::units::UnixMillis;
+
+    const SECOND: u64 = 1_000_000;
+
+    const fn sample_at(micros: u64, pid: u32, sm: u32, encoder: u32) -> ProcessSample {
+        ProcessSample { pid, micros, sm, memory: 0, encoder, decoder: 0 }
+    }
+
+    /// A host that booted an hour ago.
+    fn now() -> Clocks {
+        let since_boot = Duration::from_secs(3600);
+        Clocks { wall: UnixMillis(1_794_182_400_000), since_boot, awake: since_boot }
+    }
+
+    /// The times that the host's clocks show: Unix time, and since boot.
+    const CLOCKS: [u64; 2] = [1_794_182_400 * SECOND, 3600 * SECOND];
+
+    /// Adds samples of process 1, all of 50 %, at these times. Returns what was taken.
+    fn take(sampled: &mut Sampled, window: &Window, times: &[u64]) -> Taken {
+        let samples = times.iter().map(|micros| sample_at(*micros, 1, 50, 0));
+        sampled.add_those_in(window, samples)
+    }
+
+    /// Trap: process samples can be stale, or of a time that has not come yet.
+    #[test]
+    fn only_samples_since_the_last_look_count() {
+        let second = |second: u64| second * SECOND;
+        let places = |taken_until: Option<u64>| {
+            let window = Window::new(taken_until.map(second), Some(second(100)), now());
+            [80, 90, 96, 109, 200].map(|at| window.place(&sample_at(second(at), 1, 50, 0)))
+        };
+        let before = Some(Place::Before);
+        let inside = Some(Place::Inside);
+        assert_eq!(places(Some(90)), [before, before, inside, inside, None]);
+        assert_eq!(places(Some(85)), [before, inside, inside, inside, None]);
+        assert_eq!(places(None), [before, before, inside, inside, None]);
+        assert_eq!(places(Some(700)), places(None), "the clock was set back");
+        let window = Window::new(Some(second(90)), Some(second(100)), now());
+        assert_eq!(window.place(&sample_at(second(96), 1, 101, 0)), None);
+        assert_eq!(window.asked_since(), second(90));
+        assert_eq!(Window::new(None, Some(second(100)), now()).asked_since(), second(95));
+    }
+
+    #[test]
+    fn without_card_samples_the_nearest_clock_counts() {
+        for time in CLOCKS {
+            let window = Window::new(None, None, now());
+            assert_eq!(window.asked_since(), 0);
+            let mut sampled = Sampled::default();
+            let times = [time - 60 * SECOND, time - SECOND, time + 60 * SECOND];
+            let taken = take(&mut sampled, &window, &times);
+            assert_eq!(taken.newest, Some(time - SECOND));
+            assert_eq!(sampled.added.len(), 1);
+            assert_eq!(Window::new(taken.newest, None, now()).asked_since(), time - SECOND);
+            let set_back = Window::new(Some(time + SECOND), None, now());
+            assert_eq!(set_back.after, None);
+            // An old sample shows the clock, so that the next answer has newer ones only.
+            let taken = take(&mut sampled, &window, &[time - 60 * SECOND]);
+            assert_eq!((taken.newest, taken.newest_stale), (None, Some(time - 60 * SECOND)));
+        }
+    }
+
+    #[test]
+    fn garbage_alone_leaves_shares_unknown() {
+        let [wall, _] = CLOCKS;
+        let window = Window::new(Some(wall - 10 * SECOND), Some(wall), now());
+        for (times, is_garbage) in [
+            (&[][..], false),
+            (&[wall - 20 * SECOND][..], true),
+            (&[wall + 3600 * SECOND], true),
+            (&[0], true),
+            (&[wall - 20 * SECOND, wall], false),
+        ] {
+            let mut sampled = Sampled::default();
+            take(&mut sampled, &window, times);
+            assert_eq!(sampled.had_only_garbage, is_garbage, "{times:?}");
+        }
+        // An unused entry is no sample.
+        let mut sampled = Sampled::default();
+        sampled.add_those_in(&window, [sample_at(0, 0, 0, 0)].into_iter());
+        assert!(!sampled.had_only_garbage);
+        // What one answer leaves in doubt, the next does not settle.
+        take(&mut sampled, &window, &[0]);
+        take(&mut sampled, &window, &[wall]);
+        assert!(sampled.had_only_garbage);
+        sampled.clear();
+        assert!(!sampled.had_only_garbage);
+    }
+
+    /// A sample that is newer than the card's newest is returned by the next drain again.
+    #[test]
+    fn samples_returned_again_count_once() {
+        let mut sampled = Sampled::default();
+        for (micros, percent) in [(1, 20), (2, 40), (1, 20), (2, 40), (3, 90)] {
+            sampled.add(&sample_at(micros, 1, percent, 0));
+        }
+        assert_eq!(sm(&sampled, 1), 50.0);
     }
 
     fn sm(sampled: &Sampled, pid: u32) -> f64 {
@@ -114,8 +310,8 @@ mod tests {
     #[test]
     fn each_process_has_the_mean_of_its_own() {
         let mut sampled = Sampled::default();
-        for (pid, percent) in [(7, 40), (3, 10), (7, 60)] {
-            sampled.add(&sample(pid, percent, 0));
+        for (micros, pid, percent) in [(1, 7, 40), (1, 3, 10), (2, 7, 60)] {
+            sampled.add(&sample_at(micros, pid, percent, 0));
         }
         assert_eq!([3, 7, 8].map(|pid| sm(&sampled, pid)), [10.0, 50.0, 0.0]);
     }
@@ -124,19 +320,21 @@ mod tests {
     #[test]
     fn a_burst_does_not_drown_in_the_work_of_other_engines() {
         let mut sampled = Sampled::default();
-        (0..20).for_each(|_| sampled.add(&sample(1, 0, 80)));
-        sampled.add(&sample(1, 2, 80));
+        (0..20).for_each(|micros| sampled.add(&sample_at(micros, 1, 0, 80)));
+        sampled.add(&sample_at(20, 1, 2, 80));
         assert_eq!(sm(&sampled, 1), 2.0);
         let (_, engines) = sampled.share(1, no_share());
         assert_eq!(engines.known().unwrap().encoder, Percent(80.0));
     }
 
     proptest! {
-        /// The law: who was sampled at work at all has worked.
+        /// A process that was sampled at work at all has worked.
         #[test]
         fn work_stays_work(samples in proptest::collection::vec((0_u32..4, 0_u32..120), 0..50)) {
             let mut sampled = Sampled::default();
-            samples.iter().for_each(|(pid, percent)| sampled.add(&sample(*pid, *percent, 1)));
+            for (micros, (pid, percent)) in (0..).zip(&samples) {
+                sampled.add(&sample_at(micros, *pid, *percent, 1));
+            }
             for pid in 0..4 {
                 let own = samples.iter().filter(|(other, _)| *other == pid);
                 let worked = own.clone().any(|(_, percent)| (1..=100).contains(percent));

@@ -66,7 +66,7 @@ impl SampleReader {
         let _ = self.gather(nvml, gpu, now);
     }
 
-    /// Forgets the times of the samples: the clock was set.
+    /// Forgets the times of the samples, after the clock was set.
     pub fn forget_times(&mut self) {
         self.gathered.forget_times();
     }
@@ -82,7 +82,7 @@ impl SampleReader {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
         match buffer.read(nvml, gpu) {
             Ok(samples) => self.gathered.add(samples, now),
-            // The buffer is empty: the card has been idle for long.
+            // The buffer is empty: the card has been idle for a long time.
             Err(ListError::Driver(NvmlError::NotFound | NvmlError::NoData)) => {}
             Err(error) => return Err(error),
         }

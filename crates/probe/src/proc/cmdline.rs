@@ -10,10 +10,10 @@ pub fn parse(bytes: &[u8]) -> Vec<String> {
     bytes.split(|byte| *byte == 0).map(|arg| String::from_utf8_lossy(arg).into_owned()).collect()
 }
 
-/// In bytes; the kernel cuts longer command names.
+/// Length in bytes to which the kernel truncates command names.
 const LONGEST_COMMAND_NAME: usize = 15;
 
-/// Returns the command name that the kernel shows for a program: the program's name, cut.
+/// Returns the command name that the kernel shows for a program: the truncated name of the program.
 #[must_use]
 pub fn command_name(program: &str) -> &str {
     let end = (0..=LONGEST_COMMAND_NAME).rev().find(|end| program.is_char_boundary(*end));

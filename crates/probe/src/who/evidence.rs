@@ -26,7 +26,7 @@ pub struct Evidence {
     pub is_in_a_user_namespace: bool,
     pub environ: Environ,
     pub folder: Option<Arc<str>>,
-    /// The pid of its parent, which may be the first process of the host.
+    /// Pid of its parent, which may be 1.
     pub parent: u32,
     /// Nearest first; without the first process of the host.
     pub ancestors: Vec<Arc<Ancestor>>,
@@ -58,8 +58,8 @@ impl Ancestor {
     }
 }
 
-/// Returns the names that a process goes by: its program, the kernel's command name, the first
-/// word of its command line without the folder, and its script or module.
+/// Returns the names of a process: its program, the kernel's command name, the first word of its
+/// command line without the folder, and its script or module.
 #[must_use]
 pub fn names(program: &Arc<str>, arguments: &[String]) -> Vec<Arc<str>> {
     let first = arguments.first().and_then(|title| title.split_whitespace().next());

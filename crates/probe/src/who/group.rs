@@ -32,7 +32,7 @@ const LAUNCHERS: [&str; 17] = [
     "hydra_bstrap_proxy",
 ];
 
-/// Beginnings of the names of modules and process titles that do the same.
+/// Prefixes of the modules and process titles that do the same.
 const LAUNCHER_PREFIXES: [&str; 4] =
     ["torch.distributed.", "accelerate.commands.", "deepspeed.launcher.", "ray::"];
 
@@ -52,9 +52,8 @@ pub(super) fn group(labels: &Labels, ancestors: &[Arc<Ancestor>]) -> Option<Told
     Some(group)
 }
 
-/// Returns the group that a process may be in without our knowing, because its own environment
-/// cannot be read or was overwritten: all that come from the same launcher, or else all with the
-/// same parent that run the same thing.
+/// Returns the group that a process may belong to if its environment cannot be read or was
+/// overwritten: all processes of the same launcher, or else all with the same parent and script.
 #[must_use]
 pub(super) fn possible_group(evidence: &Evidence) -> Option<Group> {
     if evidence.environ.is_whole() {
@@ -63,7 +62,7 @@ pub(super) fn possible_group(evidence: &Evidence) -> Option<Group> {
     Some(of_launcher(&evidence.ancestors).unwrap_or_else(|| of_siblings(evidence)))
 }
 
-/// The topmost launcher counts: one may start another on each host.
+/// Returns the group of the topmost launcher: a launcher may start another on each host.
 fn of_launcher(ancestors: &[Arc<Ancestor>]) -> Option<Group> {
     let launched_by = |ancestor: &Arc<Ancestor>| {
         let name = ancestor.names.iter().find(|name| is_launcher(name))?;
@@ -77,8 +76,9 @@ fn is_launcher(name: &str) -> bool {
     LAUNCHERS.contains(&name) || LAUNCHER_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Kernels of one notebook server run the same module but are not ranks of one job, so each is
-/// known by its kernel's id, which what it forks has in common with it.
+/// Returns the group of the processes with the same parent and script. Kernels of one notebook server
+/// run the same module but are not ranks of one job, so the id of the kernel takes the place of the
+/// script. Forked children of a kernel have the same id.
 fn of_siblings(evidence: &Evidence) -> Group {
     let kernel = jupyter::kernel(&evidence.arguments).map(|kernel| kernel.id);
     let runs = kernel

@@ -53,8 +53,8 @@ pub struct Who {
     pub hub_user: Option<Told<Arc<str>>>,
     pub environment: Option<Told<Environment>>,
     pub group: Option<Told<Group>>,
-    /// The group that it may be in, where its environment cannot be read and nothing else names
-    /// its group. Others of the group need not exist.
+    /// Group that it may belong to, if its environment cannot be read and nothing else names its
+    /// group. It may be the only process of the group.
     pub possible_group: Option<Group>,
     pub launcher: Option<Told<Launcher>>,
     /// Names of its ancestors with the same uid, see [`names`]; `None` where they are not known.
@@ -170,7 +170,7 @@ impl GroupKind {
         matches!(self, Self::Launcher | Self::Siblings)
     }
 
-    /// The kind with this word.
+    /// Returns the kind with this slug.
     #[must_use]
     pub fn of_slug(slug: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.slug() == slug)
