@@ -80,7 +80,7 @@ pub struct DbExport {
     pub format: ExportFormat,
     #[command(flatten)]
     pub window: Window,
-    /// Write to FILE, which must not exist, instead of stdout, which is -
+    /// Write to FILE instead of stdout (- for stdout); FILE must not exist
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<Output>,
 }

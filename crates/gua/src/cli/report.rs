@@ -57,7 +57,7 @@ pub struct Report {
     /// states of each card, or whose the idle-held time was [default: time]
     #[arg(long, value_name = "WHICH")]
     pub picture: Option<Picture>,
-    /// Write to FILE instead of stdout, which is -
+    /// Write to FILE instead of stdout (- for stdout)
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<Output>,
     /// Columns of the text, 40 to 300 [default: the terminal's, at most 100; else 80]

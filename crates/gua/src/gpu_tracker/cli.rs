@@ -90,7 +90,7 @@ pub(super) struct Track {
 /// Where an answer goes, and as what.
 #[derive(Debug, Args)]
 pub(super) struct Report {
-    /// Write the report to FILE instead of stdout, which is -
+    /// Write the report to FILE instead of stdout (- for stdout)
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<Output>,
     /// text or json

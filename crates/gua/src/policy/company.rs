@@ -11,18 +11,18 @@ use super::subject::{Activity, Facts, Holding, Sign, Subject};
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Company {
     Job(Arc<str>),
-    /// A group that the environment names, or one that may exist where that cannot be read.
+    /// A group that the environment names, or else one that may exist.
     Group(Group),
 }
 
-/// How it is known which processes are judged together with one.
+/// Evidence for which processes are judged together with a holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grouping<'a> {
     /// By this Slurm job.
     Job(&'a str),
     /// By this group, which the environment names.
     Environment(&'a Group),
-    /// By the launcher or the siblings, because the environment cannot be read.
+    /// By the launcher, or by the siblings where the environment cannot be read.
     Possible(&'a Group),
     Alone,
 }

@@ -111,7 +111,7 @@ impl Engine {
     }
 
     /// Takes a tick that covers no time: at the start, and after the clock was set. The time
-    /// before it is missing for everybody. Nobody was idle in it, but whoever works now does work.
+    /// before it counts as missing for all processes; those that work now count as working.
     fn pass_over_all(&mut self, policy: &Policy, step: &Step, missed: i64) -> Vec<Decision> {
         for watch in self.watches.values_mut() {
             watch.pass(Activity::Unknown(Why::NotTold), 0, missed);

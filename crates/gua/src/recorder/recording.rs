@@ -46,7 +46,7 @@ pub struct Recording {
     /// Since when nothing could be stored, and why.
     storage: Option<(UnixMillis, String)>,
     keep: Keep,
-    /// Of the database that is written to.
+    /// Pruning of the open database.
     pruning: Option<Pruning>,
     attendant: Option<Box<dyn Attendant>>,
     witness: Option<Box<dyn Witness>>,
@@ -151,7 +151,7 @@ impl Recording {
         }
     }
 
-    /// What fails can be done after a later tick: this one is stored.
+    /// Prunes old rows. A failure is logged only: the tick is stored, and a later one tries again.
     fn prune(&mut self, entry: &Entry, log: &mut Log) {
         if let (Some(pruning), Some(writer)) = (&mut self.pruning, &mut self.writer)
             && let Err(error) = pruning.step(writer, entry, log)

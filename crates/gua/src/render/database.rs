@@ -129,19 +129,22 @@ pub fn checked(out: &mut impl Write, checked: &Checked, width: Option<usize>) ->
     Ok(())
 }
 
-/// Writes what was taken out of a database.
+/// Writes how many rows were deleted from a database.
 ///
 /// # Errors
 /// When the writer fails.
 pub fn pruned(out: &mut impl Write, pruned: &Pruned, width: Option<usize>) -> io::Result<()> {
     let mut line = |text: String| put(out, &text, 0, width);
     line(format!(
-        "{}: {} taken out; {} before, {} now",
+        "{}: {} deleted; {} before, {} now",
         safe(&pruned.path),
         some(pruned.deleted_rows as u64, "row"),
         bytes(pruned.before_bytes),
         bytes(pruned.after_bytes)
     ))?;
+    if pruned.deleted_rows > 0 {
+        line(format!("Rows: {}.", pruned.deleted_rows_by_table))?;
+    }
     if let Some(kept) = &pruned.older_kept {
         line(format!("It had an older layout; as it was before, it is kept as {}.", safe(kept)))?;
     }

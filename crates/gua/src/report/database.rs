@@ -7,7 +7,7 @@ use probe::units::UnixMillis;
 use serde::Serialize;
 
 use crate::calendar::timestamp;
-use crate::store::{self, Check, Inventory, SpanId};
+use crate::store::{self, Check, Counts, Inventory, SpanId};
 
 /// The answer of `gua db info`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -227,6 +227,7 @@ pub struct Pruned {
     pub schema: &'static str,
     pub path: String,
     pub deleted_rows: usize,
+    pub deleted_rows_by_table: Counts,
     pub before_bytes: u64,
     pub after_bytes: u64,
     pub keep_samples_seconds: f64,

@@ -49,7 +49,7 @@ impl Due {
         self.samples.is_none() && self.spans.is_none()
     }
 
-    /// What is left of it without what is permitted.
+    /// Returns the rows of it that are not permitted to be deleted.
     pub(super) fn without(self, permitted: &Self) -> Self {
         Self {
             samples: self.samples.filter(|_| permitted.samples.is_none()),
@@ -88,7 +88,7 @@ impl Budget {
         self.millis = self.millis.saturating_add(millis).min(MOST_AT_ONCE_MILLIS);
     }
 
-    /// The part of what is due that may be deleted now: that of the oldest hour.
+    /// Returns the part of `due` that may be deleted now: the oldest hour.
     fn permit(&mut self, due: Option<Period>) -> Option<Period> {
         let due = due?;
         let hour = due.from.0.div_euclid(HOUR);
@@ -104,7 +104,7 @@ impl Budget {
     }
 }
 
-/// What a recorder may delete.
+/// History that a recorder may delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
     /// Wall time of the last record.
@@ -125,18 +125,8 @@ impl Allowance {
     /// Reads what was saved in a database.
     ///
     /// # Errors
-    /// When it cannot be read, or the table for it cannot be made.
+    /// When it cannot be read.
     pub fn load(database: &Connection) -> Result<Self, StoreError> {
-        // Databases of this layout were made without it.
-        database.execute_batch(
-            "CREATE TABLE IF NOT EXISTS pruning (
-                 id         INTEGER PRIMARY KEY CHECK (id = 1),
-                 last_ms    INTEGER NOT NULL,   -- wall time of the last record
-                 wait_ms    INTEGER NOT NULL,   -- recording needed before anything is deleted
-                 samples_ms INTEGER NOT NULL,   -- history that may be deleted
-                 spans_ms   INTEGER NOT NULL
-             ) STRICT",
-        )?;
         let saved = database
             .query_row("SELECT last_ms, wait_ms, samples_ms, spans_ms FROM pruning", [], |row| {
                 let budget = |millis: i64| Budget {

@@ -1,4 +1,4 @@
--- From layout 3 to 4: the names of the processes that one came from. Not to be changed any more:
+-- From layout 3 to 4: the names of a process's ancestors, and the limits of pruning. Not to be changed any more:
 -- files of layout 4 are made by it.
 
 -- Or what refers to a table would follow it to its new name.
@@ -38,6 +38,14 @@ CREATE TABLE workload (
 ) STRICT;
 INSERT INTO workload SELECT *, NULL FROM workload_3 ORDER BY id;
 DROP TABLE workload_3;
+
+CREATE TABLE pruning (                      -- limits of automatic pruning: one row
+    id         INTEGER PRIMARY KEY CHECK (id = 1),
+    last_ms    INTEGER NOT NULL,            -- wall time of the last record
+    wait_ms    INTEGER NOT NULL,            -- recording needed before anything is deleted
+    samples_ms INTEGER NOT NULL,            -- history that may be deleted
+    spans_ms   INTEGER NOT NULL
+) STRICT;
 
 PRAGMA legacy_alter_table = OFF;
 PRAGMA user_version = 4;

@@ -235,6 +235,14 @@ CREATE TRIGGER policy_log_is_not_changed BEFORE UPDATE ON policy_log
 CREATE TRIGGER policy_log_is_not_deleted BEFORE DELETE ON policy_log
     BEGIN SELECT RAISE(ABORT, 'the log of the rules is only added to'); END;
 
+CREATE TABLE pruning (                      -- limits of automatic pruning: one row
+    id         INTEGER PRIMARY KEY CHECK (id = 1),
+    last_ms    INTEGER NOT NULL,            -- wall time of the last record
+    wait_ms    INTEGER NOT NULL,            -- recording needed before anything is deleted
+    samples_ms INTEGER NOT NULL,            -- history that may be deleted
+    spans_ms   INTEGER NOT NULL
+) STRICT;
+
 -- What the numbers of states and reasons mean.
 CREATE TABLE state (
     code INTEGER PRIMARY KEY,

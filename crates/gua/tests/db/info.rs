@@ -15,7 +15,7 @@ fn a_person_reads_lines() {
     insta::assert_snapshot!(told.stdout, @"
     database  [DIR]/gua.db
     layout    4
-    size      124.0 KiB, of which 0 B to be used again; log 0 B
+    size      128.0 KiB, of which 0 B to be used again; log 0 B
     recorder  none writes to it now
     host      lab
     recorded  2026-01-01 00:58:00 UTC to 2026-01-01 01:58:30 UTC
@@ -56,7 +56,7 @@ fn a_program_reads_json() {
       "schema": "gua.db_info/1",
       "path": "[DIR]/gua.db",
       "layout": 4,
-      "file_bytes": 126976,
+      "file_bytes": 131072,
       "log_bytes": 0,
       "free_bytes": 0,
       "is_being_recorded": false,
@@ -139,7 +139,7 @@ fn an_empty_database_is_told_too() {
     insta::assert_snapshot!(gua(&path, &["info"]).stdout, @"
     database  [DIR]/gua.db
     layout    4
-    size      124.0 KiB, of which 0 B to be used again; log 0 B
+    size      128.0 KiB, of which 0 B to be used again; log 0 B
     recorder  none writes to it now
     host      none
     recorded  nothing yet

@@ -173,15 +173,27 @@ fn the_command_says_before_and_after() {
     run.end();
     let size = || std::fs::metadata(&path).unwrap().len();
     let before = size();
-    insta::assert_snapshot!(gua(&path, &["prune", "--yes", "--keep-spans", "99999d"]).stdout, @"[DIR]/gua.db: 4318 rows taken out; 324.0 KiB before, 204.0 KiB now");
+    insta::assert_snapshot!(gua(&path, &["prune", "--yes", "--keep-spans", "99999d"]).stdout, @r"
+    [DIR]/gua.db: 4318 rows deleted; 328.0 KiB before, 208.0 KiB now
+    Rows: sample 2159, tick 2159.
+    ");
     let json = gua(&path, &["prune", "--yes", "--json"]);
     insta::assert_snapshot!(json.stdout, @r#"
     {
       "schema": "gua.db_prune/1",
       "path": "[DIR]/gua.db",
       "deleted_rows": 3605,
-      "before_bytes": 208896,
-      "after_bytes": 126976,
+      "deleted_rows_by_table": {
+        "card_span": 1140,
+        "holder": 150,
+        "holder_span": 720,
+        "identity": 5,
+        "observed": 720,
+        "owner_span": 720,
+        "process": 150
+      },
+      "before_bytes": 212992,
+      "after_bytes": 131072,
       "keep_samples_seconds": 2592000.0,
       "keep_spans_seconds": 34560000.0,
       "names_left": false,

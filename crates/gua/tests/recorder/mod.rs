@@ -145,7 +145,9 @@ impl Recorder {
         until("it ticks", || {
             let ended = self.child.try_wait().unwrap();
             assert!(ended.is_none(), "it ended: {ended:?}: {}", self.said());
-            self.ticks().is_some_and(|stored| stored >= ticks)
+            // The first to open the database makes this file. Made by root for a moment, a recorder
+            // of another user cannot open it.
+            is_opened(&self.database) && self.ticks().is_some_and(|stored| stored >= ticks)
         });
     }
 
@@ -233,6 +235,12 @@ fn database(machine: &Machine, args: &[&str]) -> PathBuf {
 
 pub(super) fn at_home(machine: &Machine, name: &str) -> PathBuf {
     machine.home().join(".gua").join(name)
+}
+
+fn is_opened(database: &Path) -> bool {
+    database
+        .canonicalize()
+        .is_ok_and(|path| PathBuf::from(format!("{}-shm", path.display())).exists())
 }
 
 /// The first value that a question has for an answer.

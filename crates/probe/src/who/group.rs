@@ -52,14 +52,13 @@ pub(super) fn group(labels: &Labels, ancestors: &[Arc<Ancestor>]) -> Option<Told
     Some(group)
 }
 
-/// Returns the group that a process may belong to if its environment cannot be read or was
-/// overwritten: all processes of the same launcher, or else all with the same parent and script.
+/// Returns the group that a process may belong to if its environment names none: all processes of the
+/// same launcher. If the environment cannot be read or was overwritten and there is no launcher: all
+/// with the same parent and script.
 #[must_use]
 pub(super) fn possible_group(evidence: &Evidence) -> Option<Group> {
-    if evidence.environ.is_whole() {
-        return None;
-    }
-    Some(of_launcher(&evidence.ancestors).unwrap_or_else(|| of_siblings(evidence)))
+    let siblings = || (!evidence.environ.is_whole()).then(|| of_siblings(evidence));
+    of_launcher(&evidence.ancestors).or_else(siblings)
 }
 
 /// Returns the group of the topmost launcher: a launcher may start another on each host.
@@ -76,14 +75,21 @@ fn is_launcher(name: &str) -> bool {
     LAUNCHERS.contains(&name) || LAUNCHER_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Returns the group of the processes with the same parent and script. Kernels of one notebook server
-/// run the same module but are not ranks of one job, so the id of the kernel takes the place of the
-/// script. Forked children of a kernel have the same id.
+/// Returns the group of the processes with the same parent and script. A rank that starts the others
+/// with its own script, as Lightning does, is one of them. Kernels of one notebook server run the same
+/// module but are not ranks of one job, so the id of the kernel takes the place of the script; forked
+/// children of a kernel have the same id. Titles without a script may differ in their numbers.
 fn of_siblings(evidence: &Evidence) -> Group {
     let kernel = jupyter::kernel(&evidence.arguments).map(|kernel| kernel.id);
-    let runs = kernel
-        .or_else(|| script(&evidence.arguments))
-        .unwrap_or_else(|| Arc::clone(&evidence.program));
-    let id = Arc::from(format!("{runs} of pid {}", evidence.parent));
-    Group { kind: GroupKind::Siblings, id }
+    let script = kernel.or_else(|| script(&evidence.arguments));
+    let runs_the_same = |ancestor: &&Arc<Ancestor>| {
+        let kernel = ancestor.kernel.as_ref().map(|kernel| &kernel.id);
+        let is_script = |script| kernel == Some(script) || ancestor.names.contains(script);
+        ancestor.uid == evidence.uid && script.as_ref().is_some_and(is_script)
+    };
+    let topmost = evidence.ancestors.iter().take_while(runs_the_same).last();
+    let parent = topmost.map_or(evidence.parent, |topmost| topmost.parent);
+    let is_digit = |letter: char| letter.is_ascii_digit();
+    let runs = script.unwrap_or_else(|| evidence.program.replace(is_digit, "").into());
+    Group { kind: GroupKind::Siblings, id: Arc::from(format!("{runs} of pid {parent}")) }
 }

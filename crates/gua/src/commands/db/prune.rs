@@ -17,7 +17,7 @@ use crate::ledger::HOUR;
 use crate::render::{database as render, json};
 use crate::report::database::Pruned;
 use crate::store::{
-    self, Database, Keep, LEAP_MILLIS, MOST_AT_ONCE_MILLIS, Plan, RecorderLock, Retention,
+    self, Counts, Database, Keep, LEAP_MILLIS, MOST_AT_ONCE_MILLIS, Plan, RecorderLock, Retention,
     StoreError,
 };
 use crate::talk::say;
@@ -94,11 +94,12 @@ fn prune(path: &Path, keep: Keep, now: UnixMillis) -> Result<Pruned, StoreError>
         None => store::size_bytes(&database)?,
     };
     let is_recorded = lock.is_none();
-    let deleted_rows = take_out(&mut database, keep, now, is_recorded)?;
+    let deleted = take_out(&mut database, keep, now, is_recorded)?;
     Ok(Pruned {
         schema: "gua.db_prune/1",
         path: path.display().to_string(),
-        deleted_rows,
+        deleted_rows: deleted.total(),
+        deleted_rows_by_table: deleted,
         before_bytes,
         after_bytes: store::size_bytes(&database)?,
         keep_samples_seconds: keep.samples.as_secs_f64(),
@@ -118,13 +119,13 @@ fn lock(path: &Path) -> Result<Option<RecorderLock>, StoreError> {
 }
 
 /// Deletes what is too old and shrinks the file, with pauses for a recorder that writes to it.
-/// Returns the number of rows deleted.
+/// Returns the numbers of rows deleted.
 fn take_out(
     database: &mut Database,
     keep: Keep,
     now: UnixMillis,
     is_recorded: bool,
-) -> Result<usize, StoreError> {
+) -> Result<Counts, StoreError> {
     let mut retention =
         if is_recorded { Retention::beside_a_recorder(keep) } else { Retention::new(keep) };
     let pause = || {
@@ -132,10 +133,10 @@ fn take_out(
             thread::sleep(PAUSE);
         }
     };
-    let mut deleted_rows = 0;
+    let mut deleted = Counts::default();
     loop {
         let step = retention.step(database, now, None, MOST_ROWS)?;
-        deleted_rows += step.deleted.total();
+        deleted.extend(&step.deleted);
         if !step.more {
             break;
         }
@@ -144,5 +145,5 @@ fn take_out(
     while store::give_back(database, MOST_PAGES)? {
         pause();
     }
-    Ok(deleted_rows)
+    Ok(deleted)
 }

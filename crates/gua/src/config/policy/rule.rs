@@ -43,7 +43,7 @@ pub struct Match {
     pub hours: Option<Hours>,
 }
 
-/// Whom a rule is not for. Its patterns ignore case.
+/// Processes that a rule exempts. Its patterns ignore case.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Exempt {
     pub users: Vec<Pattern>,

@@ -41,7 +41,7 @@ pub struct Holder {
     pub cards: Vec<String>,
     pub memory_bytes: Option<u64>,
     pub works_by: Option<&'static str>,
-    /// How it is known which processes are judged together with it: `job`, `environment`,
+    /// Evidence for which processes are judged together with it: `job`, `environment`,
     /// `launcher`, `siblings` or `alone`; null where nothing is known of the process.
     pub grouped_by: Option<&'static str>,
     /// The group in words; null where it is alone.

@@ -240,6 +240,25 @@ fn siblings_with_unreadable_environment_share_parent_and_script() {
     let kernel = ["python", "-m", "ipykernel_launcher", "-f", "/x/kernel-abc.json"];
     assert_eq!(run(&kernel), siblings("abc of pid 40"));
     assert_eq!(possible(&Tree::new()), siblings("python of pid 1"));
+    let titled = shell().process(PID, 40, "VLLM::Worker_TP").command(PID, &["VLLM::Worker_TP1"]);
+    assert_eq!(possible(&titled), siblings("VLLM::Worker_TP of pid 40"));
+}
+
+/// As Lightning starts them, and a kernel that forks.
+#[test]
+fn rank_that_starts_the_others_is_in_their_group() {
+    for (command, runs) in [
+        (&["python", "train.py"][..], "train.py"),
+        (&["python", "-m", "ipykernel_launcher", "-f", "/x/kernel-abc.json"], "abc"),
+    ] {
+        let below = |parent: u32, uid: u32| {
+            let tree = family().process(40, 30, "python").uid(40, uid).command(40, command);
+            possible(&tree.process(PID, parent, "python").command(PID, command)).unwrap().1
+        };
+        assert_eq!(below(40, 1001), format!("{runs} of pid 30"));
+        assert_eq!(below(30, 1001), format!("{runs} of pid 30"));
+        assert_eq!(below(40, 1002), format!("{runs} of pid 40"), "another user's is another job");
+    }
 }
 
 /// An environment that was overwritten does not say that there is no group.
@@ -251,9 +270,13 @@ fn overwritten_environment_leaves_a_possible_group() {
     assert_eq!(named.who().possible_group, None);
 }
 
+/// As ranks of `mpirun` have it; other ranks of the same job may be unreadable.
 #[test]
-fn readable_environment_without_a_group_is_alone() {
-    assert_eq!(possible(&family().environ(PID, &[])), None);
+fn readable_environment_without_a_group_is_grouped_by_its_launcher_only() {
+    let launched = family().environ(PID, &[]);
+    assert_eq!(possible(&launched), Some((GroupKind::Launcher, "torchrun pid 40".to_owned())));
+    let of_shell = family().process(40, 30, "bash").uid(40, 1001).environ(PID, &[]);
+    assert_eq!(possible(&of_shell), None);
 }
 
 /// As vLLM runs: `vllm serve` is a Python script, and its engine has a title.
