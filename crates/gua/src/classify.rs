@@ -1,28 +1,11 @@
 //! What a card was doing: working, held without working, or free.
 
+pub use gua_core::{State, Thresholds};
 use probe::card::MemorySource;
 use probe::units::{Bytes, Percent};
 use probe::{Holder, Reading, Vitals, Why};
-use serde::{Serialize, Serializer};
 
 use crate::config;
-
-/// The lines between the states.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Thresholds {
-    /// From here on a card is active.
-    pub active: Percent,
-    /// More than this and it is held.
-    pub held: Bytes,
-    /// From here on a holder works, whatever its card does.
-    pub worked: Percent,
-}
-
-impl Default for Thresholds {
-    fn default() -> Self {
-        config::Thresholds::default().into()
-    }
-}
 
 impl From<config::Thresholds> for Thresholds {
     fn from(settled: config::Thresholds) -> Self {
@@ -54,36 +37,6 @@ impl Lines {
     #[must_use]
     pub fn judges_cards_as(&self, other: &Self) -> bool {
         (self.active, self.held) == (other.active, other.held)
-    }
-}
-
-/// The state of a card over a tick.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum State {
-    Active,
-    /// Nothing computed, memory taken.
-    IdleHeld,
-    TrulyIdle,
-    Unknown(Why),
-}
-
-impl State {
-    /// The word for a moment: a card that is truly idle now is free.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::IdleHeld => "idle-held",
-            Self::TrulyIdle => "free",
-            Self::Unknown(_) => "unknown",
-        }
-    }
-}
-
-/// The reason is told apart from the state.
-impl Serialize for State {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.word())
     }
 }
 

@@ -8,13 +8,9 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`reading`] | a value, or why there is none |
-//! | [`units`] | bytes, percent, watts … as types |
 //! | [`answer`] | a value that another thread sends once |
 //! | [`account`] | what the driver keeps account of, also after a process has ended |
-//! | [`card`] | what is known of one card, and what it does now |
-//! | [`clocks`] | the host's clocks, and whether one was set |
-//! | [`process`] | a holder of a card, and the process behind it |
+//! | [`clocks`] | reads the host's clocks |
 //! | [`nvml`] | cards and holders through the driver's library |
 //! | [`proc`] | what a pid is, from the host's `/proc` |
 //! | [`directory`] | questions to a directory of people, which may hang |
@@ -35,21 +31,23 @@
 
 pub mod account;
 pub mod answer;
-pub mod card;
 pub mod clocks;
 pub mod directory;
 pub mod fork;
 pub mod nvml;
 mod own;
 pub mod proc;
-pub mod process;
-pub mod reading;
 pub mod threads;
-pub mod units;
 pub mod who;
 
 pub use account::{Account, CardAccounts};
-pub use card::{Basis, CardFacts, CardLook, MemoryUse, Utilization, Vitals};
 pub use clocks::Clocks;
-pub use process::{Holder, Holders, Kinds};
-pub use reading::{Reading, Why};
+pub use gua_core::card::{Basis, CardFacts, CardLook, MemoryUse, Utilization, Vitals};
+pub use gua_core::process::{Holder, Holders, Kinds};
+pub use gua_core::reading::{Reading, Reason as Why};
+pub use gua_core::{card, process, units};
+
+/// Values that were read, or the reason why not.
+pub mod reading {
+    pub use gua_core::reading::{Reading, Reason as Why};
+}

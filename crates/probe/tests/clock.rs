@@ -4,7 +4,7 @@
 use probe::card::Basis;
 use probe::nvml::{Look, Prober};
 use probe::units::Percent;
-use probe::{CardLook, Clocks, Reading, Why};
+use probe::{CardLook, Reading, Why, clocks};
 
 use crate::machine::{look_until, on, percent};
 
@@ -111,7 +111,7 @@ fn samples_stamped_an_hour_ahead_are_dropped() {
 
 /// Returns the section on time of a driver that stamps samples with the time since boot.
 fn boot_clock() -> String {
-    let now = Clocks::now();
+    let now = clocks::now();
     let since_boot = i64::try_from(now.since_boot.as_secs()).unwrap();
     offset(since_boot - now.wall.0 / 1000)
 }

@@ -46,7 +46,7 @@ impl Seen {
     pub fn by(source: &mut impl Source) -> Self {
         let began = Instant::now();
         let tick = source.tick();
-        let (clocks, ended) = (Clocks::now(), Instant::now());
+        let (clocks, ended) = (probe::clocks::now(), Instant::now());
         Self { tick, clocks, ended, took: ended - began }
     }
 }

@@ -4,6 +4,7 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::struct_wrappers::device::AccountingStats;
 
+use super::error::reason;
 use super::raw::{self, Gpu, ListError};
 use crate::account::Account;
 use crate::reading::{Reading, Why};
@@ -14,7 +15,7 @@ pub(super) fn read(nvml: &Nvml, gpu: Gpu, pids: &[u32]) -> Reading<Vec<Account>>
     match gpu.on(nvml).is_accounting_enabled() {
         Ok(true) => kept(nvml, gpu, pids).into(),
         Ok(false) => Reading::Unknown(Why::NotSupported),
-        Err(error) => Reading::Unknown(error.into()),
+        Err(error) => Reading::Unknown(reason(error)),
     }
 }
 

@@ -10,6 +10,7 @@ use nvml_wrapper::{Device, Nvml};
 
 use super::accounts;
 use super::counters::CounterReader;
+use super::error::reading;
 use super::holders::HolderReader;
 use super::memory::MemoryReader;
 use super::raw::{Gpu, Version};
@@ -17,7 +18,7 @@ use super::unit::Wants;
 use super::utilization::SampleReader;
 use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook, ComputeMode, PerformanceState, Setup, Utilization, Vitals};
-use crate::clocks::Clocks;
+use crate::clocks::{self, Clocks};
 use crate::proc::meminfo;
 use crate::reading::{Reading, Why};
 use crate::units::{Celsius, Megahertz, Millijoules, Milliwatts, Percent};
@@ -135,7 +136,7 @@ impl Attached {
     /// Reads the host's clocks. If the wall clock was set, forgets the times of the samples read
     /// before.
     fn read_clocks(&mut self) -> Clocks {
-        let now = Clocks::now();
+        let now = clocks::now();
         if self.read_at.replace(now).is_some_and(|before| now.was_set_since(&before)) {
             if let Work::Samples(samples) = &mut self.work {
                 samples.forget_times();
@@ -239,7 +240,7 @@ impl<'nvml> Ask<'_, 'nvml> {
         if self.lacks.0 & bit != 0 {
             return Reading::Unknown(Why::NotSupported);
         }
-        let reading = Reading::from(call(self.device));
+        let reading = reading(call(self.device));
         if reading.why() == Some(Why::NotSupported) {
             self.lacks.0 |= bit;
         }
@@ -270,7 +271,7 @@ impl<'nvml> Ask<'_, 'nvml> {
             mig,
             compute_mode: self
                 .when(wants.compute_mode, Quantity::ComputeMode, Device::compute_mode)
-                .map(ComputeMode::from),
+                .map(compute_mode),
             persistence: self.when(
                 wants.persistence,
                 Quantity::Persistence,
@@ -287,13 +288,11 @@ impl<'nvml> Ask<'_, 'nvml> {
     }
 }
 
-impl From<device::ComputeMode> for ComputeMode {
-    fn from(mode: device::ComputeMode) -> Self {
-        match mode {
-            device::ComputeMode::Default => Self::Default,
-            device::ComputeMode::ExclusiveThread => Self::ExclusiveThread,
-            device::ComputeMode::ExclusiveProcess => Self::ExclusiveProcess,
-            device::ComputeMode::Prohibited => Self::Prohibited,
-        }
+const fn compute_mode(mode: device::ComputeMode) -> ComputeMode {
+    match mode {
+        device::ComputeMode::Default => ComputeMode::Default,
+        device::ComputeMode::ExclusiveThread => ComputeMode::ExclusiveThread,
+        device::ComputeMode::ExclusiveProcess => ComputeMode::ExclusiveProcess,
+        device::ComputeMode::Prohibited => ComputeMode::Prohibited,
     }
 }

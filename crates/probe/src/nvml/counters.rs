@@ -9,6 +9,7 @@ use std::time::Instant;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
+use super::error::reason;
 use super::raw::{CounterSample, Gpu};
 use crate::card::{Basis, Utilization};
 use crate::reading::{Reading, Why};
@@ -36,7 +37,7 @@ impl CounterReader {
         let reading = match self.since_last(nvml) {
             Ok(Some(mean)) => Reading::Known(mean),
             Ok(None) => Reading::Unknown(Why::FirstLook),
-            Err(error) => Reading::Unknown(error.into()),
+            Err(error) => Reading::Unknown(reason(error)),
         };
         self.unsupported = reading.why() == Some(Why::NotSupported);
         reading

@@ -3,6 +3,7 @@
 use nvml_wrapper::Device;
 use nvml_wrapper::error::NvmlError;
 
+use super::error::{reading, reason};
 use super::raw::Gpu;
 use crate::reading::{Reading, Why};
 
@@ -37,7 +38,7 @@ pub(super) struct Slot {
 
 /// How a GPU is divided now.
 pub(super) fn division_of(device: &Device<'_>) -> Result<Division, Why> {
-    match device.mig_mode().map_err(Why::from) {
+    match device.mig_mode().map_err(reason) {
         Ok(mode) if mode.current == 1 => slots(device),
         Ok(_) => Ok(Division::Whole),
         Err(Why::NotSupported | Why::Gone) => Ok(Division::Never),
@@ -50,16 +51,16 @@ pub(super) fn division_of(device: &Device<'_>) -> Result<Division, Why> {
 /// one that does not answer.
 fn slots(device: &Device<'_>) -> Result<Division, Why> {
     let mut found = Vec::new();
-    for slot in 0..device.mig_device_count()? {
+    for slot in 0..device.mig_device_count().map_err(reason)? {
         match device.mig_device_by_index(slot) {
             Ok(instance) => found.push(Slot {
                 slot,
                 gpu: Reading::Known(Gpu::of(&instance)),
-                uuid: instance.uuid().into(),
+                uuid: reading(instance.uuid()),
             }),
             Err(NvmlError::NotFound | NvmlError::InvalidArg) => {}
             Err(error) => {
-                let why = Why::from(error);
+                let why = reason(error);
                 found.push(Slot { slot, gpu: Reading::Unknown(why), uuid: Reading::Unknown(why) });
             }
         }

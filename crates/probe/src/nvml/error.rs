@@ -2,32 +2,36 @@
 
 use nvml_wrapper::error::NvmlError;
 
-use crate::reading::Why;
+use crate::reading::{Reading, Why};
 
 /// A code of newer libraries that nvml-wrapper has no name for.
 const ARGUMENT_VERSION_MISMATCH: u32 = 25;
 
-impl From<NvmlError> for Why {
-    fn from(error: NvmlError) -> Self {
-        match error {
-            NvmlError::NotSupported
-            | NvmlError::FunctionNotFound
-            | NvmlError::FailedToLoadSymbol(_) => Self::NotSupported,
-            NvmlError::NoPermission | NvmlError::OperatingSystem => Self::NoPermission,
-            NvmlError::GpuLost => Self::Lost,
-            NvmlError::ResetRequired => Self::NeedsReset,
-            NvmlError::Timeout => Self::TimedOut,
-            NvmlError::LibRmVersionMismatch
-            | NvmlError::DriverNotLoaded
-            | NvmlError::Uninitialized => Self::DriverGone,
-            // The driver knows the call, but not this version of its argument.
-            NvmlError::UnexpectedVariant(ARGUMENT_VERSION_MISMATCH) => Self::NotSupported,
-            NvmlError::NotFound | NvmlError::NoData => Self::NotTold,
-            NvmlError::InvalidArg => Self::Gone,
-            NvmlError::Utf8Error(_) | NvmlError::IncorrectBits(_) => Self::Garbled,
-            other => Self::Code(other.into()),
+/// Returns the reason that a code of the library stands for.
+pub(super) fn reason(error: NvmlError) -> Why {
+    match error {
+        NvmlError::NotSupported
+        | NvmlError::FunctionNotFound
+        | NvmlError::FailedToLoadSymbol(_) => Why::NotSupported,
+        NvmlError::NoPermission | NvmlError::OperatingSystem => Why::NoPermission,
+        NvmlError::GpuLost => Why::Lost,
+        NvmlError::ResetRequired => Why::NeedsReset,
+        NvmlError::Timeout => Why::TimedOut,
+        NvmlError::LibRmVersionMismatch | NvmlError::DriverNotLoaded | NvmlError::Uninitialized => {
+            Why::DriverGone
         }
+        // The driver knows the call, but not this version of its argument.
+        NvmlError::UnexpectedVariant(ARGUMENT_VERSION_MISMATCH) => Why::NotSupported,
+        NvmlError::NotFound | NvmlError::NoData => Why::NotTold,
+        NvmlError::InvalidArg => Why::Gone,
+        NvmlError::Utf8Error(_) | NvmlError::IncorrectBits(_) => Why::Garbled,
+        other => Why::Code(other.into()),
     }
+}
+
+/// Turns the answer of a call into a reading.
+pub(super) fn reading<T>(answer: Result<T, NvmlError>) -> Reading<T> {
+    answer.map_err(reason).into()
 }
 
 /// Why there is no driver to talk to.
@@ -100,7 +104,7 @@ impl OpenError {
             NvmlError::DriverNotLoaded => Self::DriverNotLoaded,
             NvmlError::LibRmVersionMismatch => Self::VersionMismatch,
             NvmlError::NoPermission => Self::NoPermission,
-            other => Self::Refused { detail: Why::from(other).to_string() },
+            other => Self::Refused { detail: reason(other).to_string() },
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
-use super::error::OpenError;
+use super::error::{OpenError, reading};
 use crate::own::Own;
 use crate::reading::Reading;
 
@@ -76,9 +76,9 @@ impl Opened {
     fn of(nvml: Arc<Nvml>) -> Result<Self, NvmlError> {
         let gpus = nvml.device_count()?;
         let facts = DriverFacts {
-            version: nvml.sys_driver_version().into(),
-            nvml_version: nvml.sys_nvml_version().into(),
-            cuda_version: Reading::from(nvml.sys_cuda_driver_version())
+            version: reading(nvml.sys_driver_version()),
+            nvml_version: reading(nvml.sys_nvml_version()),
+            cuda_version: reading(nvml.sys_cuda_driver_version())
                 .map(|version| (version / 1000, version % 1000 / 10)),
             gpus,
         };

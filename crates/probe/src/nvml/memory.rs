@@ -3,6 +3,7 @@
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
+use super::error::reason;
 use super::raw::{self, Gpu};
 use crate::card::{MemorySource, MemoryUse};
 use crate::proc::meminfo::MemInfo;
@@ -34,7 +35,7 @@ impl MemoryReader {
                 Self::V1 => v1(nvml, gpu),
                 Self::System => return of_host(host()),
             };
-            *self = match read.map_err(Why::from) {
+            *self = match read.map_err(reason) {
                 Ok(memory) if memory.total.0 > 0 => return Reading::Known(memory),
                 Ok(_) => return of_host(host()),
                 Err(Why::NotSupported) if *self == Self::V2 => Self::V1,

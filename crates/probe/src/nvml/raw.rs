@@ -24,6 +24,7 @@ use nvml_wrapper_sys::bindings::{
     nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT,
 };
 
+use super::error::reason;
 use crate::reading::{Reading, Why};
 use crate::units::Bytes;
 
@@ -124,7 +125,7 @@ impl From<NvmlError> for ListError {
 impl From<ListError> for Why {
     fn from(error: ListError) -> Self {
         match error {
-            ListError::Driver(error) => error.into(),
+            ListError::Driver(error) => reason(error),
             ListError::EntrySize => Self::EntrySize,
         }
     }

@@ -8,6 +8,7 @@ use nvml_wrapper::{Device, Nvml};
 
 use super::attached::Attached;
 use super::division::{Division, Slot, division_of};
+use super::error::{reading, reason};
 use super::raw::{self, Gpu, Version};
 use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook, InstanceFacts, Vitals};
@@ -248,14 +249,14 @@ impl Unit {
         }
         self.compared = Some(Instant::now());
         let device = self.nvml.device_by_index(self.index);
-        let now = device.map_err(Why::from).and_then(|device| division_of(&device));
+        let now = device.map_err(reason).and_then(|device| division_of(&device));
         // What cannot be told now is compared next time.
         now.is_ok_and(|now| now.is_told() && now != self.division)
     }
 
     fn find_cards(&mut self) -> Result<Vec<Member>, Why> {
         let nvml = Arc::clone(&self.nvml);
-        let device = nvml.device_by_index(self.index)?;
+        let device = nvml.device_by_index(self.index).map_err(reason)?;
         let facts = facts(self.index, &device)?;
         let gpu = Gpu::of(&device);
         self.division = division_of(&device)?;
@@ -303,11 +304,11 @@ pub(super) fn unread(known: &[Arc<CardFacts>], index: u32, why: Why) -> Vec<Card
 fn facts(index: u32, device: &Device<'_>) -> Result<CardFacts, Why> {
     Ok(CardFacts {
         index,
-        uuid: Reading::Known(device.uuid()?),
-        name: device.name().into(),
-        minor: device.minor_number().into(),
-        bus_id: Reading::from(device.pci_info()).map(|pci| pci.bus_id),
-        power_limit: device.enforced_power_limit().into(),
+        uuid: Reading::Known(device.uuid().map_err(reason)?),
+        name: reading(device.name()),
+        minor: reading(device.minor_number()),
+        bus_id: reading(device.pci_info()).map(|pci| pci.bus_id),
+        power_limit: reading(device.enforced_power_limit()),
         instance: None,
     })
 }
@@ -315,7 +316,9 @@ fn facts(index: u32, device: &Device<'_>) -> Result<CardFacts, Why> {
 /// A slot as a card, or what is known of it when it would not say what it is.
 fn member(nvml: &Nvml, card: &CardFacts, card_gpu: Gpu, slot: &Slot, lists: Version) -> Member {
     let (id, name) = match slot.gpu {
-        Reading::Known(gpu) => (raw::gpu_instance(nvml, gpu).into(), gpu.on(nvml).name().into()),
+        Reading::Known(gpu) => {
+            (reading(raw::gpu_instance(nvml, gpu)), reading(gpu.on(nvml).name()))
+        }
         Reading::Unknown(why) => (Reading::Unknown(why), Reading::Unknown(why)),
     };
     let why = slot.uuid.why().or(id.why());

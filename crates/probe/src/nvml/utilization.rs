@@ -5,6 +5,7 @@ use std::time::Duration;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
+use super::error::reading;
 use super::gathered::Gathered;
 use super::raw::{Gpu, ListError, SampleBuffer};
 use crate::card::{Basis, Utilization};
@@ -91,7 +92,7 @@ impl SampleReader {
 }
 
 fn instant(nvml: &Nvml, gpu: Gpu) -> Reading<Utilization> {
-    Reading::from(gpu.on(nvml).utilization_rates()).map(|rates| Utilization {
+    reading(gpu.on(nvml).utilization_rates()).map(|rates| Utilization {
         percent: Percent(f64::from(rates.gpu.min(100))),
         basis: Basis::Instant,
     })

@@ -19,15 +19,10 @@ pub struct Thresholds {
 }
 
 impl Default for Thresholds {
-    /// 100 MiB leave room for what a runtime takes without any data in it; a context of CUDA
-    /// takes up to 600.
+    /// A context of CUDA takes up to 600 MiB.
     fn default() -> Self {
-        Self {
-            active: Percent(10.0),
-            held: Bytes::from_mib(100),
-            worked: Percent(1.0),
-            context: Bytes::from_mib(600),
-        }
+        let gua_core::Thresholds { active, held, worked } = gua_core::Thresholds::default();
+        Self { active, held, worked, context: Bytes::from_mib(600) }
     }
 }
 

@@ -6,12 +6,12 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading<T> {
     Known(T),
-    Unknown(Why),
+    Unknown(Reason),
 }
 
-/// Why a value is not known.
+/// Reason a value is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Why {
+pub enum Reason {
     /// The card or the driver does not offer it.
     NotSupported,
     /// The driver offers it, but not to this user.
@@ -44,7 +44,7 @@ pub enum Why {
     Code(u32),
 }
 
-impl Why {
+impl Reason {
     /// Whether nothing else will be told of the card either.
     #[must_use]
     pub const fn concerns_the_whole_card(self) -> bool {
@@ -74,7 +74,7 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotSupported => "not supported",
@@ -109,7 +109,7 @@ impl<T> Reading<T> {
         }
     }
 
-    pub const fn why(&self) -> Option<Why> {
+    pub const fn why(&self) -> Option<Reason> {
         match self {
             Self::Known(_) => None,
             Self::Unknown(why) => Some(*why),
@@ -136,7 +136,7 @@ impl<T> Reading<T> {
     }
 }
 
-impl<T, E: Into<Why>> From<Result<T, E>> for Reading<T> {
+impl<T, E: Into<Reason>> From<Result<T, E>> for Reading<T> {
     fn from(result: Result<T, E>) -> Self {
         match result {
             Ok(value) => Self::Known(value),

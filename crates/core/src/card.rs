@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::process::Holders;
-use crate::reading::{Reading, Why};
+use crate::reading::{Reading, Reason};
 use crate::units::{Bytes, Celsius, Megahertz, Millijoules, Milliwatts, Percent};
 
 /// A card as one look saw it.
@@ -24,7 +24,7 @@ impl CardLook {
             Reading::Unknown(why) => return Reading::Unknown(why),
         };
         if memory.source != MemorySource::Card {
-            return Reading::Unknown(Why::NotSupported);
+            return Reading::Unknown(Reason::NotSupported);
         }
         match self.vitals.holders.memory() {
             Reading::Known(held) => Reading::Known(memory.used.saturating_sub(held)),
@@ -59,7 +59,7 @@ pub struct InstanceFacts {
 impl CardFacts {
     /// A card of which nothing but its place is known.
     #[must_use]
-    pub const fn unread(index: u32, why: Why) -> Self {
+    pub const fn unread(index: u32, why: Reason) -> Self {
         Self {
             index,
             uuid: Reading::Unknown(why),
@@ -139,7 +139,7 @@ pub enum ComputeMode {
 impl Vitals {
     /// Nothing could be read, for one reason.
     #[must_use]
-    pub const fn unknown(why: Why) -> Self {
+    pub const fn unknown(why: Reason) -> Self {
         Self {
             utilization: Reading::Unknown(why),
             memory: Reading::Unknown(why),
@@ -161,7 +161,7 @@ impl Vitals {
 
 impl Setup {
     #[must_use]
-    pub const fn unknown(why: Why) -> Self {
+    pub const fn unknown(why: Reason) -> Self {
         Self {
             compute_mode: Reading::Unknown(why),
             persistence: Reading::Unknown(why),
@@ -175,14 +175,20 @@ impl Vitals {
     /// What ails the card as a whole, from the readings that every card has: the worst of
     /// it. A single quantity that fails for a reason of its own is none.
     #[must_use]
-    pub fn trouble(&self) -> Option<Why> {
-        const WORST_FIRST: [Why; 6] =
-            [Why::DriverGone, Why::Lost, Why::NeedsReset, Why::TimedOut, Why::NoTurn, Why::Gone];
+    pub fn trouble(&self) -> Option<Reason> {
+        const WORST_FIRST: [Reason; 6] = [
+            Reason::DriverGone,
+            Reason::Lost,
+            Reason::NeedsReset,
+            Reason::TimedOut,
+            Reason::NoTurn,
+            Reason::Gone,
+        ];
         let said = [self.utilization.why(), self.memory.why(), self.holders.unread];
         WORST_FIRST.into_iter().find(|why| match why {
             // A handle that no longer holds is refused by the call that all cards have; others
             // refuse an argument for reasons of their own.
-            Why::Gone => self.memory.why() == Some(Why::Gone),
+            Reason::Gone => self.memory.why() == Some(Reason::Gone),
             why => said.contains(&Some(*why)),
         })
     }

@@ -1,6 +1,6 @@
 //! A stretch of time.
 
-use probe::units::UnixMillis;
+use crate::units::UnixMillis;
 
 /// One hour in milliseconds.
 pub const HOUR: i64 = 3_600_000;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::reading::{Reading, Why};
+use crate::identity::Who;
+use crate::reading::{Reading, Reason};
 use crate::units::{Bytes, Percent, UnixMillis};
-use crate::who::Who;
 
 /// One process on one card, as the driver lists it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,14 +64,14 @@ impl Kinds {
 pub struct Holders {
     /// By pid, each once.
     pub seen: Vec<Holder>,
-    /// Why there may be more than those seen; `None` when the list is complete.
-    pub unread: Option<Why>,
+    /// Reason there may be more than those seen; `None` when the list is complete.
+    pub unread: Option<Reason>,
 }
 
 impl Holders {
     /// No list could be read.
     #[must_use]
-    pub const fn unread(why: Why) -> Self {
+    pub const fn unread(why: Reason) -> Self {
         Self { seen: Vec::new(), unread: Some(why) }
     }
 
@@ -104,7 +104,7 @@ pub enum Presence {
     /// It lives outside of our view: the pid is the host's and we are in a container.
     Foreign,
     /// It is there but may not be read.
-    Hidden(Why),
+    Hidden(Reason),
 }
 
 /// What `/proc` says of one process.

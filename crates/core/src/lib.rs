@@ -1,0 +1,29 @@
+//! The domain of gua: what a card, a process and a state are, and how time is classified. No I/O:
+//! time and everything else that comes from the machine are inputs.
+//!
+//! # Layout
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`units`] | bytes, percent, watts, … as types |
+//! | [`reading`] | a value, or the reason why there is none |
+//! | [`card`] | facts about one card, and what one reading of it gives |
+//! | [`process`] | a holder of a card, and the process behind it |
+//! | [`identity`] | the person, job, container or notebook behind a process |
+//! | [`clocks`] | the host's clocks at one moment, and whether one was set |
+//! | [`period`] | a stretch of wall time |
+//! | [`state`] | the state of a card, and the thresholds between the states |
+
+pub mod card;
+pub mod clocks;
+pub mod identity;
+pub mod period;
+pub mod process;
+pub mod reading;
+pub mod state;
+pub mod units;
+
+pub use clocks::Clocks;
+pub use period::Period;
+pub use reading::{Reading, Reason};
+pub use state::{State, Thresholds};

@@ -1,0 +1,54 @@
+//! State of a card, and the thresholds between the states.
+
+use serde::{Serialize, Serializer};
+
+use crate::reading::Reason;
+use crate::units::{Bytes, Percent};
+
+/// Thresholds by which time is classified.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Thresholds {
+    /// Utilization from which on a card is active.
+    pub active: Percent,
+    /// Memory above which a card is held.
+    pub held: Bytes,
+    /// Utilization from which on a holder works, whatever its card does.
+    pub worked: Percent,
+}
+
+impl Default for Thresholds {
+    /// 100 MiB leave room for what a runtime takes without any data in it.
+    fn default() -> Self {
+        Self { active: Percent(10.0), held: Bytes::from_mib(100), worked: Percent(1.0) }
+    }
+}
+
+/// State of a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum State {
+    Active,
+    /// Memory taken, nothing computed.
+    IdleHeld,
+    TrulyIdle,
+    Unknown(Reason),
+}
+
+impl State {
+    /// Returns the word for live views, in which a truly idle card is free.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::IdleHeld => "idle-held",
+            Self::TrulyIdle => "free",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+}
+
+/// Serializes the word alone; the reason of an unknown state has a field of its own.
+impl Serialize for State {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
