@@ -94,6 +94,8 @@ pub fn label(index: u32, slot: Option<u32>) -> String {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vitals {
     pub utilization: Reading<Utilization>,
+    /// Utilization samples that came with this reading; unknown where there is no sample buffer.
+    pub samples: Reading<Samples>,
     pub memory: Reading<MemoryUse>,
     pub power: Reading<Milliwatts>,
     /// Since the driver was loaded.
@@ -109,6 +111,8 @@ pub struct Vitals {
     pub performance: Reading<PerformanceState>,
     pub setup: Setup,
     pub holders: Holders,
+    /// SM samples of processes that came with this reading.
+    pub process_samples: Reading<Vec<ProcessSample>>,
 }
 
 /// From 0, the highest, to 15.
@@ -142,6 +146,7 @@ impl Vitals {
     pub const fn unknown(why: Reason) -> Self {
         Self {
             utilization: Reading::Unknown(why),
+            samples: Reading::Unknown(why),
             memory: Reading::Unknown(why),
             power: Reading::Unknown(why),
             energy: Reading::Unknown(why),
@@ -155,6 +160,7 @@ impl Vitals {
             performance: Reading::Unknown(why),
             setup: Setup::unknown(why),
             holders: Holders::unread(why),
+            process_samples: Reading::Unknown(why),
         }
     }
 }
@@ -210,6 +216,32 @@ pub enum Basis {
     Counters { covers: Duration },
     /// The driver's last fraction of a second only.
     Instant,
+}
+
+/// An answer of the driver's buffer of utilization samples, in any order. It may repeat samples of
+/// earlier answers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Samples {
+    pub samples: Vec<Sample>,
+    /// True if the answer is as long as the buffer: older samples may have been overwritten.
+    pub is_full: bool,
+}
+
+/// Utilization of a card over the period before its time stamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Microseconds on the driver's clock: since boot, or Unix time.
+    pub stamp: u64,
+    pub percent: u32,
+}
+
+/// SM utilization of a process around its time stamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessSample {
+    pub pid: u32,
+    /// Microseconds on the driver's clock.
+    pub stamp: u64,
+    pub percent: u32,
 }
 
 /// A card's memory.

@@ -12,12 +12,14 @@
 //! | [`identity`] | the person, job, container or notebook behind a process |
 //! | [`clocks`] | the host's clocks at one moment, and whether one was set |
 //! | [`period`] | a stretch of wall time |
+//! | [`poll`] | one reading of all cards and their holders, the classifier's input |
 //! | [`state`] | the state of a card, and the thresholds between the states |
 
 pub mod card;
 pub mod clocks;
 pub mod identity;
 pub mod period;
+pub mod poll;
 pub mod process;
 pub mod reading;
 pub mod state;
@@ -25,5 +27,6 @@ pub mod units;
 
 pub use clocks::Clocks;
 pub use period::Period;
+pub use poll::Poll;
 pub use reading::{Reading, Reason};
 pub use state::{State, Thresholds};

@@ -95,6 +95,35 @@ impl Holders {
     }
 }
 
+/// Identity of a process. A process whose owner changes is another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProcessId {
+    pub pid: u32,
+    /// Start in clock ticks since boot; `None` where it cannot be read.
+    pub start_ticks: Option<u64>,
+    pub uid: Option<u32>,
+}
+
+impl ProcessId {
+    /// Returns the identity of a process of which only the pid is known.
+    #[must_use]
+    pub const fn unread(pid: u32) -> Self {
+        Self { pid, start_ticks: None, uid: None }
+    }
+
+    /// Returns true if both may be the same process, as far as they are known.
+    #[must_use]
+    pub fn matches(self, other: Self) -> bool {
+        let agree = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => one == other,
+            _ => true,
+        };
+        self.pid == other.pid
+            && agree(self.start_ticks, other.start_ticks)
+            && agree(self.uid.map(u64::from), other.uid.map(u64::from))
+    }
+}
+
 /// What the host says of a pid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Presence {

@@ -182,6 +182,8 @@ impl Attached {
         let mut ask = Ask { device: &device, lacks: &mut self.lacks };
         Vitals {
             utilization,
+            samples: Reading::Unknown(Why::NotAsked),
+            process_samples: Reading::Unknown(Why::NotAsked),
             memory: self.memory.read(nvml, self.gpu, host_memory),
             holders: match wants.shares {
                 true => self.holders.read(nvml, self.gpu, now, newest_sample),
