@@ -13,20 +13,26 @@
 //! | [`clocks`] | the host's clocks at one moment, and whether one was set |
 //! | [`period`] | a stretch of wall time |
 //! | [`poll`] | one reading of all cards and their holders, the classifier's input |
+//! | [`classifier`] | turns polls into spans |
+//! | [`span`] | classified time |
 //! | [`state`] | the state of a card, and the thresholds between the states |
 
 pub mod card;
+pub mod classifier;
 pub mod clocks;
 pub mod identity;
 pub mod period;
 pub mod poll;
 pub mod process;
 pub mod reading;
+pub mod span;
 pub mod state;
 pub mod units;
 
+pub use classifier::Classifier;
 pub use clocks::Clocks;
 pub use period::Period;
 pub use poll::Poll;
 pub use reading::{Reading, Reason};
+pub use span::Span;
 pub use state::{State, Thresholds};

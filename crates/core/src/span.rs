@@ -1,0 +1,92 @@
+//! Classified time: what the classifier yields.
+
+use std::sync::Arc;
+
+use crate::card::CardFacts;
+use crate::period::Period;
+use crate::process::ProcessId;
+use crate::reading::Reason;
+use crate::state::State;
+use crate::units::Bytes;
+
+/// A stretch of a card's time in which its state, its holders and who of them works do not change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Span {
+    pub card: Arc<CardFacts>,
+    pub period: Period,
+    pub state: State,
+    pub holders: Vec<HolderTime>,
+    /// Utilization, in percent × seconds.
+    pub busy: Integral,
+    /// Used memory, in MiB × seconds.
+    pub memory: Integral,
+    /// Energy in joules.
+    pub energy: Integral,
+}
+
+/// A holder's part of a span.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HolderTime {
+    pub holder: HolderId,
+    pub work: Work,
+    /// Part of the span's time. The shares of all holders add up to the span, unless the card is
+    /// free or nobody holds it.
+    pub share_ms: i64,
+    /// Memory held, in MiB × seconds.
+    pub memory: Integral,
+    pub peak: Option<Bytes>,
+    /// Part of the span's energy, in joules.
+    pub energy: f64,
+}
+
+/// A holder of a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum HolderId {
+    Process(ProcessId),
+    /// Memory that no listed process holds.
+    Unlisted,
+}
+
+/// Use that a holder makes of its card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Work {
+    Working,
+    Idle,
+    /// Somebody works on the card, and it is not known who.
+    Unknown,
+}
+
+/// Sum of a quantity over time, and for how long the quantity was known.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Integral {
+    pub sum: f64,
+    pub known_ms: i64,
+}
+
+impl Integral {
+    /// Returns the mean of a quantity that was integrated over seconds; `None` if it was never known.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.known_ms > 0).then(|| self.sum * 1000.0 / self.known_ms as f64)
+    }
+}
+
+/// Time in which no card was observed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    pub period: Period,
+    pub reason: GapReason,
+}
+
+/// Reason of a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum GapReason {
+    /// The wall clock was set.
+    ClockSet,
+    /// The machine was suspended.
+    Suspended,
+    /// A poll came late.
+    Late,
+    /// The driver could not be asked.
+    Driver(Reason),
+}
