@@ -1,5 +1,6 @@
 //! What a card was doing: working, held without working, or free.
 
+pub(crate) use gua_core::classifier::largest_reserve;
 pub use gua_core::{State, Thresholds};
 use probe::card::MemorySource;
 use probe::units::{Bytes, Percent};
@@ -225,12 +226,6 @@ pub fn unseen(vitals: &Vitals) -> Option<Bytes> {
         Reading::Unknown(_) => largest_reserve(memory.total),
     };
     Some(memory.used.saturating_sub(vitals.holders.known_memory()).saturating_sub(reserve))
-}
-
-/// More than any driver keeps for itself, where it counts that as used: it is some hundred
-/// MiB, and a little more on larger cards.
-pub(crate) fn largest_reserve(total: Bytes) -> Bytes {
-    Bytes::from_mib(2048).max(Bytes(total.0 / 16))
 }
 
 #[cfg(test)]

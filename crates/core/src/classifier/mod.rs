@@ -97,14 +97,17 @@ impl Classifier {
 
     /// Adds a poll. The first one of a run covers no time.
     pub fn add(&mut self, poll: &Poll) {
-        let at = micros(poll.clocks);
-        let begin = self.begin_of(poll.clocks);
-        self.wall.add(at, poll.clocks.wall);
+        let now = poll.clocks;
+        let begin = match self.gap_before(now) {
+            Some(reason) => self.begin_after_gap(reason, poll),
+            None => self.last.map_or(micros(now), micros),
+        };
+        self.wall.add(micros(now), now.wall);
         match &poll.cards {
             Ok(cards) => self.add_cards(cards, poll, begin),
-            Err(reason) => self.lose_driver(*reason),
+            Err(reason) => self.lose_driver(*reason, now),
         }
-        self.last = Some(poll.clocks);
+        self.last = Some(now);
         self.emit();
     }
 
@@ -184,28 +187,36 @@ impl Classifier {
         self.cards.iter().map(|track| track.now(&self.lines, &self.wall)).collect()
     }
 
-    /// Returns the begin of the time that a poll covers. Ends all segments if there is a gap before it.
-    fn begin_of(&mut self, clocks: Clocks) -> Micros {
-        let at = micros(clocks);
-        let Some(last) = self.last else { return at };
-        let was_set = clocks.was_set_since(&last) || clocks.wall <= last.wall;
-        let reason = match () {
-            () if was_set => GapReason::ClockSet,
-            () if clocks.slept_since(&last) => GapReason::Suspended,
-            () if at - micros(last) > LONGEST_POLL => GapReason::Late,
-            () => return micros(last),
-        };
-        let begin = if reason == GapReason::Late { at - LONGEST_POLL } else { at };
-        self.end_segments(micros(last));
-        if self.away.is_none() {
-            let to = clocks.wall.0 - (at - begin) / 1000;
-            self.push_gap(Period::new(last.wall, UnixMillis(to)), reason);
+    /// Returns why there is time before a poll that it does not cover.
+    fn gap_before(&self, now: Clocks) -> Option<GapReason> {
+        let last = self.last?;
+        if now.was_set_since(&last) || now.wall <= last.wall {
+            return Some(GapReason::ClockSet);
         }
-        if reason != GapReason::Late {
+        if now.slept_since(&last) {
+            return Some(GapReason::Suspended);
+        }
+        (micros(now) - micros(last) > LONGEST_POLL).then_some(GapReason::Late)
+    }
+
+    /// Ends all segments at the last poll. Returns the begin of the time that this poll covers.
+    fn begin_after_gap(&mut self, reason: GapReason, poll: &Poll) -> Micros {
+        let now = poll.clocks;
+        let Some(last) = self.last else { return micros(now) };
+        self.end_segments(micros(last));
+        let covered = if reason == GapReason::Late { LONGEST_POLL } else { 0 };
+        if reason == GapReason::ClockSet {
+            // Wall times before and after it cannot be compared.
             self.emit();
             self.wall = WallClock::default();
+            self.close_gap(last.wall);
+            self.last = None;
+        } else if self.away.is_some() || poll.cards.is_err() {
+            return micros(now);
         }
-        begin
+        let end = UnixMillis(now.wall.0 - covered / 1000);
+        self.push_gap(Period::new(last.wall, end), reason);
+        micros(now) - covered
     }
 
     fn push_gap(&mut self, period: Period, reason: GapReason) {
@@ -214,8 +225,8 @@ impl Classifier {
         }
     }
 
-    fn lose_driver(&mut self, reason: Reason) {
-        let Some(last) = self.last else { return };
+    fn lose_driver(&mut self, reason: Reason, now: Clocks) {
+        let last = self.last.unwrap_or(now);
         self.end_segments(micros(last));
         self.away.get_or_insert((last.wall, reason));
     }
@@ -333,7 +344,7 @@ impl CardTrack {
         let Some(segment) = self.segments.back_mut() else { return };
         segment.last = at;
         if let Content::Observed(observed) = &mut segment.content {
-            observed.add(card, &poll.exits, (segment.begin, poll.clocks), lines);
+            observed.add(card, &poll.exits, poll.clocks, lines);
         }
     }
 
@@ -346,7 +357,7 @@ impl CardTrack {
         self.end(begin);
         let content = match trouble {
             Some(reason) => Content::Unread(reason),
-            None => Content::Observed(Box::default()),
+            None => Content::Observed(Box::new(Observed::new(begin))),
         };
         self.segments.push_back(Segment { begin, end: None, last: at, content });
     }

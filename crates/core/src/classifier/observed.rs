@@ -48,8 +48,9 @@ fn centi(percent: Percent) -> CentiPercent {
 }
 
 /// The recent past of a card that can be read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Observed {
+    begin: Micros,
     samples: SampleLine,
     polls: Vec<PollFacts>,
     presences: Presences,
@@ -73,16 +74,26 @@ struct PollFacts {
 }
 
 impl Observed {
-    /// Adds a poll. The first one covers the time since `begin`.
-    pub fn add(&mut self, poll: &CardPoll, exits: &[Exit], time: (Micros, Clocks), lines: &Lines) {
-        let (begin, clocks) = time;
+    /// Starts at a time, from which on the first poll covers.
+    pub fn new(begin: Micros) -> Self {
+        Self {
+            begin,
+            samples: SampleLine::new(begin),
+            polls: Vec::new(),
+            presences: Presences::default(),
+            process_samples: ProcessSamples::default(),
+            idle_power: None,
+        }
+    }
+
+    pub fn add(&mut self, poll: &CardPoll, exits: &[Exit], clocks: Clocks, lines: &Lines) {
         let at = micros(clocks);
         let last = self.polls.last();
-        let before = last.map_or(begin, |last| last.at);
+        let before = last.map_or(self.begin, |last| last.at);
         let mut list = HolderList::new(poll, &lines.thresholds);
         match last {
             Some(last) => self.presences.follow((&last.list, &mut list), (last.at, at), exits),
-            None => self.presences.begin(&list, begin),
+            None => self.presences.begin(&list, self.begin),
         }
         let before = Some(before).filter(|before| *before < at);
         self.add_samples(&poll.reading, PollTime { at, before, clocks });

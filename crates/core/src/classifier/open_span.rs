@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::card::CardFacts;
-use crate::period::Period;
+use crate::period::{Period, portion};
 use crate::span::{HolderId, HolderTime, Integral, Span, Work};
 use crate::state::State;
 use crate::units::{Bytes, UnixMillis};
@@ -75,8 +75,10 @@ impl Known {
         }
     }
 
-    const fn integral(self) -> Integral {
-        Integral { sum: self.sum, known_ms: (self.time + 500) / 1000 }
+    /// Returns the sum with its time as a part of the span, which has whole milliseconds.
+    fn integral(self, span: Stretch, millis: i64) -> Integral {
+        let length = span.to - span.from;
+        Integral { sum: self.sum, known_ms: portion(millis, self.time, length) }
     }
 }
 
@@ -144,7 +146,7 @@ impl OpenSpan {
             holder: holder.id,
             work: holder.work,
             share_ms,
-            memory: holder.memory.integral(),
+            memory: holder.memory.integral(self.time, period.millis()),
             peak: holder.peak,
             energy: holder.energy,
         };
@@ -153,9 +155,9 @@ impl OpenSpan {
             period,
             state: self.state,
             holders: self.holders.iter().zip(shares).map(holder).collect(),
-            busy: self.busy.integral(),
-            memory: self.memory.integral(),
-            energy: self.energy.integral(),
+            busy: self.busy.integral(self.time, period.millis()),
+            memory: self.memory.integral(self.time, period.millis()),
+            energy: self.energy.integral(self.time, period.millis()),
         })
     }
 

@@ -22,8 +22,10 @@ const DRY_DELAY: Micros = 1_000_000;
 const USUAL_PERIOD: Micros = 1_000_000;
 
 /// Samples of one card since it was last unobserved, as far back as the classifier needs them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SampleLine {
+    /// Begin of the time that the samples are for. Older ones only fill the window before it.
+    begin: Micros,
     entries: Vec<Entry>,
     offset: Option<StampOffset>,
     /// Newest stamp of the samples taken.
@@ -71,6 +73,17 @@ pub(super) struct PollTime {
 }
 
 impl SampleLine {
+    pub const fn new(begin: Micros) -> Self {
+        Self {
+            begin,
+            entries: Vec::new(),
+            offset: None,
+            newest_stamp: None,
+            period: None,
+            was_busy_and_dry: false,
+        }
+    }
+
     /// Adds the samples of a poll. `rate` is the instant rate, for a buffer that got nothing.
     pub fn add(&mut self, answer: &Samples, rate: Option<CentiPercent>, poll: PollTime) {
         self.follow_driver_clock(answer, poll.clocks);
@@ -98,8 +111,14 @@ impl SampleLine {
 
     /// Returns the time that passes before a sample is sure to have arrived.
     pub fn delay(&self) -> Micros {
-        let is_poll = |entry: &Entry| matches!(entry.origin, Origin::Poll { .. });
-        if self.entries.last().is_some_and(is_poll) { 0 } else { 2 * self.period() }
+        match self.entries.last() {
+            Some(&Entry { to, origin: Origin::Poll { from, basis }, .. }) => match basis {
+                PieceBasis::Moment => 0,
+                // An edge of work is known when two more means are.
+                PieceBasis::Mean => 2 * (to - from),
+            },
+            _ => 2 * self.period(),
+        }
     }
 
     /// Returns the distance between two samples.
@@ -134,7 +153,7 @@ impl SampleLine {
         let mut last = first.checked_sub(1).and_then(|at| self.entries.get(at)).map(|it| it.to);
         let period = self.period();
         for entry in &self.entries[first..] {
-            let begin = last.unwrap_or(entry.to - period);
+            let begin = last.unwrap_or(self.begin.min(entry.to - period));
             let (from, basis) = match entry.origin {
                 // A lost sample is bridged.
                 Origin::Buffer { .. } if 2 * (entry.to - begin) <= 5 * period => {
@@ -232,7 +251,7 @@ impl SampleLine {
     fn mark_loss(&mut self, oldest: usize, is_full: bool, last: Option<Micros>) {
         let period = self.period();
         let entry = &mut self.entries[oldest];
-        let is_far = last.is_some_and(|last| 2 * (entry.to - last) > 5 * period);
+        let is_far = 2 * (entry.to - last.unwrap_or(self.begin)) > 5 * period;
         if let Origin::Buffer { after_loss, .. } = &mut entry.origin {
             *after_loss = is_full && is_far;
         }

@@ -41,7 +41,7 @@ pub fn run(workload: &Workload, kind: Kind, poll_seconds: u64, tick_seconds: u64
             exits: exits(workload, at),
         };
         classifier.add(&poll);
-        if (number * poll_seconds) % tick_seconds == 0 {
+        if (number * poll_seconds).is_multiple_of(tick_seconds) {
             spans.extend(classifier.take_spans());
         }
         // Where several work, their process samples are read every second.

@@ -126,23 +126,32 @@ fn process_work(process: &Process) -> Vec<(Slots, f64)> {
 /// whose mean reaches the threshold.
 fn by_rule(utilization: &[u32], threshold: u32) -> Vec<Slots> {
     let window = 5 * SECOND;
+    let busy: Vec<usize> =
+        (0..utilization.len()).filter(|slot| utilization[*slot] >= threshold).collect();
     let mut times: Vec<Slots> = Vec::new();
-    let mut sum: u64 = utilization[..window].iter().map(|it| u64::from(*it)).sum();
+    let mut sum: u32 = utilization[..window].iter().sum();
+    let (mut first, mut after) = (0, 0);
     for begin in 0..=utilization.len() - window {
         if begin > 0 {
-            sum += u64::from(utilization[begin + window - 1]);
-            sum -= u64::from(utilization[begin - 1]);
+            sum += utilization[begin + window - 1];
+            sum -= utilization[begin - 1];
         }
-        if sum < u64::from(threshold) * window as u64 {
+        if sum < threshold * 5 * SECOND as u32 {
             continue;
         }
-        let busy = |slot: &usize| utilization[*slot] >= threshold;
-        let slots = begin..begin + window;
-        if let (Some(first), Some(last)) = (slots.clone().find(busy), slots.rev().find(busy)) {
-            match times.last_mut() {
-                Some(time) if time.end >= first => time.end = last + 1,
-                _ => times.push(first..last + 1),
-            }
+        while first < busy.len() && busy[first] < begin {
+            first += 1;
+        }
+        while after < busy.len() && busy[after] < begin + window {
+            after += 1;
+        }
+        if first == after {
+            continue;
+        }
+        let (from, to) = (busy[first], busy[after - 1] + 1);
+        match times.last_mut() {
+            Some(time) if time.end >= from => time.end = to,
+            _ => times.push(from..to),
         }
     }
     times

@@ -1,4 +1,4 @@
-//! Workloads with a known answer, classified on virtual time.
+//! The classifier on virtual time: workloads with a known answer, and single cases.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by falling over")]
 #![allow(
@@ -6,6 +6,7 @@
     clippy::cast_sign_loss,
     reason = "an hour in microseconds fits into everything"
 )]
+#![allow(clippy::single_range_in_vec_init, reason = "a list of one time is meant")]
 
 /// Errors on all workloads, as a table.
 mod accuracy;
@@ -15,7 +16,13 @@ mod driver;
 mod exact;
 /// How far from the truth an account is.
 mod figures;
+/// What holds of all spans: they abut, and shares add up.
+mod invariants;
+/// Polls made by hand.
+mod polls;
 /// Polls a workload and adds up what the classifier says.
 mod run;
+/// What drivers, clocks and machines do to the record.
+mod traps;
 /// What a card and its holders do over an hour.
 mod workload;
