@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use wildmatch::WildMatch;
 
-use crate::model::{Card, Driver, SampleBuffer, Scenario, StraySample, Time};
+use crate::model::{Card, Driver, ProcessUtilization, SampleBuffer, Scenario, StraySample, Time};
 use crate::typed;
 
 pub use calls::unknown_calls;
@@ -170,7 +170,16 @@ fn samples(typed: &typed::Samples) -> Result<SampleBuffer, Wrong> {
         let reason = format!("`capacity` must be 0 (no samples) to {LARGEST_CAPACITY}");
         return wrong(typed.capacity.span(), reason);
     }
-    Ok(SampleBuffer { period, capacity })
+    let (lose_percent, processes) = (*typed.lose.get_ref(), *typed.processes.get_ref());
+    if !(0.0..=100.0).contains(&lose_percent) {
+        return wrong(typed.lose.span(), "`lose` must be 0 to 100 (percent)");
+    }
+    if capacity == 0 && processes != ProcessUtilization::Newest {
+        let reason = "without a buffer (`capacity = 0`), `processes` must be \"newest\"";
+        return wrong(typed.processes.span(), reason);
+    }
+    let dry_when_idle = typed.dry_when_idle;
+    Ok(SampleBuffer { period, capacity, dry_when_idle, lose_percent, processes })
 }
 
 #[cfg(test)]
@@ -267,6 +276,17 @@ mod tests {
                 "[samples]\ncapacity = 4294967295\n",
                 "bad.toml:2: `capacity` must be 0 (no samples) to 100000",
             ),
+            ("[samples]\nlose = 101\n", "bad.toml:2: `lose` must be 0 to 100 (percent)"),
+            ("[samples]\nlose = nan\n", "bad.toml:2: `lose` must be 0 to 100 (percent)"),
+            (
+                "[samples]\nprocesses = \"all\"\n",
+                "bad.toml:2: unknown variant `all`, expected one of `newest`, `complete`, `mean`",
+            ),
+            (
+                "[samples]\nprocesses = \"mean\"\ncapacity = 0\n",
+                "bad.toml:2: without a buffer (`capacity = 0`), `processes` must be \"newest\"",
+            ),
+            ("[samples]\ndry_when_idle = 1\n", "bad.toml:2: "),
             (
                 "[[card]]\nutilization = { constant = 3, duty = 5, period = \"1s\" }\n",
                 "bad.toml:2: `duty` does not go with `constant`",
