@@ -3,13 +3,14 @@
 
 use std::panic::{self, AssertUnwindSafe};
 
+use scenario::model::Stamps;
 use scenario::state::Place;
 use scenario::{Card, Moment, Scenario};
 
 use crate::abi::{Answer, Code};
 use crate::handle::Handle;
 use crate::library;
-use crate::machine::{Flaws, Machine};
+use crate::machine::{self, Flaws, Machine};
 use crate::pointer::Out;
 use crate::tally;
 
@@ -52,7 +53,12 @@ impl<'a> Call<'a> {
 
     /// The Unix time at which the samples' clock shows 0, in microseconds.
     fn stamp_zero(&self) -> i64 {
-        -self.scenario().time.stamp_offset_micros
+        let time = &self.scenario().time;
+        let zero = match time.stamps {
+            Stamps::Unix => 0,
+            Stamps::Boot => machine::boot_unix_micros(),
+        };
+        zero.saturating_sub(time.stamp_offset_micros)
     }
 }
 

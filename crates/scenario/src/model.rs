@@ -86,6 +86,17 @@ pub struct Time {
     pub speed: f64,
     /// Added to the time stamps of samples, in microseconds: the driver's clock as it was set.
     pub stamp_offset_micros: i64,
+    pub stamps: Stamps,
+}
+
+/// The clock of the samples' time stamps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stamps {
+    /// Microseconds since the Unix epoch.
+    Unix,
+    /// Microseconds since the host's boot.
+    Boot,
 }
 
 /// The ring buffers in which the driver keeps its samples.

@@ -248,3 +248,32 @@ fn samples_of_a_second_and_of_a_sixth_are_that_far_apart() {
         until("the other period", || (times() == apart(166_667)).then_some(()));
     });
 }
+
+#[test]
+fn stamps_on_the_boot_clock_are_stable_and_can_be_handed_back() {
+    let text = "[time]\nstamps = \"boot\"\n[samples]\nperiod = \"1s\"\ncapacity = 8\n\
+                [[card]]\naccounting = true\n[[process]]\npid = 1\ncard = 0\n\
+                memory = \"1GiB\"\nsm = 60\nbegin = \"-1h\"\n";
+    play!(text, |stage| {
+        let nvml = stage.nvml();
+        let card = nvml.device_by_index(0).unwrap();
+        let read = |seen: Option<u64>| {
+            let samples = card.samples(Sampling::GpuUtilization, seen).unwrap_or_default();
+            samples.into_iter().map(|sample| sample.timestamp).collect::<Vec<_>>()
+        };
+        let boot = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        let boot = u64::try_from(boot.tv_sec).unwrap() * 1_000_000;
+        let first = read(None);
+        let newest = *first.last().unwrap();
+        assert!(newest.abs_diff(boot) < 10_000_000, "{newest} {boot}");
+        let of_processes = card.process_utilization_stats(None).unwrap();
+        assert!(of_processes[0].timestamp.abs_diff(newest) < 10_000_000);
+        // At most the beginning of the next period lies between the two reads.
+        assert!(read(Some(newest)).iter().all(|stamp| *stamp >= newest + 1_000_000));
+        let second = read(None);
+        assert!(second.iter().all(|stamp| (stamp.abs_diff(newest)).is_multiple_of(1_000_000)));
+        // The account of processes stays on the wall clock.
+        let account = card.accounting_stats_for(1).unwrap();
+        assert!(account.start_time > 1_000_000_000_000_000, "{}", account.start_time);
+    });
+}

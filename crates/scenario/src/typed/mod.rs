@@ -13,7 +13,7 @@ use toml::Spanned;
 
 use crate::fault::NvmlCode;
 use crate::load::Load;
-use crate::model::{Kind, ProcessUtilization};
+use crate::model::{Kind, ProcessUtilization, Stamps};
 use crate::moment::Moment;
 
 #[derive(Debug, serde::Deserialize)]
@@ -81,6 +81,7 @@ pub struct Time {
     pub origin: Option<Spanned<String>>,
     pub speed: Option<Spanned<f64>>,
     pub stamp_offset: Option<Offset>,
+    pub stamps: Option<Spanned<Stamps>>,
 }
 
 #[derive(Debug, serde::Deserialize)]
