@@ -3,13 +3,14 @@
 
 use std::panic::{self, AssertUnwindSafe};
 
+use scenario::model::Stamps;
 use scenario::state::Place;
 use scenario::{Card, Moment, Scenario};
 
 use crate::abi::{Answer, Code};
 use crate::handle::Handle;
 use crate::library;
-use crate::machine::{Flaws, Machine};
+use crate::machine::{self, Flaws, Machine};
 use crate::pointer::Out;
 use crate::tally;
 
@@ -32,10 +33,32 @@ impl<'a> Call<'a> {
         &self.machine.scenario
     }
 
-    /// Returns the time stamp of a sample taken at a moment.
+    /// Returns the time stamp of an event at a moment, in microseconds since the Unix epoch.
     pub fn time_stamp(&self, at: Moment) -> u64 {
         let offset = self.scenario().time.stamp_offset_micros;
         u64::try_from(self.machine.clock.unix_micros(at).saturating_add(offset)).unwrap_or(0)
+    }
+
+    /// Returns the time stamp of a sample taken at a moment.
+    pub fn sample_stamp(&self, at: Moment) -> u64 {
+        let unix = self.machine.clock.unix_micros(at);
+        u64::try_from(unix.saturating_sub(self.stamp_zero())).unwrap_or(0)
+    }
+
+    /// Returns the moment at which a sample with this time stamp was taken.
+    pub fn moment_of_stamp(&self, stamp: u64) -> Moment {
+        let stamp = i64::try_from(stamp).unwrap_or(i64::MAX);
+        self.machine.clock.moment_of_pretend(stamp.saturating_add(self.stamp_zero()))
+    }
+
+    /// The Unix time at which the samples' clock shows 0, in microseconds.
+    fn stamp_zero(&self) -> i64 {
+        let time = &self.scenario().time;
+        let zero = match time.stamps {
+            Stamps::Unix => 0,
+            Stamps::Boot => machine::boot_unix_micros(),
+        };
+        zero.saturating_sub(time.stamp_offset_micros)
     }
 }
 

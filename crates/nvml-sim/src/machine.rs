@@ -1,10 +1,13 @@
 //! A scenario as it is being played: its clock, and which faults have struck how often.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use scenario::model::Stamps;
 use scenario::{Clock, Effect, Moment, Scenario};
 
 use crate::abi::{Answer, Code};
@@ -52,7 +55,12 @@ impl Machine {
 
     #[must_use]
     pub fn now(&self) -> Moment {
-        self.clock.moment(unix_micros_now())
+        let unix_micros = match self.scenario.time.stamps {
+            Stamps::Unix => unix_micros_now(),
+            // The stamp of a sample must not change when the wall clock is set or adjusted.
+            Stamps::Boot => boot_unix_micros().saturating_add(boot_micros_now()),
+        };
+        self.clock.moment(unix_micros)
     }
 
     /// Applies the scenario's faults to a call. May block for long, or forever.
@@ -121,6 +129,19 @@ pub fn start_from_env() -> Option<i64> {
 pub fn unix_micros_now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+/// Time since the host's boot, in µs.
+fn boot_micros_now() -> i64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Boottime);
+    tv_sec.saturating_mul(1_000_000).saturating_add(tv_nsec / 1_000)
+}
+
+/// When the host booted, in µs since the Unix epoch, by the clocks at the first call.
+#[must_use]
+pub fn boot_unix_micros() -> i64 {
+    static BOOT: OnceLock<i64> = OnceLock::new();
+    *BOOT.get_or_init(|| unix_micros_now().saturating_sub(boot_micros_now()))
 }
 
 #[cfg(test)]

@@ -55,13 +55,17 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Stamps;
+
+    fn clock(origin_unix_micros: Option<i64>, speed: f64) -> Clock {
+        let stamps = Stamps::Unix;
+        let time = Time { origin_unix_micros, speed, stamp_offset_micros: 0, stamps };
+        Clock::new(&time, 5_000_000)
+    }
 
     #[test]
     fn without_an_origin_the_wall_clock_runs_as_it_is() {
-        let clock = Clock::new(
-            &Time { origin_unix_micros: None, speed: 1.0, stamp_offset_micros: 0 },
-            5_000_000,
-        );
+        let clock = clock(None, 1.0);
         let at = clock.moment(7_000_000);
         assert_eq!(at, Moment::from_secs(2));
         assert_eq!(clock.unix_micros(at), 7_000_000);
@@ -69,10 +73,7 @@ mod tests {
 
     #[test]
     fn with_origin_and_speed_a_second_is_a_minute_there() {
-        let clock = Clock::new(
-            &Time { origin_unix_micros: Some(0), speed: 60.0, stamp_offset_micros: 0 },
-            5_000_000,
-        );
+        let clock = clock(Some(0), 60.0);
         let at = clock.moment(6_000_000);
         assert_eq!(at, Moment::from_secs(60));
         assert_eq!(clock.unix_micros(at), 60_000_000);

@@ -17,6 +17,7 @@
 //! | [`identity`] | who is behind a process, as a host's files have it |
 //! | [`fault`] | what goes wrong, where and when |
 //! | [`state`] | the machine at one moment |
+//! | [`samples`] | the driver's sample buffers at one moment |
 //! | [`typed`] | what a scenario file says, as it was typed |
 //! | [`parse`] | from typed to meant, or a refusal with file, line and reason |
 //!
@@ -40,6 +41,7 @@ pub mod model;
 pub mod moment;
 mod noise;
 pub mod parse;
+pub mod samples;
 pub mod state;
 pub mod typed;
 

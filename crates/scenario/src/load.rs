@@ -58,10 +58,10 @@ impl Load {
         if seconds <= 0.0 { self.at(to) } else { self.integral(from, to) / seconds }
     }
 
-    /// Percent-seconds between two moments, without noise.
+    /// Percent-seconds between two moments, the earlier one first, without noise.
     #[must_use]
     pub fn integral(&self, from: Moment, to: Moment) -> f64 {
-        self.shape.antiderivative(to) - self.shape.antiderivative(from)
+        self.shape.integral(from, to)
     }
 
     /// What a driver that averages over `from..to` would report, noise included.
@@ -96,29 +96,42 @@ impl Shape {
         }
     }
 
-    /// A function whose differences are the integral; its own zero does not matter.
-    fn antiderivative(&self, t: Moment) -> f64 {
+    /// Percent-seconds between two moments.
+    fn integral(&self, from: Moment, to: Moment) -> f64 {
+        let between =
+            |antiderivative: &dyn Fn(Moment) -> f64| antiderivative(to) - antiderivative(from);
         match self {
-            Self::Constant(value) => value * t.as_secs_f64(),
-            Self::Duty { duty, period, high, low, phase } => {
+            Self::Constant(value) => between(&|t| value * t.as_secs_f64()),
+            Self::Duty { duty, period, high, low, phase } => between(&|t| {
                 let on = duty / 100.0 * period.as_secs_f64();
                 let (cycles, into) = cycle(t + *phase, *period);
                 let whole = on * high + (period.as_secs_f64() - on) * low;
                 cycles * whole + into.min(on) * high + (into - on).max(0.0) * low
-            }
-            Self::Ramp { from, to, begin, end } => {
+            }),
+            Self::Ramp { from, to, begin, end } => between(&|t| {
                 let (x, begin, end) = (t.as_secs_f64(), begin.as_secs_f64(), end.as_secs_f64());
                 let sloped = x.clamp(begin, end) - begin;
                 let slope = (to - from) / (end - begin);
                 from * x.min(begin)
                     + (from + slope * sloped / 2.0) * sloped
                     + to * (x - end).max(0.0)
+            }),
+            Self::Points { points, repeat: None } => {
+                steps(points, from.as_secs_f64(), to.as_secs_f64())
             }
-            Self::Points { points, repeat: None } => steps(points, t.as_secs_f64()),
             Self::Points { points, repeat: Some(repeat) } => {
-                let (cycles, into) = cycle(t, *repeat);
-                let whole = steps(points, repeat.as_secs_f64()) - steps(points, 0.0);
-                cycles * whole + steps(points, into) - steps(points, 0.0)
+                let ((first, begin), (last, end)) = (cycle(from, *repeat), cycle(to, *repeat));
+                let cycles = last - first;
+                if cycles < 1.0 {
+                    return steps(points, begin, end);
+                }
+                let length = repeat.as_secs_f64();
+                let edges = steps(points, begin, length) + steps(points, 0.0, end);
+                if cycles < 2.0 {
+                    edges
+                } else {
+                    edges + (cycles - 1.0) * steps(points, 0.0, length)
+                }
             }
         }
     }
@@ -133,14 +146,18 @@ fn cycle(t: Moment, period: Duration) -> (f64, f64) {
     (cycles as f64, into.as_secs_f64())
 }
 
-/// The antiderivative of a step function at `x` seconds; the first value holds before it.
-fn steps(points: &[(Moment, f64)], x: f64) -> f64 {
-    let begin = points[0].0.as_secs_f64();
-    let mut sum = points[0].1 * x.min(begin);
-    for (i, (at, value)) in points.iter().enumerate() {
-        let at = at.as_secs_f64();
-        let until = points.get(i + 1).map_or(x, |next| next.0.as_secs_f64().min(x));
-        sum += value * (until - at).max(0.0);
+/// The integral of a step function between two times in seconds; the first value holds before it.
+/// Reads only the points between them, since a list can be long and a sample's period is short.
+fn steps(points: &[(Moment, f64)], from: f64, to: f64) -> f64 {
+    let first = points.partition_point(|(at, _)| at.as_secs_f64() <= from).saturating_sub(1);
+    let (mut sum, mut at) = (0.0, from);
+    for (i, (_, value)) in points.iter().enumerate().skip(first) {
+        let until = points.get(i + 1).map_or(to, |next| next.0.as_secs_f64().min(to));
+        sum += value * (until - at);
+        at = until;
+        if at >= to {
+            break;
+        }
     }
     sum
 }
@@ -203,6 +220,22 @@ mod tests {
             [90.0, 90.0, 2.0, 2.0, 90.0, 2.0]
         );
         assert!((duty().mean(s(-20), s(30)) - (0.4 * 90.0 + 0.6 * 2.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn points_repeat_exactly() {
+        let points = vec![(s(0), 90.0), (s(41), 0.0)];
+        let phases = Load {
+            shape: Shape::Points { points, repeat: Some(Duration::from_secs(94)) },
+            noise: 0.0,
+        };
+        let work = |from, to| phases.integral(s(from), s(to));
+        assert_eq!(
+            [work(0, 41), work(40, 50), work(41, 94), work(90, 96)],
+            [3690.0, 90.0, 0.0, 180.0]
+        );
+        assert_eq!([work(0, 94 * 3), work(-94, 94)], [3.0 * 3690.0, 2.0 * 3690.0]);
+        assert_eq!([40, 41, 93, 94, -1].map(|t| phases.at(s(t))), [90.0, 0.0, 0.0, 90.0, 0.0]);
     }
 
     #[test]

@@ -86,13 +86,42 @@ pub struct Time {
     pub speed: f64,
     /// Added to the time stamps of samples, in microseconds: the driver's clock as it was set.
     pub stamp_offset_micros: i64,
+    pub stamps: Stamps,
 }
 
-/// The ring buffer in which the driver keeps its samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The clock of the samples' time stamps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stamps {
+    /// Microseconds since the Unix epoch.
+    Unix,
+    /// Microseconds since the host's boot.
+    Boot,
+}
+
+/// The ring buffers in which the driver keeps its samples.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SampleBuffer {
     pub period: Duration,
+    /// Samples of a card; 0 if the driver has no buffer.
     pub capacity: u32,
+    /// A period in which the card is idle leaves no utilization sample.
+    pub dry_when_idle: bool,
+    /// Percentage of a card's samples that never get into its buffer.
+    pub lose_percent: f64,
+    pub processes: ProcessUtilization,
+}
+
+/// What the driver returns as the utilization of processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProcessUtilization {
+    /// An entry per process, of the newest period.
+    Newest,
+    /// An entry per process and period since the caller's last one.
+    Complete,
+    /// An entry per process, the mean since the caller's last one, stamped seconds late.
+    Mean,
 }
 
 /// One GPU.

@@ -4,7 +4,7 @@ use std::iter::once;
 
 use crate::load::Load;
 use crate::model::{Card, Instance, Process, Scenario};
-use crate::moment::{Moment, micros};
+use crate::moment::Moment;
 
 /// All cards at one moment.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,13 +35,6 @@ pub struct ProcessState {
     pub sm: f64,
 }
 
-/// One entry of the driver's ring buffer.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sample {
-    pub at: Moment,
-    pub value: f64,
-}
-
 /// A place that load can be on: a whole card, or one instance of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
@@ -61,14 +54,14 @@ impl<'a> Place<'a> {
         self.instance.map_or(&self.card.uuid, |instance| &instance.uuid)
     }
 
-    fn load(&self) -> Option<&'a Load> {
+    pub(crate) fn load(&self) -> Option<&'a Load> {
         match self.instance {
             Some(instance) => instance.utilization.as_ref(),
             None => self.card.utilization.as_ref(),
         }
     }
 
-    fn holds(&self, process: &Process) -> bool {
+    pub(crate) fn holds(&self, process: &Process) -> bool {
         process.card == self.card.index
             && self.instance.is_none_or(|instance| process.slot == Some(instance.slot))
     }
@@ -82,7 +75,7 @@ impl<'a> Place<'a> {
     }
 
     /// A number that tells places apart, for their noise.
-    fn salt(&self) -> u64 {
+    pub(crate) fn salt(&self) -> u64 {
         u64::from(self.card.index) << 8
             | self.instance.map_or(0, |instance| u64::from(instance.slot) + 1)
     }
@@ -171,37 +164,10 @@ impl Scenario {
                 .processes
                 .iter()
                 .filter(|process| place.holds(process))
-                .map(|process| mean_while_running(process, from, to))
+                .map(|process| mean_while_running(process, &process.sm, from, to))
                 .sum(),
         };
         mean.clamp(0.0, 100.0)
-    }
-
-    /// What the driver reports for the period that ends at `at`, noise included.
-    #[must_use]
-    pub fn sampled_utilization(&self, place: Place<'_>, at: Moment) -> f64 {
-        let from = at - self.samples.period;
-        match place.load() {
-            Some(load) => load.sampled(from, at, self.seed, place.salt()),
-            None => self.mean_utilization(place, from, at),
-        }
-    }
-
-    /// The driver's ring buffer at a moment, oldest first.
-    pub fn samples_at(&self, now: Moment, value: impl Fn(Moment) -> f64) -> Vec<Sample> {
-        let period = micros(self.samples.period);
-        let newest = now.as_micros().div_euclid(period);
-        (newest - i64::from(self.samples.capacity) + 1..=newest)
-            .map(|slot| Moment::from_micros(slot.saturating_mul(period)))
-            .map(|at| Sample { at, value: value(at) })
-            .collect()
-    }
-
-    /// The newest slot of the ring buffer at a moment.
-    #[must_use]
-    pub fn newest_sample(&self, now: Moment) -> Moment {
-        let period = micros(self.samples.period);
-        Moment::from_micros(now.as_micros().div_euclid(period).saturating_mul(period))
     }
 
     /// Bytes used by processes, seen or unseen, without the driver's reserve.
@@ -261,17 +227,18 @@ impl Process {
     }
 }
 
-/// A process's mean load over a span, counting the time in which it does not run as zero.
-fn mean_while_running(process: &Process, from: Moment, to: Moment) -> f64 {
+/// The mean of one of a process's loads over a span, counting the time in which it does not run as
+/// zero.
+pub(crate) fn mean_while_running(process: &Process, load: &Load, from: Moment, to: Moment) -> f64 {
     if from == to {
-        return if process.runs_at(to) { process.sm.at(to) } else { 0.0 };
+        return if process.runs_at(to) { load.at(to) } else { 0.0 };
     }
     let begin = from.max(process.begin);
     let end = process.end.map_or(to, |end| to.min(end));
     if begin >= end {
         return 0.0;
     }
-    process.sm.integral(begin, end) / (to.as_secs_f64() - from.as_secs_f64())
+    load.integral(begin, end) / (to.as_secs_f64() - from.as_secs_f64())
 }
 
 #[cfg(test)]
@@ -369,21 +336,12 @@ mod tests {
         let machine = parse::from_str("huge.toml", text).unwrap();
         let card = &machine.cards[0];
         for t in [i64::MIN, 0, i64::MAX].map(Moment::from_micros) {
-            assert_eq!(machine.samples_at(t, |_| 0.0).len(), 100_000);
+            assert_eq!(machine.samples_at(card, t).count(), 100_000);
             assert!(machine.newest_sample(t) <= t);
             assert_eq!(machine.state_at(t).at, t);
             assert!(machine.joules_at(card, t) >= 0.0);
         }
         let used = machine.memory_used_at(Place::card(card), Moment::ORIGIN);
         assert_eq!(used, card.memory.total);
-    }
-
-    #[test]
-    fn the_ring_holds_as_many_samples_as_it_can_and_no_more() {
-        let machine = shared_card();
-        let samples = machine.samples_at(Moment::from_secs(100), |_| 1.0);
-        assert_eq!(samples.len(), machine.samples.capacity as usize);
-        assert!(samples.windows(2).all(|pair| pair[0].at < pair[1].at));
-        assert!(samples.last().unwrap().at <= Moment::from_secs(100));
     }
 }

@@ -9,9 +9,10 @@ use std::path::Path;
 fn every_documented_key_and_shape_is_understood() {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let text = fs::read_to_string(scenarios.join("README.md")).unwrap();
-    let example = text.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
-    let machine = scenario::parse::from_str("README.md", example).unwrap();
-    assert_eq!((machine.cards.len(), machine.processes.len(), machine.faults.len()), (1, 1, 1));
+    let examples = text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let machines = examples.map(|text| scenario::parse::from_str("README.md", text).unwrap());
+    let counts = machines.map(|it| (it.cards.len(), it.processes.len(), it.faults.len()));
+    assert_eq!(counts.collect::<Vec<_>>(), [(1, 1, 1), (1, 4, 0)]);
     let shapes: Vec<&str> = text
         .lines()
         .filter_map(|line| line.split('`').find(|part| part.starts_with("{ ")))

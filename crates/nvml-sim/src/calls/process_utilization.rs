@@ -1,15 +1,15 @@
-//! What each process did in the driver's last sample period.
+//! What each process did, in the driver's last sample period or since the caller's last look.
 
 use std::ffi::{c_uint, c_ulonglong};
 
-use scenario::{Load, Moment, Process, Scenario};
+use scenario::samples::ProcessSample;
 
 use crate::abi::structs::{
     ProcessUtilizationInfo, ProcessUtilizationSample, ProcessesUtilizationInfo,
 };
 use crate::abi::{Answer, Code, version_of};
 use crate::calls::processes::hand_out;
-use crate::gate::Device;
+use crate::gate::{Call, Device};
 use crate::pointer::Out;
 use crate::reported::whole;
 
@@ -81,17 +81,10 @@ fn newer(device: &Device<'_>, last_seen: u64) -> Answer<Vec<ProcessUtilizationSa
 }
 
 fn of_processes(device: &Device<'_>, last_seen: u64) -> Vec<ProcessUtilizationSample> {
-    let (call, scenario) = (&device.call, device.call.scenario());
-    let newest = scenario.newest_sample(call.at);
-    let time_stamp = call.time_stamp(newest);
-    if time_stamp <= last_seen {
-        return Vec::new();
-    }
-    scenario
-        .processes_at(device.place, call.at)
-        .map(|process| of_process(scenario, process, newest, time_stamp))
-        .filter(has_worked)
-        .collect()
+    let call = &device.call;
+    let seen = call.moment_of_stamp(last_seen);
+    let samples = call.scenario().process_samples_at(device.place, seen, call.at);
+    samples.iter().map(|sample| of_process(call, sample)).filter(has_worked).collect()
 }
 
 /// Garbage as real drivers give it: an old one comes back whatever was seen already.
@@ -99,43 +92,24 @@ fn stray(device: &Device<'_>, last_seen: u64) -> impl Iterator<Item = ProcessUti
     let (call, index) = (&device.call, device.card().index);
     let strays = call.scenario().stray_samples.iter();
     strays.filter(move |stray| stray.card == index).filter_map(move |stray| {
-        let time_stamp = call.time_stamp(call.at - stray.age + stray.ahead);
+        let time_stamp = call.sample_stamp(call.at - stray.age + stray.ahead);
         let is_given = !stray.age.is_zero() || time_stamp > last_seen;
         stray.pid.filter(|_| is_given).map(|pid| sample(pid, time_stamp, stray.sm))
     })
 }
 
-/// What a process did in the period that ends at `newest`.
-fn of_process(
-    scenario: &Scenario,
-    process: &Process,
-    newest: Moment,
-    time_stamp: u64,
-) -> ProcessUtilizationSample {
-    let share = |load: &Load| whole(share(scenario, process, load, newest));
+fn of_process(call: &Call<'_>, of: &ProcessSample<'_>) -> ProcessUtilizationSample {
+    let (process, share) = (of.process, |load| whole(of.share(load)));
     ProcessUtilizationSample {
         mem_util: share(&process.engines.memory),
         enc_util: share(&process.engines.encoder),
         dec_util: share(&process.engines.decoder),
-        ..sample(process.pid, time_stamp, share(&process.sm))
+        ..sample(process.pid, call.sample_stamp(of.stamp), share(&process.sm))
     }
 }
 
 const fn has_worked(sample: &ProcessUtilizationSample) -> bool {
     sample.sm_util > 0 || sample.mem_util > 0 || sample.enc_util > 0 || sample.dec_util > 0
-}
-
-/// A process's share of the period that ends at `newest`, while it ran.
-fn share(scenario: &Scenario, process: &Process, load: &Load, newest: Moment) -> f64 {
-    let period = scenario.samples.period;
-    let from = newest - period;
-    if process.begin <= from {
-        return load.sampled(from, newest, scenario.seed, u64::from(process.pid));
-    }
-    if process.begin >= newest {
-        return 0.0;
-    }
-    load.integral(process.begin, newest) / period.as_secs_f64()
 }
 
 fn sample(pid: u32, time_stamp: u64, sm_util: u32) -> ProcessUtilizationSample {

@@ -41,22 +41,25 @@ device_calls! {
             return Err(Code::INVALID_ARGUMENT);
         }
         let (kept, card) = kept(device, kind)?;
+        let capacity = device.call.scenario().samples.capacity;
+        if capacity == 0 {
+            return Err(Code::NOT_SUPPORTED);
+        }
         value_type.put(nvml::VALUE_TYPE_UNSIGNED_INT)?;
         if samples.is_null() {
-            return count.put(device.call.scenario().samples.capacity);
+            return count.put(capacity);
         }
         // The oldest first where they do not all fit: the caller comes back for the
         // rest with the last time stamp it saw, and so misses none.
-        let moments = newer(device, last_seen);
+        let moments = newer(device, kept, last_seen);
         // A stray sample takes the place of the oldest.
         let strays: Vec<_> = stray(device, kept, last_seen).collect();
-        let capacity = device.call.scenario().samples.capacity as usize;
-        let full = (moments.len() + strays.len()).saturating_sub(capacity);
+        let full = (moments.len() + strays.len()).saturating_sub(capacity as usize);
         let found: Vec<Sample> = moments
             .into_iter()
             .skip(full)
             .map(|at| Sample {
-                time_stamp: device.call.time_stamp(at),
+                time_stamp: device.call.sample_stamp(at),
                 sample_value: Value(whole(kept.at(device.call.scenario(), card, at)).into()),
             })
             .chain(strays)
@@ -90,11 +93,11 @@ fn kept<'a>(device: &Device<'a>, kind: c_uint) -> Answer<(Kept, &'a Card)> {
 }
 
 /// The moments of the samples that are newer than what the caller saw, oldest first.
-fn newer(device: &Device<'_>, last_seen: u64) -> Vec<Moment> {
-    let call = &device.call;
-    let ring = call.scenario().samples_at(call.at, |_| 0.0);
-    let moments = ring.into_iter().map(|sample| sample.at);
-    moments.filter(|at| call.time_stamp(*at) > last_seen).collect()
+fn newer(device: &Device<'_>, kept: Kept, last_seen: u64) -> Vec<Moment> {
+    let (call, card) = (&device.call, device.card());
+    let (scenario, seen) = (call.scenario(), call.moment_of_stamp(last_seen));
+    let moments = scenario.samples_at(card, call.at).filter(|at| *at > seen);
+    moments.filter(|at| !kept.is_utilization() || !scenario.is_dry(card, *at)).collect()
 }
 
 /// Returns the card's stray samples, which a correct driver would not return.
@@ -104,13 +107,18 @@ fn stray(device: &Device<'_>, kept: Kept, last_seen: u64) -> impl Iterator<Item 
         matches!(kept, Kept::Gpu) && stray.card == index && stray.pid.is_none()
     });
     let sample = |stray: &StraySample| Sample {
-        time_stamp: call.time_stamp(call.at - stray.age + stray.ahead),
+        time_stamp: call.sample_stamp(call.at - stray.age + stray.ahead),
         sample_value: Value(stray.sm.into()),
     };
     of_card.map(sample).filter(move |sample| sample.time_stamp > last_seen)
 }
 
 impl Kept {
+    /// Returns true for the buffers that run dry on an idle card: power and clocks are still read.
+    const fn is_utilization(self) -> bool {
+        matches!(self, Self::Gpu | Self::Memory | Self::Encoder | Self::Decoder)
+    }
+
     /// In the unit that NVML gives it: percent, milliwatts or MHz.
     fn at(self, scenario: &Scenario, card: &Card, at: Moment) -> f64 {
         match self {

@@ -106,3 +106,76 @@ fn the_newer_structure_checks_its_version_and_its_room() {
         }
     });
 }
+
+/// Two that work in turn, each for a second: the first until 1 s ago, then the second.
+fn in_turn(processes: &str) -> String {
+    format!(
+        "{FROZEN}
+        [samples]
+        period = \"500ms\"
+        capacity = 4
+        processes = \"{processes}\"
+        [[card]]
+        [[process]]
+        pid = 1
+        card = 0
+        memory = \"1GiB\"
+        sm = {{ points = [[\"0s\", 60], [\"1s\", 0]], repeat = \"2s\" }}
+        begin = \"-1h\"
+        [[process]]
+        pid = 2
+        card = 0
+        memory = \"1GiB\"
+        sm = {{ points = [[\"0s\", 0], [\"1s\", 40]], repeat = \"2s\" }}
+        begin = \"-1h\"
+        "
+    )
+}
+
+#[test]
+fn a_complete_driver_gives_each_period_since_the_last_one_seen() {
+    play!(&in_turn("complete"), |stage| {
+        let nvml = stage.nvml();
+        let card = nvml.device_by_index(0).unwrap();
+        let got = |seen: u64| {
+            let samples = card.process_utilization_stats(seen).unwrap();
+            samples.iter().map(|s| (s.pid, ORIGIN - s.timestamp, s.sm_util)).collect::<Vec<_>>()
+        };
+        let all = [(1, 1_500_000, 60), (1, 1_000_000, 60), (2, 500_000, 40), (2, 0, 40)];
+        assert_eq!(got(0), all);
+        assert_eq!(got(ORIGIN - 1_000_000), all[2..]);
+        assert!(matches!(card.process_utilization_stats(ORIGIN), Err(NvmlError::NotFound)));
+    });
+}
+
+#[test]
+fn a_driver_that_gives_means_gives_them_by_either_call() {
+    play!(&in_turn("mean"), |stage| {
+        let nvml = stage.nvml();
+        let card = nvml.device_by_index(0).unwrap();
+        let got = |seen: u64| {
+            let samples = card.process_utilization_stats(seen).unwrap();
+            samples.iter().map(|s| (s.pid, s.timestamp, s.sm_util)).collect::<Vec<_>>()
+        };
+        let shares = |seen| got(seen).iter().map(|(pid, _, sm)| (*pid, *sm)).collect::<Vec<_>>();
+        assert_eq!(shares(0), [(1, 30), (2, 20)]);
+        assert_eq!(shares(ORIGIN - 1_500_000), [(1, 20), (2, 27)]);
+        assert_eq!(shares(ORIGIN - 1_000_000), [(2, 40)]);
+        let stamps: Vec<_> = got(0).iter().map(|(_, stamp, _)| *stamp).collect();
+        assert!(stamps.iter().all(|stamp| (ORIGIN - 9_000_000..=ORIGIN).contains(stamp)));
+        assert_ne!(stamps[0], stamps[1]);
+        // SAFETY: as the header says; the array is as long as the count says.
+        unsafe {
+            let mut infos = [zeroed::<nvmlProcessUtilizationInfo_v1_t>(); 4];
+            let mut asked: nvmlProcessesUtilizationInfo_v1_t = zeroed();
+            let size = size_of::<nvmlProcessesUtilizationInfo_v1_t>();
+            asked.version = u32::try_from(size).unwrap() | 1 << 24;
+            asked.processSamplesCount = 4;
+            asked.procUtilArray = infos.as_mut_ptr();
+            let code = nvml.lib().nvmlDeviceGetProcessesUtilizationInfo(card.handle(), &mut asked);
+            assert_eq!((code, asked.processSamplesCount), (0, 2));
+            let by_info = infos[..2].iter().map(|info| (info.pid, info.timeStamp, info.smUtil));
+            assert_eq!(by_info.collect::<Vec<_>>(), got(0));
+        }
+    });
+}

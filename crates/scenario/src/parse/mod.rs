@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use wildmatch::WildMatch;
 
-use crate::model::{Card, Driver, SampleBuffer, Scenario, StraySample, Time};
+use crate::model::{
+    Card, Driver, ProcessUtilization, SampleBuffer, Scenario, Stamps, StraySample, Time,
+};
 use crate::typed;
 
 pub use calls::unknown_calls;
@@ -153,8 +155,18 @@ fn time(typed: &typed::Time) -> Result<Time, Wrong> {
         Some(speed) if *speed.get_ref() > 0.0 && speed.get_ref().is_finite() => *speed.get_ref(),
         Some(speed) => return wrong(speed.span(), "`speed` must be more than 0"),
     };
+    let stamps = match &typed.stamps {
+        Some(stamps)
+            if *stamps.get_ref() == Stamps::Boot
+                && (origin_unix_micros.is_some() || (speed - 1.0).abs() > f64::EPSILON) =>
+        {
+            let reason = "`stamps = \"boot\"` is the host's own clock and does not go with `origin` or `speed`";
+            return wrong(stamps.span(), reason);
+        }
+        stamps => stamps.as_ref().map_or(Stamps::Unix, |stamps| *stamps.get_ref()),
+    };
     let stamp_offset_micros = typed.stamp_offset.map_or(0, |offset| offset.0.as_micros());
-    Ok(Time { origin_unix_micros, speed, stamp_offset_micros })
+    Ok(Time { origin_unix_micros, speed, stamp_offset_micros, stamps })
 }
 
 const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
@@ -170,7 +182,16 @@ fn samples(typed: &typed::Samples) -> Result<SampleBuffer, Wrong> {
         let reason = format!("`capacity` must be 0 (no samples) to {LARGEST_CAPACITY}");
         return wrong(typed.capacity.span(), reason);
     }
-    Ok(SampleBuffer { period, capacity })
+    let (lose_percent, processes) = (*typed.lose.get_ref(), *typed.processes.get_ref());
+    if !(0.0..=100.0).contains(&lose_percent) {
+        return wrong(typed.lose.span(), "`lose` must be 0 to 100 (percent)");
+    }
+    if capacity == 0 && processes != ProcessUtilization::Newest {
+        let reason = "without a buffer (`capacity = 0`), `processes` must be \"newest\"";
+        return wrong(typed.processes.span(), reason);
+    }
+    let dry_when_idle = typed.dry_when_idle;
+    Ok(SampleBuffer { period, capacity, dry_when_idle, lose_percent, processes })
 }
 
 #[cfg(test)]
@@ -266,6 +287,29 @@ mod tests {
             (
                 "[samples]\ncapacity = 4294967295\n",
                 "bad.toml:2: `capacity` must be 0 (no samples) to 100000",
+            ),
+            ("[samples]\nlose = 101\n", "bad.toml:2: `lose` must be 0 to 100 (percent)"),
+            ("[samples]\nlose = nan\n", "bad.toml:2: `lose` must be 0 to 100 (percent)"),
+            (
+                "[samples]\nprocesses = \"all\"\n",
+                "bad.toml:2: unknown variant `all`, expected one of `newest`, `complete`, `mean`",
+            ),
+            (
+                "[samples]\nprocesses = \"mean\"\ncapacity = 0\n",
+                "bad.toml:2: without a buffer (`capacity = 0`), `processes` must be \"newest\"",
+            ),
+            ("[samples]\ndry_when_idle = 1\n", "bad.toml:2: "),
+            (
+                "[time]\nstamps = \"monotonic\"\n",
+                "bad.toml:2: unknown variant `monotonic`, expected `unix` or `boot`",
+            ),
+            (
+                "[time]\nspeed = 60\nstamps = \"boot\"\n",
+                "bad.toml:3: `stamps = \"boot\"` is the host's own clock and does not go with",
+            ),
+            (
+                "[time]\nstamps = \"boot\"\norigin = \"2026-11-15T20:00:00Z\"\n",
+                "bad.toml:2: `stamps = \"boot\"` is the host's own clock and does not go with",
             ),
             (
                 "[[card]]\nutilization = { constant = 3, duty = 5, period = \"1s\" }\n",

@@ -13,7 +13,7 @@ use toml::Spanned;
 
 use crate::fault::NvmlCode;
 use crate::load::Load;
-use crate::model::Kind;
+use crate::model::{Kind, ProcessUtilization, Stamps};
 use crate::moment::Moment;
 
 #[derive(Debug, serde::Deserialize)]
@@ -81,6 +81,7 @@ pub struct Time {
     pub origin: Option<Spanned<String>>,
     pub speed: Option<Spanned<f64>>,
     pub stamp_offset: Option<Offset>,
+    pub stamps: Option<Spanned<Stamps>>,
 }
 
 #[derive(Debug, serde::Deserialize)]
@@ -88,13 +89,21 @@ pub struct Time {
 pub struct Samples {
     pub period: Spanned<Span>,
     pub capacity: Spanned<u32>,
+    pub dry_when_idle: bool,
+    pub lose: Spanned<f64>,
+    pub processes: Spanned<ProcessUtilization>,
 }
 
 impl Default for Samples {
     /// A sixth of a second and 100 entries: what data-centre cards have been seen to keep.
     fn default() -> Self {
-        let period = Span(Duration::from_micros(166_667));
-        Self { period: Spanned::new(0..0, period), capacity: Spanned::new(0..0, 100) }
+        Self {
+            period: Spanned::new(0..0, Span(Duration::from_micros(166_667))),
+            capacity: Spanned::new(0..0, 100),
+            dry_when_idle: false,
+            lose: Spanned::new(0..0, 0.0),
+            processes: Spanned::new(0..0, ProcessUtilization::Newest),
+        }
     }
 }
 
