@@ -2,7 +2,7 @@
 
 use crate::card::{MemorySource, ProcessSample};
 use crate::poll::{CardPoll, Exit, HolderProcess};
-use crate::process::Holder;
+use crate::process::{Holder, ProcessId};
 use crate::reading::{Reading, Reason};
 use crate::span::HolderId;
 use crate::state::Thresholds;
@@ -73,7 +73,7 @@ impl HolderList {
                 HolderId::Process(earlier) if earlier.matches(id) => Some(earlier),
                 _ => None,
             });
-            let is_less = |earlier: &crate::process::ProcessId| {
+            let is_less = |earlier: &ProcessId| {
                 (id.start_ticks.is_none() && earlier.start_ticks.is_some())
                     || (id.uid.is_none() && earlier.uid.is_some())
             };

@@ -1,6 +1,6 @@
 //! A card's time while it can be read: the recent past, and its classification once it is final.
 
-use crate::card::{Basis, Vitals};
+use crate::card::{Basis, ProcessSample, Vitals};
 use crate::clocks::Clocks;
 use crate::poll::{CardPoll, Exit};
 use crate::reading::{Reading, Reason};
@@ -9,7 +9,7 @@ use crate::state::{State, Thresholds};
 use crate::units::{Bytes, Percent};
 
 use super::activity::{self, CentiPercent, Micros, Piece, PieceBasis, Stretch, Sums, WINDOW};
-use super::holders::{HolderList, Presence, Presences, ProcessSamples, mean, middle};
+use super::holders::{HolderFact, HolderList, Presence, Presences, ProcessSamples, mean, middle};
 use super::open_span::{HolderPiece, SpanPiece};
 use super::samples::{PollTime, SampleLine, micros};
 
@@ -124,7 +124,7 @@ impl Observed {
     /// Adds process samples, which may also be read between polls.
     pub fn add_process_samples(
         &mut self,
-        samples: &[crate::card::ProcessSample],
+        samples: &[ProcessSample],
         clocks: Clocks,
         lines: &Lines,
     ) {
@@ -245,51 +245,58 @@ impl Observed {
         present.iter().filter_map(own).collect()
     }
 
-    /// Returns the poll that a time is nearest to.
+    /// Returns the place of the poll that a time is nearest to.
     fn nearest_poll(&self, at: Micros) -> Option<usize> {
         let after = self.polls.partition_point(|poll| poll.at < at);
-        let is_before = |after: &PollFacts| {
-            let before = after_index(after, &self.polls).checked_sub(1);
-            before.is_some_and(|before| at - self.polls[before].at < after.at - at)
-        };
-        match self.polls.get(after) {
-            Some(poll) if is_before(poll) => Some(after - 1),
-            Some(_) => Some(after),
-            None => after.checked_sub(1),
+        let before = after.checked_sub(1);
+        match (before.and_then(|before| self.polls.get(before)), self.polls.get(after)) {
+            (Some(earlier), Some(later)) if at - earlier.at < later.at - at => before,
+            (_, Some(_)) => Some(after),
+            (_, None) => before,
         }
     }
 
     /// Returns the state now, by the mean of the last seconds.
     pub fn state_now(&self, lines: &Lines) -> Option<State> {
         let poll = self.polls.last()?;
+        let idle = idle_state(&poll.list, lines);
         if let Some(reason) = poll.utilization_unknown {
-            return Some(unknown_state(idle_state(&poll.list, lines), &poll.list, reason));
+            return Some(unknown_state(idle, &poll.list, reason));
         }
-        let newest = self.samples.newest()?;
-        let pieces = self.samples.pieces(newest - WINDOW);
-        let mean = mean(&pieces, Stretch { from: newest - WINDOW, to: newest });
-        let is_active = mean >= f64::from(lines.active);
-        Some(if is_active { State::Active } else { idle_state(&poll.list, lines) })
+        let is_active = self.mean_now()? >= f64::from(lines.active);
+        Some(if is_active { State::Active } else { idle })
+    }
+
+    /// Returns the mean utilization of the last seconds that have samples.
+    fn mean_now(&self) -> Option<f64> {
+        let to = self.samples.newest()?;
+        let time = Stretch { from: to - WINDOW, to };
+        Some(mean(&self.samples.pieces(time.from), time))
     }
 
     /// Returns the holders now: whether each works, and the newest sample in which it did.
     pub fn holders_now(&self, lines: &Lines) -> Vec<(HolderId, Work, Option<Micros>)> {
         let Some(poll) = self.polls.last() else { return Vec::new() };
-        let card = self.samples.last_reaching(lines.worked);
-        let is_recent = |at: Option<Micros>| at.is_some_and(|at| at > poll.at - WINDOW);
-        let is_alone = poll.list.holders.len() == 1;
-        let now = |holder: &super::holders::HolderFact| {
-            let presence = self.presences.0.iter().rev().find(|it| it.id == holder.id);
-            let own = presence.and_then(|presence| presence.last_worked);
-            let last = if is_alone { card.max(own) } else { own };
-            let work = match (is_recent(last), is_recent(card)) {
-                (true, _) => Work::Working,
-                (false, true) if !self.process_samples.are_known() || holder.is_mps => {
-                    Work::Unknown
-                }
-                (false, _) => Work::Idle,
-            };
-            (holder.id, work, last)
+        let worked = f64::from(lines.worked);
+        let card_works = self.mean_now().is_some_and(|mean| mean >= worked);
+        let time = Stretch { from: poll.at - WINDOW, to: poll.at };
+        let now = |holder: &HolderFact| match (holder.id, poll.list.holders.as_slice()) {
+            (id, [_]) => {
+                let work = if card_works { Work::Working } else { Work::Idle };
+                (id, work, self.samples.last_reaching(lines.worked))
+            }
+            (HolderId::Unlisted, _) if card_works => (holder.id, Work::Unknown, None),
+            (HolderId::Unlisted, _) => (holder.id, Work::Idle, None),
+            (HolderId::Process(id), _) => {
+                let own = mean(&self.process_samples.pieces(id.pid, time), time);
+                let is_known = self.process_samples.are_known() && !holder.is_mps;
+                let work = match card_works {
+                    _ if own >= worked => Work::Working,
+                    true if !is_known => Work::Unknown,
+                    _ => Work::Idle,
+                };
+                (holder.id, work, self.process_samples.last_reaching(id.pid, lines.worked))
+            }
         };
         poll.list.holders.iter().map(now).collect()
     }
@@ -379,7 +386,7 @@ impl View<'_> {
     }
 
     /// Returns a holder as the nearest poll that lists it saw it.
-    fn fact(&self, id: HolderId, at: Micros) -> Option<&super::holders::HolderFact> {
+    fn fact(&self, id: HolderId, at: Micros) -> Option<&HolderFact> {
         let polls = &self.observed.polls;
         let nearest = self.observed.nearest_poll(at)?;
         let around = [Some(nearest), nearest.checked_sub(1), Some(nearest + 1)];
@@ -524,10 +531,6 @@ impl View<'_> {
         let fraction = if all > 0 { part as f64 / all as f64 } else { seconds(time) / whole };
         Some(idle * seconds(time) + (total - idle * whole) * fraction)
     }
-}
-
-fn after_index(poll: &PollFacts, polls: &[PollFacts]) -> usize {
-    polls.partition_point(|other| other.at < poll.at)
 }
 
 /// Returns the state of a card that does not work.
