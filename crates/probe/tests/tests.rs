@@ -26,5 +26,7 @@ mod mig;
 mod open;
 /// Who is behind real processes.
 mod real;
+/// Samples of cards and processes, with their times.
+mod samples;
 /// Utilization, memory and the rest of one card.
 mod vitals;

@@ -5,6 +5,8 @@ use nvml_wrapper::error::NvmlError;
 
 use super::raw::{self, Gpu, List, ListError, Listed, ProcessSampleBuffer, Version};
 use super::sampled::{Sampled, Share, Taken, Window, no_share};
+use super::unit::Wants;
+use crate::card::ProcessSample;
 use crate::clocks::Clocks;
 use crate::process::{Holder, Holders, Kinds};
 use crate::reading::{Reading, Why};
@@ -29,8 +31,8 @@ pub(super) struct HolderReader {
 /// What each pid's share of the work was at the last look.
 #[derive(Debug)]
 struct LastShares {
-    /// The card's newest sample at that time.
-    card_sample: u64,
+    /// Time of the card's newest sample then.
+    card_time: u64,
     shares: Vec<(u32, Share)>,
 }
 
@@ -49,44 +51,43 @@ impl HolderReader {
         }
     }
 
-    /// The holders, complete or with the reason why not. `card_sample` is the time of the
-    /// card's own newest sample.
+    /// Returns the holders, complete or with the reason why not, and the process samples since the
+    /// last look. `card_time` is the time on the driver's clock, as the card's newest sample shows it.
     pub fn read(
         &mut self,
         nvml: &Nvml,
         gpu: Gpu,
+        wants: Wants,
         now: &Clocks,
-        card_sample: Option<u64>,
-    ) -> Holders {
+        card_time: Option<u64>,
+    ) -> (Holders, Reading<Vec<ProcessSample>>) {
         let mut holders = self.list(nvml, gpu);
-        if !self.repeat_work(card_sample, &mut holders.seen) {
-            self.add_work(nvml, gpu, now, card_sample, &mut holders.seen);
-            self.remember(card_sample, &holders.seen);
+        if !wants.shares {
+            holders.seen.iter_mut().for_each(|holder| set_share(holder, unknown(Why::NotAsked)));
+            self.last = None;
+            return (holders, Reading::Unknown(Why::NotAsked));
         }
-        holders
+        if self.repeat_work(card_time, &mut holders.seen) {
+            return (holders, Reading::Unknown(Why::NotAsked));
+        }
+        let samples = self.add_work(nvml, gpu, now, card_time, &mut holders.seen);
+        self.remember(card_time, &holders.seen);
+        (holders, samples)
     }
 
-    fn remember(&mut self, card_sample: Option<u64>, seen: &[Holder]) {
+    fn remember(&mut self, card_time: Option<u64>, seen: &[Holder]) {
         let mut shares = self.last.take().map_or_else(Vec::new, |last| last.shares);
         shares.clear();
         shares.extend(seen.iter().map(|holder| (holder.pid, (holder.sm, holder.engines))));
-        self.last = card_sample.map(|card_sample| LastShares { card_sample, shares });
-    }
-
-    /// The holders, when nobody wants to know their shares of the work.
-    pub fn without_shares(&mut self, nvml: &Nvml, gpu: Gpu) -> Holders {
-        let mut holders = self.list(nvml, gpu);
-        holders.seen.iter_mut().for_each(|holder| set_share(holder, unknown(Why::NotAsked)));
-        self.last = None;
-        holders
+        self.last = card_time.map(|card_time| LastShares { card_time, shares });
     }
 
     /// Reads the process samples since the last look, for the next one: many drivers return only
     /// their newest period. Does nothing if the last look found no process or did not ask for
     /// shares. The next look reports an error.
-    pub fn drain(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks, card_sample: Option<u64>) {
+    pub fn drain(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks, card_time: Option<u64>) {
         let is_held = self.last.as_ref().is_some_and(|last| !last.shares.is_empty());
-        if is_held && !self.without_samples && self.sample(nvml, gpu, now, card_sample).is_ok() {
+        if is_held && !self.without_samples && self.sample(nvml, gpu, now, card_time).is_ok() {
             self.sampled.was_drained = true;
         }
     }
@@ -106,9 +107,9 @@ impl HolderReader {
 
     /// Repeats the last shares if the card has no new sample since then: process samples may then
     /// be missing although processes work. Returns true if it did.
-    fn repeat_work(&self, card_sample: Option<u64>, seen: &mut [Holder]) -> bool {
+    fn repeat_work(&self, card_time: Option<u64>, seen: &mut [Holder]) -> bool {
         let Some(last) = &self.last else { return false };
-        if card_sample != Some(last.card_sample) || self.sampled.was_drained {
+        if card_time != Some(last.card_time) || self.sampled.was_drained {
             return false;
         }
         for holder in seen {
@@ -123,26 +124,26 @@ impl HolderReader {
         nvml: &Nvml,
         gpu: Gpu,
         now: &Clocks,
-        card_sample: Option<u64>,
+        card_time: Option<u64>,
         seen: &mut [Holder],
-    ) {
-        if seen.is_empty() || self.without_samples {
-            return;
+    ) -> Reading<Vec<ProcessSample>> {
+        if seen.is_empty() {
+            return Reading::Unknown(Why::NotAsked);
         }
-        let none = match self.sample(nvml, gpu, now, card_sample) {
+        if self.without_samples {
+            return Reading::Unknown(Why::NotSupported);
+        }
+        let answer = self.sample(nvml, gpu, now, card_time);
+        let none = match &answer {
             Ok(()) if self.sampled.had_only_garbage => unknown(Why::Garbled),
             Ok(()) => no_share(),
-            Err(ListError::Driver(NvmlError::NotFound)) => return,
-            Err(error) => {
-                let why = Why::from(error);
-                self.without_samples = why == Why::NotSupported;
-                unknown(why)
-            }
+            Err(why) => unknown(*why),
         };
         for holder in seen {
             set_share(holder, self.sampled.share(holder.pid, none));
         }
-        self.sampled.clear();
+        let samples = self.sampled.take();
+        Reading::from(answer.map(|()| samples))
     }
 
     /// Adds what is new to what was sampled since the last look.
@@ -151,16 +152,24 @@ impl HolderReader {
         nvml: &Nvml,
         gpu: Gpu,
         now: &Clocks,
-        card_sample: Option<u64>,
-    ) -> Result<(), ListError> {
-        let window = Window::new(self.taken_until, card_sample, *now);
+        card_time: Option<u64>,
+    ) -> Result<(), Why> {
+        let window = Window::new(self.taken_until, card_time, *now);
         let taken = match self.buffer.read(nvml, gpu, window.asked_since()) {
             Ok(samples) => self.sampled.add_those_in(&window, samples),
-            // No process worked. For an instance this answer says nothing.
-            Err(ListError::Driver(NvmlError::NotFound)) if !self.is_instance => Taken::default(),
-            Err(error) => return Err(error),
+            // For an instance this answer says nothing.
+            Err(ListError::Driver(NvmlError::NotFound)) if self.is_instance => {
+                return Err(Why::NotSupported);
+            }
+            // No process worked.
+            Err(ListError::Driver(NvmlError::NotFound)) => Taken::default(),
+            Err(error) => {
+                let why = Why::from(error);
+                self.without_samples = why == Why::NotSupported;
+                return Err(why);
+            }
         };
-        self.taken_until = taken.newest.or(card_sample).or(window.after).or(taken.newest_stale);
+        self.taken_until = taken.newest.or(card_time).or(window.after).or(taken.newest_stale);
         Ok(())
     }
 }
@@ -297,15 +306,15 @@ mod tests {
         let encodes = Engines { encoder: Percent(5.0), ..Engines::default() };
         let share = (busy, Reading::Known(encodes));
         let reader = HolderReader {
-            last: Some(LastShares { card_sample: 100, shares: vec![(1, share)] }),
+            last: Some(LastShares { card_time: 100, shares: vec![(1, share)] }),
             ..HolderReader::new(false, Version::V3)
         };
         let memory = Reading::Known(Bytes(1));
         let (sm, engines) = unknown(Why::NotAsked);
         let mut seen = [Holder { pid: 1, kinds: Kinds::COMPUTE, memory, sm, engines }];
         // A card's sample with an earlier time is another one, too.
-        for (card_sample, is_repeated) in [(100, true), (110, false), (90, false)] {
-            assert_eq!(reader.repeat_work(Some(card_sample), &mut seen), is_repeated);
+        for (card_time, is_repeated) in [(100, true), (110, false), (90, false)] {
+            assert_eq!(reader.repeat_work(Some(card_time), &mut seen), is_repeated);
         }
         assert_eq!((seen[0].sm, seen[0].engines), share);
         assert!(!reader.repeat_work(None, &mut seen));
