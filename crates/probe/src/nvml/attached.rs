@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gua_core::poll::ProcessPoll;
 use nvml_wrapper::enum_wrappers::device::{self, Clock, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
@@ -18,7 +19,7 @@ use super::unit::Wants;
 use super::utilization::SampleReader;
 use crate::account::CardAccounts;
 use crate::card::{
-    CardFacts, CardLook, ComputeMode, PerformanceState, Samples, Setup, Utilization, Vitals,
+    Basis, CardFacts, CardLook, ComputeMode, PerformanceState, Samples, Setup, Utilization, Vitals,
 };
 use crate::clocks::{self, Clocks};
 use crate::proc::meminfo;
@@ -138,6 +139,14 @@ impl Attached {
         }
     }
 
+    /// Reads the process samples since the last look or the last call.
+    pub fn process_samples(&mut self, nvml: &Nvml) -> ProcessPoll {
+        let clocks = self.read_clocks();
+        let card_time = self.card_time(&clocks);
+        let samples = self.holders.process_samples(nvml, self.gpu, &clocks, card_time);
+        ProcessPoll { clocks, card: Arc::clone(&self.facts), samples }
+    }
+
     /// Reads the host's clocks. If the wall clock was set, forgets the times of the samples read
     /// before.
     fn read_clocks(&mut self) -> Clocks {
@@ -188,6 +197,8 @@ impl Attached {
         now: &Clocks,
         (utilization, samples): Work,
     ) -> Vitals {
+        let shares = wants.shares && (wants.idle_shares || !is_idle(&utilization, &samples));
+        let wants = Wants { shares, ..wants };
         let card_time = self.card_time(now);
         let (holders, process_samples) = self.holders.read(nvml, self.gpu, wants, now, card_time);
         let host_memory = || meminfo::of_host(host_root);
@@ -230,6 +241,12 @@ impl Attached {
             setup: ask.setup(wants, self.facts.instance.is_some()),
         }
     }
+}
+
+/// Returns true if nobody works on the card: it keeps samples, has no new ones, and is idle now.
+fn is_idle(utilization: &Reading<Utilization>, samples: &Reading<Samples>) -> bool {
+    let rests = |it: Utilization| it.basis == Basis::Instant && it.percent.0 == 0.0;
+    samples.why().is_none() && utilization.is_known_and(rests)
 }
 
 /// Asks a card for single quantities, those that it has.

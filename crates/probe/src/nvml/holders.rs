@@ -61,7 +61,7 @@ impl HolderReader {
         now: &Clocks,
         card_time: Option<u64>,
     ) -> (Holders, Reading<Vec<ProcessSample>>) {
-        let mut holders = self.list(nvml, gpu);
+        let mut holders = self.list(nvml, gpu, wants.all_lists);
         if !wants.shares {
             holders.seen.iter_mut().for_each(|holder| set_share(holder, unknown(Why::NotAsked)));
             self.last = None;
@@ -92,16 +92,33 @@ impl HolderReader {
         }
     }
 
+    /// Reads the process samples since the last look or the last call. They count in the shares of
+    /// the next look, too.
+    pub fn process_samples(
+        &mut self,
+        nvml: &Nvml,
+        gpu: Gpu,
+        now: &Clocks,
+        card_time: Option<u64>,
+    ) -> Reading<Vec<ProcessSample>> {
+        if self.is_instance || self.without_samples {
+            return Reading::Unknown(Why::NotSupported);
+        }
+        let answer = self.sample(nvml, gpu, now, card_time);
+        self.sampled.was_drained |= answer.is_ok();
+        Reading::from(answer.map(|()| self.sampled.take_returned()))
+    }
+
     /// Forgets the times of the samples, after the clock was set.
     pub const fn forget_times(&mut self) {
         self.taken_until = None;
     }
 
-    fn list(&mut self, nvml: &Nvml, gpu: Gpu) -> Holders {
+    fn list(&mut self, nvml: &Nvml, gpu: Gpu, all: bool) -> Holders {
         merge([
-            (Kinds::COMPUTE, self.compute.read(nvml, gpu)),
-            (Kinds::GRAPHICS, self.graphics.read(nvml, gpu)),
-            (Kinds::MPS, self.mps.read(nvml, gpu)),
+            (Kinds::COMPUTE, self.compute.read(nvml, gpu, true)),
+            (Kinds::GRAPHICS, self.graphics.read(nvml, gpu, all)),
+            (Kinds::MPS, self.mps.read(nvml, gpu, all)),
         ])
     }
 
@@ -191,6 +208,8 @@ struct ListReader {
     is_lacking: bool,
     /// For entries, as many as were needed at last.
     room: usize,
+    /// Last answer; `None` before the first.
+    last: Option<Result<Vec<Listed>, Why>>,
 }
 
 /// Whether a card without a list has none on it, or hides them.
@@ -202,20 +221,22 @@ enum Need {
 
 impl ListReader {
     const fn new(list: List, need: Need, version: Version) -> Self {
-        Self { list, need, version, is_lacking: false, room: 0 }
+        Self { list, need, version, is_lacking: false, room: 0, last: None }
     }
 
-    fn read(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<Vec<Listed>, Why> {
-        if self.is_lacking {
-            return Ok(Vec::new());
-        }
-        match self.newest(nvml, gpu) {
-            Err(Why::NotSupported) if self.need == Need::May => {
-                self.is_lacking = true;
-                Ok(Vec::new())
-            }
-            read => read,
-        }
+    /// Returns the list: read now if `fresh`, else as it was last read.
+    fn read(&mut self, nvml: &Nvml, gpu: Gpu, fresh: bool) -> Result<&[Listed], Why> {
+        let last = match self.last.take() {
+            Some(last) if self.is_lacking || !fresh => last,
+            _ => match self.newest(nvml, gpu) {
+                Err(Why::NotSupported) if self.need == Need::May => {
+                    self.is_lacking = true;
+                    Ok(Vec::new())
+                }
+                read => read,
+            },
+        };
+        self.last.insert(last).as_deref().map_err(|why| *why)
     }
 
     /// Reads the newest version that the driver has and that has entries of the declared size.
@@ -239,14 +260,14 @@ impl ListReader {
 }
 
 /// One holder a pid: the kinds of all lists it is on, and the largest memory of them.
-fn merge(lists: [(Kinds, Result<Vec<Listed>, Why>); 3]) -> Holders {
+fn merge(lists: [(Kinds, Result<&[Listed], Why>); 3]) -> Holders {
     let mut seen: Vec<Holder> = Vec::new();
     let mut unread = None;
     for (kinds, list) in lists {
         let (sm, engines) = unknown(Why::NotSupported);
-        let holder = |Listed { pid, memory }| Holder { pid, kinds, memory, sm, engines };
+        let holder = |&Listed { pid, memory }: &Listed| Holder { pid, kinds, memory, sm, engines };
         match list {
-            Ok(listed) => seen.extend(listed.into_iter().map(holder)),
+            Ok(listed) => seen.extend(listed.iter().map(holder)),
             Err(why) => unread = unread.or(Some(why)),
         }
     }
@@ -289,9 +310,9 @@ mod tests {
     #[test]
     fn one_pid_on_two_lists_is_one_holder_with_the_larger_memory() {
         let holders = merge([
-            (Kinds::COMPUTE, Ok(vec![listed(9, Some(100)), listed(7, None)])),
-            (Kinds::GRAPHICS, Ok(vec![listed(9, Some(300)), listed(7, Some(5))])),
-            (Kinds::MPS, Ok(vec![])),
+            (Kinds::COMPUTE, Ok(&[listed(9, Some(100)), listed(7, None)])),
+            (Kinds::GRAPHICS, Ok(&[listed(9, Some(300)), listed(7, Some(5))])),
+            (Kinds::MPS, Ok(&[])),
         ]);
         let seen: Vec<_> = holders.seen.iter().map(|h| (h.pid, h.memory)).collect();
         let known = |mib| Reading::Known(Bytes::from_mib(mib));
@@ -328,8 +349,8 @@ mod tests {
     fn one_denied_list_leaves_the_others_and_the_doubt() {
         let holders = merge([
             (Kinds::COMPUTE, Err(Why::NoPermission)),
-            (Kinds::GRAPHICS, Ok(vec![listed(3, Some(64))])),
-            (Kinds::MPS, Ok(vec![])),
+            (Kinds::GRAPHICS, Ok(&[listed(3, Some(64))])),
+            (Kinds::MPS, Ok(&[])),
         ]);
         assert_eq!(holders.seen.len(), 1);
         assert_eq!(holders.unread, Some(Why::NoPermission));

@@ -142,6 +142,11 @@ impl Sampled {
     pub fn take(&mut self) -> Vec<card::ProcessSample> {
         std::mem::take(self).returned
     }
+
+    /// Returns what the driver gave. It still counts in the shares.
+    pub fn take_returned(&mut self) -> Vec<card::ProcessSample> {
+        std::mem::take(&mut self.returned)
+    }
 }
 
 /// The share of a process of which the driver has sampled nothing: it did nothing.
