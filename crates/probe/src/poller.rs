@@ -75,8 +75,9 @@ impl Poller {
         let look = self.prober.look();
         let end = clocks::now();
         let is_long = end.since_boot.saturating_sub(begin.since_boot) > LONGEST_LOOK;
+        let cpu_times = std::mem::take(&mut self.cpu_times);
         let cards = match look.driver {
-            Ok(_) => Ok(self.card_polls(look.cards, &end)),
+            Ok(_) => Ok(self.card_polls(look.cards, &cpu_times, &end)),
             Err(error) => Err(error.why()),
         };
         let mut later = Vec::new();
@@ -110,7 +111,10 @@ impl Poller {
     /// Returns what the next poll reads.
     fn next_wants(&mut self) -> Wants {
         let is_slow = self.until_slow == 0;
-        self.until_slow = if is_slow { self.slow_every } else { self.until_slow } - 1;
+        if is_slow {
+            self.until_slow = self.slow_every;
+        }
+        self.until_slow -= 1;
         Wants {
             energy: true,
             power: self.needs_power,
@@ -123,16 +127,20 @@ impl Poller {
         }
     }
 
-    fn card_polls(&mut self, looks: Vec<CardLook>, now: &Clocks) -> Vec<CardPoll> {
+    fn card_polls(
+        &mut self,
+        looks: Vec<CardLook>,
+        before: &HashMap<ProcessId, CpuTime>,
+        now: &Clocks,
+    ) -> Vec<CardPoll> {
         let has_no_counter = |look: &CardLook| {
             look.facts.instance.is_none() && look.vitals.energy.why() == Some(Why::NotSupported)
         };
         self.needs_power = looks.iter().any(has_no_counter);
-        let before = std::mem::take(&mut self.cpu_times);
         let mut known = HashMap::new();
         let card_poll = |CardLook { facts, vitals }| {
             let mut process =
-                |pid: u32| *known.entry(pid).or_insert_with(|| self.process(pid, &before, now));
+                |pid: u32| *known.entry(pid).or_insert_with(|| self.process(pid, before, now));
             let processes = vitals.holders.seen.iter().map(|it| process(it.pid)).collect();
             CardPoll { card: facts, reading: vitals, processes }
         };

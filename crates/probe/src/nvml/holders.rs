@@ -65,6 +65,8 @@ impl HolderReader {
         if !wants.shares {
             holders.seen.iter_mut().for_each(|holder| set_share(holder, unknown(Why::NotAsked)));
             self.last = None;
+            // The next answer is not to be a mean over all the time in which nobody asked.
+            self.taken_until = card_time.or(self.taken_until);
             return (holders, Reading::Unknown(Why::NotAsked));
         }
         if self.repeat_work(card_time, &mut holders.seen) {

@@ -20,13 +20,13 @@ pub(super) struct SampleReader {
     /// `None` before the first look, and where the driver keeps no samples.
     buffer: Option<SampleBuffer>,
     unsupported: bool,
-    /// Time since boot of the last answer, if that had samples.
+    /// Time since boot of the last answer with samples; `None` after an error.
     read_at: Option<Duration>,
 }
 
 impl SampleReader {
-    /// Returns the time now on the driver's clock, as its newest sample shows it. `None` if the last
-    /// answer had no samples.
+    /// Returns the time on the driver's clock: that of its newest sample, and what has passed since
+    /// the last answer with samples. An empty buffer does not stop the clock.
     pub fn time(&self, now: &Clocks) -> Option<u64> {
         let elapsed = now.since_boot.saturating_sub(self.read_at?);
         Some(self.gathered.newest()?.saturating_add(micros(elapsed)))
@@ -92,18 +92,21 @@ impl SampleReader {
     }
 
     fn gather(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks) -> Result<(), Why> {
-        self.read_at = None;
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
         let room = buffer.room();
-        match buffer.read(nvml, gpu) {
+        let answer = match buffer.read(nvml, gpu) {
             Ok(samples) => {
-                self.read_at = (samples.len() > 0).then_some(now.since_boot);
+                if samples.len() > 0 {
+                    self.read_at = Some(now.since_boot);
+                }
                 let is_full = samples.len() == room;
                 self.gathered.add(samples, is_full, now);
                 Ok(())
             }
             Err(error) => dry_or(error),
-        }
+        };
+        self.read_at = self.read_at.filter(|_| answer.is_ok());
+        answer
     }
 }
 
