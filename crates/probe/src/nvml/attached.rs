@@ -16,7 +16,7 @@ use super::holders::HolderReader;
 use super::memory::MemoryReader;
 use super::raw::{Gpu, Version};
 use super::unit::Wants;
-use super::utilization::SampleReader;
+use super::utilization::{CardTime, SampleReader};
 use crate::account::CardAccounts;
 use crate::card::{
     Basis, CardFacts, CardLook, ComputeMode, PerformanceState, Samples, Setup, Utilization, Vitals,
@@ -181,8 +181,8 @@ impl Attached {
         }
     }
 
-    /// Returns the time on the driver's clock, as the card's newest sample shows it.
-    fn card_time(&self, now: &Clocks) -> Option<u64> {
+    /// Returns the time on the driver's clock, where samples have shown it.
+    fn card_time(&self, now: &Clocks) -> Option<CardTime> {
         match &self.source {
             Source::Samples(samples) => samples.time(now),
             Source::Counters(_) => None,

@@ -14,6 +14,9 @@ pub(super) const FIRST_LOOK: Duration = Duration::from_secs(5);
 /// Furthest that a time stamp may lie in the future. Beyond this the sample is garbage.
 pub(super) const AHEAD: Duration = Duration::from_secs(10);
 
+/// Longest time between two samples of a card. A buffer that got none for longer has run dry.
+pub(super) const LONGEST_PERIOD: Duration = Duration::from_secs(2);
+
 /// Samples taken out of a card's buffer. Times are microseconds on the driver's own clock.
 ///
 /// A sample is new if no answer since the last full one had its time stamp. So neither a clock that

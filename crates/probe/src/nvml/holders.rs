@@ -3,9 +3,11 @@
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
+use super::gathered::{LONGEST_PERIOD, micros};
 use super::raw::{self, Gpu, List, ListError, Listed, ProcessSampleBuffer, Version};
 use super::sampled::{Sampled, Share, Taken, Window, no_share};
 use super::unit::Wants;
+use super::utilization::CardTime;
 use crate::card::ProcessSample;
 use crate::clocks::Clocks;
 use crate::process::{Holder, Holders, Kinds};
@@ -31,8 +33,8 @@ pub(super) struct HolderReader {
 /// What each pid's share of the work was at the last look.
 #[derive(Debug)]
 struct LastShares {
-    /// Time of the card's newest sample then.
-    card_time: u64,
+    /// Time stamp of the card's newest sample then.
+    card_sample: u64,
     shares: Vec<(u32, Share)>,
 }
 
@@ -52,21 +54,21 @@ impl HolderReader {
     }
 
     /// Returns the holders, complete or with the reason why not, and the process samples since the
-    /// last look. `card_time` is the time on the driver's clock, as the card's newest sample shows it.
+    /// last look.
     pub fn read(
         &mut self,
         nvml: &Nvml,
         gpu: Gpu,
         wants: Wants,
         now: &Clocks,
-        card_time: Option<u64>,
+        card_time: Option<CardTime>,
     ) -> (Holders, Reading<Vec<ProcessSample>>) {
         let mut holders = self.list(nvml, gpu, wants.all_lists);
         if !wants.shares {
             holders.seen.iter_mut().for_each(|holder| set_share(holder, unknown(Why::NotAsked)));
             self.last = None;
             // The next answer is not to be a mean over all the time in which nobody asked.
-            self.taken_until = card_time.or(self.taken_until);
+            self.taken_until = card_time.map(|time| time.now).or(self.taken_until);
             return (holders, Reading::Unknown(Why::NotAsked));
         }
         if self.repeat_work(card_time, &mut holders.seen) {
@@ -77,17 +79,17 @@ impl HolderReader {
         (holders, samples)
     }
 
-    fn remember(&mut self, card_time: Option<u64>, seen: &[Holder]) {
+    fn remember(&mut self, card_time: Option<CardTime>, seen: &[Holder]) {
         let mut shares = self.last.take().map_or_else(Vec::new, |last| last.shares);
         shares.clear();
         shares.extend(seen.iter().map(|holder| (holder.pid, (holder.sm, holder.engines))));
-        self.last = card_time.map(|card_time| LastShares { card_time, shares });
+        self.last = card_time.map(|time| LastShares { card_sample: time.newest_sample, shares });
     }
 
     /// Reads the process samples since the last look, for the next one: many drivers return only
     /// their newest period. Does nothing if the last look found no process or did not ask for
     /// shares. The next look reports an error.
-    pub fn drain(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks, card_time: Option<u64>) {
+    pub fn drain(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks, card_time: Option<CardTime>) {
         let is_held = self.last.as_ref().is_some_and(|last| !last.shares.is_empty());
         if is_held && !self.without_samples && self.sample(nvml, gpu, now, card_time).is_ok() {
             self.sampled.was_drained = true;
@@ -101,7 +103,7 @@ impl HolderReader {
         nvml: &Nvml,
         gpu: Gpu,
         now: &Clocks,
-        card_time: Option<u64>,
+        card_time: Option<CardTime>,
     ) -> Reading<Vec<ProcessSample>> {
         if self.is_instance || self.without_samples {
             return Reading::Unknown(Why::NotSupported);
@@ -126,9 +128,10 @@ impl HolderReader {
 
     /// Repeats the last shares if the card has no new sample since then: process samples may then
     /// be missing although processes work. Returns true if it did.
-    fn repeat_work(&self, card_time: Option<u64>, seen: &mut [Holder]) -> bool {
-        let Some(last) = &self.last else { return false };
-        if card_time != Some(last.card_time) || self.sampled.was_drained {
+    fn repeat_work(&self, card_time: Option<CardTime>, seen: &mut [Holder]) -> bool {
+        let (Some(last), Some(time)) = (&self.last, card_time) else { return false };
+        let is_recent = time.now - time.newest_sample < micros(LONGEST_PERIOD);
+        if time.newest_sample != last.card_sample || !is_recent || self.sampled.was_drained {
             return false;
         }
         for holder in seen {
@@ -143,7 +146,7 @@ impl HolderReader {
         nvml: &Nvml,
         gpu: Gpu,
         now: &Clocks,
-        card_time: Option<u64>,
+        card_time: Option<CardTime>,
         seen: &mut [Holder],
     ) -> Reading<Vec<ProcessSample>> {
         if seen.is_empty() {
@@ -171,8 +174,9 @@ impl HolderReader {
         nvml: &Nvml,
         gpu: Gpu,
         now: &Clocks,
-        card_time: Option<u64>,
+        card_time: Option<CardTime>,
     ) -> Result<(), Why> {
+        let card_time = card_time.map(|time| time.now);
         let window = Window::new(self.taken_until, card_time, *now);
         let taken = match self.buffer.read(nvml, gpu, window.asked_since()) {
             Ok(samples) => self.sampled.add_those_in(&window, samples),
@@ -329,22 +333,27 @@ mod tests {
         let encodes = Engines { encoder: Percent(5.0), ..Engines::default() };
         let share = (busy, Reading::Known(encodes));
         let reader = HolderReader {
-            last: Some(LastShares { card_time: 100, shares: vec![(1, share)] }),
+            last: Some(LastShares { card_sample: 100, shares: vec![(1, share)] }),
             ..HolderReader::new(false, Version::V3)
         };
         let memory = Reading::Known(Bytes(1));
         let (sm, engines) = unknown(Why::NotAsked);
         let mut seen = [Holder { pid: 1, kinds: Kinds::COMPUTE, memory, sm, engines }];
         // A card's sample with an earlier time is another one, too.
-        for (card_time, is_repeated) in [(100, true), (110, false), (90, false)] {
-            assert_eq!(reader.repeat_work(Some(card_time), &mut seen), is_repeated);
+        let at =
+            |newest_sample, since| Some(CardTime { newest_sample, now: newest_sample + since });
+        let second = 1_000_000;
+        for (newest_sample, is_repeated) in [(100, true), (110, false), (90, false)] {
+            assert_eq!(reader.repeat_work(at(newest_sample, second), &mut seen), is_repeated);
         }
+        // A buffer that has run dry says nothing.
+        assert!(!reader.repeat_work(at(100, 3 * second), &mut seen));
         assert_eq!((seen[0].sm, seen[0].engines), share);
         assert!(!reader.repeat_work(None, &mut seen));
         // What was drained since then is newer than what was said at the last look.
         let mut drained = reader;
         drained.sampled.was_drained = true;
-        assert!(!drained.repeat_work(Some(100), &mut seen));
+        assert!(!drained.repeat_work(at(100, 0), &mut seen));
     }
 
     #[test]

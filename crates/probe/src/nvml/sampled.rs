@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::gathered::{AHEAD, FIRST_LOOK, micros};
+use super::gathered::{AHEAD, FIRST_LOOK, LONGEST_PERIOD, micros};
 use super::raw::ProcessSample;
 use crate::card;
 use crate::clocks::Clocks;
@@ -33,18 +33,20 @@ pub(super) struct Sampled {
 pub(super) struct Window {
     /// Time up to which samples were taken before. Without it, those of the last few seconds count.
     pub after: Option<u64>,
-    /// Time of the card's newest sample. Without it, the host's clock that is nearest to a sample
-    /// shows what time it is.
+    /// Time now, as the card's samples show it. Without it, the host's clock that is nearest to a
+    /// sample does.
     card_time: Option<u64>,
     now: Clocks,
 }
 
 impl Window {
     /// Starts at what was taken before. Where that lies in the future, the driver's clock was set
-    /// back.
+    /// back; by up to one period it may be later than the card's newest sample.
     pub fn new(taken_until: Option<u64>, card_time: Option<u64>, now: Clocks) -> Self {
         let window = Self { after: None, card_time, now };
-        Self { after: taken_until.filter(|taken| *taken <= window.time_at(*taken)), ..window }
+        let period = card_time.map_or(0, |_| micros(LONGEST_PERIOD));
+        let has_come = |taken: &u64| *taken <= window.time_at(*taken).saturating_add(period);
+        Self { after: taken_until.filter(has_come), ..window }
     }
 
     /// Returns the time stamp after which the driver is asked for samples. It is 0, which asks for
@@ -206,6 +208,8 @@ mod tests {
         assert_eq!(places(Some(85)), [before, inside, inside, inside, None]);
         assert_eq!(places(None), [before, before, inside, inside, None]);
         assert_eq!(places(Some(700)), places(None), "the clock was set back");
+        let later = Window::new(Some(second(101)), Some(second(100)), now());
+        assert_eq!(later.after, Some(second(101)), "the next sample is due");
         let window = Window::new(Some(second(90)), Some(second(100)), now());
         assert_eq!(window.place(&sample_at(second(96), 1, 101, 0)), None);
         assert_eq!(window.asked_since(), second(90));

@@ -20,16 +20,26 @@ pub(super) struct SampleReader {
     /// `None` before the first look, and where the driver keeps no samples.
     buffer: Option<SampleBuffer>,
     unsupported: bool,
-    /// Time since boot of the last answer with samples; `None` after an error.
-    read_at: Option<Duration>,
+    /// Time since boot at which the newest sample was first read; `None` after an error.
+    newest_since: Option<Duration>,
+}
+
+/// Time on the driver's clock, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CardTime {
+    /// Time stamp of the card's newest sample.
+    pub newest_sample: u64,
+    /// That time, and what has passed since the sample was first read: a buffer that gets no samples
+    /// does not stop the clock.
+    pub now: u64,
 }
 
 impl SampleReader {
-    /// Returns the time on the driver's clock: that of its newest sample, and what has passed since
-    /// the last answer with samples. An empty buffer does not stop the clock.
-    pub fn time(&self, now: &Clocks) -> Option<u64> {
-        let elapsed = now.since_boot.saturating_sub(self.read_at?);
-        Some(self.gathered.newest()?.saturating_add(micros(elapsed)))
+    /// Returns the time on the driver's clock, where samples have shown it.
+    pub fn time(&self, now: &Clocks) -> Option<CardTime> {
+        let newest_sample = self.gathered.newest()?;
+        let elapsed = now.since_boot.saturating_sub(self.newest_since?);
+        Some(CardTime { newest_sample, now: newest_sample.saturating_add(micros(elapsed)) })
     }
 
     /// Whether there is a buffer, as far as a look has found out.
@@ -93,19 +103,20 @@ impl SampleReader {
 
     fn gather(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks) -> Result<(), Why> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
-        let room = buffer.room();
+        let (room, newest) = (buffer.room(), self.gathered.newest());
         let answer = match buffer.read(nvml, gpu) {
             Ok(samples) => {
-                if samples.len() > 0 {
-                    self.read_at = Some(now.since_boot);
-                }
                 let is_full = samples.len() == room;
                 self.gathered.add(samples, is_full, now);
                 Ok(())
             }
             Err(error) => dry_or(error),
         };
-        self.read_at = self.read_at.filter(|_| answer.is_ok());
+        if answer.is_err() {
+            self.newest_since = None;
+        } else if self.gathered.newest() != newest {
+            self.newest_since = Some(now.since_boot);
+        }
         answer
     }
 }
