@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::card::{CardFacts, Vitals};
+use crate::card::{CardFacts, ProcessSample, Vitals};
 use crate::clocks::Clocks;
 use crate::process::ProcessId;
 use crate::reading::{Reading, Reason};
@@ -26,6 +26,14 @@ pub struct CardPoll {
     pub reading: Vitals,
     /// The processes of `reading.holders.seen`, in the same order.
     pub processes: Vec<HolderProcess>,
+}
+
+/// Process samples of one card, read between two polls.
+#[derive(Debug, Clone)]
+pub struct ProcessPoll {
+    pub clocks: Clocks,
+    pub card: Arc<CardFacts>,
+    pub samples: Reading<Vec<ProcessSample>>,
 }
 
 /// The process behind a holder.

@@ -12,6 +12,7 @@
 //! | [`account`] | what the driver keeps account of, also after a process has ended |
 //! | [`clocks`] | reads the host's clocks |
 //! | [`nvml`] | cards and holders through the driver's library |
+//! | [`poller`] | cards and holders together, as the classifier takes them |
 //! | [`proc`] | what a pid is, from the host's `/proc` |
 //! | [`directory`] | questions to a directory of people, which may hang |
 //! | [`fork`] | keeps a fork of this process away from the library |
@@ -36,6 +37,7 @@ pub mod directory;
 pub mod fork;
 pub mod nvml;
 mod own;
+pub mod poller;
 pub mod proc;
 pub mod threads;
 pub mod who;

@@ -1,5 +1,6 @@
 //! Process lists: versions, growth, doubt, and each holder's share of the work.
 
+use probe::nvml::Wants;
 use probe::units::{Bytes, Percent};
 use probe::{Holder, Reading, Why};
 
@@ -277,5 +278,34 @@ fn shares_of_the_other_engines_come_with_the_samples() {
             [engines.memory, engines.encoder, engines.decoder].map(|p| p.0),
             [30.0, 12.0, 4.0]
         );
+    });
+}
+
+#[test]
+fn holders_of_lists_that_are_not_read_remain() {
+    let processes = |kinds: &[(u32, &str)]| {
+        let process = |(pid, kind): &(u32, &str)| {
+            format!("[[process]]\npid = {pid}\ncard = 0\nmemory = \"1GiB\"\nkind = \"{kind}\"\n")
+        };
+        format!("[[card]]\n{}", kinds.iter().map(process).collect::<String>())
+    };
+    let denied = "[[fault]]\ncall = \"*MPSComputeRunningProcesses*\"\ncode = \"NO_PERMISSION\"\n";
+    let before = processes(&[(3, "graphics"), (4, "compute"), (5, "compute+graphics")]);
+    on(&format!("{before}{denied}"), |machine| {
+        let mut prober = machine.prober();
+        prober.look();
+        prober.want(Wants { all_lists: false, ..Wants::ALL });
+        machine.becomes(&processes(&[(6, "compute"), (7, "graphics")]));
+        let look = look_until(&mut prober, "changed", |look| pids(&look.cards[0]).contains(&6));
+        let holders = &look.cards[0].vitals.holders;
+        let kinds: Vec<_> =
+            holders.seen.iter().map(|it| (it.pid, it.kinds.names().collect::<Vec<_>>())).collect();
+        let graphics = vec!["graphics"];
+        assert_eq!(kinds, [(3, graphics.clone()), (5, graphics), (6, vec!["compute"])]);
+        assert_eq!(holders.unread, Some(Why::NoPermission));
+        prober.want(Wants::ALL);
+        let holders = prober.look().cards.remove(0).vitals.holders;
+        assert_eq!(pids_of(&holders.seen), [6, 7]);
+        assert_eq!(holders.unread, None);
     });
 }

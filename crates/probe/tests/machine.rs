@@ -53,6 +53,7 @@ pub fn on(scenario: &str, check: impl FnOnce(&Machine)) {
         .unwrap();
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(shown.contains("1 passed"), "{shown}\n{}", String::from_utf8_lossy(&output.stderr));
+    print!("{shown}");
 }
 
 impl Machine {

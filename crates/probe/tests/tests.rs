@@ -24,7 +24,11 @@ mod holders;
 mod mig;
 /// The library that stays open, and what is left of a prober that was dropped.
 mod open;
+/// Polls for the classifier.
+mod poller;
 /// Who is behind real processes.
 mod real;
+/// Samples of cards and processes, with their times.
+mod samples;
 /// Utilization, memory and the rest of one card.
 mod vitals;

@@ -172,7 +172,7 @@ impl Sampler {
 
     fn tick_of(&mut self, look: Look) -> Tick {
         let at = UnixMillis::from(SystemTime::now());
-        if self.host.forget_the_ended() {
+        if self.host.forget_the_ended().is_none_or(|ended| !ended.is_empty()) {
             self.roster.clear();
         }
         let lists = || look.cards.iter().map(|card| card.vitals.holders.seen.as_slice());

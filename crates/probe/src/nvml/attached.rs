@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gua_core::poll::ProcessPoll;
 use nvml_wrapper::enum_wrappers::device::{self, Clock, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
@@ -15,9 +16,11 @@ use super::holders::HolderReader;
 use super::memory::MemoryReader;
 use super::raw::{Gpu, Version};
 use super::unit::Wants;
-use super::utilization::SampleReader;
+use super::utilization::{CardTime, SampleReader};
 use crate::account::CardAccounts;
-use crate::card::{CardFacts, CardLook, ComputeMode, PerformanceState, Setup, Utilization, Vitals};
+use crate::card::{
+    Basis, CardFacts, CardLook, ComputeMode, PerformanceState, Samples, Setup, Utilization, Vitals,
+};
 use crate::clocks::{self, Clocks};
 use crate::proc::meminfo;
 use crate::reading::{Reading, Why};
@@ -28,7 +31,7 @@ use crate::units::{Celsius, Megahertz, Millijoules, Milliwatts, Percent};
 pub(super) struct Attached {
     facts: Arc<CardFacts>,
     gpu: Gpu,
-    work: Work,
+    source: Source,
     memory: MemoryReader,
     holders: HolderReader,
     lacks: Lacks,
@@ -36,9 +39,12 @@ pub(super) struct Attached {
     read_at: Option<Clocks>,
 }
 
+/// A card's utilization, and the samples that it rests on.
+type Work = (Reading<Utilization>, Reading<Samples>);
+
 /// Where a card's utilization comes from.
 #[derive(Debug)]
-enum Work {
+enum Source {
     Samples(SampleReader),
     Counters(CounterReader),
 }
@@ -69,20 +75,20 @@ impl Attached {
     /// A whole GPU.
     pub fn gpu(facts: CardFacts, gpu: Gpu, lists: Version) -> Self {
         let holders = HolderReader::new(false, lists);
-        Self::new(facts, gpu, Work::Samples(SampleReader::default()), holders)
+        Self::new(facts, gpu, Source::Samples(SampleReader::default()), holders)
     }
 
     /// A MIG instance of `card`.
     pub fn instance(facts: CardFacts, gpu: Gpu, card: Gpu, id: u32, lists: Version) -> Self {
         let holders = HolderReader::new(true, lists);
-        Self::new(facts, gpu, Work::Counters(CounterReader::new(card, id)), holders)
+        Self::new(facts, gpu, Source::Counters(CounterReader::new(card, id)), holders)
     }
 
-    fn new(facts: CardFacts, gpu: Gpu, work: Work, holders: HolderReader) -> Self {
+    fn new(facts: CardFacts, gpu: Gpu, source: Source, holders: HolderReader) -> Self {
         Self {
             facts: Arc::new(facts),
             gpu,
-            work,
+            source,
             memory: MemoryReader::default(),
             holders,
             lacks: Lacks::default(),
@@ -102,11 +108,11 @@ impl Attached {
     /// Everything that is wanted of this card now.
     pub fn look(&mut self, nvml: &Arc<Nvml>, wants: Wants, host_root: &Path) -> CardLook {
         let now = self.read_clocks();
-        let utilization = self.utilization(nvml, &now);
+        let (utilization, samples) = self.utilization(nvml, &now);
         let vitals = match utilization.why() {
             // Do not ask a dozen times.
             Some(why) if why.concerns_the_whole_card() => Vitals::unknown(why),
-            _ => self.vitals(nvml, wants, host_root, &now, utilization),
+            _ => self.vitals(nvml, wants, host_root, &now, (utilization, samples)),
         };
         let vitals = match vitals.trouble() {
             Some(why) if why.concerns_the_whole_card() => Vitals::unknown(why),
@@ -124,13 +130,21 @@ impl Attached {
     /// Takes what its sample buffers hold. Hardware counters go on counting by themselves.
     pub fn drain(&mut self, nvml: &Nvml) {
         let now = self.read_clocks();
-        match &mut self.work {
-            Work::Samples(samples) => {
+        match &mut self.source {
+            Source::Samples(samples) => {
                 samples.drain(nvml, self.gpu, &now);
-                self.holders.drain(nvml, self.gpu, &now, samples.newest());
+                self.holders.drain(nvml, self.gpu, &now, samples.time(&now));
             }
-            Work::Counters(_) => {}
+            Source::Counters(_) => {}
         }
+    }
+
+    /// Reads the process samples since the last look or the last call.
+    pub fn process_samples(&mut self, nvml: &Nvml) -> ProcessPoll {
+        let clocks = self.read_clocks();
+        let card_time = self.card_time(&clocks);
+        let samples = self.holders.process_samples(nvml, self.gpu, &clocks, card_time);
+        ProcessPoll { clocks, card: Arc::clone(&self.facts), samples }
     }
 
     /// Reads the host's clocks. If the wall clock was set, forgets the times of the samples read
@@ -138,7 +152,7 @@ impl Attached {
     fn read_clocks(&mut self) -> Clocks {
         let now = clocks::now();
         if self.read_at.replace(now).is_some_and(|before| now.was_set_since(&before)) {
-            if let Work::Samples(samples) = &mut self.work {
+            if let Source::Samples(samples) = &mut self.source {
                 samples.forget_times();
             }
             self.holders.forget_times();
@@ -147,21 +161,31 @@ impl Attached {
     }
 
     pub const fn keeps_samples(&self) -> bool {
-        matches!(&self.work, Work::Samples(samples) if samples.has_buffer())
+        matches!(&self.source, Source::Samples(samples) if samples.has_buffer())
     }
 
     /// How far back its sample buffer reaches.
     pub fn buffer_length(&self) -> Option<Duration> {
-        match &self.work {
-            Work::Samples(samples) => samples.buffer_length(),
-            Work::Counters(_) => None,
+        match &self.source {
+            Source::Samples(samples) => samples.buffer_length(),
+            Source::Counters(_) => None,
         }
     }
 
-    fn utilization(&mut self, nvml: &Arc<Nvml>, now: &Clocks) -> Reading<Utilization> {
-        match &mut self.work {
-            Work::Samples(samples) => samples.read(nvml, self.gpu, now),
-            Work::Counters(counters) => counters.read(nvml),
+    fn utilization(&mut self, nvml: &Arc<Nvml>, now: &Clocks) -> Work {
+        match &mut self.source {
+            Source::Samples(samples) => samples.read(nvml, self.gpu, now),
+            Source::Counters(counters) => {
+                (counters.read(nvml), Reading::Unknown(Why::NotSupported))
+            }
+        }
+    }
+
+    /// Returns the time on the driver's clock, where samples have shown it.
+    fn card_time(&self, now: &Clocks) -> Option<CardTime> {
+        match &self.source {
+            Source::Samples(samples) => samples.time(now),
+            Source::Counters(_) => None,
         }
     }
 
@@ -171,24 +195,21 @@ impl Attached {
         wants: Wants,
         host_root: &Path,
         now: &Clocks,
-        utilization: Reading<Utilization>,
+        (utilization, samples): Work,
     ) -> Vitals {
-        let newest_sample = match &self.work {
-            Work::Samples(samples) => samples.newest(),
-            Work::Counters(_) => None,
-        };
+        let shares = wants.shares && (wants.idle_shares || !is_idle(&utilization, &samples));
+        let wants = Wants { shares, ..wants };
+        let card_time = self.card_time(now);
+        let (holders, process_samples) = self.holders.read(nvml, self.gpu, wants, now, card_time);
         let host_memory = || meminfo::of_host(host_root);
         let device = self.gpu.on(nvml);
         let mut ask = Ask { device: &device, lacks: &mut self.lacks };
         Vitals {
             utilization,
-            samples: Reading::Unknown(Why::NotAsked),
-            process_samples: Reading::Unknown(Why::NotAsked),
+            samples,
+            process_samples,
             memory: self.memory.read(nvml, self.gpu, host_memory),
-            holders: match wants.shares {
-                true => self.holders.read(nvml, self.gpu, now, newest_sample),
-                false => self.holders.without_shares(nvml, self.gpu),
-            },
+            holders,
             power: ask.when(wants.power, Quantity::Power, Device::power_usage).map(Milliwatts),
             energy: ask
                 .when(wants.energy, Quantity::Energy, Device::total_energy_consumption)
@@ -220,6 +241,12 @@ impl Attached {
             setup: ask.setup(wants, self.facts.instance.is_some()),
         }
     }
+}
+
+/// Returns true if nobody works on the card: it keeps samples, has no new ones, and is idle now.
+fn is_idle(utilization: &Reading<Utilization>, samples: &Reading<Samples>) -> bool {
+    let rests = |it: Utilization| it.basis == Basis::Instant && it.percent.0 == 0.0;
+    samples.why().is_none() && utilization.is_known_and(rests)
 }
 
 /// Asks a card for single quantities, those that it has.

@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use gua_core::poll::ProcessPoll;
+
 use super::options::Patience;
 use super::unit::{Unit, Wants};
 use crate::account::CardAccounts;
@@ -64,6 +66,8 @@ pub(super) enum Task {
     LastLook(Wants, Arc<[u32]>),
     /// Only take what the sample buffers hold.
     Drain,
+    /// Only read the process samples.
+    ProcessSamples,
     /// Ask what is kept account of, of these processes, which are in order.
     Account(Arc<[u32]>),
 }
@@ -73,6 +77,7 @@ pub(super) enum Task {
 pub(super) struct Product {
     pub looks: Vec<CardLook>,
     pub accounts: Vec<CardAccounts>,
+    pub process_polls: Vec<ProcessPoll>,
 }
 
 impl Task {
@@ -81,11 +86,14 @@ impl Task {
             Self::Look(wants) => Product { looks: unit.look(*wants), ..Product::default() },
             Self::LastLook(wants, pids) => {
                 let looks = unit.look(*wants);
-                Product { looks, accounts: unit.accounts(pids) }
+                Product { looks, accounts: unit.accounts(pids), ..Product::default() }
             }
             Self::Drain => {
                 unit.drain();
                 Product::default()
+            }
+            Self::ProcessSamples => {
+                Product { process_polls: unit.process_samples(), ..Product::default() }
             }
             Self::Account(pids) => Product { accounts: unit.accounts(pids), ..Product::default() },
         }

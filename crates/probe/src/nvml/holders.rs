@@ -3,8 +3,12 @@
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
+use super::gathered::{LONGEST_PERIOD, micros};
 use super::raw::{self, Gpu, List, ListError, Listed, ProcessSampleBuffer, Version};
 use super::sampled::{Sampled, Share, Taken, Window, no_share};
+use super::unit::Wants;
+use super::utilization::CardTime;
+use crate::card::ProcessSample;
 use crate::clocks::Clocks;
 use crate::process::{Holder, Holders, Kinds};
 use crate::reading::{Reading, Why};
@@ -29,7 +33,7 @@ pub(super) struct HolderReader {
 /// What each pid's share of the work was at the last look.
 #[derive(Debug)]
 struct LastShares {
-    /// The card's newest sample at that time.
+    /// Time stamp of the card's newest sample then.
     card_sample: u64,
     shares: Vec<(u32, Share)>,
 }
@@ -49,46 +53,64 @@ impl HolderReader {
         }
     }
 
-    /// The holders, complete or with the reason why not. `card_sample` is the time of the
-    /// card's own newest sample.
+    /// Returns the holders, complete or with the reason why not, and the process samples since the
+    /// last look.
     pub fn read(
         &mut self,
         nvml: &Nvml,
         gpu: Gpu,
+        wants: Wants,
         now: &Clocks,
-        card_sample: Option<u64>,
-    ) -> Holders {
-        let mut holders = self.list(nvml, gpu);
-        if !self.repeat_work(card_sample, &mut holders.seen) {
-            self.add_work(nvml, gpu, now, card_sample, &mut holders.seen);
-            self.remember(card_sample, &holders.seen);
+        card_time: Option<CardTime>,
+    ) -> (Holders, Reading<Vec<ProcessSample>>) {
+        let mut holders = self.list(nvml, gpu, wants.all_lists);
+        if !wants.shares {
+            holders.seen.iter_mut().for_each(|holder| set_share(holder, unknown(Why::NotAsked)));
+            self.last = None;
+            // The next answer is not to be a mean over all the time in which nobody asked.
+            self.taken_until = card_time.map(|time| time.now).or(self.taken_until);
+            return (holders, Reading::Unknown(Why::NotAsked));
         }
-        holders
+        if self.repeat_work(card_time, &mut holders.seen) {
+            return (holders, Reading::Unknown(Why::NotAsked));
+        }
+        let samples = self.add_work(nvml, gpu, now, card_time, &mut holders.seen);
+        self.remember(card_time, &holders.seen);
+        (holders, samples)
     }
 
-    fn remember(&mut self, card_sample: Option<u64>, seen: &[Holder]) {
+    fn remember(&mut self, card_time: Option<CardTime>, seen: &[Holder]) {
         let mut shares = self.last.take().map_or_else(Vec::new, |last| last.shares);
         shares.clear();
         shares.extend(seen.iter().map(|holder| (holder.pid, (holder.sm, holder.engines))));
-        self.last = card_sample.map(|card_sample| LastShares { card_sample, shares });
-    }
-
-    /// The holders, when nobody wants to know their shares of the work.
-    pub fn without_shares(&mut self, nvml: &Nvml, gpu: Gpu) -> Holders {
-        let mut holders = self.list(nvml, gpu);
-        holders.seen.iter_mut().for_each(|holder| set_share(holder, unknown(Why::NotAsked)));
-        self.last = None;
-        holders
+        self.last = card_time.map(|time| LastShares { card_sample: time.newest_sample, shares });
     }
 
     /// Reads the process samples since the last look, for the next one: many drivers return only
     /// their newest period. Does nothing if the last look found no process or did not ask for
     /// shares. The next look reports an error.
-    pub fn drain(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks, card_sample: Option<u64>) {
+    pub fn drain(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks, card_time: Option<CardTime>) {
         let is_held = self.last.as_ref().is_some_and(|last| !last.shares.is_empty());
-        if is_held && !self.without_samples && self.sample(nvml, gpu, now, card_sample).is_ok() {
+        if is_held && !self.without_samples && self.sample(nvml, gpu, now, card_time).is_ok() {
             self.sampled.was_drained = true;
         }
+    }
+
+    /// Reads the process samples since the last look or the last call. They count in the shares of
+    /// the next look, too.
+    pub fn process_samples(
+        &mut self,
+        nvml: &Nvml,
+        gpu: Gpu,
+        now: &Clocks,
+        card_time: Option<CardTime>,
+    ) -> Reading<Vec<ProcessSample>> {
+        if self.is_instance || self.without_samples {
+            return Reading::Unknown(Why::NotSupported);
+        }
+        let answer = self.sample(nvml, gpu, now, card_time);
+        self.sampled.was_drained |= answer.is_ok();
+        Reading::from(answer.map(|()| self.sampled.take_returned()))
     }
 
     /// Forgets the times of the samples, after the clock was set.
@@ -96,19 +118,20 @@ impl HolderReader {
         self.taken_until = None;
     }
 
-    fn list(&mut self, nvml: &Nvml, gpu: Gpu) -> Holders {
+    fn list(&mut self, nvml: &Nvml, gpu: Gpu, all: bool) -> Holders {
         merge([
-            (Kinds::COMPUTE, self.compute.read(nvml, gpu)),
-            (Kinds::GRAPHICS, self.graphics.read(nvml, gpu)),
-            (Kinds::MPS, self.mps.read(nvml, gpu)),
+            (Kinds::COMPUTE, self.compute.read(nvml, gpu, true)),
+            (Kinds::GRAPHICS, self.graphics.read(nvml, gpu, all)),
+            (Kinds::MPS, self.mps.read(nvml, gpu, all)),
         ])
     }
 
     /// Repeats the last shares if the card has no new sample since then: process samples may then
     /// be missing although processes work. Returns true if it did.
-    fn repeat_work(&self, card_sample: Option<u64>, seen: &mut [Holder]) -> bool {
-        let Some(last) = &self.last else { return false };
-        if card_sample != Some(last.card_sample) || self.sampled.was_drained {
+    fn repeat_work(&self, card_time: Option<CardTime>, seen: &mut [Holder]) -> bool {
+        let (Some(last), Some(time)) = (&self.last, card_time) else { return false };
+        let is_recent = time.now - time.newest_sample < micros(LONGEST_PERIOD);
+        if time.newest_sample != last.card_sample || !is_recent || self.sampled.was_drained {
             return false;
         }
         for holder in seen {
@@ -123,26 +146,26 @@ impl HolderReader {
         nvml: &Nvml,
         gpu: Gpu,
         now: &Clocks,
-        card_sample: Option<u64>,
+        card_time: Option<CardTime>,
         seen: &mut [Holder],
-    ) {
-        if seen.is_empty() || self.without_samples {
-            return;
+    ) -> Reading<Vec<ProcessSample>> {
+        if seen.is_empty() {
+            return Reading::Unknown(Why::NotAsked);
         }
-        let none = match self.sample(nvml, gpu, now, card_sample) {
+        if self.without_samples {
+            return Reading::Unknown(Why::NotSupported);
+        }
+        let answer = self.sample(nvml, gpu, now, card_time);
+        let none = match &answer {
             Ok(()) if self.sampled.had_only_garbage => unknown(Why::Garbled),
             Ok(()) => no_share(),
-            Err(ListError::Driver(NvmlError::NotFound)) => return,
-            Err(error) => {
-                let why = Why::from(error);
-                self.without_samples = why == Why::NotSupported;
-                unknown(why)
-            }
+            Err(why) => unknown(*why),
         };
         for holder in seen {
             set_share(holder, self.sampled.share(holder.pid, none));
         }
-        self.sampled.clear();
+        let samples = self.sampled.take();
+        Reading::from(answer.map(|()| samples))
     }
 
     /// Adds what is new to what was sampled since the last look.
@@ -151,16 +174,25 @@ impl HolderReader {
         nvml: &Nvml,
         gpu: Gpu,
         now: &Clocks,
-        card_sample: Option<u64>,
-    ) -> Result<(), ListError> {
-        let window = Window::new(self.taken_until, card_sample, *now);
+        card_time: Option<CardTime>,
+    ) -> Result<(), Why> {
+        let card_time = card_time.map(|time| time.now);
+        let window = Window::new(self.taken_until, card_time, *now);
         let taken = match self.buffer.read(nvml, gpu, window.asked_since()) {
             Ok(samples) => self.sampled.add_those_in(&window, samples),
-            // No process worked. For an instance this answer says nothing.
-            Err(ListError::Driver(NvmlError::NotFound)) if !self.is_instance => Taken::default(),
-            Err(error) => return Err(error),
+            // For an instance this answer says nothing.
+            Err(ListError::Driver(NvmlError::NotFound)) if self.is_instance => {
+                return Err(Why::NotSupported);
+            }
+            // No process worked.
+            Err(ListError::Driver(NvmlError::NotFound)) => Taken::default(),
+            Err(error) => {
+                let why = Why::from(error);
+                self.without_samples = why == Why::NotSupported;
+                return Err(why);
+            }
         };
-        self.taken_until = taken.newest.or(card_sample).or(window.after).or(taken.newest_stale);
+        self.taken_until = taken.newest.or(card_time).or(window.after).or(taken.newest_stale);
         Ok(())
     }
 }
@@ -182,6 +214,8 @@ struct ListReader {
     is_lacking: bool,
     /// For entries, as many as were needed at last.
     room: usize,
+    /// Last answer; `None` before the first.
+    last: Option<Result<Vec<Listed>, Why>>,
 }
 
 /// Whether a card without a list has none on it, or hides them.
@@ -193,20 +227,22 @@ enum Need {
 
 impl ListReader {
     const fn new(list: List, need: Need, version: Version) -> Self {
-        Self { list, need, version, is_lacking: false, room: 0 }
+        Self { list, need, version, is_lacking: false, room: 0, last: None }
     }
 
-    fn read(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<Vec<Listed>, Why> {
-        if self.is_lacking {
-            return Ok(Vec::new());
-        }
-        match self.newest(nvml, gpu) {
-            Err(Why::NotSupported) if self.need == Need::May => {
-                self.is_lacking = true;
-                Ok(Vec::new())
-            }
-            read => read,
-        }
+    /// Returns the list: read now if `fresh`, else as it was last read.
+    fn read(&mut self, nvml: &Nvml, gpu: Gpu, fresh: bool) -> Result<&[Listed], Why> {
+        let last = match self.last.take() {
+            Some(last) if self.is_lacking || !fresh => last,
+            _ => match self.newest(nvml, gpu) {
+                Err(Why::NotSupported) if self.need == Need::May => {
+                    self.is_lacking = true;
+                    Ok(Vec::new())
+                }
+                read => read,
+            },
+        };
+        self.last.insert(last).as_deref().map_err(|why| *why)
     }
 
     /// Reads the newest version that the driver has and that has entries of the declared size.
@@ -230,14 +266,14 @@ impl ListReader {
 }
 
 /// One holder a pid: the kinds of all lists it is on, and the largest memory of them.
-fn merge(lists: [(Kinds, Result<Vec<Listed>, Why>); 3]) -> Holders {
+fn merge(lists: [(Kinds, Result<&[Listed], Why>); 3]) -> Holders {
     let mut seen: Vec<Holder> = Vec::new();
     let mut unread = None;
     for (kinds, list) in lists {
         let (sm, engines) = unknown(Why::NotSupported);
-        let holder = |Listed { pid, memory }| Holder { pid, kinds, memory, sm, engines };
+        let holder = |&Listed { pid, memory }: &Listed| Holder { pid, kinds, memory, sm, engines };
         match list {
-            Ok(listed) => seen.extend(listed.into_iter().map(holder)),
+            Ok(listed) => seen.extend(listed.iter().map(holder)),
             Err(why) => unread = unread.or(Some(why)),
         }
     }
@@ -280,9 +316,9 @@ mod tests {
     #[test]
     fn one_pid_on_two_lists_is_one_holder_with_the_larger_memory() {
         let holders = merge([
-            (Kinds::COMPUTE, Ok(vec![listed(9, Some(100)), listed(7, None)])),
-            (Kinds::GRAPHICS, Ok(vec![listed(9, Some(300)), listed(7, Some(5))])),
-            (Kinds::MPS, Ok(vec![])),
+            (Kinds::COMPUTE, Ok(&[listed(9, Some(100)), listed(7, None)])),
+            (Kinds::GRAPHICS, Ok(&[listed(9, Some(300)), listed(7, Some(5))])),
+            (Kinds::MPS, Ok(&[])),
         ]);
         let seen: Vec<_> = holders.seen.iter().map(|h| (h.pid, h.memory)).collect();
         let known = |mib| Reading::Known(Bytes::from_mib(mib));
@@ -304,23 +340,28 @@ mod tests {
         let (sm, engines) = unknown(Why::NotAsked);
         let mut seen = [Holder { pid: 1, kinds: Kinds::COMPUTE, memory, sm, engines }];
         // A card's sample with an earlier time is another one, too.
-        for (card_sample, is_repeated) in [(100, true), (110, false), (90, false)] {
-            assert_eq!(reader.repeat_work(Some(card_sample), &mut seen), is_repeated);
+        let at =
+            |newest_sample, since| Some(CardTime { newest_sample, now: newest_sample + since });
+        let second = 1_000_000;
+        for (newest_sample, is_repeated) in [(100, true), (110, false), (90, false)] {
+            assert_eq!(reader.repeat_work(at(newest_sample, second), &mut seen), is_repeated);
         }
+        // A buffer that has run dry says nothing.
+        assert!(!reader.repeat_work(at(100, 3 * second), &mut seen));
         assert_eq!((seen[0].sm, seen[0].engines), share);
         assert!(!reader.repeat_work(None, &mut seen));
         // What was drained since then is newer than what was said at the last look.
         let mut drained = reader;
         drained.sampled.was_drained = true;
-        assert!(!drained.repeat_work(Some(100), &mut seen));
+        assert!(!drained.repeat_work(at(100, 0), &mut seen));
     }
 
     #[test]
     fn one_denied_list_leaves_the_others_and_the_doubt() {
         let holders = merge([
             (Kinds::COMPUTE, Err(Why::NoPermission)),
-            (Kinds::GRAPHICS, Ok(vec![listed(3, Some(64))])),
-            (Kinds::MPS, Ok(vec![])),
+            (Kinds::GRAPHICS, Ok(&[listed(3, Some(64))])),
+            (Kinds::MPS, Ok(&[])),
         ]);
         assert_eq!(holders.seen.len(), 1);
         assert_eq!(holders.unread, Some(Why::NoPermission));

@@ -13,7 +13,7 @@
 //! | `attached` | one card: what it remembers between looks, and how its vitals are read |
 //! | `utilization`, `counters`, `holders`, `memory` | one question each |
 //! | `accounts` | what the driver keeps account of, also after a process has ended |
-//! | `gathered`, `sampled` | the samples since the last look as one mean, of a card and of each process |
+//! | `gathered`, `sampled` | the samples since the last look and their mean, of a card and of each process |
 //! | `library` | loads and initialises the library, and keeps it open where that is wanted |
 //! | `error` | the library's codes in our words |
 //! | `raw` | the calls that nvml-wrapper lacks or makes twice; the only `unsafe` |

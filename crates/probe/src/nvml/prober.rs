@@ -7,6 +7,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use gua_core::poll::ProcessPoll;
+
 use super::bench::{Bench, Outcome, Product, Task};
 use super::error::OpenError;
 use super::library::{self, DriverFacts, Opened};
@@ -242,6 +244,18 @@ impl Prober {
     /// tell. Returns within the patience for a look.
     pub fn drain(&mut self) {
         self.run_on(Task::Drain, Unit::keeps_samples);
+    }
+
+    /// Reads the process samples since the last look or the last call, of GPUs that have a wanted
+    /// card and have been looked at. One that does not answer is left out. Returns within the
+    /// patience for a look.
+    pub fn process_samples(&mut self, is_wanted: impl Fn(&CardFacts) -> bool) -> Vec<ProcessPoll> {
+        let has_wanted = |unit: &Unit| unit.facts().iter().any(|facts| is_wanted(facts));
+        let products = self.run_on(Task::ProcessSamples, has_wanted);
+        let mut polls: Vec<_> =
+            products.into_iter().flat_map(|product| product.process_polls).collect();
+        polls.sort_by_key(|poll| poll.card.index);
+        polls
     }
 
     /// What the driver keeps account of, of these processes, on cards that have been looked

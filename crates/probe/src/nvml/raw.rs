@@ -25,6 +25,7 @@ use nvml_wrapper_sys::bindings::{
 };
 
 use super::error::reason;
+use crate::card::Sample;
 use crate::reading::{Reading, Why};
 use crate::units::Bytes;
 
@@ -243,13 +244,6 @@ pub(super) fn accounting_pids(nvml: &Nvml, gpu: Gpu) -> Result<Vec<u32>, ListErr
     Ok(pids.to_vec())
 }
 
-/// One entry of the driver's utilization buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sample {
-    pub micros: u64,
-    pub percent: u32,
-}
-
 /// Room for all utilization samples that the driver keeps of a card, used at each reading.
 #[derive(Debug)]
 pub(super) struct SampleBuffer(ListBuffer<nvmlSample_t>);
@@ -263,7 +257,8 @@ impl SampleBuffer {
         // SAFETY: see the module; without a buffer only the count is written.
         nvml_try(unsafe { call(gpu.0, what, 0, &raw mut kind, &raw mut count, ptr::null_mut()) })?;
         match count as usize {
-            0 => Err(NvmlError::NotSupported),
+            // Nothing yet: the card has been idle for a long time.
+            0 => Err(NvmlError::NotFound),
             room => Ok(Self(ListBuffer::with_room(room.min(MOST_SAMPLES)))),
         }
     }
@@ -278,7 +273,7 @@ impl SampleBuffer {
         &mut self,
         nvml: &Nvml,
         gpu: Gpu,
-    ) -> Result<impl Iterator<Item = Sample>, ListError> {
+    ) -> Result<impl ExactSizeIterator<Item = Sample>, ListError> {
         let call = nvml_sym(nvml.lib().nvmlDeviceGetSamples.as_ref())?;
         let (mut kind, room) = (0, self.room());
         let what = nvmlSamplingType_enum_NVML_GPU_UTILIZATION_SAMPLES;
@@ -294,7 +289,7 @@ impl SampleBuffer {
             return Err(NvmlError::UnexpectedVariant(kind).into());
         }
         let sample = |raw: &nvmlSample_t| Sample {
-            micros: raw.timeStamp,
+            stamp: raw.timeStamp,
             // SAFETY: the driver just said that the union holds an unsigned int.
             percent: unsafe { raw.sampleValue.uiVal },
         };

@@ -1,9 +1,10 @@
 //! What the driver has sampled of each process since the last look, however often it was asked.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use super::gathered::{AHEAD, FIRST_LOOK, micros};
+use super::gathered::{AHEAD, FIRST_LOOK, LONGEST_PERIOD, micros};
 use super::raw::ProcessSample;
+use crate::card;
 use crate::clocks::Clocks;
 use crate::process::Engines;
 use crate::reading::Reading;
@@ -12,13 +13,13 @@ use crate::units::Percent;
 /// A process's share of a card's SMs and of its other engines.
 pub(super) type Share = (Reading<Percent>, Reading<Engines>);
 
-/// Sums by process.
+/// Samples of processes.
 #[derive(Debug, Default)]
 pub(super) struct Sampled {
-    /// In the order of pids.
-    processes: Vec<(u32, Sums)>,
-    /// Pid and time stamp of each sample added: a driver may return one again between two looks.
-    added: BTreeSet<(u32, u64)>,
+    /// Entries as the driver returned them, except those that cannot be valid.
+    returned: Vec<card::ProcessSample>,
+    /// Those that count, by pid and time stamp: a driver may return one again between two looks.
+    counted: BTreeMap<(u32, u64), ProcessSample>,
     /// True if an answer had samples but none that counts, which does not prove that a process
     /// without samples did nothing.
     pub had_only_garbage: bool,
@@ -32,30 +33,32 @@ pub(super) struct Sampled {
 pub(super) struct Window {
     /// Time up to which samples were taken before. Without it, those of the last few seconds count.
     pub after: Option<u64>,
-    /// Time of the card's newest sample. Without it, the host's clock that is nearest to a sample
-    /// shows what time it is.
-    card_sample: Option<u64>,
+    /// Time now, as the card's samples show it. Without it, the host's clock that is nearest to a
+    /// sample does.
+    card_time: Option<u64>,
     now: Clocks,
 }
 
 impl Window {
     /// Starts at what was taken before. Where that lies in the future, the driver's clock was set
-    /// back.
-    pub fn new(taken_until: Option<u64>, card_sample: Option<u64>, now: Clocks) -> Self {
-        let window = Self { after: None, card_sample, now };
-        Self { after: taken_until.filter(|taken| *taken <= window.time_at(*taken)), ..window }
+    /// back; by up to one period it may be later than the card's newest sample.
+    pub fn new(taken_until: Option<u64>, card_time: Option<u64>, now: Clocks) -> Self {
+        let window = Self { after: None, card_time, now };
+        let period = card_time.map_or(0, |_| micros(LONGEST_PERIOD));
+        let has_come = |taken: &u64| *taken <= window.time_at(*taken).saturating_add(period);
+        Self { after: taken_until.filter(has_come), ..window }
     }
 
     /// Returns the time stamp after which the driver is asked for samples. It is 0, which asks for
     /// all, while it is unknown which clock the driver uses.
     pub fn asked_since(&self) -> u64 {
-        let recent = self.card_sample.map(|newest| newest.saturating_sub(micros(FIRST_LOOK)));
+        let recent = self.card_time.map(|newest| newest.saturating_sub(micros(FIRST_LOOK)));
         self.after.or(recent).unwrap_or(0)
     }
 
     /// Returns the newest time that is known to have come, on the clock of a time stamp.
     fn time_at(&self, stamp: u64) -> u64 {
-        self.card_sample.unwrap_or_else(|| self.now.nearest(stamp))
+        self.card_time.unwrap_or_else(|| self.now.nearest(stamp))
     }
 
     /// Returns where a sample lies, or `None` if it is garbage.
@@ -86,21 +89,6 @@ pub(super) struct Taken {
     pub newest_stale: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Sums {
-    sm: Mean,
-    memory: Mean,
-    encoder: Mean,
-    decoder: Mean,
-}
-
-/// Of the periods in which there was something to tell.
-#[derive(Debug, Clone, Copy, Default)]
-struct Mean {
-    sum: u32,
-    count: u32,
-}
-
 impl Sampled {
     /// Adds the samples of an answer that lie in the window. Entries without a pid are unused.
     pub fn add_those_in(
@@ -111,11 +99,15 @@ impl Sampled {
         let (mut taken, mut is_empty) = (Taken::default(), true);
         for sample in samples.filter(|sample| sample.pid != 0) {
             is_empty = false;
+            let ProcessSample { pid, micros: stamp, sm: percent, .. } = sample;
+            if percent <= 100 {
+                self.returned.push(card::ProcessSample { pid, stamp, percent });
+            }
             match window.place(&sample) {
                 Some(Place::Inside) => {
                     let stamp = sample.micros.min(window.time_at(sample.micros));
                     taken.newest = taken.newest.max(Some(stamp));
-                    self.add(&sample);
+                    self.add(sample);
                 }
                 Some(Place::Before) => {
                     taken.newest_stale = taken.newest_stale.max(Some(sample.micros));
@@ -127,74 +119,49 @@ impl Sampled {
         taken
     }
 
-    fn add(&mut self, sample: &ProcessSample) {
-        if !self.added.insert((sample.pid, sample.micros)) {
-            return;
-        }
-        let place = match self.processes.binary_search_by_key(&sample.pid, |(pid, _)| *pid) {
-            Ok(place) => place,
-            Err(place) => {
-                self.processes.insert(place, (sample.pid, Sums::default()));
-                place
-            }
-        };
-        if let Some((_, sums)) = self.processes.get_mut(place) {
-            // The driver tells nothing of a period in which a process did nothing. So SMs that
-            // rested while another engine worked count for nothing either: however short a
-            // burst was, the mean is never below one percent for it.
-            sums.sm.add(sample.sm, 1);
-            sums.memory.add(sample.memory, 0);
-            sums.encoder.add(sample.encoder, 0);
-            sums.decoder.add(sample.decoder, 0);
-        }
+    fn add(&mut self, sample: ProcessSample) {
+        self.counted.entry((sample.pid, sample.micros)).or_insert(sample);
     }
 
     /// A process's share; `none` where nothing was sampled of it.
     pub fn share(&self, pid: u32, none: Share) -> Share {
-        let found = self.processes.binary_search_by_key(&pid, |(pid, _)| *pid);
-        found
-            .ok()
-            .and_then(|place| self.processes.get(place))
-            .map_or(none, |(_, sums)| sums.share())
+        let own = || self.counted.range((pid, 0)..=(pid, u64::MAX)).map(|(_, sample)| sample);
+        if own().next().is_none() {
+            return none;
+        }
+        let engines = Engines {
+            memory: mean(own().map(|sample| sample.memory), 0),
+            encoder: mean(own().map(|sample| sample.encoder), 0),
+            decoder: mean(own().map(|sample| sample.decoder), 0),
+        };
+        // The driver tells nothing of a period in which a process did nothing. So SMs that
+        // rested while another engine worked count for nothing either: however short a
+        // burst was, the mean is never below one percent for it.
+        (Reading::Known(mean(own().map(|sample| sample.sm), 1)), Reading::Known(engines))
     }
 
-    /// Removes all samples.
-    pub fn clear(&mut self) {
-        self.processes.clear();
-        self.added.clear();
-        self.had_only_garbage = false;
-        self.was_drained = false;
+    /// Removes all samples, and returns what the driver gave.
+    pub fn take(&mut self) -> Vec<card::ProcessSample> {
+        std::mem::take(self).returned
+    }
+
+    /// Returns what the driver gave. It still counts in the shares.
+    pub fn take_returned(&mut self) -> Vec<card::ProcessSample> {
+        std::mem::take(&mut self.returned)
     }
 }
 
 /// The share of a process of which the driver has sampled nothing: it did nothing.
 pub(super) fn no_share() -> Share {
-    Sums::default().share()
+    (Reading::Known(Percent(0.0)), Reading::Known(Engines::default()))
 }
 
-impl Sums {
-    fn share(&self) -> Share {
-        let engines = Engines {
-            memory: self.memory.percent(),
-            encoder: self.encoder.percent(),
-            decoder: self.decoder.percent(),
-        };
-        (Reading::Known(self.sm.percent()), Reading::Known(engines))
-    }
-}
-
-impl Mean {
-    /// A single figure may be garbage too.
-    const fn add(&mut self, percent: u32, least: u32) {
-        if percent >= least && percent <= 100 {
-            self.sum += percent;
-            self.count += 1;
-        }
-    }
-
-    fn percent(self) -> Percent {
-        Percent(if self.count == 0 { 0.0 } else { f64::from(self.sum) / f64::from(self.count) })
-    }
+/// Returns the mean of the figures that are at least `least`. A single figure may be garbage too.
+fn mean(percents: impl Iterator<Item = u32>, least: u32) -> Percent {
+    let (sum, count) = percents
+        .filter(|percent| (least..=100).contains(percent))
+        .fold((0, 0), |(sum, count), percent| (sum + percent, count + 1));
+    Percent(if count == 0 { 0.0 } else { f64::from(sum) / f64::from(count) })
 }
 
 #[cfg(test)]
@@ -241,6 +208,8 @@ mod tests {
         assert_eq!(places(Some(85)), [before, inside, inside, inside, None]);
         assert_eq!(places(None), [before, before, inside, inside, None]);
         assert_eq!(places(Some(700)), places(None), "the clock was set back");
+        let later = Window::new(Some(second(101)), Some(second(100)), now());
+        assert_eq!(later.after, Some(second(101)), "the next sample is due");
         let window = Window::new(Some(second(90)), Some(second(100)), now());
         assert_eq!(window.place(&sample_at(second(96), 1, 101, 0)), None);
         assert_eq!(window.asked_since(), second(90));
@@ -248,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn without_card_samples_the_nearest_clock_counts() {
+    fn without_card_times_the_nearest_clock_counts() {
         for time in CLOCKS {
             let window = Window::new(None, None, now());
             assert_eq!(window.asked_since(), 0);
@@ -256,7 +225,7 @@ mod tests {
             let times = [time - 60 * SECOND, time - SECOND, time + 60 * SECOND];
             let taken = take(&mut sampled, &window, &times);
             assert_eq!(taken.newest, Some(time - SECOND));
-            assert_eq!(sampled.added.len(), 1);
+            assert_eq!(sampled.counted.len(), 1);
             assert_eq!(Window::new(taken.newest, None, now()).asked_since(), time - SECOND);
             let set_back = Window::new(Some(time + SECOND), None, now());
             assert_eq!(set_back.after, None);
@@ -289,7 +258,7 @@ mod tests {
         take(&mut sampled, &window, &[0]);
         take(&mut sampled, &window, &[wall]);
         assert!(sampled.had_only_garbage);
-        sampled.clear();
+        sampled.take();
         assert!(!sampled.had_only_garbage);
     }
 
@@ -298,7 +267,7 @@ mod tests {
     fn samples_returned_again_count_once() {
         let mut sampled = Sampled::default();
         for (micros, percent) in [(1, 20), (2, 40), (1, 20), (2, 40), (3, 90)] {
-            sampled.add(&sample_at(micros, 1, percent, 0));
+            sampled.add(sample_at(micros, 1, percent, 0));
         }
         assert_eq!(sm(&sampled, 1), 50.0);
     }
@@ -311,7 +280,7 @@ mod tests {
     fn each_process_has_the_mean_of_its_own() {
         let mut sampled = Sampled::default();
         for (micros, pid, percent) in [(1, 7, 40), (1, 3, 10), (2, 7, 60)] {
-            sampled.add(&sample_at(micros, pid, percent, 0));
+            sampled.add(sample_at(micros, pid, percent, 0));
         }
         assert_eq!([3, 7, 8].map(|pid| sm(&sampled, pid)), [10.0, 50.0, 0.0]);
     }
@@ -320,8 +289,8 @@ mod tests {
     #[test]
     fn a_burst_does_not_drown_in_the_work_of_other_engines() {
         let mut sampled = Sampled::default();
-        (0..20).for_each(|micros| sampled.add(&sample_at(micros, 1, 0, 80)));
-        sampled.add(&sample_at(20, 1, 2, 80));
+        (0..20).for_each(|micros| sampled.add(sample_at(micros, 1, 0, 80)));
+        sampled.add(sample_at(20, 1, 2, 80));
         assert_eq!(sm(&sampled, 1), 2.0);
         let (_, engines) = sampled.share(1, no_share());
         assert_eq!(engines.known().unwrap().encoder, Percent(80.0));
@@ -333,7 +302,7 @@ mod tests {
         fn work_stays_work(samples in proptest::collection::vec((0_u32..4, 0_u32..120), 0..50)) {
             let mut sampled = Sampled::default();
             for (micros, (pid, percent)) in (0..).zip(&samples) {
-                sampled.add(&sample_at(micros, *pid, *percent, 1));
+                sampled.add(sample_at(micros, *pid, *percent, 1));
             }
             for pid in 0..4 {
                 let own = samples.iter().filter(|(other, _)| *other == pid);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use gua_core::poll::ProcessPoll;
 use nvml_wrapper::{Device, Nvml};
 
 use super::attached::Attached;
@@ -27,8 +28,12 @@ pub struct Wants {
     pub clocks: bool,
     pub codecs: bool,
     pub fan: bool,
+    /// The lists of graphics and MPS processes. Otherwise their last known entries stand.
+    pub all_lists: bool,
     /// Each holder's own share of the work.
     pub shares: bool,
+    /// Shares also on idle cards: those without new samples and with an instant utilization of 0.
+    pub idle_shares: bool,
     /// How much of the time memory was read or written.
     pub memory_work: bool,
     pub performance: bool,
@@ -47,7 +52,9 @@ impl Wants {
         clocks: true,
         codecs: true,
         fan: true,
+        all_lists: true,
         shares: true,
+        idle_shares: true,
         memory_work: true,
         performance: true,
         compute_mode: true,
@@ -64,7 +71,9 @@ impl Wants {
         clocks: false,
         codecs: false,
         fan: false,
+        all_lists: true,
         shares: false,
+        idle_shares: true,
         memory_work: false,
         performance: false,
         compute_mode: false,
@@ -189,6 +198,16 @@ impl Unit {
                 card.drain(&self.nvml);
             }
         }
+    }
+
+    /// Reads the process samples of all cards of this GPU, and nothing else.
+    pub fn process_samples(&mut self) -> Vec<ProcessPoll> {
+        let Self { contact: Contact::Made(members), nvml, .. } = self else { return Vec::new() };
+        let read = |member: &mut Member| match member {
+            Member::Card(card) => Some(card.process_samples(nvml)),
+            Member::Unread(..) => None,
+        };
+        members.iter_mut().filter_map(read).collect()
     }
 
     /// What the driver keeps account of, of these processes.

@@ -6,9 +6,9 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
 use super::error::reading;
-use super::gathered::Gathered;
+use super::gathered::{Gathered, micros};
 use super::raw::{Gpu, ListError, SampleBuffer};
-use crate::card::{Basis, Utilization};
+use crate::card::{Basis, Samples, Utilization};
 use crate::clocks::Clocks;
 use crate::reading::{Reading, Why};
 use crate::units::Percent;
@@ -20,14 +20,26 @@ pub(super) struct SampleReader {
     /// `None` before the first look, and where the driver keeps no samples.
     buffer: Option<SampleBuffer>,
     unsupported: bool,
-    /// Whether the buffer answered at the last look, be it with nothing new.
-    answered: bool,
+    /// Time since boot at which the newest sample was first read; `None` after an error.
+    newest_since: Option<Duration>,
+}
+
+/// Time on the driver's clock, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CardTime {
+    /// Time stamp of the card's newest sample.
+    pub newest_sample: u64,
+    /// That time, and what has passed since the sample was first read: a buffer that gets no samples
+    /// does not stop the clock.
+    pub now: u64,
 }
 
 impl SampleReader {
-    /// The driver's time of its newest sample, when it told at the last look.
-    pub fn newest(&self) -> Option<u64> {
-        self.gathered.newest().filter(|_| self.answered)
+    /// Returns the time on the driver's clock, where samples have shown it.
+    pub fn time(&self, now: &Clocks) -> Option<CardTime> {
+        let newest_sample = self.gathered.newest()?;
+        let elapsed = now.since_boot.saturating_sub(self.newest_since?);
+        Some(CardTime { newest_sample, now: newest_sample.saturating_add(micros(elapsed)) })
     }
 
     /// Whether there is a buffer, as far as a look has found out.
@@ -41,25 +53,35 @@ impl SampleReader {
         Some(self.gathered.period()?.saturating_mul(room))
     }
 
-    /// The mean since the last look, or the instant value where there is no buffer.
-    pub fn read(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks) -> Reading<Utilization> {
+    /// Returns the mean since the last look, or the instant value where there are no new samples,
+    /// and the samples themselves.
+    pub fn read(
+        &mut self,
+        nvml: &Nvml,
+        gpu: Gpu,
+        now: &Clocks,
+    ) -> (Reading<Utilization>, Reading<Samples>) {
         if self.unsupported {
-            return instant(nvml, gpu);
+            return (instant(nvml, gpu), Reading::Unknown(Why::NotSupported));
         }
-        let gathering = self.find_buffer(nvml, gpu).and_then(|()| self.gather(nvml, gpu, now));
-        let gathering = gathering.map_err(Why::from);
-        self.answered = gathering.is_ok();
+        let answer = match self.find_buffer(nvml, gpu) {
+            Ok(()) => self.gather(nvml, gpu, now),
+            Err(error) => dry_or(error.into()),
+        };
         // Also where the card errs now: the next look is to tell of the time since this one.
-        let mean = self.gathered.hand_out();
-        match gathering {
-            Err(why) if why.concerns_the_whole_card() => return Reading::Unknown(why),
-            Err(Why::NotSupported) => {
+        let (mean, samples) = self.gathered.hand_out(now);
+        let samples = Reading::from(answer.map(|()| samples));
+        match samples.why() {
+            Some(why) if why.concerns_the_whole_card() => {
+                return (Reading::Unknown(why), Reading::Unknown(why));
+            }
+            Some(Why::NotSupported) => {
                 self.unsupported = true;
                 self.buffer = None;
             }
-            Ok(()) | Err(_) => {}
+            _ => {}
         }
-        mean.map_or_else(|| instant(nvml, gpu), Reading::Known)
+        (mean.map_or_else(|| instant(nvml, gpu), Reading::Known), samples)
     }
 
     /// Takes what is in the buffer before it runs over. An error is left for the look to meet.
@@ -72,22 +94,39 @@ impl SampleReader {
         self.gathered.forget_times();
     }
 
-    fn find_buffer(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<(), ListError> {
+    fn find_buffer(&mut self, nvml: &Nvml, gpu: Gpu) -> Result<(), NvmlError> {
         if self.buffer.is_none() {
             self.buffer = Some(SampleBuffer::of(nvml, gpu)?);
         }
         Ok(())
     }
 
-    fn gather(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks) -> Result<(), ListError> {
+    fn gather(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks) -> Result<(), Why> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
-        match buffer.read(nvml, gpu) {
-            Ok(samples) => self.gathered.add(samples, now),
-            // The buffer is empty: the card has been idle for a long time.
-            Err(ListError::Driver(NvmlError::NotFound | NvmlError::NoData)) => {}
-            Err(error) => return Err(error),
+        let (room, newest) = (buffer.room(), self.gathered.newest());
+        let answer = match buffer.read(nvml, gpu) {
+            Ok(samples) => {
+                let is_full = samples.len() == room;
+                self.gathered.add(samples, is_full, now);
+                Ok(())
+            }
+            Err(error) => dry_or(error),
+        };
+        if answer.is_err() {
+            self.newest_since = None;
+        } else if self.gathered.newest() != newest {
+            self.newest_since = Some(now.since_boot);
         }
-        Ok(())
+        answer
+    }
+}
+
+/// Returns the reason for an error. There is none where the buffer is empty: then the card has been
+/// idle for a long time.
+fn dry_or(error: ListError) -> Result<(), Why> {
+    match error {
+        ListError::Driver(NvmlError::NotFound | NvmlError::NoData) => Ok(()),
+        error => Err(error.into()),
     }
 }
 

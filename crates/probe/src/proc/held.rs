@@ -116,13 +116,15 @@ impl Held {
         self.known.retain(|pid, _| is_wanted(*pid));
     }
 
-    /// Forgets the processes that have ended; true when there were some.
-    pub(super) fn forget_the_ended(&mut self) -> bool {
-        let ended = self.ended();
-        for pid in &ended {
-            self.known.remove(pid);
-        }
-        !ended.is_empty()
+    /// Forgets the processes that have ended, and returns what was read of them. `None` where the
+    /// kernel does not answer: then none is sure to be there, and all are forgotten.
+    pub(super) fn forget_the_ended(&mut self) -> Option<Vec<Arc<ProcessFacts>>> {
+        let Ok(ended) = self.ended() else {
+            self.known.clear();
+            return None;
+        };
+        let removed = ended.iter().filter_map(|pid| self.known.remove(pid));
+        Some(removed.map(|known| known.facts).collect())
     }
 
     /// Whether [`Self::forget_the_ended`] is going to tell the end of a process.
@@ -130,21 +132,15 @@ impl Held {
         matches!(self.known.get(&pid), Some(Known { hold: Hold::Handle { .. }, .. }))
     }
 
-    /// Those that have ended, in one question to the kernel. Where it does not answer, none of them
-    /// is sure to be there.
-    fn ended(&self) -> Vec<u32> {
-        let Some(endings) = &self.endings else { return Vec::new() };
+    /// Those that have ended, in one question to the kernel.
+    fn ended(&self) -> Result<Vec<u32>, Errno> {
         let mut ended = Vec::with_capacity(self.known.len());
+        let Some(endings) = self.endings.as_ref().filter(|_| ended.capacity() > 0) else {
+            return Ok(Vec::new());
+        };
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        if ended.capacity() == 0 {
-            return Vec::new();
-        }
-        match epoll::wait(endings, rustix::buffer::spare_capacity(&mut ended), Some(&now)) {
-            Ok(_) => {
-                let pid = |event: &epoll::Event| u32::try_from(event.data.u64()).ok();
-                ended.iter().filter_map(pid).collect()
-            }
-            Err(_) => self.known.keys().copied().collect(),
-        }
+        epoll::wait(endings, rustix::buffer::spare_capacity(&mut ended), Some(&now))?;
+        let pid = |event: &epoll::Event| u32::try_from(event.data.u64()).ok();
+        Ok(ended.iter().filter_map(pid).collect())
     }
 }

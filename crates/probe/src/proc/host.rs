@@ -168,9 +168,9 @@ impl Host {
         }
     }
 
-    /// Forgets the processes that have ended; true when there were some. To be called before
-    /// each look at them.
-    pub fn forget_the_ended(&mut self) -> bool {
+    /// Forgets the processes that have ended, and returns them, those that are watched. `None` if
+    /// they cannot be told: then all are forgotten. To be called before each look at them.
+    pub fn forget_the_ended(&mut self) -> Option<Vec<Arc<ProcessFacts>>> {
         self.known.forget_the_ended()
     }
 
@@ -361,8 +361,10 @@ mod tests {
         assert!(matches!(host.process(child.id()), Presence::Here(_)));
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(host.is_watched(child.id()) && host.forget_the_ended());
-        assert!(!host.is_watched(child.id()) && !host.forget_the_ended());
+        assert!(host.is_watched(child.id()));
+        let ended = host.forget_the_ended().unwrap();
+        assert_eq!(ended.iter().map(|facts| facts.pid).collect::<Vec<_>>(), [child.id()]);
+        assert!(!host.is_watched(child.id()) && host.forget_the_ended() == Some(vec![]));
         assert_eq!(host.process(child.id()), Presence::Gone);
     }
 
