@@ -26,11 +26,11 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 
-use crate::card::{CardFacts, ProcessSample};
+use crate::card::CardFacts;
 use crate::clocks::Clocks;
 use crate::period::Period;
-use crate::poll::{CardPoll, Poll};
-use crate::reading::Reason;
+use crate::poll::{CardPoll, Poll, ProcessPoll};
+use crate::reading::{Reading, Reason};
 use crate::span::{Gap, GapReason, HolderId, Span, Work};
 use crate::state::{State, Thresholds};
 use crate::units::UnixMillis;
@@ -111,29 +111,28 @@ impl Classifier {
         self.emit();
     }
 
-    /// Adds process samples of one card that were read between two polls.
-    pub fn add_process_samples(
-        &mut self,
-        card: &CardFacts,
-        samples: &[ProcessSample],
-        clocks: Clocks,
-    ) {
+    /// Adds process samples that were read between two polls. Those that could not be read are left to
+    /// the next poll.
+    pub fn add_process_samples(&mut self, poll: &ProcessPoll) {
         let lines = self.lines;
-        let track = self.cards.iter_mut().find(|track| is_same_card(&track.card, card));
+        let Reading::Known(samples) = &poll.samples else { return };
+        let track = self.cards.iter_mut().find(|track| is_same_card(&track.card, &poll.card));
         if let Some(observed) = track.and_then(CardTrack::observed) {
-            observed.add_process_samples(samples, clocks, &lines);
+            observed.add_process_samples(samples, poll.clocks, &lines);
         }
     }
 
-    /// Returns the cards whose process samples are needed every second.
-    pub fn cards_with_several_workers(&self) -> impl Iterator<Item = &Arc<CardFacts>> {
+    /// Returns true if the process samples of a card are needed every second.
+    #[must_use]
+    pub fn has_several_workers(&self, card: &CardFacts) -> bool {
         let now = self.last.map_or(0, micros);
-        self.cards.iter().filter_map(move |track| match track.segments.back()?.content {
-            Content::Observed(ref observed) if observed.has_several_workers(now) => {
-                Some(&track.card)
+        let track = self.cards.iter().find(|track| is_same_card(&track.card, card));
+        match track.and_then(|track| track.segments.back()) {
+            Some(Segment { content: Content::Observed(observed), end: None, .. }) => {
+                observed.has_several_workers(now)
             }
-            _ => None,
-        })
+            _ => false,
+        }
     }
 
     /// Ends the run: what is not final yet is classified with what there is.

@@ -1,9 +1,11 @@
 //! Polls a workload and adds up what the classifier says of it.
 
+use std::sync::Arc;
+
 use gua_core::classifier::Classifier;
-use gua_core::poll::Exit;
+use gua_core::poll::{Exit, ProcessPoll};
 use gua_core::span::{HolderId, Span, Work};
-use gua_core::{Poll, State, Thresholds};
+use gua_core::{Poll, Reading, State, Thresholds};
 
 use crate::driver::{Driver, Kind, clocks, pid, process_id};
 use crate::exact::{Account, Person};
@@ -47,12 +49,10 @@ pub fn run(workload: &Workload, kind: Kind, poll_seconds: u64, tick_seconds: u64
         // Where several work, their process samples are read every second.
         for second in 1..poll_seconds {
             let at = at + second * MICROS;
-            if classifier.cards_with_several_workers().next().is_some() && at < 3600 * MICROS {
-                let samples = driver.process_samples(at);
-                if std::env::var("DEBUG").is_ok() && at < 50_000_000 {
-                    println!("Q {at} {samples:?}");
-                }
-                classifier.add_process_samples(driver.card(), &samples, clocks(at));
+            if classifier.has_several_workers(driver.card()) && at < 3600 * MICROS {
+                let samples = Reading::Known(driver.process_samples(at));
+                let card = Arc::clone(driver.card());
+                classifier.add_process_samples(&ProcessPoll { clocks: clocks(at), card, samples });
             }
         }
     }
