@@ -30,11 +30,11 @@ pub struct Followed {
     /// Its resident memory then.
     pub noted_resident: u64,
     /// A child that runs in a copy of its memory was there at the last look.
-    pub is_lending: bool,
+    pub has_copies: bool,
     /// The most memory that such children got since its map was read, and its page faults at the look
     /// before the first of them.
-    lent: u64,
-    faults_before_lending: u64,
+    shared_with_copies: u64,
+    faults_before_copies: u64,
     /// The most memory of the kinds in doubt that it had since its map was read.
     most_in_doubt: u64,
     pub map: Option<Map>,
@@ -66,9 +66,9 @@ impl Followed {
             doubt: 0,
             noted: stat,
             noted_resident: 0,
-            is_lending: false,
-            lent: 0,
-            faults_before_lending: 0,
+            has_copies: false,
+            shared_with_copies: 0,
+            faults_before_copies: 0,
             most_in_doubt: 0,
             map: None,
             rollup: None,
@@ -100,7 +100,8 @@ impl Followed {
         let faulted_since =
             |before| self.stat.faults.saturating_sub(before).saturating_mul(page_size());
         let faulted = faulted_since(self.faults_before);
-        let copied_for_children = self.lent.min(faulted_since(self.faults_before_lending));
+        let copied_for_children =
+            self.shared_with_copies.min(faulted_since(self.faults_before_copies));
         Some(Resident { now, map, faulted, copied_for_children })
     }
 
@@ -110,27 +111,27 @@ impl Followed {
     }
 
     /// Memory that it shares with its parent, as far as is known, if it runs in a copy of it.
-    pub const fn borrowed(&self) -> u64 {
+    pub const fn shared_with_parent(&self) -> u64 {
         if self.stat.is_forked_copy { self.inherited.anonymous } else { 0 }
     }
 
     /// A child came that shares this much with it: a page that either of them writes to is copied.
-    pub const fn lend(&mut self, borrowed: u64) {
-        if self.lent == 0 {
-            self.faults_before_lending = self.noted.faults;
+    pub const fn add_copy(&mut self, shared_with_parent: u64) {
+        if self.shared_with_copies == 0 {
+            self.faults_before_copies = self.noted.faults;
         }
-        if borrowed > self.lent {
-            self.lent = borrowed;
+        if shared_with_parent > self.shared_with_copies {
+            self.shared_with_copies = shared_with_parent;
         }
-        self.is_lending = true;
+        self.has_copies = true;
     }
 
     /// The last of those children is gone, and with it the pages that it had kept. Returns by how much
     /// the doubt has grown since the last look.
-    pub fn end_lending(&mut self) -> u64 {
+    pub fn copies_ended(&mut self) -> u64 {
         let grown = self.note_doubt();
-        self.is_lending = false;
-        self.lent = 0;
+        self.has_copies = false;
+        self.shared_with_copies = 0;
         grown
     }
 
@@ -162,7 +163,7 @@ impl Followed {
     pub fn map_was_read(&mut self, map: Map) -> u64 {
         self.map = Some(map);
         self.faults_before = self.stat.faults;
-        self.lent = 0;
+        self.shared_with_copies = 0;
         let now = self.resident().as_ref().map_or(0, in_doubt);
         let given_back = self.most_in_doubt.saturating_sub(now);
         self.take_doubt().min(given_back)
@@ -191,7 +192,7 @@ impl Followed {
         self.map = None;
         self.inherited = ByKind::default();
         self.faults_before = self.stat.faults;
-        self.lent = 0;
+        self.shared_with_copies = 0;
     }
 
     pub fn high_water(&self) -> u64 {

@@ -383,7 +383,7 @@ impl Measurement {
         if seen.has_lost || whose != Whose::Working {
             self.tree.read_waited();
         }
-        self.tree.end_lending();
+        self.tree.settle_copies();
         let times = self.cpu.observe(&self.tree.times());
         self.reap_orphans();
         let (ram, doubt) = self.keep_peaks();

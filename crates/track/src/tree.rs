@@ -210,23 +210,23 @@ impl Tree {
     fn settle_ended(&mut self) {
         let ended = std::mem::take(&mut self.ended);
         let parents: HashMap<u32, u32> = ended.iter().map(|one| (one.pid, one.parent)).collect();
-        let mut heirs: HashMap<u32, Heir> = HashMap::new();
+        let mut ended_below: HashMap<u32, EndedBelow> = HashMap::new();
         for one in &ended {
             let up = iter::successors(Some(one.parent), |pid| parents.get(pid).copied());
             // A pid that was given out again may lead in a circle.
-            let heir = up.take(ended.len() + 1).last().unwrap_or(one.parent);
-            let heir = heirs.entry(heir).or_default();
-            heir.faults = heir.faults.saturating_add(one.faults);
-            heir.resident = heir.resident.saturating_add(one.resident);
-            heir.has_lost_copy |= one.is_copy;
+            let ancestor = up.take(ended.len() + 1).last().unwrap_or(one.parent);
+            let below = ended_below.entry(ancestor).or_default();
+            below.faults = below.faults.saturating_add(one.faults);
+            below.resident = below.resident.saturating_add(one.resident);
+            below.has_lost_copy |= one.is_copy;
         }
         let mut late = 0_u64;
         for one in &mut self.followed {
-            if let Some(heir) = heirs.get(&one.process.pid) {
+            if let Some(below) = ended_below.get(&one.process.pid) {
                 let gained = one.stat.waited.faults.saturating_sub(one.noted.waited.faults);
-                late = late.saturating_add(heir.late(gained));
+                late = late.saturating_add(below.late(gained));
             }
-            if one.status.memory.is_none() && (one.is_lending || !one.is_main()) {
+            if one.status.memory.is_none() && (one.has_copies || !one.is_main()) {
                 late = late.saturating_add(one.take_late());
             }
         }
@@ -239,15 +239,15 @@ impl Tree {
 
     /// Finds members whose last forked copy has ended or executed a program. It may have been the only
     /// one that kept the pages which the member has copied since, so no map can show these any more.
-    pub fn end_lending(&mut self) {
-        if !self.followed.iter().any(|one| one.is_lending) {
+    pub fn settle_copies(&mut self) {
+        if !self.followed.iter().any(|one| one.has_copies) {
             return;
         }
         let copies = self.followed.iter().filter(|one| one.is_copy());
-        let lenders: HashSet<u32> = copies.map(|one| one.stat.parent).collect();
+        let parents: HashSet<u32> = copies.map(|one| one.stat.parent).collect();
         for one in &mut self.followed {
-            if one.is_lending && !lenders.contains(&one.process.pid) {
-                self.grown = self.grown.saturating_add(one.end_lending());
+            if one.has_copies && !parents.contains(&one.process.pid) {
+                self.grown = self.grown.saturating_add(one.copies_ended());
                 self.late.get_or_insert(0);
                 self.lost_doubt = self.lost_doubt.saturating_add(one.doubt);
             }
@@ -288,14 +288,14 @@ impl Tree {
             one.rollup = map.ok();
         }
         let before: Vec<ByKind> = self.followed.iter().map(Followed::by_kind).collect();
-        let mut bereft: HashSet<u32> = HashSet::new();
+        let mut parents_of_ended: HashSet<u32> = HashSet::new();
         for one in &mut self.followed {
             let was_copy = one.is_copy();
             if one.read_status(&mut self.buffer).is_err() {
                 one.status.memory = None;
             }
             if was_copy && one.status.memory.is_none() {
-                bereft.insert(one.stat.parent);
+                parents_of_ended.insert(one.stat.parent);
             }
         }
         self.blur = 0;
@@ -306,7 +306,7 @@ impl Tree {
                 (Some(rollup), Some(_)) => {
                     let lost = one.map_was_read(Map::read(rollup, before, after));
                     // The map shows no copies of pages that only a child kept which is gone.
-                    if bereft.contains(&one.process.pid) { doubt } else { lost }
+                    if parents_of_ended.contains(&one.process.pid) { doubt } else { lost }
                 }
                 _ => one.take_doubt(),
             };
@@ -576,11 +576,11 @@ impl Tree {
         self.seen += 1;
         self.may_lose_accounts |= first.status.ignores_children;
         let newcomer = Followed::new(process, role, first, since);
-        let (parent, borrowed) = (newcomer.stat.parent, newcomer.borrowed());
-        if borrowed > 0
+        let (parent, shared_with_parent) = (newcomer.stat.parent, newcomer.shared_with_parent());
+        if shared_with_parent > 0
             && let Some(parent) = self.followed.iter_mut().find(|one| one.process.pid == parent)
         {
-            parent.lend(borrowed);
+            parent.add_copy(shared_with_parent);
         }
         self.followed.push(newcomer);
     }
@@ -611,15 +611,15 @@ struct Ended {
     is_copy: bool,
 }
 
-/// Members that have ended, into whose nearest living ancestor's account their faults went.
+/// Members that have ended, whose faults are in the account of one living ancestor.
 #[derive(Debug, Clone, Copy, Default)]
-struct Heir {
+struct EndedBelow {
     faults: u64,
     resident: u64,
     has_lost_copy: bool,
 }
 
-impl Heir {
+impl EndedBelow {
     /// Programs take a few megabytes when they start, so a little says nothing about those that ended.
     const LITTLE: u64 = 16_000_000;
 
