@@ -14,11 +14,13 @@ pub struct Who {
     pub hub_user: Option<Told<Arc<str>>>,
     pub environment: Option<Told<Environment>>,
     pub group: Option<Told<Group>>,
-    /// Group that it may belong to, if nothing names its group: that of its launcher or, if its
-    /// environment cannot be read, of its siblings. It may be the only process of the group.
+    /// Group that it may belong to: that of its launcher or, if its environment cannot be read, of its
+    /// siblings. It may be the only process of the group. It counts beside processes whose environment
+    /// names no group.
     pub possible_group: Option<Group>,
     pub launcher: Option<Told<Launcher>>,
-    /// Names of its ancestors with the same uid, see [`names`]; `None` where they are not known.
+    /// Program, script and command names of its ancestors with the same uid; `None` where they are not
+    /// known.
     pub ancestor_names: Option<Arc<[Arc<str>]>>,
     /// What it runs besides its program: a script or a module, never other arguments.
     pub script: Option<Arc<str>>,

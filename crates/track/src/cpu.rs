@@ -16,6 +16,9 @@ use crate::parts::Parts;
 /// both rounded down.
 const ROUNDING: Duration = Duration::from_millis(20);
 
+/// How exact the final account is.
+const EXACT: Duration = Duration::from_millis(1);
+
 /// One living member now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
@@ -46,6 +49,8 @@ pub struct CpuAccount {
     living: HashMap<u32, Member>,
     /// Orphans that were waited for by us.
     reaped: Duration,
+    /// What all those that ended and were not waited for by us had used themselves, as last seen.
+    ended: Duration,
     /// What ended without anybody waiting for it had used, as last seen.
     dropped: Duration,
     /// A member has ended and is in nobody's account.
@@ -91,11 +96,25 @@ impl CpuAccount {
         account: Duration,
         others: &[Member],
     ) -> Parts<Duration> {
+        let main = main.min(account);
+        self.settle_account(main, account, others);
         let others: Duration = others.iter().map(Member::both).sum();
         self.told.main = Duration::ZERO;
         self.told.combined = Duration::ZERO;
-        self.tell(main.min(account), account + others);
+        self.tell(main, account + others);
         self.told
+    }
+
+    /// The final account is exact, so what was seen of those that ended is in it or in that of somebody
+    /// who goes on. What is not was dropped, however little each of them had used.
+    fn settle_account(&mut self, main: Duration, account: Duration, others: &[Member]) {
+        let waited: Duration = others.iter().map(|other| other.waited + ROUNDING).sum();
+        let accounted = account.saturating_sub(main) + waited + self.dropped;
+        let missing = self.ended.saturating_sub(accounted);
+        if missing > EXACT {
+            self.has_dropped = true;
+            self.dropped += missing;
+        }
     }
 
     fn tell(&mut self, main: Duration, living: Duration) {
@@ -115,6 +134,7 @@ impl CpuAccount {
             living.iter().map(|now| (now.pid, Gain::new(now, before.get(&now.pid)))).collect();
         let vanished = before.values().filter(|member| !gains.contains_key(&member.pid));
         let vanished: Vec<&Member> = vanished.collect();
+        self.ended += vanished.iter().map(|member| member.own).sum::<Duration>();
         for member in &vanished {
             if let Some(heir) = nearest_living(member, &before, &gains)
                 && let Some(gain) = gains.get_mut(&heir)
@@ -277,6 +297,30 @@ mod tests {
         account.observe(&[main(10, 200), child(2, 40)]);
         let last = account.close(ms(14), ms(220), &[child(2, 60)]);
         assert_eq!(told(last), [14, 266, 280]);
+    }
+
+    /// Regression: a parent that ended at once, too, left no account that could have gained nothing.
+    #[test]
+    fn many_short_children_that_were_dropped_are_missing_in_the_final_account() {
+        let mut account = begun();
+        for pid in [10, 20, 30, 40] {
+            account.observe(&[main(5, 0), child(pid, 1), member(pid + 1, pid, 8, 0, 5)]);
+            // The parent had more faults in the end than it was seen with.
+            account.observe(&[Member { waited_faults: 100 * u64::from(pid), ..main(5, 0) }]);
+        }
+        assert!(!account.has_dropped(), "each is less than the rounding");
+        assert_eq!(told(account.close(ms(5), ms(10), &[])), [5, 36, 41]);
+        assert!(account.has_dropped());
+    }
+
+    #[test]
+    fn children_of_somebody_who_goes_on_are_in_that_account() {
+        let mut account = begun();
+        account.observe(&[main(5, 0), child(2, 1), member(3, 2, 15, 0, 5)]);
+        let waited = Member { waited_faults: 20, ..child(2, 1) };
+        account.observe(&[main(5, 0), waited]);
+        assert_eq!(told(account.close(ms(5), ms(5), &[waited])), [5, 1, 6]);
+        assert!(!account.has_dropped());
     }
 
     #[test]

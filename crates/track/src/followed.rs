@@ -25,11 +25,16 @@ pub struct Followed {
     faults_before: u64,
     /// The most that [`Resident::doubt`] was since its map was read.
     pub doubt: u64,
-    /// The most that it could still copy, and its stat line, when it was last seen with memory.
-    pub left_to_copy: u64,
-    noted: Stat,
-    /// The faults of its waited-for children that were taken in already.
-    pub waited_faults: u64,
+    /// Its stat line when it was last seen with memory.
+    pub noted: Stat,
+    /// Its resident memory then.
+    pub noted_resident: u64,
+    /// A child that runs in a copy of its memory was there at the last look.
+    pub has_copies: bool,
+    /// The most memory that such children got since its map was read, and its page faults at the look
+    /// before the first of them.
+    shared_with_copies: u64,
+    faults_before_copies: u64,
     /// The most memory of the kinds in doubt that it had since its map was read.
     most_in_doubt: u64,
     pub map: Option<Map>,
@@ -59,9 +64,11 @@ impl Followed {
             inherited,
             faults_before: 0,
             doubt: 0,
-            left_to_copy: 0,
             noted: stat,
-            waited_faults: stat.waited.faults,
+            noted_resident: 0,
+            has_copies: false,
+            shared_with_copies: 0,
+            faults_before_copies: 0,
             most_in_doubt: 0,
             map: None,
             rollup: None,
@@ -90,9 +97,42 @@ impl Followed {
     pub fn resident(&self) -> Option<Resident> {
         let now = self.status.memory?;
         let map = self.map.unwrap_or(Map::Newcomer { first: self.inherited });
-        let faults = self.stat.faults.saturating_sub(self.faults_before);
-        let faulted = faults.saturating_mul(page_size());
-        Some(Resident { now, map, faulted })
+        let faulted_since =
+            |before| self.stat.faults.saturating_sub(before).saturating_mul(page_size());
+        let faulted = faulted_since(self.faults_before);
+        let copied_for_children =
+            self.shared_with_copies.min(faulted_since(self.faults_before_copies));
+        Some(Resident { now, map, faulted, copied_for_children })
+    }
+
+    /// Returns true if it runs in a copy of its parent's memory.
+    pub const fn is_copy(&self) -> bool {
+        self.stat.is_forked_copy && self.status.memory.is_some()
+    }
+
+    /// Memory that it shares with its parent, as far as is known, if it runs in a copy of it.
+    pub const fn shared_with_parent(&self) -> u64 {
+        if self.stat.is_forked_copy { self.inherited.anonymous } else { 0 }
+    }
+
+    /// A child came that shares this much with it: a page that either of them writes to is copied.
+    pub const fn add_copy(&mut self, shared_with_parent: u64) {
+        if self.shared_with_copies == 0 {
+            self.faults_before_copies = self.noted.faults;
+        }
+        if shared_with_parent > self.shared_with_copies {
+            self.shared_with_copies = shared_with_parent;
+        }
+        self.has_copies = true;
+    }
+
+    /// The last of those children is gone, and with it the pages that it had kept. Returns by how much
+    /// the doubt has grown since the last look.
+    pub fn copies_ended(&mut self) -> u64 {
+        let grown = self.note_doubt();
+        self.has_copies = false;
+        self.shared_with_copies = 0;
+        grown
     }
 
     /// Keeps the most that was in doubt. Returns by how much that has grown.
@@ -101,16 +141,16 @@ impl Followed {
         let before = self.doubt;
         self.doubt = before.max(resident.doubt());
         self.most_in_doubt = self.most_in_doubt.max(in_doubt(&resident));
-        self.left_to_copy = resident.left_to_copy();
         self.noted = self.stat;
+        self.noted_resident = resident.now.resident;
         self.doubt.saturating_sub(before)
     }
 
-    /// Returns how much it may have copied after it was last seen with memory, now that it has ended.
-    pub fn take_late_copies(&mut self) -> u64 {
+    /// Returns how much it may have gained after it was last seen with memory, now that it has ended.
+    pub fn take_late(&mut self) -> u64 {
         let faults = self.stat.faults.saturating_sub(self.noted.faults);
         self.noted = self.stat;
-        faults.saturating_mul(page_size()).min(std::mem::take(&mut self.left_to_copy))
+        faults.saturating_mul(page_size())
     }
 
     /// Its faults when it was last seen with memory, those of its waited-for children included.
@@ -123,6 +163,7 @@ impl Followed {
     pub fn map_was_read(&mut self, map: Map) -> u64 {
         self.map = Some(map);
         self.faults_before = self.stat.faults;
+        self.shared_with_copies = 0;
         let now = self.resident().as_ref().map_or(0, in_doubt);
         let given_back = self.most_in_doubt.saturating_sub(now);
         self.take_doubt().min(given_back)
@@ -151,7 +192,7 @@ impl Followed {
         self.map = None;
         self.inherited = ByKind::default();
         self.faults_before = self.stat.faults;
-        self.left_to_copy = 0;
+        self.shared_with_copies = 0;
     }
 
     pub fn high_water(&self) -> u64 {

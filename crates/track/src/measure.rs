@@ -383,6 +383,7 @@ impl Measurement {
         if seen.has_lost || whose != Whose::Working {
             self.tree.read_waited();
         }
+        self.tree.settle_copies();
         let times = self.cpu.observe(&self.tree.times());
         self.reap_orphans();
         let (ram, doubt) = self.keep_peaks();
@@ -442,7 +443,7 @@ impl Measurement {
         let unseen = self.tree.unseen_spikes();
         let are_maps_read = self.tree.are_maps_read();
         // Others may have copied their pages before these were gone.
-        let late = self.tree.take_late_copies().map_or(0, |late| late.saturating_add(grown));
+        let late = self.tree.take_late().map_or(0, |late| late.saturating_add(grown));
         self.peaks.look(Seen { ram, doubt, late, unseen, are_maps_read }, threads);
         (ram, doubt.combined)
     }

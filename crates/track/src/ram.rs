@@ -21,6 +21,9 @@ pub struct Resident {
     /// Bytes of the pages that it has faulted in since the map was read; of a newcomer, since it
     /// was forked. A copy on a write changes no counter of memory, but it takes a fault.
     pub faulted: u64,
+    /// The most that it can have copied on writes since it forked children that share its memory, where
+    /// its map is older than they are.
+    pub copied_for_children: u64,
 }
 
 /// What is known of whose pages they are.
@@ -132,23 +135,17 @@ impl Resident {
             Map::Newcomer { .. } => shared,
             Map::Hidden => 0,
         };
-        self.may_be_copied().min(self.faulted).saturating_add(gained)
+        let copied = self.may_be_copied().min(self.faulted).max(self.copied_for_children);
+        copied.min(ANONYMOUS(&self.now.by_kind)).saturating_add(gained)
     }
 
     /// The most that it can have copied on writes since its map was read.
     fn may_be_copied(&self) -> u64 {
-        let shared = match &self.map {
+        match &self.map {
             Map::Read { rollup, then } => rollup.shared_anonymous(then),
             Map::Newcomer { first } => first.anonymous,
             Map::Hidden => 0,
-        };
-        shared.min(self.now.by_kind.anonymous)
-    }
-
-    /// The most that it can still copy.
-    #[must_use]
-    pub fn left_to_copy(&self) -> u64 {
-        self.may_be_copied().saturating_sub(self.faulted)
+        }
     }
 
     /// Its share of one kind as the map told it, as far as that is still there.
@@ -235,7 +232,12 @@ mod tests {
         let by_kind = Some(ByKind { anonymous, file, shared_memory });
         let proportional = anonymous + file + shared_memory;
         let rollup = Rollup { private, proportional, anonymous: None, by_kind };
-        Resident { now, map: Map::Read { rollup, then: now.by_kind }, faulted: 0 }
+        Resident {
+            now,
+            map: Map::Read { rollup, then: now.by_kind },
+            faulted: 0,
+            copied_for_children: 0,
+        }
     }
 
     fn megabytes(ram: Ram) -> [u64; 3] {
@@ -275,7 +277,8 @@ mod tests {
         let parent = read(counters(500 * MB, 0, 0), 500 * MB, [500 * MB, 0, 0]);
         let first = counters(500 * MB, 0, 0).by_kind;
         let map = Map::Newcomer { first };
-        let newborn = Resident { now: counters(500 * MB, 0, 0), map, faulted: 0 };
+        let newborn =
+            Resident { now: counters(500 * MB, 0, 0), map, faulted: 0, copied_for_children: 0 };
         assert_eq!(megabytes(together(&[parent, newborn], 0)), [500, 500, 0]);
         let grown = Resident { now: counters(560 * MB, 0, 0), ..newborn };
         assert_eq!(megabytes(together(&[parent, grown], 0)), [560, 560, 0]);
@@ -296,7 +299,10 @@ mod tests {
         let private = |private, anonymous| {
             let rollup = Rollup { private, anonymous, ..Rollup::default() };
             let map = Map::read(rollup, before.by_kind, after.by_kind);
-            megabytes(together(&[Resident { now: after, map, faulted: 0 }], 0))[1]
+            megabytes(together(
+                &[Resident { now: after, map, faulted: 0, copied_for_children: 0 }],
+                0,
+            ))[1]
         };
         assert_eq!(private(291 * MB, Some(291 * MB)), 300);
         assert_eq!(private(250 * MB, Some(291 * MB)), 259);
@@ -309,7 +315,12 @@ mod tests {
     fn pages_that_one_has_gained_may_be_those_of_another() {
         let alone = read(counters(0, 0, 200 * MB), 200 * MB, [0, 0, 200 * MB]);
         let newborn = Map::Newcomer { first: ByKind::default() };
-        let child = Resident { now: counters(0, 0, 200 * MB), map: newborn, faulted: 0 };
+        let child = Resident {
+            now: counters(0, 0, 200 * MB),
+            map: newborn,
+            faulted: 0,
+            copied_for_children: 0,
+        };
         assert_eq!(megabytes(together(&[alone, child], 0))[0], 200);
     }
 
@@ -325,7 +336,12 @@ mod tests {
     fn an_older_kernel_counts_shared_pages_once_as_well() {
         let now = counters(0, 0, 200 * MB);
         let rollup = Rollup { proportional: 100 * MB, ..Rollup::default() };
-        let one = Resident { now, map: Map::Read { rollup, then: now.by_kind }, faulted: 0 };
+        let one = Resident {
+            now,
+            map: Map::Read { rollup, then: now.by_kind },
+            faulted: 0,
+            copied_for_children: 0,
+        };
         assert_eq!(megabytes(together(&[one, one], 0)), [200, 0, 200]);
     }
 
@@ -379,7 +395,12 @@ mod tests {
                     1 => Map::Newcomer { first: then },
                     _ => Map::Hidden,
                 };
-                Resident { now: counters(a, f, s), map, faulted: file }
+                Resident {
+                    now: counters(a, f, s),
+                    map,
+                    faulted: file,
+                    copied_for_children: private,
+                }
             },
         )
     }

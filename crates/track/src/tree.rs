@@ -1,5 +1,7 @@
 //! A process and all its descendants, as they come and go.
 
+use std::collections::{HashMap, HashSet};
+use std::iter;
 use std::time::Duration;
 
 use rustix::process::Pid;
@@ -14,6 +16,7 @@ use crate::members::{Members, Role};
 use crate::ourselves;
 use crate::own_mark::OwnMark;
 use crate::parts::Parts;
+use crate::proc::rollup::ByKind;
 use crate::process::{self, Buffer, Process, Unread};
 use crate::ram::{self, Map, Resident};
 use crate::sample::Ram;
@@ -38,11 +41,13 @@ pub struct Tree {
     blur: u64,
     /// Memory that was in doubt of members that are gone, since the maps were read.
     lost_doubt: u64,
+    /// By how much the doubts have grown, since that was last asked for.
+    grown: u64,
     /// Members that are gone, until the accounts of their parents are read.
     ended: Vec<Ended>,
-    /// Memory that members which have ended may have copied after they were last looked at; `None`
+    /// Memory that members which have ended may have gained after they were last looked at; `None`
     /// when nobody has ended.
-    late_copies: Option<u64>,
+    late: Option<u64>,
     /// A member may have had children whose accounts the kernel drops.
     may_lose_accounts: bool,
     /// The largest resident size that any member had at any time.
@@ -108,8 +113,9 @@ impl Tree {
             missed: 0,
             blur: 0,
             lost_doubt: 0,
+            grown: 0,
             ended: Vec::new(),
-            late_copies: None,
+            late: None,
             may_lose_accounts: false,
             largest: 0,
             ticks_per_second: rustix::param::clock_ticks_per_second().max(1),
@@ -161,7 +167,8 @@ impl Tree {
     /// Keeps the most that is in doubt of each member's memory, as of this look. Returns by how much
     /// that has grown in all.
     pub fn note_doubts(&mut self) -> u64 {
-        self.followed.iter_mut().map(Followed::note_doubt).fold(0, u64::saturating_add)
+        let grown = std::mem::take(&mut self.grown);
+        self.followed.iter_mut().map(Followed::note_doubt).fold(grown, u64::saturating_add)
     }
 
     /// Returns how much was in doubt that the maps, which were just read, could not show.
@@ -198,33 +205,59 @@ impl Tree {
 
     /// Takes in what is left of members that have ended: what was in doubt of them, and the faults
     /// that came after the last look, which are in their own account or, once they were waited for,
-    /// in that of their parent. Each may be a copy.
+    /// in that of an ancestor. Each may be a page more. The kernel's account of the main process tells
+    /// its size, so its faults only count as copies.
     fn settle_ended(&mut self) {
         let ended = std::mem::take(&mut self.ended);
+        let parents: HashMap<u32, u32> = ended.iter().map(|one| (one.pid, one.parent)).collect();
+        let mut ended_below: HashMap<u32, EndedBelow> = HashMap::new();
+        for one in &ended {
+            let up = iter::successors(Some(one.parent), |pid| parents.get(pid).copied());
+            // A pid that was given out again may lead in a circle.
+            let ancestor = up.take(ended.len() + 1).last().unwrap_or(one.parent);
+            let below = ended_below.entry(ancestor).or_default();
+            below.faults = below.faults.saturating_add(one.faults);
+            below.resident = below.resident.saturating_add(one.resident);
+            below.has_lost_copy |= one.is_copy;
+        }
         let mut late = 0_u64;
         for one in &mut self.followed {
-            if one.status.memory.is_none() {
-                late = late.saturating_add(one.take_late_copies());
+            if let Some(below) = ended_below.get(&one.process.pid) {
+                let gained = one.stat.waited.faults.saturating_sub(one.noted.waited.faults);
+                late = late.saturating_add(below.late(gained));
             }
-            let now = one.stat.waited.faults;
-            let gained = now.saturating_sub(std::mem::replace(&mut one.waited_faults, now));
-            let children = || ended.iter().filter(|ended| ended.parent == one.process.pid);
-            let seen: u64 = children().map(|child| child.faults).sum();
-            let left_to_copy: u64 = children().map(|child| child.left_to_copy).sum();
-            let copied = gained.saturating_sub(seen).saturating_mul(page_size());
-            late = late.saturating_add(copied.min(left_to_copy));
+            if one.status.memory.is_none() && (one.has_copies || !one.is_main()) {
+                late = late.saturating_add(one.take_late());
+            }
         }
         let doubts = ended.iter().map(|ended| ended.doubt);
         self.lost_doubt = doubts.fold(self.lost_doubt.saturating_add(late), u64::saturating_add);
         if late > 0 || !ended.is_empty() {
-            self.late_copies = Some(self.late_copies.unwrap_or(0).saturating_add(late));
+            self.late = Some(self.late.unwrap_or(0).saturating_add(late));
         }
     }
 
-    /// Returns how much members that have ended may have copied after they were last looked at;
-    /// `None` when nobody has ended.
-    pub const fn take_late_copies(&mut self) -> Option<u64> {
-        self.late_copies.take()
+    /// Finds members whose last forked copy has ended or executed a program. It may have been the only
+    /// one that kept the pages which the member has copied since, so no map can show these any more.
+    pub fn settle_copies(&mut self) {
+        if !self.followed.iter().any(|one| one.has_copies) {
+            return;
+        }
+        let copies = self.followed.iter().filter(|one| one.is_copy());
+        let parents: HashSet<u32> = copies.map(|one| one.stat.parent).collect();
+        for one in &mut self.followed {
+            if one.has_copies && !parents.contains(&one.process.pid) {
+                self.grown = self.grown.saturating_add(one.copies_ended());
+                self.late.get_or_insert(0);
+                self.lost_doubt = self.lost_doubt.saturating_add(one.doubt);
+            }
+        }
+    }
+
+    /// Returns how much members that have ended may have gained after they were last looked at; `None`
+    /// when nobody has ended.
+    pub const fn take_late(&mut self) -> Option<u64> {
+        self.late.take()
     }
 
     /// Whether the maps would tell something new: somebody came, or has much more or less than
@@ -242,6 +275,7 @@ impl Tree {
         for one in &mut self.followed {
             if let Ok(stat) = one.process.stat(&mut self.buffer) {
                 one.take_stat(stat);
+                self.grown = self.grown.saturating_add(one.note_doubt());
             }
         }
         // Children come before their parents, to whom falls what all others have copied.
@@ -253,22 +287,34 @@ impl Tree {
             }
             one.rollup = map.ok();
         }
-        self.blur = 0;
+        let before: Vec<ByKind> = self.followed.iter().map(Followed::by_kind).collect();
+        let mut parents_of_ended: HashSet<u32> = HashSet::new();
         for one in &mut self.followed {
-            let before = one.by_kind();
+            let was_copy = one.is_copy();
             if one.read_status(&mut self.buffer).is_err() {
                 one.status.memory = None;
-                self.lost_doubt = self.lost_doubt.saturating_add(one.take_doubt());
-                continue;
             }
+            if was_copy && one.status.memory.is_none() {
+                parents_of_ended.insert(one.stat.parent);
+            }
+        }
+        self.blur = 0;
+        for (one, before) in self.followed.iter_mut().zip(before) {
             let after = one.by_kind();
-            let moved = after.may_be_shared().abs_diff(before.may_be_shared());
-            self.blur = self.blur.saturating_add(moved);
+            let doubt = one.doubt;
             let lost = match (one.rollup.take(), one.status.memory) {
-                (Some(rollup), Some(_)) => one.map_was_read(Map::read(rollup, before, after)),
+                (Some(rollup), Some(_)) => {
+                    let lost = one.map_was_read(Map::read(rollup, before, after));
+                    // The map shows no copies of pages that only a child kept which is gone.
+                    if parents_of_ended.contains(&one.process.pid) { doubt } else { lost }
+                }
                 _ => one.take_doubt(),
             };
             self.lost_doubt = self.lost_doubt.saturating_add(lost);
+            if one.status.memory.is_some() {
+                let moved = after.may_be_shared().abs_diff(before.may_be_shared());
+                self.blur = self.blur.saturating_add(moved);
+            }
         }
     }
 
@@ -529,7 +575,14 @@ impl Tree {
         self.members.add(process.pid, role);
         self.seen += 1;
         self.may_lose_accounts |= first.status.ignores_children;
-        self.followed.push(Followed::new(process, role, first, since));
+        let newcomer = Followed::new(process, role, first, since);
+        let (parent, shared_with_parent) = (newcomer.stat.parent, newcomer.shared_with_parent());
+        if shared_with_parent > 0
+            && let Some(parent) = self.followed.iter_mut().find(|one| one.process.pid == parent)
+        {
+            parent.add_copy(shared_with_parent);
+        }
+        self.followed.push(newcomer);
     }
 }
 
@@ -549,21 +602,47 @@ struct Gone<'a> {
 /// A member that is gone, as it was at the last look.
 #[derive(Debug, Clone, Copy)]
 struct Ended {
+    pid: u32,
     parent: u32,
     /// Those of its waited-for children included.
     faults: u64,
     doubt: u64,
-    left_to_copy: u64,
+    resident: u64,
+    is_copy: bool,
+}
+
+/// Members that have ended, whose faults are in the account of one living ancestor.
+#[derive(Debug, Clone, Copy, Default)]
+struct EndedBelow {
+    faults: u64,
+    resident: u64,
+    has_lost_copy: bool,
+}
+
+impl EndedBelow {
+    /// Programs take a few megabytes when they start, so a little says nothing about those that ended.
+    const LITTLE: u64 = 16_000_000;
+
+    /// Returns how much those that ended may have gained after the last look, if the account has gained
+    /// this many faults since. Many of these may be of others that came and went unseen, one after the
+    /// other; the memory of those that were seen has hardly more than doubled.
+    fn late(&self, gained: u64) -> u64 {
+        let unseen = gained.saturating_sub(self.faults).saturating_mul(page_size());
+        let late = unseen.min(self.resident);
+        if self.has_lost_copy || late > Self::LITTLE { late } else { 0 }
+    }
 }
 
 impl Gone<'_> {
     fn take(&mut self, one: &Followed) {
         self.members.remove(one.process.pid);
         self.ended.push(Ended {
+            pid: one.process.pid,
             parent: one.stat.parent,
             faults: one.noted_faults(),
             doubt: one.doubt,
-            left_to_copy: one.left_to_copy,
+            resident: one.noted_resident,
+            is_copy: one.noted.is_forked_copy,
         });
     }
 }

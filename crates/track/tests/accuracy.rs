@@ -133,6 +133,26 @@ fn copies_of_a_storm_of_forks_count_or_are_in_doubt() {
     assert_memory_or_bound(&run(&["storm", "60", "10", "4", "25"]), 100.0);
 }
 
+/// Regression: only the children's copies were in doubt, while the parent's were nowhere.
+#[test]
+fn copies_of_a_parent_count_or_are_in_doubt() {
+    for every in [Duration::from_secs(60), EVERY] {
+        for _ in 0..4 {
+            let usage = ended(subject(every, &["cow-parent", "200", "150", "20"]).end());
+            assert_memory_or_bound(&usage, 350.0);
+        }
+    }
+}
+
+/// Regression: what children took after the last look at them was missing, and nothing said so.
+#[test]
+fn memory_of_many_short_children_counts_or_is_in_doubt() {
+    for every in [Duration::from_secs(60), EVERY] {
+        let usage = ended(subject(every, &["rounds", "50", "4", "12"]).end());
+        assert_memory_or_bound(&usage, 201.0);
+    }
+}
+
 #[test]
 fn memory_that_comes_and_goes_counts() {
     assert_memory_or_bound(&run(&["churn", "100", "50", "20"]), 150.0);
@@ -210,6 +230,13 @@ fn short_children_that_the_kernel_drops_make_the_times_a_lower_bound() {
         let usage = run(&[how, "100", "4"]);
         assert!(!usage.sampling.is_cpu_exact && usage.cpu.is_lower_bound, "{how}");
     }
+}
+
+/// Nobody sees these accounts: the parent of each ends right after it.
+#[test]
+fn children_that_are_dropped_further_down_make_the_times_a_lower_bound() {
+    let usage = ended(subject(Duration::from_secs(60), &["no-wait-below", "25", "15"]).end());
+    assert!(!usage.sampling.is_cpu_exact && usage.cpu.is_lower_bound);
 }
 
 #[test]

@@ -8,11 +8,13 @@ use probe::who::{Group, GroupKind};
 use super::subject::{Activity, Facts, Holding, Sign, Subject};
 
 /// What several processes of one person are part of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Company {
-    Job(Arc<str>),
-    /// A group that the environment names, or else one that may exist.
-    Group(Group),
+#[derive(Debug)]
+struct Company<'a> {
+    uid: u32,
+    job: Option<&'a str>,
+    /// The group that the environment names.
+    named: Option<&'a Group>,
+    possible: Option<&'a Group>,
 }
 
 /// Evidence for which processes are judged together with a holder.
@@ -68,7 +70,8 @@ impl<'a> Grouping<'a> {
 
 /// Names everybody's company, and lets what others of it do count for each.
 pub fn together(holdings: &mut [Holding]) {
-    let companies: Vec<_> = holdings.iter().map(|one| companies(&one.facts)).collect();
+    let facts: Vec<Arc<Facts>> = holdings.iter().map(|one| Arc::clone(&one.facts)).collect();
+    let companies: Vec<_> = facts.iter().map(|facts| Company::of(facts)).collect();
     let before: Vec<_> = holdings.iter().map(|one| (one.subject, one.activity)).collect();
     for (place, holding) in holdings.iter_mut().enumerate() {
         let is_shared = |other: usize| other != place && meet(&companies, place, other);
@@ -97,21 +100,34 @@ pub fn beside(own: Activity, mut others: impl Iterator<Item = Activity>) -> Acti
     }
 }
 
-/// With whose they are: a name of another's job, which an environment can claim, is none of it.
-type Companies = Option<(u32, Vec<Company>)>;
+impl<'a> Company<'a> {
+    fn of(facts: &'a Facts) -> Option<Self> {
+        let (person, who) = (facts.person.as_ref()?, facts.who.as_ref().known()?);
+        Some(Self {
+            uid: person.uid,
+            job: who.job.as_ref().map(|job| &*job.value.id),
+            named: who.group.as_ref().map(|told| &told.value),
+            possible: who.possible_group.as_ref(),
+        })
+    }
 
-fn companies(facts: &Facts) -> Companies {
-    let (person, who) = (facts.person.as_ref()?, facts.who.as_ref().known()?);
-    let job = who.job.as_ref().map(|job| Company::Job(Arc::clone(&job.value.id)));
-    let group = who.group.as_ref().map(|told| &told.value).or(who.possible_group.as_ref());
-    let group = group.map(|group| Company::Group(group.clone()));
-    Some((person.uid, job.into_iter().chain(group).collect()))
+    /// Returns true if both are part of one thing. Names count only within one person's processes: an
+    /// environment can claim the name of another's job. One rank's environment may be unreadable while
+    /// another's names the group; then the evidence that both have decides.
+    fn meets(&self, other: &Self) -> bool {
+        let is_one = |one: Option<&Group>, other| one.is_some() && one == other;
+        let in_one_group = match (self.named, other.named) {
+            (Some(one), Some(other)) => one == other,
+            _ => is_one(self.possible, other.possible),
+        };
+        let in_one_job = self.job.is_some() && self.job == other.job;
+        self.uid == other.uid && (in_one_job || in_one_group)
+    }
 }
 
-fn meet(companies: &[Companies], one: usize, other: usize) -> bool {
+fn meet(companies: &[Option<Company<'_>>], one: usize, other: usize) -> bool {
     let of = |place: usize| companies.get(place).and_then(Option::as_ref);
-    let (Some((uid, one)), Some((others_uid, other))) = (of(one), of(other)) else { return false };
-    uid == others_uid && one.iter().any(|company| other.contains(company))
+    of(one).zip(of(other)).is_some_and(|(one, other)| one.meets(other))
 }
 
 #[cfg(test)]
@@ -182,6 +198,28 @@ mod tests {
                 assert_eq!(judged(vec![one(IDLE), other])[0], IDLE);
             }
         }
+    }
+
+    /// Regression: a rank whose environment was overwritten had no company in those whose was read.
+    #[test]
+    fn rank_without_environment_meets_ranks_that_name_their_group() {
+        let rank = |pid, name: Option<&str>, launcher: &str, activity| {
+            let group = |kind, id: &str| Group { kind, id: id.into() };
+            let told = |id| Told { value: group(GroupKind::Ray, id), source: Source::Environment };
+            let possible_group = Some(group(GroupKind::Launcher, launcher));
+            let who = Who { group: name.map(told), possible_group, ..Who::default() };
+            let who = Reading::Known(Arc::new(who));
+            let facts = Arc::new(Facts { who, ..facts(1001, "ann") });
+            Holding { facts, ..holding(pid, activity) }
+        };
+        let waits = Activity::Works(Sign::Company);
+        let works = |name| rank(2, name, "raylet pid 7", WORKS);
+        let of = |name| rank(1, name, "raylet pid 7", IDLE);
+        assert_eq!(judged(vec![of(None), works(Some("a"))])[0], waits);
+        assert_eq!(judged(vec![of(Some("a")), works(None)])[0], waits);
+        assert_eq!(judged(vec![of(Some("a")), works(Some("b"))])[0], IDLE, "two jobs of one Ray");
+        let other = rank(1, None, "torchrun pid 9", IDLE);
+        assert_eq!(judged(vec![other, works(Some("a"))])[0], IDLE);
     }
 
     #[test]

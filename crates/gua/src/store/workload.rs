@@ -72,7 +72,7 @@ fn of_places(who: &Who) -> Vec<Column<'_>> {
 /// What it runs: a notebook, in an environment, as one of a group.
 fn of_software(who: &Who) -> Vec<Column<'_>> {
     let Who { notebook, hub_user, environment, launcher, script, .. } = who;
-    // A possible group is only known where there is no other, and shares its columns.
+    // A possible group is stored where there is no other, and shares its columns.
     let (group, group_source) = match (&who.group, &who.possible_group) {
         (Some(told), _) => (Some(&told.value), Some(told.source.slug())),
         (None, Some(possible)) => (Some(possible), Some(Source::Ancestors.slug())),

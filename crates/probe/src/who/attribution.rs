@@ -23,7 +23,7 @@ pub fn who(evidence: &Evidence, records: &mut impl Records) -> Who {
         notebook: jupyter::notebook(evidence, &labels),
         hub_user: labels.get(Name::JupyterHubUser),
         environment: environment::environment(&evidence.arguments, &labels),
-        possible_group: group.is_none().then(|| group::possible_group(evidence)).flatten(),
+        possible_group: group::possible_group(evidence, group.is_some()),
         group,
         launcher: launcher::launcher(evidence),
         ancestor_names: launcher::ancestor_names(evidence),

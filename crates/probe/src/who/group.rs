@@ -52,12 +52,12 @@ pub(super) fn group(labels: &Labels, ancestors: &[Arc<Ancestor>]) -> Option<Told
     Some(group)
 }
 
-/// Returns the group that a process may belong to if its environment names none: all processes of the
-/// same launcher. If the environment cannot be read or was overwritten and there is no launcher: all
-/// with the same parent and script.
+/// Returns the group that a process may belong to by other evidence than its environment: all processes
+/// of the same launcher. If there is none, and the environment names no group because it cannot be read
+/// or was overwritten: all with the same parent and script.
 #[must_use]
-pub(super) fn possible_group(evidence: &Evidence) -> Option<Group> {
-    let siblings = || (!evidence.environ.is_whole()).then(|| of_siblings(evidence));
+pub(super) fn possible_group(evidence: &Evidence, is_named: bool) -> Option<Group> {
+    let siblings = || (!is_named && !evidence.environ.is_whole()).then(|| of_siblings(evidence));
     of_launcher(&evidence.ancestors).or_else(siblings)
 }
 

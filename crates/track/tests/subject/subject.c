@@ -146,6 +146,36 @@ static void do_cow_once(long megabytes, long written, long children, long millis
     let_go(&barrier);
 }
 
+/* cow-parent MB WRITTEN MS: the parent writes to a part, while a fork keeps the pages as they were for
+ * so long after that. */
+static void do_cow_parent(long megabytes, long written, long milliseconds) {
+    char *memory = allocate(megabytes);
+    struct barrier barrier = new_barrier();
+    if (fork_or_fail() == 0) {
+        wait_at(&barrier);
+        _exit(0);
+    }
+    await_all(&barrier, 1);
+    memset(memory, 2, written * MB);
+    rest(milliseconds);
+    let_go(&barrier);
+}
+
+/* rounds MB CHILDREN ROUNDS: children have so much each, all at one time, and end at once. */
+static void do_rounds(long megabytes, long children, long rounds) {
+    for (long i = 0; i < rounds; i++) {
+        struct barrier barrier = new_barrier();
+        for (long child = 0; child < children; child++) {
+            if (fork_or_fail() != 0) continue;
+            allocate(megabytes);
+            wait_at(&barrier);
+            _exit(0);
+        }
+        await_all(&barrier, children);
+        let_go(&barrier);
+    }
+}
+
 /* storm MB WRITTEN CHILDREN ROUNDS: again and again, for no longer than it takes. */
 static void do_storm(long megabytes, long written, long children, long rounds) {
     char *memory = allocate(megabytes);
@@ -238,6 +268,17 @@ static void do_no_wait(long count, long milliseconds) {
     do_children(count, milliseconds);
 }
 
+/* no-wait-below N MS: the same in children that end right after their own. */
+static void do_no_wait_below(long count, long milliseconds) {
+    for (long i = 0; i < count; i++) {
+        if (fork_or_fail() == 0) {
+            do_no_wait(1, milliseconds);
+            _exit(0);
+        }
+        wait(NULL);
+    }
+}
+
 /* orphan MB MS: a grandchild whose parent ends, which works so long and holds that. */
 static void do_orphan(long megabytes, long milliseconds) {
     int ended[2];
@@ -321,6 +362,8 @@ int main(int count, char **arguments) {
     else if (!strcmp(what, "spike")) do_spike(first, second);
     else if (!strcmp(what, "cow")) do_cow(first, second, third);
     else if (!strcmp(what, "cow-once")) do_cow_once(first, second, third, fourth);
+    else if (!strcmp(what, "cow-parent")) do_cow_parent(first, second, third);
+    else if (!strcmp(what, "rounds")) do_rounds(first, second, third);
     else if (!strcmp(what, "storm")) do_storm(first, second, third, fourth);
     else if (!strcmp(what, "churn")) do_churn(first, second, third);
     else if (!strcmp(what, "segments")) do_segments(first, second);
@@ -329,6 +372,7 @@ int main(int count, char **arguments) {
     else if (!strcmp(what, "children")) do_children(first, second);
     else if (!strcmp(what, "forgotten")) do_forgotten(first, second);
     else if (!strcmp(what, "no-wait")) do_no_wait(first, second);
+    else if (!strcmp(what, "no-wait-below")) do_no_wait_below(first, second);
     else if (!strcmp(what, "orphan")) do_orphan(first, second);
     else if (!strcmp(what, "threads")) do_threads(first, second);
     else if (!strcmp(what, "crowd")) do_crowd(first, second, third);

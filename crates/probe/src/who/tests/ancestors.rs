@@ -267,7 +267,12 @@ fn overwritten_environment_leaves_a_possible_group() {
     let tree = family().of(PID, "environ", b"\0\0\0").environ(40, &[]);
     assert_eq!(possible(&tree), Some((GroupKind::Launcher, "torchrun pid 40".to_owned())));
     let named = family().of(PID, "environ", b"\0\0\0").environ(40, &["TORCHELASTIC_RUN_ID=a"]);
-    assert_eq!(named.who().possible_group, None);
+    assert_eq!(named.who().group.as_ref().map(|told| &*told.value.id), Some("a"));
+    let beside_unread = named.who().possible_group.clone();
+    assert_eq!(beside_unread.map(|group| group.kind), Some(GroupKind::Launcher));
+    let of_shell = family().process(40, 30, "bash").uid(40, 1001).of(PID, "environ", b"\0\0\0");
+    let of_shell = of_shell.environ(40, &["TORCHELASTIC_RUN_ID=a"]);
+    assert_eq!(of_shell.who().possible_group, None, "siblings only where nothing names the group");
 }
 
 /// As ranks of `mpirun` have it; other ranks of the same job may be unreadable.
