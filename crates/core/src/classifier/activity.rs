@@ -105,21 +105,22 @@ fn weight(piece: &Piece) -> i64 {
 /// proportion to their value.
 fn stretch(mark: &[Piece]) -> Stretch {
     const FULL: CentiPercent = 10_000;
-    let (first, last) = (mark[0], mark[mark.len() - 1]);
-    let counted = |edge: Piece, inner: CentiPercent| match edge.basis {
-        PieceBasis::Moment => edge.length(),
-        PieceBasis::Mean => {
-            edge.length() * i64::from(edge.value) / i64::from(edge.value.max(inner).max(1))
-        }
+    let counted = |edge: Piece, full: CentiPercent| {
+        edge.length() * i64::from(edge.value) / i64::from(edge.value.max(full).max(1))
     };
-    match mark {
-        [lone] => Stretch { from: lone.from, to: lone.from + counted(*lone, FULL) },
-        [_, _] => {
-            Stretch { from: first.to - counted(first, FULL), to: last.from + counted(last, FULL) }
+    let counted_alone = |edge: Piece| match edge.basis {
+        PieceBasis::Moment => edge.length(),
+        PieceBasis::Mean => counted(edge, FULL),
+    };
+    match *mark {
+        [] => Stretch { from: 0, to: 0 },
+        [lone] => Stretch { from: lone.from, to: lone.from + counted_alone(lone) },
+        [first, last] => {
+            Stretch { from: first.to - counted_alone(first), to: last.from + counted_alone(last) }
         }
-        _ => Stretch {
-            from: first.to - counted(first, mark[1].value),
-            to: last.from + counted(last, mark[mark.len() - 2].value),
+        [first, second, .., before_last, last] | [first, second @ before_last, last] => Stretch {
+            from: first.to - counted(first, second.value),
+            to: last.from + counted(last, before_last.value),
         },
     }
 }

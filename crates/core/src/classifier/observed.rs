@@ -204,7 +204,7 @@ impl Observed {
 
     /// Classifies a time that is final, piece by piece.
     pub fn classify(&self, time: Stretch, lines: &Lines, mut each: impl FnMut(SpanPiece)) {
-        let samples = self.samples.pieces(time.from - 2 * WINDOW);
+        let samples = self.samples.pieces(time.from - 2 * WINDOW, time.to);
         let mut active = activity::work(&samples, lines.active);
         let work = activity::union(&active, &activity::work(&samples, lines.worked));
         // A sample in which work begins or ends may be below the threshold of the card.
@@ -242,7 +242,9 @@ impl Observed {
             }
             Some(Own { id: presence.id, stretches, pieces })
         };
-        present.iter().filter_map(own).collect()
+        let mut all: Vec<Own> = present.iter().filter_map(own).collect();
+        join_edges(&mut all, self.samples.period());
+        all
     }
 
     /// Returns the place of the poll that a time is nearest to.
@@ -271,7 +273,7 @@ impl Observed {
     fn mean_now(&self) -> Option<f64> {
         let to = self.samples.newest()?;
         let time = Stretch { from: to - WINDOW, to };
-        Some(mean(&self.samples.pieces(time.from), time))
+        Some(mean(&self.samples.pieces(time.from, time.to), time))
     }
 
     /// Returns the holders now: whether each works, and the newest sample in which it did.
@@ -311,6 +313,25 @@ struct Own {
     id: HolderId,
     stretches: Vec<Stretch>,
     pieces: Vec<Piece>,
+}
+
+/// Lets one holder's work begin where another's ends, if both are within a period.
+fn join_edges(all: &mut [Own], period: Micros) {
+    for one in 0..all.len() {
+        for other in (0..all.len()).filter(|other| *other != one) {
+            for ending in 0..all[one].stretches.len() {
+                for beginning in 0..all[other].stretches.len() {
+                    let end = all[one].stretches[ending].to;
+                    let begin = all[other].stretches[beginning].from;
+                    if (end - begin).abs() <= period {
+                        let at = middle(end, begin);
+                        all[one].stretches[ending].to = at;
+                        all[other].stretches[beginning].from = at;
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Everything that is needed to classify some time of a card.

@@ -145,9 +145,9 @@ impl SampleLine {
         }
     }
 
-    /// Returns the pieces that the samples stand for, in order. Where two do not abut, samples were
-    /// lost.
-    pub fn pieces(&self, from: Micros) -> Vec<Piece> {
+    /// Returns the pieces that the samples stand for between two times, in order. Where two do not abut,
+    /// samples were lost.
+    pub fn pieces(&self, from: Micros, to: Micros) -> Vec<Piece> {
         let first = self.entries.partition_point(|entry| entry.to <= from);
         let mut pieces = Vec::with_capacity(self.entries.len() - first + 2);
         let mut last = first.checked_sub(1).and_then(|at| self.entries.get(at)).map(|it| it.to);
@@ -173,6 +173,12 @@ impl SampleLine {
                 pieces.push(Piece { from, to: entry.to, value: entry.value, basis });
             }
             last = Some(entry.to);
+        }
+        // At the end of a run no more samples come: what is missing is bridged, or idle time.
+        if let Some(piece) = pieces.last().copied().filter(|piece| piece.to < to) {
+            let is_short = 2 * (to - piece.to) <= 5 * period;
+            let value = if is_short { piece.value } else { 0 };
+            pieces.push(Piece { from: piece.to, to, value, ..piece });
         }
         pieces
     }

@@ -67,10 +67,9 @@ fn late_means_of_processes_and_lost_samples() {
     };
     let limits = |workload: &Workload| match workload.name {
         // Stamps of processes are up to 9 s old.
-        "two alternately, back to back" | "two at once" => (0.5, 3.0),
-        // Half a percent of the blips is lost.
+        "two alternately, back to back" => (0.5, 3.0),
+        // One of two samples of a blip may be lost.
         "blip 0.2 s / 5 s" => (0.5, 6.0),
-        "comers and goers" => (1.2, 3.5),
         _ => limits(workload),
     };
     assert_eq!(table(kind, limits), [""; 0]);
@@ -82,9 +81,7 @@ fn samples_of_one_second() {
     let limits = |workload: &Workload| match workload.name {
         // Dense bursts are shorter than a sample.
         "blip 0.2 s / 5 s" => (0.5, 100.0),
-        "inference 0.2/s" | "30 % duty beside phases" => (0.5, 1.5),
-        "two alternately, back to back" => (0.5, 3.0),
-        "comers and goers" => (1.2, 3.5),
+        "inference 0.2/s" => (0.5, 1.5),
         _ => limits(workload),
     };
     assert_eq!(table(kind, limits), [""; 0]);
