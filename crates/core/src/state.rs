@@ -14,12 +14,20 @@ pub struct Thresholds {
     pub held: Bytes,
     /// Utilization from which on a holder works, whatever its card does.
     pub worked: Percent,
+    /// CPU use, in percent of one core, from which on a process counts as busy: where the driver
+    /// does not say which of several holders works.
+    pub busy_cpu: Percent,
 }
 
 impl Default for Thresholds {
     /// 100 MiB leave room for what a runtime takes without any data in it.
     fn default() -> Self {
-        Self { active: Percent(10.0), held: Bytes::from_mib(100), worked: Percent(1.0) }
+        Self {
+            active: Percent(10.0),
+            held: Bytes::from_mib(100),
+            worked: Percent(1.0),
+            busy_cpu: Percent(10.0),
+        }
     }
 }
 

@@ -10,7 +10,8 @@ use crate::config;
 
 impl From<config::Thresholds> for Thresholds {
     fn from(settled: config::Thresholds) -> Self {
-        Self { active: settled.active, held: settled.held, worked: settled.worked }
+        let config::Thresholds { active, held, worked, .. } = settled;
+        Self { active, held, worked, ..Self::default() }
     }
 }
 

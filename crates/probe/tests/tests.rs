@@ -12,6 +12,8 @@ mod accounts;
 mod begun;
 /// What one look costs, and that fixed facts are read once.
 mod calls;
+/// Time as the classifier sees it through the library.
+mod classified;
 /// Clocks that are set, and samples stamped in the future.
 mod clock;
 /// Sample buffers that are emptied between looks.

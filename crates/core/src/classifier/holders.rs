@@ -16,9 +16,6 @@ const LONGEST_REACH: Micros = 2_500_000;
 /// Age before the last query from which on the stamp of a new process sample is wrong.
 const STALE: Micros = 500_000;
 
-/// CPU use, in percent of a core, from which on a process counts as doing something.
-const BUSY_CPU: f64 = 10.0;
-
 /// Holders of a card as one poll listed them, with unlisted memory as the last one.
 #[derive(Debug, Default)]
 pub(super) struct HolderList {
@@ -44,7 +41,8 @@ pub(super) struct HolderFact {
 impl HolderList {
     pub fn new(poll: &CardPoll, thresholds: &Thresholds) -> Self {
         let seen = poll.reading.holders.seen.iter();
-        let mut holders: Vec<_> = seen.zip(&poll.processes).map(listed).collect();
+        let mut holders: Vec<_> =
+            seen.zip(&poll.processes).map(|it| listed(it, thresholds)).collect();
         let remainder = remainder(poll);
         let hidden = poll.reading.holders.memory().why().or(poll.reading.memory.why());
         let without_memory = holders.iter().filter(|holder| holder.memory.is_none()).count();
@@ -84,7 +82,7 @@ impl HolderList {
     }
 }
 
-fn listed((holder, process): (&Holder, &HolderProcess)) -> HolderFact {
+fn listed((holder, process): (&Holder, &HolderProcess), thresholds: &Thresholds) -> HolderFact {
     let memory = holder.memory.known();
     let started = process.started.map(|it| i64::try_from(it.as_micros()).unwrap_or(i64::MAX));
     HolderFact {
@@ -92,7 +90,7 @@ fn listed((holder, process): (&Holder, &HolderProcess)) -> HolderFact {
         memory,
         weight: memory.map_or(0, |memory| memory.0),
         is_mps: holder.kinds.mps,
-        is_busy_on_cpu: process.cpu.is_known_and(|cpu| cpu.0 >= BUSY_CPU),
+        is_busy_on_cpu: process.cpu.is_known_and(|cpu| cpu >= thresholds.busy_cpu),
         started,
     }
 }

@@ -21,7 +21,7 @@ pub struct Thresholds {
 impl Default for Thresholds {
     /// A context of CUDA takes up to 600 MiB.
     fn default() -> Self {
-        let gua_core::Thresholds { active, held, worked } = gua_core::Thresholds::default();
+        let gua_core::Thresholds { active, held, worked, .. } = gua_core::Thresholds::default();
         Self { active, held, worked, context: Bytes::from_mib(600) }
     }
 }
