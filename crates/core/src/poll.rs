@@ -50,6 +50,6 @@ pub struct HolderProcess {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exit {
     pub id: ProcessId,
-    /// Time since boot at which it was noticed.
+    /// Time since boot, halfway between the check that noticed it and the check before.
     pub at: Duration,
 }

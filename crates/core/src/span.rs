@@ -29,8 +29,8 @@ pub struct Span {
 pub struct HolderTime {
     pub holder: HolderId,
     pub work: Work,
-    /// Part of the span's time. The shares of all holders add up to the span, unless the card is
-    /// free or nobody holds it.
+    /// Part of the span's time. The shares of all holders add up to the span; while the card is truly
+    /// idle they are 0.
     pub share_ms: i64,
     /// Memory held, in MiB × seconds.
     pub memory: Integral,

@@ -36,6 +36,8 @@ pub struct Poller {
     cpu_times: HashMap<ProcessId, CpuTime>,
     /// Exits that were noticed since the last poll.
     exits: Vec<Exit>,
+    /// When exits were last looked for.
+    checked: Option<Duration>,
 }
 
 /// CPU time that a process has used up to a moment, since boot without suspend.
@@ -58,6 +60,7 @@ impl Poller {
             needs_power: false,
             cpu_times: HashMap::new(),
             exits: Vec::new(),
+            checked: None,
         }
     }
 
@@ -100,9 +103,11 @@ impl Poller {
         self.prober.process_samples(is_wanted)
     }
 
-    /// Finds the holders that have ended since the last poll. The next poll returns them.
+    /// Finds the holders that have ended since the last call. The next poll returns them. Polls call it
+    /// themselves; one call a second places an end within half a second.
     pub fn notice_exits(&mut self) {
-        let at = clocks::now().since_boot;
+        let now = clocks::now().since_boot;
+        let at = self.checked.replace(now).map_or(now, |before| before + (now - before) / 2);
         // Without an answer of the kernel nothing is known of any end.
         let ended = self.host.forget_the_ended().unwrap_or_default();
         self.exits.extend(ended.iter().map(|facts| Exit { id: id(facts), at }));

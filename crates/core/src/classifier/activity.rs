@@ -27,6 +27,8 @@ pub(super) enum PieceBasis {
     Mean,
     /// Value at one moment, which stands for the piece.
     Moment,
+    /// Value of a short part of the piece, of a process: an edge counts in proportion, a lone one in full.
+    Process,
 }
 
 impl Piece {
@@ -43,6 +45,10 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
+    pub const fn length(&self) -> Micros {
+        self.to - self.from
+    }
+
     pub const fn covers(&self, other: Self) -> bool {
         self.from <= other.from && other.to <= self.to
     }
@@ -78,12 +84,16 @@ fn marks(pieces: &[Piece], threshold: CentiPercent) -> Vec<(usize, usize)> {
             sum -= weight(&pieces[left]);
             left += 1;
         }
-        let Some(last) = last_busy.filter(|last| *last >= left) else { continue };
-        let outside = (begin - pieces[left].from).max(0) * i64::from(pieces[left].value);
-        if sum - outside < needed {
+        let outside = (begin - pieces[left].from).max(0);
+        if sum - outside * i64::from(pieces[left].value) < needed {
             continue;
         }
-        busy = busy.max(left);
+        // A piece that lies for the most part before the window counts only in the mean.
+        let inside = pieces[left].to - begin;
+        let is_before = 2 * inside < pieces[left].length().min(WINDOW);
+        let first = if is_before { left + 1 } else { left };
+        let Some(last) = last_busy.filter(|last| *last >= first) else { continue };
+        busy = busy.max(first);
         while pieces[busy].value < threshold {
             busy += 1;
         }
@@ -105,11 +115,14 @@ fn weight(piece: &Piece) -> i64 {
 /// proportion to their value.
 fn stretch(mark: &[Piece]) -> Stretch {
     const FULL: CentiPercent = 10_000;
-    let counted = |edge: Piece, full: CentiPercent| {
-        edge.length() * i64::from(edge.value) / i64::from(edge.value.max(full).max(1))
+    let counted = |edge: Piece, full: CentiPercent| match edge.basis {
+        PieceBasis::Moment => edge.length(),
+        PieceBasis::Mean | PieceBasis::Process => {
+            edge.length() * i64::from(edge.value) / i64::from(edge.value.max(full).max(1))
+        }
     };
     let counted_alone = |edge: Piece| match edge.basis {
-        PieceBasis::Moment => edge.length(),
+        PieceBasis::Moment | PieceBasis::Process => edge.length(),
         PieceBasis::Mean => counted(edge, FULL),
     };
     match *mark {

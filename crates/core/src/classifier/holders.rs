@@ -1,5 +1,7 @@
 //! Holders of one card: when each was there, and what its own samples say of its work.
 
+use std::collections::VecDeque;
+
 use crate::card::{MemorySource, ProcessSample};
 use crate::poll::{CardPoll, Exit, HolderProcess};
 use crate::process::{Holder, ProcessId};
@@ -13,8 +15,13 @@ use super::activity::{CentiPercent, Micros, Piece, PieceBasis, Stretch, Sums};
 /// Longest time that a process sample stands for, before and after its stamp.
 const LONGEST_REACH: Micros = 2_500_000;
 
-/// Age before the last query from which on the stamp of a new process sample is wrong.
+/// Age before the last query from which on the stamp of a new process sample is wrong, and from which
+/// on it is garbage.
 const STALE: Micros = 500_000;
+const LATEST: Micros = 10_000_000;
+
+/// Number of late samples that are remembered.
+const MOST_LATE: usize = 256;
 
 /// Holders of a card as one poll listed them, with unlisted memory as the last one.
 #[derive(Debug, Default)]
@@ -22,8 +29,10 @@ pub(super) struct HolderList {
     pub holders: Vec<HolderFact>,
     /// Used memory that no listed holder is known to have; `None` where that is not known.
     pub remainder: Option<Bytes>,
-    /// Why holders or memory may be hidden.
+    /// Why there may be other holders, or more memory may be used.
     pub hidden: Option<Reason>,
+    /// Why the memory of a listed holder is not known.
+    pub memory_unknown: Option<Reason>,
 }
 
 /// A holder at one poll.
@@ -44,14 +53,16 @@ impl HolderList {
         let mut holders: Vec<_> =
             seen.zip(&poll.processes).map(|it| listed(it, thresholds)).collect();
         let remainder = remainder(poll);
-        let hidden = poll.reading.holders.memory().why().or(poll.reading.memory.why());
+        let list = &poll.reading.holders;
+        let hidden = list.unread.or(poll.reading.memory.why());
+        let memory_unknown = list.seen.iter().find_map(|holder| holder.memory.why());
         let without_memory = holders.iter().filter(|holder| holder.memory.is_none()).count();
         if without_memory == 0 {
             holders.extend(remainder.filter(|memory| *memory > thresholds.held).map(unlisted));
         } else {
             share_remainder(&mut holders, remainder, without_memory);
         }
-        Self { holders, remainder, hidden }
+        Self { holders, remainder, hidden, memory_unknown }
     }
 
     pub fn get(&self, id: HolderId) -> Option<&HolderFact> {
@@ -140,32 +151,56 @@ pub fn largest_reserve(total: Bytes) -> Bytes {
     Bytes::from_mib(2048).max(Bytes(total.0 / 16))
 }
 
-/// Time in which a holder was on the card.
+/// Time in which a holder is on the card.
 #[derive(Debug, Clone)]
-pub(super) struct Presence {
+pub(super) struct Stay {
     pub id: HolderId,
     pub from: Micros,
     /// `None` while the last poll lists it.
     pub to: Option<Micros>,
-    /// Newest process sample in which it worked.
+    /// Newest sample in which it worked.
     pub last_worked: Option<Micros>,
 }
 
-impl Presence {
+impl Stay {
+    const fn new(id: HolderId, from: Micros, last_worked: Option<Micros>) -> Self {
+        Self { id, from, to: None, last_worked }
+    }
+
     pub fn covers(&self, time: Stretch) -> bool {
         self.from <= time.from && self.to.is_none_or(|to| time.to <= to)
     }
+
+    /// Notes a sample with work, which is its own if it was there.
+    pub fn note_work(&mut self, at: Option<Micros>) {
+        self.last_worked = self.last_worked.max(at.filter(|at| *at > self.from));
+    }
 }
 
-/// Presence of all holders of a card.
+/// Stays of all holders of a card.
 #[derive(Debug, Default)]
-pub(super) struct Presences(pub Vec<Presence>);
+pub(super) struct Stays(pub Vec<Stay>);
 
-impl Presences {
+impl Stays {
     /// Lets the holders of the first poll be there from the beginning.
     pub fn begin(&mut self, list: &HolderList, from: Micros) {
-        let present = |holder: &HolderFact| Presence::new(holder.id, from);
-        self.0.extend(list.holders.iter().map(present));
+        let before = std::mem::take(&mut self.0);
+        for holder in &list.holders {
+            let earlier = before.iter().rev().find(|stay| stay.id == holder.id);
+            let last_worked = earlier.and_then(|stay| stay.last_worked);
+            self.0.push(Stay::new(holder.id, from, last_worked));
+        }
+    }
+
+    /// Returns the stays of the holders that are there, as ended.
+    pub fn ended(&self, at: Micros) -> Self {
+        let present = self.0.iter().filter(|stay| stay.to.is_none());
+        Self(present.map(|stay| Stay { to: Some(at), ..stay.clone() }).collect())
+    }
+
+    /// Returns the stay of a holder that is there.
+    pub fn open(&mut self, id: HolderId) -> Option<&mut Stay> {
+        self.0.iter_mut().find(|stay| stay.id == id && stay.to.is_none())
     }
 
     /// Notes who came and went between two polls.
@@ -179,28 +214,20 @@ impl Presences {
             return;
         }
         list.keep_identities(before);
-        let gone = before.holders.iter().filter(|holder| list.get(holder.id).is_none());
-        for holder in gone {
-            let end = exit_time(exits, holder.id).filter(|at| (last..=now).contains(at));
-            let is_open = |it: &&mut Presence| it.id == holder.id && it.to.is_none();
-            if let Some(presence) = self.0.iter_mut().find(is_open) {
-                presence.to = Some(end.unwrap_or(middle(last, now)));
+        for holder in before.holders.iter().filter(|holder| list.get(holder.id).is_none()) {
+            let exit = exit_time(exits, holder.id).filter(|at| *at >= last);
+            if let Some(stay) = self.open(holder.id) {
+                stay.to = Some(exit.map_or(middle(last, now), |at| at.min(now)));
             }
         }
         for holder in list.holders.iter().filter(|holder| before.get(holder.id).is_none()) {
             let earliest = holder.started.map_or(last, |started| started.clamp(last, now));
-            self.0.push(Presence::new(holder.id, middle(earliest, now)));
+            self.0.push(Stay::new(holder.id, middle(earliest, now), None));
         }
     }
 
     pub fn forget_before(&mut self, time: Micros) {
-        self.0.retain(|presence| presence.to.is_none_or(|to| to > time));
-    }
-}
-
-impl Presence {
-    const fn new(id: HolderId, from: Micros) -> Self {
-        Self { id, from, to: None, last_worked: None }
+        self.0.retain(|stay| stay.to.is_none_or(|to| to > time));
     }
 }
 
@@ -219,6 +246,8 @@ pub(super) const fn middle(from: Micros, to: Micros) -> Micros {
 pub(super) struct ProcessSamples {
     processes: Vec<(u32, Vec<SmSample>)>,
     last_query: Option<Micros>,
+    /// Pids and stamps of samples that came late, the newest last: drivers repeat some of them.
+    late: VecDeque<(u32, u64)>,
 }
 
 /// SM use of a process at a time.
@@ -231,8 +260,8 @@ struct SmSample {
 }
 
 impl ProcessSamples {
-    /// Adds what the driver answered at a time. Values over 100 % and stamps from the future are
-    /// garbage.
+    /// Adds what the driver answered at a time. Values over 100 %, stamps from the future and of long
+    /// before the last query, and late samples that it repeats are garbage.
     pub fn add(
         &mut self,
         samples: &[ProcessSample],
@@ -244,9 +273,14 @@ impl ProcessSamples {
         let query_distance = last.map_or(2 * LONGEST_REACH, |last| now - last);
         for sample in samples.iter().filter(|sample| sample.percent <= 100) {
             let stamp = time_of(sample.stamp);
-            // Some drivers give the mean since the last query with a stamp of long before it.
             let at = match last {
-                Some(last) if stamp < last - STALE => middle(last, now),
+                // Some drivers give the mean since the last query with a stamp of before it.
+                Some(last) if stamp < last - STALE => {
+                    if stamp < last - LATEST || !self.is_first(sample) {
+                        continue;
+                    }
+                    middle(last, now)
+                }
                 _ => stamp,
             };
             if at <= latest {
@@ -254,6 +288,19 @@ impl ProcessSamples {
                 self.insert(sample.pid, SmSample { at, value, query_distance });
             }
         }
+    }
+
+    /// Returns true if a late sample was not seen before.
+    fn is_first(&mut self, sample: &ProcessSample) -> bool {
+        let key = (sample.pid, sample.stamp);
+        if self.late.contains(&key) {
+            return false;
+        }
+        if self.late.len() >= MOST_LATE {
+            self.late.pop_front();
+        }
+        self.late.push_back(key);
+        true
     }
 
     fn insert(&mut self, pid: u32, sample: SmSample) {
@@ -304,7 +351,7 @@ impl ProcessSamples {
         let mut last = within.from;
         let mut push = |from: Micros, to: Micros, value| {
             let from = from.max(last);
-            let piece = |from, to, value| Piece { from, to, value, basis: PieceBasis::Moment };
+            let piece = |from, to, value| Piece { from, to, value, basis: PieceBasis::Process };
             if from > last {
                 pieces.push(piece(last, from, 0));
             }
@@ -315,11 +362,13 @@ impl ProcessSamples {
         };
         for (place, sample) in samples.iter().enumerate() {
             let at = sample.at;
-            let reach = (usual.min(sample.query_distance) / 2).min(LONGEST_REACH);
-            let before = place.checked_sub(1).map(|before| samples[before].at);
-            let after = samples.get(place + 1).map(|after| after.at);
-            let from = before.map_or(at - reach, |before| middle(before, at).max(at - reach));
-            let to = after.map_or(at + reach, |after| middle(at, after).min(at + reach));
+            let usual = usual.min(sample.query_distance).min(2 * LONGEST_REACH);
+            // Distances vary a little.
+            let is_near = |other: &Micros| 8 * (at - other).abs() <= 9 * usual;
+            let before = place.checked_sub(1).map(|before| samples[before].at).filter(is_near);
+            let after = samples.get(place + 1).map(|after| after.at).filter(is_near);
+            let from = before.map_or(at - usual / 2, |before| middle(before, at));
+            let to = after.map_or(at + usual / 2, |after| middle(at, after));
             push(from, to, sample.value);
         }
         push(within.to, within.to, 0);

@@ -38,9 +38,9 @@ pub(super) struct OpenSpan {
     from: UnixMillis,
     time: Stretch,
     state: State,
-    busy: Known,
-    memory: Known,
-    energy: Known,
+    busy: KnownSum,
+    memory: KnownSum,
+    energy: KnownSum,
     holders: Vec<OpenHolder>,
 }
 
@@ -50,19 +50,19 @@ struct OpenHolder {
     work: Work,
     /// Microseconds.
     share: f64,
-    memory: Known,
+    memory: KnownSum,
     peak: Option<Bytes>,
     energy: f64,
 }
 
 /// Sum over the time for which a quantity is known.
 #[derive(Debug, Clone, Copy, Default)]
-struct Known {
+struct KnownSum {
     sum: f64,
     time: Micros,
 }
 
-impl Known {
+impl KnownSum {
     fn add(&mut self, sum: f64, time: Micros) {
         self.sum += sum;
         self.time += time;
@@ -89,7 +89,7 @@ impl OpenSpan {
             id: holder.id,
             work: holder.work,
             share: 0.0,
-            memory: Known::default(),
+            memory: KnownSum::default(),
             peak: None,
             energy: 0.0,
         };
@@ -97,9 +97,9 @@ impl OpenSpan {
             from,
             time: Stretch { from: piece.time.from, to: piece.time.from },
             state: piece.state,
-            busy: Known::default(),
-            memory: Known::default(),
-            energy: Known::default(),
+            busy: KnownSum::default(),
+            memory: KnownSum::default(),
+            energy: KnownSum::default(),
             holders: piece.holders.iter().map(holder).collect(),
         };
         span.add(piece);

@@ -4,6 +4,7 @@ use std::mem;
 
 use crate::card::{Sample, Samples};
 use crate::clocks::Clocks;
+use crate::reading::Reading;
 
 use super::activity::{CentiPercent, Micros, Piece, PieceBasis};
 
@@ -18,18 +19,22 @@ const LATEST: u64 = 10_000_000;
 /// Time before a poll that an empty buffer leaves open: a sample of it may still arrive.
 const DRY_DELAY: Micros = 1_000_000;
 
-/// Distance between samples that is assumed before there are two of them.
+/// Distance between samples that is assumed before there are two of them, and the longest that any
+/// driver has: longer distances are idle time.
 const USUAL_PERIOD: Micros = 1_000_000;
+const LONGEST_PERIOD: Micros = 2_000_000;
 
 /// Samples of one card since it was last unobserved, as far back as the classifier needs them.
 #[derive(Debug)]
 pub(super) struct SampleLine {
     /// Begin of the time that the samples are for. Older ones only fill the window before it.
     begin: Micros,
+    /// In the order of time.
     entries: Vec<Entry>,
-    offset: Option<StampOffset>,
-    /// Newest stamp of the samples taken.
-    newest_stamp: Option<u64>,
+    clock: Option<StampClock>,
+    /// Stamps of the samples taken, in order, and the newest one that is no longer among them.
+    seen: Vec<u64>,
+    forgotten: u64,
     period: Option<Micros>,
     /// True if the last poll found the buffer without new samples although the card worked.
     was_busy_and_dry: bool,
@@ -43,25 +48,27 @@ struct Entry {
     origin: Origin,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    Buffer {
-        stamp: u64,
-        /// True if samples before this one may have been overwritten in the buffer.
-        after_loss: bool,
-    },
+    Buffer,
+    /// The first sample after others may have been overwritten in the buffer.
+    BufferAfterLoss,
     /// The time since the poll before, by its mean (hardware counters) or by a moment in it.
-    Poll { from: Micros, basis: PieceBasis },
+    Poll {
+        from: Micros,
+        basis: PieceBasis,
+    },
     /// The buffer got nothing up to here, as the card was idle.
     Dry,
 }
 
-/// Difference between the driver's stamps and the boot clock.
+/// Clock that the driver's stamps are taken from.
 #[derive(Debug, Clone, Copy)]
-struct StampOffset {
-    micros: i64,
-    /// True if the stamps are taken from a clock of the host. Else the offset is a guess.
-    is_of_host: bool,
+enum StampClock {
+    Boot,
+    Wall,
+    /// Another clock, by its difference to the boot clock. It is a guess.
+    Other(i64),
 }
 
 /// What one poll gives besides samples.
@@ -77,29 +84,28 @@ impl SampleLine {
         Self {
             begin,
             entries: Vec::new(),
-            offset: None,
-            newest_stamp: None,
+            clock: None,
+            seen: Vec::new(),
+            forgotten: 0,
             period: None,
             was_busy_and_dry: false,
         }
     }
 
-    /// Adds the samples of a poll. `rate` is the instant rate, for a buffer that got nothing.
-    pub fn add(&mut self, answer: &Samples, rate: Option<CentiPercent>, poll: PollTime) {
+    /// Adds the samples of a poll; `rate` stands in where the buffer got nothing. Returns false if nothing is known of the time before it: the buffer
+    /// got nothing, and the rate does not say that the card idled.
+    pub fn add(&mut self, answer: &Samples, rate: Reading<CentiPercent>, poll: PollTime) -> bool {
         self.follow_driver_clock(answer, poll.clocks);
-        let known = self.entries.len();
-        if let Some(offset) = self.offset {
-            self.take(answer, offset, poll.at);
-        }
         let was_busy_and_dry = mem::take(&mut self.was_busy_and_dry);
-        if self.entries.len() == known {
-            self.add_dry(rate.filter(|rate| *rate > 0), was_busy_and_dry, poll);
-        }
+        let has_new = self.clock.is_some_and(|clock| self.take(answer, clock, poll));
+        has_new || self.add_dry(rate, was_busy_and_dry, poll)
     }
 
     /// Adds the utilization of a poll as a sample for the time since the poll before.
     pub fn add_poll(&mut self, value: CentiPercent, basis: PieceBasis, poll: PollTime) {
-        if let Some(from) = poll.before {
+        let Some(from) = poll.before else { return };
+        let from = self.newest().map_or(from, |newest| newest.max(from));
+        if from < poll.at {
             self.entries.push(Entry { to: poll.at, value, origin: Origin::Poll { from, basis } });
         }
     }
@@ -111,12 +117,10 @@ impl SampleLine {
 
     /// Returns the time that passes before a sample is sure to have arrived.
     pub fn delay(&self) -> Micros {
-        match self.entries.last() {
-            Some(&Entry { to, origin: Origin::Poll { from, basis }, .. }) => match basis {
-                PieceBasis::Moment => 0,
-                // An edge of work is known when two more means are.
-                PieceBasis::Mean => 2 * (to - from),
-            },
+        match self.entries.last().map(|entry| (entry.to, entry.origin)) {
+            // An edge of work is known when two more means are.
+            Some((to, Origin::Poll { from, basis: PieceBasis::Mean })) => 2 * (to - from),
+            Some((_, Origin::Poll { .. })) => 0,
             _ => 2 * self.period(),
         }
     }
@@ -128,7 +132,8 @@ impl SampleLine {
 
     /// Returns the time of a stamp of the driver on the boot clock.
     pub fn time_of(&self, stamp: u64, clocks: Clocks) -> Micros {
-        self.offset.or_else(|| StampOffset::of_stamp(stamp, clocks)).map_or(0, |it| it.time(stamp))
+        let clock = self.clock.or_else(|| StampClock::of_stamp(stamp, clocks));
+        clock.map_or(0, |clock| clock.time(stamp, clocks))
     }
 
     /// Returns the end of the newest sample that reaches a threshold.
@@ -138,186 +143,237 @@ impl SampleLine {
 
     /// Forgets samples that ended before a time.
     pub fn forget_before(&mut self, time: Micros) {
-        let count = self.entries.partition_point(|entry| entry.to < time);
+        let count = self.entries.partition_point(|entry| entry.to < time).saturating_sub(1);
         // Moving the rest costs more than keeping some.
-        if count > 64 || count == self.entries.len() {
-            self.entries.drain(..count.saturating_sub(1));
+        if count > 64 {
+            self.entries.drain(..count);
+        }
+        // Older stamps than these need not be compared one by one.
+        if self.seen.len() > self.entries.len() + 256 {
+            let forgotten = self.seen.len() - self.entries.len();
+            self.forgotten = self.seen.drain(..forgotten).next_back().unwrap_or(self.forgotten);
         }
     }
 
-    /// Returns the pieces that the samples stand for between two times, in order. Where two do not abut,
-    /// samples were lost.
-    pub fn pieces(&self, from: Micros, to: Micros) -> Vec<Piece> {
+    /// Returns the pieces that the samples stand for from a time on, in order. Where two do not abut,
+    /// samples were lost. The end of a run lets the last samples stand for the time up to it.
+    pub fn pieces(&self, from: Micros, end: Option<Micros>) -> Vec<Piece> {
         let first = self.entries.partition_point(|entry| entry.to <= from);
         let mut pieces = Vec::with_capacity(self.entries.len() - first + 2);
-        let mut last = first.checked_sub(1).and_then(|at| self.entries.get(at)).map(|it| it.to);
-        let period = self.period();
+        let mut last = first.checked_sub(1).and_then(|at| self.entries.get(at));
         for entry in &self.entries[first..] {
-            let begin = last.unwrap_or(self.begin.min(entry.to - period));
-            let (from, basis) = match entry.origin {
-                // A lost sample is bridged.
-                Origin::Buffer { .. } if 2 * (entry.to - begin) <= 5 * period => {
-                    (begin, PieceBasis::Mean)
-                }
-                Origin::Buffer { after_loss: true, .. } => (entry.to - period, PieceBasis::Mean),
-                // The buffer gets no samples while the card idles.
-                Origin::Buffer { .. } => {
-                    let from = entry.to - period;
-                    pieces.push(Piece { from: begin, to: from, value: 0, basis: PieceBasis::Mean });
-                    (from, PieceBasis::Mean)
-                }
-                Origin::Poll { from, basis } => (from.max(last.unwrap_or(from)), basis),
-                Origin::Dry => (begin, PieceBasis::Mean),
-            };
-            if from < entry.to {
-                pieces.push(Piece { from, to: entry.to, value: entry.value, basis });
-            }
-            last = Some(entry.to);
+            self.push_piece(&mut pieces, entry, last);
+            last = Some(entry);
         }
-        // At the end of a run no more samples come: what is missing is bridged, or idle time.
-        if let Some(piece) = pieces.last().copied().filter(|piece| piece.to < to) {
-            let is_short = 2 * (to - piece.to) <= 5 * period;
+        // No more samples come: what is missing is bridged, or idle time.
+        let missing = end.and_then(|end| Some((pieces.last().filter(|it| it.to < end)?, end)));
+        if let Some((&piece, to)) = missing {
+            let is_short = self.is_bridged(to - piece.to);
             let value = if is_short { piece.value } else { 0 };
             pieces.push(Piece { from: piece.to, to, value, ..piece });
         }
         pieces
     }
 
+    fn push_piece(&self, pieces: &mut Vec<Piece>, entry: &Entry, last: Option<&Entry>) {
+        let period = self.period();
+        let begin = last.map_or(self.begin.min(entry.to - period), |last| last.to);
+        let was_dry = last.is_some_and(|last| last.origin == Origin::Dry);
+        // After an empty buffer nothing was lost.
+        let longest = if was_dry { period } else { 5 * period / 2 };
+        let (from, basis) = match entry.origin {
+            Origin::Poll { from, basis } => (last.map_or(from, |last| last.to.max(from)), basis),
+            Origin::Dry => (begin, PieceBasis::Mean),
+            Origin::Buffer | Origin::BufferAfterLoss if entry.to - begin <= longest => {
+                (begin, PieceBasis::Mean)
+            }
+            Origin::BufferAfterLoss => (entry.to - period, PieceBasis::Mean),
+            // The buffer gets no samples while the card idles.
+            Origin::Buffer => {
+                let from = entry.to - period;
+                pieces.push(Piece { from: begin, to: from, value: 0, basis: PieceBasis::Mean });
+                (from, PieceBasis::Mean)
+            }
+        };
+        if from < entry.to {
+            pieces.push(Piece { from, to: entry.to, value: entry.value, basis });
+        }
+    }
+
+    /// Returns true if a sample stands for all the time since the one before: at most one and a half
+    /// samples are missing.
+    fn is_bridged(&self, distance: Micros) -> bool {
+        2 * distance <= 5 * self.period()
+    }
+
     /// Finds out which clock the driver's stamps are taken from, at first and when it was set.
     fn follow_driver_clock(&mut self, answer: &Samples, clocks: Clocks) {
         let Some(newest) = answer.samples.iter().map(|sample| sample.stamp).max() else { return };
-        let was_set_back =
-            self.newest_stamp.is_some_and(|before| newest.saturating_add(LATEST) < before);
-        let is_wrong = self.offset.is_none_or(|offset| {
+        let seen = self.seen.last().copied();
+        let was_set_back = seen.is_some_and(|seen| newest.saturating_add(LATEST) < seen);
+        let is_wrong = self.clock.is_none_or(|clock| {
             let latest = micros(clocks) + self.period();
-            let is_beyond = |sample: &Sample| offset.time(sample.stamp) > latest;
+            let is_beyond = |sample: &Sample| clock.time(sample.stamp, clocks) > latest;
             // A few samples from the future are garbage where the clock is a known one.
-            let enough = if offset.is_of_host { 3 } else { 1 };
+            let enough = if matches!(clock, StampClock::Other(_)) { 1 } else { 3 };
             answer.samples.len() >= enough && answer.samples.iter().all(is_beyond)
         });
         if was_set_back || is_wrong {
-            self.newest_stamp = None;
-            self.offset = StampOffset::of_samples(&answer.samples, clocks);
+            self.seen.clear();
+            self.forgotten = 0;
+            self.clock = StampClock::of_samples(&answer.samples, clocks);
         }
     }
 
-    fn take(&mut self, answer: &Samples, offset: StampOffset, now: Micros) {
-        let is_first = self.newest_stamp.is_none();
-        let last = self.newest();
-        let latest = now + self.period();
-        let before = self.entries.len();
+    /// Takes the new samples of an answer. Returns false if there are none.
+    fn take(&mut self, answer: &Samples, clock: StampClock, poll: PollTime) -> bool {
+        let (known, last) = (self.entries.len(), self.newest());
+        // Without stamps to compare, only the time tells new samples from old ones.
+        let after = last.filter(|_| self.seen.is_empty()).unwrap_or(Micros::MIN);
+        let latest = poll.at + self.period();
+        let mut oldest = Micros::MAX;
+        let mut place = 0;
+        let new_from = self.seen.len();
         for &Sample { stamp, percent } in &answer.samples {
-            let to = offset.time(stamp);
-            // After the driver's clock was set, its stamps do not tell new samples from old ones.
-            let is_repeated = is_first && last.is_some_and(|last| to <= last);
-            if percent <= 100 && to <= latest && !is_repeated && !self.has(stamp, to, before) {
-                let origin = Origin::Buffer { stamp, after_loss: false };
-                self.entries.push(Entry { to, value: percent * 100, origin });
-                self.newest_stamp = self.newest_stamp.max(Some(stamp));
+            let to = clock.time(stamp, poll.clocks);
+            if percent > 100 || to > latest {
+                continue;
+            }
+            oldest = oldest.min(to);
+            if to > after && stamp > self.forgotten && !self.has_seen(stamp, new_from, &mut place) {
+                self.entries.push(Entry { to, value: percent * 100, origin: Origin::Buffer });
+                self.seen.push(stamp);
             }
         }
-        if self.entries.len() == before {
+        if self.entries.len() == known {
+            return false;
+        }
+        if !self.seen[new_from.saturating_sub(1)..].is_sorted() {
+            self.seen.sort_unstable();
+        }
+        self.seen.dedup();
+        self.entries[known..].sort_unstable_by_key(|entry| entry.to);
+        self.learn_period(known);
+        let is_far = !self.is_bridged(oldest - last.unwrap_or(self.begin));
+        if answer.is_full && is_far {
+            self.entries[known].origin = Origin::BufferAfterLoss;
+        }
+        self.put_in_order(known, last);
+        true
+    }
+
+    /// Returns true if a sample with this stamp was taken before. Answers are mostly in order, so that
+    /// the search goes on at the place of the last one.
+    fn has_seen(&self, stamp: u64, among: usize, place: &mut usize) -> bool {
+        let seen = &self.seen[..among];
+        if place.checked_sub(1).and_then(|before| seen.get(before)).is_some_and(|it| *it >= stamp) {
+            *place = 0;
+        }
+        if seen.get(*place + 8).is_some_and(|it| *it < stamp) {
+            *place = seen.partition_point(|it| *it < stamp);
+        }
+        while seen.get(*place).is_some_and(|it| *it < stamp) {
+            *place += 1;
+        }
+        seen.get(*place) == Some(&stamp)
+    }
+
+    /// Puts late samples into their place. Time that counted as idle without them no longer does.
+    fn put_in_order(&mut self, known: usize, last: Option<Micros>) {
+        let oldest = self.entries[known].to;
+        if last.is_none_or(|last| oldest > last) {
             return;
         }
-        self.entries[before..].sort_unstable_by_key(|entry| entry.to);
-        self.learn_period(before);
-        self.mark_loss(before, answer.is_full, last);
-        if last.is_some_and(|last| self.entries[before].to <= last) {
-            self.entries.sort_by_key(|entry| entry.to);
-        }
+        self.entries.retain(|entry| entry.origin != Origin::Dry || entry.to < oldest);
+        self.entries.sort_by_key(|entry| entry.to);
         self.entries.dedup_by_key(|entry| entry.to);
     }
 
-    /// Returns true if a sample with this stamp was taken before.
-    fn has(&self, stamp: u64, to: Micros, among: usize) -> bool {
-        if self.newest_stamp.is_none_or(|newest| stamp > newest) {
-            return false;
-        }
-        let known = &self.entries[..among];
-        let is_forgotten = known.first().is_some_and(|first| to < first.to);
-        let is_same = |entry: &Entry| matches!(entry.origin, Origin::Buffer { stamp: known, .. } if known == stamp);
-        is_forgotten
-            || known[known.partition_point(|entry| entry.to < to)..]
-                .iter()
-                .take_while(|entry| entry.to == to)
-                .any(is_same)
-    }
-
-    /// Learns the period from the median distance of new samples.
+    /// Learns the period from the median distance of new samples. Only several distances can make it
+    /// longer: one may have a hole in it.
     fn learn_period(&mut self, from: usize) {
-        let new = &self.entries[from..];
-        let mut distances: Vec<_> = new.windows(2).map(|pair| pair[1].to - pair[0].to).collect();
-        if distances.len() >= if self.period.is_none() { 1 } else { 4 } {
-            let middle = distances.len() / 2;
-            self.period = Some((*distances.select_nth_unstable(middle).1).max(1));
-        }
-    }
-
-    /// Marks the oldest of the new samples if the buffer may have run over before it.
-    fn mark_loss(&mut self, oldest: usize, is_full: bool, last: Option<Micros>) {
-        let period = self.period();
-        let entry = &mut self.entries[oldest];
-        let is_far = 2 * (entry.to - last.unwrap_or(self.begin)) > 5 * period;
-        if let Origin::Buffer { after_loss, .. } = &mut entry.origin {
-            *after_loss = is_full && is_far;
-        }
-    }
-
-    /// The buffer got no sample since the last poll: the card idled. Where its rate says that it
-    /// works now, that has just begun, unless the poll before found the same.
-    fn add_dry(&mut self, rate: Option<CentiPercent>, was_busy_and_dry: bool, poll: PollTime) {
-        let to = poll.at - DRY_DELAY;
-        let newest = self.newest();
-        if newest.is_some_and(|newest| newest + 5 * self.period() / 2 > to) {
-            // A sample may only be late.
+        let pairs = self.entries[from..].windows(2).map(|pair| pair[1].to - pair[0].to);
+        let mut distances: Vec<_> = pairs.filter(|it| (1..=LONGEST_PERIOD).contains(it)).collect();
+        if distances.is_empty() {
             return;
         }
-        match rate {
-            Some(value) if was_busy_and_dry => {
-                let poll = PollTime { before: newest.or(poll.before), ..poll };
-                self.add_poll(value, PieceBasis::Moment, poll);
-            }
-            Some(_) => {}
-            None => self.entries.push(Entry { to, value: 0, origin: Origin::Dry }),
+        let middle = distances.len() / 2;
+        let median = *distances.select_nth_unstable(middle).1;
+        if distances.len() >= 4 || self.period.is_none_or(|period| median < period) {
+            self.period = Some(median);
         }
-        self.was_busy_and_dry = rate.is_some();
+    }
+
+    /// The buffer got no sample since the last poll: the card idled. Where its rate says that it works
+    /// now, that has just begun, unless the poll before found the same. Returns false if the rate is
+    /// not known.
+    fn add_dry(
+        &mut self,
+        rate: Reading<CentiPercent>,
+        was_busy_and_dry: bool,
+        poll: PollTime,
+    ) -> bool {
+        let to = poll.at - DRY_DELAY;
+        let newest = self.newest();
+        if newest.is_some_and(|newest| 2 * (to - newest) < 5 * self.period()) {
+            // A sample may only be late.
+            return true;
+        }
+        match rate {
+            Reading::Unknown(_) => return false,
+            Reading::Known(0) => self.entries.push(Entry { to, value: 0, origin: Origin::Dry }),
+            Reading::Known(value) => {
+                if was_busy_and_dry {
+                    let poll = PollTime { before: newest.or(poll.before), ..poll };
+                    self.add_poll(value, PieceBasis::Moment, poll);
+                }
+                self.was_busy_and_dry = true;
+            }
+        }
+        true
     }
 }
 
-impl StampOffset {
-    /// Returns the difference to the clock of the host that samples are stamped by. Where they fit
-    /// neither clock, the newest sample is as old as the poll.
+impl StampClock {
+    /// Returns the clock of the host that samples are stamped by. Where they fit neither, the newest
+    /// sample is as old as the poll.
     fn of_samples(samples: &[Sample], clocks: Clocks) -> Option<Self> {
         let mut stamps: Vec<u64> = samples.iter().map(|sample| sample.stamp).collect();
         stamps.sort_unstable();
         let median = *stamps.get(stamps.len() / 2)?;
-        if let Some(offset) = Self::of_stamp(median, clocks) {
-            return Some(offset);
+        if let Some(clock) = Self::of_stamp(median, clocks) {
+            return Some(clock);
         }
         let newest = stamps.iter().filter(|stamp| stamp.abs_diff(median) < 60_000_000).max()?;
-        Some(Self { micros: to_signed(*newest) - micros(clocks), is_of_host: false })
+        Some(Self::Other(to_signed(*newest).saturating_sub(micros(clocks))))
     }
 
-    /// Returns the difference to the clock that a stamp is taken from, boot or wall.
     fn of_stamp(stamp: u64, clocks: Clocks) -> Option<Self> {
-        let boot = micros(clocks);
-        let wall = clocks.wall.0.saturating_mul(1000);
-        let age = |clock: i64| clock.saturating_sub(to_signed(stamp));
-        let is_plausible = |clock: &i64| (-LARGEST_LEAD..LARGEST_AGE).contains(&age(*clock));
-        let clock = [boot, wall].into_iter().find(is_plausible)?;
-        Some(Self { micros: clock - boot, is_of_host: true })
+        let is_plausible = |clock: &Self| {
+            let age = micros(clocks).saturating_sub(clock.time(stamp, clocks));
+            (-LARGEST_LEAD..LARGEST_AGE).contains(&age)
+        };
+        [Self::Boot, Self::Wall].into_iter().find(is_plausible)
     }
 
-    fn time(self, stamp: u64) -> Micros {
-        to_signed(stamp).saturating_sub(self.micros)
+    /// Returns the time of a stamp on the boot clock. The wall clock is compared anew at each poll, as
+    /// small steps of it add up.
+    fn time(self, stamp: u64, clocks: Clocks) -> Micros {
+        let offset = match self {
+            Self::Boot => 0,
+            Self::Wall => clocks.wall.0.saturating_mul(1000).saturating_sub(micros(clocks)),
+            Self::Other(offset) => offset,
+        };
+        to_signed(stamp).saturating_sub(offset)
     }
 }
 
+/// Bounds times so that sums of some of them fit.
 fn to_signed(stamp: u64) -> i64 {
-    i64::try_from(stamp).unwrap_or(i64::MAX)
+    i64::try_from(stamp).unwrap_or(i64::MAX).min(i64::MAX / 4)
 }
 
 /// Returns the time since boot in microseconds.
 pub(super) fn micros(clocks: Clocks) -> Micros {
-    i64::try_from(clocks.since_boot.as_micros()).unwrap_or(i64::MAX)
+    i64::try_from(clocks.since_boot.as_micros()).unwrap_or(i64::MAX).min(i64::MAX / 4)
 }

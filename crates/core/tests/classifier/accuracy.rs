@@ -58,33 +58,53 @@ fn dry_buffer_with_complete_process_samples_and_boot_stamps() {
 }
 
 #[test]
-fn late_means_of_processes_and_lost_samples() {
+fn late_means_of_processes() {
     let kind = Kind {
-        name: "1/6 s, 2 % of samples lost, process samples late",
+        name: "1/6 s, process samples up to 9 s late",
         processes: ProcessKind::LateMean,
-        lost_percent: 2.0,
         ..USUAL
-    };
-    let limits = |workload: &Workload| match workload.name {
-        // Stamps of processes are up to 9 s old.
-        "two alternately, back to back" => (0.5, 3.0),
-        // One of two samples of a blip may be lost.
-        "blip 0.2 s / 5 s" => (0.5, 6.0),
-        _ => limits(workload),
     };
     assert_eq!(table(kind, limits), [""; 0]);
 }
 
 #[test]
-fn samples_of_one_second() {
-    let kind = Kind { name: "1 s, newest process samples", period: 1_000_000, ..USUAL };
+fn lost_samples() {
+    let kind =
+        Kind { name: "1/6 s, dry on idle, 2 % lost", runs_dry: true, lost_percent: 2.0, ..USUAL };
     let limits = |workload: &Workload| match workload.name {
-        // Dense bursts are shorter than a sample.
-        "blip 0.2 s / 5 s" => (0.5, 100.0),
-        "inference 0.2/s" => (0.5, 1.5),
+        // A blip that is lost is no work.
+        "blip 0.2 s / 5 s" => (0.5, 10.0),
         _ => limits(workload),
     };
     assert_eq!(table(kind, limits), [""; 0]);
+}
+
+/// Limits of drivers that sample once a second: bursts are shorter than a sample.
+fn limits_of_one_second(workload: &Workload) -> Limits {
+    match workload.name {
+        "blip 0.2 s / 5 s" => (0.5, 100.0),
+        "inference 0.2/s" => (0.7, 2.0),
+        "inference 0.05/s" => (0.5, 1.5),
+        _ => limits(workload),
+    }
+}
+
+#[test]
+fn samples_of_one_second() {
+    let kind = Kind { name: "1 s, newest process samples", period: 1_000_000, ..USUAL };
+    assert_eq!(table(kind, limits_of_one_second), [""; 0]);
+}
+
+#[test]
+fn dry_buffer_with_samples_of_one_second() {
+    let kind = Kind {
+        name: "1 s, dry on idle, complete process samples",
+        period: 1_000_000,
+        processes: ProcessKind::Complete,
+        runs_dry: true,
+        ..USUAL
+    };
+    assert_eq!(table(kind, limits_of_one_second), [""; 0]);
 }
 
 #[test]

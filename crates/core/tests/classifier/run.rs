@@ -66,7 +66,11 @@ fn exits(workload: &Workload, at: u64) -> Vec<Exit> {
     let end = |place: usize| workload.processes[place].life.end as u64 * (MICROS / SECOND as u64);
     let ended = (0..workload.processes.len())
         .filter(|place| (at.saturating_sub(10 * MICROS)..=at).contains(&end(*place)));
-    ended.map(|place| Exit { id: process_id(place), at: clocks(end(place)).since_boot }).collect()
+    // They are looked for every second.
+    let noticed = |place: usize| end(place) / MICROS * MICROS + MICROS / 2;
+    ended
+        .map(|place| Exit { id: process_id(place), at: clocks(noticed(place)).since_boot })
+        .collect()
 }
 
 /// Returns true at the first poll after a time in which nothing polled.

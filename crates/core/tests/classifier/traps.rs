@@ -35,12 +35,22 @@ fn first_poll_covers_no_time() {
 
 #[test]
 fn nothing_is_handed_out_before_it_is_final() {
-    let mut run = Run::new();
-    run.every_5_s(0, 60_000, idle);
-    let until = run.classifier.final_until().unwrap().0 - WALL;
-    assert!((54_000..55_000).contains(&until), "{until}");
-    let open: Vec<_> = run.classifier.open_spans().collect();
-    assert_eq!(open[0].period.to.0 - WALL, until);
+    let final_until = |card: &dyn Fn(Millis) -> Card| {
+        let mut run = Run::new();
+        run.every_5_s(0, 60_000, card);
+        let until = run.classifier.final_until().unwrap();
+        let open: Vec<_> = run.classifier.open_spans().collect();
+        assert_eq!(open[0].period.to, until);
+        until.0 - WALL
+    };
+    // 5 s and two samples.
+    assert_eq!(final_until(&idle), 54_666);
+    let shared = |at| idle(at).with(|card| card.holders.push(holder(2, 500)));
+    assert_eq!(final_until(&shared), 44_000);
+    let unlisted = |at| idle(at).with(|card| card.used = Some(9000));
+    assert_eq!(final_until(&unlisted), 44_000);
+    let without_buffer = |at| idle(at).with(|card| card.samples = None);
+    assert_eq!(final_until(&without_buffer), 45_000, "two more means make an edge");
 }
 
 #[test]
@@ -161,6 +171,42 @@ fn card_that_appears_or_vanishes_is_recorded_while_it_is_listed() {
     assert_eq!(run.time_in(|_| true), 120_000 + 40_000);
 }
 
+/// Whether its time is handed out already depends on the other cards, its spans do not.
+#[test]
+fn card_that_returns_begins_at_its_poll() {
+    for others in [1, 2] {
+        let mut run = Run::new();
+        for at in (0..=120_000).step_by(5000) {
+            let first = idle(at)
+                .with(|card| card.holders = (1..=others).map(|pid| holder(pid, 500)).collect());
+            let second = idle(at).with(|it| it.facts = card("GPU-2")).poll();
+            let is_there = !(40_000..50_000).contains(&at);
+            let second = is_there.then_some(second);
+            let cards = [Some(first.poll()), second].into_iter().flatten().collect();
+            run.add(clocks(at), Ok(cards));
+            assert_eq!(run.classifier.now().len(), 1 + usize::from(is_there));
+        }
+        let run = run.finish();
+        let of_second = run.spans.iter().filter(|span| span.card.uuid == card("GPU-2").uuid);
+        let times: Vec<_> = of_second.map(|span| span.period.from.0 - WALL).collect();
+        assert_eq!(times, [0, 50_000]);
+    }
+}
+
+#[test]
+fn two_cards_with_one_uuid_are_unknown() {
+    let mut run = Run::new();
+    for at in (0..=60_000).step_by(5000) {
+        let index = |index| gua_core::card::CardFacts { index, ..(*card("GPU-1")).clone() };
+        let cards = [0, 1].map(|number| busy(at, 80).with(|it| it.facts = index(number).into()));
+        let third = busy(at, 80).with(|it| it.facts = card("GPU-2"));
+        run.add(clocks(at), Ok(cards.into_iter().chain([third]).map(Card::poll).collect()));
+    }
+    let run = run.finish();
+    assert_eq!(run.time_in(|state| state == State::Unknown(Reason::Garbled)), 120_000);
+    assert_eq!(run.time_in(|state| state == ACTIVE), 60_000);
+}
+
 #[test]
 fn card_without_uuid_is_known_by_its_place() {
     let mut run = Run::new();
@@ -207,6 +253,120 @@ fn busy_card_with_a_dry_buffer_is_classified_by_its_rate() {
     // The first busy rate stands for the time since the poll before it, too.
     let active = run.time_in(|state| state == ACTIVE);
     assert!((60_000..=66_000).contains(&active), "{active}");
+}
+
+/// Two samples with a long hole between them say nothing of the distance of samples.
+#[test]
+fn old_sample_in_a_dry_buffer_is_not_the_begin_of_work() {
+    let mut run = Run::new();
+    run.every_5_s(0, 120_000, |at| {
+        idle(at).with(|card| {
+            let all = [(-20_000, 30), (-200, 30), (59_900, 30)].into_iter();
+            card.samples = Some(all.filter(|(end, _)| *end <= at).collect());
+            set_rate(card, 0.0, Basis::Instant);
+        })
+    });
+    assert_eq!(run.classifier.final_until().map(|until| until.0 - WALL > 110_000), Some(true));
+    assert_eq!(run.finish().time_in(|state| state == HELD), 120_000);
+}
+
+/// A ring that keeps its samples while the card idles is full, and has lost none.
+#[test]
+fn full_buffer_that_got_nothing_is_idle_time() {
+    let mut run = Run::new();
+    run.every_5_s(0, 120_000, |at| {
+        idle(at).with(|card| {
+            let all = sampled(-20_000, 0, 50).into_iter().chain(sampled(60_000, 70_000, 50));
+            let mut newest: Vec<_> = all.filter(|(end, _)| *end <= at).rev().take(100).collect();
+            newest.reverse();
+            card.samples = Some(newest);
+            card.is_full = true;
+            set_rate(card, if (60_000..70_000).contains(&at) { 50.0 } else { 0.0 }, Basis::Instant);
+        })
+    });
+    let run = run.finish();
+    assert_eq!(run.time_in(|state| matches!(state, State::Unknown(_))), 0);
+    let active = run.time_in(|state| state == ACTIVE);
+    assert!((9_900..=10_200).contains(&active), "{active}");
+}
+
+#[test]
+fn empty_buffer_with_an_unknown_rate_is_unknown() {
+    let mut run = Run::new();
+    run.every_5_s(0, 60_000, |at| {
+        idle(at).with(|card| {
+            card.samples = Some(Vec::new());
+            let utilization = Reading::Unknown(Reason::NotSupported);
+            card.reading = Vitals { utilization, ..card.reading.clone() };
+        })
+    });
+    assert_eq!(run.finish().states(), [(0, 60_000, State::Unknown(Reason::NotSupported))]);
+}
+
+#[test]
+fn unknown_utilization_is_not_bridged_at_short_polls() {
+    let mut run = Run::new();
+    for at in (0..=60_000).step_by(2000) {
+        let card = idle(at).with(|card| {
+            card.samples = None;
+            set_rate(card, 80.0, Basis::Instant);
+            if at % 10_000 == 0 {
+                card.reading.utilization = Reading::Unknown(Reason::NotSupported);
+            }
+        });
+        run.add(clocks(at), Ok(vec![card.poll()]));
+    }
+    let run = run.finish();
+    assert_eq!(run.time_in(|state| state == State::Unknown(Reason::NotSupported)), 12_000);
+    assert_eq!(run.time_in(|state| state == ACTIVE), 48_000);
+}
+
+/// Steps of the wall clock that are too small to be noticed add up; samples are stamped by it.
+#[test]
+fn small_steps_of_the_clock_lose_no_samples() {
+    let mut run = Run::new();
+    let mut step = 0;
+    for at in (0..=3_600_000).step_by(5000) {
+        step += if at % 60_000 == 0 { 150 } else { 0 };
+        let mut poll = busy(at, if at % 600_000 > 300_000 { 60 } else { 0 }).poll();
+        if let Reading::Known(samples) = &mut poll.reading.samples {
+            for sample in &mut samples.samples {
+                sample.stamp += (WALL + step - BOOT).unsigned_abs() * 1000;
+            }
+        }
+        run.add(Clocks { wall: UnixMillis(WALL + at + step), ..clocks(at) }, Ok(vec![poll]));
+    }
+    let run = run.finish();
+    let active = run.time_in(|state| state == ACTIVE);
+    // Six times 295 s, and the steps.
+    assert!((1_770_000..=1_780_000).contains(&active), "{active}");
+    assert_eq!(run.gaps, []);
+}
+
+/// Another card, whose time is final later, changes nothing.
+#[test]
+fn spans_do_not_depend_on_other_cards() {
+    for basis in [Basis::Instant, Basis::Counters { covers: Duration::from_secs(5) }] {
+        let spans = |has_other: bool| {
+            let mut run = Run::new();
+            for at in (0..=300_000).step_by(5000) {
+                let percent = [0.0, 20.0, 80.0, 80.0, 30.0, 0.0, 0.0][at as usize / 5000 % 7];
+                let first = idle(at).with(|card| {
+                    card.samples = None;
+                    set_rate(card, percent, basis);
+                });
+                let other = idle(at).with(|it| {
+                    it.facts = card("GPU-2");
+                    it.holders.push(holder(2, 500));
+                });
+                let cards = [Some(first), has_other.then_some(other)].into_iter().flatten();
+                run.add(clocks(at), Ok(cards.map(Card::poll).collect()));
+            }
+            let spans = run.finish().spans.into_iter();
+            spans.filter(|span| span.card.uuid == card("GPU-1").uuid).collect::<Vec<_>>()
+        };
+        assert_eq!(spans(false), spans(true));
+    }
 }
 
 fn set_rate(card: &mut Card, percent: f64, basis: Basis) {
@@ -434,6 +594,54 @@ fn sleeper_beside_a_worker_is_never_credited_with_work() {
     assert!(run.spans.iter().all(is_idle));
 }
 
+/// A driver that repeats an old entry at every query.
+#[test]
+fn repeated_process_sample_is_no_work() {
+    let mut run = Run::new();
+    run.every_5_s(0, 300_000, |at| {
+        busy(at, 80).with(|card| {
+            card.holders = vec![holder(1, 3000), holder(2, 9000)];
+            card.process_samples = vec![(1, at, 80), (2, -20_000, 60)];
+            if at >= 100_000 {
+                card.process_samples.push((2, 92_000, 60));
+            }
+        })
+    });
+    let run = run.finish();
+    assert_eq!(run.of_holder(Some(1), ACTIVE).1, 300_000);
+    // The late entry counts once.
+    assert!(run.of_holder(Some(2), ACTIVE).1 <= 5000);
+}
+
+/// Stamps of the newest process samples vary by some milliseconds, and one of them spans the moment at
+/// which one worker takes over from the other.
+#[test]
+fn workers_who_take_over_do_not_work_at_once() {
+    let mut run = Run::new();
+    let worker = |at: Millis| if at / 20_000 % 2 == 0 { 1 } else { 2 };
+    for second in 0..=600 {
+        let at = second * 1000;
+        let stamp = at - 50 + second % 4;
+        let mut samples = vec![(worker(stamp), stamp, 80)];
+        if at % 20_000 == 0 && at > 0 {
+            // A third of the sample is the next worker's.
+            samples = vec![(worker(at - 1000), stamp, 54), (worker(at + 1000), stamp, 26)];
+        }
+        let card = busy(at, 80).with(|card| {
+            card.holders = vec![holder(1, 3000), holder(2, 9000)];
+            card.samples = Some(sampled(at - 1000, at, 80));
+            card.process_samples = samples;
+        });
+        run.add(clocks(at), Ok(vec![card.poll()]));
+    }
+    let run = run.finish();
+    let both = |span: &&gua_core::Span| span.holders.iter().all(|it| it.work == Work::Working);
+    let at_once: i64 = run.spans.iter().filter(both).map(|span| span.period.millis()).sum();
+    assert!(at_once < 3000, "{at_once} ms of 30 changes");
+    let working = run.of_holder(Some(1), ACTIVE).1;
+    assert!((297_000..=303_000).contains(&working), "{working}");
+}
+
 /// The driver counts the work of a client of MPS for the server.
 #[test]
 fn work_of_mps_clients_is_unknown_while_the_card_works() {
@@ -470,6 +678,39 @@ fn exit_that_was_noticed_ends_a_holder_exactly() {
 }
 
 #[test]
+fn holder_comes_between_its_start_and_the_first_poll_that_lists_it() {
+    let mut run = Run::new();
+    for at in (0..=60_000).step_by(5000) {
+        let mut poll = idle(at).with(|it| it.holders.truncate(usize::from(at >= 30_000))).poll();
+        for process in &mut poll.processes {
+            process.started = Some(clocks(29_000).since_boot);
+        }
+        run.add(clocks(at), Ok(vec![poll]));
+    }
+    let run = run.finish();
+    assert_eq!(run.states(), [(0, 29_500, State::TrulyIdle), (29_500, 60_000, HELD)]);
+}
+
+/// Memory that is not known of a holder does not make the card held before it came.
+#[test]
+fn holder_of_unknown_memory_holds_nothing_before_it_comes() {
+    let mut run = Run::new();
+    for at in (0..=60_000).step_by(5000) {
+        let card = idle(at).with(|card| {
+            card.holders = vec![TestHolder { mib: None, ..holder(1, 0) }];
+            card.holders.truncate(usize::from(at >= 30_000));
+            card.used = Some(if at >= 30_000 { 8000 } else { 5 });
+        });
+        let mut poll = card.poll();
+        for process in &mut poll.processes {
+            process.started = Some(clocks(29_000).since_boot);
+        }
+        run.add(clocks(at), Ok(vec![poll]));
+    }
+    assert_eq!(run.finish().states(), [(0, 29_500, State::TrulyIdle), (29_500, 60_000, HELD)]);
+}
+
+#[test]
 fn process_that_changes_its_owner_or_start_is_another_one() {
     let mut run = Run::new();
     run.every_5_s(0, 120_000, |at| {
@@ -496,6 +737,8 @@ fn process_that_is_gone_is_the_same_holder() {
         idle(at).with(|card| {
             if at > 60_000 {
                 card.holders[0].id = ProcessId::unread(1);
+            } else if at > 30_000 {
+                card.holders[0].id.uid = None;
             }
         })
     });
@@ -514,6 +757,18 @@ fn now_says_who_works_and_since_when_nobody_does() {
     run.every_5_s(65_000, 65_000, |at| busy(at, 90));
     let now = run.classifier.now();
     assert_eq!((now[0].state, now[0].holders[0].work), (ACTIVE, Work::Working));
+    // It is kept over hours and gaps, and is not that of a holder who comes later.
+    run.every_5_s(70_000, 3_600_000, idle);
+    run.every_5_s(3_700_000, 3_800_000, idle);
+    let last = |run: &Run| {
+        let now = run.classifier.now();
+        [now[0].last_busy, now[0].holders[0].last_busy].map(|at| at.map(|at| at.0 - WALL))
+    };
+    assert_eq!(last(&run), [Some(65_000); 2]);
+    run.every_5_s(3_805_000, 3_900_000, |at| {
+        idle(at).with(|it| it.holders = vec![holder(2, 9000)])
+    });
+    assert_eq!(last(&run), [Some(65_000), None]);
 }
 
 #[test]
