@@ -111,8 +111,13 @@ def prepare():
         if shutil.which(tool) is None:
             subprocess.run([ROOT / "tests" / "peers" / "debian", tool], check=True)
     say("building gua and nvml-sim in release")
-    build = ["cargo", "build", "--quiet", "--release", "--locked", "-p", "gua", "-p", "nvml-sim"]
-    subprocess.run(build, cwd=ROOT, check=True)
+    build("-p", "gua", "-p", "nvml-sim")
+
+
+def build(*what):
+    """Builds packages or examples in release."""
+    command = ["cargo", "build", "--quiet", "--release", "--locked", *what]
+    subprocess.run(command, cwd=ROOT, check=True)
 
 
 def install(name):

@@ -110,7 +110,9 @@ def with_growth(part, setting):
 def with_truth(part, setting):
     part.notes.append(truth.note(setting))
     lines = []
-    part.grids.append(Grid("hours", "GPU-hours", truth.HEADER, lines, truth.FIGURES))
+    part.grids.append(
+        Grid("seconds", "Seconds of cards and people", truth.HEADER, lines, truth.FIGURES)
+    )
     for judged in truth.all_judged(setting):
         part.rows += judged.rows()
         lines += judged.lines()

@@ -1,115 +1,71 @@
-"""Plays whose answer is known: what the cards and the people of a pretend host do, by design.
+"""Plays whose answer is known: what the cards and the people of a simulated host do, second by
+second, and what is true of it. All times are in seconds since the play began.
 
-A second of a play stands for two minutes, so that the usual tick of 30 s is one of 250 ms. Loads
-are either longer than many ticks or shorter than one; so what a card is can be said without
-asking how anybody looks at it. All times are in seconds since the play began.
+The truth is worked out from the script of a play: the rule of active time, applied to the exact
+utilization in steps of 10 ms. Nothing of it comes from the programs that are judged.
 """
 
-import math
+import random
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from machine import toml
 
 from table import Missing
 
-TICK_SECONDS, HOURS_OF_A_SECOND = 0.25, 120 / 3600
-# How long a recorder may take to begin.
-STARTING_SECONDS = 4.0
-# As for the recorders: what works, and what holds.
-WORKS_PERCENT, HELD_MIB = 10, 100
+# How often gua polls, and how long a recorder may take to begin, and to see the end of a play.
+POLL_SECONDS, START_SECONDS, TAIL_SECONDS = 5, 6, 20
+STEPS_OF_A_SECOND = 100
+# The rule: active is every window whose mean utilization reaches the threshold, from the first to
+# the last busy moment in it. A process works by the same rule with a threshold of its own.
+WINDOW_SECONDS, ACTIVE_PERCENT, WORKING_PERCENT, HELD_MIB = 5, 10, 1, 100
 STATES = ("active", "idle_held", "truly_idle")
-# What nobody could see. Who tells of it at all must tell it rightly.
+# Time in which the driver did not answer.
 HIDDEN = "hidden"
-
-
-@dataclass(frozen=True)
-class Steady:
-    """A load that stays."""
-
-    percent: int
-
-    def shape(self):
-        return self.percent
-
-    def works(self, _at):
-        return self.percent >= WORKS_PERCENT
-
-    def changes(self, _seconds):
-        return 0
-
-
-@dataclass(frozen=True)
-class Bursts:
-    """High for a part of a period that is shorter than a tick: it works if its mean does."""
-
-    duty: int
-    period: float
-    high: int
-
-    def shape(self):
-        return {
-            "duty": self.duty,
-            "period": f"{self.period * 1000:.0f}ms",
-            "high": self.high,
-            "low": 0,
-        }
-
-    def works(self, _at):
-        return self.duty * self.high / 100 >= WORKS_PERCENT
-
-    def changes(self, _seconds):
-        """None: within a tick they do not count."""
-        return 0
-
-
-@dataclass(frozen=True)
-class Phases:
-    """High and low in turn, each for many ticks."""
-
-    seconds: float
-    high: int
-    low: int
-
-    def shape(self):
-        turns = [["0s", self.high], [f"{self.seconds * 1000:.0f}ms", self.low]]
-        return {"points": turns, "repeat": f"{self.seconds * 2000:.0f}ms"}
-
-    def works(self, at):
-        return self.high >= WORKS_PERCENT and at % (2 * self.seconds) < self.seconds
-
-    def changes(self, seconds):
-        return math.ceil(seconds / self.seconds)
+# What an account says of a person: seconds on cards, seconds of work, seconds of holding a card
+# without work, and the person's share of the cards' time.
+PERSON_FIGURES = ("present", "working", "idle", "share")
+PEOPLE = ("alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi", "ivan")
+# Longer than any play.
+LONGEST_SECONDS = 400
 
 
 @dataclass(frozen=True)
 class Holding:
-    """One process of a person on one card."""
+    """One process of a person on one card, and the times of its work."""
 
     person: str
     card: int
     memory_mib: int
-    load: object
-    begin: float = -3600
-    end: float = 3600
-
-    def is_there(self, at):
-        return self.begin <= at < self.end
+    percent: int = 0
+    bursts: tuple = ()
 
     def table(self, pid):
+        points = [["-1h", 0]]
+        for begin, end in self.bursts:
+            points += [[milliseconds(begin), self.percent], [milliseconds(end), 0]]
         return {
             "pid": pid,
             "card": self.card,
             "memory": f"{self.memory_mib}MiB",
-            "sm": self.load.shape(),
-            "begin": f"{self.begin * 1000:.0f}ms",
-            "end": f"{self.end * 1000:.0f}ms",
+            "sm": {"points": points},
+            "begin": "-1h",
         }
+
+    def utilization(self, steps):
+        """In percent, in each step."""
+        found = [0] * steps
+        for begin, end in self.bursts:
+            within = range(max(step(begin), 0), min(step(end), steps))
+            found[within.start : within.stop] = [self.percent] * len(within)
+        return found
 
 
 @dataclass(frozen=True)
 class Outage:
-    """A time in which the driver answers nothing of a card, or of any."""
+    """A time in which the driver does not answer for a card, or for any."""
 
     begin: float
     end: float
@@ -121,181 +77,225 @@ class Outage:
     def table(self):
         of_all = {"call": "nvml*", "code": "LIB_RM_VERSION_MISMATCH"}
         of_one = {"call": "nvmlDeviceGet*", "card": self.card, "code": "GPU_IS_LOST"}
-        times = {"from": f"{self.begin * 1000:.0f}ms", "to": f"{self.end * 1000:.0f}ms"}
+        times = {"from": milliseconds(self.begin), "to": milliseconds(self.end)}
         return {**(of_all if self.card is None else of_one), **times}
+
+
+def milliseconds(seconds):
+    return f"{seconds * 1000:.0f}ms"
+
+
+def step(seconds):
+    return round(seconds * STEPS_OF_A_SECOND)
+
+
+def in_work(utilization, threshold):
+    """Whether each step is in work, by the rule."""
+    window = step(WINDOW_SECONDS)
+    sums = list(accumulate(utilization, initial=0))
+    busy = [at for at, percent in enumerate(utilization) if percent >= threshold]
+    found = bytearray(len(utilization))
+    for end in range(window, len(utilization) + 1):
+        if sums[end] - sums[end - window] >= threshold * window:
+            first = busy[bisect_left(busy, end - window)]
+            last = busy[bisect_left(busy, end) - 1]
+            found[first : last + 1] = b"\1" * (last + 1 - first)
+    return found
 
 
 @dataclass
 class Account:
-    """GPU-hours by state, and of each person those on cards and those in which they held idle. A
-    report that tells nothing of what was hidden from it has no such state."""
+    """Seconds of each card by state, and of each person by figure. What a report does not have is
+    not judged."""
 
     states: dict = field(default_factory=lambda: defaultdict(float))
-    present: dict = field(default_factory=lambda: defaultdict(float))
-    idle: dict = field(default_factory=lambda: defaultdict(float))
+    people: dict = field(default_factory=lambda: defaultdict(float))
+    unreported: tuple = ()
 
 
 @dataclass(frozen=True)
 class Play:
-    """`stretches` are the parts that are judged, each with the interval of the recorders in it:
-    between two of them they are begun anew."""
+    """The cards have the names of what is done on them. `driver` has options of the scenario's
+    sample buffers."""
 
     name: str
-    cards: int
+    seconds: int
+    cards: list
     holdings: list
-    stretches: list
     outages: list = field(default_factory=list)
+    driver: dict = field(default_factory=dict)
+
+    def begin(self):
+        return START_SECONDS
+
+    def end(self):
+        return START_SECONDS + self.seconds
 
     def scenario(self, pids):
         tables = {
-            # Enough for the longest tick, as drivers do not keep more.
-            "samples": {"period": "5ms", "capacity": 120},
-            "card": [{"memory": "80GiB"} for _ in range(self.cards)],
+            "samples": {"period": "167ms", "capacity": 100, **self.driver},
+            "card": [{"memory": "80GiB", "uuid": uuid(card)} for card in range(len(self.cards))],
             "process": [each.table(pid) for each, pid in zip(self.holdings, pids, strict=True)],
             "fault": [outage.table() for outage in self.outages],
         }
         return "".join(f"{key} = {toml(value)}\n" for key, value in tables.items())
 
     def people(self):
-        return list(dict.fromkeys(each.person for each in self.holdings))
+        return [each.person for each in self.holdings]
 
-    def card_hours(self):
-        return self.cards * self.seconds() * HOURS_OF_A_SECOND
+    def edges_percent(self):
+        """What the edges of outages may cost: an outage lasts from the poll before it to the poll
+        after it."""
+        return 100 * 2 * len(self.outages) * POLL_SECONDS / self.seconds
 
-    def seconds(self):
-        return sum(end - begin for begin, end, _ in self.stretches)
-
-    def changes(self, each):
-        """How often what a holding does changes while it is judged."""
-        ends = sum(b <= at < e for b, e, _ in self.stretches for at in (each.begin, each.end))
-        return each.load.changes(self.seconds()) + ends
-
-    def allowed(self):
-        """What the changes may cost, at a tick each: of a state, and of the person with most. An
-        outage is two of them: the ticks before and after it are all that is known of its edges."""
-        everybodys = [(each.person, self.changes(each)) for each in self.holdings]
-        edges = sum(2 * (self.cards if each.card is None else 1) for each in self.outages)
-        of_cards = sum(changes for _, changes in everybodys) + edges
-        tick = 100 * TICK_SECONDS / self.seconds()
-        by_person = [
-            sum(changes for who, changes in everybodys if who == person) + 2 * len(self.outages)
-            for person in self.people()
-        ]
-        return Errors(tick * of_cards / self.cards, tick * max(by_person))
-
-    def truth(self, step=0.01):
-        """By walking through the play in small steps."""
+    def truth(self):
         account = Account()
-        for begin, end, _ in self.stretches:
-            for number in range(round((end - begin) / step)):
-                at = begin + (number + 0.5) * step
-                for card in range(self.cards):
-                    if any(outage.hides(card, at) for outage in self.outages):
-                        account.states[HIDDEN] += step * HOURS_OF_A_SECOND
-                    else:
-                        self.add(account, card, at, step * HOURS_OF_A_SECOND)
+        for card in range(len(self.cards)):
+            self.add_card(account, card)
         return account
 
-    def add(self, account, card, at, hours):
-        there = [each for each in self.holdings if each.card == card and each.is_there(at)]
-        held = sum(each.memory_mib for each in there)
-        works = any(each.load.works(at) for each in there)
-        state = "active" if works else "idle_held" if held > HELD_MIB else "truly_idle"
-        account.states[state] += hours
-        for person in {each.person for each in there}:
-            own = [each for each in there if each.person == person]
-            account.present[person] += hours
-            holds = sum(each.memory_mib for each in own) > HELD_MIB
-            if holds and not any(each.load.works(at) for each in own):
-                account.idle[person] += hours
+    def add_card(self, account, card):
+        steps = step(self.end() + TAIL_SECONDS)
+        holders = [each for each in self.holdings if each.card == card]
+        loads = [each.utilization(steps) for each in holders]
+        total = [min(sum(percents), 100) for percents in zip(*loads, strict=True)] or [0] * steps
+        active = in_work(total, ACTIVE_PERCENT)
+        works = [in_work(load, WORKING_PERCENT) for load in loads]
+        held = sum(each.memory_mib for each in holders)
+        seconds = 1 / STEPS_OF_A_SECOND
+        for at in range(step(self.begin()), step(self.end())):
+            if any(outage.hides(card, at * seconds) for outage in self.outages):
+                account.states[card, HIDDEN] += seconds
+                continue
+            state = "active" if active[at] else "idle_held" if held > HELD_MIB else "truly_idle"
+            account.states[card, state] += seconds
+            # Active time is shared by the load of those who work, idle-held time by memory.
+            weights = {
+                "active": [each.percent * work[at] for each, work in zip(holders, works)],
+                "idle_held": [each.memory_mib for each in holders],
+                "truly_idle": [0] * len(holders),
+            }[state]
+            for each, work, weight in zip(holders, works, weights):
+                account.people[each.person, "present"] += seconds
+                account.people[each.person, "share"] += seconds * weight / max(sum(weights), 1)
+                if work[at]:
+                    account.people[each.person, "working"] += seconds
+                elif state != "truly_idle":
+                    account.people[each.person, "idle"] += seconds
+
+
+def uuid(card):
+    return f"GPU-00000000-0000-0000-0000-{card:012}"
 
 
 @dataclass(frozen=True)
 class Errors:
-    """The largest differences from the truth, in percent: of a state of all card-hours, of a
-    person of the hours in which that person was there."""
+    """The largest differences from the truth, in percent: of a state, of the time of its card; of
+    a person, of the time in which that person was there."""
 
     state_percent: float | Missing
     person_percent: float | Missing
 
 
 def errors(play, truth, said):
-    told = (*STATES, HIDDEN) if HIDDEN in said.states else STATES
-    of_states = [abs(said.states[state] - truth.states[state]) for state in told]
-    of_people = [
-        abs(told[person] - true[person]) / truth.present[person]
-        for person in play.people()
-        for told, true in ((said.present, truth.present), (said.idle, truth.idle))
+    states = [
+        abs(said.states[card, state] - truth.states[card, state]) / play.seconds
+        for card in range(len(play.cards))
+        for state in (*STATES, HIDDEN)
+        if state not in said.unreported
     ]
-    return Errors(100 * max(of_states) / play.card_hours(), 100 * max(of_people))
+    people = [
+        abs(said.people[who, figure] - truth.people[who, figure]) / truth.people[who, "present"]
+        for who in play.people()
+        for figure in PERSON_FIGURES
+        if figure not in said.unreported
+    ]
+    return Errors(100 * max(states), 100 * max(people))
+
+
+def cycles(work, idle, offset=0.0):
+    """Work and idleness in turn, from an offset on."""
+    rounds = range(int(LONGEST_SECONDS / (work + idle)) + 1)
+    starts = (offset + number * (work + idle) for number in rounds)
+    return tuple((begin, begin + work) for begin in starts)
+
+
+def random_bursts(seed):
+    """Bursts of 2 to 10 s, one or two a minute, the same for the same seed."""
+    source, at, found = random.Random(seed), 0.0, []
+    while at < LONGEST_SECONDS:
+        at += round(source.uniform(20, 50), 2)
+        found.append((at, at + round(source.uniform(2, 10), 2)))
+        at = found[-1][1]
+    return tuple(found)
 
 
 def plays(seconds):
-    """The five, each so long, from when a recorder has surely begun."""
-    begin, end = STARTING_SECONDS, STARTING_SECONDS + seconds
-    middle, quarter = begin + seconds / 2, seconds / 4
-    whole = [(begin, end, TICK_SECONDS)]
-    gib = 1024
+    """Each is judged for so many seconds, from when a recorder has surely begun."""
+    dry = {"dry_when_idle": True}
+
+    def alone(name, works, driver):
+        """A card for each, with one holder."""
+        people = zip(PEOPLE, works.values())
+        holdings = [Holding(who, card, 8000, *work) for card, (who, work) in enumerate(people)]
+        return Play(name, seconds, list(works), holdings, driver=driver)
+
+    def with_outage(name, *where):
+        outage = Outage(START_SECONDS + seconds * 0.37, START_SECONDS + seconds * 0.63, *where)
+        holdings = [Holding("alice", 0, 8000, 90, cycles(41, 53, 7.3)), Holding("bob", 1, 8000)]
+        return Play(name, seconds, ["41/53 at 90", "asleep"], holdings, [outage])
+
     return [
-        Play(
-            "steady",
-            4,
-            [
-                Holding("alice", 0, 60 * gib, Steady(80)),
-                Holding("bob", 1, 8 * gib, Steady(0)),
-                Holding("carol", 2, 90, Steady(0)),
-            ],
-            whole,
+        alone(
+            "phases",
+            {
+                "41/53 at 90": (90, cycles(41, 53, 7.3)),
+                "29/36 at 70": (70, cycles(29, 36, 3.1)),
+                "113/97 at 95": (95, cycles(113, 97, 11.7)),
+                "61/71 at 40": (40, cycles(61, 71, 9.4)),
+                "35/90 at 100": (100, cycles(35, 90, 12.9)),
+                "52/8 at 92": (92, cycles(52, 8, 1.6)),
+            },
+            dry,
         ),
-        Play(
-            "bursty",
-            4,
-            [
-                # Periods that no tick is a simple multiple of: who looks at instants meets all.
-                Holding("alice", 0, 20 * gib, Bursts(30, 0.11, 95)),
-                Holding("alice", 1, 20 * gib, Phases(seconds / 4, 90, 0)),
-                Holding("bob", 2, 9 * gib, Bursts(25, 0.17, 80)),
-                Holding("bob", 3, 9 * gib, Phases(seconds / 6, 60, 0)),
-            ],
-            whole,
+        alone(
+            "notebooks",
+            {
+                "4 s a minute at 80": (80, cycles(4, 56, 8.2)),
+                "random at 85": (85, random_bursts(5)),
+                "loader, 1 s / 1 s": (95, cycles(1, 1)),
+                "30 % duty": (100, cycles(0.21, 0.49)),
+                "blip every 5 s": (100, cycles(0.2, 4.8)),
+            },
+            dry,
         ),
         Play(
             "shared cards",
-            2,
+            seconds,
+            ["one works", "40 s apart", "back to back", "two at once"],
             [
-                Holding("alice", 0, 30 * gib, Steady(70)),
-                Holding("bob", 0, 11 * gib, Steady(0), begin + quarter, end - quarter),
-                Holding("bob", 1, 5 * gib, Steady(0)),
-                Holding("carol", 1, 7 * gib, Steady(0), middle, 3600),
-            ],
-            whole,
-        ),
-        Play(
-            "flapping driver",
-            2,
-            [
-                Holding("alice", 0, 30 * gib, Steady(70)),
-                Holding("bob", 1, 11 * gib, Steady(0)),
-            ],
-            whole,
-            [
-                Outage(begin + seconds * 0.1, begin + seconds * 0.2),
-                Outage(begin + seconds * 0.3, begin + seconds * 0.4),
-                Outage(begin + seconds * 0.6, begin + seconds * 0.8, card=1),
+                Holding("alice", 0, 12_000, 85, cycles(37, 61, 3.1)),
+                Holding("bob", 0, 20_000),
+                Holding("carol", 0, 4000),
+                Holding("dave", 1, 8000, 80, cycles(23, 57, 2)),
+                Holding("erin", 1, 9000, 80, cycles(23, 57, 42)),
+                # Both work before the judged time: from then on gua reads their samples every second.
+                Holding("frank", 2, 8000, 80, cycles(20, 20, -17)),
+                Holding("grace", 2, 9000, 80, cycles(20, 20, 3)),
+                Holding("heidi", 3, 8000, 60, cycles(50, 30, 1.7)),
+                Holding("ivan", 3, 9000, 30, cycles(40, 50, 4.9)),
             ],
         ),
+        with_outage("driver away"),
+        with_outage("card lost", 0),
         Play(
-            "mixed intervals",
-            2,
+            "steady",
+            seconds,
+            ["at 80", "held", "90 MiB", "free"],
             [
-                Holding("alice", 0, 60 * gib, Steady(75), -3600, middle),
-                Holding("alice", 0, 60 * gib, Steady(0), middle, 3600),
-                Holding("bob", 1, 3 * gib, Steady(0)),
-            ],
-            # A recorder takes its time to begin anew.
-            [
-                (begin, middle - STARTING_SECONDS / 2, 2 * TICK_SECONDS),
-                (middle + STARTING_SECONDS / 2, end, TICK_SECONDS / 2),
+                Holding("alice", 0, 60_000, 80, ((0, LONGEST_SECONDS),)),
+                Holding("bob", 1, 8000),
+                Holding("carol", 2, 90),
             ],
         ),
     ]

@@ -2,74 +2,145 @@
 
 import pytest
 
-from measure.play import HOURS_OF_A_SECOND, Account, errors, plays
+from measure.play import Account, Holding, Play, cycles, errors, in_work, plays
+from measure.truth import account_of_report, account_of_spans
 
-PLAYS = {play.name: play for play in plays(60)}
-
-
-def seconds(hours):
-    return {key: pytest.approx(value / HOURS_OF_A_SECOND, abs=0.1) for key, value in hours.items()}
+PLAYS = {play.name: play for play in plays(120)}
+TRUTHS = {name: play.truth() for name, play in PLAYS.items()}
 
 
-def test_there_are_five_and_each_is_a_scenario():
+def about(seconds):
+    return pytest.approx(seconds, abs=0.015)
+
+
+def states(name, card):
+    """Seconds by state of a card."""
+    place = PLAYS[name].cards.index(card)
+    return {state: spent for (of, state), spent in TRUTHS[name].states.items() if of == place}
+
+
+def people(name, figure):
+    return {who: spent for (who, what), spent in TRUTHS[name].people.items() if what == figure}
+
+
+def test_each_play_is_a_scenario():
     tomllib = pytest.importorskip("tomllib", reason="this Python has no tomllib")
-    assert list(PLAYS) == [
-        "steady",
-        "bursty",
-        "shared cards",
-        "flapping driver",
-        "mixed intervals",
-    ]
     for play in PLAYS.values():
         scenario = tomllib.loads(play.scenario(range(100, 100 + len(play.holdings))))
-        assert len(scenario["card"]) == play.cards
+        assert len(scenario["card"]) == len(play.cards)
         assert len(scenario["process"]) == len(play.holdings)
+        for process in scenario["process"]:
+            times = [int(time.removesuffix("ms")) for time, _ in process["sm"]["points"][1:]]
+            assert times == sorted(set(times)), "the simulator refuses points out of order"
+
+
+# The plays are judged from the 6th to the 126th second.
+@pytest.mark.parametrize(
+    ("name", "card", "expected"),
+    [
+        # Work from 7.3 to 48.3 and from 101.3 on.
+        ("phases", "41/53 at 90", {"active": 41 + 24.7, "idle_held": 120 - 65.7}),
+        # Idle until 11.7 and from 124.7 on.
+        ("phases", "113/97 at 95", {"active": 113, "idle_held": 5.7 + 1.3}),
+        # Pauses of 8 s from 53.6 and from 113.6 on.
+        ("phases", "52/8 at 92", {"active": 104, "idle_held": 16}),
+        ("notebooks", "4 s a minute at 80", {"active": 8, "idle_held": 112}),
+        ("notebooks", "loader, 1 s / 1 s", {"active": 120}),
+        ("notebooks", "30 % duty", {"active": 120}),
+        ("notebooks", "blip every 5 s", {"idle_held": 120}),
+        # Work from 3.1 to 40.1 and from 101.1 on.
+        ("shared cards", "one works", {"active": 34.1 + 24.9, "idle_held": 61}),
+        ("shared cards", "back to back", {"active": 120}),
+        ("driver away", "asleep", {"idle_held": 88.8, "hidden": 31.2}),
+        ("card lost", "asleep", {"idle_held": 120}),
+        ("steady", "at 80", {"active": 120}),
+        ("steady", "held", {"idle_held": 120}),
+        ("steady", "90 MiB", {"truly_idle": 120}),
+        ("steady", "free", {"truly_idle": 120}),
+    ],
+)
+def test_states_are_those_of_the_script(name, card, expected):
+    assert states(name, card) == {state: about(spent) for state, spent in expected.items()}
+
+
+def test_sleeper_beside_a_worker_holds_idle():
+    idle = people("shared cards", "idle")
+    assert (idle["alice"], idle["bob"], idle["carol"]) == (about(61), about(120), about(120))
+
+
+def test_idle_time_is_shared_by_memory_and_active_time_by_load():
+    share = people("shared cards", "share")
+    assert share["alice"] == about(59 + 61 * 12 / 36)
+    assert share["bob"] == about(61 * 20 / 36)
+    # Heidi works until 51.7 and from 81.7 on, Ivan until 44.9 and from 94.9 on.
+    both, alone, idle = 38.9 + 31.1, 6.8 + 13.2, 30
+    assert share["heidi"] == about(both * 2 / 3 + alone + idle * 8 / 17)
+
+
+def test_blips_are_low_use_and_little_memory_is_no_holding():
+    assert people("notebooks", "idle").get("erin", 0) == 0
+    assert people("notebooks", "working")["erin"] == about(120)
+    assert set(people("steady", "idle")) == {"bob"}
 
 
 @pytest.mark.parametrize(
-    ("name", "states"),
-    [
-        ("steady", {"active": 60, "idle_held": 60, "truly_idle": 120}),
-        ("bursty", {"active": 180, "idle_held": 60}),
-        ("shared cards", {"active": 60, "idle_held": 60}),
-        ("flapping driver", {"active": 48, "idle_held": 36, "hidden": 36}),
-        ("mixed intervals", {"active": 28, "idle_held": 84}),
-    ],
+    ("pause", "is_bridged"), [(4.3, True), (4.5, False)], ids=["short pause", "long pause"]
 )
-def test_the_states_are_as_designed(name, states):
-    assert states == seconds(PLAYS[name].truth().states)
+def test_pause_within_work_is_work_up_to_the_window(pause, is_bridged):
+    load = Holding("alice", 0, 8000, 90, cycles(20, pause)).utilization(4000)
+    assert in_work(load, 10)[2100] == is_bridged
 
 
-def test_who_sleeps_beside_somebody_who_works_holds_idle():
-    truth = PLAYS["shared cards"].truth()
-    assert seconds(truth.idle) == {"bob": 90, "carol": 30}
-    assert seconds(truth.present) == {"alice": 60, "bob": 90, "carol": 30}
+def test_burst_needs_a_tenth_of_the_window():
+    for seconds, counts in ((0.49, 0), (0.5, 50)):
+        load = Holding("alice", 0, 8000, 100, ((10, 10 + seconds),)).utilization(4000)
+        assert sum(in_work(load, 10)) == counts
 
 
-def test_who_holds_little_holds_nothing():
-    assert set(PLAYS["steady"].truth().idle) == {"bob"}
-
-
-def test_the_truth_has_no_errors_and_silence_has_all():
-    for play in PLAYS.values():
-        truth = play.truth()
-        none = errors(play, truth, truth)
+def test_truth_has_no_errors_and_an_empty_account_has_all():
+    for name, play in PLAYS.items():
+        none = errors(play, TRUTHS[name], TRUTHS[name])
         assert (none.state_percent, none.person_percent) == (0, 0)
-        assert errors(play, truth, Account()).person_percent == pytest.approx(100)
+        assert errors(play, TRUTHS[name], Account()).person_percent == pytest.approx(100)
 
 
-def test_what_was_hidden_is_judged_of_who_tells_of_it():
-    play = PLAYS["flapping driver"]
-    truth, dropped = play.truth(), play.truth()
-    dropped.states["hidden"] = 0
-    assert errors(play, truth, dropped).state_percent == pytest.approx(30)
-    del dropped.states["hidden"]
-    assert errors(play, truth, dropped).state_percent == 0
+def test_edges_of_outages_may_cost_a_poll_each():
+    assert PLAYS["steady"].edges_percent() == 0
+    assert PLAYS["driver away"].edges_percent() == pytest.approx(100 * 10 / 120)
 
 
-def test_changes_are_allowed_a_tick_each():
-    assert PLAYS["steady"].allowed().person_percent == 0
-    shared = PLAYS["shared cards"].allowed()
-    assert shared.person_percent == pytest.approx(100 * 2 * 0.25 / 60)
-    flapping = PLAYS["flapping driver"].allowed()
-    assert flapping.state_percent == pytest.approx(100 * 10 * 0.25 / 60 / 2)
+ONE_CARD = Play("one", 60, ["a card"], [Holding("alice", 0, 8000, 90, cycles(20, 20))])
+
+
+def test_spans_are_clipped_to_the_judged_time():
+    holder = {"pid": 7, "work": "working", "share_ms": 20_000}
+    idle = {"pid": 7, "work": "idle", "share_ms": 30_000}
+    spans = [
+        {"card": 0, "from_ms": 100_000, "to_ms": 120_000, "state": "active", "holders": [holder]},
+        {"card": 0, "from_ms": 120_000, "to_ms": 150_000, "state": "idle_held", "holders": [idle]},
+        {"card": 0, "from_ms": 150_000, "to_ms": 190_000, "state": "unknown", "holders": []},
+    ]
+    account = account_of_spans(ONE_CARD, {7: "alice"}, spans, began=100)
+    assert account.states == {(0, "active"): 14, (0, "idle_held"): 30, (0, "hidden"): 16}
+    assert account.people["alice", "present"] == 44
+    assert account.people["alice", "working"] == account.people["alice", "share"] - 30 == 14
+
+
+def test_report_of_the_python_gua_is_scaled_to_its_recorded_time():
+    card = {"active": 0.5, "idle_held": 0.5, "truly_idle": 0}
+    who = {"gpu_hours": 1 / 60, "idle_held_gpu_hours": 0.5 / 60}
+    said = {
+        "cards": {"GPU-00000000-0000-0000-0000-000000000000": card},
+        "identities": {"games": who},
+    }
+    account = account_of_report(ONE_CARD, said, dict.fromkeys(said["cards"], 60))
+    assert (account.states[0, "active"], account.states[0, "idle_held"]) == (30, 30)
+    assert account.people["alice", "idle"] == pytest.approx(30)
+
+
+def test_unreported_figures_are_not_judged():
+    play, truth, said = PLAYS["driver away"], TRUTHS["driver away"], PLAYS["driver away"].truth()
+    said.states[0, "hidden"] = 0
+    assert errors(play, truth, said).state_percent == pytest.approx(26)
+    said.unreported = ("hidden",)
+    assert errors(play, truth, said).state_percent == 0
