@@ -10,8 +10,9 @@ use toml::{Table, Value};
 use crate::machine::project;
 
 /// What each crate may depend on, tests aside.
-const CRATES: [(&str, &[&str]); 7] = [
+const CRATES: [(&str, &[&str]); 8] = [
     ("core", &[]),
+    ("store", &["core"]),
     ("scenario", &[]),
     ("nvml-sim", &["scenario"]),
     ("probe", &["core"]),
@@ -142,7 +143,7 @@ fn the_layout_of_the_house_is_in_the_order_of_the_imports() {
 #[test]
 fn every_layout_names_its_modules_and_no_others() {
     let mut tables = 0;
-    for name in ["core", "scenario", "nvml-sim", "probe", "track", "gua", "python"] {
+    for name in ["core", "store", "scenario", "nvml-sim", "probe", "track", "gua", "python"] {
         for file in rust_files(&project().join("crates").join(name).join("src")) {
             let text = fs::read_to_string(&file).unwrap();
             let told = Layout::of(&text);

@@ -1,0 +1,193 @@
+//! Verifies what rows promise: spans of a card do not overlap, times add up to lengths, shares to the
+//! card's time, and hour rows to the fine rows of their hour.
+
+use std::collections::{BTreeMap, HashMap};
+
+use gua_core::Period;
+use gua_core::period::HOUR;
+use rusqlite::Connection;
+
+use crate::database::Database;
+use crate::error::{Problem, StoreError};
+use crate::rows::{CardRow, CardTimes, HolderRow};
+use crate::sums::{Bounds, Sums, oldest_hour};
+use crate::tables::{self, Age};
+
+/// Findings after which a check stops.
+const MOST_FINDINGS: usize = 100;
+
+/// A promise that rows do not keep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Begin of the row.
+    pub from_ms: i64,
+    /// A sentence.
+    pub detail: String,
+}
+
+impl Database {
+    /// Verifies all rows. A sound database has no findings.
+    pub fn check(&self) -> Result<Vec<Finding>, StoreError> {
+        let check = || -> Result<Vec<Finding>, Problem> {
+            let transaction = self.connection.unchecked_transaction()?;
+            let answer: String =
+                transaction.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+            if answer != "ok" {
+                return Err(Problem::Damaged(answer));
+            }
+            Check::new(&transaction)?.run()
+        };
+        self.result(check())
+    }
+}
+
+struct Check<'a> {
+    db: &'a Connection,
+    bounds: Bounds,
+    /// Fine rows after this are exact: their times add up to their length.
+    exact_from: i64,
+    card_of: HashMap<i64, i64>,
+    /// Newest row by card.
+    last: HashMap<i64, Period>,
+    findings: Vec<Finding>,
+}
+
+/// Rows of one card with one begin: one for known time and one per reason.
+#[derive(Default)]
+struct Group {
+    cards: Vec<CardRow>,
+    holders: Vec<HolderRow>,
+}
+
+impl<'a> Check<'a> {
+    fn new(db: &'a Connection) -> Result<Self, Problem> {
+        let bounds = Bounds::read(db)?;
+        // Time that was recorded again is cut out of sums as well.
+        let goes_back: bool =
+            db.query_row("SELECT EXISTS (SELECT 1 FROM run WHERE goes_back)", [], |row| {
+                row.get(0)
+            })?;
+        let mut query = db.prepare("SELECT id, card FROM holder")?;
+        let card_of = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(Self {
+            db,
+            bounds,
+            exact_from: if goes_back { i64::MAX } else { bounds.quarters_until },
+            card_of: card_of.collect::<Result<_, _>>()?,
+            last: HashMap::new(),
+            findings: Vec::new(),
+        })
+    }
+
+    fn run(mut self) -> Result<Vec<Finding>, Problem> {
+        let mut next = oldest_hour(self.db, "card_span", "from_ms", i64::MIN)?;
+        while let Some(hour) = next.filter(|_| self.findings.len() < MOST_FINDINGS) {
+            let range = [hour, hour.saturating_add(HOUR)];
+            for group in self.groups(range)?.values() {
+                self.check_group(group);
+            }
+            if hour >= self.bounds.fine_from && hour < self.bounds.hours_until {
+                self.check_hour(range)?;
+            }
+            next = oldest_hour(self.db, "card_span", "from_ms", range[1])?;
+        }
+        Ok(self.findings)
+    }
+
+    /// Reads the rows of an hour by begin and card.
+    fn groups(&mut self, range: [i64; 2]) -> Result<BTreeMap<(i64, i64), Group>, Problem> {
+        let mut groups: BTreeMap<(i64, i64), Group> = BTreeMap::new();
+        tables::each_card_row(self.db, Age::Fine, range, |row| {
+            groups.entry((row.period.from.0, row.card)).or_default().cards.push(row);
+            Ok(())
+        })?;
+        let (card_of, mut unknown) = (&self.card_of, Vec::new());
+        tables::each_holder_row(self.db, Age::Fine, range, |row| {
+            match card_of.get(&row.holder) {
+                Some(card) => {
+                    groups.entry((row.period.from.0, *card)).or_default().holders.push(row);
+                }
+                None => unknown.push((row.period.from.0, row.holder)),
+            }
+            Ok(())
+        })?;
+        for (from_ms, holder) in unknown {
+            self.find(from_ms, format!("a row names holder {holder}, which does not exist"));
+        }
+        Ok(groups)
+    }
+
+    fn check_group(&mut self, group: &Group) {
+        let Some(first) = group.cards.first().copied() else {
+            if let Some(row) = group.holders.first() {
+                let detail = format!("holder {} has a row and its card has none", row.holder);
+                self.find(row.period.from.0, detail);
+            }
+            return;
+        };
+        let (from, length) = (first.period.from.0, first.period.millis());
+        let last = self.last.insert(first.card, first.period);
+        if last.is_some_and(|last| last.to > first.period.from) {
+            self.find(from, format!("two rows of card {} overlap", first.card));
+        }
+        let mut times = CardTimes::default();
+        group.cards.iter().for_each(|row| times.add(&row.times));
+        let observed =
+            times.values()[..4].iter().fold(0_i64, |sum, value| sum.saturating_add(*value));
+        if observed > length || (from >= self.exact_from && observed != length) {
+            let detail =
+                format!("times of card {} add up to {observed} of {length} ms", first.card);
+            self.find(from, detail);
+        }
+        let is_negative = group.cards.iter().flat_map(|row| row.times.values()).any(|it| it < 0)
+            || group.holders.iter().flat_map(|row| row.times.values()).any(|it| it < 0);
+        if is_negative {
+            self.find(from, format!("a figure of card {} or its holders is negative", first.card));
+        }
+        self.check_shares(&first, &times, &group.holders);
+    }
+
+    fn check_shares(&mut self, card: &CardRow, times: &CardTimes, holders: &[HolderRow]) {
+        let (from, length) = (card.period.from.0, card.period.millis());
+        let sum = |share: fn(&HolderRow) -> i64| {
+            holders.iter().fold(0_i64, |sum, row| sum.saturating_add(share(row)))
+        };
+        let shares = [
+            ("active", times.active_ms, sum(|row| row.times.active_share_ms)),
+            (
+                "idle-held",
+                times.idle_held_ms,
+                sum(|row| row.times.low_use_share_ms.saturating_add(row.times.unused_share_ms)),
+            ),
+            ("unknown", times.unknown_ms, sum(|row| row.times.unknown_share_ms)),
+        ];
+        for (state, whole, shares) in shares {
+            let is_shared = !holders.is_empty() && whole == length && state != "unknown";
+            if shares > whole || (is_shared && shares < whole) {
+                let card = card.card;
+                let detail = format!("{state} shares of card {card} are {shares} of {whole} ms");
+                self.find(from, detail);
+            }
+        }
+        for row in holders {
+            if row.period != card.period {
+                let detail =
+                    format!("a row of holder {} has another length than its card's", row.holder);
+                self.find(from, detail);
+            }
+        }
+    }
+
+    fn check_hour(&mut self, range: [i64; 2]) -> Result<(), Problem> {
+        let fine = Sums::read(self.db, Age::Fine, range, HOUR)?;
+        let hours = Sums::read(self.db, Age::Hours, range, HOUR)?;
+        if fine != hours {
+            self.find(range[0], "rows of the hour are not the sum of its fine rows".to_owned());
+        }
+        Ok(())
+    }
+
+    fn find(&mut self, from_ms: i64, detail: String) {
+        self.findings.push(Finding { from_ms, detail });
+    }
+}

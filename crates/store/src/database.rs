@@ -1,0 +1,434 @@
+//! Creates and opens the file; schema version and migrations.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::{Problem, StoreError};
+use crate::lock::RecorderLock;
+
+/// `GUA1`, in the header of every file of gua.
+pub const APPLICATION_ID: i32 = 0x4755_4131;
+
+/// Version of `schema.sql`. Lower ones are layouts of an earlier gua, which are not read.
+const FIRST_VERSION: u32 = 10;
+
+/// Changes of the schema since [`FIRST_VERSION`]; the nth one leads to version `FIRST_VERSION + n`.
+/// Add the statements at the end, and change nothing in `schema.sql`.
+const MIGRATIONS: &[&str] = &[];
+
+/// Time that a statement waits for another program's write.
+const BUSY_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// Pages that a connection keeps in memory, in KiB.
+const CACHE_KIB: i64 = 2048;
+
+/// Tables that every version of the Python gua has.
+const PYTHON_TABLES: [&str; 3] = ["host", "gpu_sample", "proc_sample"];
+
+/// An open database.
+#[derive(Debug)]
+pub struct Database {
+    // Before the lock, so that it is closed first: see `RecorderLock`.
+    pub(crate) connection: Connection,
+    path: PathBuf,
+    lock: Option<RecorderLock>,
+}
+
+impl Database {
+    /// Creates an empty database that only its owner may read, and its folder.
+    ///
+    /// It is made beside its path and then linked to it, so that a kill leaves a whole file or none.
+    /// A file that exists is not touched.
+    pub fn create(path: &Path) -> Result<(), StoreError> {
+        create(path).map_err(|problem| problem.at(path))
+    }
+
+    /// Opens a database for the only recorder, and brings an older schema up to date.
+    pub fn open_to_write(path: &Path) -> Result<Self, StoreError> {
+        open_to_write(path, MIGRATIONS).map_err(|problem| problem.at(path))
+    }
+
+    /// Opens a database for reading, also while a recorder writes to it.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        open(path).map_err(|problem| problem.at(path))
+    }
+
+    /// Returns a database that exists only in memory.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        let path = PathBuf::from(":memory:");
+        let connect = || -> Result<Connection, Problem> {
+            let mut connection = Connection::open_in_memory()?;
+            set_options(&connection)?;
+            make_tables(&mut connection)?;
+            Ok(connection)
+        };
+        let connection = connect().map_err(|problem| problem.at(&path))?;
+        Ok(Self { connection, path, lock: None })
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns true unless the file was moved or deleted since it was opened for writing.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        self.lock.as_ref().is_none_or(|lock| lock.is_at(&self.path))
+    }
+
+    /// Names this file in an error.
+    pub(crate) fn result<T>(&self, result: Result<T, Problem>) -> Result<T, StoreError> {
+        result.map_err(|problem| problem.at(&self.path))
+    }
+}
+
+fn create(path: &Path) -> Result<(), Problem> {
+    if path.symlink_metadata().is_ok() {
+        return Err(Problem::Exists);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let draft = with_suffix(path, &format!(".new-{}", std::process::id()));
+    let made = make_file(&draft).and_then(|()| publish(&draft, path));
+    remove_if_there(&draft)?;
+    made?;
+    File::open(folder)?.sync_all()?;
+    Ok(())
+}
+
+fn make_file(path: &Path) -> Result<(), Problem> {
+    remove_if_there(path)?;
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    set_options(&connection)?;
+    // Before there is a table, as it decides how pages are kept.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    make_tables(&mut connection)?;
+    // Closing moves everything from the log into the file.
+    connection.close().map_err(|(_, error)| error.into())
+}
+
+fn make_tables(connection: &mut Connection) -> Result<(), Problem> {
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(include_str!("schema.sql"))?;
+    for migration in MIGRATIONS {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.pragma_update(None, "user_version", version(MIGRATIONS))?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    Ok(transaction.commit()?)
+}
+
+/// Gives a new file its name, at which there must be none.
+fn publish(draft: &Path, path: &Path) -> Result<(), Problem> {
+    // The log of a deleted database would be read into the new one.
+    for suffix in ["-wal", "-shm"] {
+        remove_if_there(&with_suffix(path, suffix))?;
+    }
+    match fs::hard_link(draft, path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Problem::Exists),
+        // Not every file system has links.
+        Err(_) if !path.exists() => Ok(fs::rename(draft, path)?),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn open_to_write(path: &Path, migrations: &[&str]) -> Result<Database, Problem> {
+    check_identity(path)?;
+    let lock = RecorderLock::take(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    set_options(&connection)?;
+    if connection.is_readonly(rusqlite::MAIN_DB)? {
+        return Err(Problem::ReadOnly);
+    }
+    let found = check_version(&connection, version(migrations))?;
+    migrate(&mut connection, found, migrations)?;
+    Ok(Database { connection, path: path.to_owned(), lock: Some(lock) })
+}
+
+fn open(path: &Path) -> Result<Database, Problem> {
+    check_identity(path)?;
+    let connection = open_read_only(path)?;
+    let found = check_version(&connection, version(MIGRATIONS))?;
+    if found < version(MIGRATIONS) {
+        return Err(Problem::OldLayout(found));
+    }
+    Ok(Database { connection, path: path.to_owned(), lock: None })
+}
+
+fn open_read_only(path: &Path) -> Result<Connection, Problem> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    set_options(&connection)?;
+    if connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).is_ok() {
+        return Ok(connection);
+    }
+    // SQLite may not write its index of the log beside the file: it reads the file alone.
+    let connection =
+        Connection::open_with_flags(immutable(path), flags | OpenFlags::SQLITE_OPEN_URI)?;
+    set_options(&connection)?;
+    Ok(connection)
+}
+
+fn set_options(connection: &Connection) -> Result<(), Problem> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // A power loss must not cost commits.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    // Without it, SQLite plans a prepared statement again for each bound value.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
+}
+
+/// Refuses a file that is not a database of gua, and changes nothing there.
+///
+/// The file is opened by SQLite alone, which knows when closing would drop a lock of this process.
+fn check_identity(path: &Path) -> Result<(), Problem> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Problem::Missing),
+        Err(error) => return Err(error.into()),
+        Ok(found) if found.is_dir() => return Err(Problem::Foreign("a folder")),
+        Ok(found) if !found.is_file() => return Err(Problem::Foreign("not a file")),
+        Ok(found) if found.len() == 0 => return Err(Problem::Foreign("an empty file")),
+        Ok(_) => {}
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let file = Connection::open_with_flags(immutable(path), flags | OpenFlags::SQLITE_OPEN_URI)?;
+    let id: i32 = file.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if id == APPLICATION_ID {
+        return Ok(());
+    }
+    for table in PYTHON_TABLES {
+        if !file.table_exists(None, table)? {
+            return Err(Problem::Foreign("a database of another program"));
+        }
+    }
+    Err(Problem::PythonGua)
+}
+
+/// Returns the version of a database, from [`FIRST_VERSION`] to the newest one.
+fn check_version(connection: &Connection, newest: u32) -> Result<u32, Problem> {
+    let found: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    match found {
+        found if found < FIRST_VERSION => Err(Problem::OldLayout(found)),
+        found if found > newest => Err(Problem::NewLayout { found, known: newest }),
+        found => Ok(found),
+    }
+}
+
+fn version(migrations: &[&str]) -> u32 {
+    FIRST_VERSION + u32::try_from(migrations.len()).unwrap_or(u32::MAX - FIRST_VERSION)
+}
+
+/// Brings a database from a version up to date in one transaction.
+fn migrate(connection: &mut Connection, from: u32, migrations: &[&str]) -> Result<(), Problem> {
+    if from == version(migrations) {
+        return Ok(());
+    }
+    let done = usize::try_from(from - FIRST_VERSION).unwrap_or(usize::MAX);
+    let transaction = connection.transaction()?;
+    for migration in migrations.iter().skip(done) {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.pragma_update(None, "user_version", version(migrations))?;
+    Ok(transaction.commit()?)
+}
+
+/// Returns the address under which SQLite reads a file without its log and writes nothing beside it.
+fn immutable(path: &Path) -> PathBuf {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut address = "file://".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+                address.push(char::from(*byte));
+            }
+            other => address.push_str(&format!("%{other:02X}")),
+        }
+    }
+    address.push_str("?mode=ro&immutable=1");
+    address.into()
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.to_owned().into_os_string();
+    name.push(suffix);
+    name.into()
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(result: Result<Database, StoreError>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    fn sqlite_file(path: &Path, sql: &str) {
+        Connection::open(path).unwrap().execute_batch(sql).unwrap();
+    }
+
+    #[test]
+    fn new_database_is_whole_and_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a b?#/größe.db");
+        Database::create(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "no draft is left");
+        Database::open(&path).unwrap();
+        let database = Database::open_to_write(&path).unwrap();
+        let pragma = |name| {
+            database
+                .connection
+                .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+        };
+        assert_eq!(pragma("journal_mode").unwrap(), "wal".to_owned().into());
+        assert_eq!(pragma("synchronous").unwrap(), 2.into());
+    }
+
+    /// Trap: a database is made beside its path and renamed.
+    #[test]
+    fn killed_creation_leaves_no_half_database() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gua.db");
+        let draft = with_suffix(&path, &format!(".new-{}", std::process::id()));
+        fs::write(&draft, "half").unwrap();
+        assert!(!path.exists());
+        Database::create(&path).unwrap();
+        Database::open(&path).unwrap();
+    }
+
+    #[test]
+    fn other_files_are_refused_and_never_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let old =
+            "PRAGMA application_id = 0x47554131; PRAGMA user_version = 4; CREATE TABLE run (x);";
+        let new =
+            "PRAGMA application_id = 0x47554131; PRAGMA user_version = 99; CREATE TABLE run (x);";
+        let python =
+            "CREATE TABLE host (x); CREATE TABLE gpu_sample (x); CREATE TABLE proc_sample (x);";
+        let files = [
+            (
+                "old.db",
+                old,
+                "layout 4 of an earlier gua, which this version does not read; move it away",
+            ),
+            ("new.db", new, "layout 99 of a newer gua, and this version knows 10; update gua"),
+            ("python.db", python, "a history of the Python gua; convert it with `gua db import`"),
+            (
+                "foreign.db",
+                "CREATE TABLE t (x);",
+                "(a database of another program); choose another file",
+            ),
+        ];
+        for (name, sql, expected) in files {
+            let path = dir.path().join(name);
+            sqlite_file(&path, sql);
+            refuse(&path, expected);
+        }
+        for (name, text) in
+            [("text.db", "no database, though longer than a header of one"), ("empty", "")]
+        {
+            let path = dir.path().join(name);
+            fs::write(&path, text).unwrap();
+            refuse(&path, "not a database of gua (");
+        }
+        let missing = dir.path().join("none.db");
+        assert!(problem(Database::open(&missing)).contains("no such file; start the recorder"));
+        assert!(problem(Database::open(dir.path())).contains("(a folder)"));
+    }
+
+    fn refuse(path: &Path, expected: &str) {
+        let before = fs::read(path).unwrap();
+        let messages = [problem(Database::open(path)), problem(Database::open_to_write(path))];
+        for message in messages {
+            assert!(message.contains(expected), "{message}");
+            assert!(message.starts_with(&format!("cannot use {}: ", path.display())), "{message}");
+        }
+        let message = Database::create(path).unwrap_err().to_string();
+        assert!(message.contains("a file exists there already"), "{message}");
+        assert_eq!(fs::read(path).unwrap(), before);
+    }
+
+    /// Trap: two recorders on one file.
+    #[test]
+    fn second_recorder_is_refused_by_device_and_inode() {
+        let dir = tempfile::tempdir().unwrap();
+        let [path, link] = ["gua.db", "link.db"].map(|name| dir.path().join(name));
+        Database::create(&path).unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert_eq!(RecorderLock::is_taken(&path), Some(false));
+        let first = Database::open_to_write(&path).unwrap();
+        assert!(problem(Database::open_to_write(&link)).contains("another recorder writes to it"));
+        assert!(first.is_in_place());
+        drop(first);
+        Database::open_to_write(&link).unwrap();
+    }
+
+    /// Trap: the database was moved or deleted while recording.
+    #[test]
+    fn moved_file_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gua.db");
+        Database::create(&path).unwrap();
+        let database = Database::open_to_write(&path).unwrap();
+        fs::rename(&path, dir.path().join("moved.db")).unwrap();
+        assert!(!database.is_in_place());
+        Database::create(&path).unwrap();
+        assert!(!database.is_in_place());
+    }
+
+    #[test]
+    fn migration_is_added_at_the_end_of_the_list() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gua.db");
+        Database::create(&path).unwrap();
+        let migrations = ["ALTER TABLE host ADD COLUMN room TEXT"];
+        let database = open_to_write(&path, &migrations).unwrap();
+        database.connection.execute("INSERT INTO host (name, room) VALUES ('a', 'b')", []).unwrap();
+        drop(database);
+        // It runs once.
+        drop(open_to_write(&path, &migrations).unwrap());
+        assert!(problem(Database::open(&path)).contains("layout 11 of a newer gua"));
+    }
+
+    #[test]
+    fn reader_works_beside_the_writer_and_writes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gua.db");
+        Database::create(&path).unwrap();
+        let writer = Database::open_to_write(&path).unwrap();
+        writer.connection.execute("INSERT INTO host (name) VALUES ('lab')", []).unwrap();
+        let reader = Database::open(&path).unwrap();
+        let name = |database: &Database| {
+            database
+                .connection
+                .query_row("SELECT name FROM host", [], |row| row.get::<_, String>(0))
+        };
+        assert_eq!(name(&reader).unwrap(), "lab");
+        assert!(reader.connection.execute("DELETE FROM host", []).is_err());
+        drop((reader, writer));
+        assert_eq!(name(&Database::open(&path).unwrap()).unwrap(), "lab");
+    }
+}

@@ -1,0 +1,73 @@
+//! What went wrong with a file, and the next step.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// A database that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot use {}: {problem}", path.display())]
+pub struct StoreError {
+    pub path: PathBuf,
+    #[source]
+    pub problem: Problem,
+}
+
+/// Reason a database cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    #[error("there is no such file; start the recorder, or choose another file with --db")]
+    Missing,
+    #[error("a file exists there already; choose another path")]
+    Exists,
+    #[error("it is not a database of gua ({0}); choose another file with --db")]
+    Foreign(&'static str),
+    #[error("it is a history of the Python gua; convert it with `gua db import`")]
+    PythonGua,
+    #[error(
+        "it has layout {0} of an earlier gua, which this version does not read; move it away, or \
+         choose another file with --db"
+    )]
+    OldLayout(u32),
+    #[error(
+        "it has layout {found} of a newer gua, and this version knows {known}; update gua, or choose \
+         another file with --db"
+    )]
+    NewLayout { found: u32, known: u32 },
+    #[error("another recorder writes to it; stop that one, or choose another file with --db")]
+    Recorded,
+    #[error("the disk is full; free some space")]
+    Full,
+    #[error("another program has it locked; try again when that has finished")]
+    Locked,
+    #[error("it may not be written; run as its owner, or choose another file with --db")]
+    ReadOnly,
+    #[error("it is damaged ({0}); move it away, or restore a copy")]
+    Damaged(String),
+    #[error("{0}; check the path and its permissions")]
+    Io(#[from] io::Error),
+    #[error("{0}; try again, and report this if it persists")]
+    Sqlite(rusqlite::Error),
+}
+
+impl Problem {
+    /// Names the file.
+    #[must_use]
+    pub fn at(self, path: &Path) -> StoreError {
+        StoreError { path: path.to_owned(), problem: self }
+    }
+}
+
+impl From<rusqlite::Error> for Problem {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked,
+            Some(ErrorCode::ReadOnly) => Self::ReadOnly,
+            Some(ErrorCode::DatabaseCorrupt) => Self::Damaged(error.to_string()),
+            Some(ErrorCode::NotADatabase) => Self::Foreign("not an SQLite file"),
+            _ => Self::Sqlite(error),
+        }
+    }
+}

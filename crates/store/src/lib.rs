@@ -1,0 +1,55 @@
+//! The record: classified time in one SQLite file, stored once and read by adding.
+//!
+//! A [`Writer`] stores the spans of a [`gua_core::Classifier`] in one transaction per tick. Complete
+//! hours have sums of their own, and [`usage`] adds those to the fine rows at the edges of a window.
+//!
+//! # Layout
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`error`] | what went wrong with a file, and the next step |
+//! | [`lock`] | one recorder per file |
+//! | [`database`] | creates and opens the file; schema version and migrations |
+//! | `codes` | numbers for reasons and kinds |
+//! | [`rows`] | the one row shape: durations, integrals and energy |
+//! | `tables` | reads and writes rows |
+//! | [`tick`] | what a tick stores |
+//! | `names` | ids of cards, people, processes and holders |
+//! | [`workload`] | what a process runs for |
+//! | [`writer`] | writes ticks |
+//! | `trim` | cuts out time that is recorded again after the clock was set back |
+//! | `sums` | hours and quarter hours |
+//! | `allowance` | how much history may be deleted |
+//! | [`retention`] | deletes rows by age |
+//! | [`inventory`] | reads cards and holders by their ids |
+//! | [`usage`] | reads a window by adding |
+//! | [`check`] | verifies what rows promise |
+
+mod allowance;
+pub mod check;
+mod codes;
+pub mod database;
+pub mod error;
+pub mod inventory;
+pub mod lock;
+mod names;
+pub mod retention;
+pub mod rows;
+mod sums;
+mod tables;
+pub mod tick;
+mod trim;
+pub mod usage;
+pub mod workload;
+pub mod writer;
+
+pub use check::Finding;
+pub use database::Database;
+pub use error::{Problem, StoreError};
+pub use inventory::{StoredCard, StoredHolder, StoredProcess};
+pub use retention::{Pruned, Retention};
+pub use rows::{CardTimes, HolderTimes};
+pub use tick::{CardSample, Event, Person, ProcessEntry, Run, Tick};
+pub use usage::WindowSums;
+pub use workload::Workload;
+pub use writer::Writer;

@@ -1,0 +1,197 @@
+//! Reads a window by adding: hour rows, and fine rows at its edges.
+
+use std::collections::{BTreeMap, HashMap};
+
+use gua_core::period::HOUR;
+use gua_core::span::GapReason;
+use gua_core::units::UnixMillis;
+use gua_core::{Period, Reason};
+use rusqlite::Connection;
+
+use crate::codes;
+use crate::database::Database;
+use crate::error::{Problem, StoreError};
+use crate::rows::{CardTimes, HolderTimes, QUARTER_HOUR, part_within};
+use crate::sums::{Bounds, hour_of};
+use crate::tables::{self, Age};
+
+/// Sums of a window, in `f64`: nothing is rounded before it is printed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WindowSums {
+    /// The window as asked for, ended where the record is final.
+    pub window: Period,
+    /// By the id of the card.
+    pub cards: BTreeMap<i64, CardSums>,
+    /// By the id of the holder.
+    pub holders: BTreeMap<i64, HolderSums>,
+    /// Time in which the recorder ran and observed the host, in milliseconds.
+    pub recorded_ms: i64,
+    /// The rest of the window, in order.
+    pub gaps: Vec<WindowGap>,
+}
+
+/// Sums of a card.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CardSums {
+    pub times: CardTimes<f64>,
+    /// Unknown time in milliseconds, by its reason.
+    pub unknown_ms: HashMap<Reason, f64>,
+}
+
+/// Sums of a holder.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct HolderSums {
+    pub times: HolderTimes<f64>,
+    /// Most memory in any row that the window touches.
+    pub peak_mib: i64,
+}
+
+/// Time of a window that was not observed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WindowGap {
+    pub period: Period,
+    /// `None` if the recorder did not run.
+    pub reason: Option<GapReason>,
+}
+
+impl Database {
+    /// Adds up what cards and holders did in a window.
+    pub fn usage(&self, window: Period) -> Result<WindowSums, StoreError> {
+        let read = || -> Result<WindowSums, Problem> {
+            // One transaction, so that a tick in between is not seen in part.
+            let transaction = self.connection.unchecked_transaction()?;
+            read(&transaction, window)
+        };
+        self.result(read())
+    }
+
+    /// Returns the time up to which the record of the newest run is final.
+    pub fn final_until(&self) -> Result<Option<UnixMillis>, StoreError> {
+        self.result(final_until(&self.connection))
+    }
+}
+
+/// An import may end later: "now" belongs to the run that goes on.
+fn final_until(db: &Connection) -> Result<Option<UnixMillis>, Problem> {
+    let newest = "SELECT until_ms FROM run ORDER BY imported, id DESC LIMIT 1";
+    let mut query = db.prepare_cached(newest)?;
+    let mut rows = query.query([])?;
+    rows.next()?.map(|row| Ok(UnixMillis(row.get(0)?))).transpose()
+}
+
+fn read(db: &Connection, window: Period) -> Result<WindowSums, Problem> {
+    let until = final_until(db)?.unwrap_or(window.from);
+    let window = Period::new(window.from, window.to.min(until).max(window.from));
+    let mut sums = WindowSums {
+        window,
+        cards: BTreeMap::new(),
+        holders: BTreeMap::new(),
+        recorded_ms: 0,
+        gaps: Vec::new(),
+    };
+    for (age, part) in parts(&Bounds::read(db)?, window) {
+        sums.add(db, age, part)?;
+    }
+    sums.gaps = gaps(db, window)?;
+    let missing: i64 = sums.gaps.iter().map(|gap| gap.period.millis()).sum();
+    sums.recorded_ms = window.millis() - missing;
+    Ok(sums)
+}
+
+/// Returns the parts of a window and the rows that each is read from: hour rows for complete hours, fine
+/// rows at the edges while they exist.
+fn parts(bounds: &Bounds, window: Period) -> Vec<(Age, Period)> {
+    let [from, to] = [window.from.0, window.to.0];
+    // Without fine rows, the hour in which the window begins is cut; so is the one in which it ends.
+    let first = if from < bounds.fine_from { from } else { hour_of(from.saturating_add(HOUR - 1)) };
+    let last = if to < bounds.fine_from { to } else { hour_of(to).min(bounds.hours_until) };
+    let parts = if first < last {
+        vec![(Age::Fine, [from, first]), (Age::Hours, [first, last]), (Age::Fine, [last, to])]
+    } else {
+        vec![(Age::Fine, [from, to])]
+    };
+    let parts = parts
+        .into_iter()
+        .map(|(age, [from, to])| (age, Period::new(UnixMillis(from), UnixMillis(to))));
+    parts.filter(|(_, period)| !period.is_empty()).collect()
+}
+
+impl WindowSums {
+    fn add(&mut self, db: &Connection, age: Age, part: Period) -> Result<(), Problem> {
+        let longest = if age == Age::Hours { HOUR } else { QUARTER_HOUR };
+        let range = [part.from.0.div_euclid(longest) * longest, part.to.0];
+        tables::each_card_row(db, age, range, |row| {
+            let inside = part_within(row.period, part);
+            if inside > 0.0 {
+                let sums = self.cards.entry(row.card).or_default();
+                sums.times.add_part(&row.times, inside);
+                if row.reason != codes::KNOWN {
+                    #[expect(clippy::cast_precision_loss, reason = "milliseconds fit 53 bits")]
+                    let unknown = row.times.unknown_ms as f64 * inside;
+                    *sums.unknown_ms.entry(codes::reason(row.reason)).or_default() += unknown;
+                }
+            }
+            Ok(())
+        })?;
+        tables::each_holder_row(db, age, range, |row| {
+            let inside = part_within(row.period, part);
+            if inside > 0.0 {
+                let sums = self.holders.entry(row.holder).or_default();
+                sums.times.add_part(&row.times, inside);
+                sums.peak_mib = sums.peak_mib.max(row.peak_mib);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Returns the time of a window that was not observed: gaps of the host, and time without a run.
+fn gaps(db: &Connection, window: Period) -> Result<Vec<WindowGap>, Problem> {
+    let mut recorded = periods(db, "SELECT started_ms, until_ms, NULL FROM run", window)?;
+    recorded.sort_by_key(|(period, _)| *period);
+    let mut stored = periods(db, "SELECT from_ms, to_ms, reason FROM gap", window)?;
+    stored.sort_by_key(|(period, _)| *period);
+    let mut gaps = Vec::new();
+    let mut done = window.from;
+    // A gap that a later one or a run overlaps is counted once.
+    for (period, reason) in &stored {
+        let period = Period::new(period.from.max(done), period.to);
+        if !period.is_empty() {
+            done = period.to;
+            gaps.push(WindowGap { period, reason: reason.map(codes::gap_reason) });
+        }
+    }
+    let mut known: Vec<Period> = recorded.iter().map(|(period, _)| *period).collect();
+    known.extend(gaps.iter().map(|gap| gap.period));
+    let without_run = window.without(&union(known)).into_iter();
+    gaps.extend(without_run.map(|period| WindowGap { period, reason: None }));
+    gaps.sort_by_key(|gap| gap.period);
+    Ok(gaps)
+}
+
+fn periods(
+    db: &Connection,
+    select: &str,
+    window: Period,
+) -> Result<Vec<(Period, Option<i64>)>, Problem> {
+    let mut query = db.prepare_cached(select)?;
+    let rows = query.query_map([], |row| {
+        let period = Period::new(UnixMillis(row.get(0)?), UnixMillis(row.get(1)?));
+        Ok((period.overlap(&window), row.get(2)?))
+    })?;
+    let rows: Vec<(Period, Option<i64>)> = rows.collect::<Result<_, _>>()?;
+    Ok(rows.into_iter().filter(|(period, _)| !period.is_empty()).collect())
+}
+
+/// Joins periods that overlap or touch.
+fn union(mut periods: Vec<Period>) -> Vec<Period> {
+    periods.sort_unstable();
+    let mut joined: Vec<Period> = Vec::new();
+    for period in periods {
+        match joined.last_mut() {
+            Some(last) if period.from <= last.to => last.to = last.to.max(period.to),
+            _ => joined.push(period),
+        }
+    }
+    joined
+}

@@ -1,0 +1,10 @@
+//! The record through its public interface: what is written is read back, whatever happens between.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod clock;
+mod lab;
+mod names;
+mod pruning;
+mod reading;
+mod writing;
