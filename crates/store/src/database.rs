@@ -44,7 +44,7 @@ pub struct Database {
 impl Database {
     /// Creates an empty database that only its owner may read, and its folder.
     ///
-    /// It is made beside its path and then linked to it, so that a kill leaves a whole file or none.
+    /// Made beside its path and then linked to it, so that a kill leaves a whole file or none.
     /// A file that exists is not touched.
     pub fn create(path: &Path) -> Result<(), StoreError> {
         create(path).map_err(|problem| problem.at(path))

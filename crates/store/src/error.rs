@@ -1,4 +1,4 @@
-//! What went wrong with a file, and the next step.
+//! Problems with a file, each with the next step.
 
 use std::io;
 use std::path::{Path, PathBuf};

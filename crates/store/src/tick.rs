@@ -1,4 +1,4 @@
-//! What a tick stores, and the run that it belongs to.
+//! Contents of a tick, and the run that it belongs to.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a process runs for: job, container, pod, notebook and more, as a row.
+//! Workload of a process as a row: job, container, pod, notebook and more.
 
 use std::sync::Arc;
 

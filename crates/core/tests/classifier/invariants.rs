@@ -1,4 +1,4 @@
-//! What holds of all spans, whatever is polled.
+//! Invariants of all spans, whatever is polled.
 
 use std::collections::BTreeMap;
 

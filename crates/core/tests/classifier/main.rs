@@ -16,13 +16,13 @@ mod driver;
 mod exact;
 /// How far from the truth an account is.
 mod figures;
-/// What holds of all spans: they abut, and shares add up.
+/// Invariants of spans: they abut, and shares add up.
 mod invariants;
 /// Polls made by hand.
 mod polls;
 /// Polls a workload and adds up what the classifier says.
 mod run;
-/// What drivers, clocks and machines do to the record.
+/// Traps of drivers, clocks and machines.
 mod traps;
-/// What a card and its holders do over an hour.
+/// Workloads of an hour.
 mod workload;

@@ -1,4 +1,4 @@
-//! What drivers, clocks and machines do to the record, one case each.
+//! Traps of drivers, clocks and machines, one case each.
 
 use std::time::Duration;
 

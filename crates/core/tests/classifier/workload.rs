@@ -1,4 +1,4 @@
-//! What a card and its holders do over an hour, in slots of 10 ms, and what is true of it.
+//! Workloads of an hour in slots of 10 ms, each with its true answer.
 
 use std::ops::Range;
 

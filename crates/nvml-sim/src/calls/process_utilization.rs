@@ -1,4 +1,4 @@
-//! What each process did, in the driver's last sample period or since the caller's last look.
+//! SM use of each process, in the driver's last sample period or since the caller's last query.
 
 use std::ffi::{c_uint, c_ulonglong};
 
