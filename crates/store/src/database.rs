@@ -97,11 +97,13 @@ fn create(path: &Path) -> Result<(), Problem> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let draft = with_suffix(path, &format!(".new-{}", std::process::id()));
-    let made = make_file(&draft).and_then(|()| publish(&draft, path));
+    let folder = File::open(folder)?;
+    let thread = std::thread::current().id();
+    let draft = with_suffix(path, &format!(".new-{}-{thread:?}", std::process::id()));
+    let made = make_file(&draft).and_then(|()| publish(&draft, path, &folder));
     remove_if_there(&draft)?;
     made?;
-    File::open(folder)?.sync_all()?;
+    folder.sync_all()?;
     Ok(())
 }
 
@@ -130,7 +132,13 @@ fn make_tables(connection: &mut Connection) -> Result<(), Problem> {
 }
 
 /// Gives a new file its name, at which there must be none.
-fn publish(draft: &Path, path: &Path) -> Result<(), Problem> {
+fn publish(draft: &Path, path: &Path, folder: &File) -> Result<(), Problem> {
+    // Of two that create a file, the second must not delete the log of the first. Where the file
+    // system has no locks, it goes on without.
+    let _ = folder.lock();
+    if path.symlink_metadata().is_ok() {
+        return Err(Problem::Exists);
+    }
     // The log of a deleted database would be read into the new one.
     for suffix in ["-wal", "-shm"] {
         remove_if_there(&with_suffix(path, suffix))?;
@@ -286,6 +294,20 @@ mod tests {
 
     fn sqlite_file(path: &Path, sql: &str) {
         Connection::open(path).unwrap().execute_batch(sql).unwrap();
+    }
+
+    #[test]
+    fn only_one_of_two_creates_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gua.db");
+        let created = std::thread::scope(|scope| {
+            let threads = [(); 4].map(|()| scope.spawn(|| Database::create(&path).is_ok()));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        assert_eq!(created.iter().filter(|is_created| **is_created).count(), 1);
+        assert!(Database::open_to_write(&path).is_ok());
+        let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert!(names.into_iter().all(|name| !name.to_string_lossy().contains(".new-")));
     }
 
     #[test]
