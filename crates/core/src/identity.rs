@@ -87,7 +87,7 @@ pub struct Notebook {
     pub client: Client,
 }
 
-/// What a kernel was started by.
+/// Program that started a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Client {
     Jupyter,

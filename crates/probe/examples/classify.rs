@@ -4,6 +4,7 @@
 
 use std::error::Error;
 use std::io::{self, Write};
+use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,9 +15,21 @@ use probe::poller::Poller;
 use probe::proc::Host;
 use serde_json::{Value, json};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<u64> =
-        std::env::args().skip(1).map(|argument| argument.parse()).collect::<Result<_, _>>()?;
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("classify: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let number = |argument: String| {
+        argument.parse::<u64>().map_err(|_| format!("'{argument}' is not a number of seconds"))
+    };
+    let arguments: Vec<u64> = std::env::args().skip(1).map(number).collect::<Result<_, _>>()?;
     let seconds = arguments.first().copied().unwrap_or(60);
     let every = arguments.get(1).copied().unwrap_or(5).max(1);
     let prober = Prober::open(Options::default())?;

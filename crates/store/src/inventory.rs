@@ -13,7 +13,7 @@ use crate::error::{Problem, StoreError};
 use crate::tick::Person;
 use crate::workload::{self, Workload};
 
-/// What is known of a card.
+/// Facts about a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCard {
     pub uuid: Option<String>,
@@ -24,7 +24,7 @@ pub struct StoredCard {
     pub memory_mib: Option<i64>,
 }
 
-/// What is known of a holder.
+/// Facts about a holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredHolder {
     pub card: i64,

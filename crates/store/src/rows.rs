@@ -66,7 +66,7 @@ macro_rules! times {
 }
 
 times! {
-    /// What a card did: durations in milliseconds, percent × seconds, MiB × seconds and joules.
+    /// Times and sums of a card: durations in milliseconds, percent × seconds, MiB × seconds and joules.
     CardTimes [12] {
         active_ms,
         idle_held_ms,
@@ -84,7 +84,7 @@ times! {
 }
 
 times! {
-    /// What a holder did, and its shares of the card's time and energy.
+    /// Times and sums of a holder, with its shares of the card's time and energy.
     HolderTimes [14] {
         working_ms,
         idle_ms,

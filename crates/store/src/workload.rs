@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::error::Problem;
 
-/// What a process ran for. The person is stored with the process.
+/// Workload of a process. The person is stored with the process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Workload {
     /// Without the user.

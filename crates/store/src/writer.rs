@@ -30,7 +30,7 @@ pub struct Writer {
     state: RunState,
 }
 
-/// What a tick leads to, valid once it is committed.
+/// State in memory after a tick, valid once it is committed.
 #[derive(Debug, Clone)]
 struct RunState {
     /// Row ids of the run and its boot; `None` before the first tick.

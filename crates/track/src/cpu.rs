@@ -49,7 +49,7 @@ pub struct CpuAccount {
     living: HashMap<u32, Member>,
     /// Orphans that were waited for by us.
     reaped: Duration,
-    /// What all those that ended and were not waited for by us had used themselves, as last seen.
+    /// CPU times of those that ended without being waited for by us, as last seen.
     ended: Duration,
     /// What ended without anybody waiting for it had used, as last seen.
     dropped: Duration,
