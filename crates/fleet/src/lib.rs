@@ -1,0 +1,1 @@
+//! Counters as series: scraped, or sent to a Prometheus-compatible engine.

@@ -1,0 +1,1 @@
+//! All cards and holders now, live or as last seen.

@@ -1,0 +1,1 @@
+//! What cards and people did over a window.

@@ -1,0 +1,1 @@
+//! The recorder: polls the cards, classifies time and stores it at each tick.
