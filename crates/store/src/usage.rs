@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use crate::codes;
 use crate::database::Database;
 use crate::error::{Problem, StoreError};
-use crate::rows::{CardTimes, HolderTimes, QUARTER_HOUR, part_within};
+use crate::rows::{CardTimes, HolderRow, HolderTimes, part_within};
 use crate::sums::{Bounds, hour_of};
 use crate::tables::{self, Age};
 
@@ -61,6 +61,16 @@ impl Database {
             // One transaction, so that a tick in between is not seen in part.
             let transaction = self.connection.unchecked_transaction()?;
             read(&transaction, window)
+        };
+        self.result(read())
+    }
+
+    /// Adds up what holders did, each in a period of its own.
+    pub fn holder_sums(&self, periods: &[(i64, Period)]) -> Result<Vec<HolderSums>, StoreError> {
+        let read = || -> Result<Vec<HolderSums>, Problem> {
+            let transaction = self.connection.unchecked_transaction()?;
+            let bounds = Bounds::read(&transaction)?;
+            read_holder_sums(&transaction, &bounds, periods)
         };
         self.result(read())
     }
@@ -118,8 +128,7 @@ fn parts(bounds: &Bounds, window: Period) -> Vec<(Age, Period)> {
 
 impl WindowSums {
     fn add(&mut self, db: &Connection, age: Age, part: Period) -> Result<(), Problem> {
-        let longest = if age == Age::Hours { HOUR } else { QUARTER_HOUR };
-        let range = [part.from.0.div_euclid(longest) * longest, part.to.0];
+        let range = age.range(part);
         tables::each_card_row(db, age, range, |row| {
             let inside = part_within(row.period, part);
             if inside > 0.0 {
@@ -134,14 +143,49 @@ impl WindowSums {
             Ok(())
         })?;
         tables::each_holder_row(db, age, range, |row| {
-            let inside = part_within(row.period, part);
-            if inside > 0.0 {
-                let sums = self.holders.entry(row.holder).or_default();
-                sums.times.add_part(&row.times, inside);
-                sums.peak_mib = sums.peak_mib.max(row.peak_mib);
+            if !row.period.overlap(&part).is_empty() {
+                self.holders.entry(row.holder).or_default().add(&row, part);
             }
             Ok(())
         })
+    }
+}
+
+/// Adds up what holders did, in one pass over the rows of each age.
+fn read_holder_sums(
+    db: &Connection,
+    bounds: &Bounds,
+    periods: &[(i64, Period)],
+) -> Result<Vec<HolderSums>, Problem> {
+    let mut sums = vec![HolderSums::default(); periods.len()];
+    for age in [Age::Fine, Age::Hours] {
+        let mut wanted: HashMap<i64, Vec<(usize, Period)>> = HashMap::new();
+        let mut range = [i64::MAX, i64::MIN];
+        for (place, (holder, period)) in periods.iter().enumerate() {
+            for (_, part) in parts(bounds, *period).into_iter().filter(|(of, _)| *of == age) {
+                wanted.entry(*holder).or_default().push((place, part));
+                let [from, to] = age.range(part);
+                range = [range[0].min(from), range[1].max(to)];
+            }
+        }
+        tables::each_holder_row(db, age, range, |row| {
+            for (place, part) in wanted.get(&row.holder).into_iter().flatten() {
+                sums[*place].add(&row, *part);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(sums)
+}
+
+impl HolderSums {
+    /// Adds the part of a row that lies in a period.
+    fn add(&mut self, row: &HolderRow, part: Period) {
+        let inside = part_within(row.period, part);
+        if inside > 0.0 {
+            self.times.add_part(&row.times, inside);
+            self.peak_mib = self.peak_mib.max(row.peak_mib);
+        }
     }
 }
 
