@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::duration::{duration, interval};
-use super::number;
-use super::report::percent;
+use super::KeepOptions;
+use super::duration::interval;
 
 /// Which config file.
 #[derive(Debug, Args)]
@@ -46,19 +45,8 @@ pub struct ConfigShow {
     /// Of `gua daemon`
     #[arg(long, value_name = "D", value_parser = interval, help_heading = "What options would change")]
     pub interval: Option<Duration>,
-    /// Of `gua daemon` and `gua db prune`
-    #[arg(long, value_name = "D", value_parser = duration, help_heading = "What options would change")]
-    pub keep_samples: Option<Duration>,
-    /// Of `gua daemon` and `gua db prune`
-    #[arg(long, value_name = "D", value_parser = duration, help_heading = "What options would change")]
-    pub keep_spans: Option<Duration>,
-    /// Of `gua report`
-    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "What options would change")]
-    pub active_percent: Option<f64>,
-    /// Of `gua report`
-    #[arg(long, value_name = "MB", value_parser = number::mebibytes,
-          help_heading = "What options would change")]
-    pub held_mb: Option<u64>,
+    #[command(flatten, next_help_heading = "What options would change")]
+    pub keep: KeepOptions,
 }
 
 /// What `gua config check` was asked.

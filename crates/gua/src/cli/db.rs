@@ -1,12 +1,10 @@
 //! What `gua db` was asked.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::duration::duration;
-use super::{DbImport, Output, Window};
+use super::{DbImport, KeepOptions, Output, Window};
 
 #[derive(Debug, Subcommand)]
 pub enum Db {
@@ -50,14 +48,8 @@ pub struct DbPrune {
     /// The database instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
-    /// How long samples are kept, from which states can be judged anew; no longer than spans
-    /// [default: 30d, or as in the config]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub keep_samples: Option<Duration>,
-    /// How long spans are kept, from which reports are made [default: 400d, or as in the
-    /// config]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub keep_spans: Option<Duration>,
+    #[command(flatten)]
+    pub keep: KeepOptions,
     /// Delete more than two days of history at once, or although the clock may be wrong
     #[arg(short, long)]
     pub yes: bool,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Protection, duration};
+use super::{KeepOptions, Protection, duration};
 
 /// What `gua daemon` was asked.
 #[derive(Debug, Args)]
@@ -29,13 +29,8 @@ pub struct Daemon {
     /// Go on with the database that --db names, if it is one of gua's
     #[arg(long)]
     pub append: bool,
-    /// How long to keep samples, the detail of every tick; no longer than spans [default: 30d, or as
-    /// in the config]
-    #[arg(long, value_name = "D", value_parser = duration::duration)]
-    pub keep_samples: Option<Duration>,
-    /// How long to keep spans, from which reports are made [default: 400d, or as in the config]
-    #[arg(long, value_name = "D", value_parser = duration::duration)]
-    pub keep_spans: Option<Duration>,
+    #[command(flatten)]
+    pub keep: KeepOptions,
     /// Serve the page, its JSON and /metrics for Prometheus and its kin there: an address and a
     /// port, or a port of this host only
     #[arg(long, value_name = "ADDR")]

@@ -28,7 +28,7 @@ pub struct Report {
     /// The page for one person, by name or uid: theirs alone, and nobody else's name
     #[arg(
         short, long, value_name = "USER",
-        conflicts_with_all = ["active_percent", "held_mb", "prometheus"],
+        conflicts_with = "prometheus",
         value_parser = NonEmptyStringValueParser::new()
     )]
     pub user: Option<String>,
@@ -38,15 +38,6 @@ pub struct Report {
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true,
           conflicts_with = "prometheus")]
     pub interval: Option<Duration>,
-    /// Judge again, with a card active from this utilization on [default: 10, or as in the
-    /// config]
-    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true,
-          conflicts_with = "prometheus")]
-    pub active_percent: Option<f64>,
-    /// Judge again, with a card held above so many MB (of 1024² bytes) [default: 100, or as in
-    /// the config]
-    #[arg(long, value_name = "MB", allow_hyphen_values = true, value_parser = number::mebibytes, conflicts_with = "prometheus")]
-    pub held_mb: Option<u64>,
     /// How to print it
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: ReportFormat,

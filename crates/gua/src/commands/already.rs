@@ -18,21 +18,31 @@ struct Wishes<'a> {
 /// An option of a recorder: whether it was typed, and whether two starts mean the same by it.
 type Wish = (&'static str, fn(&cli::Daemon) -> bool, fn(&Wishes<'_>, &Wishes<'_>) -> bool);
 
-const ALL: [Wish; 10] = [
+const ALL: [Wish; 12] = [
     (
         "--interval",
         |it| it.interval.is_some(),
         |one, other| one.config.recorder.interval == other.config.recorder.interval,
     ),
     (
-        "--keep-samples",
-        |it| it.keep_samples.is_some(),
-        |one, other| one.config.retention.samples == other.config.retention.samples,
+        "--keep-exact",
+        |it| it.keep.keep_exact.is_some(),
+        |one, other| one.config.retention.exact == other.config.retention.exact,
     ),
     (
-        "--keep-spans",
-        |it| it.keep_spans.is_some(),
-        |one, other| one.config.retention.spans == other.config.retention.spans,
+        "--keep-quarters",
+        |it| it.keep.keep_quarters.is_some(),
+        |one, other| one.config.retention.quarters == other.config.retention.quarters,
+    ),
+    (
+        "--keep-hours",
+        |it| it.keep.keep_hours.is_some(),
+        |one, other| one.config.retention.hours == other.config.retention.hours,
+    ),
+    (
+        "--keep-samples",
+        |it| it.keep.keep_samples.is_some(),
+        |one, other| one.config.retention.samples == other.config.retention.samples,
     ),
     (
         "--log-file",

@@ -43,7 +43,7 @@ impl Default for Keep {
 impl From<config::Retention> for Keep {
     /// As it was settled: where samples were to outlast spans, that was said then.
     fn from(settled: config::Retention) -> Self {
-        let config::Retention { samples, spans } = settled;
+        let config::Retention { samples, hours: spans, .. } = settled;
         Self { samples, spans }
     }
 }

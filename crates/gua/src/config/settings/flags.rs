@@ -10,56 +10,30 @@ use crate::cli;
 pub struct Flags {
     pub db: Option<PathBuf>,
     pub interval: Option<Duration>,
-    pub keep_samples: Option<Duration>,
-    pub keep_spans: Option<Duration>,
-    pub active_percent: Option<f64>,
-    pub held_mb: Option<u64>,
+    pub keep: cli::KeepOptions,
 }
 
 impl From<&cli::Daemon> for Flags {
     fn from(typed: &cli::Daemon) -> Self {
-        Self {
-            db: typed.db.clone(),
-            interval: typed.interval,
-            keep_samples: typed.keep_samples,
-            keep_spans: typed.keep_spans,
-            ..Self::default()
-        }
+        Self { db: typed.db.clone(), interval: typed.interval, keep: typed.keep }
     }
 }
 
 impl From<&cli::DbPrune> for Flags {
     fn from(typed: &cli::DbPrune) -> Self {
-        Self {
-            db: typed.db.clone(),
-            keep_samples: typed.keep_samples,
-            keep_spans: typed.keep_spans,
-            ..Self::default()
-        }
+        Self { db: typed.db.clone(), keep: typed.keep, ..Self::default() }
     }
 }
 
 impl From<&cli::Report> for Flags {
     fn from(typed: &cli::Report) -> Self {
         // `--interval` of a report is another matter.
-        Self {
-            db: typed.db.clone(),
-            active_percent: typed.active_percent,
-            held_mb: typed.held_mb,
-            ..Self::default()
-        }
+        Self { db: typed.db.clone(), ..Self::default() }
     }
 }
 
 impl From<&cli::ConfigShow> for Flags {
     fn from(typed: &cli::ConfigShow) -> Self {
-        Self {
-            db: typed.db.clone(),
-            interval: typed.interval,
-            keep_samples: typed.keep_samples,
-            keep_spans: typed.keep_spans,
-            active_percent: typed.active_percent,
-            held_mb: typed.held_mb,
-        }
+        Self { db: typed.db.clone(), interval: typed.interval, keep: typed.keep }
     }
 }

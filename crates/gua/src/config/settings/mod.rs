@@ -55,14 +55,12 @@ pub use thresholds::Thresholds;
 
 use std::path::PathBuf;
 
-use probe::units::{Bytes, Percent};
-
 use super::policy::{Channel, Notify, Policy};
 use crate::failure::Failure;
 
 use self::names::Names;
 use self::section::Section;
-use self::value::{Age, Interval};
+use self::value::Interval;
 
 /// Every value in force, with its origin.
 #[derive(Debug, Clone)]
@@ -118,10 +116,7 @@ impl Settings {
     pub fn with(mut self, flags: Flags) -> Self {
         self.database.path.flag("--db", flags.db.map(Some));
         self.recorder.interval.flag("--interval", flags.interval.map(Interval));
-        self.retention.samples.flag("--keep-samples", flags.keep_samples.map(Age));
-        self.retention.spans.flag("--keep-spans", flags.keep_spans.map(Age));
-        self.thresholds.active.flag("--active-percent", flags.active_percent.map(Percent));
-        self.thresholds.held.flag("--held-mb", flags.held_mb.map(Bytes::from_mib));
+        self.retention.flags(flags.keep);
         self.retention.bound();
         self
     }
@@ -129,11 +124,10 @@ impl Settings {
     /// What there is to say of how long what is kept, with the options that were typed.
     ///
     /// # Errors
-    /// When samples were asked to outlast spans.
+    /// When rows were asked to outlast what they are summed up to.
     pub fn check_kept(&self, flags: &Flags) -> Result<Option<String>, Failure> {
         let mut retention = self.retention.clone();
-        retention.samples.flag("--keep-samples", flags.keep_samples.map(Age));
-        retention.spans.flag("--keep-spans", flags.keep_spans.map(Age));
+        retention.flags(flags.keep);
         retention.check()
     }
 

@@ -4,6 +4,9 @@ use super::cost::Models;
 use super::section::{Section, Slot, Visit};
 use crate::near::near;
 
+/// Keys of earlier versions, by section, with their successors.
+const RENAMED: [(&str, &str, &str); 1] = [("retention", "spans", "hours")];
+
 /// Every section with its keys.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names(Vec<(&'static str, Vec<&'static str>)>);
@@ -39,6 +42,11 @@ impl Names {
     /// Why there is no such key in a section.
     pub fn no_key(&self, section: &str, typed: &str) -> String {
         let said = format!("there is no key `{typed}` in `[{section}]`");
+        if let Some((_, _, successor)) =
+            RENAMED.iter().find(|(of, old, _)| (*of, *old) == (section, typed))
+        {
+            return format!("{said} any more; write `{successor}`");
+        }
         match self.section_of(typed) {
             Some(other) => format!("{said}; it belongs below `[{other}]`"),
             None => proposed(&said, typed, self.keys(section)),

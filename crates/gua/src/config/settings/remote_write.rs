@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use probe::units::Bytes;
+
 use super::origin::Setting;
 use super::section::{self, Visit};
 use super::value::{Age, Labels, Word};
@@ -19,14 +21,15 @@ pub struct RemoteWrite {
     /// Certificates to trust besides the host's.
     pub ca_file: Option<PathBuf>,
     pub timeout: Duration,
-    /// Ticks that are older than this are not pushed any more.
+    /// Ticks that are older than this are dropped from the outbox.
     pub give_up_after: Duration,
+    /// Size of the outbox above which its oldest ticks are dropped.
+    pub give_up_above: Bytes,
     /// On every series.
     pub labels: Vec<(String, String)>,
 }
 
 impl Default for RemoteWrite {
-    /// Receivers take what is hours old at most, some of them days.
     fn default() -> Self {
         Self {
             url: None,
@@ -35,7 +38,8 @@ impl Default for RemoteWrite {
             token_file: None,
             ca_file: None,
             timeout: Duration::from_secs(30),
-            give_up_after: Duration::from_secs(2 * 86_400),
+            give_up_after: Duration::from_secs(7 * 86_400),
+            give_up_above: Bytes::from_mib(256),
             labels: Vec::new(),
         }
     }
@@ -50,6 +54,7 @@ pub(super) struct Section {
     ca_file: Setting<Option<PathBuf>>,
     timeout: Setting<Age>,
     give_up_after: Setting<Age>,
+    give_up_above_mb: Setting<Bytes>,
     labels: Setting<Labels>,
 }
 
@@ -64,6 +69,7 @@ impl Section {
             ca_file: Setting::usual(None),
             timeout: Setting::usual(Age(usual.timeout)),
             give_up_after: Setting::usual(Age(usual.give_up_after)),
+            give_up_above_mb: Setting::usual(usual.give_up_above),
             labels: Setting::usual(Labels(Vec::new())),
         }
     }
@@ -78,6 +84,7 @@ impl Section {
             ca_file: self.ca_file.value.clone(),
             timeout: self.timeout.value.0,
             give_up_after: self.give_up_after.value.0,
+            give_up_above: self.give_up_above_mb.value,
             labels: self.labels.value.0.clone(),
         }
     }
@@ -96,6 +103,7 @@ impl section::Section for Section {
         keys.key("ca_file", &mut self.ca_file);
         keys.key("timeout", &mut self.timeout);
         keys.key("give_up_after", &mut self.give_up_after);
+        keys.key("give_up_above_mb", &mut self.give_up_above_mb);
         keys.key("labels", &mut self.labels);
     }
 }
