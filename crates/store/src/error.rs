@@ -31,6 +31,11 @@ pub enum Problem {
     )]
     OldLayout(u32),
     #[error(
+        "it has the older layout {found}, and this version reads {known}; the recorder brings it up to \
+         date at its next start"
+    )]
+    WaitsForMigration { found: u32, known: u32 },
+    #[error(
         "it has layout {found} of a newer gua, and this version knows {known}; update gua, or choose \
          another file with --db"
     )]

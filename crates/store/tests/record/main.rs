@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod clock;
+mod disk;
 mod lab;
 mod names;
 mod pruning;
