@@ -47,7 +47,7 @@ pub use check::Finding;
 pub use database::Database;
 pub use error::{Problem, StoreError};
 pub use inventory::{StoredCard, StoredHolder, StoredProcess};
-pub use retention::{Pruned, Retention};
+pub use retention::{DueRows, Pruned, Retention};
 pub use rows::{CardTimes, HolderTimes};
 pub use tick::{CardSample, Event, Person, ProcessEntry, Run, Tick};
 pub use usage::WindowSums;
