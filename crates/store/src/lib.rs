@@ -24,12 +24,14 @@
 //! | [`inventory`] | reads cards and holders by their ids |
 //! | [`usage`] | reads a window by adding |
 //! | [`check`] | verifies what rows promise |
+//! | [`info`] | size and contents in numbers |
 
 mod allowance;
 pub mod check;
 mod codes;
 pub mod database;
 pub mod error;
+pub mod info;
 pub mod inventory;
 pub mod lock;
 mod names;
@@ -46,6 +48,7 @@ pub mod writer;
 pub use check::Finding;
 pub use database::Database;
 pub use error::{Problem, StoreError};
+pub use info::StoreInfo;
 pub use inventory::{StoredCard, StoredHolder, StoredProcess};
 pub use retention::{DueRows, Pruned, Retention};
 pub use rows::{CardTimes, HolderTimes};

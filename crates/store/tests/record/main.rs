@@ -5,6 +5,7 @@
 mod checking;
 mod clock;
 mod disk;
+mod info;
 mod lab;
 mod names;
 mod pruning;
