@@ -24,6 +24,7 @@
 //! | [`inventory`] | reads cards and holders by their ids |
 //! | [`usage`] | reads a window by adding |
 //! | [`check`] | verifies what rows promise |
+//! | [`export`] | writes rows for other programs |
 //! | [`info`] | size and contents in numbers |
 
 mod allowance;
@@ -31,6 +32,7 @@ pub mod check;
 mod codes;
 pub mod database;
 pub mod error;
+pub mod export;
 pub mod info;
 pub mod inventory;
 pub mod lock;
@@ -48,6 +50,7 @@ pub mod writer;
 pub use check::Finding;
 pub use database::Database;
 pub use error::{Problem, StoreError};
+pub use export::{ExportColumn, ExportError, ExportFormat, ExportTable};
 pub use info::StoreInfo;
 pub use inventory::{StoredCard, StoredHolder, StoredProcess};
 pub use retention::{DueRows, Pruned, Retention};

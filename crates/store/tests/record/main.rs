@@ -5,6 +5,7 @@
 mod checking;
 mod clock;
 mod disk;
+mod export;
 mod info;
 mod lab;
 mod names;
