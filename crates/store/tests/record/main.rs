@@ -4,6 +4,7 @@
 
 mod checking;
 mod clock;
+mod crash;
 mod disk;
 mod export;
 mod info;
