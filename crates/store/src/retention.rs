@@ -203,8 +203,8 @@ impl Round<'_> {
 
 /// Tables that are kept as long as hours: table, time, and which rows are too old.
 const ENDED: [(&str, &str, &str); 4] = [
-    ("session", "from_ms", "to_ms <= ?1"),
-    ("gap", "from_ms", "to_ms <= ?1"),
+    ("session", "from_ms", "from_ms < ?1 AND to_ms <= ?1"),
+    ("gap", "from_ms", "from_ms < ?1 AND to_ms <= ?1"),
     ("event", "at_ms", "ifnull(until_ms, at_ms) < ?1"),
     // The newest run is never deleted, nor the newest that was recorded here.
     (

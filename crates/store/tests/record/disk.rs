@@ -81,6 +81,19 @@ fn full_disk_child() {
     committed = fill(&mut writer, committed);
     drop(writer);
     assert_whole(&path, committed);
+    // Not a byte is left for what SQLite writes beside the file when it is opened after a crash.
+    fs::remove_file(folder.join("gua.db-shm")).unwrap();
+    fill_up(&folder);
+    for error in [Database::open(&path).unwrap_err(), Database::open_to_write(&path).unwrap_err()] {
+        assert!(matches!(error.problem, Problem::Full), "{error}");
+    }
+    fs::remove_file(folder.join("rest")).unwrap();
+    assert_whole(&path, committed);
+}
+
+fn fill_up(folder: &Path) {
+    let mut file = fs::File::create(folder.join("rest")).unwrap();
+    while file.write_all(&[1; 512]).is_ok() {}
 }
 
 /// Records until the disk is full. Returns the time up to which it was recorded.
