@@ -18,6 +18,8 @@
 //! | [`now`] | state and work of a card and its holders by one look |
 //! | [`snapshot`] | all cards and holders now, as they are shown |
 //! | [`unknowns`] | why fields are null |
+//! | [`session`] | stretches in which a process holds a card without using it |
+//! | [`sign`] | signs that a process works, besides its classified time |
 //! | [`state`] | the state of a card, and the thresholds between the states |
 
 pub mod card;
@@ -29,6 +31,8 @@ pub mod period;
 pub mod poll;
 pub mod process;
 pub mod reading;
+pub mod session;
+pub mod sign;
 pub mod snapshot;
 pub mod span;
 pub mod state;
@@ -40,5 +44,6 @@ pub use clocks::Clocks;
 pub use period::Period;
 pub use poll::Poll;
 pub use reading::{Reading, Reason};
+pub use session::{Session, SessionBuilder, SessionUpdate};
 pub use span::Span;
 pub use state::{State, Thresholds};
