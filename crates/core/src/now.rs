@@ -34,11 +34,11 @@ impl CardActivity {
         }
     }
 
-    /// Returns whether a process works on the card.
+    /// Returns what the process with this pid does on the card.
     #[must_use]
-    pub fn work(&self, pid: u32) -> Work {
+    pub fn holder(&self, pid: u32) -> Option<&HolderActivity> {
         let is_it = |it: &&HolderActivity| matches!(it.holder, HolderId::Process(process) if process.pid == pid);
-        self.holders.iter().find(is_it).map_or(Work::Unknown, |holder| holder.work)
+        self.holders.iter().find(is_it)
     }
 }
 
@@ -99,12 +99,12 @@ fn is_alone(vitals: &Vitals, held: Bytes) -> bool {
 /// Returns the state of a holder, by whether it works, what it holds and the state of its card.
 ///
 /// Whoever does not work on an idle-held card holds it, however little. Where it is not known who
-/// works, a holder does what its card does.
+/// works, or what the card does, a holder does what its card does.
 #[must_use]
 pub fn holder_state(work: Work, memory: Reading<Bytes>, card: State, held: Bytes) -> State {
     match (work, card, memory) {
         (Work::Working, _, _) => State::Active,
-        (Work::Unknown, State::Active | State::Unknown(_), _) => card,
+        (Work::Unknown, State::Active, _) | (_, State::Unknown(_), _) => card,
         (_, State::IdleHeld, _) => State::IdleHeld,
         (_, _, Reading::Known(memory)) if memory > held => State::IdleHeld,
         (_, _, Reading::Known(_)) => State::TrulyIdle,
@@ -318,10 +318,12 @@ mod tests {
         let much = Reading::Known(Bytes::from_mib(4000));
         let little = Reading::Known(held);
         let unread = Reading::Unknown(Reason::NotTold);
-        for card in [State::Active, State::IdleHeld, State::TrulyIdle, lost] {
+        for card in [State::Active, State::IdleHeld, State::TrulyIdle] {
             assert_eq!(state(Work::Working, unread, card), State::Active);
             assert_eq!(state(Work::Idle, much, card), State::IdleHeld);
         }
+        assert_eq!(state(Work::Working, unread, lost), State::Active);
+        assert_eq!(state(Work::Idle, much, lost), lost);
         assert_eq!(state(Work::Idle, little, State::Active), State::TrulyIdle);
         assert_eq!(state(Work::Idle, little, State::IdleHeld), State::IdleHeld);
         assert_eq!(state(Work::Idle, unread, State::Active), State::Unknown(Reason::NotTold));
@@ -336,8 +338,9 @@ mod tests {
         let vitals = vitals(Some(50.0), &[Some(4000)], Some(4000));
         let id = ProcessId { pid: 1, start_ticks: Some(7), uid: Some(1000) };
         let activity = CardActivity::from_look(&card, &vitals, [id], &Thresholds::default());
-        assert_eq!((activity.state, activity.work(1)), (State::Active, Work::Working));
-        assert_eq!(activity.holders[0].holder, HolderId::Process(id));
-        assert_eq!(activity.work(2), Work::Unknown);
+        assert_eq!(activity.state, State::Active);
+        let expected =
+            HolderActivity { holder: HolderId::Process(id), work: Work::Working, last_busy: None };
+        assert_eq!((activity.holder(1), activity.holder(2)), (Some(&expected), None));
     }
 }

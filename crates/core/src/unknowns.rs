@@ -103,6 +103,12 @@ impl Unknowns {
         Self(wanted.map(|(field, reason)| (field.clone(), *reason)).collect())
     }
 
+    /// Replaces what is said of some fields by what another says of them.
+    pub fn replace(&mut self, fields: &[&str], by: &Self) {
+        self.0.retain(|field, _| !fields.contains(&field.as_ref()));
+        self.0.extend(by.only(fields).0);
+    }
+
     /// Returns the value of a reading, and notes the reason if there is none.
     pub fn take<T>(&mut self, field: &'static str, reading: Reading<T>) -> Option<T> {
         match reading {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::{
-    CardIdentity, CardNow, HolderNow, IdleNow, PresenceNow, RequestedNow, SeenProcess, UnlistedNow,
-    UtilizationBasis,
+    CardIdentity, CardNow, HolderNow, IdleNow, IdleSource, PresenceNow, RequestedNow, SeenProcess,
+    UnlistedNow, UtilizationBasis,
 };
 use crate::card::{Basis, CardFacts, MemoryUse, Utilization, Vitals};
 use crate::classifier::CardActivity;
@@ -83,12 +83,34 @@ impl CardNow {
     }
 }
 
+impl CardNow {
+    /// Returns a card that was seen before and cannot be read now.
+    #[must_use]
+    pub fn into_unread(self, reason: Reason, at: Timestamp) -> Self {
+        let facts = CardFacts::unread(self.card.index, reason);
+        let activity = CardActivity {
+            card: Arc::new(facts),
+            state: State::Unknown(reason),
+            last_busy: None,
+            holders: Vec::new(),
+        };
+        let vitals = Vitals::unknown(reason);
+        let mut unread = Self::new(&activity, &vitals, &[], at, &Thresholds::default());
+        const IDENTITY: [&str; 6] =
+            ["gpu_instance", "uuid", "parent_uuid", "name", "bus_id", "minor"];
+        unread.unknown.replace(&IDENTITY, &self.unknown);
+        Self { card: self.card, ..unread }
+    }
+}
+
 impl CardIdentity {
     fn new(facts: &CardFacts, unknown: &mut Unknowns) -> Self {
         let instance = facts.instance.as_ref();
         Self {
             index: facts.index,
             mig_slot: instance.map(|instance| instance.slot),
+            gpu_instance: instance
+                .and_then(|instance| unknown.take("gpu_instance", instance.gpu_instance)),
             uuid: unknown.take("uuid", facts.uuid.clone()),
             parent_uuid: instance
                 .and_then(|instance| unknown.take("parent_uuid", instance.parent_uuid.clone())),
@@ -175,9 +197,16 @@ fn holders(
 ) -> Vec<HolderNow> {
     let seen = vitals.holders.seen.iter().zip(processes);
     seen.map(|(holder, process)| {
-        let work = activity.work(holder.pid);
+        let activity_of_holder = activity.holder(holder.pid);
+        let work = activity_of_holder.map_or(Work::Unknown, |it| it.work);
         let state = holder_state(work, holder.memory, activity.state, thresholds.held);
-        HolderNow { work, state, ..HolderNow::new(holder, process, at) }
+        let idle = match activity_of_holder.and_then(|it| it.last_busy) {
+            Some(last) if state == State::IdleHeld && work == Work::Idle => {
+                IdleNow::since(last.into(), at, IdleSource::Samples)
+            }
+            _ => IdleNow::default(),
+        };
+        HolderNow { work, state, idle, ..HolderNow::new(holder, process, at) }
     })
     .collect()
 }
@@ -498,6 +527,34 @@ mod tests {
                 assert_eq!(holder.unknown.unread(field), Some(reason), "{field}");
             }
         }
+    }
+
+    #[test]
+    fn card_that_cannot_be_read_any_more_keeps_its_identity() {
+        let facts = CardFacts { minor: Reading::Unknown(Reason::NoPermission), ..facts() };
+        let card = card_now(facts, &known(), &[process(7)]);
+        let unread = card.clone().into_unread(Reason::Gone, NOW.into());
+        assert_eq!((&unread.card, unread.state), (&card.card, State::Unknown(Reason::Gone)));
+        assert_eq!(unread.power_watts, None);
+        let reasons = ["uuid", "minor", "power_watts"].map(|field| unread.unknown.unread(field));
+        assert_eq!(reasons, [None, Some(Reason::NoPermission), Some(Reason::Gone)]);
+    }
+
+    /// The classifier knows the newest sample in which a holder worked.
+    #[test]
+    fn holder_is_idle_since_its_last_work() {
+        let (vitals, processes) = (known(), [process(7)]);
+        let thresholds = Thresholds::default();
+        let card = Arc::new(facts());
+        let look = CardActivity::from_look(&card, &vitals, [processes[0].id()], &thresholds);
+        let mut activity = CardActivity { state: State::IdleHeld, ..look };
+        activity.holders[0].last_busy = Some(UnixMillis(NOW.0 - 8_000));
+        let shown = |activity: &CardActivity| {
+            CardNow::new(activity, &vitals, &processes, NOW.into(), &thresholds).holders[0].idle
+        };
+        assert_eq!(shown(&activity), IdleNow::default(), "it works");
+        activity.holders[0].work = Work::Idle;
+        assert_eq!(shown(&activity).idle_seconds, Some(8.0));
     }
 
     fn with_facts(change: impl Fn(&mut ProcessFacts)) -> HolderNow {

@@ -128,6 +128,9 @@ pub struct CardIdentity {
     pub index: u32,
     /// Null for a whole GPU.
     pub mig_slot: Option<u32>,
+    /// Id of the GPU instance that a MIG instance belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_instance: Option<u32>,
     pub uuid: Option<String>,
     /// UUID of the GPU of a MIG instance.
     pub parent_uuid: Option<String>,
@@ -240,6 +243,24 @@ pub struct IdleNow {
 }
 
 impl IdleNow {
+    /// Returns an idle time up to now that began at a time.
+    #[must_use]
+    pub fn since(since: Timestamp, now: Timestamp, source: IdleSource) -> Self {
+        Self {
+            idle_since: Some(since),
+            idle_seconds: Some(now.duration_since(since).as_secs_f64().max(0.0)),
+            idle_certainty: Some(IdleCertainty::Exact),
+            idle_source: Some(source),
+            ..Self::default()
+        }
+    }
+
+    /// Returns an idle time of which nothing is known but that it lasts.
+    #[must_use]
+    pub fn doubtful(doubt: IdleDoubt) -> Self {
+        Self { idle_doubt: Some(doubt), ..Self::default() }
+    }
+
     /// Returns true if it is known for how long.
     #[must_use]
     pub const fn is_known(&self) -> bool {
@@ -261,8 +282,8 @@ pub enum IdleCertainty {
 #[serde(rename_all = "snake_case")]
 pub enum IdleSource {
     Record,
-    /// What this program has seen itself.
-    Looks,
+    /// What the program that looked has seen itself.
+    Samples,
 }
 
 /// What is not known of an idle time.
