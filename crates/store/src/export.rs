@@ -124,6 +124,7 @@ fn from_number(number: i64, content: Content) -> Value {
             GapReason::ClockSet => "clock_set".into(),
             GapReason::Suspended => "suspended".into(),
             GapReason::Late => "late".into(),
+            GapReason::Storage => "storage".into(),
             GapReason::Driver(reason) => reason.slug().into(),
         },
     }

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use serde::Serialize;
 
 use crate::database::Database;
@@ -24,28 +24,10 @@ pub struct StoreInfo {
     /// Part of the file that is used again.
     pub free_bytes: i64,
     pub hosts: Vec<String>,
-    pub run_count: i64,
-    /// The newest run that was recorded here; else the newest import.
-    pub newest_run: Option<RunInfo>,
     /// Kinds of rows that there are, oldest kind of history first.
     pub kept: Vec<KeptRows>,
     /// Number of rows by table.
     pub rows: BTreeMap<&'static str, i64>,
-}
-
-/// A run as it was stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RunInfo {
-    pub recorder: String,
-    pub driver: Option<String>,
-    pub rule: String,
-    pub is_imported: bool,
-    pub interval_ms: Option<i64>,
-    pub started_ms: i64,
-    /// Time up to which its record is final.
-    pub until_ms: i64,
-    /// `None` if it goes on, or ended by a crash.
-    pub ending: Option<String>,
 }
 
 /// Oldest and newest row of a kind.
@@ -109,8 +91,6 @@ impl Database {
                 log_bytes,
                 free_bytes: pragma("freelist_count")?.saturating_mul(pragma("page_size")?),
                 hosts: read_hosts(&db)?,
-                run_count: count(&db, "run")?,
-                newest_run: read_newest_run(&db)?,
                 kept: read_kept(&db)?,
                 rows: TABLES
                     .into_iter()
@@ -144,25 +124,6 @@ fn read_hosts(db: &Connection) -> Result<Vec<String>, Problem> {
     let mut query = db.prepare("SELECT name FROM host ORDER BY id")?;
     let hosts = query.query_map([], |row| row.get(0))?;
     Ok(hosts.collect::<Result<_, _>>()?)
-}
-
-fn read_newest_run(db: &Connection) -> Result<Option<RunInfo>, Problem> {
-    let newest =
-        "SELECT recorder, driver, rule, imported, interval_ms, started_ms, until_ms, ending
-                      FROM run ORDER BY imported, id DESC LIMIT 1";
-    let run = db.query_row(newest, [], |row| {
-        Ok(RunInfo {
-            recorder: row.get(0)?,
-            driver: row.get(1)?,
-            rule: row.get(2)?,
-            is_imported: row.get(3)?,
-            interval_ms: row.get(4)?,
-            started_ms: row.get(5)?,
-            until_ms: row.get(6)?,
-            ending: row.get(7)?,
-        })
-    });
-    Ok(run.optional()?)
 }
 
 fn read_kept(db: &Connection) -> Result<Vec<KeptRows>, Problem> {

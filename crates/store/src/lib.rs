@@ -17,6 +17,11 @@
 //! | `names` | ids of cards, people, processes and holders |
 //! | [`workload`] | what a process runs for |
 //! | [`writer`] | writes ticks |
+//! | [`transaction`] | what others write in the transaction of a tick |
+//! | [`sessions`] | stretches in which a process held a card without using it |
+//! | [`signs`] | signs that a process works, besides its classified time |
+//! | [`latest`] | what was last seen |
+//! | [`runs`] | stretches of recording, and what happened meanwhile |
 //! | `trim` | cuts out time that is recorded again after the clock was set back |
 //! | `sums` | hours and quarter hours |
 //! | `allowance` | how much history may be deleted |
@@ -35,13 +40,18 @@ pub mod error;
 pub mod export;
 pub mod info;
 pub mod inventory;
+pub mod latest;
 pub mod lock;
 mod names;
 pub mod retention;
 pub mod rows;
+pub mod runs;
+pub mod sessions;
+pub mod signs;
 mod sums;
 mod tables;
 pub mod tick;
+pub mod transaction;
 mod trim;
 pub mod usage;
 pub mod workload;
@@ -54,8 +64,11 @@ pub use export::{ExportColumn, ExportError, ExportFormat, ExportTable};
 pub use info::StoreInfo;
 pub use inventory::{StoredCard, StoredHolder, StoredProcess};
 pub use retention::{DueRows, Pruned, Retention};
-pub use rows::{CardTimes, HolderTimes};
-pub use tick::{CardSample, Event, Person, ProcessEntry, Run, Tick};
-pub use usage::WindowSums;
+pub use rows::{CardRow, CardTimes, HolderRow, HolderTimes};
+pub use runs::StoredRun;
+pub use sessions::StoredSession;
+pub use tick::{CardSample, Event, Latest, Person, ProcessEntry, Run, Tick};
+pub use transaction::TickTransaction;
+pub use usage::{Grain, HolderSums, WindowSums};
 pub use workload::Workload;
 pub use writer::Writer;

@@ -330,8 +330,7 @@ fn delete_fine(db: &Connection, hour: i64, pruned: &mut Pruned) -> Result<(), Pr
 /// Deletes holders without rows, processes without a holder, and people and workloads without a process.
 fn sweep_names(db: &Connection, end: i64, pruned: &mut Pruned) -> Result<(), Problem> {
     let unused =
-        "DELETE FROM holder WHERE until_ms <= ?1 AND id NOT IN (SELECT holder FROM session)
-                      AND id NOT IN (SELECT holder FROM latest WHERE holder IS NOT NULL)";
+        "DELETE FROM holder WHERE until_ms <= ?1 AND id NOT IN (SELECT holder FROM session)";
     pruned.count("holder", db.execute(unused, [end])?);
     let unused = [
         ("process", "holder WHERE process IS NOT NULL UNION SELECT process FROM sign_span"),

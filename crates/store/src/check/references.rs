@@ -9,7 +9,7 @@ use crate::sums::Bounds;
 
 /// References that the schema does not declare, as rows come and go in bulk: table, time, column and what
 /// it names.
-const REFERENCES: [(&str, &str, &str, &str); 9] = [
+const REFERENCES: [(&str, &str, &str, &str); 8] = [
     ("card_span", "from_ms", "card", "card"),
     ("card_hour", "from_ms", "card", "card"),
     ("holder_span", "from_ms", "holder", "holder"),
@@ -18,7 +18,6 @@ const REFERENCES: [(&str, &str, &str, &str); 9] = [
     ("sign_span", "from_ms", "process", "process"),
     ("sample", "at_ms", "card", "card"),
     ("latest", "at_ms", "card", "card"),
-    ("latest", "at_ms", "holder", "holder"),
 ];
 
 /// Finds rows that name something that does not exist. A finding per table and id.

@@ -127,7 +127,7 @@ fn references_to_nothing_are_found() {
         ("UPDATE session SET holder = 9", "session name holder 9"),
         ("INSERT INTO sample VALUES (0, 9, 0, 0, 0, 0)", "sample name card 9"),
         ("INSERT INTO sign_span VALUES (0, 9, 0, 1)", "sign_span name process 9"),
-        ("INSERT INTO latest VALUES (NULL, 9, 0, '')", "latest name holder 9"),
+        ("INSERT INTO latest VALUES (9, 0, '')", "latest name card 9"),
         ("UPDATE process SET person = 9 WHERE id = 1", "process 1 names a row of person"),
         ("UPDATE run SET host = 9", "run 1 names a row of host"),
     ];
