@@ -5,7 +5,6 @@ mod columns;
 use std::io::{self, Write};
 
 use gua_core::Period;
-use gua_core::span::GapReason;
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 use serde::Serialize;
@@ -117,16 +116,10 @@ fn from_number(number: i64, content: Content) -> Value {
     match content {
         Content::Plain | Content::Outside => number.into(),
         Content::Flag => (number != 0).into(),
-        Content::GapReason if number == codes::KNOWN => "not_recording".into(),
+        Content::GapReason if number == codes::KNOWN => "not_recorded".into(),
         Content::Reason if number == codes::KNOWN => Value::Null,
         Content::Reason => codes::reason(number).slug().into(),
-        Content::GapReason => match codes::gap_reason(number) {
-            GapReason::ClockSet => "clock_set".into(),
-            GapReason::Suspended => "suspended".into(),
-            GapReason::Late => "late".into(),
-            GapReason::Storage => "storage".into(),
-            GapReason::Driver(reason) => reason.slug().into(),
-        },
+        Content::GapReason => codes::gap_reason(number).slug().into(),
     }
 }
 

@@ -424,7 +424,7 @@ const GAPS: [ExportColumn; 4] = [
     column("length_ms", "to_ms - from_ms", "Time that was not observed"),
     ExportColumn {
         name: "reason",
-        about: "Why it was not: not_recording if no recorder ran",
+        about: "Why it was not: not_recorded if no recorder ran",
         content: Content::GapReason,
         sql: "reason",
     },

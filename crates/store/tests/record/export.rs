@@ -175,7 +175,7 @@ fn sessions_gaps_events_and_samples_are_exported() {
     let gaps = export(&lab, ExportTable::Gaps, ExportFormat::Csv, i64::MIN, i64::MAX);
     let expected = "from,to,length_ms,reason\r\n\
         2024-10-04T00:00:20.000Z,2024-10-04T00:00:30.000Z,10000,suspended\r\n\
-        2024-10-04T00:06:40.000Z,2024-10-04T00:08:20.000Z,100000,not_recording\r\n";
+        2024-10-04T00:06:40.000Z,2024-10-04T00:08:20.000Z,100000,not_recorded\r\n";
     assert_eq!(gaps, expected);
     let events = export(&lab, ExportTable::Events, ExportFormat::Csv, i64::MIN, i64::MAX);
     assert_eq!(
