@@ -55,46 +55,20 @@ impl Database {
         out: impl Write,
     ) -> Result<(), ExportError> {
         let mut lines = Lines::begin(table.columns(), format, out)?;
-        let problem = |problem: Problem| problem.at(self.path());
+        let failed = |problem: Problem| ExportError::Store(problem.at(self.path()));
+        let sqlite = |error: rusqlite::Error| failed(error.into());
         // One transaction, so that all rows are of one moment.
-        let transaction =
-            self.connection.unchecked_transaction().map_err(|error| problem(error.into()))?;
-        let bounds = Bounds::read(&transaction).map_err(problem)?;
+        let transaction = self.connection.unchecked_transaction().map_err(sqlite)?;
+        let bounds = Bounds::read(&transaction).map_err(failed)?;
         for source in table.sources(&bounds) {
-            let sql = source.sql(table);
             let [from, to] = source.range(window);
-            let mut read = || -> Result<(), ExportFailure> {
-                let mut query = transaction.prepare(&sql)?;
-                let mut rows = query.query((from, to, bounds.quarters_until))?;
-                while let Some(row) = rows.next()? {
-                    lines.write(read_cells(row, table.columns())?)?;
-                }
-                Ok(())
-            };
-            read().map_err(|failure| match failure {
-                ExportFailure::Sqlite(error) => problem(error.into()).into(),
-                ExportFailure::Output(error) => ExportError::Output(error),
-            })?;
+            let mut query = transaction.prepare(&source.sql(table)).map_err(sqlite)?;
+            let mut rows = query.query((from, to, bounds.quarters_until)).map_err(sqlite)?;
+            while let Some(row) = rows.next().map_err(sqlite)? {
+                lines.write(read_cells(row, table.columns()).map_err(sqlite)?)?;
+            }
         }
         Ok(lines.end()?)
-    }
-}
-
-/// Failure before the file is named.
-enum ExportFailure {
-    Sqlite(rusqlite::Error),
-    Output(io::Error),
-}
-
-impl From<rusqlite::Error> for ExportFailure {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl From<io::Error> for ExportFailure {
-    fn from(error: io::Error) -> Self {
-        Self::Output(error)
     }
 }
 
