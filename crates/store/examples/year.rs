@@ -44,9 +44,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let dir = env::temp_dir().join(format!("gua-year-{}", std::process::id()));
     let path = args.next().map_or_else(|| dir.join("gua.db"), PathBuf::from);
     let detailed: i64 = args.next().map_or(Ok(DETAILED_DAYS), |days| days.parse())?;
-    let begin = Instant::now();
-    generate(&path, days, detailed)?;
-    println!("generated {days} days in {:.0?}", begin.elapsed());
+    // A file of an earlier run is only read.
+    if !path.exists() {
+        let begin = Instant::now();
+        generate(&path, days, detailed)?;
+        println!("generated {days} days in {:.0?}", begin.elapsed());
+    }
     println!("file: {:.1} MB", fs::metadata(&path)?.len() as f64 / 1e6);
     let end = START + days * DAY + HOUR;
     for (name, length) in [("last hour", HOUR), ("90 d", 90 * DAY), ("365 d", 365 * DAY)] {

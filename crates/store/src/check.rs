@@ -153,14 +153,7 @@ impl<'a> Check<'a> {
         if last.is_some_and(|last| last.to > first.period.from) {
             self.find(from, format!("two rows of card {} overlap", first.card));
         }
-        let longest = if age == Age::Hours { HOUR } else { QUARTER_HOUR };
-        let begin = |at: i64| at.div_euclid(longest);
-        let is_whole = age == Age::Fine || (length == HOUR && from % HOUR == 0);
-        let is_cut = begin(from) == begin(first.period.to.0.saturating_sub(1));
-        if !is_whole || !is_cut || group.cards.iter().any(|row| row.period != first.period) {
-            let detail = format!("a row of card {} has a wrong begin or length", first.card);
-            self.find(from, detail);
-        }
+        self.check_place(age, &first, &group.cards);
         let mut times = CardTimes::default();
         group.cards.iter().for_each(|row| times.add(&row.times));
         let observed =
@@ -170,7 +163,9 @@ impl<'a> Check<'a> {
                 format!("times of card {} add up to {observed} of {length} ms", first.card);
             self.find(from, detail);
         }
-        self.check_coverage(&first, observed);
+        if !self.coverage.overlaps_import(first.period) {
+            self.check_coverage(&first, observed);
+        }
         let is_negative = group.cards.iter().flat_map(|row| row.times.values()).any(|it| it < 0)
             || group.holders.iter().flat_map(|row| row.times.values()).any(|it| it < 0);
         if is_negative {
@@ -179,7 +174,21 @@ impl<'a> Check<'a> {
         self.check_shares(&first, &times, &group.holders);
     }
 
-    /// Compares a row with runs and gaps. Where a run went back in time, they need not agree.
+    /// Verifies begin and length: no fine row crosses a quarter hour, and an hour row has a whole hour.
+    fn check_place(&mut self, age: Age, first: &CardRow, rows: &[CardRow]) {
+        let Period { from, to } = first.period;
+        let longest = if age == Age::Hours { HOUR } else { QUARTER_HOUR };
+        let place = |at: i64| at.div_euclid(longest);
+        let is_cut = place(from.0) == place(to.0.saturating_sub(1));
+        let is_whole = from.0 % HOUR == 0 && first.period.millis() == HOUR;
+        let is_same = rows.iter().all(|row| row.period == first.period);
+        if !is_cut || (age == Age::Hours && !is_whole) || !is_same {
+            let detail = format!("a row of card {} has a wrong begin or length", first.card);
+            self.find(from.0, detail);
+        }
+    }
+
+    /// Compares a row with runs and gaps. Imported ticks count as a whole, beyond their run too. Where a run went back in time, they need not agree.
     fn check_coverage(&mut self, row: &CardRow, observed: i64) {
         if self.exact_from == i64::MAX {
             return;

@@ -21,6 +21,8 @@ pub(super) struct Coverage {
     runs: Vec<Period>,
     /// Runs without their gaps, in order and joined.
     recorded: Vec<Period>,
+    /// Imported runs, in order and joined.
+    imported: Vec<Period>,
     /// End of the rows of all cards.
     covered_until: Option<i64>,
     /// Run of the newest row, and its cards.
@@ -36,12 +38,27 @@ impl Coverage {
         gaps.sort_unstable();
         let gaps = join(&gaps);
         let recorded = join(&runs).into_iter().flat_map(|run| run.without(&gaps)).collect();
-        Ok(Self { runs, recorded, covered_until: None, run: None, cards: HashSet::new() })
+        let mut imported = periods(db, "SELECT started_ms, until_ms FROM run WHERE imported")?;
+        imported.sort_unstable();
+        Ok(Self {
+            runs,
+            recorded,
+            imported: join(&imported),
+            covered_until: None,
+            run: None,
+            cards: HashSet::new(),
+        })
     }
 
     /// Returns true if time lies in a run, its ends included.
     pub fn is_in_run(&self, at: i64) -> bool {
         self.runs.iter().any(|run| run.from.0 <= at && at <= run.to.0)
+    }
+
+    /// Returns true if an imported run covers a part of a period.
+    pub fn overlaps_import(&self, period: Period) -> bool {
+        let first = self.imported.partition_point(|run| run.to <= period.from);
+        self.imported.get(first).is_some_and(|run| run.from < period.to)
     }
 
     /// Returns what is wrong with the observed time of a row.

@@ -1,6 +1,8 @@
 //! Finds rows that name something that does not exist, hour rows without fine rows, and sessions that
 //! cannot be.
 
+use gua_core::Period;
+use gua_core::units::UnixMillis;
 use rusqlite::Connection;
 
 use super::{Finding, coverage::Coverage};
@@ -119,7 +121,12 @@ pub(super) fn find_sessions(
             find(is_outside(to), "ends outside of all runs");
             let most = length.saturating_sub(session.doubt_ms);
             find(most < 0 || session.doubt_ms < 0, "has more doubt than it lasts");
-            find(session.unused_share_ms > length, "has a larger share than it lasts");
+            let period = Period::new(UnixMillis(session.from_ms), UnixMillis(to));
+            let is_larger = session.unused_share_ms > length;
+            find(
+                is_larger && !coverage.overlaps_import(period),
+                "has a larger share than it lasts",
+            );
         }
         last = Some((session.holder, session.to_ms.unwrap_or(i64::MAX)));
     }

@@ -37,6 +37,17 @@ fn time_outside_of_runs_and_in_gaps_is_found() {
     );
 }
 
+/// A tick of the Python gua counts as a whole, beyond the time that it covers.
+#[test]
+fn imported_time_may_exceed_its_run() {
+    let lab = sound();
+    let gap = format!("INSERT INTO gap VALUES ({START}, {}, -2)", START + 5000);
+    lab.execute(&[&gap, "; UPDATE session SET unused_share_ms = 3600001"].concat());
+    assert_eq!(lab.read().check().unwrap().len(), 3);
+    lab.execute("UPDATE run SET imported = 1");
+    lab.assert_sound();
+}
+
 #[test]
 fn time_that_no_card_covers_is_found() {
     let quarter = START + 15 * MINUTE;
