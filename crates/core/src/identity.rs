@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
+
 /// All that is known of who is behind a process. What is not known is not guessed.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+///
+/// Serialized for reports: without what only the policy's rules need.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize)]
 pub struct Who {
     pub user: Option<Told<User>>,
     pub job: Option<Told<Job>>,
@@ -11,16 +15,19 @@ pub struct Who {
     pub pod: Option<Told<Pod>>,
     pub notebook: Option<Told<Notebook>>,
     /// Whom a hub of notebooks says that it is for: a label, no account of this host.
+    #[serde(serialize_with = "write_hub_user")]
     pub hub_user: Option<Told<Arc<str>>>,
     pub environment: Option<Told<Environment>>,
     pub group: Option<Told<Group>>,
     /// Group that it may belong to: that of its launcher or, if its environment cannot be read, of its
     /// siblings. It may be the only process of the group. It counts beside processes whose environment
     /// names no group.
+    #[serde(skip)]
     pub possible_group: Option<Group>,
     pub launcher: Option<Told<Launcher>>,
     /// Program, script and command names of its ancestors with the same uid; `None` where they are not
     /// known.
+    #[serde(skip)]
     pub ancestor_names: Option<Arc<[Arc<str>]>>,
     /// What it runs besides its program: a script or a module, never other arguments.
     pub script: Option<Arc<str>>,
@@ -28,14 +35,15 @@ pub struct Who {
 
 /// Something, and where it is known from: the least trusted of the places that it was put
 /// together from.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Told<T> {
+    #[serde(flatten)]
     pub value: T,
     pub source: Source,
 }
 
 /// A person or a service account.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct User {
     pub uid: u32,
     /// `None` where the uid has no name.
@@ -43,14 +51,14 @@ pub struct User {
 }
 
 /// A job of Slurm.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Job {
     pub id: Arc<str>,
     /// A number, or a word such as `batch`.
     pub step: Option<Arc<str>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Container {
     pub runtime: Runtime,
     /// In full: 64 hexadecimal digits.
@@ -60,7 +68,8 @@ pub struct Container {
 }
 
 /// What runs a container.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Runtime {
     Docker,
     Podman,
@@ -69,7 +78,7 @@ pub enum Runtime {
 }
 
 /// A pod of Kubernetes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Pod {
     pub uid: Arc<str>,
     /// Where its logs tell.
@@ -78,7 +87,7 @@ pub struct Pod {
 }
 
 /// A kernel that works for a notebook.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Notebook {
     /// Of the kernel's connection file.
     pub kernel: Option<Arc<str>>,
@@ -88,33 +97,36 @@ pub struct Notebook {
 }
 
 /// Program that started a kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Client {
     Jupyter,
     VsCode,
 }
 
 /// The Python environment that a process runs in.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Environment {
     pub kind: EnvironmentKind,
     pub path: Arc<str>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EnvironmentKind {
     Conda,
     Venv,
 }
 
 /// Processes that work on one thing together.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Group {
     pub kind: GroupKind,
     pub id: Arc<str>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GroupKind {
     Torchrun,
     Ray,
@@ -152,14 +164,17 @@ impl GroupKind {
 }
 
 /// The process at the top of its tree.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Launcher {
+    /// 0 where it was long ago: the number may be another's now.
+    #[serde(serialize_with = "write_pid")]
     pub pid: u32,
     pub program: Arc<str>,
 }
 
 /// Sources of an identity, from the most to the least trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Source {
     /// The control group of a job, a container or a pod, where nobody but root makes any.
     Cgroup,
@@ -227,4 +242,23 @@ impl Source {
             Self::WorkingFolder => "working_folder",
         }
     }
+}
+
+/// Writes a label of a hub like the other parts, as an object with its source.
+fn write_hub_user<S: Serializer>(
+    user: &Option<Told<Arc<str>>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct HubUser<'a> {
+        name: &'a str,
+        source: Source,
+    }
+    let user = user.as_ref().map(|told| HubUser { name: &told.value, source: told.source });
+    user.serialize(serializer)
+}
+
+/// Writes null for the pid 0.
+fn write_pid<S: Serializer>(pid: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+    (*pid != 0).then_some(pid).serialize(serializer)
 }

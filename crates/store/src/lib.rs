@@ -22,7 +22,9 @@
 //! | `allowance` | how much history may be deleted |
 //! | [`retention`] | deletes rows by age |
 //! | [`inventory`] | reads cards and holders by their ids |
+//! | [`owners`] | reads who is behind many holders at once |
 //! | [`usage`] | reads a window by adding |
+//! | [`hours`] | reads card time by hour or quarter hour |
 //! | [`check`] | verifies what rows promise |
 
 mod allowance;
@@ -30,9 +32,11 @@ pub mod check;
 mod codes;
 pub mod database;
 pub mod error;
+pub mod hours;
 pub mod inventory;
 pub mod lock;
 mod names;
+pub mod owners;
 pub mod retention;
 pub mod rows;
 mod sums;
@@ -46,10 +50,12 @@ pub mod writer;
 pub use check::Finding;
 pub use database::Database;
 pub use error::{Problem, StoreError};
+pub use hours::{CardHours, Grid};
 pub use inventory::{StoredCard, StoredHolder, StoredProcess};
+pub use owners::{Owner, OwnerProcess};
 pub use retention::{Pruned, Retention};
 pub use rows::{CardTimes, HolderTimes};
 pub use tick::{CardSample, Event, Person, ProcessEntry, Run, Tick};
-pub use usage::WindowSums;
+pub use usage::{CardSums, HolderSums, WindowGap, WindowSums};
 pub use workload::Workload;
 pub use writer::Writer;

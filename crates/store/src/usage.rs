@@ -57,12 +57,7 @@ pub struct WindowGap {
 impl Database {
     /// Adds up what cards and holders did in a window.
     pub fn usage(&self, window: Period) -> Result<WindowSums, StoreError> {
-        let read = || -> Result<WindowSums, Problem> {
-            // One transaction, so that a tick in between is not seen in part.
-            let transaction = self.connection.unchecked_transaction()?;
-            read(&transaction, window)
-        };
-        self.result(read())
+        self.at_once(|| self.result(read(&self.connection, window)))
     }
 
     /// Returns the time up to which the record of the newest run is final.
@@ -100,7 +95,7 @@ fn read(db: &Connection, window: Period) -> Result<WindowSums, Problem> {
 
 /// Returns the parts of a window and the rows that each is read from: hour rows for complete hours, fine
 /// rows at the edges while they exist.
-fn parts(bounds: &Bounds, window: Period) -> Vec<(Age, Period)> {
+pub(crate) fn parts(bounds: &Bounds, window: Period) -> Vec<(Age, Period)> {
     let [from, to] = [window.from.0, window.to.0];
     // Without fine rows, the hour in which the window begins is cut; so is the one in which it ends.
     let first = if from < bounds.fine_from { from } else { hour_of(from.saturating_add(HOUR - 1)) };
