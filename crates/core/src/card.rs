@@ -71,6 +71,17 @@ impl CardFacts {
         }
     }
 
+    /// Returns true if both are one card: by UUID, or by place where that is not known.
+    #[must_use]
+    pub fn is_same_card(&self, other: &Self) -> bool {
+        let slot = |facts: &Self| facts.instance.as_ref().map(|instance| instance.slot);
+        match (self.uuid.as_ref().known(), other.uuid.as_ref().known()) {
+            (Some(one), Some(other)) => one == other,
+            (None, None) => self.index == other.index && slot(self) == slot(other),
+            _ => false,
+        }
+    }
+
     /// Its number as it is shown.
     #[must_use]
     pub fn label(&self) -> String {

@@ -15,6 +15,8 @@
 //! | [`poll`] | one reading of all cards and their holders, the classifier's input |
 //! | [`classifier`] | turns polls into spans |
 //! | [`span`] | classified time |
+//! | [`session`] | stretches in which a process holds a card without using it |
+//! | [`sign`] | signs that a process works, besides its classified time |
 //! | [`state`] | the state of a card, and the thresholds between the states |
 
 pub mod card;
@@ -25,6 +27,8 @@ pub mod period;
 pub mod poll;
 pub mod process;
 pub mod reading;
+pub mod session;
+pub mod sign;
 pub mod span;
 pub mod state;
 pub mod units;
@@ -34,5 +38,6 @@ pub use clocks::Clocks;
 pub use period::Period;
 pub use poll::Poll;
 pub use reading::{Reading, Reason};
+pub use session::{Session, SessionBuilder, SessionUpdate};
 pub use span::Span;
 pub use state::{State, Thresholds};

@@ -87,6 +87,8 @@ pub enum GapReason {
     Suspended,
     /// A poll came late.
     Late,
+    /// Nothing could be stored for so long that spans were dropped.
+    Storage,
     /// The driver could not be asked.
     Driver(Reason),
 }

@@ -2,6 +2,7 @@
 
 use gua_core::Reason;
 use gua_core::process::Kinds;
+use gua_core::sign::Sign;
 use gua_core::span::GapReason;
 
 /// Number of known time, which has no reason.
@@ -31,6 +32,7 @@ const DRIVER_ERROR: i64 = 1000;
 const CLOCK_SET: i64 = -1;
 const SUSPENDED: i64 = -2;
 const LATE: i64 = -3;
+const STORAGE: i64 = -4;
 
 pub(crate) fn from_reason(reason: Reason) -> i64 {
     if let Reason::Code(code) = reason {
@@ -54,6 +56,7 @@ pub(crate) fn from_gap_reason(reason: GapReason) -> i64 {
         GapReason::ClockSet => CLOCK_SET,
         GapReason::Suspended => SUSPENDED,
         GapReason::Late => LATE,
+        GapReason::Storage => STORAGE,
         GapReason::Driver(reason) => from_reason(reason),
     }
 }
@@ -63,6 +66,7 @@ pub(crate) fn gap_reason(code: i64) -> GapReason {
         CLOCK_SET => GapReason::ClockSet,
         SUSPENDED => GapReason::Suspended,
         LATE => GapReason::Late,
+        STORAGE => GapReason::Storage,
         code => GapReason::Driver(reason(code)),
     }
 }
@@ -75,6 +79,21 @@ pub(crate) const fn kinds(code: i64) -> Kinds {
     Kinds { compute: code & 1 != 0, graphics: code & 2 != 0, mps: code & 4 != 0 }
 }
 
+pub(crate) fn from_sign(sign: Sign) -> i64 {
+    match sign {
+        Sign::Unknown => 0,
+        Sign::Sm => 1,
+        Sign::Cpu => 2,
+        Sign::Encoder => 3,
+        Sign::Decoder => 4,
+    }
+}
+
+/// Returns the sign of a number. A number of a newer version is `Unknown`.
+pub(crate) fn sign(code: i64) -> Sign {
+    Sign::ALL.into_iter().find(|sign| from_sign(*sign) == code).unwrap_or(Sign::Unknown)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,10 +103,11 @@ mod tests {
         for code in (1..=14).chain([1000, 1999]) {
             assert_eq!(from_reason(reason(code)), code);
         }
-        for code in (-3..=14).filter(|code| *code != 0) {
+        for code in (-4..=14).filter(|code| *code != 0) {
             assert_eq!(from_gap_reason(gap_reason(code)), code);
         }
         assert!((0..8).all(|code| from_kinds(kinds(code)) == code));
+        assert!((0..5).all(|code| from_sign(sign(code)) == code));
         assert_eq!(reason(77), Reason::Garbled);
         assert_eq!(reason(i64::MAX), Reason::Garbled);
     }

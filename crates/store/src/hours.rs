@@ -1,16 +1,14 @@
 //! Card time by hour or quarter hour: what a picture of the week needs.
 
 use gua_core::Period;
-use gua_core::period::HOUR;
-use gua_core::units::UnixMillis;
 use rusqlite::Connection;
 
 use crate::database::Database;
 use crate::error::{Problem, StoreError};
-use crate::rows::{QUARTER_HOUR, part_within, read_period};
+use crate::rows::{part_within, read_period};
 use crate::sums::Bounds;
 use crate::tables::Age;
-use crate::usage::parts;
+use crate::usage::{Grain, parts};
 
 /// Card time of a stretch of at most an hour, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,48 +20,21 @@ pub struct CardHours {
     pub observed_ms: f64,
 }
 
-/// Grid on which card time is needed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Grid {
-    /// Full hours of UTC.
-    Hours,
-    /// Quarter hours of UTC, as far back as they are kept; full hours before that.
-    QuarterHours,
-}
-
 impl Database {
-    /// Calls `each` with the card time of a window. No stretch crosses a line of the grid, except where
-    /// only hours are kept. The stretches of several cards may overlap.
+    /// Calls `each` with the card time of a window. The stretches of several cards may overlap.
     pub fn card_hours(
         &self,
         window: Period,
-        grid: Grid,
+        grain: Grain,
         mut each: impl FnMut(CardHours),
     ) -> Result<(), StoreError> {
-        self.at_once(|| {
-            let mut read = || -> Result<(), Problem> {
-                let db = &self.connection;
-                let bounds = Bounds::read(db)?;
-                let parts = match grid {
-                    Grid::Hours => parts(&bounds, window),
-                    Grid::QuarterHours => fine_parts(&bounds, window),
-                };
-                parts.into_iter().try_for_each(|(age, part)| read_part(db, age, part, &mut each))
-            };
-            self.result(read())
-        })
+        let mut read = || -> Result<(), Problem> {
+            let db = &self.connection;
+            let parts = parts(&grain.limit(Bounds::read(db)?), window);
+            parts.into_iter().try_for_each(|(age, part)| read_part(db, age, part, &mut each))
+        };
+        self.at_once(|| self.result(read()))
     }
-}
-
-/// Returns the parts of a window that are read from hour rows and from fine rows: the latter wherever
-/// they exist.
-fn fine_parts(bounds: &Bounds, window: Period) -> Vec<(Age, Period)> {
-    let cut = UnixMillis(bounds.fine_from).clamp(window.from, window.to.max(window.from));
-    let parts = [
-        (Age::Hours, Period::new(window.from, cut)),
-        (Age::Fine, Period::new(cut, window.to)),
-    ];
-    parts.into_iter().filter(|(_, part)| !part.is_empty()).collect()
 }
 
 fn read_part(
@@ -73,9 +44,9 @@ fn read_part(
     each: &mut impl FnMut(CardHours),
 ) -> Result<(), Problem> {
     // Hour rows are added up over the cards; fine rows of one begin may have several lengths.
-    let (longest, group) = match age {
-        Age::Hours => (HOUR, "from_ms"),
-        Age::Fine => (QUARTER_HOUR, "from_ms, card, reason"),
+    let group = match age {
+        Age::Hours => "from_ms",
+        Age::Fine => "from_ms, card, reason",
     };
     let sql = format!(
         "SELECT from_ms, max(length_ms), total(active_ms),
@@ -84,8 +55,8 @@ fn read_part(
         age.card_table()
     );
     let mut query = db.prepare_cached(&sql)?;
-    let first = part.from.0.div_euclid(longest) * longest;
-    let mut rows = query.query((first, part.to.0))?;
+    let [first, end] = age.range(part);
+    let mut rows = query.query((first, end))?;
     while let Some(row) = rows.next()? {
         let period = read_period(row.get(0)?, row.get(1)?);
         let inside = part_within(period, part);

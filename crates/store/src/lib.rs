@@ -17,6 +17,11 @@
 //! | `names` | ids of cards, people, processes and holders |
 //! | [`workload`] | what a process runs for |
 //! | [`writer`] | writes ticks |
+//! | [`transaction`] | what others write in the transaction of a tick |
+//! | [`sessions`] | stretches in which a process held a card without using it |
+//! | [`signs`] | signs that a process works, besides its classified time |
+//! | [`latest`] | what was last seen |
+//! | [`runs`] | stretches of recording, and what happened meanwhile |
 //! | `trim` | cuts out time that is recorded again after the clock was set back |
 //! | `sums` | hours and quarter hours |
 //! | `allowance` | how much history may be deleted |
@@ -34,14 +39,19 @@ pub mod database;
 pub mod error;
 pub mod hours;
 pub mod inventory;
+pub mod latest;
 pub mod lock;
 mod names;
 pub mod owners;
 pub mod retention;
 pub mod rows;
+pub mod runs;
+pub mod sessions;
+pub mod signs;
 mod sums;
 mod tables;
 pub mod tick;
+pub mod transaction;
 mod trim;
 pub mod usage;
 pub mod workload;
@@ -50,12 +60,15 @@ pub mod writer;
 pub use check::Finding;
 pub use database::Database;
 pub use error::{Problem, StoreError};
-pub use hours::{CardHours, Grid};
+pub use hours::CardHours;
 pub use inventory::{StoredCard, StoredHolder, StoredProcess};
 pub use owners::{Owner, OwnerProcess};
 pub use retention::{Pruned, Retention};
-pub use rows::{CardTimes, HolderTimes};
-pub use tick::{CardSample, Event, Person, ProcessEntry, Run, Tick};
-pub use usage::{CardSums, HolderSums, WindowGap, WindowSums};
+pub use rows::{CardRow, CardTimes, HolderRow, HolderTimes};
+pub use runs::StoredRun;
+pub use sessions::StoredSession;
+pub use tick::{CardSample, Event, Latest, Person, ProcessEntry, Run, Tick};
+pub use transaction::TickTransaction;
+pub use usage::{CardSums, Grain, HolderSums, WindowGap, WindowSums};
 pub use workload::Workload;
 pub use writer::Writer;

@@ -50,6 +50,11 @@ impl Names {
         Ok(id)
     }
 
+    /// Returns the id of a process that was stored before.
+    pub fn process_id(&self, process: ProcessId) -> Option<i64> {
+        self.processes.get(&process).map(|known| known.id)
+    }
+
     /// Stores what is known of a process by now.
     pub fn process(
         &mut self,

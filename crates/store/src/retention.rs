@@ -153,11 +153,7 @@ fn delete_hours(db: &Connection, hour: i64, pruned: &mut Pruned) -> Result<(), P
              (SELECT max(id) FROM run UNION SELECT max(id) FROM run WHERE NOT imported)",
     )?;
     if end % DAY == 0 {
-        delete(
-            "holder",
-            "until_ms <= ?1 AND id NOT IN (SELECT holder FROM session)
-                 AND id NOT IN (SELECT holder FROM latest WHERE holder IS NOT NULL)",
-        )?;
+        delete("holder", "until_ms <= ?1 AND id NOT IN (SELECT holder FROM session)")?;
         sweep_names(db, pruned)?;
     }
     Ok(())

@@ -210,12 +210,11 @@ CREATE TABLE holder_hour (
     PRIMARY KEY (from_ms, holder)
 ) STRICT, WITHOUT ROWID;
 
--- What was last seen of every card and holder. Replaced at each tick.
+-- What was last seen: of each card with its holders, and of the host (driver, or its error). Replaced at each tick.
 CREATE TABLE latest (
-    card   INTEGER,                         -- NULL: the host's row (driver, or its error)
-    holder INTEGER,
-    at_ms  INTEGER NOT NULL,
-    body   TEXT NOT NULL
+    card  INTEGER,                          -- NULL: the host's row
+    at_ms INTEGER NOT NULL,
+    body  TEXT NOT NULL                     -- JSON
 ) STRICT;
 
 -- Stretches of at least 5 minutes in which one process held a card without using it. Readers skip open ones under

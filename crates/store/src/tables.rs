@@ -1,9 +1,13 @@
 //! Reads and writes rows of cards and holders, fine ones and hours.
 
+use gua_core::Period;
+use gua_core::period::HOUR;
 use rusqlite::{Connection, params_from_iter};
 
 use crate::error::Problem;
-use crate::rows::{CardRow, CardTimes, HolderRow, HolderTimes, SpanRows, read_period};
+use crate::rows::{
+    CardRow, CardTimes, HolderRow, HolderTimes, QUARTER_HOUR, SpanRows, read_period,
+};
 
 /// Age of rows: the tables that hold them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +23,12 @@ impl Age {
             Self::Fine => "card_span",
             Self::Hours => "card_hour",
         }
+    }
+
+    /// Returns between which begins the rows lie that may overlap a period.
+    pub fn range(self, period: Period) -> [i64; 2] {
+        let longest = if self == Self::Hours { HOUR } else { QUARTER_HOUR };
+        [period.from.0.div_euclid(longest) * longest, period.to.0]
     }
 
     pub const fn holder_table(self) -> &'static str {

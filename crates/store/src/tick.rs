@@ -7,7 +7,7 @@ use gua_core::identity::{Source, Who};
 use gua_core::process::{Kinds, ProcessId};
 use gua_core::span::Gap;
 use gua_core::units::{Bytes, Celsius, Milliwatts, Percent, UnixMillis};
-use gua_core::{Span, Thresholds};
+use gua_core::{SessionUpdate, Span, Thresholds};
 
 /// A stretch of recording by one program with one set of thresholds.
 #[derive(Debug, Clone)]
@@ -41,6 +41,9 @@ pub struct Tick<'a> {
     pub open_gap: Option<Gap>,
     /// Processes of the spans, as far as they are known by now.
     pub processes: &'a [ProcessEntry],
+    pub sessions: &'a [SessionUpdate],
+    /// What was last seen, in place of what was seen before; `None` leaves that.
+    pub latest: Option<&'a [Latest]>,
     pub samples: &'a [CardSample],
     pub events: &'a [Event],
     /// Polls and calls of the driver since the run began.
@@ -61,6 +64,8 @@ impl Tick<'_> {
             gaps: &[],
             open_gap: None,
             processes: &[],
+            sessions: &[],
+            latest: None,
             samples: &[],
             events: &[],
             polls: 0,
@@ -126,6 +131,15 @@ pub struct CardSample {
     pub memory_total: Option<Bytes>,
     pub power: Option<Milliwatts>,
     pub temperature: Option<Celsius>,
+}
+
+/// What was last seen of a card, or of the host.
+#[derive(Debug, Clone)]
+pub struct Latest {
+    /// `None` for the host.
+    pub card: Option<Arc<CardFacts>>,
+    /// JSON.
+    pub body: String,
 }
 
 /// Something that happened to the record.

@@ -7,7 +7,7 @@ use gua_core::units::UnixMillis;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::Problem;
-use crate::rows::{CardRow, CardTimes, HolderRow, HolderTimes, QUARTER_HOUR};
+use crate::rows::{CardRow, CardTimes, HolderRow, HolderTimes};
 use crate::tables::{self, Age};
 
 /// Fine rows with one begin: the card's for known time and for each reason, and its holders'.
@@ -34,7 +34,7 @@ pub(crate) fn cut_card(db: &Connection, card: i64, out: Period) -> Result<(), Pr
 
 /// Reads the fine rows of a card and its holders that overlap a period, by their begin.
 fn overlapping(db: &Connection, card: i64, out: Period) -> Result<BTreeMap<i64, Group>, Problem> {
-    let range = [out.from.0.div_euclid(QUARTER_HOUR) * QUARTER_HOUR, out.to.0];
+    let range = Age::Fine.range(out);
     let mut groups: BTreeMap<i64, Group> = BTreeMap::new();
     tables::each_card_row(db, Age::Fine, range, |row| {
         if row.card == card && !row.period.overlap(&out).is_empty() {

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use crate::codes;
 use crate::database::Database;
 use crate::error::{Problem, StoreError};
-use crate::rows::{CardTimes, HolderTimes, QUARTER_HOUR, part_within};
+use crate::rows::{CardRow, CardTimes, HolderRow, HolderTimes, part_within};
 use crate::sums::{Bounds, hour_of};
 use crate::tables::{self, Age};
 
@@ -54,10 +54,69 @@ pub struct WindowGap {
     pub reason: Option<GapReason>,
 }
 
+/// Finest rows that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grain {
+    /// Exact spans and quarter hours, as far as they are kept; hours before that.
+    Fine,
+    /// Hours, and fine rows at the edges of the window.
+    Hours,
+}
+
+impl Grain {
+    /// Limits hour rows to those that are read.
+    pub(crate) const fn limit(self, bounds: Bounds) -> Bounds {
+        let hours_until = match self {
+            Self::Fine => bounds.fine_from,
+            Self::Hours => bounds.hours_until,
+        };
+        Bounds { hours_until, ..bounds }
+    }
+}
+
 impl Database {
+    /// Reads the rows of a window in order of time, cards before holders. Only the given period of a row
+    /// lies in the window.
+    pub fn each_row(
+        &self,
+        window: Period,
+        grain: Grain,
+        mut card: impl FnMut(&CardRow, Period),
+        mut holder: impl FnMut(&HolderRow, Period),
+    ) -> Result<(), StoreError> {
+        let mut read = || -> Result<(), Problem> {
+            let db = &self.connection;
+            for (age, part) in parts(&grain.limit(Bounds::read(db)?), window) {
+                tables::each_card_row(db, age, age.range(part), |row| {
+                    let inside = row.period.overlap(&part);
+                    if !inside.is_empty() {
+                        card(&row, inside);
+                    }
+                    Ok(())
+                })?;
+                tables::each_holder_row(db, age, age.range(part), |row| {
+                    let inside = row.period.overlap(&part);
+                    if !inside.is_empty() {
+                        holder(&row, inside);
+                    }
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        };
+        self.at_once(|| self.result(read()))
+    }
+
     /// Adds up what cards and holders did in a window.
     pub fn usage(&self, window: Period) -> Result<WindowSums, StoreError> {
         self.at_once(|| self.result(read(&self.connection, window)))
+    }
+
+    /// Adds up what holders did, each in a period of its own.
+    pub fn holder_sums(&self, periods: &[(i64, Period)]) -> Result<Vec<HolderSums>, StoreError> {
+        let db = &self.connection;
+        let read = || read_holder_sums(db, &Bounds::read(db)?, periods);
+        self.at_once(|| self.result(read()))
     }
 
     /// Returns the time up to which the record of the newest run is final.
@@ -113,8 +172,7 @@ pub(crate) fn parts(bounds: &Bounds, window: Period) -> Vec<(Age, Period)> {
 
 impl WindowSums {
     fn add(&mut self, db: &Connection, age: Age, part: Period) -> Result<(), Problem> {
-        let longest = if age == Age::Hours { HOUR } else { QUARTER_HOUR };
-        let range = [part.from.0.div_euclid(longest) * longest, part.to.0];
+        let range = age.range(part);
         tables::each_card_row(db, age, range, |row| {
             let inside = part_within(row.period, part);
             if inside > 0.0 {
@@ -129,14 +187,49 @@ impl WindowSums {
             Ok(())
         })?;
         tables::each_holder_row(db, age, range, |row| {
-            let inside = part_within(row.period, part);
-            if inside > 0.0 {
-                let sums = self.holders.entry(row.holder).or_default();
-                sums.times.add_part(&row.times, inside);
-                sums.peak_mib = sums.peak_mib.max(row.peak_mib);
+            if !row.period.overlap(&part).is_empty() {
+                self.holders.entry(row.holder).or_default().add(&row, part);
             }
             Ok(())
         })
+    }
+}
+
+/// Adds up what holders did, in one pass over the rows of each age.
+fn read_holder_sums(
+    db: &Connection,
+    bounds: &Bounds,
+    periods: &[(i64, Period)],
+) -> Result<Vec<HolderSums>, Problem> {
+    let mut sums = vec![HolderSums::default(); periods.len()];
+    for age in [Age::Fine, Age::Hours] {
+        let mut wanted: HashMap<i64, Vec<(usize, Period)>> = HashMap::new();
+        let mut range = [i64::MAX, i64::MIN];
+        for (place, (holder, period)) in periods.iter().enumerate() {
+            for (_, part) in parts(bounds, *period).into_iter().filter(|(of, _)| *of == age) {
+                wanted.entry(*holder).or_default().push((place, part));
+                let [from, to] = age.range(part);
+                range = [range[0].min(from), range[1].max(to)];
+            }
+        }
+        tables::each_holder_row(db, age, range, |row| {
+            for (place, part) in wanted.get(&row.holder).into_iter().flatten() {
+                sums[*place].add(&row, *part);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(sums)
+}
+
+impl HolderSums {
+    /// Adds the part of a row that lies in a period.
+    fn add(&mut self, row: &HolderRow, part: Period) {
+        let inside = part_within(row.period, part);
+        if inside > 0.0 {
+            self.times.add_part(&row.times, inside);
+            self.peak_mib = self.peak_mib.max(row.peak_mib);
+        }
     }
 }
 

@@ -15,8 +15,9 @@ use crate::names::{self, Names};
 use crate::rows::SpanRows;
 use crate::sums::{self, Bounds};
 use crate::tick::{CardSample, Event, Run, Tick};
+use crate::transaction::TickTransaction;
 use crate::trim;
-use crate::{retention, tables};
+use crate::{latest, retention, sessions, tables};
 
 /// Monotonic recording after which the allowance for pruning is saved.
 const SAVE_ALLOWANCE_MS: i64 = 60_000;
@@ -92,8 +93,17 @@ impl Writer {
 
     /// Writes a tick: all of it, or nothing.
     pub fn tick(&mut self, tick: &Tick<'_>) -> Result<(), StoreError> {
+        self.tick_with(tick, |_| Ok(()))
+    }
+
+    /// Writes a tick and, in the same transaction, what `more` writes.
+    pub fn tick_with(
+        &mut self,
+        tick: &Tick<'_>,
+        more: impl FnOnce(&mut TickTransaction<'_>) -> Result<(), Problem>,
+    ) -> Result<(), StoreError> {
         let mut state = self.state.clone();
-        let result = self.write(&mut state, tick);
+        let result = self.write(&mut state, tick, more);
         match result {
             Ok(()) => self.state = state,
             Err(_) => self.names.forget(),
@@ -101,7 +111,35 @@ impl Writer {
         self.database.result(result)
     }
 
-    fn write(&mut self, state: &mut RunState, tick: &Tick<'_>) -> Result<(), Problem> {
+    /// Writes something between two ticks. The run must have begun.
+    pub fn write_between(
+        &mut self,
+        write: impl FnOnce(&mut TickTransaction<'_>) -> Result<(), Problem>,
+    ) -> Result<(), StoreError> {
+        let between = || -> Result<(), Problem> {
+            let Some(ids) = self.state.ids else { return Ok(()) };
+            let behavior = TransactionBehavior::Immediate;
+            let transaction = self.database.connection.transaction_with_behavior(behavior)?;
+            write(&mut TickTransaction {
+                db: &transaction,
+                names: &mut self.names,
+                boot: ids.boot,
+            })?;
+            Ok(transaction.commit()?)
+        };
+        let result = between();
+        if result.is_err() {
+            self.names.forget();
+        }
+        self.database.result(result)
+    }
+
+    fn write(
+        &mut self,
+        state: &mut RunState,
+        tick: &Tick<'_>,
+        more: impl FnOnce(&mut TickTransaction<'_>) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
         let behavior = TransactionBehavior::Immediate;
         let transaction = self.database.connection.transaction_with_behavior(behavior)?;
         let db = &transaction;
@@ -123,6 +161,13 @@ impl Writer {
             let card = self.names.card(db, &sample.card)?;
             write_sample(db, tick.at, card, sample)?;
         }
+        for update in tick.sessions {
+            sessions::write(db, &mut self.names, ids.boot, update)?;
+        }
+        if let Some(latest) = tick.latest {
+            latest::replace(db, &mut self.names, tick.at, latest)?;
+        }
+        more(&mut TickTransaction { db, names: &mut self.names, boot: ids.boot })?;
         db.prepare_cached(
             "UPDATE run SET until_ms = max(until_ms, ?2), tick_ms = ?3, polls = ?4, calls = ?5
                  WHERE id = ?1",
@@ -287,6 +332,9 @@ fn begin_run(db: &Connection, run: &Run, recorded_until: i64) -> Result<RunIds, 
     let host = names::named(db, "host", "name", &run.host)?;
     let boot = names::named(db, "boot", "uuid", &run.boot)?;
     let goes_back = run.started.0 < recorded_until;
+    if goes_back {
+        sessions::cut_from(db, run.started.0)?;
+    }
     let held = i64::try_from(run.thresholds.held.0 >> 10).unwrap_or(i64::MAX);
     db.execute(
         "INSERT INTO run (host, boot, driver, recorder, rule, imported, active_centipercent,
@@ -307,6 +355,10 @@ fn begin_run(db: &Connection, run: &Run, recorded_until: i64) -> Result<RunIds, 
         ],
     )?;
     let ids = RunIds { run: db.last_insert_rowid(), boot };
+    db.execute(
+        "UPDATE store SET counting_since_ms = ?1 WHERE counting_since_ms = 0",
+        [run.started.0],
+    )?;
     if goes_back {
         let event = Event {
             at: run.started,

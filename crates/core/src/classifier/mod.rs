@@ -291,12 +291,7 @@ fn is_same_card(one: &Arc<CardFacts>, other: &CardFacts) -> bool {
     if std::ptr::eq(Arc::as_ptr(one), other) {
         return true;
     }
-    let slot = |facts: &CardFacts| facts.instance.as_ref().map(|instance| instance.slot);
-    match (one.uuid.as_ref().known(), other.uuid.as_ref().known()) {
-        (Some(one), Some(other)) => one == other,
-        (None, None) => one.index == other.index && slot(one) == slot(other),
-        _ => false,
-    }
+    one.is_same_card(other)
 }
 
 /// Returns true if a UUID is empty, or that of another card of the poll, too.

@@ -3,7 +3,7 @@
 use gua_core::Period;
 use gua_core::period::HOUR;
 use gua_core::units::UnixMillis;
-use gua_store::{CardHours, Grid};
+use gua_store::{CardHours, Grain};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
@@ -87,21 +87,21 @@ impl Week {
     }
 }
 
-/// Returns the grid on which the hours of a zone lie in a window.
-pub(super) fn grid(zone: &TimeZone, window: Period) -> Grid {
+/// Returns the rows that are needed for the hours of a zone: fine ones if some do not begin at a full
+/// hour of UTC.
+pub(super) fn grain(zone: &TimeZone, window: Period) -> Grain {
     let offset = |at: UnixMillis| {
         let moment = Timestamp::from_millisecond(at.0).ok()?;
         Some(i64::from(zone.to_offset(moment).seconds()) * 1000)
     };
-    // An offset that is not of full hours stays such a one when the clock is set, and the other way round
-    // (but for Lord Howe, which the second end of the window or the first one shows).
+    // Half a year apart, as on Lord Howe Island only winter time is off by half an hour.
     let is_whole = |at| offset(at).is_none_or(|offset| offset % HOUR == 0);
     let middle = UnixMillis(window.from.0.midpoint(window.to.0));
     let is_half_a_year = window.millis() > 90 * 24 * HOUR;
     let times = [Some(window.from), Some(window.to), is_half_a_year.then_some(middle)];
     match times.into_iter().flatten().all(is_whole) {
-        true => Grid::Hours,
-        false => Grid::QuarterHours,
+        true => Grain::Hours,
+        false => Grain::Fine,
     }
 }
 
@@ -156,11 +156,11 @@ mod tests {
     }
 
     #[test]
-    fn grid_is_that_of_the_zone() {
+    fn fine_rows_are_needed_for_zones_off_the_hour() {
         let day = |day: i64| UnixMillis((20_000 + day) * 24 * HOUR);
-        let grid = |zone, days| grid(&TimeZone::get(zone).unwrap(), Period::new(day(0), day(days)));
-        assert_eq!([grid("UTC", 7), grid("Europe/Berlin", 365)], [Grid::Hours; 2]);
-        assert_eq!([grid("Asia/Kolkata", 1), grid("Asia/Kathmandu", 9)], [Grid::QuarterHours; 2]);
-        assert_eq!(grid("Australia/Lord_Howe", 365), Grid::QuarterHours);
+        let grain = |zone, days| grain(&TimeZone::get(zone).unwrap(), Period::new(day(0), day(days)));
+        assert_eq!([grain("UTC", 7), grain("Europe/Berlin", 365)], [Grain::Hours; 2]);
+        assert_eq!([grain("Asia/Kolkata", 1), grain("Asia/Kathmandu", 9)], [Grain::Fine; 2]);
+        assert_eq!(grain("Australia/Lord_Howe", 365), Grain::Fine);
     }
 }

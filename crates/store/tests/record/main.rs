@@ -7,4 +7,5 @@ mod lab;
 mod names;
 mod pruning;
 mod reading;
+mod sessions;
 mod writing;

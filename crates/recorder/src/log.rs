@@ -1,0 +1,5 @@
+//! What the recorder says about itself.
+
+/// A log.
+#[derive(Debug)]
+pub struct Log;
