@@ -79,7 +79,9 @@ impl Database {
         read: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
         let _transaction = match self.connection.is_autocommit() {
-            true => Some(self.result(self.connection.unchecked_transaction().map_err(Problem::from))?),
+            true => {
+                Some(self.result(self.connection.unchecked_transaction().map_err(Problem::from))?)
+            }
             false => None,
         };
         read()

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use gua_core::Period;
 use gua_core::identity::Source;
 use gua_core::units::UnixMillis;
-use gua_core::Period;
 use rusqlite::{Connection, Row};
 
 use crate::database::Database;

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gua_core::identity::{Container, Notebook, Pod, Source, Told, Who};
-use gua_store::{HolderSums, HolderTimes, Person};
+use gua_store::{CardTimes, HolderSums, HolderTimes, Person};
 use serde::Serialize;
 
 use super::money::Pricing;
 use super::request::{SortBy, UsageRequest};
 use super::states::{Energy, hours, rounded, share};
-use super::sums::{CardTotals, Sums, add_holder_sums};
+use super::sums::{CardTotals, OnCards, Sums};
 
 /// What time is added up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -64,50 +64,57 @@ impl By {
                     None => AccountName::known(program),
                 })
             }
-            Self::Job => by_part(who, person, |who| &who.job, |_| true, |job| [&job.id, &job.id]),
+            Self::Job => by_part(
+                who,
+                person,
+                |who| &who.job,
+                |_| true,
+                |job| [&job.id, &job.id].map(Arc::clone),
+            ),
             Self::Container => by_part(who, person, |who| &who.container, is_forgeable, container),
-            Self::Pod => {
-                let label = |pod: &Pod| match (&pod.namespace, &pod.name) {
-                    (Some(namespace), Some(name)) => format!("{namespace}/{name}"),
-                    (None, Some(name)) => name.to_string(),
-                    (_, None) => pod.uid.to_string(),
-                };
-                by_part(who, person, |who| &who.pod, is_forgeable, |pod| {
-                    [pod.uid.to_string(), label(pod)]
-                })
-            }
+            Self::Pod => by_part(who, person, |who| &who.pod, is_forgeable, pod),
             Self::Notebook => by_part(who, person, |who| &who.notebook, |_| true, notebook),
         }
     }
 }
 
 /// Returns the account of a part of a workload, with its user where others may use the same name.
-fn by_part<T, S: AsRef<str>>(
+fn by_part<T>(
     who: Option<&Who>,
     person: &Person,
     part: impl FnOnce(&Who) -> &Option<Told<T>>,
     is_of_user: impl FnOnce(Source) -> bool,
-    id_and_label: impl FnOnce(&T) -> [S; 2],
+    id_and_label: impl FnOnce(&T) -> [Arc<str>; 2],
 ) -> AccountName {
     let Some(who) = who else { return AccountName::NOT_KNOWN };
     let Some(told) = part(who) else { return AccountName::Unattributed(Unattributed::None) };
-    let [id, label] = id_and_label(&told.value).map(|text| Arc::from(text.as_ref()));
-    let user = is_of_user(told.source).then(|| person_name(person));
-    AccountName::Known { id, label, user: user.map(Arc::from) }
+    let [id, label] = id_and_label(&told.value);
+    let user = is_of_user(told.source).then(|| person_name(person).into());
+    AccountName::Known { id, label, user }
 }
 
 fn is_forgeable(source: Source) -> bool {
     source == Source::DelegatedCgroup
 }
 
-fn container(container: &Container) -> [&str; 2] {
-    [&container.id, container.name.as_ref().unwrap_or(&container.id)]
+fn container(container: &Container) -> [Arc<str>; 2] {
+    [&container.id, container.name.as_ref().unwrap_or(&container.id)].map(Arc::clone)
+}
+
+fn pod(pod: &Pod) -> [Arc<str>; 2] {
+    let label = match (&pod.namespace, &pod.name) {
+        (Some(namespace), Some(name)) => format!("{namespace}/{name}").into(),
+        (None, Some(name)) => Arc::clone(name),
+        (_, None) => Arc::clone(&pod.uid),
+    };
+    [Arc::clone(&pod.uid), label]
 }
 
 /// A notebook is the same one with another kernel; a kernel without a notebook is itself.
-fn notebook(notebook: &Notebook) -> [&str; 2] {
+fn notebook(notebook: &Notebook) -> [Arc<str>; 2] {
     let name = notebook.path.as_ref().or(notebook.kernel.as_ref());
-    [name.map_or("a notebook", |name| &**name); 2]
+    let name = name.map_or_else(|| "a notebook".into(), Arc::clone);
+    [Arc::clone(&name), name]
 }
 
 fn person_name(person: &Person) -> String {
@@ -209,141 +216,140 @@ pub struct Account {
     pub unpriced_gpu_hours: f64,
 }
 
-/// Sums of an account by the place of the card.
-pub(super) type OnCards = BTreeMap<usize, HolderSums>;
-
-/// Returns the accounts of all kinds that are asked for, each kind sorted.
-pub(super) fn accounts(
-    sums: &Sums,
-    request: &UsageRequest,
-    pricing: &Pricing<'_>,
-) -> Vec<Account> {
-    let mut all = Vec::new();
-    for (place, by) in request.by.iter().enumerate() {
-        if !request.by.iter().take(place).any(|before| before == by) {
-            all.extend(accounts_by(*by, sums, request, pricing));
-        }
-    }
-    all
+/// What the figures of accounts are set in relation to.
+#[derive(Debug)]
+pub(super) struct AccountWriter<'a> {
+    pub sums: &'a Sums,
+    pub pricing: &'a Pricing<'a>,
+    /// Sums of all cards.
+    pub times: &'a CardTimes<f64>,
 }
 
-fn accounts_by(
-    by: By,
-    sums: &Sums,
-    request: &UsageRequest,
-    pricing: &Pricing<'_>,
-) -> Vec<Account> {
-    let of_kind = sums.accounts.iter().filter(|((kind, _), _)| *kind == by);
-    let mut rows: BTreeMap<&AccountName, OnCards> =
-        of_kind.map(|((_, name), on_cards)| (name, on_cards.clone())).collect();
-    let cards: Vec<_> = (0..sums.cards.len()).map(AccountName::Card).collect();
-    if request.user.is_none() {
-        for (card, rest) in without_holders(&rows, &sums.cards) {
-            let name = match by {
-                By::Card => cards.get(card).unwrap_or(&HOLDERS_UNKNOWN),
-                _ => &HOLDERS_UNKNOWN,
-            };
-            add_holder_sums(rows.entry(name).or_default().entry(card).or_default(), &rest);
+impl AccountWriter<'_> {
+    /// Returns the accounts of all kinds that are asked for, each kind sorted.
+    pub fn accounts(&self, request: &UsageRequest) -> Vec<Account> {
+        let mut all = Vec::new();
+        for (place, by) in request.by.iter().enumerate() {
+            if !request.by.iter().take(place).any(|before| before == by) {
+                all.extend(self.accounts_by(*by, request));
+            }
         }
+        all
     }
-    let mut accounts: Vec<_> =
-        rows.iter().map(|(name, on_cards)| account(by, name, on_cards, sums, pricing)).collect();
-    accounts.retain(Account::is_shown);
-    sort(&mut accounts, request.sort);
-    accounts
-}
 
-const HOLDERS_UNKNOWN: AccountName = AccountName::Unattributed(Unattributed::HoldersUnknown);
-
-/// Returns the time of each card that no holder has a share of.
-fn without_holders(
-    rows: &BTreeMap<&AccountName, OnCards>,
-    cards: &[CardTotals],
-) -> Vec<(usize, HolderSums)> {
-    let mut shared = OnCards::new();
-    for (card, holder) in rows.values().flatten() {
-        add_holder_sums(shared.entry(*card).or_default(), holder);
+    fn accounts_by(&self, by: By, request: &UsageRequest) -> Vec<Account> {
+        let of_kind = self.sums.accounts.iter().filter(|((kind, _), _)| *kind == by);
+        let mut rows: Vec<_> = of_kind.map(|((_, name), on_cards)| (name, on_cards)).collect();
+        // Time of which the holders are not known belongs to nobody, but to its card.
+        let mut without_holders: BTreeMap<AccountName, OnCards> = BTreeMap::new();
+        if request.user.is_none() {
+            for (card, rest) in self.without_holders(&rows) {
+                let name = match by {
+                    By::Card => AccountName::Card(card),
+                    _ => AccountName::Unattributed(Unattributed::HoldersUnknown),
+                };
+                let known = rows.iter().position(|(row, _)| **row == name);
+                let known = known.map(|place| rows.swap_remove(place).1.clone());
+                let on_cards = without_holders.entry(name).or_insert(known.unwrap_or_default());
+                on_cards.add(card, &rest);
+            }
+        }
+        rows.extend(&without_holders);
+        let mut accounts: Vec<_> =
+            rows.iter().map(|(name, on_cards)| self.account(by, name, on_cards)).collect();
+        accounts.retain(Account::is_shown);
+        accounts.sort_by(|a, b| order(a, b, request.sort));
+        accounts
     }
-    let rest = |(place, card): (usize, &CardTotals)| {
-        let shared = shared.get(&place).copied().unwrap_or_default().times;
-        let known = shared.active_share_ms + shared.unused_share_ms + shared.low_use_share_ms;
-        let held = card.times.active_ms + card.times.idle_held_ms;
-        let idle_held = shared.unused_share_ms + shared.low_use_share_ms;
-        let times = HolderTimes {
-            active_share_ms: card.times.active_ms - shared.active_share_ms,
-            unused_share_ms: card.times.idle_held_ms - idle_held,
-            unknown_share_ms: card.times.unknown_ms - shared.unknown_share_ms,
-            active_j: card.times.active_j - shared.active_j,
-            idle_held_j: card.times.idle_held_j - shared.idle_held_j,
-            // Of a card, the unknown part is not kept by state.
-            energy_unknown_ms: card.times.energy_unknown_ms.min((held - known).max(0.0)),
-            ..HolderTimes::default()
+
+    /// Returns the time of each card that no holder has a share of.
+    fn without_holders(&self, rows: &[(&AccountName, &OnCards)]) -> Vec<(usize, HolderSums)> {
+        let mut shared = vec![HolderSums::default(); self.sums.cards.len()];
+        for (card, holder) in rows.iter().flat_map(|(_, on_cards)| &on_cards.0) {
+            if let Some(shared) = shared.get_mut(*card) {
+                shared.times.add_sums(&holder.times);
+            }
+        }
+        let rests = self.sums.cards.iter().zip(&shared).map(|(card, shared)| HolderSums {
+            times: rest(&card.times, &shared.times),
+            peak_mib: 0,
+        });
+        rests.enumerate().filter(|(_, rest)| total_ms(&rest.times) > LEAST_MS).collect()
+    }
+
+    /// Returns an account as it is shown.
+    pub fn account(&self, by: By, name: &AccountName, on_cards: &OnCards) -> Account {
+        let mut times = HolderTimes::default();
+        on_cards.0.iter().for_each(|(_, holder)| times.add_sums(&holder.times));
+        let peak = on_cards.0.iter().map(|(_, holder)| holder.peak_mib).max();
+        let idle_on_cards = on_cards.0.iter().map(|(card, on)| (*card, idle_held_ms(&on.times)));
+        let cost = self.pricing.cost(idle_on_cards);
+        let cards = self.times;
+        let held = cards.active_ms + cards.idle_held_ms + cards.unknown_ms;
+        let idle_held = idle_held_ms(&times);
+        let present = times.working_ms + times.idle_ms + times.unknown_ms;
+        let is_memory_known = present > 0.0 && times.memory_unknown_ms <= 0.0;
+        let shared = times.active_share_ms + idle_held;
+        let account = Account {
+            by,
+            name: None,
+            unattributed: None,
+            id: None,
+            user: None,
+            total_gpu_hours: hours(total_ms(&times)),
+            share_of_total: share(total_ms(&times), held),
+            active_gpu_hours: hours(times.active_share_ms),
+            idle_held_gpu_hours: hours(idle_held),
+            idle_held_share: share(idle_held, cards.idle_held_ms),
+            unused_gpu_hours: hours(times.unused_share_ms),
+            low_use_gpu_hours: hours(times.low_use_share_ms),
+            unknown_gpu_hours: hours(times.unknown_share_ms),
+            present_process_hours: hours(present),
+            working_process_hours: hours(times.working_ms),
+            idle_process_hours: hours(times.idle_ms),
+            idle_beside_process_hours: hours(times.idle_beside_ms),
+            peak_memory_bytes: peak.filter(|_| is_memory_known).map(bytes),
+            held_idle_gib_hours: rounded((times.memory - times.working_memory) / 1024.0 / 3600.0),
+            energy: Energy::new(
+                times.active_j,
+                times.idle_held_j,
+                times.energy_unknown_ms,
+                shared,
+            ),
+            cost: cost.cost,
+            unpriced_gpu_hours: cost.unpriced_gpu_hours,
         };
-        // Sums of clipped rows differ in their last bits.
-        let times = HolderTimes::from_values(times.values().map(|value| value.max(0.0)));
-        (place, HolderSums { times, peak_mib: 0 })
-    };
-    let rests = cards.iter().enumerate().map(rest);
-    rests.filter(|(_, rest)| total_ms(&rest.times) > LEAST_MS).collect()
+        account.with_name(name, &self.sums.cards)
+    }
 }
 
 /// Time below which an account is left out: rounding, not time.
 const LEAST_MS: f64 = 0.5;
 
-fn total_ms(times: &HolderTimes<f64>) -> f64 {
-    times.active_share_ms + times.unused_share_ms + times.low_use_share_ms + times.unknown_share_ms
+pub(super) fn total_ms(times: &HolderTimes<f64>) -> f64 {
+    times.active_share_ms + idle_held_ms(times) + times.unknown_share_ms
 }
 
-/// Returns an account as it is shown.
-pub(super) fn account(
-    by: By,
-    name: &AccountName,
-    on_cards: &OnCards,
-    sums: &Sums,
-    pricing: &Pricing<'_>,
-) -> Account {
-    let mut all = HolderSums::default();
-    on_cards.values().for_each(|holder| add_holder_sums(&mut all, holder));
-    let times = &all.times;
-    let idle_held_ms = |times: &HolderTimes<f64>| times.unused_share_ms + times.low_use_share_ms;
-    let idle_on_cards = on_cards.iter().map(|(card, sums)| (*card, idle_held_ms(&sums.times)));
-    let cost = pricing.cost(idle_on_cards);
-    let cards = sums.card_times();
-    let idle_held = idle_held_ms(times);
-    let held = cards.active_ms + cards.idle_held_ms + cards.unknown_ms;
-    let present = times.working_ms + times.idle_ms + times.unknown_ms;
-    let is_memory_known = present > 0.0 && times.memory_unknown_ms <= 0.0;
-    let shared = times.active_share_ms + idle_held;
-    let account = Account {
-        by,
-        name: None,
-        unattributed: None,
-        id: None,
-        user: None,
-        total_gpu_hours: hours(total_ms(times)),
-        share_of_total: share(total_ms(times), held),
-        active_gpu_hours: hours(times.active_share_ms),
-        idle_held_gpu_hours: hours(idle_held),
-        idle_held_share: share(idle_held, cards.idle_held_ms),
-        unused_gpu_hours: hours(times.unused_share_ms),
-        low_use_gpu_hours: hours(times.low_use_share_ms),
-        unknown_gpu_hours: hours(times.unknown_share_ms),
-        present_process_hours: hours(present),
-        working_process_hours: hours(times.working_ms),
-        idle_process_hours: hours(times.idle_ms),
-        idle_beside_process_hours: hours(times.idle_beside_ms),
-        peak_memory_bytes: is_memory_known.then(|| bytes(all.peak_mib)),
-        held_idle_gib_hours: rounded((times.memory - times.working_memory) / 1024.0 / 3600.0),
-        energy: Energy::new(
-            times.active_j,
-            times.idle_held_j,
-            times.energy_unknown_ms,
-            shared,
-        ),
-        cost: cost.cost,
-        unpriced_gpu_hours: cost.unpriced_gpu_hours,
+fn idle_held_ms(times: &HolderTimes<f64>) -> f64 {
+    times.unused_share_ms + times.low_use_share_ms
+}
+
+/// Returns what a card did without what its holders have a share of.
+fn rest(card: &CardTimes<f64>, shared: &HolderTimes<f64>) -> HolderTimes<f64> {
+    let active_share_ms = card.active_ms - shared.active_share_ms;
+    let unused_share_ms = card.idle_held_ms - idle_held_ms(shared);
+    let times = HolderTimes {
+        active_share_ms,
+        unused_share_ms,
+        unknown_share_ms: card.unknown_ms - shared.unknown_share_ms,
+        active_j: card.active_j - shared.active_j,
+        idle_held_j: card.idle_held_j - shared.idle_held_j,
+        // Of a card, the time of unknown energy is not kept by state.
+        energy_unknown_ms: card.energy_unknown_ms.min(active_share_ms + unused_share_ms),
+        ..HolderTimes::default()
     };
-    account.with_name(name, &sums.cards)
+    // Sums of clipped rows differ in their last bits.
+    HolderTimes::from_values(times.values().map(|value| value.max(0.0)))
 }
 
 /// Returns a number of MiB in bytes.
@@ -376,7 +382,7 @@ impl Account {
     }
 }
 
-fn sort(accounts: &mut [Account], by: SortBy) {
+fn order(a: &Account, b: &Account, by: SortBy) -> Ordering {
     let figures = |it: &Account| {
         let first = match by {
             SortBy::Total => it.total_gpu_hours,
@@ -386,9 +392,9 @@ fn sort(accounts: &mut [Account], by: SortBy) {
         };
         [first, it.total_gpu_hours, it.idle_held_gpu_hours, it.present_process_hours]
     };
-    accounts.sort_by(|a, b| {
-        let largest = figures(b).iter().zip(figures(a)).map(|(b, a)| b.total_cmp(&a));
-        let name = |it: &Account| (it.name.is_none(), it.name.clone(), it.id.clone(), it.user.clone());
-        largest.fold(Ordering::Equal, Ordering::then).then_with(|| name(a).cmp(&name(b)))
-    });
+    let pairs = figures(b).into_iter().zip(figures(a));
+    let largest = pairs.map(|(b, a)| b.total_cmp(&a)).fold(Ordering::Equal, Ordering::then);
+    let has_name = b.name.is_some().cmp(&a.name.is_some());
+    let name = a.name.cmp(&b.name).then_with(|| a.id.cmp(&b.id)).then_with(|| a.user.cmp(&b.user));
+    largest.then(has_name).then(name)
 }

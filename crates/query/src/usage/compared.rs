@@ -77,14 +77,15 @@ impl Compared {
 
 fn states(now: &Usage, before: &Usage, is_observed: bool) -> Vec<ComparedState> {
     let pairs = now.states.all().into_iter().zip(before.states.all());
-    let compare = |((state, now), (_, before)): ((TotalState, super::Amount), (_, super::Amount))| {
-        let hours = is_observed.then_some(before.gpu_hours);
-        ComparedState {
-            state,
-            gpu_hours: Pair::new(Some(now.gpu_hours), hours),
-            share: Pair::new(now.share, before.share),
-        }
-    };
+    let compare =
+        |((state, now), (_, before)): ((TotalState, super::Amount), (_, super::Amount))| {
+            let hours = is_observed.then_some(before.gpu_hours);
+            ComparedState {
+                state,
+                gpu_hours: Pair::new(Some(now.gpu_hours), hours),
+                share: Pair::new(now.share, before.share),
+            }
+        };
     pairs.map(compare).collect()
 }
 

@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use super::states::{float, seconds, share};
 
-
 /// One hour of the week, in the zone of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct HeatCell {
@@ -158,7 +157,8 @@ mod tests {
     #[test]
     fn fine_rows_are_needed_for_zones_off_the_hour() {
         let day = |day: i64| UnixMillis((20_000 + day) * 24 * HOUR);
-        let grain = |zone, days| grain(&TimeZone::get(zone).unwrap(), Period::new(day(0), day(days)));
+        let grain =
+            |zone, days| grain(&TimeZone::get(zone).unwrap(), Period::new(day(0), day(days)));
         assert_eq!([grain("UTC", 7), grain("Europe/Berlin", 365)], [Grain::Hours; 2]);
         assert_eq!([grain("Asia/Kolkata", 1), grain("Asia/Kathmandu", 9)], [Grain::Fine; 2]);
         assert_eq!(grain("Australia/Lord_Howe", 365), Grain::Fine);

@@ -56,9 +56,9 @@ impl UsageRequest {
     /// Returns true if a report is about somebody of this name and uid.
     #[must_use]
     pub fn is_about(&self, name: Option<&str>, uid: Option<u32>) -> bool {
-        self.user.as_deref().is_none_or(|user| {
-            name == Some(user) || uid.is_some_and(|uid| user == uid.to_string())
-        })
+        self.user
+            .as_deref()
+            .is_none_or(|user| name == Some(user) || uid.is_some_and(|uid| user == uid.to_string()))
     }
 }
 

@@ -55,6 +55,12 @@ impl States {
             (TotalState::Unknown, self.unknown),
         ]
     }
+
+    /// Returns the observed card time.
+    #[must_use]
+    pub fn gpu_hours(&self) -> f64 {
+        self.all().iter().map(|(_, amount)| amount.gpu_hours).sum()
+    }
 }
 
 impl TotalState {

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::account::{Account, OnCards};
+use super::account::Account;
 use super::session::Session;
-use super::sums::CardTotals;
+use super::sums::{CardTotals, OnCards};
 
 /// Part of somebody's time on cards below which nothing is suggested.
 const LITTLE: f64 = 0.1;
@@ -25,15 +25,29 @@ pub struct PersonPage {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Suggestion {
     /// End what holds a card now.
-    EndSession { session: usize, command: Option<String> },
+    EndSession {
+        session: usize,
+        command: Option<String>,
+    },
     /// Give back memory that others who work on the card could use.
-    FreeMemory { session: usize, command: Option<String> },
+    FreeMemory {
+        session: usize,
+        command: Option<String>,
+    },
     /// End programs when their work is done; none is idle now.
-    EndWhenDone { sessions: usize, idle_seconds: f64 },
+    EndWhenDone {
+        sessions: usize,
+        idle_seconds: f64,
+    },
     /// Work more at a time, or share the card: it worked below the threshold of the card.
-    WorkedLittle { gpu_hours: f64 },
+    WorkedLittle {
+        gpu_hours: f64,
+    },
     /// Ask for less: only a part of the card's memory was ever held.
-    SmallerCard { peak_memory_bytes: u64, card_memory_bytes: u64 },
+    SmallerCard {
+        peak_memory_bytes: u64,
+        card_memory_bytes: u64,
+    },
     Nothing,
 }
 
@@ -75,6 +89,6 @@ impl Suggestion {
 
 /// Returns the memory of the smallest card that somebody was on; `None` if one of them is not known.
 pub(super) fn smallest_memory(on_cards: &OnCards, cards: &[CardTotals]) -> Option<u64> {
-    let memory = on_cards.keys().map(|place| cards.get(*place)?.memory_bytes);
+    let memory = on_cards.0.iter().map(|(place, _)| cards.get(*place)?.memory_bytes);
     memory.collect::<Option<Vec<_>>>()?.into_iter().min()
 }

@@ -1,6 +1,6 @@
 //! Sums of a window: all that a report is made of, whether it comes from the record or from counters.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use gua_core::{Period, Reason};
 use gua_store::{CardTimes, HolderSums};
@@ -26,9 +26,9 @@ pub struct Sums {
     pub basis: Vec<Basis>,
     /// Cards that were seen in the window, in the order in which they are shown.
     pub cards: Vec<CardTotals>,
-    /// Sums of each account by the place of the card. Of one kind and without a filter, they add up to
-    /// the cards, but for time of which the holders are not known.
-    pub accounts: HashMap<(By, AccountName), BTreeMap<usize, HolderSums>>,
+    /// Sums of each account. Those of one kind add up to the cards, but for time of which the holders are
+    /// not known; in a report on one person, there are only theirs.
+    pub accounts: HashMap<(By, AccountName), OnCards>,
     pub week: Week,
     pub sessions: Vec<Session>,
     pub sessions_left_out: usize,
@@ -49,6 +49,10 @@ pub struct CardTotals {
     pub unknown_ms: HashMap<Reason, f64>,
 }
 
+/// Sums of an account by the place of the card. Most accounts are on one or two cards.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OnCards(pub Vec<(usize, HolderSums)>);
+
 impl CardTotals {
     /// Returns the number that a card is shown with.
     #[must_use]
@@ -68,13 +72,19 @@ impl Sums {
 
     /// Adds what a holder did on a card to an account.
     pub fn add_holder(&mut self, by: By, name: AccountName, card: usize, holder: &HolderSums) {
-        let on_card = self.accounts.entry((by, name)).or_default().entry(card).or_default();
-        add_holder_sums(on_card, holder);
+        self.accounts.entry((by, name)).or_default().add(card, holder);
     }
 }
 
-/// Adds what a holder did to sums of several.
-pub(super) fn add_holder_sums(sums: &mut HolderSums, holder: &HolderSums) {
-    sums.times.add_sums(&holder.times);
-    sums.peak_mib = sums.peak_mib.max(holder.peak_mib);
+impl OnCards {
+    /// Adds what a holder did on a card.
+    pub fn add(&mut self, card: usize, holder: &HolderSums) {
+        match self.0.iter_mut().find(|(place, _)| *place == card) {
+            Some((_, sums)) => {
+                sums.times.add_sums(&holder.times);
+                sums.peak_mib = sums.peak_mib.max(holder.peak_mib);
+            }
+            None => self.0.push((card, *holder)),
+        }
+    }
 }

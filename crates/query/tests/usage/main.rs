@@ -1,0 +1,6 @@
+//! Reports on made-up records.
+
+mod accounts;
+mod lab;
+mod sessions;
+mod windows;
