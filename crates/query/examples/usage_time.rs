@@ -10,7 +10,7 @@ use gua_core::Period;
 use gua_core::period::HOUR;
 use gua_core::units::UnixMillis;
 use gua_query::usage::{By, UsageRequest, usage};
-use gua_store::Database;
+use gua_store::{Database, Grain};
 use jiff::tz::TimeZone;
 
 const DAY: i64 = 24 * HOUR;
@@ -23,12 +23,33 @@ fn main() -> Result<(), Box<dyn Error>> {
         // Not at a full hour, so that both edges are read from fine rows.
         let window = Period::new(UnixMillis(end.0 - length - 777_777), end);
         let users = UsageRequest { most_sessions: Some(5), ..UsageRequest::new(window, end) };
+        print_reading(&path, name, window)?;
         print_time(&path, name, &users)?;
         let jobs = UsageRequest { by: By::ALL.to_vec(), most_sessions: None, ..users.clone() };
         print_time(&path, &format!("{name}, all kinds and sessions"), &jobs)?;
         let zone = TimeZone::get("Asia/Kolkata")?;
         print_time(&path, &format!("{name}, half-hour zone"), &UsageRequest { zone, ..users })?;
     }
+    Ok(())
+}
+
+/// Prints what reading takes without the rest.
+fn print_reading(path: &PathBuf, name: &str, window: Period) -> Result<(), Box<dyn Error>> {
+    let store = Database::open(path)?;
+    let begin = Instant::now();
+    let sums = store.usage(window)?;
+    let read = begin.elapsed();
+    let ids: Vec<_> = sums.holders.keys().copied().collect();
+    let begin = Instant::now();
+    let owners = store.owners(&ids)?.len();
+    let owned = begin.elapsed();
+    let begin = Instant::now();
+    let mut stretches = 0;
+    store.card_hours(window, Grain::Hours, |_| stretches += 1)?;
+    println!(
+        "{name}: sums {read:.1?}, {owners} owners {owned:.1?}, {stretches} stretches of cards {:.1?}",
+        begin.elapsed()
+    );
     Ok(())
 }
 

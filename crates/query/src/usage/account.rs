@@ -310,12 +310,7 @@ impl AccountWriter<'_> {
             idle_beside_process_hours: hours(times.idle_beside_ms),
             peak_memory_bytes: peak.filter(|_| is_memory_known).map(bytes),
             held_idle_gib_hours: rounded((times.memory - times.working_memory) / 1024.0 / 3600.0),
-            energy: Energy::new(
-                times.active_j,
-                times.idle_held_j,
-                times.energy_unknown_ms,
-                shared,
-            ),
+            energy: Energy::new(times.active_j, times.idle_held_j, times.energy_unknown_ms, shared),
             cost: cost.cost,
             unpriced_gpu_hours: cost.unpriced_gpu_hours,
         };

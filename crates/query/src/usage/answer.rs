@@ -209,7 +209,8 @@ impl From<&CardTotals> for CardUsage {
 /// Returns the cards of the window; in a report on one person, those that they were on.
 fn cards(sums: &Sums, request: &UsageRequest) -> Vec<CardUsage> {
     let is_wanted = |place: usize| {
-        request.user.is_none() || sums.accounts.values().any(|it| it.0.iter().any(|(on, _)| *on == place))
+        request.user.is_none()
+            || sums.accounts.values().any(|it| it.0.iter().any(|(on, _)| *on == place))
     };
     let cards = sums.cards.iter().enumerate().filter(|(place, _)| is_wanted(*place));
     cards.map(|(_, card)| card.into()).collect()

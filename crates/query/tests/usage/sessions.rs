@@ -54,10 +54,7 @@ fn session_that_the_window_cuts_has_the_sums_of_its_rows_there() {
     let hours = |part: f64| (part * (HOUR + 7) as f64 / HOUR as f64 * 1e9).round() / 1e9;
     assert_eq!(
         sessions,
-        [
-            (200, None, 5400.007, 1800.0, hours(0.25)),
-            (100, None, 3600.007, 0.0, hours(0.75)),
-        ]
+        [(200, None, 5400.007, 1800.0, hours(0.25)), (100, None, 3600.007, 0.0, hours(0.75)),]
     );
     assert_eq!(usage.sessions[0].to.to_string(), "2024-10-04T02:00:00.007Z");
     assert!(usage.sessions.iter().all(|it| it.end.is_none() && it.ask.is_none() && !it.to_seen));
@@ -75,7 +72,7 @@ fn session_that_ended_is_not_open() {
     let lab = Lab::new();
     let bob = holder(200, "bob", 10_000);
     let mut recording = lab.begin(0);
-    recording.record(HOUR, &[scene(0, State::IdleHeld, &[bob.clone()])]);
+    recording.record(HOUR, &[scene(0, State::IdleHeld, std::slice::from_ref(&bob))]);
     recording.record(HOUR, &[scene(0, State::Active, &[bob.clone().working()])]);
     recording.record(HOUR, &[scene(0, State::IdleHeld, &[bob])]);
     recording.end("stopped");
