@@ -2,7 +2,7 @@
 //! `year` of the store generates one.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use std::{env, fs};
 
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Prints what reading takes without the rest.
-fn print_reading(path: &PathBuf, name: &str, window: Period) -> Result<(), Box<dyn Error>> {
+fn print_reading(path: &Path, name: &str, window: Period) -> Result<(), Box<dyn Error>> {
     let store = Database::open(path)?;
     let begin = Instant::now();
     let sums = store.usage(window)?;
@@ -53,7 +53,7 @@ fn print_reading(path: &PathBuf, name: &str, window: Period) -> Result<(), Box<d
     Ok(())
 }
 
-fn print_time(path: &PathBuf, name: &str, request: &UsageRequest) -> Result<(), Box<dyn Error>> {
+fn print_time(path: &Path, name: &str, request: &UsageRequest) -> Result<(), Box<dyn Error>> {
     let mut times = Vec::new();
     let mut counts = [0; 3];
     for _ in 0..5 {
