@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// All that is known of who is behind a process. What is not known is not guessed.
-///
-/// Serialized for reports: without what only the policy's rules need.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Who {
     pub user: Option<Told<User>>,
     pub job: Option<Told<Job>>,
@@ -15,7 +13,7 @@ pub struct Who {
     pub pod: Option<Told<Pod>>,
     pub notebook: Option<Told<Notebook>>,
     /// Whom a hub of notebooks says that it is for: a label, no account of this host.
-    #[serde(serialize_with = "write_hub_user")]
+    #[serde(with = "hub_user")]
     pub hub_user: Option<Told<Arc<str>>>,
     pub environment: Option<Told<Environment>>,
     pub group: Option<Told<Group>>,
@@ -35,7 +33,7 @@ pub struct Who {
 
 /// Something, and where it is known from: the least trusted of the places that it was put
 /// together from.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Told<T> {
     #[serde(flatten)]
     pub value: T,
@@ -43,7 +41,7 @@ pub struct Told<T> {
 }
 
 /// A person or a service account.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct User {
     pub uid: u32,
     /// `None` where the uid has no name.
@@ -51,14 +49,14 @@ pub struct User {
 }
 
 /// A job of Slurm.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Job {
     pub id: Arc<str>,
     /// A number, or a word such as `batch`.
     pub step: Option<Arc<str>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Container {
     pub runtime: Runtime,
     /// In full: 64 hexadecimal digits.
@@ -68,8 +66,8 @@ pub struct Container {
 }
 
 /// What runs a container.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Runtime {
     Docker,
     Podman,
@@ -78,7 +76,7 @@ pub enum Runtime {
 }
 
 /// A pod of Kubernetes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Pod {
     pub uid: Arc<str>,
     /// Where its logs tell.
@@ -87,7 +85,7 @@ pub struct Pod {
 }
 
 /// A kernel that works for a notebook.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Notebook {
     /// Of the kernel's connection file.
     pub kernel: Option<Arc<str>>,
@@ -97,7 +95,7 @@ pub struct Notebook {
 }
 
 /// Program that started a kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Client {
     Jupyter,
@@ -105,13 +103,13 @@ pub enum Client {
 }
 
 /// The Python environment that a process runs in.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Environment {
     pub kind: EnvironmentKind,
     pub path: Arc<str>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EnvironmentKind {
     Conda,
@@ -119,13 +117,13 @@ pub enum EnvironmentKind {
 }
 
 /// Processes that work on one thing together.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Group {
     pub kind: GroupKind,
     pub id: Arc<str>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupKind {
     Torchrun,
@@ -164,16 +162,16 @@ impl GroupKind {
 }
 
 /// The process at the top of its tree.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Launcher {
-    /// 0 where it was long ago: the number may be another's now.
-    #[serde(serialize_with = "write_pid")]
+    /// 0 where it was long ago: another process may have the pid now.
+    #[serde(with = "pid_or_null")]
     pub pid: u32,
     pub program: Arc<str>,
 }
 
 /// Sources of an identity, from the most to the least trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// The control group of a job, a container or a pod, where nobody but root makes any.
@@ -244,21 +242,88 @@ impl Source {
     }
 }
 
-/// Writes a label of a hub like the other parts, as an object with its source.
-fn write_hub_user<S: Serializer>(
-    user: &Option<Told<Arc<str>>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct HubUser<'a> {
-        name: &'a str,
-        source: Source,
+/// A hub's user as an object with a name, like the other parts.
+mod hub_user {
+    use super::{Arc, Deserialize, Deserializer, Serialize, Serializer, Told};
+
+    #[derive(Serialize, Deserialize)]
+    struct Name {
+        name: Arc<str>,
     }
-    let user = user.as_ref().map(|told| HubUser { name: &told.value, source: told.source });
-    user.serialize(serializer)
+
+    pub fn serialize<S: Serializer>(
+        user: &Option<Told<Arc<str>>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let named = user.as_ref().map(|user| Told {
+            value: Name { name: Arc::clone(&user.value) },
+            source: user.source,
+        });
+        named.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Told<Arc<str>>>, D::Error> {
+        let named = Option::<Told<Name>>::deserialize(deserializer)?;
+        Ok(named.map(|named| Told { value: named.value.name, source: named.source }))
+    }
 }
 
-/// Writes null for the pid 0.
-fn write_pid<S: Serializer>(pid: &u32, serializer: S) -> Result<S::Ok, S::Error> {
-    (*pid != 0).then_some(pid).serialize(serializer)
+/// A pid, or null for 0.
+mod pid_or_null {
+    use super::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub fn serialize<S: Serializer>(pid: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+        Some(*pid).filter(|pid| *pid != 0).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+        Ok(Option::deserialize(deserializer)?.unwrap_or(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of JSON are those of files.
+    #[test]
+    fn words_are_the_slugs() {
+        for source in Source::ALL {
+            assert_eq!(serde_json::to_value(source).unwrap(), source.slug());
+        }
+        for kind in GroupKind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.slug());
+        }
+    }
+
+    #[test]
+    fn identity_comes_back_from_json() {
+        let who = Who {
+            user: Some(Told { value: User { uid: 7, name: None }, source: Source::UserSlice }),
+            hub_user: Some(Told { value: "ann".into(), source: Source::Environment }),
+            launcher: Some(Told {
+                value: Launcher { pid: 0, program: "bash".into() },
+                source: Source::Ancestors,
+            }),
+            notebook: Some(Told {
+                value: Notebook { kernel: None, path: None, client: Client::VsCode },
+                source: Source::CommandLine,
+            }),
+            ..Who::default()
+        };
+        let json = serde_json::to_value(&who).unwrap();
+        assert_eq!(
+            (&json["user"], &json["hub_user"], &json["launcher"], &json["notebook"]["client"]),
+            (
+                &serde_json::json!({"uid": 7, "name": null, "source": "user_slice"}),
+                &serde_json::json!({"name": "ann", "source": "environment"}),
+                &serde_json::json!({"pid": null, "program": "bash", "source": "ancestors"}),
+                &"vs_code".into(),
+            )
+        );
+        assert_eq!(serde_json::from_value::<Who>(json).unwrap(), who);
+    }
 }
