@@ -10,6 +10,7 @@ use rusqlite::{Connection, Row};
 
 use crate::database::Database;
 use crate::error::{Problem, StoreError};
+use crate::sums::Bounds;
 use crate::tick::Person;
 use crate::workload::{self, Workload};
 
@@ -23,7 +24,7 @@ pub struct Owner {
 }
 
 /// Names of a process, by which its time is added up.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OwnerProcess {
     pub program: Option<Arc<str>>,
     /// Id of the person.
@@ -110,16 +111,10 @@ fn read_people(db: &Connection) -> Result<HashMap<i64, Person>, Problem> {
 }
 
 fn read_extent(db: &Connection) -> Result<Option<Period>, Problem> {
-    let number = |sql: &str| -> Result<Option<i64>, Problem> {
-        Ok(db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
-    };
-    let hours = number("SELECT min(from_ms) FROM card_hour")?;
-    let fine = number("SELECT min(from_ms) FROM card_span")?;
-    // An hour row begins at the full hour, perhaps before the first run.
-    let started = number("SELECT min(started_ms) FROM run")?;
-    let last = number("SELECT max(until_ms) FROM run")?;
-    let first = [hours, fine].into_iter().flatten().min();
-    let first = first.map(|first| started.map_or(first, |started| first.max(started)));
-    let extent = first.zip(last);
+    let mut query = db.prepare_cached("SELECT min(started_ms), max(until_ms) FROM run")?;
+    let (started, until): (Option<i64>, Option<i64>) =
+        query.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let kept_from = Bounds::read(db)?.hours_from;
+    let extent = started.map(|started| started.max(kept_from)).zip(until);
     Ok(extent.map(|(from, to)| Period::new(UnixMillis(from), UnixMillis(to))))
 }

@@ -14,7 +14,7 @@ use super::hours::HeatCell;
 use super::money::{Money, Pricing};
 use super::request::UsageRequest;
 use super::session::{Culprits, Session};
-use super::states::{Energy, States, float, hours, share, timestamp};
+use super::states::{Energy, States, float, hours, share};
 use super::suggestion::{PersonPage, Suggestion, smallest_memory};
 use super::sums::{CardTotals, OnCards, Sums};
 use super::verdict::Verdict;
@@ -134,9 +134,9 @@ impl Usage {
         Self {
             schema: "gua.report/2",
             window: Window {
-                from: timestamp(sums.window.from),
-                to: timestamp(sums.window.to),
-                requested_to: timestamp(request.window.to),
+                from: sums.window.from.into(),
+                to: sums.window.to.into(),
+                requested_to: request.window.to.into(),
                 tz: request.zone_name.clone(),
                 seconds: float(sums.window.millis()) / 1000.0,
                 observed_seconds: recorded_ms / 1000.0,
@@ -172,7 +172,7 @@ impl Usage {
 
 impl From<Period> for Stretch {
     fn from(period: Period) -> Self {
-        Self { from: timestamp(period.from), to: timestamp(period.to) }
+        Self { from: period.from.into(), to: period.to.into() }
     }
 }
 
@@ -185,7 +185,10 @@ impl From<&CardTotals> for CardUsage {
             (known > 0.0).then(|| sum * 1000.0 / known)
         };
         let memory_mib = mean(times.memory, times.memory_unknown_ms);
-        let reasons = card.unknown_ms.iter().map(|(reason, ms)| (reason.slug(), hours(*ms)));
+        let mut unknown_reasons = BTreeMap::new();
+        for (reason, millis) in &card.unknown_ms {
+            *unknown_reasons.entry(reason.slug()).or_default() += hours(*millis);
+        }
         Self {
             uuid: card.uuid.clone(),
             index: card.index,
@@ -201,7 +204,7 @@ impl From<&CardTotals> for CardUsage {
             )]
             mean_memory_used_bytes: memory_mib.map(|mib| (mib * 1024.0 * 1024.0).round() as u64),
             energy: Energy::from_cards(times),
-            unknown_reasons: reasons.collect(),
+            unknown_reasons,
         }
     }
 }

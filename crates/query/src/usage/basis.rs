@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::answer::Host;
-use super::states::timestamp;
 
 /// Rule and thresholds of the runs that recorded a stretch of the window.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -63,11 +62,11 @@ pub(super) fn basis(runs: &[StoredRun], window: Period) -> Vec<Basis> {
                     && last.thresholds == thresholds
                     && last.imported == run.is_imported =>
             {
-                last.to = last.to.max(timestamp(period.to));
+                last.to = last.to.max(period.to.into());
             }
             _ => basis.push(Basis {
-                from: timestamp(period.from),
-                to: timestamp(period.to),
+                from: period.from.into(),
+                to: period.to.into(),
                 rule: run.run.rule.clone(),
                 imported: run.is_imported,
                 thresholds,

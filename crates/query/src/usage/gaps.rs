@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
 use super::request::UsageRequest;
-use super::states::{float, timestamp};
+use super::states::float;
 
 /// Interval of a run that does not name one.
 const DEFAULT_INTERVAL_MS: i64 = 30_000;
@@ -46,8 +46,8 @@ impl Gap {
     #[must_use]
     pub fn new(period: Period, reason: GapCause) -> Self {
         Self {
-            from: timestamp(period.from),
-            to: timestamp(period.to),
+            from: period.from.into(),
+            to: period.to.into(),
             seconds: float(period.millis()) / 1000.0,
             reason,
         }

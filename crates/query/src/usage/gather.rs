@@ -1,10 +1,9 @@
 //! Reads the sums of a window from the record.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
 
 use gua_core::Period;
-use gua_store::{Database, HolderSums, Person, StoreError, WindowSums, Workload};
+use gua_store::{Database, HolderSums, OwnerProcess, Person, StoreError, WindowSums, Workload};
 
 use super::account::{AccountName, By, Unattributed, bytes};
 use super::basis::{basis, host};
@@ -12,7 +11,7 @@ use super::gaps::{Gap, RecordEnd, gaps};
 use super::hours::{Week, grain};
 use super::request::UsageRequest;
 use super::session::SessionReader;
-use super::sums::{CardTotals, Sums};
+use super::sums::{CardTotals, Sums, add_holder_sums};
 
 /// Reads the sums of a window of a request: its own, or the earlier one that it compares with.
 pub(super) fn gather(
@@ -36,7 +35,7 @@ pub(super) fn gather(
         gaps: gaps.iter().map(|(period, cause)| Gap::new(*period, *cause)).collect(),
         basis: basis(&runs, window),
         cards,
-        accounts: HashMap::new(),
+        accounts: BTreeMap::new(),
         week: week(store, request, window)?,
         sessions: Vec::new(),
         sessions_left_out: 0,
@@ -110,13 +109,10 @@ impl AccountReader<'_> {
         card_places: &HashMap<i64, usize>,
     ) -> Result<(), StoreError> {
         let kinds = self.kinds();
-        let ids: Vec<_> = found.holders.keys().copied().collect();
         let nobody = Person::default();
-        for owner in self.store.owners(&ids)? {
-            let Some(card) = card_places.get(&owner.card).copied() else { continue };
-            let Some(holder) = found.holders.get(&owner.holder) else { continue };
-            let Some(process) = owner.process else {
-                self.add_unlisted(sums, &kinds, card, holder);
+        for ((card, process), holder) in &self.groups(found, card_places, &kinds)? {
+            let Some(process) = process else {
+                self.add_unlisted(sums, &kinds, *card, holder);
                 continue;
             };
             let person = self.people.get(&process.person).unwrap_or(&nobody);
@@ -125,16 +121,36 @@ impl AccountReader<'_> {
             }
             for by in &kinds {
                 let name = match by {
-                    By::Card => AccountName::Card(card),
+                    By::Card => AccountName::Card(*card),
                     By::User => AccountName::from_person(person),
-                    by => {
-                        self.work_name(*by, person, process.program.as_ref(), process.workload)?
-                    }
+                    by => self.work_name(*by, person, process)?,
                 };
-                sums.add_holder(*by, name, card, holder);
+                sums.add_holder(*by, name, *card, holder);
             }
         }
         Ok(())
+    }
+
+    /// Adds up holders of one card that no kind of account tells apart.
+    fn groups(
+        &self,
+        found: &WindowSums,
+        card_places: &HashMap<i64, usize>,
+        kinds: &[By],
+    ) -> Result<BTreeMap<(usize, Option<OwnerProcess>), HolderSums>, StoreError> {
+        let needs_workload = kinds.iter().any(|by| by.needs_workload());
+        let ids: Vec<_> = found.holders.keys().copied().collect();
+        let mut groups: BTreeMap<_, HolderSums> = BTreeMap::new();
+        for owner in self.store.owners(&ids)? {
+            let Some(card) = card_places.get(&owner.card) else { continue };
+            let Some(holder) = found.holders.get(&owner.holder) else { continue };
+            let process = owner.process.map(|process| match needs_workload {
+                true => process,
+                false => OwnerProcess { program: None, workload: None, ..process },
+            });
+            add_holder_sums(groups.entry((*card, process)).or_default(), holder);
+        }
+        Ok(groups)
     }
 
     /// Returns the kinds of accounts to add up; of one person also all that they had.
@@ -166,13 +182,13 @@ impl AccountReader<'_> {
         &mut self,
         by: By,
         person: &Person,
-        program: Option<&Arc<str>>,
-        workload: Option<i64>,
+        process: &OwnerProcess,
     ) -> Result<AccountName, StoreError> {
+        let OwnerProcess { program, workload, .. } = process;
         if let Some(id) = workload.filter(|id| !self.workloads.contains_key(id)) {
             self.workloads.insert(id, self.store.workload(id)?);
         }
         let workload = workload.and_then(|id| self.workloads.get(&id)).and_then(Option::as_ref);
-        Ok(by.account_name(person, program, workload.map(|workload| &workload.who)))
+        Ok(by.account_name(person, program.as_ref(), workload.map(|workload| &workload.who)))
     }
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::account::bytes;
 use super::remedy::{self, Viewer};
 use super::request::UsageRequest;
-use super::states::{float, hours, rounded, timestamp};
+use super::states::{float, hours, rounded};
 use super::sums::CardTotals;
 
 /// One process on one card, from when it stopped working until it went on or let go.
@@ -239,9 +239,9 @@ impl SessionReader<'_> {
             card_slot: card.and_then(|card| card.slot),
             pid: process.pid,
             program: process.program.clone(),
-            from: timestamp(from),
+            from: from.into(),
             from_seen: found.stored.is_begin_seen,
-            to: timestamp(to),
+            to: to.into(),
             to_seen: found.open == Some(false) && !self.gaps.iter().any(|gap| gap.from == to),
             open: found.open,
             idle_seconds: found.idle_ms.round() / 1000.0,

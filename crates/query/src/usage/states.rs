@@ -1,8 +1,6 @@
 //! Card time by state, and how figures are written: hours and shares.
 
-use gua_core::units::UnixMillis;
 use gua_store::CardTimes;
-use jiff::Timestamp;
 use serde::Serialize;
 
 /// Card time in each state.
@@ -127,10 +125,4 @@ pub(super) fn rounded(value: f64) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "centuries in milliseconds fit 53 bits")]
 pub(super) const fn float(millis: i64) -> f64 {
     millis as f64
-}
-
-/// Returns a time for output. What is too far off for a calendar is the nearest time in one.
-pub(super) fn timestamp(at: UnixMillis) -> Timestamp {
-    let nearest = if at.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };
-    Timestamp::from_millisecond(at.0).unwrap_or(nearest)
 }

@@ -1,6 +1,6 @@
 //! Sums of a window: all that a report is made of, whether it comes from the record or from counters.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use gua_core::{Period, Reason};
 use gua_store::{CardTimes, HolderSums};
@@ -28,7 +28,7 @@ pub struct Sums {
     pub cards: Vec<CardTotals>,
     /// Sums of each account. Those of one kind add up to the cards, but for time of which the holders are
     /// not known; in a report on one person, there are only theirs.
-    pub accounts: HashMap<(By, AccountName), OnCards>,
+    pub accounts: BTreeMap<(By, AccountName), OnCards>,
     pub week: Week,
     pub sessions: Vec<Session>,
     pub sessions_left_out: usize,
@@ -80,11 +80,14 @@ impl OnCards {
     /// Adds what a holder did on a card.
     pub fn add(&mut self, card: usize, holder: &HolderSums) {
         match self.0.iter_mut().find(|(place, _)| *place == card) {
-            Some((_, sums)) => {
-                sums.times.add_sums(&holder.times);
-                sums.peak_mib = sums.peak_mib.max(holder.peak_mib);
-            }
+            Some((_, sums)) => add_holder_sums(sums, holder),
             None => self.0.push((card, *holder)),
         }
     }
+}
+
+/// Adds what a holder did to what others did.
+pub(super) fn add_holder_sums(sums: &mut HolderSums, holder: &HolderSums) {
+    sums.times.add_sums(&holder.times);
+    sums.peak_mib = sums.peak_mib.max(holder.peak_mib);
 }

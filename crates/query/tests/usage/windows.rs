@@ -1,6 +1,6 @@
 //! Windows: what was observed, what adds up, and what stands beside it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use gua_core::span::GapReason;
 use gua_core::units::{Bytes, Percent, UnixMillis};
@@ -167,6 +167,24 @@ fn time_that_is_not_kept_is_a_gap() {
 }
 
 #[test]
+fn holders_with_ids_far_apart_are_found() {
+    let lab = Lab::new();
+    let mut recording = lab.begin(0);
+    for pid in 0..40 {
+        let held = [holder(200, "bob", 8_000), holder(1000 + pid, "ann", 8_000)];
+        recording.record(MINUTE, &[scene(0, State::IdleHeld, &held)]);
+    }
+    let names = |from| {
+        let usage = lab.report(from, 40 * MINUTE);
+        let accounts = usage.accounts.into_iter();
+        accounts.map(|it| (it.name.unwrap(), it.idle_held_gpu_hours)).collect::<Vec<_>>()
+    };
+    let both = |hours: f64| [("ann".to_owned(), hours), ("bob".to_owned(), hours)];
+    assert_eq!(names(34 * MINUTE), both(0.05));
+    assert_eq!(names(0), both(0.333_333_333));
+}
+
+#[test]
 fn nothing_recorded_is_an_answer() {
     let usage = Lab::new().report(0, HOUR);
     assert_eq!((usage.host.is_none(), usage.data, usage.thresholds), (true, None, None));
@@ -287,7 +305,7 @@ fn report_can_be_made_from_counters() {
         gaps: vec![],
         basis: vec![],
         cards: vec![card],
-        accounts: HashMap::new(),
+        accounts: BTreeMap::new(),
         week: Week::new(TimeZone::UTC),
         sessions: vec![],
         sessions_left_out: 0,
