@@ -332,6 +332,31 @@ pub struct Reservation {
     pub seconds_left: Option<i64>,
 }
 
+impl Reservation {
+    /// Formats by whom and how long, as the rest of a sentence.
+    #[must_use]
+    pub fn format_terms(&self) -> String {
+        let by = self.user.clone().unwrap_or_else(|| format!("uid {}", self.uid));
+        match (self.pid, self.seconds_left) {
+            (Some(pid), _) => format!("by {by} while its command runs (pid {pid})"),
+            (None, Some(seconds)) => format!("by {by} for another {seconds} s"),
+            (None, None) => format!("by {by}, who does not let others read for how long"),
+        }
+    }
+}
+
+impl HolderNow {
+    /// Formats the name of whose it is, as far as it is known.
+    #[must_use]
+    pub fn format_owner(&self) -> String {
+        match (&self.user, self.uid) {
+            (Some(user), _) => user.clone(),
+            (None, Some(uid)) => format!("uid {uid}"),
+            (None, None) => format!("pid {}", self.pid),
+        }
+    }
+}
+
 impl Snapshot {
     /// Returns a snapshot of the driver just now.
     #[must_use]
