@@ -77,12 +77,12 @@ pub struct RecordStatus {
     pub last_hour_coverage: Option<f64>,
     /// Why the run ended; null while it goes on, and after a crash.
     pub ending: Option<String>,
-    pub last_trouble: Option<Trouble>,
+    pub last_trouble: Option<RecorderTrouble>,
 }
 
 /// Something that went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Trouble {
+pub struct RecorderTrouble {
     pub time: Timestamp,
     pub kind: String,
     pub detail: String,
@@ -194,11 +194,15 @@ fn coverage(store: &Database, window: Period) -> Result<Option<f64>, StoreError>
     Ok(Some(1.0 - missing / window.seconds()))
 }
 
-fn last_trouble(store: &Database, now: UnixMillis) -> Result<Option<Trouble>, StoreError> {
+fn last_trouble(store: &Database, now: UnixMillis) -> Result<Option<RecorderTrouble>, StoreError> {
     let events = store.events(Period::new(UnixMillis(0), UnixMillis(now.0.saturating_add(1))))?;
     let is_trouble = |event: &Event| !PLAIN_EVENTS.contains(&event.kind.as_str());
     let newest = events.into_iter().rfind(is_trouble);
-    Ok(newest.map(|Event { at, kind, detail, .. }| Trouble { time: at.into(), kind, detail }))
+    Ok(newest.map(|Event { at, kind, detail, .. }| RecorderTrouble {
+        time: at.into(),
+        kind,
+        detail,
+    }))
 }
 
 fn state(process: RecorderProcess, is_late: bool) -> RecorderState {
@@ -226,4 +230,99 @@ fn latest_tick_age(interval_ms: f64) -> f64 {
 
 fn seconds(millis: i64) -> f64 {
     millis as f64 / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::fixtures::{
+        HOUR as HOUR_MS, LAST_TICK, MINUTE, NOW, Record, SECOND, UNTIL, card,
+    };
+    use gua_core::Reason;
+    use gua_core::span::{Gap, GapReason};
+    use gua_store::Tick;
+
+    fn read(record: &Record, now: UnixMillis) -> RecordStatus {
+        RecordStatus::read(&record.open(), now).unwrap()
+    }
+
+    fn status_of(process: RecorderProcess, record: RecordStatus, now: UnixMillis) -> Status {
+        let path = Some("/x/gua.db".to_owned());
+        let database = Some(DatabaseStatus { path, size_bytes: Some(1) });
+        status(process, Some("/run/gua.pid".to_owned()), database, Ok(record), now)
+    }
+
+    #[test]
+    fn recorder_that_no_longer_ticks_is_noticed() {
+        let mut record = Record::begin();
+        record.tick(&[], &[]);
+        let state = |process, age_ms: i64| {
+            let now = UnixMillis(LAST_TICK.0 + age_ms);
+            status_of(process, read(&record, now), now).state
+        };
+        let here = RecorderProcess::Here(7);
+        assert_eq!(state(here, 31 * SECOND), RecorderState::Recording);
+        assert_eq!(state(here, 105 * SECOND), RecorderState::Recording, "a driver may be slow");
+        assert_eq!(state(here, 105 * SECOND + 1), RecorderState::Stalled);
+        assert_eq!(state(RecorderProcess::None, 0), RecorderState::NotRunning);
+        assert_eq!(state(RecorderProcess::Unsure(None), 0), RecorderState::Unsure);
+        assert_eq!(state(RecorderProcess::Unnamed, 0), RecorderState::Recording);
+        assert_eq!(state(RecorderProcess::Unnamed, 105 * SECOND + 1), RecorderState::Unsure);
+        let empty = status_of(here, RecordStatus::default(), NOW);
+        assert_eq!(empty.state, RecorderState::Recording);
+    }
+
+    #[test]
+    fn record_says_how_the_recorder_does() {
+        let mut record = Record::begin();
+        let from = UnixMillis(NOW.0 - 15 * MINUTE);
+        let period = Period::new(from, UnixMillis(from.0 + 6 * MINUTE));
+        let gap = Gap { period, reason: GapReason::Driver(Reason::DriverGone) };
+        let event = |kind: &str, age: i64| Event {
+            at: UnixMillis(NOW.0 - age),
+            until: None,
+            kind: kind.to_owned(),
+            detail: format!("{kind} happened."),
+        };
+        let events =
+            [event("card", HOUR_MS), event("driver-away", MINUTE), event("driver", SECOND)];
+        let tick = Tick {
+            gaps: &[gap],
+            events: &events,
+            polls: 12,
+            calls: 96,
+            ..Tick::new(UnixMillis(LAST_TICK.0 - 1), UNTIL)
+        };
+        record.writer.tick(&tick).unwrap();
+        record.writer.tick(&Tick { polls: 13, calls: 99, ..Tick::new(LAST_TICK, UNTIL) }).unwrap();
+        record.tick(&[], &[card(0, 0.0, &[])]);
+        let found = read(&record, NOW);
+        assert_eq!(
+            (found.final_until, found.last_tick),
+            (Some(UNTIL.into()), Some(LAST_TICK.into()))
+        );
+        assert_eq!((found.cards, found.interval_seconds), (Some(1), Some(30.0)));
+        assert_eq!(found.host.as_deref(), Some("four"));
+        assert_eq!(found.last_trouble.as_ref().map(|it| &*it.kind), Some("driver-away"));
+        let hour = found.last_hour_coverage.unwrap();
+        let expected = 1.0 - 360.0 / (3600.0 - 25.0);
+        assert!((hour - expected).abs() < 1e-9, "{hour} is not {expected}");
+        let run = found.coverage.unwrap();
+        assert!((run - (1.0 - 360.0 / (40.0 * 3600.0 - 25.0))).abs() < 1e-9, "{run}");
+        let later = read(&record, UnixMillis(NOW.0 + 30 * MINUTE));
+        assert!(later.last_hour_coverage.unwrap() < 0.5, "nobody records any more");
+    }
+
+    #[test]
+    fn others_see_no_paths() {
+        let why = Err("/x/gua.db is damaged".to_owned());
+        let database = DatabaseStatus { path: Some("/x/gua.db".to_owned()), size_bytes: None };
+        let process = RecorderProcess::Here(7);
+        let whole = status(process, Some("/run/gua.pid".to_owned()), Some(database), why, NOW);
+        assert_eq!(whole.pid, Some(7));
+        let public = serde_json::to_string(&whole.without_paths()).unwrap();
+        assert!(!public.contains("/x") && !public.contains("/run"), "{public}");
+        assert!(public.contains("the database is damaged"), "{public}");
+        assert!(public.contains("\"schema\":\"gua.status/2\""), "{public}");
+    }
 }

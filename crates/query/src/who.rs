@@ -216,3 +216,115 @@ impl WhoRow<'_> {
         (rank, Reverse(seconds), card.index, card.mig_slot)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::snapshot::fixtures::{NOW, card, card_of, facts, snapshot, vitals};
+    use gua_core::Reason;
+    use gua_core::card::Vitals;
+    use gua_core::identity::{self, Source, Told};
+    use gua_core::snapshot::{IdleDoubt, IdleSource};
+    use gua_core::units::UnixMillis;
+
+    fn idle(hours: i64) -> IdleNow {
+        let since = UnixMillis(NOW.0 - hours * 3_600_000).into();
+        IdleNow::since(since, NOW.into(), IdleSource::Record)
+    }
+
+    /// Bob and carol are idle for 30 and 20 hours, dave since an unknown time, erin works, one card has
+    /// unlisted memory for 25 hours and one cannot be read.
+    fn four() -> Snapshot {
+        let mut cards = vec![
+            card(0, 0.0, &[(200, "bob", 8000, 0.0)]),
+            card(1, 0.0, &[(300, "carol", 400, 0.0), (301, "dave", 8000, 0.0)]),
+            card(2, 80.0, &[(400, "erin", 8000, 80.0)]),
+            card_of(facts(3), &vitals(0.0, &[], 8000), &[]),
+            card_of(facts(4), &Vitals::unknown(Reason::Lost), &[]),
+        ];
+        cards[0].holders[0].idle = idle(30);
+        cards[1].holders[0].idle = idle(20);
+        cards[1].holders[1].idle = IdleNow::doubtful(IdleDoubt::NotRecorded);
+        cards[3].unlisted.as_mut().unwrap().idle = idle(25);
+        snapshot(cards)
+    }
+
+    fn filter(idle_hours: Option<u64>, users: &[&str]) -> WhoFilter {
+        WhoFilter {
+            idle: idle_hours.map(|hours| Duration::from_secs(hours * 3600)),
+            users: users.iter().map(|user| (*user).to_owned()).collect(),
+            context: Bytes::from_mib(600),
+        }
+    }
+
+    fn rows(who: &Who) -> Vec<String> {
+        let name = |row: WhoRow<'_>| match row {
+            WhoRow::Holder(row) => row.holder.format_owner(),
+            WhoRow::Unlisted(row) => format!("card {}", row.card.index),
+        };
+        who.rows().into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn longest_idle_comes_first() {
+        let who = Who::new(four(), &filter(None, &[]));
+        assert_eq!(rows(&who), ["bob", "card 3", "carol", "dave", "card 4", "erin"]);
+        let bare: Vec<_> = who.holders.iter().map(|row| row.bare_context).collect();
+        assert_eq!(bare, [Some(false), Some(true), Some(false), Some(false)]);
+        let left_out = (who.idle_now_left_out, who.unknown_left_out, who.unlisted_left_out);
+        assert_eq!(left_out, (0, 0, 0));
+        let json = serde_json::to_value(&who).unwrap();
+        let erin = &json["holders"][3];
+        assert_eq!(
+            (&erin["user"], &erin["state"], &erin["card_state"]),
+            (&"erin".into(), &"active".into(), &"active".into(),)
+        );
+        assert_eq!(json["unlisted"][1]["state_reason"], "lost");
+        assert_eq!(json["unlisted"][1]["unknown"]["memory_bytes"], "lost");
+        assert_eq!(json["holders"][0]["card"]["uuid"], "GPU-0");
+    }
+
+    #[test]
+    fn holders_left_out_are_counted() {
+        let who = Who::new(four(), &filter(Some(22), &[]));
+        assert_eq!(rows(&who), ["bob", "card 3"]);
+        let left_out = (who.idle_now_left_out, who.unknown_left_out, who.unlisted_left_out);
+        assert_eq!(left_out, (1, 1, 0), "dave; the card that cannot be read");
+        let who = Who::new(four(), &filter(None, &["carol", "1234"]));
+        assert_eq!((rows(&who), who.unlisted_left_out), (vec!["carol".to_owned()], 2));
+        assert_eq!(Who::new(four(), &filter(None, &["1000"])).holders.len(), 4, "by uid");
+    }
+
+    /// A process of root may be somebody's: the person behind it counts.
+    #[test]
+    fn filter_is_by_the_person_behind_a_process() {
+        let mut snapshot = four();
+        let user = identity::User { uid: 7, name: Some("ann".into()) };
+        let user = Some(Told { value: user, source: Source::UserSlice });
+        let who = identity::Who { user, ..identity::Who::default() };
+        snapshot.cards[0].holders[0].identity = Some(Arc::new(who));
+        snapshot.cards[1].holders[0].identity = Some(Arc::new(identity::Who::default()));
+        let found = |user: &str| rows(&Who::new(snapshot.clone(), &filter(None, &[user])));
+        assert_eq!((found("ann"), found("7")), (vec!["bob".to_owned()], vec!["bob".to_owned()]));
+        assert_eq!((found("bob"), found("carol")), (vec![], vec![]), "carol is unattributed");
+    }
+
+    #[test]
+    fn reservations_are_listed_unless_idle_holders_are_wanted() {
+        let mut snapshot = four();
+        let by = |uid| Reservation { user: None, uid, pid: Some(9), seconds_left: None };
+        snapshot.set_reservations(|uuid| if uuid == "GPU-3" { vec![by(7)] } else { vec![] });
+        let cards = |filter: &WhoFilter| {
+            let reservations = Who::new(snapshot.clone(), filter).reservations.unwrap();
+            reservations.iter().map(|row| row.card.index).collect::<Vec<_>>()
+        };
+        assert_eq!(cards(&filter(None, &[])), [3]);
+        assert_eq!(cards(&filter(None, &["8"])), [0; 0]);
+        assert_eq!(cards(&filter(Some(1), &[])), [0; 0]);
+        let mut unread = four();
+        unread.note_unread_reservations();
+        assert_eq!(Who::new(unread, &filter(None, &[])).reservations, None);
+    }
+}

@@ -311,6 +311,18 @@ pub struct HistoryNow {
     pub recorded_until: Option<Timestamp>,
 }
 
+impl HistoryNow {
+    /// Returns it for others than those who may look at the files of this host.
+    #[must_use]
+    pub fn without_path(self) -> Self {
+        let reason = match &self.path {
+            Some(path) => self.reason.map(|reason| reason.replace(path, "the database")),
+            None => self.reason,
+        };
+        Self { path: None, reason, ..self }
+    }
+}
+
 /// Whether the record reaches up to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -5,7 +5,7 @@ use std::fmt;
 
 use gua_core::Reason;
 use gua_core::card::ComputeMode;
-use gua_core::snapshot::{CardNow, Snapshot};
+use gua_core::snapshot::{CardNow, HolderNow, Snapshot};
 use gua_core::state::State;
 use gua_core::text::{format_duration, format_memory};
 use gua_core::units::Percent;
@@ -114,7 +114,7 @@ impl PickCard {
         if past.is_none() {
             unknown.note("recorded_utilization_percent", NullReason::NotRecorded);
         }
-        let mut holders: Vec<_> = now.holders.iter().map(|holder| holder.format_owner()).collect();
+        let mut holders: Vec<_> = now.holders.iter().map(HolderNow::format_owner).collect();
         holders.sort();
         holders.dedup();
         Self {

@@ -60,3 +60,87 @@ fn is_called(card: &CardIdentity, name: &str) -> bool {
     };
     name.parse() == Ok(card.index) || begins(&card.uuid) || is_instance
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::snapshot::fixtures::{card, snapshot};
+
+    fn gpu(index: u32, uuid: &str) -> CardIdentity {
+        CardIdentity { index, uuid: Some(uuid.into()), ..CardIdentity::default() }
+    }
+
+    fn instance(index: u32, slot: u32, uuid: &str, parent: &str) -> CardIdentity {
+        CardIdentity {
+            mig_slot: Some(slot),
+            gpu_instance: Some(slot + 1),
+            parent_uuid: Some(parent.into()),
+            ..gpu(index, uuid)
+        }
+    }
+
+    fn host() -> Vec<CardIdentity> {
+        vec![
+            gpu(0, "GPU-aa"),
+            gpu(1, "GPU-bb"),
+            instance(2, 0, "MIG-m0", "GPU-cc"),
+            instance(2, 1, "MIG-m1", "GPU-cc"),
+        ]
+    }
+
+    fn visible(value: Option<&str>, cards: &[CardIdentity]) -> Vec<String> {
+        let now = |identity: &CardIdentity| {
+            let mut card = card(0, 0.0, &[]);
+            card.card = identity.clone();
+            card
+        };
+        let snapshot = snapshot(cards.iter().map(now).collect());
+        let visible = VisibleDevices::new(value, &snapshot);
+        cards.iter().filter(|card| visible.has(card)).map(CardIdentity::label).collect()
+    }
+
+    #[test]
+    fn cards_have_many_names() {
+        for (value, cards) in [
+            ("0", "0"),
+            ("1,0", "0 1"),
+            (" 1 , 0 ", "0 1"),
+            ("GPU-bb", "1"),
+            ("GPU-b", "1"),
+            ("2", "2:0 2:1"),
+            ("GPU-cc", "2:0 2:1"),
+            ("MIG-m1", "2:1"),
+            ("MIG-GPU-cc/2/0", "2:1"),
+            ("MIG-GPU-aa/2/0", ""),
+        ] {
+            assert_eq!(visible(Some(value), &host()).join(" "), cards, "{value}");
+        }
+        assert_eq!(visible(None, &host()).len(), 4);
+    }
+
+    #[test]
+    fn first_name_of_no_card_ends_the_list() {
+        for (value, cards) in
+            [("", 0), ("-1", 0), ("NoDevFiles", 0), ("0,-1,1", 1), ("0,7,1", 1), ("0,,1", 1)]
+        {
+            assert_eq!(visible(Some(value), &host()).len(), cards, "{value}");
+        }
+    }
+
+    #[test]
+    fn card_without_a_uuid_ends_nothing() {
+        let unread = CardIdentity { index: 1, ..CardIdentity::default() };
+        let cards = [gpu(0, "GPU-aa"), unread, gpu(2, "GPU-cc")];
+        assert_eq!(visible(Some("GPU-bb,GPU-cc"), &cards), ["2"]);
+        assert_eq!(visible(Some("7,2"), &cards), [""; 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_value_is_accepted(value in "\\PC*") {
+            prop_assert!(visible(Some(&value), &host()).len() <= 4);
+        }
+    }
+}

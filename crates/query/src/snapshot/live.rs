@@ -65,7 +65,7 @@ impl LiveSource {
             Some(_) => self.prober.look(),
         };
         let elapsed = self.last.replace(Instant::now()).map_or(FIRST_LOOK, |last| last.elapsed());
-        self.to_snapshot(&look, elapsed)
+        self.snapshot_of_look(&look, elapsed)
     }
 
     /// Takes what the driver has sampled since the last look, for the next one: its buffer holds some
@@ -102,7 +102,7 @@ impl LiveSource {
         self.known.get(&pid)
     }
 
-    fn to_snapshot(&mut self, look: &Look, elapsed: Duration) -> Snapshot {
+    fn snapshot_of_look(&mut self, look: &Look, elapsed: Duration) -> Snapshot {
         let at = Timestamp::from(UnixMillis::from(SystemTime::now()));
         self.error = look.driver.as_ref().err().cloned();
         self.read_processes(&look.cards);
@@ -134,7 +134,7 @@ impl LiveSource {
         let means = self.recent.add(look, elapsed);
         let process = |holder: &Holder| {
             let known = self.known.get(&holder.pid).cloned();
-            known.unwrap_or_else(|| SeenProcess {
+            known.unwrap_or(SeenProcess {
                 pid: holder.pid,
                 presence: Presence::Gone,
                 command: Reading::Unknown(Reason::Gone),

@@ -95,7 +95,11 @@ fn recorder_that_ended_makes_it_at_least() {
     let database = writer.end("stopped").unwrap();
     let mut snapshot = idle_holder();
     add_idle_times(&mut snapshot, &database, BOOT, NOW).unwrap();
-    assert_eq!(snapshot.history.as_ref().unwrap().state, HistoryState::Ended, "{path:?} in {folder:?}");
+    assert_eq!(
+        snapshot.history.as_ref().unwrap().state,
+        HistoryState::Ended,
+        "{path:?} in {folder:?}"
+    );
     assert_eq!(hours(&snapshot.cards[0].holders[0].idle), 4.0);
 }
 
