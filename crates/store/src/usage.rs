@@ -119,6 +119,11 @@ impl Database {
         self.at_once(|| self.result(read()))
     }
 
+    /// Reads the time of a window that was not observed, in order: gaps, and time without a run.
+    pub fn gaps(&self, window: Period) -> Result<Vec<WindowGap>, StoreError> {
+        self.result(gaps(&self.connection, window))
+    }
+
     /// Returns the time up to which the record of the newest run is final.
     pub fn final_until(&self) -> Result<Option<UnixMillis>, StoreError> {
         self.result(final_until(&self.connection))
