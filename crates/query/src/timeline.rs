@@ -369,6 +369,7 @@ fn place(window: Period, at: UnixMillis) -> usize {
     usize::try_from(place).unwrap_or(0).saturating_sub(1)
 }
 
+#[expect(clippy::cast_possible_wrap, reason = "a small number")]
 const fn columns() -> i64 {
     COLUMNS as i64
 }

@@ -66,7 +66,7 @@ fn look_until(source: &mut LiveSource, is_expected: impl Fn(&Snapshot) -> bool) 
 }
 
 fn users(snapshot: &Snapshot, card: usize) -> Vec<String> {
-    snapshot.cards[card].holders.iter().map(|holder| holder.format_owner()).collect()
+    snapshot.cards[card].holders.iter().map(gua_core::snapshot::HolderNow::format_owner).collect()
 }
 
 #[test]
