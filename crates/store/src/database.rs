@@ -84,6 +84,20 @@ impl Database {
         Ok(Self { connection, path, lock: None })
     }
 
+    /// Runs reads in one transaction, so that a tick in between is not seen in part. Calls may be nested.
+    pub fn at_once<T, E: From<StoreError>>(
+        &self,
+        read: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let _transaction = match self.connection.is_autocommit() {
+            true => {
+                Some(self.result(self.connection.unchecked_transaction().map_err(Problem::from))?)
+            }
+            false => None,
+        };
+        read()
+    }
+
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
