@@ -29,6 +29,8 @@ mod failing;
 mod fleet;
 /// `gpu-tracker`, the second program: gpu_tracker's command line and formats.
 mod gpu_tracker;
+/// Histories in the record.
+mod history;
 /// A law: what is reported is what the ticks counted, whatever happens.
 mod law;
 /// Databases of an older layout: read as they are, brought forward by who writes.
