@@ -19,15 +19,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = env::args().nth(1).map(PathBuf::from).ok_or("name a database")?;
     let end = Database::open(&path)?.final_until()?.ok_or("nothing is recorded")?;
     let windows = [("last hour", HOUR), ("7 d", 7 * DAY), ("90 d", 90 * DAY), ("365 d", 365 * DAY)];
-    for (name, length) in windows {
-        // Not at a full hour, so that both edges are read from fine rows.
+    // Not at a full hour, so that both edges are read from fine rows.
+    let windows = windows.map(|(name, length)| {
         let window = Period::new(UnixMillis(end.0 - length - 777_777), end);
-        let users = UsageRequest { most_sessions: Some(5), ..UsageRequest::new(window, end) };
-        print_time(&path, name, &users)?;
-        let jobs = UsageRequest { by: By::ALL.to_vec(), most_sessions: None, ..users.clone() };
-        print_time(&path, &format!("{name}, all kinds and sessions"), &jobs)?;
+        (name, UsageRequest { most_sessions: Some(5), ..UsageRequest::new(window, end) })
+    });
+    for (name, request) in &windows {
+        print_time(&path, name, request)?;
+    }
+    for (name, request) in windows {
         let zone = TimeZone::get("Asia/Kolkata")?;
-        print_time(&path, &format!("{name}, half-hour zone"), &UsageRequest { zone, ..users })?;
+        let request = UsageRequest { zone, ..request };
+        print_time(&path, &format!("{name}, half-hour zone"), &request)?;
+        let all = UsageRequest { by: By::ALL.to_vec(), most_sessions: None, ..request };
+        print_time(&path, &format!("{name}, all kinds and sessions"), &all)?;
     }
     Ok(())
 }
