@@ -1,17 +1,20 @@
 //! Verifies what rows promise: spans of a card do not overlap, times add up to lengths, shares to the
-//! card's time, and hour rows to the fine rows of their hour.
+//! card's time, and hour rows to the fine rows of their hour. Ticks of the Python gua count as a whole, so
+//! the times of imported rows may differ from their lengths.
 
 use std::collections::{BTreeMap, HashMap};
 
 use gua_core::Period;
 use gua_core::period::HOUR;
+use gua_core::units::UnixMillis;
 use rusqlite::Connection;
 
 use crate::database::Database;
 use crate::error::{Problem, StoreError};
-use crate::rows::{CardRow, CardTimes, HolderRow};
+use crate::rows::{CardRow, CardTimes, HolderRow, HolderTimes};
 use crate::sums::{Bounds, Sums, oldest_hour};
 use crate::tables::{self, Age};
+use crate::usage::union;
 
 /// Findings after which a check stops.
 const MOST_FINDINGS: usize = 100;
@@ -46,6 +49,8 @@ struct Check<'a> {
     bounds: Bounds,
     /// Fine rows after this are exact: their times add up to their length.
     exact_from: i64,
+    /// Times that only imported runs cover, in order.
+    imported: Vec<Period>,
     card_of: HashMap<i64, i64>,
     /// Newest row by card.
     last: HashMap<i64, Period>,
@@ -73,6 +78,7 @@ impl<'a> Check<'a> {
             db,
             bounds,
             exact_from: if goes_back { i64::MAX } else { bounds.quarters_until },
+            imported: imported(db)?,
             card_of: card_of.collect::<Result<_, _>>()?,
             last: HashMap::new(),
             findings: Vec::new(),
@@ -125,7 +131,7 @@ impl<'a> Check<'a> {
             }
             return;
         };
-        let (from, length) = (first.period.from.0, first.period.millis());
+        let from = first.period.from.0;
         let last = self.last.insert(first.card, first.period);
         if last.is_some_and(|last| last.to > first.period.from) {
             self.find(from, format!("two rows of card {} overlap", first.card));
@@ -134,7 +140,9 @@ impl<'a> Check<'a> {
         group.cards.iter().for_each(|row| times.add(&row.times));
         let observed =
             times.values()[..4].iter().fold(0_i64, |sum, value| sum.saturating_add(*value));
-        if observed > length || (from >= self.exact_from && observed != length) {
+        let is_imported = self.is_imported(first.period);
+        let length = if is_imported { observed } else { first.period.millis() };
+        if observed == 0 || observed > length || (from >= self.exact_from && observed != length) {
             let detail =
                 format!("times of card {} add up to {observed} of {length} ms", first.card);
             self.find(from, detail);
@@ -144,11 +152,17 @@ impl<'a> Check<'a> {
         if is_negative {
             self.find(from, format!("a figure of card {} or its holders is negative", first.card));
         }
-        self.check_shares(&first, &times, &group.holders);
+        self.check_shares(&first, (&times, length), &group.holders);
     }
 
-    fn check_shares(&mut self, card: &CardRow, times: &CardTimes, holders: &[HolderRow]) {
-        let (from, length) = (card.period.from.0, card.period.millis());
+    /// `length` is the time that was observed if there was no other.
+    fn check_shares(
+        &mut self,
+        card: &CardRow,
+        (times, length): (&CardTimes, i64),
+        holders: &[HolderRow],
+    ) {
+        let from = card.period.from.0;
         let sum = |share: fn(&HolderRow) -> i64| {
             holders.iter().fold(0_i64, |sum, row| sum.saturating_add(share(row)))
         };
@@ -175,7 +189,19 @@ impl<'a> Check<'a> {
                     format!("a row of holder {} has another length than its card's", row.holder);
                 self.find(from, detail);
             }
+            let HolderTimes { working_ms, idle_ms, unknown_ms, .. } = row.times;
+            if working_ms.saturating_add(idle_ms).saturating_add(unknown_ms) > length {
+                let detail = format!("times of holder {} are more than its card's", row.holder);
+                self.find(from, detail);
+            }
         }
+    }
+
+    /// Returns true if only imported runs cover a time.
+    fn is_imported(&self, period: Period) -> bool {
+        let after = self.imported.partition_point(|it| it.from < period.to);
+        let newest = after.checked_sub(1).and_then(|place| self.imported.get(place));
+        newest.is_some_and(|it| it.to >= period.to && it.from <= period.from)
     }
 
     fn check_hour(&mut self, range: [i64; 2]) -> Result<(), Problem> {
@@ -190,4 +216,17 @@ impl<'a> Check<'a> {
     fn find(&mut self, from_ms: i64, detail: String) {
         self.findings.push(Finding { from_ms, detail });
     }
+}
+
+/// Returns the times that only imported runs cover, in order.
+fn imported(db: &Connection) -> Result<Vec<Period>, Problem> {
+    let mut query = db.prepare("SELECT started_ms, until_ms FROM run WHERE imported = ?1")?;
+    let mut runs = |is_imported: bool| -> Result<Vec<Period>, Problem> {
+        let runs = query.query_map([is_imported], |row| {
+            Ok(Period::new(UnixMillis(row.get(0)?), UnixMillis(row.get(1)?)))
+        })?;
+        Ok(union(runs.collect::<Result<_, _>>()?))
+    };
+    let (imported, own) = (runs(true)?, runs(false)?);
+    Ok(imported.into_iter().flat_map(|run| run.without(&own)).collect())
 }

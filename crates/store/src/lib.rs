@@ -28,6 +28,7 @@
 //! | [`retention`] | deletes rows by age |
 //! | [`inventory`] | reads cards and holders by their ids |
 //! | [`usage`] | reads a window by adding |
+//! | [`python`] | imports histories of the Python gua |
 //! | [`check`] | verifies what rows promise |
 
 mod allowance;
@@ -39,6 +40,7 @@ pub mod inventory;
 pub mod latest;
 pub mod lock;
 mod names;
+pub mod python;
 pub mod retention;
 pub mod rows;
 pub mod runs;

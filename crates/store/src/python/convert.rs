@@ -1,0 +1,296 @@
+//! Writes ticks as runs, rows, sessions and samples.
+
+use std::collections::HashMap;
+
+use gua_core::period::HOUR;
+use gua_core::units::UnixMillis;
+use gua_core::{Period, State};
+use rusqlite::{Connection, params};
+
+use super::idle::IdleSessions;
+use super::import::StateTimes;
+use super::names::{FileNames, KnownCard};
+use super::open_row::{self, CardTick, HolderTick, OpenRow, RowKind};
+use super::source::SourceFacts;
+use super::ticks::{CardReading, ProcessReading, Texts, Ticks};
+use super::timeline::{TickTime, Timeline};
+use super::{DEFAULT_INTERVAL_MS, HELD_MIB, RECORDER, RULE};
+use crate::error::Problem;
+use crate::names::named;
+use crate::rows::QUARTER_HOUR;
+
+/// What is written of a file, and how.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    /// `None` for all of it.
+    pub window: Option<Period>,
+    /// Replaces the intervals of the runs.
+    pub interval_ms: Option<i64>,
+    /// Before this there are hour rows only.
+    pub fine_from: i64,
+    /// Before this each row is a quarter hour.
+    pub exact_from: i64,
+    pub samples_from: i64,
+}
+
+/// Sums of the ticks that were read.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub times: StateTimes,
+    /// Shares of holders in those times.
+    pub shares: StateTimes,
+    pub ticks: u64,
+    pub card_rows: u64,
+    pub process_rows: u64,
+    pub period: Option<Period>,
+}
+
+/// Converts ticks in the order of time.
+pub(super) struct Converter<'d> {
+    db: &'d Connection,
+    wanted: Wanted,
+    host: i64,
+    boot: i64,
+    driver: Option<String>,
+    intervals: HashMap<i64, i64>,
+    timeline: Timeline,
+    /// The newest stretch of each run.
+    runs: HashMap<Option<i64>, Stretch>,
+    names: FileNames,
+    rows: HashMap<i64, OpenRow>,
+    sessions: IdleSessions,
+    tally: Tally,
+}
+
+/// Ticks of a run without a gap.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    id: i64,
+    until: UnixMillis,
+    last_tick: UnixMillis,
+    ticks: i64,
+}
+
+/// Interval of a tick.
+#[derive(Debug, Clone, Copy)]
+struct Interval {
+    /// Time for which the tick counts.
+    counts_ms: i64,
+    /// Longest time in which it lies.
+    distance_ms: i64,
+    stored_ms: Option<i64>,
+}
+
+impl<'d> Converter<'d> {
+    /// Begins beside what is recorded already.
+    pub fn new(
+        db: &'d Connection,
+        facts: SourceFacts,
+        recorded: Vec<Period>,
+        wanted: Wanted,
+    ) -> Result<Self, Problem> {
+        let boot = named(db, "boot", "uuid", "")?;
+        Ok(Self {
+            db,
+            wanted,
+            host: named(db, "host", "name", &facts.host)?,
+            boot,
+            driver: facts.driver,
+            intervals: facts.intervals,
+            timeline: Timeline::new(recorded),
+            runs: HashMap::new(),
+            names: FileNames::new(boot, facts.devices),
+            rows: HashMap::new(),
+            sessions: IdleSessions::new(wanted.window),
+            tally: Tally::default(),
+        })
+    }
+
+    pub fn add(&mut self, ticks: &Ticks<'_>) -> Result<(), Problem> {
+        let interval = self.interval(ticks.run());
+        let time = self.timeline.add(ticks.at(), ticks.run(), interval.distance_ms);
+        let time = time.map_err(Problem::AlreadyRecorded)?;
+        let window = self.wanted.window;
+        if !time.is_adjacent {
+            self.write_rows()?;
+        }
+        let is_wanted = window.is_none_or(|window| !time.period.overlap(&window).is_empty());
+        if is_wanted {
+            self.add_to_run(ticks, time, interval)?;
+            self.tally.ticks += 1;
+            self.tally.process_rows += ticks.processes.len() as u64;
+            let from = self.tally.period.map_or(time.period.from, |period| period.from);
+            self.tally.period = Some(Period::new(from, time.period.to));
+        }
+        for reading in &ticks.cards {
+            let card = self.names.card(self.db, reading, &ticks.texts)?;
+            let processes = ticks.processes.iter().filter(|process| process.uuid == reading.uuid);
+            let tick =
+                self.card_tick(card, reading, processes, (interval.counts_ms, &ticks.texts))?;
+            self.sessions.add(self.db, card.id, time.period, &tick, interval.distance_ms)?;
+            if is_wanted {
+                self.tally.add(&tick);
+                self.add_row(card.id, time, &tick)?;
+                self.write_sample(ticks.at(), card.id, reading)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is open. Returns the sums, and the numbers of cards and runs.
+    pub fn finish(mut self) -> Result<(Tally, usize, usize), Problem> {
+        self.write_rows()?;
+        for run in self.runs.values() {
+            end_run(self.db, run)?;
+        }
+        self.sessions.finish(self.db)?;
+        Ok((self.tally, self.names.card_count(), self.runs.len()))
+    }
+
+    fn interval(&self, run: Option<i64>) -> Interval {
+        let own = run.and_then(|run| self.intervals.get(&run)).copied();
+        let wanted = self.wanted.interval_ms;
+        Interval {
+            counts_ms: wanted.or(own).unwrap_or(DEFAULT_INTERVAL_MS),
+            distance_ms: own.or(wanted).unwrap_or(DEFAULT_INTERVAL_MS),
+            stored_ms: wanted.or(own),
+        }
+    }
+
+    /// Adds a tick to the stretch of its run, or begins another one after a gap.
+    fn add_to_run(
+        &mut self,
+        ticks: &Ticks<'_>,
+        time: TickTime,
+        interval: Interval,
+    ) -> Result<(), Problem> {
+        let (until, last_tick) = (time.period.to, ticks.at());
+        if let Some(run) = self.runs.get_mut(&ticks.run()) {
+            if time.goes_on {
+                *run = Stretch { until, last_tick, ticks: run.ticks + 1, ..*run };
+                return Ok(());
+            }
+            end_run(self.db, run)?;
+        }
+        self.db
+            .prepare_cached(
+                "INSERT INTO run (host, boot, driver, recorder, rule, imported, active_centipercent,
+                     worked_centipercent, held_kib, interval_ms, started_ms, until_ms, tick_ms, polls,
+                     calls, goes_back, ending)
+                     VALUES (?1, ?2, ?3, ?4, ?5, 1, 1000, 1000, ?6, ?7, ?8, ?9, ?10, 1, 0, 0, 'imported')",
+            )?
+            .execute(params![
+                self.host,
+                self.boot,
+                self.driver,
+                RECORDER,
+                RULE,
+                HELD_MIB * 1024,
+                interval.stored_ms,
+                time.period.from.0,
+                until.0,
+                last_tick.0
+            ])?;
+        let run = Stretch { id: self.db.last_insert_rowid(), until, last_tick, ticks: 1 };
+        self.runs.insert(ticks.run(), run);
+        Ok(())
+    }
+
+    fn card_tick<'p>(
+        &mut self,
+        card: KnownCard,
+        reading: &CardReading,
+        processes: impl Iterator<Item = &'p ProcessReading>,
+        (counts_ms, texts): (i64, &Texts),
+    ) -> Result<CardTick, Problem> {
+        let mut holders: Vec<HolderTick> = Vec::new();
+        let (mut listed_mib, mut are_all_known) = (0_i64, true);
+        for process in processes {
+            listed_mib = listed_mib.saturating_add(process.mib.unwrap_or(0));
+            are_all_known &= process.mib.is_some();
+            let holder = self.names.process(self.db, card.id, process, texts)?;
+            // A process that is listed twice, for computing and for drawing, is one holder.
+            match holders.iter_mut().find(|known| known.holder == holder) {
+                Some(known) => known.mib = known.mib.max(process.mib),
+                None => {
+                    let mib = process.mib;
+                    holders.push(HolderTick { holder, is_process: true, mib, share_ms: 0 });
+                }
+            }
+        }
+        let state = open_row::state(reading.percent, listed_mib);
+        if state != State::TrulyIdle {
+            let remainder = open_row::remainder_mib(reading, card.memory_mib, listed_mib);
+            if let Some(mib) = remainder.filter(|mib| are_all_known && *mib > HELD_MIB) {
+                let (holder, mib) = (self.names.unlisted(self.db, card.id)?, Some(mib));
+                holders.push(HolderTick { holder, is_process: false, mib, share_ms: 0 });
+            }
+            open_row::share(&mut holders, counts_ms, remainder);
+        }
+        let CardReading { percent, used_mib, power_w, .. } = *reading;
+        Ok(CardTick { state, counts_ms, percent, used_mib, power_w, holders })
+    }
+
+    fn write_rows(&mut self) -> Result<(), Problem> {
+        self.rows.drain().try_for_each(|(card, row)| row.write(self.db, card))
+    }
+
+    fn add_row(&mut self, card: i64, time: TickTime, tick: &CardTick) -> Result<(), Problem> {
+        let begin = |length: i64| time.row.from.0.div_euclid(length) * length;
+        let kind = match time.row.from.0 {
+            from if from < self.wanted.fine_from => RowKind::Hour(begin(HOUR)),
+            from if from < self.wanted.exact_from => RowKind::Quarter(begin(QUARTER_HOUR)),
+            _ => RowKind::Exact(begin(QUARTER_HOUR)),
+        };
+        if let Some(row) = self.rows.get_mut(&card)
+            && row.includes(time.row, kind, tick)
+        {
+            row.add(time.row, tick);
+            return Ok(());
+        }
+        match self.rows.insert(card, OpenRow::new(time.row, kind, tick)) {
+            Some(row) => row.write(self.db, card),
+            None => Ok(()),
+        }
+    }
+
+    fn write_sample(
+        &self,
+        at: UnixMillis,
+        card: i64,
+        reading: &CardReading,
+    ) -> Result<(), Problem> {
+        if at.0 < self.wanted.samples_from {
+            return Ok(());
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "at most 100")]
+        let utilization = reading.percent.map(|percent| percent.round() as i64);
+        self.db
+            .prepare_cached("INSERT OR IGNORE INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+            .execute(params![
+                at.0,
+                card,
+                utilization,
+                reading.used_mib,
+                reading.power_w,
+                reading.temperature_c
+            ])?;
+        Ok(())
+    }
+}
+
+impl Tally {
+    fn add(&mut self, tick: &CardTick) {
+        self.card_rows += 1;
+        self.times.add(tick.state, tick.counts_ms);
+        if tick.state != State::TrulyIdle && !tick.holders.is_empty() {
+            self.shares.add(tick.state, tick.counts_ms);
+        }
+    }
+}
+
+fn end_run(db: &Connection, run: &Stretch) -> Result<(), Problem> {
+    db.prepare_cached("UPDATE run SET until_ms = ?2, tick_ms = ?3, polls = ?4 WHERE id = ?1")?
+        .execute((run.id, run.until.0, run.last_tick.0, run.ticks))?;
+    Ok(())
+}
