@@ -3,21 +3,26 @@
 use std::collections::HashMap;
 
 use gua_core::period::HOUR;
+use gua_core::session::{SHORTEST_SESSION_MS, Session, SessionBuilder, SessionUpdate};
 use gua_core::units::UnixMillis;
-use gua_core::{Period, State};
+use gua_core::{Period, Span, State, Thresholds};
 use rusqlite::{Connection, params};
 
-use super::idle::IdleSessions;
+use super::classify::{self, Held};
 use super::import::StateTimes;
 use super::names::{FileNames, KnownCard};
-use super::open_row::{self, CardTick, HolderTick, OpenRow, RowKind};
+use super::open_row::{OpenRow, Place};
 use super::source::SourceFacts;
 use super::ticks::{CardReading, ProcessReading, Texts, Ticks};
 use super::timeline::{TickTime, Timeline};
 use super::{DEFAULT_INTERVAL_MS, HELD_MIB, RECORDER, RULE};
 use crate::error::Problem;
 use crate::names::named;
-use crate::rows::QUARTER_HOUR;
+use crate::rows::{QUARTER_HOUR, SpanRows, read_period};
+use crate::tables::Age;
+
+/// Ticks after which the sessions that ended are written.
+const TICKS_PER_WRITE: u64 = 1024;
 
 /// What is written of a file, and how.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +43,7 @@ pub(super) struct Wanted {
 pub(super) struct Tally {
     pub times: StateTimes,
     /// Shares of holders in those times.
-    pub shares: StateTimes,
+    pub shared_ms: i64,
     pub ticks: u64,
     pub card_rows: u64,
     pub process_rows: u64,
@@ -58,7 +63,9 @@ pub(super) struct Converter<'d> {
     runs: HashMap<Option<i64>, Stretch>,
     names: FileNames,
     rows: HashMap<i64, OpenRow>,
-    sessions: IdleSessions,
+    sessions: SessionBuilder,
+    /// Ticks so far.
+    count: u64,
     tally: Tally,
 }
 
@@ -101,7 +108,8 @@ impl<'d> Converter<'d> {
             runs: HashMap::new(),
             names: FileNames::new(boot, facts.devices),
             rows: HashMap::new(),
-            sessions: IdleSessions::new(wanted.window),
+            sessions: SessionBuilder::new(&Thresholds::default()),
+            count: 0,
             tally: Tally::default(),
         })
     }
@@ -125,14 +133,22 @@ impl<'d> Converter<'d> {
         for reading in &ticks.cards {
             let card = self.names.card(self.db, reading, &ticks.texts)?;
             let processes = ticks.processes.iter().filter(|process| process.uuid == reading.uuid);
-            let tick =
-                self.card_tick(card, reading, processes, (interval.counts_ms, &ticks.texts))?;
-            self.sessions.add(self.db, card.id, time.period, &tick, interval.distance_ms)?;
+            let (held, listed_mib) = self.held(&card, reading, processes, &ticks.texts)?;
+            let state = classify::state(reading.percent, listed_mib);
+            let remainder = classify::remainder_mib(reading, card.memory_mib, listed_mib);
+            let counts = read_period(time.period.from.0, interval.counts_ms);
+            let mut span = classify::span(&card.facts, reading, state, (counts, &held, remainder));
             if is_wanted {
-                self.tally.add(&tick);
-                self.add_row(card.id, time, &tick)?;
+                self.add_row(card.id, time, &span, &held)?;
                 self.write_sample(ticks.at(), card.id, reading)?;
             }
+            span.period = time.period;
+            self.sessions.add(&span);
+        }
+        self.count += 1;
+        if self.count.is_multiple_of(TICKS_PER_WRITE) {
+            let updates = self.sessions.take_updates(&[], time.period.to);
+            self.write_sessions(&updates)?;
         }
         Ok(())
     }
@@ -143,7 +159,8 @@ impl<'d> Converter<'d> {
         for run in self.runs.values() {
             end_run(self.db, run)?;
         }
-        self.sessions.finish(self.db)?;
+        let updates = self.sessions.finish();
+        self.write_sessions(&updates)?;
         Ok((self.tally, self.names.card_count(), self.runs.len()))
     }
 
@@ -196,62 +213,81 @@ impl<'d> Converter<'d> {
         Ok(())
     }
 
-    fn card_tick<'p>(
+    /// Returns what holds a card, and the memory of its processes.
+    fn held<'p>(
         &mut self,
-        card: KnownCard,
+        card: &KnownCard,
         reading: &CardReading,
         processes: impl Iterator<Item = &'p ProcessReading>,
-        (counts_ms, texts): (i64, &Texts),
-    ) -> Result<CardTick, Problem> {
-        let mut holders: Vec<HolderTick> = Vec::new();
+        texts: &Texts,
+    ) -> Result<(Vec<Held>, i64), Problem> {
+        let mut held: Vec<Held> = Vec::new();
         let (mut listed_mib, mut are_all_known) = (0_i64, true);
         for process in processes {
             listed_mib = listed_mib.saturating_add(process.mib.unwrap_or(0));
             are_all_known &= process.mib.is_some();
             let holder = self.names.process(self.db, card.id, process, texts)?;
             // A process that is listed twice, for computing and for drawing, is one holder.
-            match holders.iter_mut().find(|known| known.holder == holder) {
+            match held.iter_mut().find(|known| known.holder == holder) {
                 Some(known) => known.mib = known.mib.max(process.mib),
-                None => {
-                    let mib = process.mib;
-                    holders.push(HolderTick { holder, is_process: true, mib, share_ms: 0 });
-                }
+                None => held.push(Held { holder, is_process: true, mib: process.mib }),
             }
         }
-        let state = open_row::state(reading.percent, listed_mib);
-        if state != State::TrulyIdle {
-            let remainder = open_row::remainder_mib(reading, card.memory_mib, listed_mib);
-            if let Some(mib) = remainder.filter(|mib| are_all_known && *mib > HELD_MIB) {
-                let (holder, mib) = (self.names.unlisted(self.db, card.id)?, Some(mib));
-                holders.push(HolderTick { holder, is_process: false, mib, share_ms: 0 });
-            }
-            open_row::share(&mut holders, counts_ms, remainder);
+        let unlisted = classify::remainder_mib(reading, card.memory_mib, listed_mib);
+        let is_free = classify::state(reading.percent, listed_mib) == State::TrulyIdle;
+        if let Some(mib) = unlisted.filter(|mib| are_all_known && *mib > HELD_MIB && !is_free) {
+            let holder = self.names.unlisted(self.db, card.id)?;
+            held.push(Held { holder, is_process: false, mib: Some(mib) });
         }
-        let CardReading { percent, used_mib, power_w, .. } = *reading;
-        Ok(CardTick { state, counts_ms, percent, used_mib, power_w, holders })
+        Ok((held, listed_mib))
     }
 
     fn write_rows(&mut self) -> Result<(), Problem> {
-        self.rows.drain().try_for_each(|(card, row)| row.write(self.db, card))
+        self.rows.drain().try_for_each(|(_, row)| row.write(self.db))
     }
 
-    fn add_row(&mut self, card: i64, time: TickTime, tick: &CardTick) -> Result<(), Problem> {
-        let begin = |length: i64| time.row.from.0.div_euclid(length) * length;
-        let kind = match time.row.from.0 {
-            from if from < self.wanted.fine_from => RowKind::Hour(begin(HOUR)),
-            from if from < self.wanted.exact_from => RowKind::Quarter(begin(QUARTER_HOUR)),
-            _ => RowKind::Exact(begin(QUARTER_HOUR)),
+    fn add_row(
+        &mut self,
+        card: i64,
+        time: TickTime,
+        span: &Span,
+        held: &[Held],
+    ) -> Result<(), Problem> {
+        self.tally.add(span);
+        let ids: Vec<i64> = held.iter().map(|it| it.holder).collect();
+        let mut rows = SpanRows::new(span, card, &ids);
+        rows.card.period = time.row;
+        rows.holders.iter_mut().for_each(|row| row.period = time.row);
+        let from = time.row.from.0;
+        let (age, length) = match from < self.wanted.fine_from {
+            true => (Age::Hours, HOUR),
+            false => (Age::Fine, QUARTER_HOUR),
         };
-        if let Some(row) = self.rows.get_mut(&card)
-            && row.includes(time.row, kind, tick)
-        {
-            row.add(time.row, tick);
-            return Ok(());
+        let is_exact = from >= self.wanted.exact_from;
+        let place = Place { age, begin: from.div_euclid(length) * length, is_exact };
+        let next = OpenRow { place, state: span.state, rows };
+        match self.rows.get_mut(&card).filter(|row| row.includes(&next)) {
+            Some(row) => row.rows.extend(&next.rows),
+            None => {
+                if let Some(row) = self.rows.insert(card, next) {
+                    row.write(self.db)?;
+                }
+            }
         }
-        match self.rows.insert(card, OpenRow::new(time.row, kind, tick)) {
-            Some(row) => row.write(self.db, card),
-            None => Ok(()),
+        Ok(())
+    }
+
+    /// Writes the sessions that have ended, are long enough and overlap the window.
+    fn write_sessions(&self, updates: &[SessionUpdate]) -> Result<(), Problem> {
+        let window = self.wanted.window;
+        for update in updates {
+            let SessionUpdate::Ended(session) = update else { continue };
+            let is_outside = window.is_some_and(|it| session.period.overlap(&it).is_empty());
+            if !is_outside && session.period.millis() >= SHORTEST_SESSION_MS {
+                write_session(self.db, session)?;
+            }
         }
+        Ok(())
     }
 
     fn write_sample(
@@ -280,13 +316,36 @@ impl<'d> Converter<'d> {
 }
 
 impl Tally {
-    fn add(&mut self, tick: &CardTick) {
+    fn add(&mut self, span: &Span) {
+        let counts_ms = span.period.millis();
         self.card_rows += 1;
-        self.times.add(tick.state, tick.counts_ms);
-        if tick.state != State::TrulyIdle && !tick.holders.is_empty() {
-            self.shares.add(tick.state, tick.counts_ms);
+        self.times.add(span.state, counts_ms);
+        if span.state != State::TrulyIdle && !span.holders.is_empty() {
+            self.shared_ms = self.shared_ms.saturating_add(counts_ms);
         }
     }
+}
+
+fn write_session(db: &Connection, session: &Session) -> Result<(), Problem> {
+    #[expect(clippy::cast_possible_truncation, reason = "rounded; a cast saturates")]
+    let memory = session.memory.round() as i64;
+    db.prepare_cached(
+        "INSERT OR REPLACE INTO session (from_ms, holder, to_ms, begin_seen, doubt_ms,
+             unused_share_ms, idle_beside_ms, memory, peak_mib)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?
+    .execute(params![
+        session.period.from.0,
+        session.process.start_ticks.and_then(|holder| i64::try_from(holder).ok()),
+        session.period.to.0,
+        session.is_begin_seen,
+        session.doubt_ms,
+        session.unused_share_ms,
+        session.idle_beside_ms,
+        memory,
+        session.peak.and_then(|peak| i64::try_from(peak.0 >> 20).ok())
+    ])?;
+    Ok(())
 }
 
 fn end_run(db: &Connection, run: &Stretch) -> Result<(), Problem> {

@@ -86,16 +86,6 @@ impl StateTimes {
         };
         *time = time.saturating_add(millis);
     }
-
-    /// Returns the times since an earlier state of the same sums.
-    const fn since(&self, before: &Self) -> Self {
-        Self {
-            active_ms: self.active_ms.saturating_sub(before.active_ms),
-            idle_held_ms: self.idle_held_ms.saturating_sub(before.idle_held_ms),
-            free_ms: self.free_ms.saturating_sub(before.free_ms),
-            unknown_ms: self.unknown_ms.saturating_sub(before.unknown_ms),
-        }
-    }
 }
 
 /// Imports a file into a database in one transaction. Fails if part of its time is recorded already.
@@ -208,7 +198,7 @@ impl Import<'_> {
         let (tally, card_count, runs) = self.result(converter.finish())?;
         let quarters_until = if is_first { wanted.exact_from } else { bounds.quarters_until };
         self.result(sum_up(db, &bounds, &tally, quarters_until))?;
-        self.result(verify(db, &bounds, &tally, &before))?;
+        self.result(verify(db, &bounds, &tally, before))?;
         let imported = Imported {
             card_rows: tally.card_rows,
             process_rows: tally.process_rows,
@@ -258,27 +248,24 @@ fn sum_up(
     Bounds { quarters_until, hours_from, ..Bounds::read(db)? }.write(db)
 }
 
-/// Returns the times of all cards, and the shares of holders in them.
-fn totals(db: &Connection, bounds: &Bounds) -> Result<[StateTimes; 2], Problem> {
-    let sums = |kind: &str, columns: [&str; 4]| {
-        let sums = columns.map(|column| format!("ifnull(sum({column}), 0)")).join(", ");
-        let rows =
-            |table, condition| format!("SELECT * FROM {kind}_{table} WHERE from_ms {condition} ?1");
-        let sql =
-            format!("SELECT {sums} FROM ({} UNION ALL {})", rows("span", ">="), rows("hour", "<"));
-        db.query_row(&sql, [bounds.fine_from], |row| {
-            Ok(StateTimes {
-                active_ms: row.get(0)?,
-                idle_held_ms: row.get(1)?,
-                free_ms: row.get(2)?,
-                unknown_ms: row.get(3)?,
-            })
-        })
+/// Returns the times of all cards by state, and the shares of holders in them.
+fn totals(db: &Connection, bounds: &Bounds) -> Result<[i64; 5], Problem> {
+    let sum = |kind: &str, expression: &str| -> Result<i64, Problem> {
+        let sql = format!(
+            "SELECT ifnull(sum({expression}), 0) FROM (
+                 SELECT * FROM {kind}_span WHERE from_ms >= ?1
+                 UNION ALL SELECT * FROM {kind}_hour WHERE from_ms < ?1)"
+        );
+        Ok(db.query_row(&sql, [bounds.fine_from], |row| row.get(0))?)
     };
-    let times = sums("card", ["active_ms", "idle_held_ms", "free_ms", "unknown_ms"])?;
-    let idle_held = "low_use_share_ms + unused_share_ms";
-    let shares = sums("holder", ["active_share_ms", idle_held, "0", "unknown_share_ms"])?;
-    Ok([times, shares])
+    let shares = "active_share_ms + low_use_share_ms + unused_share_ms + unknown_share_ms";
+    Ok([
+        sum("card", "active_ms")?,
+        sum("card", "idle_held_ms")?,
+        sum("card", "free_ms")?,
+        sum("card", "unknown_ms")?,
+        sum("holder", shares)?,
+    ])
 }
 
 /// Compares what was written with what was read.
@@ -286,12 +273,12 @@ fn verify(
     db: &Connection,
     bounds: &Bounds,
     tally: &Tally,
-    before: &[StateTimes; 2],
+    before: [i64; 5],
 ) -> Result<(), Problem> {
-    let [times, shares] = totals(db, bounds)?;
-    let is_whole =
-        times.since(&before[0]) == tally.times && shares.since(&before[1]) == tally.shares;
-    if is_whole { Ok(()) } else { Err(Problem::NotWhole) }
+    let StateTimes { active_ms, idle_held_ms, free_ms, unknown_ms } = tally.times;
+    let mut expected = [active_ms, idle_held_ms, free_ms, unknown_ms, tally.shared_ms];
+    expected.iter_mut().zip(before).for_each(|(sum, before)| *sum = sum.saturating_add(before));
+    if totals(db, bounds)? == expected { Ok(()) } else { Err(Problem::NotWhole) }
 }
 
 fn write_event(db: &Connection, imported: &Imported) -> Result<(), Problem> {

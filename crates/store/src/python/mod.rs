@@ -15,16 +15,16 @@
 //! | `source` | a file that is read without changing anything |
 //! | `ticks` | its rows, joined to ticks in the order of time |
 //! | `timeline` | the time in which a tick lies |
+//! | `classify` | a card at one tick as a span |
 //! | `open_row` | ticks of a card that become one row |
-//! | `idle` | sessions |
 //! | `names` | ids of cards, processes and holders |
 //! | `convert` | ticks to runs, rows, sessions and samples |
 //! | `import` | a file into an open database, or into memory |
 //! | `place` | a file into a path, or in place of itself |
 //! | `users` | the processes that use a file |
 
+mod classify;
 mod convert;
-mod idle;
 mod import;
 mod names;
 mod open_row;

@@ -1,8 +1,11 @@
 //! Ids of the cards, processes and holders of a file.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use gua_core::card::CardFacts;
 use gua_core::process::Kinds;
+use gua_core::{Reading, Reason};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::source::Device;
@@ -22,9 +25,10 @@ pub(super) struct FileNames {
 }
 
 /// A card in the database.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct KnownCard {
     pub id: i64,
+    pub facts: Arc<CardFacts>,
     pub memory_mib: Option<i64>,
     /// True if this file is the first to name it.
     is_new: bool,
@@ -62,7 +66,7 @@ impl FileNames {
                 db.execute("UPDATE card SET number = ?2 WHERE id = ?1", (card.id, index))?;
                 card.index = index;
             }
-            return Ok(*card);
+            return Ok(card.clone());
         }
         let uuid = texts.text(reading.uuid).unwrap_or_default();
         let Device { name, memory_mib } = self.devices.get(uuid).cloned().unwrap_or_default();
@@ -75,8 +79,10 @@ impl FileNames {
             params![uuid, index, name, memory_mib],
         )? > 0;
         let id = db.query_row("SELECT id FROM card WHERE uuid = ?1", [uuid], |row| row.get(0))?;
-        let card = KnownCard { id, memory_mib, is_new, index };
-        self.cards.insert(reading.uuid, card);
+        let mut facts = CardFacts::unread(0, Reason::NotAsked);
+        facts.uuid = Reading::Known(uuid.to_owned());
+        let card = KnownCard { id, facts: Arc::new(facts), memory_mib, is_new, index };
+        self.cards.insert(reading.uuid, card.clone());
         Ok(card)
     }
 

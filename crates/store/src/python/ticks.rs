@@ -75,12 +75,7 @@ pub(super) struct ProcessReading {
     pub kinds: Kinds,
 }
 
-/// Reads the columns of a row after its time and run; `None` if a value is absurd.
-trait Reading: Copy {
-    fn read(row: &Row<'_>, texts: &mut Texts) -> rusqlite::Result<Option<Self>>;
-}
-
-impl Reading for CardReading {
+impl CardReading {
     fn read(row: &Row<'_>, texts: &mut Texts) -> rusqlite::Result<Option<Self>> {
         let Some(uuid) = name(row.get_ref(2)?) else { return Ok(None) };
         let percent = number(row.get_ref(3)?);
@@ -98,7 +93,7 @@ impl Reading for CardReading {
     }
 }
 
-impl Reading for ProcessReading {
+impl ProcessReading {
     fn read(row: &Row<'_>, texts: &mut Texts) -> rusqlite::Result<Option<Self>> {
         let Some(uuid) = name(row.get_ref(2)?) else { return Ok(None) };
         let Some(pid) = whole(row.get_ref(3)?) else { return Ok(None) };
@@ -156,9 +151,13 @@ struct TickKey {
     run: Option<i64>,
 }
 
+/// Reads the values of a row; `None` if one is absurd.
+type ReadRow<R> = fn(&Row<'_>, &mut Texts) -> rusqlite::Result<Option<R>>;
+
 /// Rows of one table, one ahead.
 struct Cursor<'s, R> {
     rows: Rows<'s>,
+    read_row: ReadRow<R>,
     key: TickKey,
     /// The row of `key`; `None` at the end.
     head: Option<R>,
@@ -166,10 +165,10 @@ struct Cursor<'s, R> {
     is_disordered: bool,
 }
 
-impl<'s, R: Reading> Cursor<'s, R> {
-    fn new(rows: Rows<'s>) -> Self {
+impl<'s, R: Copy> Cursor<'s, R> {
+    fn new(rows: Rows<'s>, read_row: ReadRow<R>) -> Self {
         let key = TickKey { at: UnixMillis(i64::MIN), text: String::new(), run: None };
-        Self { rows, key, head: None, read: 0, is_disordered: false }
+        Self { rows, read_row, key, head: None, read: 0, is_disordered: false }
     }
 
     /// Goes to the next row that can be used.
@@ -192,7 +191,7 @@ impl<'s, R: Reading> Cursor<'s, R> {
                 ValueRef::Integer(run) => Some(Some(run)),
                 _ => None,
             };
-            let (Some(run), Some(values)) = (run, R::read(row, texts)?) else {
+            let (Some(run), Some(values)) = (run, (self.read_row)(row, texts)?) else {
                 unusable.absurd += 1;
                 continue;
             };
@@ -227,7 +226,8 @@ pub(super) struct Ticks<'s> {
 
 impl<'s> Ticks<'s> {
     pub fn new(cards: Rows<'s>, processes: Rows<'s>) -> Result<Self, Problem> {
-        let (mut card_rows, mut process_rows) = (Cursor::new(cards), Cursor::new(processes));
+        let (mut card_rows, mut process_rows) =
+            (Cursor::new(cards, CardReading::read), Cursor::new(processes, ProcessReading::read));
         let (mut texts, mut unusable) = (Texts::default(), Unusable::default());
         card_rows.advance(&mut texts, &mut unusable)?;
         process_rows.advance(&mut texts, &mut unusable)?;

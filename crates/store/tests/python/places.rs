@@ -187,16 +187,6 @@ fn time_before_the_fine_rows_becomes_hours() {
 }
 
 #[test]
-fn recorder_is_not_disturbed() {
-    let file = file();
-    let path = file.dir.path().join("gua.db");
-    Database::create(&path).unwrap();
-    let _writer = Database::open_to_write(&path).unwrap();
-    let error = import_to(&file.path(), &path, &mut |_| ()).unwrap_err();
-    assert!(matches!(error.problem, Problem::Recorded), "{error}");
-}
-
-#[test]
 fn only_files_of_the_python_gua_are_imported() {
     let file = file();
     let folder = tempfile::tempdir().unwrap();
