@@ -142,7 +142,7 @@ impl<'a> Check<'a> {
             times.values()[..4].iter().fold(0_i64, |sum, value| sum.saturating_add(*value));
         let is_imported = self.is_imported(first.period);
         let length = if is_imported { observed } else { first.period.millis() };
-        if observed == 0 || observed > length || (from >= self.exact_from && observed != length) {
+        if observed > length || (from >= self.exact_from && observed != length) {
             let detail =
                 format!("times of card {} add up to {observed} of {length} ms", first.card);
             self.find(from, detail);
@@ -190,18 +190,19 @@ impl<'a> Check<'a> {
                 self.find(from, detail);
             }
             let HolderTimes { working_ms, idle_ms, unknown_ms, .. } = row.times;
-            if working_ms.saturating_add(idle_ms).saturating_add(unknown_ms) > length {
+            // Each time of a row that was cut is rounded.
+            if working_ms.saturating_add(idle_ms).saturating_add(unknown_ms) > length + 2 {
                 let detail = format!("times of holder {} are more than its card's", row.holder);
                 self.find(from, detail);
             }
         }
     }
 
-    /// Returns true if only imported runs cover a time.
+    /// Returns true if only imported runs cover a part of a time.
     fn is_imported(&self, period: Period) -> bool {
         let after = self.imported.partition_point(|it| it.from < period.to);
         let newest = after.checked_sub(1).and_then(|place| self.imported.get(place));
-        newest.is_some_and(|it| it.to >= period.to && it.from <= period.from)
+        newest.is_some_and(|it| it.to > period.from)
     }
 
     fn check_hour(&mut self, range: [i64; 2]) -> Result<(), Problem> {

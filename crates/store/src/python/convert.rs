@@ -114,6 +114,7 @@ impl<'d> Converter<'d> {
         })
     }
 
+    /// Adds the next tick. Fails if it is in time that is recorded already.
     pub fn add(&mut self, ticks: &Ticks<'_>) -> Result<(), Problem> {
         let interval = self.interval(ticks.run());
         let time = self.timeline.add(ticks.at(), ticks.run(), interval.distance_ms);
@@ -133,11 +134,8 @@ impl<'d> Converter<'d> {
         for reading in &ticks.cards {
             let card = self.names.card(self.db, reading, &ticks.texts)?;
             let processes = ticks.processes.iter().filter(|process| process.uuid == reading.uuid);
-            let (held, listed_mib) = self.held(&card, reading, processes, &ticks.texts)?;
-            let state = classify::state(reading.percent, listed_mib);
-            let remainder = classify::remainder_mib(reading, card.memory_mib, listed_mib);
             let counts = read_period(time.period.from.0, interval.counts_ms);
-            let mut span = classify::span(&card.facts, reading, state, (counts, &held, remainder));
+            let (mut span, held) = self.span(&card, reading, processes, (counts, &ticks.texts))?;
             if is_wanted {
                 self.add_row(card.id, time, &span, &held)?;
                 self.write_sample(ticks.at(), card.id, reading)?;
@@ -213,14 +211,14 @@ impl<'d> Converter<'d> {
         Ok(())
     }
 
-    /// Returns what holds a card, and the memory of its processes.
-    fn held<'p>(
+    /// Classifies a card for the time that a tick counts. Returns its holders as well.
+    fn span<'p>(
         &mut self,
         card: &KnownCard,
         reading: &CardReading,
         processes: impl Iterator<Item = &'p ProcessReading>,
-        texts: &Texts,
-    ) -> Result<(Vec<Held>, i64), Problem> {
+        (counts, texts): (Period, &Texts),
+    ) -> Result<(Span, Vec<Held>), Problem> {
         let mut held: Vec<Held> = Vec::new();
         let (mut listed_mib, mut are_all_known) = (0_i64, true);
         for process in processes {
@@ -233,13 +231,15 @@ impl<'d> Converter<'d> {
                 None => held.push(Held { holder, is_process: true, mib: process.mib }),
             }
         }
-        let unlisted = classify::remainder_mib(reading, card.memory_mib, listed_mib);
-        let is_free = classify::state(reading.percent, listed_mib) == State::TrulyIdle;
-        if let Some(mib) = unlisted.filter(|mib| are_all_known && *mib > HELD_MIB && !is_free) {
+        let state = classify::state(reading.percent, listed_mib);
+        let remainder = classify::remainder_mib(reading, card.memory_mib, listed_mib);
+        let unlisted = remainder.filter(|mib| are_all_known && *mib > HELD_MIB);
+        if let Some(mib) = unlisted.filter(|_| state != State::TrulyIdle) {
             let holder = self.names.unlisted(self.db, card.id)?;
             held.push(Held { holder, is_process: false, mib: Some(mib) });
         }
-        Ok((held, listed_mib))
+        let span = classify::span(&card.facts, reading, state, (counts, &held, remainder));
+        Ok((span, held))
     }
 
     fn write_rows(&mut self) -> Result<(), Problem> {

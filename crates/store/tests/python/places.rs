@@ -16,7 +16,7 @@ use gua_store::{Database, Problem, Retention, Run, Tick, Writer};
 use rusqlite::Connection;
 
 use crate::python_file::{
-    HOUR, Layout, PythonFile, START, always, card, import_into, number, period, times,
+    HOUR, Layout, MINUTE, PythonFile, START, always, card, import_into, number, period, times,
 };
 
 const DAY: i64 = 24 * HOUR;
@@ -164,6 +164,29 @@ fn older_time_goes_beside_what_is_recorded() {
     let error = import_into(&file.path(), &other).unwrap_err();
     assert!(matches!(error.problem, Problem::AlreadyRecorded(_)), "{error}");
     assert_eq!(number(&other, "SELECT count(*) FROM run"), 1);
+}
+
+/// Imported rows are summed up and pruned like others.
+#[test]
+fn imported_time_is_pruned() {
+    let file = PythonFile::new(Layout::Newest);
+    file.add_run(1, 3600.0);
+    for tick in 0..100 {
+        let cards = [card("GPU-0", tick % 20, &[(7, Some(5000), "ann")])];
+        file.add_tick(START + tick * 10 * MINUTE + 7, Some(1), &cards);
+    }
+    let path = file.dir.path().join("gua.db");
+    import_to(&file.path(), &path, &mut |_| ()).unwrap();
+    let window = period(START - HOUR, START + DAY);
+    let before = times(&Database::open(&path).unwrap(), window);
+    for (from, to) in [(2, 5), (5, 40)] {
+        drop(record(&path, START + from * DAY, START + to * DAY));
+        let database = Database::open(&path).unwrap();
+        assert_eq!(database.check().unwrap(), []);
+        assert_eq!(times(&database, window), before);
+    }
+    let rows = format!("SELECT count(*) FROM card_span WHERE from_ms < {}", START + DAY);
+    assert_eq!(number(&path, &rows), 0, "only hours are left");
 }
 
 /// Where only hours are kept, an import adds to hours, and pruning goes on as before.

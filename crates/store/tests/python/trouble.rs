@@ -141,7 +141,7 @@ fn check_finds_damage_in_imported_rows() {
     for damage in [
         "UPDATE card_span SET active_ms = active_ms + 1 WHERE active_ms > 0",
         "UPDATE holder_span SET unused_share_ms = unused_share_ms - 1 WHERE unused_share_ms > 0",
-        "UPDATE holder_span SET working_ms = working_ms + 1 WHERE working_ms > 0",
+        "UPDATE holder_span SET working_ms = working_ms + 1000 WHERE working_ms > 0",
         "UPDATE card_span SET length_ms = length_ms + 1",
         "UPDATE card_hour SET idle_held_ms = idle_held_ms + 1",
         "DELETE FROM holder_span WHERE from_ms = (SELECT min(from_ms) FROM holder_span)",
