@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use gua_core::period::HOUR;
-use gua_core::session::{SHORTEST_SESSION_MS, Session, SessionBuilder, SessionUpdate};
+use gua_core::session::{SHORTEST_SESSION_MS, SessionBuilder, SessionUpdate};
 use gua_core::units::UnixMillis;
 use gua_core::{Period, Span, State, Thresholds};
 use rusqlite::{Connection, params};
@@ -19,6 +19,7 @@ use super::{DEFAULT_INTERVAL_MS, HELD_MIB, RECORDER, RULE};
 use crate::error::Problem;
 use crate::names::named;
 use crate::rows::{QUARTER_HOUR, SpanRows, read_period};
+use crate::sessions;
 use crate::tables::Age;
 
 /// Ticks after which the sessions that ended are written.
@@ -283,8 +284,11 @@ impl<'d> Converter<'d> {
         for update in updates {
             let SessionUpdate::Ended(session) = update else { continue };
             let is_outside = window.is_some_and(|it| session.period.overlap(&it).is_empty());
-            if !is_outside && session.period.millis() >= SHORTEST_SESSION_MS {
-                write_session(self.db, session)?;
+            let holder = session.process.start_ticks.and_then(|id| i64::try_from(id).ok());
+            if let Some(holder) = holder.filter(|_| !is_outside)
+                && session.period.millis() >= SHORTEST_SESSION_MS
+            {
+                sessions::write_row(self.db, holder, session, false)?;
             }
         }
         Ok(())
@@ -324,28 +328,6 @@ impl Tally {
             self.shared_ms = self.shared_ms.saturating_add(counts_ms);
         }
     }
-}
-
-fn write_session(db: &Connection, session: &Session) -> Result<(), Problem> {
-    #[expect(clippy::cast_possible_truncation, reason = "rounded; a cast saturates")]
-    let memory = session.memory.round() as i64;
-    db.prepare_cached(
-        "INSERT OR REPLACE INTO session (from_ms, holder, to_ms, begin_seen, doubt_ms,
-             unused_share_ms, idle_beside_ms, memory, peak_mib)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    )?
-    .execute(params![
-        session.period.from.0,
-        session.process.start_ticks.and_then(|holder| i64::try_from(holder).ok()),
-        session.period.to.0,
-        session.is_begin_seen,
-        session.doubt_ms,
-        session.unused_share_ms,
-        session.idle_beside_ms,
-        memory,
-        session.peak.and_then(|peak| i64::try_from(peak.0 >> 20).ok())
-    ])?;
-    Ok(())
 }
 
 fn end_run(db: &Connection, run: &Stretch) -> Result<(), Problem> {

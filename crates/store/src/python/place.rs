@@ -104,9 +104,13 @@ impl Draft {
         let draft = Self { path };
         let mut database = Database::open_to_write(&draft.path)?;
         let imported = import(file, &mut database, progress)?;
-        // This moves everything from the log into the file.
-        drop(database);
-        Ok((draft, imported))
+        // Closing would not report what cannot be moved from the log into the file.
+        let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let is_busy = database.connection.query_row(sql, [], |row| row.get(0));
+        match database.result(is_busy.map_err(Problem::from))? {
+            false => Ok((draft, imported)),
+            true => Err(Problem::Locked.at(&draft.path)),
+        }
     }
 }
 
