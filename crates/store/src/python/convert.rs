@@ -125,8 +125,8 @@ impl<'d> Converter<'d> {
             self.write_rows()?;
         }
         let is_wanted = window.is_none_or(|window| !time.period.overlap(&window).is_empty());
+        self.add_to_run(ticks, time, interval)?;
         if is_wanted {
-            self.add_to_run(ticks, time, interval)?;
             self.tally.ticks += 1;
             self.tally.process_rows += ticks.processes.len() as u64;
             let from = self.tally.period.map_or(time.period.from, |period| period.from);
