@@ -84,6 +84,18 @@ impl Database {
         self.lock.as_ref().is_none_or(|lock| lock.is_at(&self.path))
     }
 
+    /// Moves everything from the log into the file. SQLite does not do so when it closes a file that was
+    /// moved.
+    pub fn checkpoint(&self) -> Result<(), StoreError> {
+        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let result = self.connection.query_row(checkpoint, [], |row| row.get::<_, bool>(0));
+        match result.map_err(Problem::from) {
+            Ok(false) => Ok(()),
+            Ok(true) => self.result(Err(Problem::Locked)),
+            Err(problem) => self.result(Err(problem)),
+        }
+    }
+
     /// Names this file in an error.
     pub(crate) fn result<T>(&self, result: Result<T, Problem>) -> Result<T, StoreError> {
         result.map_err(|problem| problem.at(&self.path))

@@ -1,0 +1,1 @@
+//! Recording of polls made by hand into a real database.
