@@ -46,7 +46,7 @@ impl PendingRun {
         let started = poll.clocks.wall;
         Self {
             started,
-            driver: driver.version.map(str::to_owned),
+            driver: driver.version().map(str::to_owned),
             closed: Vec::new(),
             gaps: Vec::new(),
             events: Vec::new(),
@@ -67,7 +67,7 @@ impl PendingRun {
         self.polls += 1;
         self.calls_until = driver.calls;
         if self.driver.is_none() {
-            self.driver = driver.version.map(str::to_owned);
+            self.driver = driver.version().map(str::to_owned);
         }
     }
 

@@ -164,11 +164,11 @@ impl Recorder {
         let poll = poller.poll();
         let mut state = self.shared.lock();
         let Some(recording) = &mut state.recording else { return Ok(()) };
-        let version = poller.driver().and_then(|driver| driver.version.as_ref().known());
-        let driver = DriverNow { version: version.map(String::as_str), calls: poller.calls() };
+        let driver = DriverNow { facts: poller.driver(), calls: poller.calls() };
         recording.add_poll(poll, driver);
         for id in recording.unread_processes() {
-            recording.set_process(read_process(poller.host(), id, self.options.store_command));
+            let process = read_process(poller.host(), id.pid, self.options.store_command);
+            recording.set_process(id, process);
         }
         Ok(())
     }

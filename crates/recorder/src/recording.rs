@@ -9,15 +9,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gua_core::card::CardFacts;
+use gua_core::classifier::CardActivity;
 use gua_core::poll::{CardPoll, ProcessPoll};
 use gua_core::process::ProcessId;
+use gua_core::snapshot::{HostNow, SeenProcess};
 use gua_core::span::{Gap, Span};
 use gua_core::units::UnixMillis;
 use gua_core::{Classifier, Clocks, Poll, SessionBuilder, SessionUpdate};
 use gua_store::{CardSample, Event, Latest, ProcessEntry, Retention, Run, StoreError, Tick};
+use probe::nvml::DriverFacts;
 
 use crate::file::RecordFile;
-use crate::latest::latest_rows;
+use crate::latest::{LatestRows, host_now};
 use crate::log::Log;
 use crate::notices::Notices;
 use crate::observer::{RecordedTick, TickObserver};
@@ -32,9 +35,16 @@ const MOST_RUNS: usize = 60;
 /// What is known of the driver at a poll.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DriverNow<'a> {
-    pub version: Option<&'a str>,
+    /// `None` while it is away.
+    pub facts: Option<&'a DriverFacts>,
     /// Calls of the driver so far.
     pub calls: u64,
+}
+
+impl DriverNow<'_> {
+    pub(crate) fn version(&self) -> Option<&str> {
+        Some(self.facts?.version.as_ref().known()?)
+    }
 }
 
 /// Polls on their way into a database.
@@ -52,7 +62,11 @@ pub struct Recording {
     processes: Processes,
     samples: PlotSamples,
     notices: Notices,
+    /// The host and its driver at the newest poll.
+    host: HostNow,
     observers: Observers,
+    /// What the cards did at the last poll, once the recording ends.
+    last_activities: Option<Vec<CardActivity>>,
     /// Pruning of the open database.
     pruning: Option<Pruning>,
     /// Time since boot, without suspend, of the last tick.
@@ -97,7 +111,9 @@ impl Recording {
             processes: Processes::default(),
             samples: PlotSamples::default(),
             notices: Notices::default(),
+            host: HostNow::default(),
             observers: Observers(observers),
+            last_activities: None,
             pruning: None,
             stored_awake: None,
             failure: None,
@@ -107,7 +123,8 @@ impl Recording {
 
     /// Adds a poll. The first one covers no time.
     pub fn add_poll(&mut self, poll: Poll, driver: DriverNow<'_>) {
-        let events = self.notices.add(&poll, driver.version);
+        let events = self.notices.add(&poll, driver.version());
+        self.host = host_now(&self.run.host, &poll, driver);
         self.classifier.add(&poll);
         self.processes.add(&poll);
         self.samples.add(&poll);
@@ -160,9 +177,9 @@ impl Recording {
         newest.map_or_else(Vec::new, |newest| self.processes.incomplete(newest))
     }
 
-    /// Adds what the host says of a holder.
-    pub fn set_process(&mut self, entry: ProcessEntry) {
-        self.processes.set(entry);
+    /// Sets what the host says of a holder.
+    pub fn set_process(&mut self, id: ProcessId, process: SeenProcess) {
+        self.processes.set(id, process);
     }
 
     pub const fn log(&mut self) -> &mut Log {
@@ -188,6 +205,7 @@ impl Recording {
 
     /// Classifies what is not final yet, stores everything and ends the run with a word for the reason.
     pub fn end(mut self, ending: &str) -> Result<(), StoreError> {
+        self.last_activities = Some(self.classifier.now());
         self.classifier.finish();
         self.take_classified();
         if let Some(run) = self.runs.back_mut() {
@@ -306,9 +324,16 @@ impl Recording {
             open,
             open_gap: self.classifier.open_gap(),
             samples: self.samples.samples(),
-            latest: latest_rows(&self.classifier, &run.newest, self.processes.all()),
+            latest: Some(self.latest(&run.newest)),
             ..contents
         }
+    }
+
+    fn latest(&self, poll: &Poll) -> Vec<Latest> {
+        let activities = self.last_activities.clone().unwrap_or_else(|| self.classifier.now());
+        let thresholds = &self.run.thresholds;
+        LatestRows { poll, samples: &self.samples, processes: &self.processes, thresholds }
+            .rows(&self.host, &activities)
     }
 
     /// Advances what is in memory after COMMIT.

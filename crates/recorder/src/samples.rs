@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gua_core::card::{CardFacts, MemoryUse};
+use gua_core::card::{CardFacts, MemoryUse, Vitals};
 use gua_core::poll::CardPoll;
 use gua_core::units::{Celsius, Milliwatts, Percent};
-use gua_core::{Clocks, Poll};
+use gua_core::{Clocks, Poll, Reading, Reason};
 use gua_store::CardSample;
 
 /// Collects what polls read of each card.
@@ -56,6 +56,25 @@ impl PlotSamples {
     /// Returns a sample of each card of the newest poll.
     pub fn samples(&self) -> Vec<CardSample> {
         self.cards.iter().filter(|card| card.is_listed).map(CardMeans::sample).collect()
+    }
+
+    /// Returns what was read of a card, with the power and the temperature since the last tick where the
+    /// newest poll did not ask for them.
+    pub fn with_recent(&self, card: &CardFacts, reading: &Vitals) -> Vitals {
+        let mut reading = reading.clone();
+        let Some(means) = self.cards.iter().find(|known| known.card.is_same_card(card)) else {
+            return reading;
+        };
+        let sample = means.sample();
+        if let (Some(Reason::NotAsked), Some(power)) = (reading.power.why(), sample.power) {
+            reading.power = Reading::Known(power);
+        }
+        if let (Some(Reason::NotAsked), Some(celsius)) =
+            (reading.temperature.why(), sample.temperature)
+        {
+            reading.temperature = Reading::Known(celsius);
+        }
+        reading
     }
 
     /// Begins again after a tick.

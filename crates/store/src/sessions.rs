@@ -107,8 +107,8 @@ pub(crate) fn cut_from(db: &Connection, at: i64) -> Result<(), Problem> {
         &format!(
             "UPDATE session SET to_ms = ?1,
                  (doubt_ms, unused_share_ms, idle_beside_ms, memory) = (
-                     SELECT doubt_ms * part, unused_share_ms * part, idle_beside_ms * part,
-                         memory * part
+                     SELECT CAST(doubt_ms * part AS INTEGER), CAST(unused_share_ms * part AS INTEGER),
+                         CAST(idle_beside_ms * part AS INTEGER), CAST(memory * part AS INTEGER)
                      FROM (SELECT CAST(?1 - from_ms AS REAL)
                          / (ifnull(to_ms, {OPEN_UNTIL}) - from_ms) AS part))
                  WHERE ifnull(to_ms, {OPEN_UNTIL}) > ?1"
