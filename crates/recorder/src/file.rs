@@ -24,7 +24,7 @@ enum FileState {
     Closed,
     Open(Database),
     /// A run was begun.
-    Recording(Writer),
+    Recording(Box<Writer>),
 }
 
 impl RecordFile {
@@ -50,7 +50,9 @@ impl RecordFile {
     /// Returns the writer of a run, which begins unless it has.
     pub fn writer(&mut self, run: impl FnOnce() -> Run) -> Result<&mut Writer, StoreError> {
         self.state = match std::mem::replace(&mut self.state, FileState::Closed) {
-            FileState::Open(database) => FileState::Recording(Writer::begin(database, run())?),
+            FileState::Open(database) => {
+                FileState::Recording(Box::new(Writer::begin(database, run())?))
+            }
             state => state,
         };
         match &mut self.state {
@@ -60,7 +62,7 @@ impl RecordFile {
     }
 
     /// Returns the writer of the run that has begun.
-    pub const fn begun(&mut self) -> Option<&mut Writer> {
+    pub fn begun(&mut self) -> Option<&mut Writer> {
         match &mut self.state {
             FileState::Recording(writer) => Some(writer),
             _ => None,

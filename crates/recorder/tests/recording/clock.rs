@@ -95,8 +95,14 @@ fn clock_set_back_begins_a_run() {
         let end = (2 * HOUR - POLL).max(2 * HOUR - step + 30 * MINUTE);
         let observed: i64 = lab.card_seconds().iter().sum();
         let gap: i64 = lab.gaps().iter().map(|(from, to, _)| to - from).sum();
-        assert!((end / SECOND - observed - gap).abs() <= 1, "{step}: {observed} s, {gap} s of gaps");
-        assert_eq!(lab.events("clock-set"), [format!("The clock was set back by {} s.", step / SECOND)]);
+        assert!(
+            (end / SECOND - observed - gap).abs() <= 1,
+            "{step}: {observed} s, {gap} s of gaps"
+        );
+        assert_eq!(
+            lab.events("clock-set"),
+            [format!("The clock was set back by {} s.", step / SECOND)]
+        );
         lab.assert_sound();
     }
 }
@@ -177,7 +183,8 @@ fn lost_card_is_unknown_with_an_event() {
     assert_eq!(lab.gaps(), []);
     let [_, held, unknown] = lab.card_seconds();
     assert!((300..=305).contains(&unknown) && held + unknown == 1200, "{held} {unknown}");
-    let expected = ["Card 0 (GPU-1) cannot be read: lost from the bus.", "Card 0 (GPU-1) can be read again."];
+    let expected =
+        ["Card 0 (GPU-1) cannot be read: lost from the bus.", "Card 0 (GPU-1) can be read again."];
     assert_eq!(lab.events("card"), expected);
     lab.assert_sound();
 }

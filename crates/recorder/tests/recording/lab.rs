@@ -197,8 +197,11 @@ impl Lab {
             process_samples: Reading::Known(Vec::new()),
             ..Vitals::unknown(Reason::NotAsked)
         };
-        let process =
-            |id: &ProcessId| HolderProcess { id: *id, started: None, cpu: Reading::Known(Percent(0.0)) };
+        let process = |id: &ProcessId| HolderProcess {
+            id: *id,
+            started: None,
+            cpu: Reading::Known(Percent(0.0)),
+        };
         CardPoll { card, reading, processes: self.holders.iter().map(process).collect() }
     }
 

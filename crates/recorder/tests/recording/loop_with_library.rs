@@ -14,7 +14,7 @@ use gua_store::{Database, Retention, Run, StoredRun};
 use probe::nvml::{Patience, Prober};
 use probe::poller::Poller;
 use probe::proc::Host;
-use rustix::process::{Signal, getpid, kill_process};
+use rustix::process::{Signal, getpid, getppid, kill_process};
 
 use crate::machine::{Machine, on};
 
@@ -51,11 +51,8 @@ impl TestRecorder {
         meanwhile: impl FnOnce() + Send,
         give_up: impl Fn() + Send + 'static,
     ) {
-        let options = Options {
-            interval: INTERVAL,
-            retention: Retention::default(),
-            store_command: true,
-        };
+        let options =
+            Options { interval: INTERVAL, retention: Retention::default(), store_command: true };
         let run = Run {
             host: "lab".into(),
             boot: "boot-1".into(),
@@ -132,7 +129,9 @@ fn check(path: &Path) {
     let seen = database.last_seen().unwrap().unwrap();
     let card: CardNow = serde_json::from_str(&seen.cards[1]).unwrap();
     let [holder] = &card.holders[..] else { panic!("{card:?}") };
-    assert_eq!((card.state, holder.pid), (State::IdleHeld, std::process::id()));
+    // The process that started this one wrote the scenario.
+    let pid = getppid().unwrap().as_raw_nonzero().get().unsigned_abs();
+    assert_eq!((card.state, holder.pid), (State::IdleHeld, pid));
     let program = holder.program.as_ref().unwrap();
     assert!(program.starts_with("recording"), "{program}");
     let other = rusqlite::Connection::open(path).unwrap();

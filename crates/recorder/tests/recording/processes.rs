@@ -68,7 +68,8 @@ fn session_is_not_resumed_before_its_end() {
 
 fn seen(id: ProcessId, job: Option<&str>) -> SeenProcess {
     let user = Told { value: User { uid: 1000, name: Some("ann".into()) }, source: Source::Uid };
-    let job = job.map(|id| Told { value: Job { id: id.into(), step: None }, source: Source::Cgroup });
+    let job =
+        job.map(|id| Told { value: Job { id: id.into(), step: None }, source: Source::Cgroup });
     let who = Who { user: Some(user), job: job.clone(), ..Who::default() };
     let facts = ProcessFacts {
         pid: id.pid,
@@ -141,7 +142,10 @@ fn last_seen_is_a_snapshot_of_the_newest_poll() {
     let seen = lab.read().last_seen().unwrap().unwrap();
     assert_eq!(seen.at.0, WALL + lab.now);
     let host: HostNow = serde_json::from_str(&seen.host.unwrap()).unwrap();
-    assert_eq!((host.host.as_deref(), host.driver_version.as_deref()), (Some("lab"), Some("550.54")));
+    assert_eq!(
+        (host.host.as_deref(), host.driver_version.as_deref()),
+        (Some("lab"), Some("550.54"))
+    );
     assert_eq!(host.gpu_count, Some(1));
     let card: CardNow = serde_json::from_str(&seen.cards[0]).unwrap();
     assert_eq!(card.card.uuid.as_deref(), Some("GPU-1"));

@@ -48,7 +48,11 @@ fn steady_recording_is_pruned_in_hourly_rounds() {
     assert!(lines.count() <= 20, "{log}");
     lab.record(2 * DAY);
     let now = lab.0.now / HOUR;
-    assert!(oldest >= 0 && (6..=8).contains(&(now - lab.oldest_sample())), "{}", lab.oldest_sample());
+    assert!(
+        oldest >= 0 && (6..=8).contains(&(now - lab.oldest_sample())),
+        "{}",
+        lab.oldest_sample()
+    );
     assert!(lab.0.log().contains("pruned rows: "), "{}", lab.0.log());
 }
 
@@ -79,7 +83,9 @@ fn leap_of_the_clock_deletes_nothing() {
     let log = lab.0.log()[length..].to_owned();
     let waits: Vec<_> = log.lines().filter(|line| line.contains("pruning waits for")).collect();
     assert_eq!(waits.len(), 2, "one for each start: {log}");
-    assert!(waits[0].contains("24 h of recording, as the clock may be wrong (it is 500 days ahead"));
+    assert!(
+        waits[0].contains("24 h of recording, as the clock may be wrong (it is 500 days ahead")
+    );
     assert!(waits[1].contains("pruning waits for 21 h"), "{}", waits[1]);
 }
 

@@ -94,6 +94,7 @@ fn full_disk_loses_nothing() {
     while ballast.write_all(&[0]).is_ok() {}
     let errors = lab.record_in_vain(20 * MINUTE);
     assert!(errors.iter().any(|error| matches!(error.problem, Problem::Full)), "{errors:?}");
+    drop(ballast);
     fs::remove_file(dir.join("ballast")).unwrap();
     lab.record(10 * MINUTE);
     lab.stop();
