@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::card::CardFacts;
 use crate::period::Period;
 use crate::process::ProcessId;
@@ -48,7 +50,8 @@ pub enum HolderId {
 }
 
 /// Use that a holder makes of its card.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Work {
     Working,
     Idle,
@@ -91,4 +94,18 @@ pub enum GapReason {
     Storage,
     /// The driver could not be asked.
     Driver(Reason),
+}
+
+impl GapReason {
+    /// Returns a stable word for machine-readable output.
+    #[must_use]
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::ClockSet => "clock_set",
+            Self::Suspended => "suspended",
+            Self::Late => "late",
+            Self::Storage => "storage",
+            Self::Driver(reason) => reason.slug(),
+        }
+    }
 }
