@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use gua_core::identity::Source;
 use gua_core::process::ProcessId;
 use gua_core::span::{GapReason, HolderId, Work};
 use gua_core::units::UnixMillis;
@@ -55,8 +54,6 @@ pub(crate) struct Counting {
     pub counters: Counters,
     /// Ticks since the program started.
     pub number: u64,
-    /// Newest final state of each card.
-    pub states: HashMap<Arc<str>, State>,
     /// Begin of the time that the last tick added.
     pub begin: Option<UnixMillis>,
     /// Spans that go on, by card, as they were counted.
@@ -120,7 +117,8 @@ impl Counting {
             self.counters.ensure(Key::host(counter, ""), stamp);
         }
         let reasons = REASONS.map(Reason::slug).into_iter();
-        let reasons = reasons.chain(GAP_REASONS.map(gap_slug)).chain([OWNERS_CAPPED, CARDS_CAPPED]);
+        let reasons =
+            reasons.chain(GAP_REASONS.map(GapReason::slug)).chain([OWNERS_CAPPED, CARDS_CAPPED]);
         for reason in reasons.chain(losses.iter().copied()) {
             self.counters.ensure(Key::host(Counter::Errors, reason), stamp);
         }
@@ -155,7 +153,6 @@ impl Counting {
             counted.count(&mut self.counters, span, &card, &growth);
             let users = counted.users(&self.counters, span, &card);
             idle::see(&mut self.counters, &mut self.idle_until, stamp, &card, span, &users, held);
-            self.states.insert(card, span.state);
         }
         self.begin = counted.periods.iter().map(|period| period.from).min();
         self.count_time(recorded, union_ms(counted.periods));
@@ -209,7 +206,7 @@ impl Counting {
         let known = self.open_gap;
         let ended = tick.gaps.iter().filter(|gap| Some(gap.period.from) != known);
         for gap in ended.chain(&tick.open_gap) {
-            self.add_errors(gap_slug(gap.reason), 1, tick.at);
+            self.add_errors(gap.reason.slug(), 1, tick.at);
         }
         self.open_gap = tick.open_gap.map(|gap| gap.period.from);
     }
@@ -344,18 +341,10 @@ impl Counted<'_> {
     }
 
     fn user(&self, process: ProcessId) -> Arc<str> {
-        process_user(self.processes, process)
-    }
-}
-
-/// Returns the text for the user of a process.
-pub(crate) fn process_user(
-    processes: &HashMap<ProcessId, ProcessEntry>,
-    process: ProcessId,
-) -> Arc<str> {
-    match processes.get(&process) {
-        Some(entry) => user_label(&entry.person),
-        None => user_label(&Person { uid: process.uid, user: None, source: None::<Source> }),
+        match self.processes.get(&process) {
+            Some(entry) => user_label(&entry.person),
+            None => user_label(&Person { uid: process.uid, ..Person::default() }),
+        }
     }
 }
 
@@ -378,16 +367,6 @@ fn ensure(
 ) {
     for counter in group {
         counters.ensure(Key::new(*counter, card, label), stamp);
-    }
-}
-
-const fn gap_slug(reason: GapReason) -> &'static str {
-    match reason {
-        GapReason::ClockSet => "clock_set",
-        GapReason::Suspended => "suspended",
-        GapReason::Late => "late",
-        GapReason::Storage => "storage",
-        GapReason::Driver(reason) => reason.slug(),
     }
 }
 

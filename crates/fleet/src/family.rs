@@ -43,7 +43,7 @@ families! {
     GPU_INFO Gauge "gua_gpu_info"
         "Always 1. Index, model and driver of a card.";
     GPU_STATE Gauge "gua_gpu_state"
-        "1 for the newest final state of the card, else 0.";
+        "1 for the state of the card at the last tick, else 0.";
     GPU_STATE_SECONDS Counter "gua_gpu_state_seconds_total"
         "Observed time of the card in each state.";
     GPU_IDLE_HELD_SECONDS Counter "gua_gpu_idle_held_seconds_total"
@@ -51,7 +51,7 @@ families! {
     GPU_BUSY_SECONDS Counter "gua_gpu_busy_seconds_total"
         "Utilization integrated over the observed time in which it was known.";
     GPU_UTILIZATION Gauge "gua_gpu_utilization_ratio"
-        "Mean utilization between the last two polls, 0 to 1. Absent if unknown.";
+        "Utilization of the card at the last tick, 0 to 1. Absent if unknown.";
     GPU_MEMORY_USED Gauge "gua_gpu_memory_used_bytes"
         "Used memory of the card. Absent if unknown.";
     GPU_MEMORY_TOTAL Gauge "gua_gpu_memory_total_bytes"
@@ -73,7 +73,7 @@ families! {
     WORKLOAD_SECONDS Counter "gua_workload_gpu_seconds_total"
         "Shares of the card's time by job, container and notebook, if [metrics] asks for them. Part of the user's.";
     USER_PRESENT_SECONDS Counter "gua_user_gpu_present_seconds_total"
-        "Time of a user on the card: active while they work, else by the card's state. A shared card counts in full for each user.";
+        "Time of a user on the card: active while they work on an active card, idle_held while they only hold it. A shared card counts in full for each user.";
     USER_MEMORY Gauge "gua_user_gpu_memory_bytes"
         "Memory that a user holds. Absent if unknown.";
     USER_IDLE_SINCE Gauge "gua_user_idle_since_timestamp_seconds"

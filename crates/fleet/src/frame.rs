@@ -1,23 +1,18 @@
-//! What is exported after a tick: the counters, and gauges of the newest poll.
+//! What is exported after a tick: the counters, and gauges of what was last seen.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use gua_core::State;
-use gua_core::card::{CardFacts, Vitals};
-use gua_core::poll::CardPoll;
+use gua_core::snapshot::{CardNow, HolderNow, HostNow};
 use gua_core::units::UnixMillis;
 use gua_recorder::RecordedTick;
-use gua_store::{Database, StoreError};
+use gua_store::{Database, Latest, Person, StoreError};
 
 use crate::caps;
 use crate::counters::{Counters, Key};
-use crate::counting::{Counting, process_user};
+use crate::counting::Counting;
 use crate::family::Counter;
-use crate::labels::{card_label, clean_label};
-
-/// Time for which what a sensor read last is exported. Sensors are read more rarely than cards.
-const SENSORS_HOLD_MS: i64 = 60_000;
+use crate::labels::{clean_label, user_label};
 
 /// Everything that is exported after a tick.
 #[derive(Debug, Clone)]
@@ -43,15 +38,14 @@ pub struct Host {
     pub interval_ms: Option<i64>,
 }
 
-/// A card now. What is not known is not exported.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// A card at the last tick. What is not known is not exported.
+#[derive(Debug, Clone, PartialEq)]
 pub struct CardGauges {
     pub uuid: Arc<str>,
     /// `0`, or `0:1` for a MIG instance.
     pub gpu: String,
     pub model: Option<String>,
-    /// Newest final state.
-    pub state: Option<State>,
+    pub state: State,
     pub utilization_ratio: Option<f64>,
     pub memory_used_bytes: Option<u64>,
     pub memory_total_bytes: Option<u64>,
@@ -63,110 +57,98 @@ pub struct CardGauges {
     pub user_memory_bytes: Vec<(Arc<str>, u64)>,
 }
 
-/// What the sensors of each card read last, with the time.
+/// What was last seen: gauges, and the driver.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Sensors(HashMap<Arc<str>, SensorReadings>);
-
-#[derive(Debug, Clone, Copy, Default)]
-struct SensorReadings {
-    milliwatts: Option<(UnixMillis, u32)>,
-    celsius: Option<(UnixMillis, u32)>,
+pub(crate) struct SeenNow {
+    pub cards: Vec<CardGauges>,
+    pub driver_version: Option<String>,
 }
 
-impl Sensors {
-    pub fn read(&mut self, cards: &[CardPoll], at: UnixMillis) {
-        for card in cards {
-            let known = self.0.entry(card_label(&card.card)).or_default();
-            let reading = &card.reading;
-            let stamped = |value: Option<u32>| value.map(|value| (at, value));
-            let milliwatts = stamped(reading.power.known().map(|power| power.0));
-            let celsius = stamped(reading.temperature.known().map(|temperature| temperature.0));
-            known.milliwatts = milliwatts.or(known.milliwatts);
-            known.celsius = celsius.or(known.celsius);
-        }
+impl SeenNow {
+    /// Reads what a tick stores as last seen.
+    pub fn from_tick(recorded: &RecordedTick<'_>, latest: &[Latest], counters: &Counters) -> Self {
+        let host = latest.iter().find(|it| it.card.is_none()).map(|it| &*it.body);
+        let cards = latest.iter().filter(|it| it.card.is_some()).map(|it| &*it.body);
+        Self::read(host, cards, counters, |holder| {
+            let known = recorded.processes.get(&holder.process());
+            known.map_or_else(|| person(holder), |entry| entry.person.clone())
+        })
     }
 
-    fn get(&self, card: &Arc<str>, now: UnixMillis) -> (Option<u32>, Option<u32>) {
-        let fresh = |read: Option<(UnixMillis, u32)>| {
-            let (at, value) = read?;
-            ((0..=SENSORS_HOLD_MS).contains(&(now.0 - at.0))).then_some(value)
-        };
-        let read = self.0.get(card).copied().unwrap_or_default();
-        (fresh(read.milliwatts), fresh(read.celsius))
+    fn from_database(database: &Database, counters: &Counters) -> Result<Self, StoreError> {
+        let Some(seen) = database.last_seen()? else { return Ok(Self::default()) };
+        let cards = seen.cards.iter().map(|body| &**body);
+        Ok(Self::read(seen.host.as_deref(), cards, counters, person))
+    }
+
+    /// A body that another version wrote, and this one cannot read, gives no gauges.
+    fn read<'a>(
+        host: Option<&str>,
+        cards: impl Iterator<Item = &'a str>,
+        counters: &Counters,
+        person: impl Fn(&HolderNow) -> Person,
+    ) -> Self {
+        let host: Option<HostNow> = host.and_then(|body| serde_json::from_str(body).ok());
+        let cards = cards.filter_map(|body| serde_json::from_str::<CardNow>(body).ok());
+        Self {
+            cards: cards.map(|card| CardGauges::new(&card, counters, &person)).collect(),
+            driver_version: host.and_then(|host| host.driver_version),
+        }
     }
 }
 
 impl Frame {
     pub(crate) fn new(
-        recorded: &RecordedTick<'_>,
+        at: UnixMillis,
         counting: &Counting,
         host: &Host,
         counting_since: Option<UnixMillis>,
-        sensors: &Sensors,
+        seen: &SeenNow,
     ) -> Self {
-        let gauges = |card| CardGauges::new(card, recorded, counting, sensors);
-        let cards = recorded.poll.cards.iter().flatten().map(gauges).collect();
+        let driver_version = seen.driver_version.clone().or_else(|| host.driver_version.clone());
         Self {
             number: counting.number,
-            host: host.clone(),
-            at: recorded.tick.at,
+            host: Host { driver_version, ..host.clone() },
+            at,
             final_until: counting.final_until(),
             counting_since,
             counters: counting.counters.clone(),
-            cards,
+            cards: seen.cards.clone(),
         }
     }
 
-    /// Returns what a recorder has counted in a database, with gauges that the caller has. `None` if
-    /// nothing was recorded yet.
-    pub fn from_database(
-        database: &Database,
-        cards: Vec<CardGauges>,
-    ) -> Result<Option<Self>, StoreError> {
+    /// Returns what a recorder has stored in a database. `None` if nothing was recorded yet.
+    pub fn from_database(database: &Database) -> Result<Option<Self>, StoreError> {
         let runs = database.runs()?;
         let Some(run) = runs.iter().rfind(|run| !run.is_imported) else { return Ok(None) };
         let counters = Counters::from_stored(database.totals()?);
+        let seen = SeenNow::from_database(database, &counters)?;
         let until = counters.get(&Key::host(Counter::FinalUntil, "")).map(|it| it.value);
         Ok(Some(Self {
             number: 0,
             host: Host {
                 name: run.run.host.clone(),
-                driver_version: run.run.driver.clone(),
+                driver_version: seen.driver_version.or_else(|| run.run.driver.clone()),
                 interval_ms: run.run.interval_ms,
             },
             at: run.last_tick,
             final_until: until.map(UnixMillis),
             counting_since: database.counting_since()?,
             counters,
-            cards,
+            cards: seen.cards,
         }))
     }
 }
 
 impl CardGauges {
-    fn new(
-        card: &CardPoll,
-        recorded: &RecordedTick<'_>,
-        counting: &Counting,
-        sensors: &Sensors,
-    ) -> Self {
-        let uuid = card_label(&card.card);
-        let (milliwatts, celsius) = sensors.get(&uuid, recorded.poll.clocks.wall);
-        Self {
-            state: counting.states.get(&uuid).copied(),
-            user_memory_bytes: user_memory(card, &uuid, recorded, &counting.counters),
-            power_watts: milliwatts.map(|milliwatts| f64::from(milliwatts) / 1000.0),
-            temperature_celsius: celsius,
-            ..Self::from_reading(&card.card, &card.reading)
-        }
-    }
-
-    /// Returns the gauges that a reading alone has.
-    #[must_use]
-    pub fn from_reading(card: &CardFacts, reading: &Vitals) -> Self {
-        let memory = reading.memory.known();
+    fn new(card: &CardNow, counters: &Counters, person: impl Fn(&HolderNow) -> Person) -> Self {
+        let gpu = card.card.label();
+        let uuid: Arc<str> = match &card.card.uuid {
+            Some(uuid) => clean_label(uuid).into(),
+            None => format!("card {gpu}").into(),
+        };
         let mut holders = [0; 3];
-        for holder in &reading.holders.seen {
+        for holder in &card.holders {
             let place = match holder.kinds {
                 kinds if kinds.mps => 2,
                 kinds if kinds.graphics && !kinds.compute => 1,
@@ -175,36 +157,50 @@ impl CardGauges {
             holders[place] += 1;
         }
         Self {
-            uuid: card_label(card),
-            gpu: card.label(),
-            model: card.name.as_ref().known().map(|name| clean_label(name)),
-            utilization_ratio: reading.utilization.known().map(|it| it.percent.0 / 100.0),
-            memory_used_bytes: memory.map(|memory| memory.used.0),
-            memory_total_bytes: memory.map(|memory| memory.total.0),
-            power_watts: reading.power.known().map(|power| f64::from(power.0) / 1000.0),
-            temperature_celsius: reading.temperature.known().map(|celsius| celsius.0),
+            model: card.card.name.as_deref().map(clean_label),
+            state: card.state,
+            utilization_ratio: card.utilization_percent.map(|percent| percent / 100.0),
+            memory_used_bytes: card.memory_used_bytes,
+            memory_total_bytes: card.memory_total_bytes,
+            power_watts: card.power_watts,
+            temperature_celsius: card.temperature_celsius,
             holders,
-            ..Self::default()
+            user_memory_bytes: user_memory(card, &uuid, counters, person),
+            uuid,
+            gpu,
         }
     }
 }
 
 /// Returns the memory of each user on a card. A sum of which a part is unknown is unknown.
 fn user_memory(
-    card: &CardPoll,
+    card: &CardNow,
     uuid: &Arc<str>,
-    recorded: &RecordedTick<'_>,
     counters: &Counters,
+    person: impl Fn(&HolderNow) -> Person,
 ) -> Vec<(Arc<str>, u64)> {
     let mut users: Vec<(Arc<str>, Option<u64>)> = Vec::new();
-    for (holder, process) in card.reading.holders.seen.iter().zip(&card.processes) {
-        let user = process_user(recorded.processes, process.id);
-        let user = caps::known_user(counters, uuid, user);
-        let held = holder.memory.known().map(|memory| memory.0);
+    for holder in &card.holders {
+        let user = caps::known_user(counters, uuid, user_label(&person(holder)));
+        let held = holder.memory_bytes;
         match users.iter_mut().find(|(known, _)| *known == user) {
             Some((_, sum)) => *sum = sum.zip(held).map(|(sum, held)| sum.saturating_add(held)),
             None => users.push((user, held)),
         }
     }
     users.into_iter().filter_map(|(user, held)| Some((user, held?))).collect()
+}
+
+/// Returns the person behind a holder, else its owner, as the recorder does.
+fn person(holder: &HolderNow) -> Person {
+    match &holder.identity {
+        Some(who) => who.user.as_ref().map_or_else(Person::default, |user| Person {
+            user: user.value.name.clone(),
+            uid: Some(user.value.uid),
+            source: Some(user.source),
+        }),
+        None => {
+            Person { user: holder.user.as_deref().map(Into::into), uid: holder.uid, source: None }
+        }
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gua_store::{Database, StoreError, StoredPush};
+use gua_store::{Database, Problem, StoreError, StoredPush};
 
 use crate::engine::{Access, Client, EngineError};
 use crate::outbox::Outbox;
@@ -135,8 +135,13 @@ impl Pusher {
         let most_bytes = if self.singly > 0 { 0 } else { MOST_BYTES };
         let mut position = self.outbox.position();
         // Opened each time, as another file may be at the path by now.
-        let mut messages =
-            Database::open(&self.database)?.pushes(position.done_until, most_bytes)?;
+        let database = match Database::open(&self.database) {
+            // Nothing is recorded yet.
+            Err(StoreError { problem: Problem::Missing, .. }) => return Ok(false),
+            database => database?,
+        };
+        let mut messages = database.pushes(position.done_until, most_bytes)?;
+        drop(database);
         messages.truncate(MOST_MESSAGES);
         let Some(last) = messages.last().map(|message| message.id) else {
             self.singly = 0;

@@ -78,9 +78,8 @@ fn write_info(frame: &Frame, sink: &mut impl Sink) {
 fn write_card_gauges(frame: &Frame, sink: &mut impl Sink) {
     sink.family(&family::GPU_STATE);
     for card in &frame.cards {
-        let Some(state) = card.state else { continue };
         for word in ["active", "idle_held", "truly_idle", "unknown"] {
-            let is = if word == state_word(state) { 1.0 } else { 0.0 };
+            let is = if word == state_word(card.state) { 1.0 } else { 0.0 };
             sink.sample("", &[("UUID", &*card.uuid), ("state", word)], 0, is);
         }
     }

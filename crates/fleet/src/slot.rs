@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gua_store::{Database, StoreError};
 
 use crate::counters::Key;
-use crate::frame::{CardGauges, Frame};
+use crate::frame::Frame;
 
 /// Source of frames.
 pub trait Frames: Debug + Send + Sync {
@@ -109,30 +109,20 @@ impl RecordedFrames {
     pub fn new(database: PathBuf) -> Self {
         Self { database, read: Mutex::default(), served: Served::default() }
     }
-
-    /// Returns the newest frame, with gauges that the caller has.
-    pub fn newest_with(
-        &self,
-        scraper: &Scraper,
-        cards: Vec<CardGauges>,
-    ) -> Result<ServedFrame, NotReady> {
-        let database = Database::open(&self.database)?;
-        let frame = Frame::from_database(&database, cards)?;
-        let mut frame = frame.ok_or(NotReady::NoTick)?;
-        let mut read = lock(&self.read);
-        read.number += 1;
-        frame.number = read.number;
-        let known = std::mem::take(&mut read.born);
-        let number = read.number;
-        read.born = frame.counters.set_births(|key| known.get(key).copied().unwrap_or(number));
-        drop(read);
-        Ok(ServedFrame { served: self.served.next(scraper, frame.number), frame: Arc::new(frame) })
-    }
 }
 
 impl Frames for RecordedFrames {
     fn newest(&self, scraper: &Scraper) -> Result<ServedFrame, NotReady> {
-        self.newest_with(scraper, Vec::new())
+        let database = Database::open(&self.database)?;
+        let mut frame = Frame::from_database(&database)?.ok_or(NotReady::NoTick)?;
+        let mut read = lock(&self.read);
+        read.number += 1;
+        let number = read.number;
+        frame.number = number;
+        let known = std::mem::take(&mut read.born);
+        read.born = frame.counters.set_births(|key| known.get(key).copied().unwrap_or(number));
+        drop(read);
+        Ok(ServedFrame { served: self.served.next(scraper, number), frame: Arc::new(frame) })
     }
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gua_core::Poll;
 use gua_core::units::UnixMillis;
 use gua_recorder::{Log, RecordedTick, TickObserver};
 use gua_store::{Database, Problem, StoreError, TickTransaction, Writer};
@@ -11,7 +10,7 @@ use gua_store::{Database, Problem, StoreError, TickTransaction, Writer};
 use crate::counters::{Counters, Key};
 use crate::counting::Counting;
 use crate::family::Counter;
-use crate::frame::{Frame, Host, Sensors};
+use crate::frame::{Frame, Host, SeenNow};
 use crate::labels::OwnerLabels;
 use crate::message::{self, Gauges, MessageContext};
 use crate::outbox::{self, Outbox};
@@ -21,6 +20,13 @@ use crate::slot::Slot;
 /// Time by which a message may lie before the last one. If it is more, the last one was stamped by a
 /// clock that was far ahead, and waiting for it would take too long.
 const LONGEST_SET_BACK_MS: i64 = 86_400_000;
+
+/// Longest time between the first 0 of a series and its first value: after a long time in which nothing
+/// could be stored, the receiver would take the 0 no more, and nothing beside it.
+const LONGEST_BEGIN_MS: i64 = 600_000;
+
+/// Age at which messages are given up by default.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(7 * 86_400);
 
 /// Limits of the outbox, and labels on every series.
 #[derive(Debug, Clone)]
@@ -42,7 +48,7 @@ impl OutboxOptions {
                 labels.push((name.to_owned(), value.to_owned()));
             }
         }
-        Self { labels, give_up_after: Duration::from_secs(7 * 86_400), most_bytes: 256 << 20 }
+        Self { labels, give_up_after: GIVE_UP_AFTER, most_bytes: 256 << 20 }
     }
 }
 
@@ -54,7 +60,6 @@ pub struct Totals {
     sending: Option<(OutboxOptions, Arc<Outbox>)>,
     slot: Arc<Slot>,
     poll_times: Arc<PollTimes>,
-    sensors: Sensors,
     state: TotalsState,
     /// The state after a tick that is not committed yet.
     next: Option<(TotalsState, Arc<Frame>)>,
@@ -72,30 +77,21 @@ struct TotalsState {
     /// Number of the tick that was put into the outbox last.
     sent: u64,
     gauges: Gauges,
+    seen: Arc<SeenNow>,
 }
 
 impl Totals {
-    /// Loads the totals of a database.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn load(database: &Database, host: Host, labels: OwnerLabels) -> Result<Self, StoreError> {
-        let state = TotalsState {
-            counting: Counting::new(Counters::from_stored(database.totals()?)),
-            counting_since: database.counting_since()?,
-            outbox_bytes: database.push_bytes()?,
-            ..TotalsState::default()
-        };
-        Ok(Self {
+    #[must_use]
+    pub fn new(host: Host, labels: OwnerLabels) -> Self {
+        Self {
             host,
             labels,
             sending: None,
             slot: Arc::default(),
             poll_times: Arc::default(),
-            sensors: Sensors::default(),
-            state,
+            state: TotalsState::default(),
             next: None,
-        })
+        }
     }
 
     /// Puts each tick into the outbox, for a [`crate::Pusher`] that has the same `outbox`.
@@ -117,24 +113,6 @@ impl Totals {
         Arc::clone(&self.poll_times)
     }
 
-    /// Returns a copy of the state; that of the file if it is another one than at the last tick, as
-    /// the old one was moved away.
-    fn begin(&self, transaction: &TickTransaction<'_>) -> Result<TotalsState, Problem> {
-        let since = transaction.counting_since()?;
-        let mut state = self.state.clone();
-        if state.counting_since.is_some() && state.counting_since != since {
-            let counting = Counting::new(Counters::from_stored(transaction.totals()?));
-            let outbox_bytes = transaction.push_bytes()?;
-            state = TotalsState { counting, outbox_bytes, ..state };
-            state.counting.number = self.state.counting.number;
-            if let Some((_, outbox)) = &self.sending {
-                outbox.begin_file();
-            }
-        }
-        state.counting_since = since;
-        Ok(state)
-    }
-
     fn count(&self, state: &mut TotalsState, recorded: &RecordedTick<'_>) {
         let TotalsState { counting, .. } = state;
         counting.begin(recorded, &outbox::LOSSES);
@@ -145,26 +123,33 @@ impl Totals {
         state.polls = polls;
     }
 
-    /// Deletes what the pusher acknowledged, and what is given up.
+    /// Deletes what the pusher acknowledged, and what is given up. Without a receiver, messages wait for
+    /// one to be configured again.
     fn clear_outbox(
         &self,
         state: &mut TotalsState,
         at: UnixMillis,
         transaction: &mut TickTransaction<'_>,
     ) -> Result<(), Problem> {
-        let Some((options, outbox)) = &self.sending else { return Ok(()) };
-        let done = transaction.drop_pushes(outbox.position().done_until)?;
-        state.outbox_bytes -= done.bytes;
-        let longest = i64::try_from(options.give_up_after.as_millis()).unwrap_or(i64::MAX);
-        let most_bytes = i64::try_from(options.most_bytes).unwrap_or(i64::MAX);
+        let (mut give_up_after, mut most_bytes) = (GIVE_UP_AFTER, u64::MAX);
+        if let Some((options, outbox)) = &self.sending {
+            (give_up_after, most_bytes) = (options.give_up_after, options.most_bytes);
+            let done = transaction.drop_pushes(outbox.position().done_until)?;
+            state.outbox_bytes -= done.bytes;
+            let rejected = outbox.rejected();
+            state.counting.add_errors(outbox::REJECTED, rejected - state.rejected, at);
+            state.rejected = rejected;
+        }
+        if state.outbox_bytes == 0 {
+            return Ok(());
+        }
+        let longest = i64::try_from(give_up_after.as_millis()).unwrap_or(i64::MAX);
+        let most_bytes = i64::try_from(most_bytes).unwrap_or(i64::MAX);
         let oldest = UnixMillis(at.0.saturating_sub(longest));
         let excess = state.outbox_bytes - most_bytes;
         let given_up = transaction.drop_oldest_pushes(oldest, excess)?;
         state.outbox_bytes -= given_up.bytes;
-        let rejected = outbox.rejected();
         state.counting.add_errors(outbox::GIVEN_UP, given_up.rows, at);
-        state.counting.add_errors(outbox::REJECTED, rejected - state.rejected, at);
-        state.rejected = rejected;
         Ok(())
     }
 
@@ -197,7 +182,7 @@ impl Totals {
             labels: &options.labels,
             // A series of before this program is not new to the receiver.
             sent: state.sent,
-            begin: state.counting.begin,
+            begin: state.counting.begin.max(Some(UnixMillis(at.0 - LONGEST_BEGIN_MS))),
             gauges: &state.gauges,
         };
         let (message, gauges) = message::encode(frame, context);
@@ -212,10 +197,28 @@ impl Totals {
 }
 
 impl TickObserver for Totals {
-    fn polled(&mut self, poll: &Poll) {
-        if let Ok(cards) = &poll.cards {
-            self.sensors.read(cards, poll.clocks.wall);
+    /// Loads the totals of the database: they begin with the file.
+    fn opened(&mut self, database: &Database) -> Result<(), StoreError> {
+        let mut counting = Counting::new(Counters::from_stored(database.totals()?));
+        let counting_since = database.counting_since()?;
+        let known = &self.state;
+        if known.counting_since.is_some()
+            && known.counting_since == counting_since
+            && known.counting.final_until() == counting.final_until()
+        {
+            // It is the same file. What was counted of spans that go on must not be counted again.
+            return Ok(());
         }
+        if let Some((_, outbox)) = &self.sending
+            && known.counting.number > 0
+        {
+            outbox.begin_file();
+        }
+        // Series of another file are new, but ticks are counted on.
+        counting.number = known.counting.number;
+        let outbox_bytes = database.push_bytes()?;
+        self.state = TotalsState { counting, counting_since, outbox_bytes, ..self.state.clone() };
+        Ok(())
     }
 
     fn write(
@@ -224,14 +227,20 @@ impl TickObserver for Totals {
         transaction: &mut TickTransaction<'_>,
     ) -> Result<(), Problem> {
         self.next = None;
-        let mut state = self.begin(transaction)?;
+        let mut state = self.state.clone();
+        if state.counting_since.is_none() {
+            state.counting_since = transaction.counting_since()?;
+        }
         self.count(&mut state, recorded);
         let at = recorded.tick.at;
         self.clear_outbox(&mut state, at, transaction)?;
         let sent_at = self.sending.as_ref().and_then(|_| Self::message_time(&mut state, at));
         state.counting.counters.write(transaction)?;
-        let frame =
-            Frame::new(recorded, &state.counting, &self.host, state.counting_since, &self.sensors);
+        if let Some(latest) = recorded.tick.latest {
+            state.seen = SeenNow::from_tick(recorded, latest, &state.counting.counters).into();
+        }
+        let since = state.counting_since;
+        let frame = Frame::new(at, &state.counting, &self.host, since, &state.seen);
         if let Some(sent_at) = sent_at {
             self.send(&mut state, &frame, sent_at, transaction)?;
         }

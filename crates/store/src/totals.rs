@@ -77,19 +77,9 @@ impl TickTransaction<'_> {
         Ok(())
     }
 
-    /// Reads the totals of all counters.
-    pub fn totals(&self) -> Result<Vec<StoredTotal>, Problem> {
-        read_totals(self.db)
-    }
-
     /// Returns the time at which the totals began at 0.
     pub fn counting_since(&self) -> Result<Option<UnixMillis>, Problem> {
         counting_since(self.db)
-    }
-
-    /// Returns the length of all messages in the outbox.
-    pub fn push_bytes(&self) -> Result<i64, Problem> {
-        push_bytes(self.db)
     }
 
     /// Adds a message to the outbox.
@@ -170,7 +160,9 @@ impl Database {
 
     /// Returns the length of all messages.
     pub fn push_bytes(&self) -> Result<i64, StoreError> {
-        self.result(push_bytes(&self.connection))
+        let sum = "SELECT ifnull(sum(length(body)), 0) FROM push";
+        let bytes = self.connection.query_row(sum, [], |row| row.get(0));
+        self.result(bytes.map_err(Problem::from))
     }
 
     /// Reads the oldest messages after an id, up to a number of bytes but at least one.
@@ -183,11 +175,6 @@ fn counting_since(db: &Connection) -> Result<Option<UnixMillis>, Problem> {
     let mut query = db.prepare_cached("SELECT counting_since_ms FROM store")?;
     let since: i64 = query.query_row([], |row| row.get(0))?;
     Ok((since != 0).then_some(UnixMillis(since)))
-}
-
-fn push_bytes(db: &Connection) -> Result<i64, Problem> {
-    let sum = "SELECT ifnull(sum(length(body)), 0) FROM push";
-    Ok(db.query_row(sum, [], |row| row.get(0))?)
 }
 
 fn read_totals(db: &Connection) -> Result<Vec<StoredTotal>, Problem> {

@@ -21,7 +21,7 @@ const LONGEST_TEXT: u64 = 400;
 pub struct Client {
     agent: ureq::Agent,
     access: Access,
-    /// Warnings of incomplete responses.
+    /// Why responses are incomplete, or certificates are missing.
     warnings: Mutex<BTreeSet<String>>,
 }
 
@@ -47,15 +47,19 @@ impl Client {
     /// # Errors
     /// When certificates cannot be read.
     pub fn new(access: Access) -> Result<Self, EngineError> {
+        let (tls, problem) = tls_config(&access)?;
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(access.timeout))
             .http_status_as_error(false)
             // A redirected request has no body, and the page there may respond with 200.
             .max_redirects(0)
             .user_agent(concat!("gua/", env!("CARGO_PKG_VERSION")))
-            .tls_config(tls_config(&access)?)
+            .tls_config(tls)
             .build();
-        Ok(Self { agent: config.new_agent(), access, warnings: Mutex::default() })
+        let warnings =
+            problem.map(|error| format!("{error}; only those of the CA file are trusted"));
+        let warnings = Mutex::new(warnings.into_iter().collect());
+        Ok(Self { agent: config.new_agent(), access, warnings })
     }
 
     #[must_use]
@@ -63,7 +67,7 @@ impl Client {
         &self.access.url
     }
 
-    /// Returns why responses so far were incomplete, if they said so.
+    /// Returns what the user should know of the responses so far: why they are incomplete.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()

@@ -20,26 +20,30 @@ const HOST_FILES: [&str; 3] = [
 
 type Certificates = Vec<Certificate<'static>>;
 
-/// Returns the TLS settings for an engine.
-pub(super) fn tls_config(access: &Access) -> Result<TlsConfig, EngineError> {
-    let trusted = trusted(access, &HOST_FILES.map(Path::new))?;
+/// Returns the TLS settings for an engine, and why the certificates of the host are not among them.
+pub(super) fn tls_config(access: &Access) -> Result<(TlsConfig, Option<EngineError>), EngineError> {
+    let (trusted, problem) = trusted(access, &HOST_FILES.map(Path::new))?;
     let roots = match trusted.is_empty() {
         // On a host without any, those that the client brings.
         true => RootCerts::WebPki,
         false => RootCerts::Specific(Arc::new(trusted)),
     };
-    Ok(TlsConfig::builder().root_certs(roots).build())
+    Ok((TlsConfig::builder().root_certs(roots).build(), problem))
 }
 
-fn trusted(access: &Access, host_files: &[&Path]) -> Result<Certificates, EngineError> {
+fn trusted(
+    access: &Access,
+    host_files: &[&Path],
+) -> Result<(Certificates, Option<EngineError>), EngineError> {
     let mut trusted = access.ca_file.as_deref().map_or(Ok(Vec::new()), read_all)?;
     match read_host(host_files) {
         Ok(host) => trusted.extend(host),
-        // Without TLS none are needed; with a file of its own, those suffice.
-        Err(_) if access.url.starts_with("http:") || !trusted.is_empty() => {}
+        // Without TLS, none are needed.
+        Err(_) if access.url.starts_with("http:") => {}
+        Err(error) if !trusted.is_empty() => return Ok((trusted, Some(error))),
         Err(error) => return Err(error),
     }
-    Ok(trusted)
+    Ok((trusted, None))
 }
 
 /// Reads the certificates of the host; none if it has no such file. A damaged one leaves the others.
@@ -85,7 +89,7 @@ mod tests {
     fn count(url: &str, ca_file: Option<PathBuf>, host: &Path) -> Result<usize, String> {
         let access = Access { ca_file, ..Access::new(url).unwrap() };
         let found = trusted(&access, &[Path::new("/nowhere"), host]);
-        found.map(|all| all.len()).map_err(|error| error.to_string())
+        found.map(|(all, _)| all.len()).map_err(|error| error.to_string())
     }
 
     /// Trap: one damaged certificate of the host made all others count for nothing.

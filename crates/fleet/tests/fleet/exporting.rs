@@ -1,23 +1,19 @@
 //! What a scrape gets.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
-use gua_core::card::{Basis, Utilization};
 use gua_core::identity::{Job, Source, Told, Who};
-use gua_core::poll::HolderProcess;
-use gua_core::process::{Holder, Holders, Kinds};
 use gua_core::span::Work;
-use gua_core::units::{Bytes, Milliwatts, Percent, UnixMillis};
-use gua_core::{Reading, Reason, State};
+use gua_core::units::UnixMillis;
+use gua_core::{Reason, State};
 use gua_fleet::{
     Counter, Format, Frames, OwnerLabels, RecordedFrames, Scraper, format_text, labels,
 };
 use gua_store::{Person, ProcessEntry, Tick};
 use proptest::prelude::*;
 
-use crate::lab::{DAY, Lab, MINUTE, Part, START, card, entry, poll, process, span};
+use crate::lab::{DAY, Lab, MINUTE, Part, START, card, card_latest, entry, host_latest, span};
 
 fn tick(lab: &mut Lab, from: i64, to: i64, state: State, parts: &[Part]) {
     let closed = [span(&card(0), from, to, state, parts)];
@@ -47,35 +43,18 @@ fn text_has_counters_and_gauges() {
         span(&card, START + 50_000, START + 60_000, State::IdleHeld, &parts),
     ];
     let at = START + MINUTE;
-    let mut poll = poll(at + 10_000, &[Arc::clone(&card)]);
-    let reading = &mut poll.cards.as_mut().unwrap()[0];
-    let holder = |pid, memory| Holder {
-        pid,
-        kinds: Kinds::COMPUTE,
-        memory,
-        sm: Reading::Unknown(Reason::NotAsked),
-        engines: Reading::Unknown(Reason::NotAsked),
+    let latest = [host_latest(), card_latest(&card)];
+    let tick = Tick {
+        closed: &closed,
+        latest: Some(&latest),
+        ..Tick::new(UnixMillis(at + 12_000), UnixMillis(at))
     };
-    reading.reading.holders = Holders {
-        seen: vec![
-            holder(1, Reading::Known(Bytes(70))),
-            holder(2, Reading::Unknown(Reason::NotSupported)),
-        ],
-        unread: None,
-    };
-    let cpu = Reading::Unknown(Reason::NotAsked);
-    reading.processes =
-        [1, 2].map(|pid| HolderProcess { id: process(pid), started: None, cpu }).to_vec();
-    reading.reading.power = Reading::Known(Milliwatts(97_500));
-    let percent = Percent(37.0);
-    reading.reading.utilization = Reading::Known(Utilization { percent, basis: Basis::Instant });
-    let tick = Tick { closed: &closed, ..Tick::new(UnixMillis(at + 12_000), UnixMillis(at)) };
-    assert!(lab.tick_with(&tick, &poll, true));
+    assert!(lab.tick(&tick, true));
     let text = scrape(&lab, "a");
     let version = env!("CARGO_PKG_VERSION");
     for line in [
         &format!("gua_build_info{{version=\"{version}\",hostname=\"lab\"}} 1"),
-        "gua_gpu_info{UUID=\"GPU-0\",gpu=\"0\",model_name=\"A100\",driver_version=\"unknown\"} 1",
+        "gua_gpu_info{UUID=\"GPU-0\",gpu=\"0\",model_name=\"A100\",driver_version=\"550.54\"} 1",
         "gua_gpu_state{UUID=\"GPU-0\",state=\"idle_held\"} 1",
         "gua_gpu_state{UUID=\"GPU-0\",state=\"active\"} 0",
         "gua_gpu_utilization_ratio{UUID=\"GPU-0\"} 0.37",

@@ -4,16 +4,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gua_core::card::{CardFacts, Vitals};
+use gua_core::card::{Basis, CardFacts, Utilization, Vitals};
+use gua_core::classifier::{CardActivity, HolderActivity};
 use gua_core::poll::{CardPoll, Poll};
-use gua_core::process::ProcessId;
+use gua_core::process::{Holder, Holders, Kinds, Presence, ProcessFacts, ProcessId};
+use gua_core::snapshot::{CardNow, HostNow, SeenProcess};
 use gua_core::span::{HolderId, HolderTime, Integral, Work};
-use gua_core::units::UnixMillis;
+use gua_core::units::{Bytes, Milliwatts, Percent, UnixMillis};
 use gua_core::{Clocks, Period, Reading, Reason, Span, State, Thresholds};
 use gua_fleet::counters::Key;
 use gua_fleet::{Counter, Counters, Frames, Host, OwnerLabels, Scraper, Totals};
 use gua_recorder::{Log, RecordedTick, TickObserver};
-use gua_store::{Database, Person, Problem, ProcessEntry, Run, Tick, Writer};
+use gua_store::{Database, Latest, Person, Problem, ProcessEntry, Run, Tick, Writer};
 use tempfile::TempDir;
 
 pub const MINUTE: i64 = 60_000;
@@ -58,7 +60,9 @@ impl Lab {
         self.writer = None;
         let database = Database::open_to_write(&self.path()).unwrap();
         let host = Host { name: "lab".into(), driver_version: None, interval_ms: Some(30_000) };
-        self.totals = Some(Totals::load(&database, host, self.labels).unwrap());
+        let mut totals = Totals::new(host, self.labels);
+        totals.opened(&database).unwrap();
+        self.totals = Some(totals);
         self.writer = Some(Writer::begin(database, run(started)).unwrap());
     }
 
@@ -90,7 +94,6 @@ impl Lab {
         };
         let totals = self.totals.as_mut().unwrap();
         let writer = self.writer.as_mut().unwrap();
-        totals.polled(poll);
         let stored = writer.tick_with(&tick, |transaction| {
             totals.write(&recorded, transaction)?;
             if is_kept { Ok(()) } else { Err(Problem::Full) }
@@ -252,4 +255,56 @@ pub fn due(stretches: &[Stretch], last: i64, now: i64) -> (Vec<Span>, Vec<Span>)
     closed.sort_by_key(|span| span.period);
     let open = stretches.iter().filter(|it| it.from < now && it.to > now);
     (closed, open.map(|it| it.at(now)).collect())
+}
+
+/// What was last seen of the host.
+pub fn host_latest() -> Latest {
+    let host = HostNow { driver_version: Some("550.54".into()), ..HostNow::default() };
+    Latest { card: None, body: serde_json::to_string(&host).unwrap() }
+}
+
+/// A card that two processes hold: of one, the memory is unknown.
+pub fn card_latest(card: &Arc<CardFacts>) -> Latest {
+    let mut vitals = Vitals::unknown(Reason::NotAsked);
+    let holder = |pid, memory| Holder {
+        pid,
+        kinds: Kinds::COMPUTE,
+        memory,
+        sm: Reading::Unknown(Reason::NotAsked),
+        engines: Reading::Unknown(Reason::NotAsked),
+    };
+    let unknown = Reading::Unknown(Reason::NotSupported);
+    let seen = vec![holder(1, Reading::Known(Bytes(70))), holder(2, unknown)];
+    vitals.holders = Holders { seen, unread: None };
+    vitals.power = Reading::Known(Milliwatts(97_500));
+    let percent = Percent(37.0);
+    vitals.utilization = Reading::Known(Utilization { percent, basis: Basis::Instant });
+    let activity = |pid| HolderActivity {
+        holder: HolderId::Process(process(pid)),
+        work: Work::Idle,
+        last_busy: None,
+    };
+    let activity = CardActivity {
+        card: Arc::clone(card),
+        state: State::IdleHeld,
+        last_busy: None,
+        holders: vec![activity(1), activity(2)],
+    };
+    let at = UnixMillis(START + MINUTE).into();
+    let seen = [1, 2].map(|pid| {
+        let facts = ProcessFacts {
+            pid,
+            parent: 1,
+            start_ticks: u64::from(pid),
+            started: Reading::Unknown(Reason::NotAsked),
+            program: "python".into(),
+            uid: Reading::Known(1000 + pid),
+            user: Reading::Unknown(Reason::NotAsked),
+            who: Reading::Unknown(Reason::NotAsked),
+        };
+        let command = Reading::Unknown(Reason::NotAsked);
+        SeenProcess { pid, presence: Presence::Here(facts.into()), command }
+    });
+    let now = CardNow::new(&activity, &vitals, &seen, at, &Thresholds::default());
+    Latest { card: Some(Arc::clone(card)), body: serde_json::to_string(&now).unwrap() }
 }

@@ -11,7 +11,7 @@ use gua_fleet::engine::{Access, Credentials};
 use gua_fleet::{Counter, Outbox, OutboxOptions, Pusher};
 use gua_store::Tick;
 
-use crate::lab::{DAY, HOUR, Lab, MINUTE, START, card, span};
+use crate::lab::{DAY, HOUR, Lab, MINUTE, START, card, card_latest, span};
 use crate::receiver::{Receiver, times};
 
 const LAST_TICK: &str = "gua_last_tick_timestamp_seconds";
@@ -129,7 +129,9 @@ fn gauge_that_ends_is_marked() {
         let closed = [span(&card(0), sending.now, sending.now + 30_000, State::Active, &parts)];
         sending.now += 30_000;
         let at = UnixMillis(sending.now);
-        assert!(sending.lab.tick(&Tick { closed: &closed, ..Tick::new(at, at) }, true));
+        let latest = [card_latest(&card(0))];
+        let tick = Tick { closed: &closed, latest: Some(&latest), ..Tick::new(at, at) };
+        assert!(sending.lab.tick(&tick, true));
     };
     tick(&mut sending, Work::Idle);
     tick(&mut sending, Work::Working);

@@ -6,6 +6,7 @@ use gua_core::span::{Gap, GapReason, Work};
 use gua_core::units::UnixMillis;
 use gua_core::{Reason, State};
 use gua_fleet::Counter;
+use gua_recorder::TickObserver;
 use gua_store::{Retention, Tick};
 use proptest::prelude::*;
 
@@ -200,7 +201,7 @@ fn clock_set_back_counts_on() {
     assert_eq!(lab.value(Counter::StateActive, "GPU-0", ""), 2 * MINUTE);
     assert_eq!(lab.value(Counter::Observed, "", ""), 2 * MINUTE);
     assert_eq!(lab.value(Counter::Gap, "", ""), 0);
-    let frame = gua_fleet::Frame::from_database(&lab.read(), Vec::new()).unwrap().unwrap();
+    let frame = gua_fleet::Frame::from_database(&lab.read()).unwrap().unwrap();
     assert_eq!(frame.final_until, Some(UnixMillis(START + MINUTE)));
     record(&mut lab, START + MINUTE, START + 2 * MINUTE, State::Active);
     assert_eq!(lab.value(Counter::Observed, "", ""), 3 * MINUTE);
@@ -272,10 +273,24 @@ fn totals_begin_with_the_file() {
     record(&mut lab, START, START + MINUTE, State::Active);
     std::fs::rename(lab.path(), lab.path().with_extension("old")).unwrap();
     gua_store::Database::create(&lab.path()).unwrap();
-    let totals = lab.totals.take();
+    let mut totals = lab.totals.take().unwrap();
     lab.begin(START + HOUR);
-    lab.totals = totals;
+    totals.opened(lab.writer.as_ref().unwrap().database()).unwrap();
+    lab.totals = Some(totals);
     record(&mut lab, START + HOUR, START + HOUR + 5000, State::Active);
     assert_eq!(lab.value(Counter::StateActive, "GPU-0", ""), 5000);
     assert_eq!(lab.stored(Counter::StateActive).into_values().sum::<i64>(), 5000);
+}
+
+#[test]
+fn file_that_is_opened_again_counts_nothing_twice() {
+    let mut lab = Lab::new();
+    lab.begin(START);
+    let at = |second: i64| UnixMillis(START + second * 1000);
+    let open = |to| [span(&card(0), START, at(to).0, State::Active, &[])];
+    assert!(lab.tick(&Tick { open: &open(20), ..Tick::new(at(20), at(20)) }, true));
+    let database = lab.read();
+    lab.totals.as_mut().unwrap().opened(&database).unwrap();
+    assert!(lab.tick(&Tick { open: &open(50), ..Tick::new(at(50), at(50)) }, true));
+    assert_eq!(lab.value(Counter::StateActive, "GPU-0", ""), 50_000);
 }
