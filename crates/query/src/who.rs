@@ -15,7 +15,7 @@ use serde::Serialize;
 
 /// Everybody who holds a card, longest idle first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Who {
+pub struct WhoAnswer {
     pub schema: &'static str,
     pub time: Timestamp,
     pub source: SnapshotSource,
@@ -83,7 +83,7 @@ pub struct WhoFilter {
     pub context: Bytes,
 }
 
-impl Who {
+impl WhoAnswer {
     /// Returns the holders of a snapshot.
     #[must_use]
     pub fn new(snapshot: Snapshot, filter: &WhoFilter) -> Self {
@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    fn rows(who: &Who) -> Vec<String> {
+    fn rows(who: &WhoAnswer) -> Vec<String> {
         let name = |row: WhoRow<'_>| match row {
             WhoRow::Holder(row) => row.holder.format_owner(),
             WhoRow::Unlisted(row) => format!("card {}", row.card.index),
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn longest_idle_comes_first() {
-        let who = Who::new(four(), &filter(None, &[]));
+        let who = WhoAnswer::new(four(), &filter(None, &[]));
         assert_eq!(rows(&who), ["bob", "card 3", "carol", "dave", "card 4", "erin"]);
         let bare: Vec<_> = who.holders.iter().map(|row| row.bare_context).collect();
         assert_eq!(bare, [Some(false), Some(true), Some(false), Some(false)]);
@@ -288,13 +288,13 @@ mod tests {
 
     #[test]
     fn holders_left_out_are_counted() {
-        let who = Who::new(four(), &filter(Some(22), &[]));
+        let who = WhoAnswer::new(four(), &filter(Some(22), &[]));
         assert_eq!(rows(&who), ["bob", "card 3"]);
         let left_out = (who.idle_now_left_out, who.unknown_left_out, who.unlisted_left_out);
         assert_eq!(left_out, (1, 1, 0), "dave; the card that cannot be read");
-        let who = Who::new(four(), &filter(None, &["carol", "1234"]));
+        let who = WhoAnswer::new(four(), &filter(None, &["carol", "1234"]));
         assert_eq!((rows(&who), who.unlisted_left_out), (vec!["carol".to_owned()], 2));
-        assert_eq!(Who::new(four(), &filter(None, &["1000"])).holders.len(), 4, "by uid");
+        assert_eq!(WhoAnswer::new(four(), &filter(None, &["1000"])).holders.len(), 4, "by uid");
     }
 
     /// A process of root may be somebody's: the person behind it counts.
@@ -306,7 +306,7 @@ mod tests {
         let who = identity::Who { user, ..identity::Who::default() };
         snapshot.cards[0].holders[0].identity = Some(Arc::new(who));
         snapshot.cards[1].holders[0].identity = Some(Arc::new(identity::Who::default()));
-        let found = |user: &str| rows(&Who::new(snapshot.clone(), &filter(None, &[user])));
+        let found = |user: &str| rows(&WhoAnswer::new(snapshot.clone(), &filter(None, &[user])));
         assert_eq!((found("ann"), found("7")), (vec!["bob".to_owned()], vec!["bob".to_owned()]));
         assert_eq!((found("bob"), found("carol")), (vec![], vec![]), "carol is unattributed");
     }
@@ -317,7 +317,7 @@ mod tests {
         let by = |uid| Reservation { user: None, uid, pid: Some(9), seconds_left: None };
         snapshot.set_reservations(|uuid| if uuid == "GPU-3" { vec![by(7)] } else { vec![] });
         let cards = |filter: &WhoFilter| {
-            let reservations = Who::new(snapshot.clone(), filter).reservations.unwrap();
+            let reservations = WhoAnswer::new(snapshot.clone(), filter).reservations.unwrap();
             reservations.iter().map(|row| row.card.index).collect::<Vec<_>>()
         };
         assert_eq!(cards(&filter(None, &[])), [3]);
@@ -325,6 +325,6 @@ mod tests {
         assert_eq!(cards(&filter(Some(1), &[])), [0; 0]);
         let mut unread = four();
         unread.note_unread_reservations();
-        assert_eq!(Who::new(unread, &filter(None, &[])).reservations, None);
+        assert_eq!(WhoAnswer::new(unread, &filter(None, &[])).reservations, None);
     }
 }

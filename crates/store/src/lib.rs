@@ -31,6 +31,7 @@
 //! | [`owners`] | reads who is behind many holders at once |
 //! | [`usage`] | reads a window by adding |
 //! | [`hours`] | reads card time by hour or quarter hour |
+//! | [`python`] | imports histories of the Python gua |
 //! | [`check`] | verifies what rows promise |
 //! | [`export`] | writes rows for other programs |
 //! | [`info`] | size and contents in numbers |
@@ -48,6 +49,7 @@ pub mod latest;
 pub mod lock;
 mod names;
 pub mod owners;
+pub mod python;
 pub mod retention;
 pub mod rows;
 pub mod runs;

@@ -179,7 +179,8 @@ fn write_card(db: &Connection, facts: &CardFacts) -> Result<i64, Problem> {
     Ok(db.last_insert_rowid())
 }
 
-fn write_person(db: &Connection, person: &Person) -> Result<i64, Problem> {
+/// Returns the id of a person.
+pub(crate) fn write_person(db: &Connection, person: &Person) -> Result<i64, Problem> {
     let key = (&person.user, person.uid, person.source.map(Source::slug));
     let mut find = db.prepare_cached(
         "SELECT id FROM person WHERE ifnull(user, '') = ifnull(?1, '')
@@ -244,7 +245,8 @@ fn find_process(
     Ok(Some((id, has_workload)))
 }
 
-fn write_holder(
+/// Returns the id of a holder. `until_ms` is the end of a row that it has.
+pub(crate) fn write_holder(
     db: &Connection,
     process: Option<i64>,
     card: i64,

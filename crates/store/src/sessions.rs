@@ -66,6 +66,17 @@ pub(crate) fn write(
             .execute((from.0, holder))?;
         return Ok(());
     }
+    write_row(db, holder, session, is_open)
+}
+
+/// Writes the row of a session.
+pub(crate) fn write_row(
+    db: &Connection,
+    holder: i64,
+    session: &Session,
+    is_open: bool,
+) -> Result<(), Problem> {
+    let Period { from, to } = session.period;
     #[expect(clippy::cast_possible_truncation, reason = "rounded; a cast saturates")]
     let memory = session.memory.round() as i64;
     db.prepare_cached(

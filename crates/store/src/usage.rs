@@ -132,7 +132,8 @@ impl Database {
 
 /// An import may end later: "now" belongs to the run that goes on.
 fn final_until(db: &Connection) -> Result<Option<UnixMillis>, Problem> {
-    let newest = "SELECT until_ms FROM run ORDER BY imported, id DESC LIMIT 1";
+    let newest = "SELECT until_ms FROM run
+         ORDER BY imported, iif(imported, until_ms, id) DESC LIMIT 1";
     let mut query = db.prepare_cached(newest)?;
     let mut rows = query.query([])?;
     rows.next()?.map(|row| Ok(UnixMillis(row.get(0)?))).transpose()
@@ -277,7 +278,7 @@ fn periods(
 }
 
 /// Joins periods that overlap or touch.
-fn union(mut periods: Vec<Period>) -> Vec<Period> {
+pub(crate) fn union(mut periods: Vec<Period>) -> Vec<Period> {
     periods.sort_unstable();
     let mut joined: Vec<Period> = Vec::new();
     for period in periods {

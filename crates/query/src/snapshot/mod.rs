@@ -8,11 +8,13 @@
 //! | `idle` | [`add_idle_times`]: since when holders are idle, from the record |
 //! | `unlisted` | the same of unlisted memory |
 //! | `watch` | [`IdleWatch`]: the same by the looks of one program |
+//! | `selection` | [`CardSelection`]: the cards that were asked for |
 
 mod idle;
 mod live;
 mod recent;
 mod recorded;
+mod selection;
 mod unlisted;
 mod watch;
 
@@ -26,4 +28,5 @@ pub use idle::{add_idle_times, add_no_history};
 pub use live::LiveSource;
 pub(crate) use recorded::newest_run;
 pub use recorded::{SnapshotError, recorded};
+pub use selection::{CardSelection, SelectionError};
 pub use watch::IdleWatch;

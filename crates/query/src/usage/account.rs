@@ -218,14 +218,14 @@ pub struct Account {
 
 /// What the figures of accounts are set in relation to.
 #[derive(Debug)]
-pub(super) struct AccountWriter<'a> {
+pub(super) struct Accounting<'a> {
     pub sums: &'a Sums,
     pub pricing: &'a Pricing<'a>,
     /// Sums of all cards.
     pub times: &'a CardTimes<f64>,
 }
 
-impl AccountWriter<'_> {
+impl Accounting<'_> {
     /// Returns the accounts of all kinds that are asked for, each kind sorted.
     pub fn accounts(&self, request: &UsageRequest) -> Vec<Account> {
         let mut all = Vec::new();

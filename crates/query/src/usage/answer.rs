@@ -6,7 +6,7 @@ use gua_core::Period;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::account::{Account, AccountName, AccountWriter, By, total_ms};
+use super::account::{Account, AccountName, Accounting, By, total_ms};
 use super::basis::{Basis, RuleThresholds};
 use super::compared::Compared;
 use super::gaps::Gap;
@@ -127,7 +127,7 @@ impl Usage {
     pub fn from_sums(sums: Sums, request: &UsageRequest) -> Self {
         let pricing = Pricing::new(&request.prices, &sums.cards);
         let times = sums.card_times();
-        let writer = AccountWriter { sums: &sums, pricing: &pricing, times: &times };
+        let accounting = Accounting { sums: &sums, pricing: &pricing, times: &times };
         let recorded_ms = float(sums.recorded_ms);
         let coverage = share(recorded_ms, float(sums.window.millis()));
         let culprits = Culprits::new(&sums.sessions, hours(times.idle_held_ms));
@@ -155,9 +155,9 @@ impl Usage {
             },
             cards: cards(&sums, request),
             accounts_by: request.by.clone(),
-            accounts: writer.accounts(request),
+            accounts: accounting.accounts(request),
             money: pricing.money(&sums),
-            person: person(&writer, request),
+            person: person(&accounting, request),
             compared: None,
             heatmap: sums.week.cells(),
             verdict: Verdict::new(&times, recorded_ms / 1000.0, coverage, culprits),
@@ -221,9 +221,9 @@ fn cards(sums: &Sums, request: &UsageRequest) -> Vec<CardUsage> {
 
 /// Returns the page of the person whom a report is about. All that they had counts, under the name that
 /// has most of it.
-fn person(writer: &AccountWriter<'_>, request: &UsageRequest) -> Option<PersonPage> {
+fn person(accounting: &Accounting<'_>, request: &UsageRequest) -> Option<PersonPage> {
     request.user.as_ref()?;
-    let sums = writer.sums;
+    let sums = accounting.sums;
     let of_user = sums.accounts.iter().filter(|((by, _), _)| *by == By::User);
     let mut names: Vec<(&AccountName, &OnCards)> =
         of_user.map(|((_, name), on_cards)| (name, on_cards)).collect();
@@ -235,7 +235,7 @@ fn person(writer: &AccountWriter<'_>, request: &UsageRequest) -> Option<PersonPa
     for (card, holder) in names.iter().flat_map(|(_, on_cards)| &on_cards.0) {
         all.add(*card, holder);
     }
-    let account = writer.account(By::User, name, &all);
+    let account = accounting.account(By::User, name, &all);
     let memory = smallest_memory(&all, &sums.cards);
     let suggestion = Suggestion::new(&account, &sums.sessions, memory);
     Some(PersonPage { account, suggestion })

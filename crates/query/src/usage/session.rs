@@ -181,12 +181,11 @@ impl SessionReader<'_> {
     }
 
     fn whole(&self, stored: &StoredSession) -> Found {
-        let goes_beyond = stored.period.to > self.window.to;
         let open = match stored.is_open {
             true if self.is_now => Some(true),
             true => None,
             // It was on when the window ended: whether it went on, the window does not say.
-            false => (!goes_beyond && stored.period.to < self.window.to).then_some(false),
+            false => (stored.period.to < self.window.to).then_some(false),
         };
         Found {
             stored: *stored,

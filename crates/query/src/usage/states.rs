@@ -107,7 +107,7 @@ pub(super) fn hours(millis: f64) -> f64 {
 }
 
 /// Returns milliseconds as seconds, to the millisecond.
-pub(super) fn seconds(millis: f64) -> f64 {
+pub(crate) fn seconds(millis: f64) -> f64 {
     millis.round() / 1000.0
 }
 

@@ -81,7 +81,11 @@ impl OnCards {
     pub fn add(&mut self, card: usize, holder: &HolderSums) {
         match self.0.iter_mut().find(|(place, _)| *place == card) {
             Some((_, sums)) => add_holder_sums(sums, holder),
-            None => self.0.push((card, *holder)),
+            None => {
+                // Most accounts never have more.
+                self.0.reserve_exact(1);
+                self.0.push((card, *holder));
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 
 mod machine;
 
-use gua_core::snapshot::{PresenceNow, Snapshot, SnapshotSource, UtilizationBasis};
+use gua_core::snapshot::{HolderNow, PresenceNow, Snapshot, SnapshotSource, UtilizationBasis};
 use gua_core::span::Work;
 use gua_core::state::State;
 use gua_core::{Reason, Thresholds};
@@ -66,7 +66,7 @@ fn look_until(source: &mut LiveSource, is_expected: impl Fn(&Snapshot) -> bool) 
 }
 
 fn users(snapshot: &Snapshot, card: usize) -> Vec<String> {
-    snapshot.cards[card].holders.iter().map(|holder| holder.format_owner()).collect()
+    snapshot.cards[card].holders.iter().map(HolderNow::format_owner).collect()
 }
 
 #[test]
