@@ -22,6 +22,8 @@ pub(crate) struct Names {
     processes: HashMap<ProcessId, KnownProcess>,
     workloads: HashMap<(Arc<Who>, Option<Arc<str>>), i64>,
     holders: HashMap<(HolderId, i64), i64>,
+    /// Texts of the labels of totals.
+    pub labels: HashMap<String, i64>,
 }
 
 #[derive(Debug)]
