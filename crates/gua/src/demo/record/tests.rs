@@ -128,6 +128,11 @@ fn poll(scene: &Scene, unit: &Unit, now: UnixMillis) -> CardPoll {
     CardPoll { card, reading, processes: present.iter().map(known).collect() }
 }
 
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast saturates")]
+fn rounded(percent: f64) -> u32 {
+    percent.round() as u32
+}
+
 /// Returns what a driver says of the work since the last poll. An instance of a card without GPM says
 /// nothing.
 fn samples(
@@ -143,7 +148,7 @@ fn samples(
     let stamp = |at: Moment| timeline.micros(at).unsigned_abs();
     let sample = |at: Moment| Sample {
         stamp: stamp(at),
-        percent: scenario.sampled_utilization(place, at).round() as u32,
+        percent: rounded(scenario.sampled_utilization(place, at)),
     };
     let new = scenario.samples_at(place.card, now).filter(|at| *at > last);
     let of_processes = scenario.process_samples_at(place, last, now);
@@ -151,7 +156,7 @@ fn samples(
         |sample: &scenario::samples::ProcessSample<'_>| gua_core::card::ProcessSample {
             pid: sample.process.pid,
             stamp: stamp(sample.stamp),
-            percent: sample.share(&sample.process.sm).round() as u32,
+            percent: rounded(sample.share(&sample.process.sm)),
         };
     let basis = Basis::Samples { count: 30, covers: Duration::from_secs(5) };
     let percent = Percent(scenario.utilization_at(place, now));
@@ -159,7 +164,9 @@ fn samples(
         utilization: Reading::Known(Utilization { percent, basis }),
         samples: Reading::Known(Samples { samples: new.map(sample).collect(), is_full: false }),
         process_samples: Reading::Known(of_processes.iter().map(of_process).collect()),
-        energy: Reading::Known(Millijoules((scenario.joules_at(place.card, now) * 1e3) as u64)),
+        energy: Reading::Known(Millijoules(
+            u64::from(rounded(scenario.joules_at(place.card, now))) * 1000,
+        )),
         ..Vitals::unknown(Reason::NotAsked)
     }
 }

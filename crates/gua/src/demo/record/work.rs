@@ -78,6 +78,7 @@ mod tests {
     use gua_core::classifier::activity::PieceBasis;
 
     /// Pieces of so many seconds with a utilization in percent.
+    #[expect(clippy::cast_possible_truncation, reason = "whole microseconds")]
     fn pieces(lengths: &[(f64, u32)]) -> Vec<Piece> {
         let mut from = 0;
         let piece = |(seconds, percent): &(f64, u32)| {

@@ -78,7 +78,7 @@ impl<P: Play> History<P> {
     }
 
     /// Writes a tick that begins at a time. Returns its end: at most that of the day, since more would be
-    /// a leap of the clock.
+    /// a leap of the clock. What was last seen is not written yet: `latest` stays empty.
     fn write_tick(
         &self,
         writer: &mut Writer,
