@@ -27,18 +27,26 @@
 //! | `allowance` | how much history may be deleted |
 //! | [`retention`] | deletes rows by age |
 //! | [`inventory`] | reads cards and holders by their ids |
+//! | [`owners`] | reads who is behind many holders at once |
 //! | [`usage`] | reads a window by adding |
+//! | [`hours`] | reads card time by hour or quarter hour |
 //! | [`check`] | verifies what rows promise |
+//! | [`export`] | writes rows for other programs |
+//! | [`info`] | size and contents in numbers |
 
 mod allowance;
 pub mod check;
 mod codes;
 pub mod database;
 pub mod error;
+pub mod export;
+pub mod hours;
+pub mod info;
 pub mod inventory;
 pub mod latest;
 pub mod lock;
 mod names;
+pub mod owners;
 pub mod retention;
 pub mod rows;
 pub mod runs;
@@ -56,13 +64,17 @@ pub mod writer;
 pub use check::Finding;
 pub use database::Database;
 pub use error::{Problem, StoreError};
+pub use export::{ExportColumn, ExportError, ExportFormat, ExportTable};
+pub use hours::CardHours;
+pub use info::StoreInfo;
 pub use inventory::{StoredCard, StoredHolder, StoredProcess};
-pub use retention::{Pruned, Retention};
+pub use owners::{Owner, OwnerProcess};
+pub use retention::{DueRows, Pruned, Retention};
 pub use rows::{CardRow, CardTimes, HolderRow, HolderTimes};
 pub use runs::StoredRun;
 pub use sessions::StoredSession;
 pub use tick::{CardSample, Event, Latest, Person, ProcessEntry, Run, Tick};
 pub use transaction::TickTransaction;
-pub use usage::{Grain, HolderSums, WindowSums};
+pub use usage::{CardSums, Grain, HolderSums, WindowGap, WindowSums};
 pub use workload::Workload;
 pub use writer::Writer;
