@@ -317,11 +317,7 @@ pub(crate) fn check_identity(path: &Path) -> Result<(), Problem> {
                 Log::Indexed.address(path),
                 READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
             )?)?;
-    Err(if is_python {
-        Problem::PythonGua
-    } else {
-        Problem::Foreign(ForeignFile::OtherProgram)
-    })
+    Err(if is_python { Problem::PythonGua } else { Problem::Foreign(ForeignFile::OtherProgram) })
 }
 
 /// Opens a file without its log, and writes nothing beside it.
