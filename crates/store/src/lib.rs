@@ -20,6 +20,8 @@
 //! | [`transaction`] | what others write in the transaction of a tick |
 //! | [`sessions`] | stretches in which a process held a card without using it |
 //! | [`signs`] | signs that a process works, besides its classified time |
+//! | [`policy`] | idle counts of the rules, and the log of what they did |
+//! | [`replay`] | rows of a window in order of time, for rules |
 //! | [`latest`] | what was last seen |
 //! | [`runs`] | stretches of recording, and what happened meanwhile |
 //! | `trim` | cuts out time that is recorded again after the clock was set back |
@@ -39,6 +41,8 @@ pub mod inventory;
 pub mod latest;
 pub mod lock;
 mod names;
+pub mod policy;
+pub mod replay;
 pub mod retention;
 pub mod rows;
 pub mod runs;
@@ -57,6 +61,8 @@ pub use check::Finding;
 pub use database::Database;
 pub use error::{Problem, StoreError};
 pub use inventory::{StoredCard, StoredHolder, StoredProcess};
+pub use policy::{LogEntry, LogKind, PolicyState, WatchedHolder};
+pub use replay::{Precision, ReplayCard, ReplayHolder};
 pub use retention::{Pruned, Retention};
 pub use rows::{CardTimes, HolderTimes};
 pub use runs::StoredRun;
