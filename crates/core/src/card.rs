@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::process::Holders;
 use crate::reading::{Reading, Reason};
 use crate::units::{Bytes, Celsius, Megahertz, Millijoules, Milliwatts, Percent};
@@ -19,17 +21,7 @@ impl CardLook {
     /// processes and leaks leave over. Unknown while any part of the sum is.
     #[must_use]
     pub fn unattributed(&self) -> Reading<Bytes> {
-        let memory = match self.vitals.memory {
-            Reading::Known(memory) => memory,
-            Reading::Unknown(why) => return Reading::Unknown(why),
-        };
-        if memory.source != MemorySource::Card {
-            return Reading::Unknown(Reason::NotSupported);
-        }
-        match self.vitals.holders.memory() {
-            Reading::Known(held) => Reading::Known(memory.used.saturating_sub(held)),
-            Reading::Unknown(why) => Reading::Unknown(why),
-        }
+        self.vitals.unattributed()
     }
 }
 
@@ -142,7 +134,8 @@ pub struct Setup {
 }
 
 /// Who may compute on a card.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ComputeMode {
     Default,
     /// One thread of one process; no longer supported.
@@ -189,6 +182,33 @@ impl Setup {
 }
 
 impl Vitals {
+    /// Returns the used memory that no listed holder has, the driver's reserve included where it
+    /// counts as used. Unknown while any part of the sum is.
+    #[must_use]
+    pub fn unattributed(&self) -> Reading<Bytes> {
+        let memory = match self.memory {
+            Reading::Known(memory) => memory,
+            Reading::Unknown(why) => return Reading::Unknown(why),
+        };
+        if memory.source != MemorySource::Card {
+            return Reading::Unknown(Reason::NotSupported);
+        }
+        self.holders.memory().map(|held| memory.used.saturating_sub(held))
+    }
+
+    /// Returns the used memory that neither a listed holder is known to have nor the driver can have
+    /// reserved. `None` where that is not known; memory that is shared with the host says nothing.
+    #[must_use]
+    pub fn unlisted_memory(&self) -> Option<Bytes> {
+        let memory = self.memory.known().filter(|it| it.source == MemorySource::Card)?;
+        let reserve = match memory.reserved {
+            // It does not count as used.
+            Reading::Known(_) => Bytes(0),
+            Reading::Unknown(_) => largest_reserve(memory.total),
+        };
+        Some(memory.used.saturating_sub(self.holders.known_memory()).saturating_sub(reserve))
+    }
+
     /// What ails the card as a whole, from the readings that every card has: the worst of
     /// it. A single quantity that fails for a reason of its own is none.
     #[must_use]
@@ -267,8 +287,16 @@ pub struct MemoryUse {
     pub source: MemorySource,
 }
 
+/// Returns more memory than any driver keeps for itself, for drivers that count it as used: some
+/// hundred MiB, a little more on larger cards.
+#[must_use]
+pub fn largest_reserve(total: Bytes) -> Bytes {
+    Bytes::from_mib(2048).max(Bytes(total.0 / 16))
+}
+
 /// Whose memory it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MemorySource {
     Card,
     /// The card shares the host's memory, so the host's figures stand in.

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// All that is known of who is behind a process. What is not known is not guessed.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Who {
     pub user: Option<Told<User>>,
     pub job: Option<Told<Job>>,
@@ -11,16 +13,19 @@ pub struct Who {
     pub pod: Option<Told<Pod>>,
     pub notebook: Option<Told<Notebook>>,
     /// Whom a hub of notebooks says that it is for: a label, no account of this host.
+    #[serde(with = "hub_user")]
     pub hub_user: Option<Told<Arc<str>>>,
     pub environment: Option<Told<Environment>>,
     pub group: Option<Told<Group>>,
     /// Group that it may belong to: that of its launcher or, if its environment cannot be read, of its
     /// siblings. It may be the only process of the group. It counts beside processes whose environment
     /// names no group.
+    #[serde(skip)]
     pub possible_group: Option<Group>,
     pub launcher: Option<Told<Launcher>>,
     /// Program, script and command names of its ancestors with the same uid; `None` where they are not
     /// known.
+    #[serde(skip)]
     pub ancestor_names: Option<Arc<[Arc<str>]>>,
     /// What it runs besides its program: a script or a module, never other arguments.
     pub script: Option<Arc<str>>,
@@ -28,14 +33,15 @@ pub struct Who {
 
 /// Something, and where it is known from: the least trusted of the places that it was put
 /// together from.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Told<T> {
+    #[serde(flatten)]
     pub value: T,
     pub source: Source,
 }
 
 /// A person or a service account.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct User {
     pub uid: u32,
     /// `None` where the uid has no name.
@@ -43,14 +49,14 @@ pub struct User {
 }
 
 /// A job of Slurm.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Job {
     pub id: Arc<str>,
     /// A number, or a word such as `batch`.
     pub step: Option<Arc<str>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Container {
     pub runtime: Runtime,
     /// In full: 64 hexadecimal digits.
@@ -60,7 +66,8 @@ pub struct Container {
 }
 
 /// What runs a container.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Runtime {
     Docker,
     Podman,
@@ -69,7 +76,7 @@ pub enum Runtime {
 }
 
 /// A pod of Kubernetes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Pod {
     pub uid: Arc<str>,
     /// Where its logs tell.
@@ -78,7 +85,7 @@ pub struct Pod {
 }
 
 /// A kernel that works for a notebook.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Notebook {
     /// Of the kernel's connection file.
     pub kernel: Option<Arc<str>>,
@@ -88,33 +95,36 @@ pub struct Notebook {
 }
 
 /// Program that started a kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Client {
     Jupyter,
     VsCode,
 }
 
 /// The Python environment that a process runs in.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Environment {
     pub kind: EnvironmentKind,
     pub path: Arc<str>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EnvironmentKind {
     Conda,
     Venv,
 }
 
 /// Processes that work on one thing together.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Group {
     pub kind: GroupKind,
     pub id: Arc<str>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GroupKind {
     Torchrun,
     Ray,
@@ -152,14 +162,17 @@ impl GroupKind {
 }
 
 /// The process at the top of its tree.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Launcher {
+    /// 0 where it was long ago: another process may have the pid now.
+    #[serde(with = "pid_or_null")]
     pub pid: u32,
     pub program: Arc<str>,
 }
 
 /// Sources of an identity, from the most to the least trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Source {
     /// The control group of a job, a container or a pod, where nobody but root makes any.
     Cgroup,
@@ -226,5 +239,91 @@ impl Source {
             Self::AncestorEnvironment => "ancestor_environment",
             Self::WorkingFolder => "working_folder",
         }
+    }
+}
+
+/// A hub's user as an object with a name, like the other parts.
+mod hub_user {
+    use super::{Arc, Deserialize, Deserializer, Serialize, Serializer, Told};
+
+    #[derive(Serialize, Deserialize)]
+    struct Name {
+        name: Arc<str>,
+    }
+
+    pub fn serialize<S: Serializer>(
+        user: &Option<Told<Arc<str>>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let named = user.as_ref().map(|user| Told {
+            value: Name { name: Arc::clone(&user.value) },
+            source: user.source,
+        });
+        named.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Told<Arc<str>>>, D::Error> {
+        let named = Option::<Told<Name>>::deserialize(deserializer)?;
+        Ok(named.map(|named| Told { value: named.value.name, source: named.source }))
+    }
+}
+
+/// A pid, or null for 0.
+mod pid_or_null {
+    use super::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub fn serialize<S: Serializer>(pid: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+        Some(*pid).filter(|pid| *pid != 0).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+        Ok(Option::deserialize(deserializer)?.unwrap_or(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of JSON are those of files.
+    #[test]
+    fn words_are_the_slugs() {
+        for source in Source::ALL {
+            assert_eq!(serde_json::to_value(source).unwrap(), source.slug());
+        }
+        for kind in GroupKind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.slug());
+        }
+    }
+
+    #[test]
+    fn identity_comes_back_from_json() {
+        let who = Who {
+            user: Some(Told { value: User { uid: 7, name: None }, source: Source::UserSlice }),
+            hub_user: Some(Told { value: "ann".into(), source: Source::Environment }),
+            launcher: Some(Told {
+                value: Launcher { pid: 0, program: "bash".into() },
+                source: Source::Ancestors,
+            }),
+            notebook: Some(Told {
+                value: Notebook { kernel: None, path: None, client: Client::VsCode },
+                source: Source::CommandLine,
+            }),
+            ..Who::default()
+        };
+        let json = serde_json::to_value(&who).unwrap();
+        assert_eq!(
+            (&json["user"], &json["hub_user"], &json["launcher"], &json["notebook"]["client"]),
+            (
+                &serde_json::json!({"uid": 7, "name": null, "source": "user_slice"}),
+                &serde_json::json!({"name": "ann", "source": "environment"}),
+                &serde_json::json!({"pid": null, "program": "bash", "source": "ancestors"}),
+                &"vs_code".into(),
+            )
+        );
+        assert_eq!(serde_json::from_value::<Who>(json).unwrap(), who);
     }
 }

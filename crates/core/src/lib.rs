@@ -15,6 +15,9 @@
 //! | [`poll`] | one reading of all cards and their holders, the classifier's input |
 //! | [`classifier`] | turns polls into spans |
 //! | [`span`] | classified time |
+//! | [`now`] | state and work of a card and its holders by one look |
+//! | [`snapshot`] | all cards and holders now, as they are shown |
+//! | [`unknowns`] | why fields are null |
 //! | [`session`] | stretches in which a process holds a card without using it |
 //! | [`sign`] | signs that a process works, besides its classified time |
 //! | [`state`] | the state of a card, and the thresholds between the states |
@@ -23,15 +26,18 @@ pub mod card;
 pub mod classifier;
 pub mod clocks;
 pub mod identity;
+pub mod now;
 pub mod period;
 pub mod poll;
 pub mod process;
 pub mod reading;
 pub mod session;
 pub mod sign;
+pub mod snapshot;
 pub mod span;
 pub mod state;
 pub mod units;
+pub mod unknowns;
 
 pub use classifier::Classifier;
 pub use clocks::Clocks;

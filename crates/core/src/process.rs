@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::identity::Who;
 use crate::reading::{Reading, Reason};
 use crate::units::{Bytes, Percent, UnixMillis};
@@ -56,6 +58,22 @@ impl Kinds {
         [(self.compute, "compute"), (self.graphics, "graphics"), (self.mps, "mps")]
             .into_iter()
             .filter_map(|(is, name)| is.then_some(name))
+    }
+}
+
+/// Serializes the names.
+impl Serialize for Kinds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.names())
+    }
+}
+
+/// A name of a later version is left out.
+impl<'de> Deserialize<'de> for Kinds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let names = Vec::<String>::deserialize(deserializer)?;
+        let has = |name: &str| names.iter().any(|known| known == name);
+        Ok(Self { compute: has("compute"), graphics: has("graphics"), mps: has("mps") })
     }
 }
 

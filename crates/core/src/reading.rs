@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// Known, or why not. Unknown is not zero and not empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading<T> {
@@ -51,6 +53,24 @@ impl Reason {
         matches!(self, Self::Lost | Self::NeedsReset | Self::DriverGone)
     }
 
+    /// All reasons but codes of the driver.
+    pub const NAMED: [Self; 14] = [
+        Self::NotSupported,
+        Self::NoPermission,
+        Self::Lost,
+        Self::NeedsReset,
+        Self::TimedOut,
+        Self::NoTurn,
+        Self::DriverGone,
+        Self::NotTold,
+        Self::FirstLook,
+        Self::Gone,
+        Self::NotAsked,
+        Self::Garbled,
+        Self::Foreign,
+        Self::EntrySize,
+    ];
+
     /// A stable word for machine-readable output.
     #[must_use]
     pub const fn slug(self) -> &'static str {
@@ -71,6 +91,37 @@ impl Reason {
             Self::EntrySize => "entry_size",
             Self::Code(_) => "driver_error",
         }
+    }
+}
+
+/// Begin of the word for a code of the driver, which follows.
+const DRIVER_ERROR: &str = "driver_error_";
+
+/// Serializes the stable word. A code of the driver is part of it, so that it is not lost.
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Code(code) => serializer.collect_str(&format_args!("{DRIVER_ERROR}{code}")),
+            reason => serializer.serialize_str(reason.slug()),
+        }
+    }
+}
+
+/// A word of a later version is `Garbled`.
+impl<'de> Deserialize<'de> for Reason {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::from_word(&String::deserialize(deserializer)?).unwrap_or(Self::Garbled))
+    }
+}
+
+impl Reason {
+    /// Returns the reason that is serialized as this word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        if let Some(code) = word.strip_prefix(DRIVER_ERROR) {
+            return code.parse().ok().map(Self::Code);
+        }
+        Self::NAMED.into_iter().find(|reason| reason.slug() == word)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::card::CardFacts;
 use crate::period::Period;
 use crate::process::ProcessId;
@@ -48,7 +50,8 @@ pub enum HolderId {
 }
 
 /// Use that a holder makes of its card.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Work {
     Working,
     Idle,

@@ -1,6 +1,6 @@
 //! State of a card, and the thresholds between the states.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::reading::Reason;
 use crate::units::{Bytes, Percent};
@@ -58,5 +58,37 @@ impl State {
 impl Serialize for State {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.word())
+    }
+}
+
+/// Serializes a state as two fields: the word, and the reason of an unknown one.
+pub mod with_reason {
+    use std::borrow::Cow;
+
+    use serde::de::Error;
+    use serde::{Deserializer, Serializer};
+
+    use super::{Deserialize, Reason, Serialize, State};
+
+    #[derive(Serialize, Deserialize)]
+    struct Fields {
+        state: Cow<'static, str>,
+        state_reason: Option<Reason>,
+    }
+
+    pub fn serialize<S: Serializer>(state: &State, serializer: S) -> Result<S::Ok, S::Error> {
+        let state_reason = match state {
+            State::Unknown(reason) => Some(*reason),
+            _ => None,
+        };
+        Fields { state: state.word().into(), state_reason }.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<State, D::Error> {
+        let Fields { state, state_reason } = Fields::deserialize(deserializer)?;
+        let unknown = State::Unknown(state_reason.unwrap_or(Reason::NotTold));
+        let states = [State::Active, State::IdleHeld, State::TrulyIdle, unknown];
+        let found = states.into_iter().find(|known| known.word() == state);
+        found.ok_or_else(|| D::Error::custom(format!("state is {state:?}, not a state of a card")))
     }
 }

@@ -1,5 +1,7 @@
 //! Quantities with their unit in the type.
 
+use jiff::Timestamp;
+
 macro_rules! unit {
     ($($(#[$doc:meta])* $name:ident($inner:ty);)+) => {$(
         $(#[$doc])*
@@ -55,5 +57,34 @@ impl From<std::time::SystemTime> for UnixMillis {
     fn from(time: std::time::SystemTime) -> Self {
         let since = time.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Self(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// A time that no calendar has becomes the first or the last one that it has.
+impl From<UnixMillis> for Timestamp {
+    fn from(time: UnixMillis) -> Self {
+        let end = if time.0 < 0 { Self::MIN } else { Self::MAX };
+        Self::from_millisecond(time.0).unwrap_or(end)
+    }
+}
+
+impl From<Timestamp> for UnixMillis {
+    fn from(time: Timestamp) -> Self {
+        Self(time.as_millisecond())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Trap: a time that no calendar has was shown as 1970.
+    #[test]
+    fn time_beyond_the_calendar_is_its_end() {
+        let day = Timestamp::from(UnixMillis(86_400_000));
+        assert_eq!(day.to_string(), "1970-01-02T00:00:00Z");
+        assert_eq!(UnixMillis::from(day), UnixMillis(86_400_000));
+        assert_eq!(Timestamp::from(UnixMillis(i64::MIN)), Timestamp::MIN);
+        assert_eq!(Timestamp::from(UnixMillis(i64::MAX)), Timestamp::MAX);
     }
 }

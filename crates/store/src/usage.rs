@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use crate::codes;
 use crate::database::Database;
 use crate::error::{Problem, StoreError};
-use crate::rows::{CardTimes, HolderRow, HolderTimes, part_within};
+use crate::rows::{CardRow, CardTimes, HolderRow, HolderTimes, part_within};
 use crate::sums::{Bounds, hour_of};
 use crate::tables::{self, Age};
 
@@ -54,7 +54,53 @@ pub struct WindowGap {
     pub reason: Option<GapReason>,
 }
 
+/// Finest rows that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grain {
+    /// Exact spans and quarter hours, as far as they are kept; hours before that.
+    Fine,
+    /// Hours, and fine rows at the edges of the window.
+    Hours,
+}
+
 impl Database {
+    /// Reads the rows of a window in order of time, cards before holders. Only the given period of a row
+    /// lies in the window.
+    pub fn each_row(
+        &self,
+        window: Period,
+        grain: Grain,
+        mut card: impl FnMut(&CardRow, Period),
+        mut holder: impl FnMut(&HolderRow, Period),
+    ) -> Result<(), StoreError> {
+        let mut read = || -> Result<(), Problem> {
+            let transaction = self.connection.unchecked_transaction()?;
+            let bounds = Bounds::read(&transaction)?;
+            let hours_until = match grain {
+                Grain::Fine => bounds.fine_from,
+                Grain::Hours => bounds.hours_until,
+            };
+            for (age, part) in parts(&Bounds { hours_until, ..bounds }, window) {
+                tables::each_card_row(&transaction, age, age.range(part), |row| {
+                    let inside = row.period.overlap(&part);
+                    if !inside.is_empty() {
+                        card(&row, inside);
+                    }
+                    Ok(())
+                })?;
+                tables::each_holder_row(&transaction, age, age.range(part), |row| {
+                    let inside = row.period.overlap(&part);
+                    if !inside.is_empty() {
+                        holder(&row, inside);
+                    }
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        };
+        self.result(read())
+    }
+
     /// Adds up what cards and holders did in a window.
     pub fn usage(&self, window: Period) -> Result<WindowSums, StoreError> {
         let read = || -> Result<WindowSums, Problem> {

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::card::{MemorySource, ProcessSample};
+use crate::card::ProcessSample;
 use crate::poll::{CardPoll, Exit, HolderProcess};
 use crate::process::{Holder, ProcessId};
-use crate::reading::{Reading, Reason};
+use crate::reading::Reason;
 use crate::span::HolderId;
 use crate::state::Thresholds;
 use crate::units::Bytes;
@@ -52,7 +52,7 @@ impl HolderList {
         let seen = poll.reading.holders.seen.iter();
         let mut holders: Vec<_> =
             seen.zip(&poll.processes).map(|it| listed(it, thresholds)).collect();
-        let remainder = remainder(poll);
+        let remainder = poll.reading.unlisted_memory();
         let list = &poll.reading.holders;
         let hidden = list.unread.or(poll.reading.memory.why());
         let memory_unknown = list.seen.iter().find_map(|holder| holder.memory.why());
@@ -130,25 +130,6 @@ fn share_remainder(holders: &mut [HolderFact], remainder: Option<Bytes>, without
     for holder in holders.iter_mut().filter(|holder| holder.memory.is_none()) {
         holder.weight = each;
     }
-}
-
-/// Returns the used memory that no listed holder and no reserve of the driver accounts for.
-fn remainder(poll: &CardPoll) -> Option<Bytes> {
-    let memory = poll.reading.memory.known().filter(|it| it.source == MemorySource::Card)?;
-    let reserve = match memory.reserved {
-        // It does not count as used.
-        Reading::Known(_) => Bytes(0),
-        Reading::Unknown(_) => largest_reserve(memory.total),
-    };
-    let listed = poll.reading.holders.known_memory();
-    Some(memory.used.saturating_sub(listed).saturating_sub(reserve))
-}
-
-/// Returns more memory than any driver keeps for itself, for drivers that count it as used: some
-/// hundred MiB, a little more on larger cards.
-#[must_use]
-pub fn largest_reserve(total: Bytes) -> Bytes {
-    Bytes::from_mib(2048).max(Bytes(total.0 / 16))
 }
 
 /// Time in which a holder is on the card.

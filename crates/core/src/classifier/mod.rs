@@ -31,6 +31,7 @@ mod wall;
 use std::mem;
 use std::sync::Arc;
 
+pub use crate::card::largest_reserve;
 use crate::card::{CardFacts, Vitals};
 use crate::clocks::Clocks;
 use crate::period::Period;
@@ -41,7 +42,6 @@ use crate::state::{State, Thresholds};
 use crate::units::UnixMillis;
 
 use activity::Micros;
-pub use holders::largest_reserve;
 use observed::ExactThresholds;
 use samples::micros;
 use track::CardTrack;
@@ -66,17 +66,17 @@ pub struct Classifier {
 
 /// A card and its holders at the last poll.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CardNow {
+pub struct CardActivity {
     pub card: Arc<CardFacts>,
     pub state: State,
     /// End of the newest sample that reached the threshold of an active card.
     pub last_busy: Option<UnixMillis>,
-    pub holders: Vec<HolderNow>,
+    pub holders: Vec<HolderActivity>,
 }
 
 /// A holder at the last poll.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct HolderNow {
+pub struct HolderActivity {
     pub holder: HolderId,
     pub work: Work,
     /// End of the newest sample in which it worked.
@@ -178,7 +178,7 @@ impl Classifier {
 
     /// Returns all cards as of the last poll.
     #[must_use]
-    pub fn now(&self) -> Vec<CardNow> {
+    pub fn now(&self) -> Vec<CardActivity> {
         let away = self.away.map(|(_, reason)| reason);
         let listed = self.cards.iter().filter(|track| track.is_listed);
         listed.map(|track| track.now(away, &self.thresholds, &self.wall)).collect()

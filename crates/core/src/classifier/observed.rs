@@ -269,7 +269,13 @@ impl Observed {
             };
             (holder.id, work, last)
         };
-        poll.list.holders.iter().map(now).collect()
+        let mut holders: Vec<_> = poll.list.holders.iter().map(now).collect();
+        let works = |(_, work, _): &(HolderId, Work, Option<Micros>)| *work == Work::Working;
+        if card_works && holders.len() > 1 && !holders.iter().any(works) {
+            // Work that nobody was seen to do may be anybody's.
+            holders.iter_mut().for_each(|(_, work, _)| *work = Work::Unknown);
+        }
+        holders
     }
 
     /// Returns whether one of several holders works now.

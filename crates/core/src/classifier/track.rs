@@ -14,7 +14,7 @@ use super::observed::{ExactThresholds, Observed};
 use super::open_span::{OpenSpan, SpanPiece};
 use super::samples::micros;
 use super::wall::WallClock;
-use super::{CardNow, HolderNow, piece};
+use super::{CardActivity, HolderActivity, piece};
 
 /// The time of one card that is not handed out yet.
 #[derive(Debug)]
@@ -198,7 +198,7 @@ impl CardTrack {
         away: Option<Reason>,
         thresholds: &ExactThresholds,
         wall: &WallClock,
-    ) -> CardNow {
+    ) -> CardActivity {
         let time = |at: Option<Micros>| at.map(|at| wall.at(at));
         let observed = self.observed();
         let unknown = match self.last_open() {
@@ -207,8 +207,8 @@ impl CardTrack {
         };
         let state = observed.and_then(|observed| observed.state_now(thresholds));
         let holders = observed.map(|observed| observed.holders_now(thresholds)).unwrap_or_default();
-        let holder = |(holder, work, last)| HolderNow { holder, work, last_busy: time(last) };
-        CardNow {
+        let holder = |(holder, work, last)| HolderActivity { holder, work, last_busy: time(last) };
+        CardActivity {
             card: Arc::clone(&self.card),
             state: state.unwrap_or(State::Unknown(unknown)),
             last_busy: time(self.last_observed().and_then(Observed::last_active)),
