@@ -1,5 +1,5 @@
 //! Generates a year of 8 cards, 32 holders and about 200 short processes a day, and prints what it takes:
-//! `cargo run --release -p gua-store --example year [DAYS] [FILE]`
+//! `cargo run --release -p gua-store --example year [DAYS] [FILE] [DETAILED_DAYS]`
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,8 @@ const QUARTER: i64 = HOUR / 4;
 const START: i64 = 20_000 * DAY;
 const INTERVAL: i64 = 30_000;
 
-/// Days at the end that have every span; before them a quarter hour has one span per state, which
-/// leaves the same rows once they are summed up.
+/// Days at the end that have every span, unless asked for; before them a quarter hour has one span per
+/// state, which leaves the same rows once they are summed up.
 const DETAILED_DAYS: i64 = 3;
 
 /// Work and pause of each card in milliseconds. The inference server has more than two spans in half a
@@ -43,9 +43,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let days: i64 = args.next().map_or(Ok(365), |days| days.parse())?;
     let dir = env::temp_dir().join(format!("gua-year-{}", std::process::id()));
     let path = args.next().map_or_else(|| dir.join("gua.db"), PathBuf::from);
-    let begin = Instant::now();
-    generate(&path, days)?;
-    println!("generated {days} days in {:.0?}", begin.elapsed());
+    let detailed: i64 = args.next().map_or(Ok(DETAILED_DAYS), |days| days.parse())?;
+    // A file of an earlier run is only read.
+    if !path.exists() {
+        let begin = Instant::now();
+        generate(&path, days, detailed)?;
+        println!("generated {days} days in {:.0?}", begin.elapsed());
+    }
     println!("file: {:.1} MB", fs::metadata(&path)?.len() as f64 / 1e6);
     let end = START + days * DAY + HOUR;
     for (name, length) in [("last hour", HOUR), ("90 d", 90 * DAY), ("365 d", 365 * DAY)] {
@@ -62,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn generate(path: &Path, days: i64) -> Result<(), Box<dyn Error>> {
+fn generate(path: &Path, days: i64, detailed: i64) -> Result<(), Box<dyn Error>> {
     Database::create(path)?;
     let run = Run {
         host: "lab".into(),
@@ -78,7 +82,7 @@ fn generate(path: &Path, days: i64) -> Result<(), Box<dyn Error>> {
     let cards: Vec<_> = (0..8).map(card).collect();
     for quarter in 0..days * 96 {
         let from = START + quarter * QUARTER;
-        let is_detailed = quarter >= (days - DETAILED_DAYS) * 96;
+        let is_detailed = quarter >= (days - detailed) * 96;
         let spans = quarter_hour(&cards, from, is_detailed);
         let processes = processes(&spans);
         let at = UnixMillis(from + QUARTER);

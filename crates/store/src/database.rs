@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::{Problem, StoreError};
 use crate::lock::RecorderLock;
@@ -25,6 +25,12 @@ const MIGRATIONS: &[&str] = &[];
 
 /// Time that a statement waits for another program's write.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// Time that a request of an admin waits for the recorder's write.
+const PATIENT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Path of a database that exists only in memory.
+const MEMORY: &str = ":memory:";
 
 /// Pages that a connection keeps in memory, in KiB.
 const CACHE_KIB: i64 = 2048;
@@ -57,12 +63,17 @@ impl Database {
 
     /// Opens a database for reading, also while a recorder writes to it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        open(path).map_err(|problem| problem.at(path))
+        open(path, MIGRATIONS).map_err(|problem| problem.at(path))
+    }
+
+    /// Opens a database to prune it on request, also while a recorder writes to it.
+    pub fn open_to_prune(path: &Path) -> Result<Self, StoreError> {
+        open_to_prune(path).map_err(|problem| problem.at(path))
     }
 
     /// Returns a database that exists only in memory.
     pub fn in_memory() -> Result<Self, StoreError> {
-        let path = PathBuf::from(":memory:");
+        let path = PathBuf::from(MEMORY);
         let connect = || -> Result<Connection, Problem> {
             let mut connection = Connection::open_in_memory()?;
             set_options(&connection)?;
@@ -82,6 +93,11 @@ impl Database {
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         self.lock.as_ref().is_none_or(|lock| lock.is_at(&self.path))
+    }
+
+    /// Returns true if no other program writes to the file.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        self.lock.is_some() || self.path == Path::new(MEMORY)
     }
 
     /// Names this file in an error.
@@ -155,32 +171,59 @@ fn publish(draft: &Path, path: &Path, folder: &File) -> Result<(), Problem> {
 fn open_to_write(path: &Path, migrations: &[&str]) -> Result<Database, Problem> {
     check_identity(path)?;
     let lock = RecorderLock::take(path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)?;
-    set_options(&connection)?;
-    if connection.is_readonly(rusqlite::MAIN_DB)? {
-        return Err(Problem::ReadOnly);
-    }
+    let mut connection = open_read_write(path)?;
     let found = check_version(&connection, version(migrations))?;
     migrate(&mut connection, found, migrations)?;
     Ok(Database { connection, path: path.to_owned(), lock: Some(lock) })
 }
 
-fn open(path: &Path) -> Result<Database, Problem> {
+fn open(path: &Path, migrations: &[&str]) -> Result<Database, Problem> {
     check_identity(path)?;
     let connection = open_read_only(path)?;
-    let found = check_version(&connection, version(MIGRATIONS))?;
-    if found < version(MIGRATIONS) {
-        return Err(Problem::OldLayout(found));
-    }
+    require_newest(&connection, migrations)?;
     Ok(Database { connection, path: path.to_owned(), lock: None })
+}
+
+fn open_to_prune(path: &Path) -> Result<Database, Problem> {
+    let database = match open_to_write(path, MIGRATIONS) {
+        Err(Problem::Recorded) => {
+            let connection = open_read_write(path)?;
+            require_newest(&connection, MIGRATIONS)?;
+            Database { connection, path: path.to_owned(), lock: None }
+        }
+        opened => opened?,
+    };
+    database.connection.busy_timeout(PATIENT_TIMEOUT)?;
+    Ok(database)
+}
+
+/// Refuses a database that waits for a migration, which only the recorder makes.
+fn require_newest(connection: &Connection, migrations: &[&str]) -> Result<(), Problem> {
+    let known = version(migrations);
+    match check_version(connection, known)? {
+        found if found < known => Err(Problem::WaitsForMigration { found, known }),
+        _ => Ok(()),
+    }
+}
+
+fn open_read_write(path: &Path) -> Result<Connection, Problem> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    set_options(&connection)?;
+    if connection.is_readonly(rusqlite::MAIN_DB)? {
+        return Err(Problem::ReadOnly);
+    }
+    Ok(connection)
 }
 
 fn open_read_only(path: &Path) -> Result<Connection, Problem> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     set_options(&connection)?;
-    if connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).is_ok() {
+    let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+    let code = read.as_ref().err().and_then(rusqlite::Error::sqlite_error_code);
+    if !matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) {
+        read?;
         return Ok(connection);
     }
     // SQLite may not write its index of the log beside the file: it reads the file alone.
@@ -215,6 +258,9 @@ fn check_identity(path: &Path) -> Result<(), Problem> {
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let file = Connection::open_with_flags(immutable(path), flags | OpenFlags::SQLITE_OPEN_URI)?;
+    // Without it, a file is refused as damaged while pages are moved from its log: it is shorter than
+    // its first page says. A full disk leaves it so.
+    file.set_db_config(DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, true)?;
     let id: i32 = file.pragma_query_value(None, "application_id", |row| row.get(0))?;
     if id == APPLICATION_ID {
         return Ok(());
@@ -427,12 +473,37 @@ mod tests {
         let path = dir.path().join("gua.db");
         Database::create(&path).unwrap();
         let migrations = ["ALTER TABLE host ADD COLUMN room TEXT"];
+        let waits = problem(open(&path, &migrations).map_err(|problem| problem.at(&path)));
+        let expected = "it has the older layout 10, and this version reads 11; the recorder brings it \
+                        up to date at its next start";
+        assert!(waits.contains(expected), "{waits}");
         let database = open_to_write(&path, &migrations).unwrap();
         database.connection.execute("INSERT INTO host (name, room) VALUES ('a', 'b')", []).unwrap();
         drop(database);
         // It runs once.
         drop(open_to_write(&path, &migrations).unwrap());
+        drop(open(&path, &migrations).unwrap());
         assert!(problem(Database::open(&path)).contains("layout 11 of a newer gua"));
+    }
+
+    /// Pages move from the log into the file in order, so the first one tells the new size too early.
+    #[test]
+    fn file_that_is_shorter_than_it_says_is_opened_with_its_log() {
+        use std::os::unix::fs::FileExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gua.db");
+        Database::create(&path).unwrap();
+        let writer = Database::open_to_write(&path).unwrap();
+        let grow = "INSERT INTO push SELECT value, zeroblob(99999) FROM json_each('[1, 2, 3]')";
+        writer.connection.execute(grow, []).unwrap();
+        let pages: u32 =
+            writer.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+        assert!(u64::from(pages) * 4096 > fs::metadata(&path).unwrap().len());
+        let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        file.write_all_at(&pages.to_be_bytes(), 28).unwrap();
+        let reader = Database::open(&path).unwrap();
+        let rows = reader.connection.query_row("SELECT count(*) FROM push", [], |row| row.get(0));
+        assert_eq!(rows, Ok(3));
     }
 
     #[test]

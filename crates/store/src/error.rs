@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 /// A database that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,11 @@ pub enum Problem {
          choose another file with --db"
     )]
     OldLayout(u32),
+    #[error(
+        "it has the older layout {found}, and this version reads {known}; the recorder brings it up to \
+         date at its next start"
+    )]
+    WaitsForMigration { found: u32, known: u32 },
     #[error(
         "it has layout {found} of a newer gua, and this version knows {known}; update gua, or choose \
          another file with --db"
@@ -61,8 +66,11 @@ impl Problem {
 
 impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Self {
+        let extended_code = error.sqlite_error().map(|error| error.extended_code);
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::Full,
+            // A full disk has no place for the index of the log either.
+            _ if extended_code == Some(ffi::SQLITE_IOERR_SHMSIZE) => Self::Full,
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked,
             Some(ErrorCode::ReadOnly) => Self::ReadOnly,
             Some(ErrorCode::DatabaseCorrupt) => Self::Damaged(error.to_string()),

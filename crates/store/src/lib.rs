@@ -31,12 +31,16 @@
 //! | [`inventory`] | reads cards and holders by their ids |
 //! | [`usage`] | reads a window by adding |
 //! | [`check`] | verifies what rows promise |
+//! | [`export`] | writes rows for other programs |
+//! | [`info`] | size and contents in numbers |
 
 mod allowance;
 pub mod check;
 mod codes;
 pub mod database;
 pub mod error;
+pub mod export;
+pub mod info;
 pub mod inventory;
 pub mod latest;
 pub mod lock;
@@ -60,10 +64,12 @@ pub mod writer;
 pub use check::Finding;
 pub use database::Database;
 pub use error::{Problem, StoreError};
+pub use export::{ExportColumn, ExportError, ExportFormat, ExportTable};
+pub use info::StoreInfo;
 pub use inventory::{StoredCard, StoredHolder, StoredProcess};
 pub use policy::{LogEntry, LogKind, PolicyState, WatchedHolder};
 pub use replay::{Precision, ReplayCard, ReplayHolder};
-pub use retention::{Pruned, Retention};
+pub use retention::{DueRows, Pruned, Retention};
 pub use rows::{CardRow, CardTimes, HolderRow, HolderTimes};
 pub use runs::StoredRun;
 pub use sessions::StoredSession;

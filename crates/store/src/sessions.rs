@@ -94,8 +94,10 @@ pub(crate) fn cut_from(db: &Connection, at: i64) -> Result<(), Problem> {
         &format!(
             "UPDATE session SET to_ms = ?1,
                  (doubt_ms, unused_share_ms, idle_beside_ms, memory) = (
-                     SELECT doubt_ms * part, unused_share_ms * part, idle_beside_ms * part,
-                         memory * part
+                     SELECT CAST(round(doubt_ms * part) AS INTEGER),
+                         CAST(round(unused_share_ms * part) AS INTEGER),
+                         CAST(round(idle_beside_ms * part) AS INTEGER),
+                         CAST(round(memory * part) AS INTEGER)
                      FROM (SELECT CAST(?1 - from_ms AS REAL)
                          / (ifnull(to_ms, {OPEN_UNTIL}) - from_ms) AS part))
                  WHERE ifnull(to_ms, {OPEN_UNTIL}) > ?1"

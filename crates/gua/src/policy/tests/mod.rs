@@ -6,6 +6,12 @@ mod law;
 mod matching;
 /// From state to state, one case a row.
 mod table;
+/// A recorder of made-up polls.
+mod lab;
+/// Rules live and over a record.
+mod record;
+/// Rules beside a recorder.
+mod runner;
 /// What was recorded is judged as what was seen.
 mod two_sources;
 
