@@ -227,8 +227,7 @@ impl TickObserver for PolicyRunner {
             // What is decided now is decided again after the start.
             let decisions = self.engine.step(&self.settled.policy, &step);
             let now = Moment { at: step.covers.to, clock_millis: self.engine.clock_millis() };
-            let relieved =
-                decisions.iter().filter(|it| matches!(it.what, What::Relieved { .. }));
+            let relieved = decisions.iter().filter(|it| matches!(it.what, What::Relieved { .. }));
             deeds.extend(relieved.filter_map(|decision| deeds::decided(now, decision)));
         }
         let written = writer.write_between(|transaction| {

@@ -261,7 +261,10 @@ pub fn sign(
     let encoder = engine(engines.encoder, StoredSign::Encoder);
     let decoder = engine(engines.decoder, StoredSign::Decoder);
     let signs = [encoder, decoder, cpu];
-    signs.into_iter().min_by_key(|sign| super::sign_time::rank(*sign)).unwrap_or(StoredSign::Unknown)
+    signs
+        .into_iter()
+        .min_by_key(|sign| super::sign_time::rank(*sign))
+        .unwrap_or(StoredSign::Unknown)
 }
 
 #[cfg(test)]

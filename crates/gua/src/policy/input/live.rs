@@ -112,11 +112,7 @@ impl LiveInput {
     }
 
     /// Adds a tick. `read` is what was read of each process of the newest poll since the last tick.
-    pub fn advance(
-        &mut self,
-        tick: &Tick<'_>,
-        read: &[(Subject, Option<StoredSign>)],
-    ) -> Advance {
+    pub fn advance(&mut self, tick: &Tick<'_>, read: &[(Subject, Option<StoredSign>)]) -> Advance {
         let was_set_back = self.last.is_some_and(|last| tick.at < last)
             || self.timeline.done().is_some_and(|done| tick.until < done);
         if was_set_back {
@@ -130,12 +126,8 @@ impl LiveInput {
         rows.extend(self.book.add_read(read, period));
         let cells = self.timeline.take(tick.until, self.step_ms, false, &self.book.times());
         self.last = Some(tick.at);
-        let advance = Advance {
-            cells,
-            signs: self.rows(&rows),
-            working: self.working(),
-            was_set_back,
-        };
+        let advance =
+            Advance { cells, signs: self.rows(&rows), working: self.working(), was_set_back };
         self.forget();
         advance
     }

@@ -74,7 +74,12 @@ impl Look {
                 cards: seen.cards,
                 memory: seen.memory,
                 activity: with_sign(seen.activity, Some(sign)),
-                signs: Signs { encoder: engines.encoder, decoder: engines.decoder, cpu, ..seen.signs },
+                signs: Signs {
+                    encoder: engines.encoder,
+                    decoder: engines.decoder,
+                    cpu,
+                    ..seen.signs
+                },
             };
             holdings.push(facts.holding(policy, at, held));
         }

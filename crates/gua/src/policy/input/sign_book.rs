@@ -39,7 +39,8 @@ impl SignBook {
         for (subject, sign) in read {
             let before = self.lasting.get(subject).copied();
             let Some(sign) = sign.or(before.map(|before| before.sign)) else { continue };
-            let is_same = |before: SignTime| before.sign == sign && hour(before.from) == hour(period.from);
+            let is_same =
+                |before: SignTime| before.sign == sign && hour(before.from) == hour(period.from);
             if before.is_some_and(is_same) {
                 continue;
             }
@@ -100,7 +101,8 @@ impl SignBook {
         let is_new = |sign: &SignTime| sign.to.is_none_or(|to| to >= time);
         self.ended.retain(is_new);
         // Samples soon after it would be joined to it.
-        self.sampled.retain(|_, sign| sign.to.is_none_or(|to| to.0 >= time.0 - HOUR));
+        let recent = time.0.saturating_sub(HOUR);
+        self.sampled.retain(|_, sign| sign.to.is_none_or(|to| to.0 >= recent));
     }
 }
 
@@ -125,7 +127,8 @@ mod tests {
     fn row_is_written_when_a_sign_changes_and_each_hour() {
         use StoredSign::{Cpu, Quiet};
         let mut book = SignBook::default();
-        let mut read = |sign, from, to| told(&book.add_read(&[(subject(1), sign)], period(from, to)));
+        let mut read =
+            |sign, from, to| told(&book.add_read(&[(subject(1), sign)], period(from, to)));
         assert_eq!(read(Some(Quiet), 10, 40), [(Quiet, 10, None)]);
         assert_eq!(read(Some(Quiet), 40, 70), []);
         assert_eq!(read(None, 70, 100), []);

@@ -54,11 +54,7 @@ impl StoredInput {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn new(
-        database: &Database,
-        window: Period,
-        policy: &Policy,
-    ) -> Result<Self, StoreError> {
+    pub fn new(database: &Database, window: Period, policy: &Policy) -> Result<Self, StoreError> {
         let runs = database.runs()?;
         let cards = database.cards()?.into_iter().map(|(id, stored)| (id, card(&stored)));
         let mut signs = Vec::new();
@@ -255,11 +251,7 @@ fn card(stored: &StoredCard) -> Card {
     }
 }
 
-fn facts(
-    holder: &StoredHolder,
-    process: &StoredProcess,
-    groups: impl Fn(&str) -> Groups,
-) -> Facts {
+fn facts(holder: &StoredHolder, process: &StoredProcess, groups: impl Fn(&str) -> Groups) -> Facts {
     let StoredProcess { person, program, workload, .. } = process;
     let untold = Reason::NotTold;
     let who = workload.as_ref().map_or_else(Who::default, |workload| workload.who.clone());

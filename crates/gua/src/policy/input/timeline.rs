@@ -84,7 +84,9 @@ impl CardTime {
         let times = &row.times;
         let observed = match row.precision {
             Precision::Exact | Precision::HalfMinute => row.period.millis(),
-            Precision::QuarterHour | Precision::Hour => times.observed_ms().min(row.period.millis()),
+            Precision::QuarterHour | Precision::Hour => {
+                times.observed_ms().min(row.period.millis())
+            }
         };
         let period = Period { from: UnixMillis(row.period.to.0 - observed), ..row.period };
         let state = match () {

@@ -293,10 +293,8 @@ impl<'a> Lab<'a> {
     fn stop(&mut self) -> Database {
         self.classifier.finish();
         self.now -= POLL_MS;
-        let poll = Poll {
-            cards: Err(Reason::NotAsked),
-            ..self.polls.poll(self.now, &Moment::default())
-        };
+        let poll =
+            Poll { cards: Err(Reason::NotAsked), ..self.polls.poll(self.now, &Moment::default()) };
         self.tick(&poll, &Moment::default());
         self.now += POLL_MS;
         let mut writer = self.writer.take().unwrap();

@@ -155,7 +155,8 @@ fn server_that_works_once_a_minute_is_never_ended() {
     let working: f64 = usage.holders.values().map(|holder| holder.times.working_ms).sum();
     assert_eq!(working, 0.0, "only its signs say that it works");
     let signs = database.signs(window).unwrap();
-    assert_eq!(signs.iter().filter(|sign| sign.sign == StoredSign::Sm).count(), 60);
+    let samples = signs.iter().filter(|sign| sign.sign == StoredSign::Sm).count();
+    assert!((59..=60).contains(&samples), "one row for each: {samples}");
     // Without that sample it is ended.
     let mut lab = Lab::new(&policy);
     lab.record(30 * MINUTE, &alone(|_| 0));
