@@ -20,6 +20,8 @@
 //! | [`transaction`] | what others write in the transaction of a tick |
 //! | [`sessions`] | stretches in which a process held a card without using it |
 //! | [`signs`] | signs that a process works, besides its classified time |
+//! | [`policy`] | idle counts of the rules, and the log of what they did |
+//! | [`replay`] | rows of a window in order of time, for rules |
 //! | [`latest`] | what was last seen |
 //! | [`totals`] | totals of counters, and the outbox of remote write |
 //! | [`runs`] | stretches of recording, and what happened meanwhile |
@@ -50,6 +52,8 @@ pub mod lock;
 mod names;
 pub mod owners;
 pub mod python;
+pub mod policy;
+pub mod replay;
 pub mod retention;
 pub mod rows;
 pub mod runs;
@@ -73,6 +77,8 @@ pub use hours::CardHours;
 pub use info::StoreInfo;
 pub use inventory::{StoredCard, StoredHolder, StoredProcess};
 pub use owners::{Owner, OwnerProcess};
+pub use policy::{LogEntry, LogKind, PolicyState, WatchedHolder};
+pub use replay::{Precision, ReplayCard, ReplayHolder};
 pub use retention::{DueRows, Pruned, Retention};
 pub use rows::{CardRow, CardTimes, HolderRow, HolderTimes};
 pub use runs::StoredRun;

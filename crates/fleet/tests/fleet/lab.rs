@@ -141,7 +141,7 @@ impl Lab {
 }
 
 pub fn log() -> Log {
-    Log
+    Log::to_nothing()
 }
 
 fn run(started: i64) -> Run {
