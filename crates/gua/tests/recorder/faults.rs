@@ -10,7 +10,6 @@ use nvidia_ml::skip::skipped;
 use rusqlite::Connection;
 
 use super::{Recorder, TWO_CARDS, gaps, is_clean, number, status, until};
-use crate::layout::{names, to_layout_1};
 use crate::machine::Machine;
 
 /// Between what was observed before and after there is a gap, with the event that explains
@@ -60,30 +59,6 @@ impl Drop for Disk {
     fn drop(&mut self) {
         Command::new("umount").arg("--lazy").arg(&self.0).status().unwrap();
     }
-}
-
-/// It says so and leaves what is there; with room, it goes on with it.
-#[test]
-fn a_disk_too_full_for_a_copy() {
-    let machine = Machine::new(TWO_CARDS);
-    let Some(disk) = Disk::mount(&machine.dir().join("disk")) else {
-        return skipped("a_disk_too_full_for_a_copy", "nothing can be mounted here");
-    };
-    let path = disk.0.join("gua.db");
-    let args = ["--append", "--interval", "100ms", "--db", path.to_str().unwrap()];
-    Recorder::with(&machine, &args, |_| ()).end();
-    to_layout_1(&path);
-    let before = fs::read(&path).unwrap();
-    // For SQLite's index and half of a copy.
-    disk.fill_but(32 * 1024 + before.len() as u64 / 2);
-    let mut refused = Recorder::spawn(&machine, &args, |_| ());
-    assert_eq!(refused.ended().code(), Some(1));
-    assert!(refused.said().contains("the disk is full"), "{}", refused.said());
-    assert!(fs::read(&path).unwrap() == before);
-    assert_eq!(names(&disk.0), ["ballast", "gua.db"]);
-    disk.make_room();
-    Recorder::with(&machine, &args, |_| ()).end();
-    assert_eq!(names(&disk.0), ["gua-layout-1.db", "gua.db"]);
 }
 
 #[test]

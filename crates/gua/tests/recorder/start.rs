@@ -7,7 +7,6 @@ use std::process::Stdio;
 use super::{
     Background, Recorder, TWO_CARDS, ask, at_home, is_clean, number, plain, status, until,
 };
-use crate::layout::to_layout_1;
 use crate::machine::Machine;
 
 #[test]
@@ -44,42 +43,6 @@ fn in_the_background_it_records_when_the_start_returns() {
     assert!(!at_home(&machine, "gua.pid").exists());
     assert_eq!(status(&machine, &[]).0, Some(3));
     is_clean(&database);
-}
-
-#[test]
-fn a_history_of_an_older_layout_is_gone_on_with() {
-    let machine = Machine::new(TWO_CARDS);
-    Recorder::start(&machine).end();
-    let path = at_home(&machine, "gua.db");
-    to_layout_1(&path);
-    let before = number(&path, "SELECT count(*) FROM sample");
-    let mut recorder = Recorder::start(&machine);
-    recorder.goes_on();
-    assert!(recorder.number("SELECT count(*) FROM sample WHERE tick > 1") > before);
-    let said = plain(&recorder.said(), &machine);
-    let told = said.lines().find(|line| line.contains("layout")).unwrap();
-    insta::assert_snapshot!(told, @"[TIME]  brought the database to layout 4; as it was before, it is kept as [DIR]/home/.gua/gua-layout-1.db");
-    recorder.end();
-    let kept = at_home(&machine, "gua-layout-1.db");
-    assert_eq!(number(&kept, "SELECT count(*) FROM sample"), before);
-    assert_eq!(kept.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-}
-
-/// One that is laid at the place of another while it is recorded.
-#[test]
-fn so_is_one_that_comes_to_the_place_meanwhile() {
-    let machine = Machine::new(TWO_CARDS);
-    let mut recorder = Recorder::start(&machine);
-    let path = recorder.database.clone();
-    let (moved, older) = (at_home(&machine, "moved.db"), at_home(&machine, "older.db"));
-    gua::store::create(&older).unwrap();
-    to_layout_1(&older);
-    fs::rename(&path, moved).unwrap();
-    fs::rename(older, &path).unwrap();
-    until("it is brought forward", || at_home(&machine, "gua-layout-1.db").exists());
-    recorder.goes_on();
-    assert_eq!(recorder.number("SELECT min(id) FROM tick"), 1);
-    recorder.end();
 }
 
 #[test]
