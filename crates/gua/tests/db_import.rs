@@ -64,9 +64,9 @@ fn figures_and_the_next_step_are_printed() {
 fn unusable_file_is_refused_with_the_next_step() {
     let home = Home::new();
     fs::write(home.at("notes.txt"), "notes").unwrap();
-    let mut broken = b"SQLite format 3\0".to_vec();
-    broken.resize(4096, 0x5a);
-    fs::write(home.at("broken.db"), broken).unwrap();
+    let mut damaged = fs::read(home.at("old.db")).unwrap();
+    damaged[2 * 4096..3 * 4096].fill(0x5a);
+    fs::write(home.at("broken.db"), damaged).unwrap();
     home.refuses(&["none.db"], 2, &["none.db", "Name a database of the Python gua"]);
     home.refuses(&["notes.txt"], 2, &["it is not an SQLite file"]);
     home.refuses(&["broken.db"], 2, &["damaged", ".recover"]);

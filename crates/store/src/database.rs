@@ -521,7 +521,7 @@ mod tests {
             refuse(&path, "not a database of gua (");
         }
         let missing = dir.path().join("none.db");
-        assert!(problem(Database::open(&missing)).contains("no such file; start the recorder"));
+        assert!(problem(Database::open(&missing)).contains("no such file; `gua daemon`"));
         assert!(problem(Database::open(dir.path())).contains("(a folder)"));
     }
 

@@ -19,7 +19,9 @@ pub struct StoreError {
 /// Reason a database cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    #[error("there is no such file; start the recorder, or choose another file with --db")]
+    #[error(
+        "there is no such file; `gua daemon` starts recording, or choose another file with --db"
+    )]
     Missing,
     #[error("a file exists there already; choose another path")]
     Exists,

@@ -118,6 +118,7 @@ pub(super) fn judge(found: Option<&Found>) -> Finding {
         Ok(_) | Err(Problem::WaitsForMigration { .. }) => "a database of gua",
         Err(Problem::PythonGua) => "a database of the Python gua, to be imported; the file is kept",
         Err(Problem::Missing) => "none yet, can be made",
+        Err(Problem::Foreign(ForeignFile::Empty)) => "an empty file, to be made a database",
         Err(problem) => {
             return finding(Verdict::Error, format!("{path}: {problem}"))
                 .next("Name another database with --db PATH.");
@@ -188,7 +189,8 @@ mod tests {
 
     #[test]
     fn usable_database_is_ok_and_another_one_an_error() {
-        for good in [Err(Problem::Missing), Ok(10), Err(Problem::PythonGua)] {
+        let empty = Err(Problem::Foreign(ForeignFile::Empty));
+        for good in [Err(Problem::Missing), Ok(10), Err(Problem::PythonGua), empty] {
             let finding = judge(Some(&found(good)));
             assert_eq!((finding.verdict, finding.next_step), (Verdict::Ok, None));
             assert!(finding.detail.ends_with("; 20.0 GiB free"), "{}", finding.detail);
@@ -197,7 +199,7 @@ mod tests {
             Problem::NewLayout { found: 99, known: 10 },
             Problem::OldLayout(4),
             Problem::Foreign(ForeignFile::OtherProgram),
-            Problem::Foreign(ForeignFile::Empty),
+            Problem::Foreign(ForeignFile::Folder),
             Problem::Damaged("x".into()),
             Problem::Io(io::ErrorKind::PermissionDenied.into()),
         ];

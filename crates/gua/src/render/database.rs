@@ -47,9 +47,8 @@ pub fn info(
     line("users", &count("person").to_string())?;
     line("processes", &count("process").to_string())?;
     for kept in &info.store.kept {
-        let [from, to] = [kept.oldest_ms, kept.newest_ms]
-            .map(|millis| moment(Timestamp::from_millisecond(millis).ok(), zone));
-        line(kept.kind, &format!("from {from} to {to}"))?;
+        let oldest = Timestamp::from_millisecond(kept.oldest_ms).ok();
+        line(kept.kind, &format!("since {}", moment(oldest, zone)))?;
     }
     Ok(())
 }

@@ -14,7 +14,10 @@ fn sound_database_is_ok() {
 #[test]
 fn findings_are_named_and_the_exit_code_is_1() {
     let (_dir, path) = lab();
-    sql(&path, "UPDATE card_span SET active_ms = active_ms - 5000 WHERE active_ms > 60000;");
+    sql(
+        &path,
+        "UPDATE card_span SET active_ms = 25000 WHERE active_ms > 0 AND from_ms = 1767229080000;",
+    );
     let run = gua(&path, &["check"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
     insta::assert_snapshot!(run.stdout, @"");

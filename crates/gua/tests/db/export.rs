@@ -14,17 +14,20 @@ use crate::machine::program;
 #[test]
 fn cards_as_csv() {
     let (_dir, path) = lab();
-    let run = gua(&path, &["export"]);
+    let run = gua(&path, &["export", "--from", "2026-01-01T01:01:00Z"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(run.stdout, @"");
-    assert_eq!(run.stdout, gua(&path, &["export", "--what", "cards"]).stdout);
+    let cards = gua(&path, &["export", "--what", "cards"]).stdout;
+    assert_eq!(gua(&path, &["export"]).stdout, cards);
+    assert_eq!(cards.lines().count(), 16);
 }
 
 /// In CSV, a name is no formula of a spreadsheet.
 #[test]
 fn holders_as_csv() {
     let (_dir, path) = lab();
-    insta::assert_snapshot!(gua(&path, &["export", "--what", "holders"]).stdout, @"");
+    let args = ["export", "--what", "holders", "--from", "2026-01-01T01:00:30Z"];
+    insta::assert_snapshot!(gua(&path, &args).stdout, @"");
 }
 
 #[test]

@@ -1,15 +1,13 @@
 //! Rows that are too old are summed up and deleted, and nothing else.
 
 use std::path::Path;
-use std::process::Stdio;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use gua_core::units::UnixMillis;
 use gua_store::Database;
 
 use super::{DAY, HOUR, gua, lab, record_days};
 use crate::history::{Recording, card};
-use crate::machine::program;
 
 fn number(path: &Path, query: &str) -> i64 {
     let database = rusqlite::Connection::open(path).unwrap();
@@ -86,35 +84,23 @@ fn dry_run_shows_the_rows_and_deletes_nothing() {
     assert_eq!(run.stdout, "[DIR]/gua.db: no row is too old\n");
 }
 
-/// A recorder goes on meanwhile, and its names keep their ids.
+/// The names keep their ids: a recorder that is running remembers them.
 #[test]
 fn beside_a_recorder_only_rows_go() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("gua.db");
     let now = this_hour();
-    record_days(&path, now - 60 * DAY, 59);
-    let holders = number(&path, "SELECT count(*) FROM holder");
-    let mut run = Recording::begin(&path, now - DAY, 30_000);
-    let options = keep("20d");
-    let mut prune = program(&["db", "prune", "--yes"])
-        .args(options)
-        .arg("--db")
-        .arg(&path)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    while prune.try_wait().unwrap().is_none() {
-        run.tick(1_000, &[card("NVIDIA H100", 80.0).held_by("ann", 1000, 9_000)]);
-        // A recorder leaves others some time; without it, no other program would ever write.
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    let pruned = prune.wait_with_output().unwrap();
-    assert_eq!((pruned.status.code(), pruned.stderr.len()), (Some(0), 0));
-    let text = String::from_utf8(pruned.stdout).unwrap();
-    assert!(text.contains("\nA recorder writes to the database:"), "{text}");
-    assert!(number(&path, "SELECT count(*) FROM holder") >= holders);
+    record_days(&path, now - 30 * DAY, 29);
+    let holders = || number(&path, "SELECT count(*) FROM holder");
+    let before = holders();
+    let mut run = Recording::begin(&path, now - HOUR, 30_000);
+    run.tick(30_000, &[card("NVIDIA H100", 80.0).held_by("ann", 1000, 9_000)]);
+    let pruned = prune(&path, "20d", &["--yes"]);
+    assert_eq!((pruned.code, pruned.stderr.as_str()), (Some(0), ""));
+    assert!(pruned.stdout.contains("\nA recorder writes to the database:"), "{}", pruned.stdout);
+    assert!(holders() >= before);
     assert!(number(&path, "SELECT min(from_ms) FROM card_hour") >= now - 20 * DAY - HOUR);
+    run.tick(30_000, &[card("NVIDIA H100", 80.0).held_by("ann", 1000, 9_000)]);
     run.end("stopped");
     assert_sound(&path);
 }

@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-use gua::classify::State;
 use nvidia_ml::skip::skipped;
 use probe::units::UnixMillis;
 use serde_json::Value;
 
 use super::{Recorder, TWO_CARDS, is_clean};
-use crate::db;
+use crate::history::{Recording, card};
 use crate::machine::{Machine, program, run};
 
 const HOUR: i64 = 3_600_000;
@@ -143,11 +142,11 @@ fn a_clock_far_ahead_and_a_restart_delete_nothing() {
     };
     let database = super::at_home(&machine, "gua.db");
     let until = UnixMillis::from(SystemTime::now()).0;
-    let mut history = db::Recording::begin(&database, until - 48 * HOUR);
+    let mut history = Recording::begin(&database, until - 48 * HOUR, 30_000);
     for _ in 0..48 {
-        history.tick(HOUR, vec![db::card(0, State::Active, &[(7, "ann", "python", 9_000)])]);
+        history.tick(HOUR, &[card("NVIDIA H100", 80.0).held_by("ann", 1000, 9_000)]);
     }
-    history.end();
+    history.end("stopped");
     let rows = || -> Vec<i64> {
         let count = |what: &str| super::number(&database, &format!("SELECT count(*) FROM {what}"));
         [

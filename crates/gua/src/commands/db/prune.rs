@@ -29,7 +29,7 @@ const MOST_MS: i64 = 2 * DAY_MS;
 const LEAP_MS: i64 = DAY_MS;
 
 /// Rows of one round: some milliseconds.
-const MOST_ROWS: usize = 5_000;
+const MOST_ROWS: usize = 2_000;
 
 /// Time between two rounds, so that a recorder that waits can write.
 const PAUSE: Duration = Duration::from_millis(20);

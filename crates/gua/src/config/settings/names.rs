@@ -6,7 +6,7 @@ use crate::near::near;
 
 /// Keys of earlier versions, by section, and what to do instead.
 const FORMER: [(&str, &str, &str); 2] = [
-    ("recorder", "sensors_every", "power and temperature are read every 15 s; leave it out"),
+    ("recorder", "sensors_every", "leave it out: power and temperature are read every 15 s"),
     ("retention", "spans", "write `hours`"),
 ];
 
