@@ -48,7 +48,8 @@ fn options_win_over_both_files() {
     let shown = machine.gua(&[["config", "show"].as_slice(), &options].concat());
     insta::assert_snapshot!(told(&machine, &shown));
     let shown = machine.gua(&["config", "show", "--keep-samples", "1s"]);
-    assert!(shown.stdout.contains("samples = \"1s\"  # flag --keep-samples"), "{}", shown.stdout);
+    let line = "samples = \"1s\"    # flag --keep-samples";
+    assert!(shown.stdout.contains(line), "{}", shown.stdout);
 }
 
 #[test]

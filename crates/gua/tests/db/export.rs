@@ -16,7 +16,12 @@ fn cards_as_csv() {
     let (_dir, path) = lab();
     let run = gua(&path, &["export", "--from", "2026-01-01T01:01:00Z"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
-    insta::assert_snapshot!(run.stdout, @"");
+    insta::assert_snapshot!(run.stdout, @"
+    row,from,to,length_ms,card_uuid,card_index,mig_slot,unknown_reason,active_ms,idle_held_ms,free_ms,unknown_ms,utilization_mean_percent,utilization_unknown_ms,memory_mean_bytes,memory_unknown_ms,active_joules,idle_held_joules,other_joules,energy_unknown_ms
+    span,2026-01-01T01:01:00.000Z,2026-01-01T01:01:30.000Z,30000,GPU-00000000,0,,,30000,0,0,0,80.0,0,73400320000,0,,,,30000
+    span,2026-01-01T01:01:00.000Z,2026-01-01T01:01:30.000Z,30000,GPU-00000001,1,,,0,0,30000,0,0.0,0,0,0,,,,30000
+    span,2026-01-01T01:58:00.000Z,2026-01-01T01:58:30.000Z,30000,GPU-00000000,0,,lost,0,0,0,30000,,30000,,30000,,,,30000
+    ");
     let cards = gua(&path, &["export", "--what", "cards"]).stdout;
     assert_eq!(gua(&path, &["export"]).stdout, cards);
     assert_eq!(cards.lines().count(), 16);
@@ -27,7 +32,12 @@ fn cards_as_csv() {
 fn holders_as_csv() {
     let (_dir, path) = lab();
     let args = ["export", "--what", "holders", "--from", "2026-01-01T01:00:30Z"];
-    insta::assert_snapshot!(gua(&path, &args).stdout, @"");
+    insta::assert_snapshot!(gua(&path, &args).stdout, @"
+    row,from,to,length_ms,card_uuid,card_index,mig_slot,user,uid,pid,process_started,program,job,container,pod,notebook,script,command,working_ms,idle_ms,work_unknown_ms,idle_beside_ms,active_share_ms,low_use_share_ms,unused_share_ms,unknown_share_ms,memory_mean_bytes,memory_mib_seconds,working_memory_mib_seconds,memory_unknown_ms,memory_peak_bytes,active_joules,idle_held_joules,energy_unknown_ms
+    span,2026-01-01T01:00:30.000Z,2026-01-01T01:01:00.000Z,30000,GPU-00000000,0,,alice,1000,100,1970-01-01T00:00:00.000Z,python,,,,,,,30000,0,0,0,30000,0,0,0,73400320000,2100000,2100000,0,73400320000,,,30000
+    span,2026-01-01T01:00:30.000Z,2026-01-01T01:01:00.000Z,30000,GPU-00000001,1,,'=SUM(A1),1001,200,1970-01-01T00:00:00.000Z,python,,,,,,,0,30000,0,0,0,0,30000,0,8388608000,240000,0,0,8388608000,,,30000
+    span,2026-01-01T01:01:00.000Z,2026-01-01T01:01:30.000Z,30000,GPU-00000000,0,,alice,1000,100,1970-01-01T00:00:00.000Z,python,,,,,,,30000,0,0,0,30000,0,0,0,73400320000,2100000,2100000,0,73400320000,,,30000
+    ");
 }
 
 #[test]
@@ -35,7 +45,11 @@ fn samples_as_json() {
     let (_dir, path) = lab();
     let args =
         ["export", "--what", "samples", "--format", "jsonl", "--from", "2026-01-01T01:01:30Z"];
-    insta::assert_snapshot!(gua(&path, &args).stdout, @"");
+    insta::assert_snapshot!(gua(&path, &args).stdout, @r#"
+    {"at":"2026-01-01T01:01:30.000Z","card_uuid":"GPU-00000000","card_index":0,"mig_slot":null,"utilization_percent":80,"memory_used_bytes":73400320000,"power_watts":null,"temperature_celsius":null}
+    {"at":"2026-01-01T01:01:30.000Z","card_uuid":"GPU-00000001","card_index":1,"mig_slot":null,"utilization_percent":0,"memory_used_bytes":0,"power_watts":null,"temperature_celsius":null}
+    {"at":"2026-01-01T01:58:30.000Z","card_uuid":"GPU-00000000","card_index":0,"mig_slot":null,"utilization_percent":null,"memory_used_bytes":null,"power_watts":null,"temperature_celsius":null}
+    "#);
 }
 
 /// The header has the columns of the help, which also says how old rows are summed.
@@ -100,7 +114,10 @@ fn file_is_created_and_never_overwritten() {
     fs::write(&file, "mine").unwrap();
     let run = gua(&path, &args);
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""));
-    insta::assert_snapshot!(run.stderr, @"");
+    insta::assert_snapshot!(run.stderr, @"
+    gua: cannot create [DIR]/out.csv: it exists already
+         Name a new file, or move that one away.
+    ");
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
 }
 

@@ -44,11 +44,11 @@ pub(super) fn lab() -> (TempDir, PathBuf) {
 /// Records days of one card, in steps of 20 minutes, from a time on.
 pub(super) fn record_days(path: &Path, from: i64, days: i64) {
     let mut run = Recording::begin(path, from, 30_000);
-    for day in 0..days {
+    for day in 0..u32::try_from(days).unwrap() {
         let user = format!("user{day}");
-        run.until(from + (day + 1) * DAY, 20, |at| {
+        run.until(from + i64::from(day + 1) * DAY, 20, |at| {
             let percent = if at / (20 * MINUTE) % 7 < 4 { 80.0 } else { 0.0 };
-            vec![card("NVIDIA H100", percent).held_by(&user, 1000, 9_000)]
+            vec![card("NVIDIA H100", percent).held_by(&user, 1000 + day, 9_000)]
         });
     }
     run.end("stopped");
