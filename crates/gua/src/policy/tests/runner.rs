@@ -84,7 +84,7 @@ fn runner(host: &Path, policy: &Policy, flag: &Arc<AtomicBool>) -> PolicyRunner 
     let settled = Settled {
         policy: policy.clone(),
         notify: Notify::default(),
-        thresholds: crate::classify::Thresholds::default(),
+        thresholds: Thresholds::default(),
     };
     let places =
         RunnerPlaces { host: "lab".into(), boot: "boot".into(), database: host.join("gua.db") };
