@@ -95,3 +95,17 @@ pub enum GapReason {
     /// The driver could not be asked.
     Driver(Reason),
 }
+
+impl GapReason {
+    /// Returns a stable word for machine-readable output.
+    #[must_use]
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::ClockSet => "clock_set",
+            Self::Suspended => "suspended",
+            Self::Late => "late",
+            Self::Storage => "storage",
+            Self::Driver(reason) => reason.slug(),
+        }
+    }
+}

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::{Problem, StoreError};
 use crate::lock::RecorderLock;
@@ -26,8 +26,17 @@ const MIGRATIONS: &[&str] = &[];
 /// Time that a statement waits for another program's write.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(250);
 
+/// Time that a request of an admin waits for the recorder's write.
+const PATIENT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Path of a database that exists only in memory.
+const MEMORY: &str = ":memory:";
+
 /// Pages that a connection keeps in memory, in KiB.
 const CACHE_KIB: i64 = 2048;
+
+/// Length of a log without rows.
+const LOG_HEADER: u64 = 32;
 
 /// Tables that every version of the Python gua has.
 const PYTHON_TABLES: [&str; 3] = ["host", "gpu_sample", "proc_sample"];
@@ -57,12 +66,17 @@ impl Database {
 
     /// Opens a database for reading, also while a recorder writes to it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        open(path).map_err(|problem| problem.at(path))
+        open(path, MIGRATIONS).map_err(|problem| problem.at(path))
+    }
+
+    /// Opens a database to prune it on request, also while a recorder writes to it.
+    pub fn open_to_prune(path: &Path) -> Result<Self, StoreError> {
+        open_to_prune(path).map_err(|problem| problem.at(path))
     }
 
     /// Returns a database that exists only in memory.
     pub fn in_memory() -> Result<Self, StoreError> {
-        let path = PathBuf::from(":memory:");
+        let path = PathBuf::from(MEMORY);
         let connect = || -> Result<Connection, Problem> {
             let mut connection = Connection::open_in_memory()?;
             set_options(&connection)?;
@@ -71,6 +85,20 @@ impl Database {
         };
         let connection = connect().map_err(|problem| problem.at(&path))?;
         Ok(Self { connection, path, lock: None })
+    }
+
+    /// Runs reads in one transaction, so that a tick in between is not seen in part. Calls may be nested.
+    pub fn at_once<T, E: From<StoreError>>(
+        &self,
+        read: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let _transaction = match self.connection.is_autocommit() {
+            true => {
+                Some(self.result(self.connection.unchecked_transaction().map_err(Problem::from))?)
+            }
+            false => None,
+        };
+        read()
     }
 
     #[must_use]
@@ -82,6 +110,11 @@ impl Database {
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         self.lock.as_ref().is_none_or(|lock| lock.is_at(&self.path))
+    }
+
+    /// Returns true if no other program writes to the file.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        self.lock.is_some() || self.path == Path::new(MEMORY)
     }
 
     /// Moves everything from the log into the file. SQLite does not do so when it closes a file that was
@@ -164,35 +197,70 @@ fn publish(draft: &Path, path: &Path, folder: &File) -> Result<(), Problem> {
     }
 }
 
+/// Gives a database under another name its path, at which there must be none.
+pub(crate) fn publish_draft(draft: &Path, path: &Path) -> Result<(), Problem> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = File::open(folder.unwrap_or(Path::new(".")))?;
+    publish(draft, path, &folder)?;
+    Ok(folder.sync_all()?)
+}
+
 fn open_to_write(path: &Path, migrations: &[&str]) -> Result<Database, Problem> {
     check_identity(path)?;
     let lock = RecorderLock::take(path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)?;
-    set_options(&connection)?;
-    if connection.is_readonly(rusqlite::MAIN_DB)? {
-        return Err(Problem::ReadOnly);
-    }
+    let mut connection = open_read_write(path)?;
     let found = check_version(&connection, version(migrations))?;
     migrate(&mut connection, found, migrations)?;
     Ok(Database { connection, path: path.to_owned(), lock: Some(lock) })
 }
 
-fn open(path: &Path) -> Result<Database, Problem> {
+fn open(path: &Path, migrations: &[&str]) -> Result<Database, Problem> {
     check_identity(path)?;
     let connection = open_read_only(path)?;
-    let found = check_version(&connection, version(MIGRATIONS))?;
-    if found < version(MIGRATIONS) {
-        return Err(Problem::OldLayout(found));
-    }
+    require_newest(&connection, migrations)?;
     Ok(Database { connection, path: path.to_owned(), lock: None })
+}
+
+fn open_to_prune(path: &Path) -> Result<Database, Problem> {
+    let database = match open_to_write(path, MIGRATIONS) {
+        Err(Problem::Recorded) => {
+            let connection = open_read_write(path)?;
+            require_newest(&connection, MIGRATIONS)?;
+            Database { connection, path: path.to_owned(), lock: None }
+        }
+        opened => opened?,
+    };
+    database.connection.busy_timeout(PATIENT_TIMEOUT)?;
+    Ok(database)
+}
+
+/// Refuses a database that waits for a migration, which only the recorder makes.
+fn require_newest(connection: &Connection, migrations: &[&str]) -> Result<(), Problem> {
+    let known = version(migrations);
+    match check_version(connection, known)? {
+        found if found < known => Err(Problem::WaitsForMigration { found, known }),
+        _ => Ok(()),
+    }
+}
+
+fn open_read_write(path: &Path) -> Result<Connection, Problem> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    set_options(&connection)?;
+    if connection.is_readonly(rusqlite::MAIN_DB)? {
+        return Err(Problem::ReadOnly);
+    }
+    Ok(connection)
 }
 
 fn open_read_only(path: &Path) -> Result<Connection, Problem> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     set_options(&connection)?;
-    if connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).is_ok() {
+    let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+    let code = read.as_ref().err().and_then(rusqlite::Error::sqlite_error_code);
+    if !matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) {
+        read?;
         return Ok(connection);
     }
     // SQLite may not write its index of the log beside the file: it reads the file alone.
@@ -216,7 +284,7 @@ fn set_options(connection: &Connection) -> Result<(), Problem> {
 /// Refuses a file that is not a database of gua, and changes nothing there.
 ///
 /// The file is opened by SQLite alone, which knows when closing would drop a lock of this process.
-fn check_identity(path: &Path) -> Result<(), Problem> {
+pub(crate) fn check_identity(path: &Path) -> Result<(), Problem> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Problem::Missing),
         Err(error) => return Err(error.into()),
@@ -227,16 +295,61 @@ fn check_identity(path: &Path) -> Result<(), Problem> {
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let file = Connection::open_with_flags(immutable(path), flags | OpenFlags::SQLITE_OPEN_URI)?;
+    // Without it, a file is refused as damaged while pages are moved from its log: it is shorter than
+    // its first page says. A full disk leaves it so.
+    file.set_db_config(DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, true)?;
     let id: i32 = file.pragma_query_value(None, "application_id", |row| row.get(0))?;
     if id == APPLICATION_ID {
         return Ok(());
     }
+    // Of a young file, all tables may still be in the log.
+    let is_python = has_python_tables(&file)?
+        || Log::find(path) == Log::Indexed
+            && has_python_tables(&Connection::open_with_flags(
+                Log::Indexed.address(path),
+                flags | OpenFlags::SQLITE_OPEN_URI,
+            )?)?;
+    Err(if is_python {
+        Problem::PythonGua
+    } else {
+        Problem::Foreign("a database of another program")
+    })
+}
+
+fn has_python_tables(file: &Connection) -> Result<bool, Problem> {
     for table in PYTHON_TABLES {
         if !file.table_exists(None, table)? {
-            return Err(Problem::Foreign("a database of another program"));
+            return Ok(false);
         }
     }
-    Err(Problem::PythonGua)
+    Ok(true)
+}
+
+/// The log that SQLite keeps beside a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Log {
+    None,
+    Indexed,
+    /// Without its index, SQLite would have to write one to read it.
+    WithoutIndex,
+}
+
+impl Log {
+    pub fn find(path: &Path) -> Self {
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let length = |suffix| fs::metadata(with_suffix(&path, suffix)).map_or(0, |it| it.len());
+        match [length("-wal"), length("-shm")] {
+            [..=LOG_HEADER, _] => Self::None,
+            [_, 0] => Self::WithoutIndex,
+            _ => Self::Indexed,
+        }
+    }
+
+    /// Returns the address under which SQLite reads a file with its log and writes nothing beside it.
+    pub fn address(self, path: &Path) -> PathBuf {
+        let options = if self == Self::Indexed { "readonly_shm=1" } else { "immutable=1" };
+        address(path, options)
+    }
 }
 
 /// Returns the version of a database, from [`FIRST_VERSION`] to the newest one.
@@ -269,6 +382,10 @@ fn migrate(connection: &mut Connection, from: u32, migrations: &[&str]) -> Resul
 
 /// Returns the address under which SQLite reads a file without its log and writes nothing beside it.
 fn immutable(path: &Path) -> PathBuf {
+    address(path, "immutable=1")
+}
+
+fn address(path: &Path, options: &str) -> PathBuf {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut address = "file://".to_owned();
     for byte in path.as_os_str().as_bytes() {
@@ -279,17 +396,18 @@ fn immutable(path: &Path) -> PathBuf {
             other => address.push_str(&format!("%{other:02X}")),
         }
     }
-    address.push_str("?mode=ro&immutable=1");
+    address.push_str("?mode=ro&");
+    address.push_str(options);
     address.into()
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.to_owned().into_os_string();
     name.push(suffix);
     name.into()
 }
 
-fn remove_if_there(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -439,12 +557,37 @@ mod tests {
         let path = dir.path().join("gua.db");
         Database::create(&path).unwrap();
         let migrations = ["ALTER TABLE host ADD COLUMN room TEXT"];
+        let waits = problem(open(&path, &migrations).map_err(|problem| problem.at(&path)));
+        let expected = "it has the older layout 10, and this version reads 11; the recorder brings it \
+                        up to date at its next start";
+        assert!(waits.contains(expected), "{waits}");
         let database = open_to_write(&path, &migrations).unwrap();
         database.connection.execute("INSERT INTO host (name, room) VALUES ('a', 'b')", []).unwrap();
         drop(database);
         // It runs once.
         drop(open_to_write(&path, &migrations).unwrap());
+        drop(open(&path, &migrations).unwrap());
         assert!(problem(Database::open(&path)).contains("layout 11 of a newer gua"));
+    }
+
+    /// Pages move from the log into the file in order, so the first one tells the new size too early.
+    #[test]
+    fn file_that_is_shorter_than_it_says_is_opened_with_its_log() {
+        use std::os::unix::fs::FileExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gua.db");
+        Database::create(&path).unwrap();
+        let writer = Database::open_to_write(&path).unwrap();
+        let grow = "INSERT INTO push SELECT value, zeroblob(99999) FROM json_each('[1, 2, 3]')";
+        writer.connection.execute(grow, []).unwrap();
+        let pages: u32 =
+            writer.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+        assert!(u64::from(pages) * 4096 > fs::metadata(&path).unwrap().len());
+        let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        file.write_all_at(&pages.to_be_bytes(), 28).unwrap();
+        let reader = Database::open(&path).unwrap();
+        let rows = reader.connection.query_row("SELECT count(*) FROM push", [], |row| row.get(0));
+        assert_eq!(rows, Ok(3));
     }
 
     #[test]

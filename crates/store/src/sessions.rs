@@ -66,6 +66,17 @@ pub(crate) fn write(
             .execute((from.0, holder))?;
         return Ok(());
     }
+    write_row(db, holder, session, is_open)
+}
+
+/// Writes the row of a session.
+pub(crate) fn write_row(
+    db: &Connection,
+    holder: i64,
+    session: &Session,
+    is_open: bool,
+) -> Result<(), Problem> {
+    let Period { from, to } = session.period;
     #[expect(clippy::cast_possible_truncation, reason = "rounded; a cast saturates")]
     let memory = session.memory.round() as i64;
     db.prepare_cached(
@@ -107,8 +118,10 @@ pub(crate) fn cut_from(db: &Connection, at: i64) -> Result<(), Problem> {
         &format!(
             "UPDATE session SET to_ms = ?1,
                  (doubt_ms, unused_share_ms, idle_beside_ms, memory) = (
-                     SELECT CAST(doubt_ms * part AS INTEGER), CAST(unused_share_ms * part AS INTEGER),
-                         CAST(idle_beside_ms * part AS INTEGER), CAST(memory * part AS INTEGER)
+                     SELECT CAST(round(doubt_ms * part) AS INTEGER),
+                         CAST(round(unused_share_ms * part) AS INTEGER),
+                         CAST(round(idle_beside_ms * part) AS INTEGER),
+                         CAST(round(memory * part) AS INTEGER)
                      FROM (SELECT CAST(?1 - from_ms AS REAL)
                          / (ifnull(to_ms, {OPEN_UNTIL}) - from_ms) AS part))
                  WHERE ifnull(to_ms, {OPEN_UNTIL}) > ?1"

@@ -217,6 +217,12 @@ impl Writer {
         self.state.allowance.wait_ms()
     }
 
+    /// Returns the database of a run that does not end in order, as after a crash.
+    #[must_use]
+    pub fn into_database(self) -> Database {
+        self.database
+    }
+
     /// Ends the run with a word for the reason. Returns the database.
     pub fn end(self, ending: &str) -> Result<Database, StoreError> {
         if let Some(ids) = self.state.ids {
@@ -403,7 +409,7 @@ fn write_event(db: &Connection, run: i64, event: &Event) -> Result<(), Problem> 
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a cast saturates")]
-fn write_sample(
+pub(crate) fn write_sample(
     db: &Connection,
     at: UnixMillis,
     card: i64,

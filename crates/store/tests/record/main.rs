@@ -2,10 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod checking;
 mod clock;
+mod crash;
+mod disk;
+mod export;
+mod info;
 mod lab;
 mod names;
 mod pruning;
 mod reading;
 mod sessions;
+mod totals;
 mod writing;

@@ -65,7 +65,8 @@ fn session_is_cut_where_its_time_is_recorded_again() {
     let at = |minutes| START + minutes * MINUTE;
     let updates = [
         SessionUpdate::Ended(session(at(0), at(20))),
-        SessionUpdate::Ended(session(at(30), at(50))),
+        // A half of these is not a whole number.
+        SessionUpdate::Ended(Session { doubt_ms: 777, memory: 999.0, ..session(at(30), at(50)) }),
         SessionUpdate::Ended(session(at(40), at(60))),
         SessionUpdate::Open(Session { process: process(1), ..session(at(37), at(60)) }),
     ];
@@ -79,6 +80,7 @@ fn session_is_cut_where_its_time_is_recorded_again() {
         periods,
         [(period(at(0), at(20)), 10 * MINUTE), (period(at(30), at(40)), 5 * MINUTE)]
     );
+    assert_eq!((sessions[1].doubt_ms, sessions[1].memory), (389, 500));
     assert_eq!(lab.number("SELECT count(*) FROM session"), 2, "what is left is too short");
 }
 
