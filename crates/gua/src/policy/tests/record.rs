@@ -90,13 +90,13 @@ fn both(changes: &[(Change, i64)]) -> Option<(Vec<String>, Vec<String>)> {
     }
     let (decisions, database) = lab.finish();
     let replayed = replay(&database, &policy);
-    assert_eq!(replayed.assumed_ms, 0, "every sign is stored");
-    let is_exact = replayed.precision == Precision::Exact;
+    assert_eq!(replayed.basis.assumed_ms, 0, "every sign is stored");
+    let is_exact = replayed.basis.precision == Precision::Exact;
     is_exact.then(|| (told(&decisions), told(replayed.simulation.decisions())))
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(120))]
+    #![proptest_config(ProptestConfig::with_cases(80))]
 
     /// Trap: live and simulated rules decide alike; CPU, encoder and decoder signs, all cards of a
     /// process, job groups and gaps count.
@@ -235,7 +235,7 @@ fn sums_are_replayed_with_their_uncertainty() {
     let live = ends(&decisions);
     assert_eq!(live, [330]);
     let replayed = replay(&database, &policy);
-    assert_eq!(replayed.precision, Precision::HalfMinute);
+    assert_eq!(replayed.basis.precision, Precision::HalfMinute);
     let off = |ends: &[i64], precision: Precision| {
         assert_eq!(ends.len(), 1, "{precision:?}");
         (ends[0] - live[0]).abs() * MINUTE <= precision.millis() + MINUTE
@@ -256,7 +256,7 @@ fn sums_are_replayed_with_their_uncertainty() {
         writer.prune(&retention, usize::MAX).unwrap();
         database = writer.end("stopped").unwrap();
         let replayed = replay(&database, &policy);
-        assert_eq!(replayed.precision, precision);
+        assert_eq!(replayed.basis.precision, precision);
         assert!(off(&ends(replayed.simulation.decisions()), precision));
     }
 }
