@@ -17,6 +17,7 @@
 //! | [`span`] | classified time |
 //! | [`now`] | state and work of a card and its holders by one look |
 //! | [`snapshot`] | all cards and holders now, as they are shown |
+//! | [`text`] | quantities as short text |
 //! | [`unknowns`] | why fields are null |
 //! | [`session`] | stretches in which a process holds a card without using it |
 //! | [`sign`] | signs that a process works, besides its classified time |
@@ -36,6 +37,7 @@ pub mod sign;
 pub mod snapshot;
 pub mod span;
 pub mod state;
+pub mod text;
 pub mod units;
 pub mod unknowns;
 

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use std::{env, fs};
+use std::{env, fs, io};
 
 use gua_core::card::CardFacts;
 use gua_core::identity::{Job, Source, Told, Who};
@@ -13,7 +13,10 @@ use gua_core::process::{Kinds, ProcessId};
 use gua_core::span::{HolderId, HolderTime, Integral, Work};
 use gua_core::units::{Bytes, Celsius, Milliwatts, Percent, UnixMillis};
 use gua_core::{Period, Reading, Reason, Span, State, Thresholds};
-use gua_store::{CardSample, Database, Person, ProcessEntry, Retention, Run, Tick, Writer};
+use gua_store::{
+    CardSample, Database, ExportFormat, ExportTable, Person, ProcessEntry, Retention, Run, Tick,
+    Writer,
+};
 
 const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
@@ -56,6 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // Not at a full hour, so that both edges are read from fine rows.
         time_usage(&path, name, Period::new(UnixMillis(end - length - 777_777), UnixMillis(end)))?;
     }
+    time_export(&path)?;
     println!("memory: {}", peak_memory()?);
     let begin = Instant::now();
     let findings = Database::open(&path)?.check()?;
@@ -162,6 +166,15 @@ fn time_usage(path: &Path, name: &str, window: Period) -> Result<(), Box<dyn Err
     }
     times.sort_unstable();
     println!("{name}: {:.1?} ({} cards, {} holders)", times[2], counts.0, counts.1);
+    Ok(())
+}
+
+/// Exports all rows of holders.
+fn time_export(path: &Path) -> Result<(), Box<dyn Error>> {
+    let begin = Instant::now();
+    let all = Period::new(UnixMillis(i64::MIN), UnixMillis(i64::MAX));
+    Database::open(path)?.export(ExportTable::Holders, all, ExportFormat::Csv, io::sink())?;
+    println!("export of all holders: {:.1?}", begin.elapsed());
     Ok(())
 }
 

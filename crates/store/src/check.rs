@@ -1,6 +1,7 @@
 //! Verifies what rows promise: spans of a card do not overlap, times add up to lengths and to what runs
 //! recorded, shares to the card's time, and hour rows to the fine rows of their hour; what rows name
-//! exists, and sessions of a holder lie within runs and do not overlap.
+//! exists, and sessions of a holder lie within runs and do not overlap. Ticks of the Python gua count as a
+//! whole, so the times of imported rows may differ from their lengths.
 
 mod coverage;
 mod references;
@@ -13,7 +14,7 @@ use rusqlite::Connection;
 
 use crate::database::Database;
 use crate::error::{Problem, StoreError};
-use crate::rows::{CardRow, CardTimes, HolderRow, QUARTER_HOUR};
+use crate::rows::{CardRow, CardTimes, HolderRow, HolderTimes, QUARTER_HOUR};
 use crate::sums::{Bounds, Sums, oldest_hour};
 use crate::tables::{self, Age};
 
@@ -148,7 +149,7 @@ impl<'a> Check<'a> {
             }
             return;
         };
-        let (from, length) = (first.period.from.0, first.period.millis());
+        let from = first.period.from.0;
         let last = self.last.insert(first.card, first.period);
         if last.is_some_and(|last| last.to > first.period.from) {
             self.find(from, format!("two rows of card {} overlap", first.card));
@@ -158,12 +159,14 @@ impl<'a> Check<'a> {
         group.cards.iter().for_each(|row| times.add(&row.times));
         let observed =
             times.values()[..4].iter().fold(0_i64, |sum, value| sum.saturating_add(*value));
+        let is_imported = self.coverage.overlaps_import(first.period);
+        let length = if is_imported { observed } else { first.period.millis() };
         if observed > length || (from >= self.exact_from && observed != length) {
             let detail =
                 format!("times of card {} add up to {observed} of {length} ms", first.card);
             self.find(from, detail);
         }
-        if !self.coverage.overlaps_import(first.period) {
+        if !is_imported {
             self.check_coverage(&first, observed);
         }
         let is_negative = group.cards.iter().flat_map(|row| row.times.values()).any(|it| it < 0)
@@ -171,7 +174,7 @@ impl<'a> Check<'a> {
         if is_negative {
             self.find(from, format!("a figure of card {} or its holders is negative", first.card));
         }
-        self.check_shares(&first, &times, &group.holders);
+        self.check_holders(&first, (&times, length), &group.holders);
     }
 
     /// Verifies begin and length: no fine row crosses a quarter hour, and an hour row has a whole hour.
@@ -202,8 +205,14 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn check_shares(&mut self, card: &CardRow, times: &CardTimes, holders: &[HolderRow]) {
-        let (from, length) = (card.period.from.0, card.period.millis());
+    /// `length` is the time of the card if it was observed throughout.
+    fn check_holders(
+        &mut self,
+        card: &CardRow,
+        (times, length): (&CardTimes, i64),
+        holders: &[HolderRow],
+    ) {
+        let from = card.period.from.0;
         let sum = |share: fn(&HolderRow) -> i64| {
             holders.iter().fold(0_i64, |sum, row| sum.saturating_add(share(row)))
         };
@@ -228,6 +237,12 @@ impl<'a> Check<'a> {
             if row.period != card.period {
                 let detail =
                     format!("a row of holder {} has another length than its card's", row.holder);
+                self.find(from, detail);
+            }
+            let HolderTimes { working_ms, idle_ms, unknown_ms, .. } = row.times;
+            // Each time of a row that was cut is rounded.
+            if working_ms.saturating_add(idle_ms).saturating_add(unknown_ms) > length + 2 {
+                let detail = format!("times of holder {} are more than its card's", row.holder);
                 self.find(from, detail);
             }
         }

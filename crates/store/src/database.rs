@@ -35,6 +35,9 @@ const MEMORY: &str = ":memory:";
 /// Pages that a connection keeps in memory, in KiB.
 const CACHE_KIB: i64 = 2048;
 
+/// Length of a log without rows.
+const LOG_HEADER: u64 = 32;
+
 /// Tables that every version of the Python gua has.
 const PYTHON_TABLES: [&str; 3] = ["host", "gpu_sample", "proc_sample"];
 
@@ -84,6 +87,20 @@ impl Database {
         Ok(Self { connection, path, lock: None })
     }
 
+    /// Runs reads in one transaction, so that a tick in between is not seen in part. Calls may be nested.
+    pub fn at_once<T, E: From<StoreError>>(
+        &self,
+        read: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let _transaction = match self.connection.is_autocommit() {
+            true => {
+                Some(self.result(self.connection.unchecked_transaction().map_err(Problem::from))?)
+            }
+            false => None,
+        };
+        read()
+    }
+
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -98,6 +115,18 @@ impl Database {
     /// Returns true if no other program writes to the file.
     pub(crate) fn is_exclusive(&self) -> bool {
         self.lock.is_some() || self.path == Path::new(MEMORY)
+    }
+
+    /// Moves everything from the log into the file. SQLite does not do so when it closes a file that was
+    /// moved.
+    pub fn checkpoint(&self) -> Result<(), StoreError> {
+        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let result = self.connection.query_row(checkpoint, [], |row| row.get::<_, bool>(0));
+        match result.map_err(Problem::from) {
+            Ok(false) => Ok(()),
+            Ok(true) => self.result(Err(Problem::Locked)),
+            Err(problem) => self.result(Err(problem)),
+        }
     }
 
     /// Names this file in an error.
@@ -166,6 +195,14 @@ fn publish(draft: &Path, path: &Path, folder: &File) -> Result<(), Problem> {
         Err(_) if !path.exists() => Ok(fs::rename(draft, path)?),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Gives a database under another name its path, at which there must be none.
+pub(crate) fn publish_draft(draft: &Path, path: &Path) -> Result<(), Problem> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = File::open(folder.unwrap_or(Path::new(".")))?;
+    publish(draft, path, &folder)?;
+    Ok(folder.sync_all()?)
 }
 
 fn open_to_write(path: &Path, migrations: &[&str]) -> Result<Database, Problem> {
@@ -247,7 +284,7 @@ fn set_options(connection: &Connection) -> Result<(), Problem> {
 /// Refuses a file that is not a database of gua, and changes nothing there.
 ///
 /// The file is opened by SQLite alone, which knows when closing would drop a lock of this process.
-fn check_identity(path: &Path) -> Result<(), Problem> {
+pub(crate) fn check_identity(path: &Path) -> Result<(), Problem> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Problem::Missing),
         Err(error) => return Err(error.into()),
@@ -265,12 +302,54 @@ fn check_identity(path: &Path) -> Result<(), Problem> {
     if id == APPLICATION_ID {
         return Ok(());
     }
+    // Of a young file, all tables may still be in the log.
+    let is_python = has_python_tables(&file)?
+        || Log::find(path) == Log::Indexed
+            && has_python_tables(&Connection::open_with_flags(
+                Log::Indexed.address(path),
+                flags | OpenFlags::SQLITE_OPEN_URI,
+            )?)?;
+    Err(if is_python {
+        Problem::PythonGua
+    } else {
+        Problem::Foreign("a database of another program")
+    })
+}
+
+fn has_python_tables(file: &Connection) -> Result<bool, Problem> {
     for table in PYTHON_TABLES {
         if !file.table_exists(None, table)? {
-            return Err(Problem::Foreign("a database of another program"));
+            return Ok(false);
         }
     }
-    Err(Problem::PythonGua)
+    Ok(true)
+}
+
+/// The log that SQLite keeps beside a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Log {
+    None,
+    Indexed,
+    /// Without its index, SQLite would have to write one to read it.
+    WithoutIndex,
+}
+
+impl Log {
+    pub fn find(path: &Path) -> Self {
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let length = |suffix| fs::metadata(with_suffix(&path, suffix)).map_or(0, |it| it.len());
+        match [length("-wal"), length("-shm")] {
+            [..=LOG_HEADER, _] => Self::None,
+            [_, 0] => Self::WithoutIndex,
+            _ => Self::Indexed,
+        }
+    }
+
+    /// Returns the address under which SQLite reads a file with its log and writes nothing beside it.
+    pub fn address(self, path: &Path) -> PathBuf {
+        let options = if self == Self::Indexed { "readonly_shm=1" } else { "immutable=1" };
+        address(path, options)
+    }
 }
 
 /// Returns the version of a database, from [`FIRST_VERSION`] to the newest one.
@@ -303,6 +382,10 @@ fn migrate(connection: &mut Connection, from: u32, migrations: &[&str]) -> Resul
 
 /// Returns the address under which SQLite reads a file without its log and writes nothing beside it.
 fn immutable(path: &Path) -> PathBuf {
+    address(path, "immutable=1")
+}
+
+fn address(path: &Path, options: &str) -> PathBuf {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut address = "file://".to_owned();
     for byte in path.as_os_str().as_bytes() {
@@ -313,17 +396,18 @@ fn immutable(path: &Path) -> PathBuf {
             other => address.push_str(&format!("%{other:02X}")),
         }
     }
-    address.push_str("?mode=ro&immutable=1");
+    address.push_str("?mode=ro&");
+    address.push_str(options);
     address.into()
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.to_owned().into_os_string();
     name.push(suffix);
     name.into()
 }
 
-fn remove_if_there(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use gua_core::Period;
+use gua_core::units::UnixMillis;
 use rusqlite::{ErrorCode, ffi};
 
 /// A database that cannot be used.
@@ -50,6 +52,22 @@ pub enum Problem {
     ReadOnly,
     #[error("it is damaged ({0}); move it away, or restore a copy")]
     Damaged(String),
+    #[error("it is a database of this gua; use it with --db")]
+    NotPython,
+    #[error(
+        "its log (-wal) has no index (-shm), and without it the rows in the log would be lost; copy the \
+         -shm file too, or run `sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'`"
+    )]
+    LogWithoutIndex,
+    #[error("process {pid} has it open; stop that process first")]
+    InUse { pid: u32 },
+    #[error(
+        "part of the time to import is recorded already: {}; choose another database with --db",
+        format_period(.0)
+    )]
+    AlreadyRecorded(Period),
+    #[error("what was written is not what was read, so nothing was changed; please report this")]
+    NotWhole,
     #[error("{0}; check the path and its permissions")]
     Io(#[from] io::Error),
     #[error("{0}; try again, and report this if it persists")]
@@ -78,4 +96,12 @@ impl From<rusqlite::Error> for Problem {
             _ => Self::Sqlite(error),
         }
     }
+}
+
+fn format_period(period: &Period) -> String {
+    let format = |at: UnixMillis| match jiff::Timestamp::from_millisecond(at.0) {
+        Ok(time) => time.to_string(),
+        Err(_) => format!("{} ms", at.0),
+    };
+    format!("{} to {}", format(period.from), format(period.to))
 }

@@ -23,13 +23,17 @@
 //! | [`policy`] | idle counts of the rules, and the log of what they did |
 //! | [`replay`] | rows of a window in order of time, for rules |
 //! | [`latest`] | what was last seen |
+//! | [`totals`] | totals of counters, and the outbox of remote write |
 //! | [`runs`] | stretches of recording, and what happened meanwhile |
 //! | `trim` | cuts out time that is recorded again after the clock was set back |
 //! | `sums` | hours and quarter hours |
 //! | `allowance` | how much history may be deleted |
 //! | [`retention`] | deletes rows by age |
 //! | [`inventory`] | reads cards and holders by their ids |
+//! | [`owners`] | reads who is behind many holders at once |
 //! | [`usage`] | reads a window by adding |
+//! | [`hours`] | reads card time by hour or quarter hour |
+//! | [`python`] | imports histories of the Python gua |
 //! | [`check`] | verifies what rows promise |
 //! | [`export`] | writes rows for other programs |
 //! | [`info`] | size and contents in numbers |
@@ -40,12 +44,15 @@ mod codes;
 pub mod database;
 pub mod error;
 pub mod export;
+pub mod hours;
 pub mod info;
 pub mod inventory;
 pub mod latest;
 pub mod lock;
 mod names;
+pub mod owners;
 pub mod policy;
+pub mod python;
 pub mod replay;
 pub mod retention;
 pub mod rows;
@@ -55,6 +62,7 @@ pub mod signs;
 mod sums;
 mod tables;
 pub mod tick;
+pub mod totals;
 pub mod transaction;
 mod trim;
 pub mod usage;
@@ -65,8 +73,10 @@ pub use check::Finding;
 pub use database::Database;
 pub use error::{Problem, StoreError};
 pub use export::{ExportColumn, ExportError, ExportFormat, ExportTable};
+pub use hours::CardHours;
 pub use info::StoreInfo;
 pub use inventory::{StoredCard, StoredHolder, StoredProcess};
+pub use owners::{Owner, OwnerProcess};
 pub use policy::{LogEntry, LogKind, PolicyState, WatchedHolder};
 pub use replay::{Precision, ReplayCard, ReplayHolder};
 pub use retention::{DueRows, Pruned, Retention};
@@ -74,7 +84,8 @@ pub use rows::{CardRow, CardTimes, HolderRow, HolderTimes};
 pub use runs::StoredRun;
 pub use sessions::StoredSession;
 pub use tick::{CardSample, Event, Latest, Person, ProcessEntry, Run, Tick};
+pub use totals::{DroppedPushes, StoredPush, StoredTotal};
 pub use transaction::TickTransaction;
-pub use usage::{Grain, HolderSums, WindowSums};
+pub use usage::{CardSums, Grain, HolderSums, WindowGap, WindowSums};
 pub use workload::Workload;
 pub use writer::Writer;

@@ -56,6 +56,11 @@ macro_rules! times {
         }
 
         impl $name<f64> {
+            /// Adds sums of another part of time.
+            pub fn add_sums(&mut self, other: &Self) {
+                $(self.$column += other.$column;)+
+            }
+
             /// Adds a part of a row, from 0 to 1.
             #[expect(clippy::cast_precision_loss, reason = "centuries in milliseconds fit 53 bits")]
             pub fn add_part(&mut self, row: &$name, part: f64) {

@@ -66,6 +66,17 @@ pub(crate) fn write(
             .execute((from.0, holder))?;
         return Ok(());
     }
+    write_row(db, holder, session, is_open)
+}
+
+/// Writes the row of a session.
+pub(crate) fn write_row(
+    db: &Connection,
+    holder: i64,
+    session: &Session,
+    is_open: bool,
+) -> Result<(), Problem> {
+    let Period { from, to } = session.period;
     #[expect(clippy::cast_possible_truncation, reason = "rounded; a cast saturates")]
     let memory = session.memory.round() as i64;
     db.prepare_cached(
@@ -84,6 +95,19 @@ pub(crate) fn write(
         memory,
         session.peak.and_then(|peak| i64::try_from(peak.0 >> 20).ok())
     ])?;
+    Ok(())
+}
+
+/// Ends the sessions of processes of other boots: they ended with it, where the last run is final.
+pub(crate) fn end_other_boots(db: &Connection, boot: i64) -> Result<(), Problem> {
+    let sessions = "to_ms IS NULL AND holder IN (
+            SELECT holder.id FROM holder JOIN process ON process.id = holder.process
+            WHERE process.boot != ?1)";
+    db.execute(
+        &format!("DELETE FROM session WHERE {sessions} AND {OPEN_UNTIL} - from_ms < ?2"),
+        (boot, SHORTEST_SESSION_MS),
+    )?;
+    db.execute(&format!("UPDATE session SET to_ms = {OPEN_UNTIL} WHERE {sessions}"), [boot])?;
     Ok(())
 }
 

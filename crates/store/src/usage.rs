@@ -63,6 +63,17 @@ pub enum Grain {
     Hours,
 }
 
+impl Grain {
+    /// Limits hour rows to those that are read.
+    pub(crate) const fn limit(self, bounds: Bounds) -> Bounds {
+        let hours_until = match self {
+            Self::Fine => bounds.fine_from,
+            Self::Hours => bounds.hours_until,
+        };
+        Bounds { hours_until, ..bounds }
+    }
+}
+
 impl Database {
     /// Reads the rows of a window in order of time, cards before holders. Only the given period of a row
     /// lies in the window.
@@ -74,21 +85,16 @@ impl Database {
         mut holder: impl FnMut(&HolderRow, Period),
     ) -> Result<(), StoreError> {
         let mut read = || -> Result<(), Problem> {
-            let transaction = self.connection.unchecked_transaction()?;
-            let bounds = Bounds::read(&transaction)?;
-            let hours_until = match grain {
-                Grain::Fine => bounds.fine_from,
-                Grain::Hours => bounds.hours_until,
-            };
-            for (age, part) in parts(&Bounds { hours_until, ..bounds }, window) {
-                tables::each_card_row(&transaction, age, age.range(part), |row| {
+            let db = &self.connection;
+            for (age, part) in parts(&grain.limit(Bounds::read(db)?), window) {
+                tables::each_card_row(db, age, age.range(part), |row| {
                     let inside = row.period.overlap(&part);
                     if !inside.is_empty() {
                         card(&row, inside);
                     }
                     Ok(())
                 })?;
-                tables::each_holder_row(&transaction, age, age.range(part), |row| {
+                tables::each_holder_row(db, age, age.range(part), |row| {
                     let inside = row.period.overlap(&part);
                     if !inside.is_empty() {
                         holder(&row, inside);
@@ -98,27 +104,24 @@ impl Database {
             }
             Ok(())
         };
-        self.result(read())
+        self.at_once(|| self.result(read()))
     }
 
     /// Adds up what cards and holders did in a window.
     pub fn usage(&self, window: Period) -> Result<WindowSums, StoreError> {
-        let read = || -> Result<WindowSums, Problem> {
-            // One transaction, so that a tick in between is not seen in part.
-            let transaction = self.connection.unchecked_transaction()?;
-            read(&transaction, window)
-        };
-        self.result(read())
+        self.at_once(|| self.result(read(&self.connection, window)))
     }
 
     /// Adds up what holders did, each in a period of its own.
     pub fn holder_sums(&self, periods: &[(i64, Period)]) -> Result<Vec<HolderSums>, StoreError> {
-        let read = || -> Result<Vec<HolderSums>, Problem> {
-            let transaction = self.connection.unchecked_transaction()?;
-            let bounds = Bounds::read(&transaction)?;
-            read_holder_sums(&transaction, &bounds, periods)
-        };
-        self.result(read())
+        let db = &self.connection;
+        let read = || read_holder_sums(db, &Bounds::read(db)?, periods);
+        self.at_once(|| self.result(read()))
+    }
+
+    /// Reads the time of a window that was not observed, in order: gaps, and time without a run.
+    pub fn gaps(&self, window: Period) -> Result<Vec<WindowGap>, StoreError> {
+        self.result(gaps(&self.connection, window))
     }
 
     /// Returns the time up to which the record of the newest run is final.
@@ -129,7 +132,8 @@ impl Database {
 
 /// An import may end later: "now" belongs to the run that goes on.
 fn final_until(db: &Connection) -> Result<Option<UnixMillis>, Problem> {
-    let newest = "SELECT until_ms FROM run ORDER BY imported, id DESC LIMIT 1";
+    let newest = "SELECT until_ms FROM run
+         ORDER BY imported, iif(imported, until_ms, id) DESC LIMIT 1";
     let mut query = db.prepare_cached(newest)?;
     let mut rows = query.query([])?;
     rows.next()?.map(|row| Ok(UnixMillis(row.get(0)?))).transpose()
@@ -156,7 +160,7 @@ fn read(db: &Connection, window: Period) -> Result<WindowSums, Problem> {
 
 /// Returns the parts of a window and the rows that each is read from: hour rows for complete hours, fine
 /// rows at the edges while they exist.
-fn parts(bounds: &Bounds, window: Period) -> Vec<(Age, Period)> {
+pub(crate) fn parts(bounds: &Bounds, window: Period) -> Vec<(Age, Period)> {
     let [from, to] = [window.from.0, window.to.0];
     // Without fine rows, the hour in which the window begins is cut; so is the one in which it ends.
     let first = if from < bounds.fine_from { from } else { hour_of(from.saturating_add(HOUR - 1)) };
@@ -274,7 +278,7 @@ fn periods(
 }
 
 /// Joins periods that overlap or touch.
-fn union(mut periods: Vec<Period>) -> Vec<Period> {
+pub(crate) fn union(mut periods: Vec<Period>) -> Vec<Period> {
     periods.sort_unstable();
     let mut joined: Vec<Period> = Vec::new();
     for period in periods {

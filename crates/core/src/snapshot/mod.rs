@@ -311,6 +311,18 @@ pub struct HistoryNow {
     pub recorded_until: Option<Timestamp>,
 }
 
+impl HistoryNow {
+    /// Returns it for others than those who may look at the files of this host.
+    #[must_use]
+    pub fn without_path(self) -> Self {
+        let reason = match &self.path {
+            Some(path) => self.reason.map(|reason| reason.replace(path, "the database")),
+            None => self.reason,
+        };
+        Self { path: None, reason, ..self }
+    }
+}
+
 /// Whether the record reaches up to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -330,6 +342,31 @@ pub struct Reservation {
     pub pid: Option<u32>,
     /// Null if no time ends it, or if its user lets nobody read it.
     pub seconds_left: Option<i64>,
+}
+
+impl Reservation {
+    /// Formats by whom and how long, as the rest of a sentence.
+    #[must_use]
+    pub fn format_terms(&self) -> String {
+        let by = self.user.clone().unwrap_or_else(|| format!("uid {}", self.uid));
+        match (self.pid, self.seconds_left) {
+            (Some(pid), _) => format!("by {by} while its command runs (pid {pid})"),
+            (None, Some(seconds)) => format!("by {by} for another {seconds} s"),
+            (None, None) => format!("by {by}, who does not let others read for how long"),
+        }
+    }
+}
+
+impl HolderNow {
+    /// Formats the name of whose it is, as far as it is known.
+    #[must_use]
+    pub fn format_owner(&self) -> String {
+        match (&self.user, self.uid) {
+            (Some(user), _) => user.clone(),
+            (None, Some(uid)) => format!("uid {uid}"),
+            (None, None) => format!("pid {}", self.pid),
+        }
+    }
 }
 
 impl Snapshot {

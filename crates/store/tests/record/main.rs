@@ -14,4 +14,5 @@ mod policy;
 mod pruning;
 mod reading;
 mod sessions;
+mod totals;
 mod writing;

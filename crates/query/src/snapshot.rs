@@ -1,1 +1,0 @@
-//! All cards and holders now, live or as last seen.

@@ -1,0 +1,242 @@
+//! The answer: what is printed, and the JSON of a report.
+
+use std::collections::BTreeMap;
+
+use gua_core::Period;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::account::{Account, AccountName, Accounting, By, total_ms};
+use super::basis::{Basis, RuleThresholds};
+use super::compared::Compared;
+use super::gaps::Gap;
+use super::hours::HeatCell;
+use super::money::{Money, Pricing};
+use super::request::UsageRequest;
+use super::session::{Culprits, Session};
+use super::states::{Energy, States, float, hours, share};
+use super::suggestion::{PersonPage, Suggestion, smallest_memory};
+use super::sums::{CardTotals, OnCards, Sums};
+use super::verdict::Verdict;
+
+/// What cards and people did over a window. Time that was not observed is no part of any share.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Usage {
+    pub schema: &'static str,
+    /// Host of the newest run in the window, else of the newest run.
+    pub host: Option<Host>,
+    pub window: Window,
+    /// From the first to the last record that is kept; null if there is none.
+    pub data: Option<Stretch>,
+    /// Thresholds of the newest run in the window; null if there is none.
+    pub thresholds: Option<Thresholds>,
+    /// Rules by which the window was classified, in order of time.
+    pub basis: Vec<Basis>,
+    /// Shares are of all card time.
+    pub states: States,
+    #[serde(flatten)]
+    pub energy: Energy,
+    pub equivalent_gpus: Equivalent,
+    pub cards: Vec<CardUsage>,
+    /// Kinds of accounts that were asked for.
+    pub accounts_by: Vec<By>,
+    /// One kind after the other. Their GPU-hours add up to the cards', but for a report on one person.
+    pub accounts: Vec<Account>,
+    /// Open ones first, then the longest.
+    pub sessions: Vec<Session>,
+    /// Ended sessions that are not listed, if only a number of them was asked for.
+    #[serde(skip)]
+    pub sessions_left_out: usize,
+    /// Null if there are no prices.
+    pub money: Option<Money>,
+    /// Person whom the report is about: then accounts, sessions and cards are theirs alone. Null if nobody
+    /// was asked for, or they held no card.
+    pub person: Option<PersonPage>,
+    /// The earlier window that was asked for.
+    pub compared: Option<Compared>,
+    pub heatmap: Vec<HeatCell>,
+    pub verdict: Verdict,
+    pub gaps: Vec<Gap>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Host {
+    pub name: String,
+    pub driver_version: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Window {
+    pub from: Timestamp,
+    /// End, at most the time up to which the record is final.
+    pub to: Timestamp,
+    /// End as it was asked for.
+    pub requested_to: Timestamp,
+    /// Zone of the heatmap.
+    pub tz: String,
+    pub seconds: f64,
+    /// Time in which the recorder observed the host.
+    pub observed_seconds: f64,
+    /// Observed part of the window.
+    pub coverage: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Stretch {
+    pub from: Timestamp,
+    pub to: Timestamp,
+}
+
+/// Thresholds between the states.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Thresholds {
+    #[serde(flatten)]
+    pub rule: RuleThresholds,
+    /// Memory up to which a process has only the bare context of CUDA, in MB of 1024² bytes.
+    pub context_mb: u64,
+}
+
+/// Cards that would have been in a state all the time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Equivalent {
+    pub idle_held: Option<f64>,
+    pub truly_idle: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CardUsage {
+    pub uuid: Option<String>,
+    /// Null if only its counters are known.
+    pub index: Option<u32>,
+    /// Slot of a MIG instance.
+    pub slot: Option<u32>,
+    pub name: Option<String>,
+    pub states: States,
+    /// Means over the time for which they are known; null if they never were.
+    pub mean_utilization_percent: Option<f64>,
+    pub mean_memory_used_bytes: Option<u64>,
+    #[serde(flatten)]
+    pub energy: Energy,
+    /// Unknown GPU-hours by their reason.
+    pub unknown_reasons: BTreeMap<&'static str, f64>,
+}
+
+impl Usage {
+    /// Returns the report on the sums of a window.
+    #[must_use]
+    pub fn from_sums(sums: Sums, request: &UsageRequest) -> Self {
+        let pricing = Pricing::new(&request.prices, &sums.cards);
+        let times = sums.card_times();
+        let accounting = Accounting { sums: &sums, pricing: &pricing, times: &times };
+        let recorded_ms = float(sums.recorded_ms);
+        let coverage = share(recorded_ms, float(sums.window.millis()));
+        let culprits = Culprits::new(&sums.sessions, hours(times.idle_held_ms));
+        Self {
+            schema: "gua.report/2",
+            window: Window {
+                from: sums.window.from.into(),
+                to: sums.window.to.into(),
+                requested_to: request.window.to.into(),
+                tz: request.zone_name.clone(),
+                seconds: float(sums.window.millis()) / 1000.0,
+                observed_seconds: recorded_ms / 1000.0,
+                coverage,
+            },
+            data: sums.data.map(Stretch::from),
+            thresholds: sums.basis.last().map(|basis| Thresholds {
+                rule: basis.thresholds,
+                context_mb: request.context.0 >> 20,
+            }),
+            states: States::new(&times),
+            energy: Energy::from_cards(&times),
+            equivalent_gpus: Equivalent {
+                idle_held: share(times.idle_held_ms, recorded_ms),
+                truly_idle: share(times.free_ms, recorded_ms),
+            },
+            cards: cards(&sums, request),
+            accounts_by: request.by.clone(),
+            accounts: accounting.accounts(request),
+            money: pricing.money(&sums),
+            person: person(&accounting, request),
+            compared: None,
+            heatmap: sums.week.cells(),
+            verdict: Verdict::new(&times, recorded_ms / 1000.0, coverage, culprits),
+            host: sums.host,
+            basis: sums.basis,
+            sessions: sums.sessions,
+            sessions_left_out: sums.sessions_left_out,
+            gaps: sums.gaps,
+        }
+    }
+}
+
+impl From<Period> for Stretch {
+    fn from(period: Period) -> Self {
+        Self { from: period.from.into(), to: period.to.into() }
+    }
+}
+
+impl From<&CardTotals> for CardUsage {
+    fn from(card: &CardTotals) -> Self {
+        let times = &card.times;
+        let observed = times.observed_ms();
+        let mean = |sum: f64, unknown: f64| {
+            let known = observed - unknown;
+            (known > 0.0).then(|| sum * 1000.0 / known)
+        };
+        let memory_mib = mean(times.memory, times.memory_unknown_ms);
+        let mut unknown_reasons = BTreeMap::new();
+        for (reason, millis) in &card.unknown_ms {
+            *unknown_reasons.entry(reason.slug()).or_default() += hours(*millis);
+        }
+        Self {
+            uuid: card.uuid.clone(),
+            index: card.index,
+            slot: card.slot,
+            name: card.name.clone(),
+            states: States::new(times),
+            mean_utilization_percent: mean(times.busy, times.busy_unknown_ms)
+                .map(super::states::rounded),
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "saturates"
+            )]
+            mean_memory_used_bytes: memory_mib.map(|mib| (mib * 1024.0 * 1024.0).round() as u64),
+            energy: Energy::from_cards(times),
+            unknown_reasons,
+        }
+    }
+}
+
+/// Returns the cards of the window; in a report on one person, those that they were on.
+fn cards(sums: &Sums, request: &UsageRequest) -> Vec<CardUsage> {
+    let is_wanted = |place: usize| {
+        request.user.is_none()
+            || sums.accounts.values().any(|it| it.0.iter().any(|(on, _)| *on == place))
+    };
+    let cards = sums.cards.iter().enumerate().filter(|(place, _)| is_wanted(*place));
+    cards.map(|(_, card)| card.into()).collect()
+}
+
+/// Returns the page of the person whom a report is about. All that they had counts, under the name that
+/// has most of it.
+fn person(accounting: &Accounting<'_>, request: &UsageRequest) -> Option<PersonPage> {
+    request.user.as_ref()?;
+    let sums = accounting.sums;
+    let of_user = sums.accounts.iter().filter(|((by, _), _)| *by == By::User);
+    let mut names: Vec<(&AccountName, &OnCards)> =
+        of_user.map(|((_, name), on_cards)| (name, on_cards)).collect();
+    let total =
+        |on_cards: &OnCards| on_cards.0.iter().map(|(_, it)| total_ms(&it.times)).sum::<f64>();
+    names.sort_by(|a, b| total(b.1).total_cmp(&total(a.1)).then_with(|| a.0.cmp(b.0)));
+    let (name, _) = *names.first()?;
+    let mut all = OnCards::default();
+    for (card, holder) in names.iter().flat_map(|(_, on_cards)| &on_cards.0) {
+        all.add(*card, holder);
+    }
+    let account = accounting.account(By::User, name, &all);
+    let memory = smallest_memory(&all, &sums.cards);
+    let suggestion = Suggestion::new(&account, &sums.sessions, memory);
+    Some(PersonPage { account, suggestion })
+}

@@ -1,0 +1,128 @@
+//! Card time by state, and how figures are written: hours and shares.
+
+use gua_store::CardTimes;
+use serde::Serialize;
+
+/// Card time in each state.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct States {
+    pub active: Amount,
+    pub idle_held: Amount,
+    pub truly_idle: Amount,
+    /// Could not be read.
+    pub unknown: Amount,
+}
+
+/// Time in one state, and its share of all card time; no share of nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Amount {
+    pub gpu_hours: f64,
+    pub share: Option<f64>,
+}
+
+/// State of a card over time, whatever the reason of unknown time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TotalState {
+    Active,
+    IdleHeld,
+    TrulyIdle,
+    Unknown,
+}
+
+impl States {
+    #[must_use]
+    pub fn new(times: &CardTimes<f64>) -> Self {
+        let all = times.observed_ms();
+        let amount = |millis| Amount { gpu_hours: hours(millis), share: share(millis, all) };
+        Self {
+            active: amount(times.active_ms),
+            idle_held: amount(times.idle_held_ms),
+            truly_idle: amount(times.free_ms),
+            unknown: amount(times.unknown_ms),
+        }
+    }
+
+    /// Returns the four in the order in which they are shown.
+    #[must_use]
+    pub const fn all(&self) -> [(TotalState, Amount); 4] {
+        [
+            (TotalState::Active, self.active),
+            (TotalState::IdleHeld, self.idle_held),
+            (TotalState::TrulyIdle, self.truly_idle),
+            (TotalState::Unknown, self.unknown),
+        ]
+    }
+
+    /// Returns the observed card time.
+    #[must_use]
+    pub fn gpu_hours(&self) -> f64 {
+        self.all().iter().map(|(_, amount)| amount.gpu_hours).sum()
+    }
+}
+
+impl TotalState {
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::IdleHeld => "idle-held",
+            Self::TrulyIdle => "truly-idle",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Energy in kilowatt-hours; null if nothing of it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Energy {
+    pub active_energy_kwh: Option<f64>,
+    pub idle_held_energy_kwh: Option<f64>,
+    /// Time whose energy is not known and not in the figures.
+    pub energy_unknown_gpu_hours: f64,
+}
+
+impl Energy {
+    /// Returns the energy of a time of which `unknown_ms` are without a reading.
+    pub(super) fn new(active_j: f64, idle_held_j: f64, unknown_ms: f64, time_ms: f64) -> Self {
+        let is_known = time_ms <= 0.0 || unknown_ms < time_ms;
+        let kwh = |joules: f64| is_known.then(|| rounded(joules / 3.6e6));
+        Self {
+            active_energy_kwh: kwh(active_j),
+            idle_held_energy_kwh: kwh(idle_held_j),
+            energy_unknown_gpu_hours: hours(unknown_ms),
+        }
+    }
+
+    /// Returns the energy of cards. Of time that was not active and not idle-held it is left out.
+    pub(super) fn from_cards(times: &CardTimes<f64>) -> Self {
+        Self::new(times.active_j, times.idle_held_j, times.energy_unknown_ms, times.observed_ms())
+    }
+}
+
+/// Returns milliseconds as hours, to the billionth: that is finer than a millisecond, so that columns
+/// still add up.
+pub(super) fn hours(millis: f64) -> f64 {
+    (millis / 3_600_000.0 * 1e9).round() / 1e9
+}
+
+/// Returns milliseconds as seconds, to the millisecond.
+pub(crate) fn seconds(millis: f64) -> f64 {
+    millis.round() / 1000.0
+}
+
+/// Returns a part of a whole; `None` if there is no whole.
+pub(super) fn share(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| rounded(part / whole))
+}
+
+/// Rounds to six decimals: more would only show how numbers are kept.
+pub(super) fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+/// Returns whole milliseconds as a number that can be divided.
+#[expect(clippy::cast_precision_loss, reason = "centuries in milliseconds fit 53 bits")]
+pub(super) const fn float(millis: i64) -> f64 {
+    millis as f64
+}

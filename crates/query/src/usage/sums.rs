@@ -1,0 +1,97 @@
+//! Sums of a window: all that a report is made of, whether it comes from the record or from counters.
+
+use std::collections::{BTreeMap, HashMap};
+
+use gua_core::{Period, Reason};
+use gua_store::{CardTimes, HolderSums};
+
+use super::account::{AccountName, By};
+use super::answer::Host;
+use super::basis::Basis;
+use super::gaps::Gap;
+use super::hours::Week;
+use super::session::Session;
+
+/// Sums of a window, in `f64`: nothing is rounded before it is printed.
+#[derive(Debug, Clone)]
+pub struct Sums {
+    pub host: Option<Host>,
+    /// The window, ended where the record is final.
+    pub window: Period,
+    /// From the first to the last record that is kept.
+    pub data: Option<Period>,
+    /// Time in which the recorder ran and observed the host, in milliseconds.
+    pub recorded_ms: i64,
+    pub gaps: Vec<Gap>,
+    pub basis: Vec<Basis>,
+    /// Cards that were seen in the window, in the order in which they are shown.
+    pub cards: Vec<CardTotals>,
+    /// Sums of each account. Those of one kind add up to the cards, but for time of which the holders are
+    /// not known; in a report on one person, there are only theirs.
+    pub accounts: BTreeMap<(By, AccountName), OnCards>,
+    pub week: Week,
+    pub sessions: Vec<Session>,
+    pub sessions_left_out: usize,
+}
+
+/// A card and what it did.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CardTotals {
+    pub uuid: Option<String>,
+    /// `None` if only its counters are known.
+    pub index: Option<u32>,
+    /// Slot of a MIG instance.
+    pub slot: Option<u32>,
+    pub name: Option<String>,
+    pub memory_bytes: Option<u64>,
+    pub times: CardTimes<f64>,
+    /// Unknown time in milliseconds, by its reason.
+    pub unknown_ms: HashMap<Reason, f64>,
+}
+
+/// Sums of an account by the place of the card. Most accounts are on one or two cards.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OnCards(pub Vec<(usize, HolderSums)>);
+
+impl CardTotals {
+    /// Returns the number that a card is shown with.
+    #[must_use]
+    pub fn label(&self) -> Option<String> {
+        Some(gua_core::card::label(self.index?, self.slot))
+    }
+}
+
+impl Sums {
+    /// Returns the sums of all cards.
+    #[must_use]
+    pub fn card_times(&self) -> CardTimes<f64> {
+        let mut times = CardTimes::default();
+        self.cards.iter().for_each(|card| times.add_sums(&card.times));
+        times
+    }
+
+    /// Adds what a holder did on a card to an account.
+    pub fn add_holder(&mut self, by: By, name: AccountName, card: usize, holder: &HolderSums) {
+        self.accounts.entry((by, name)).or_default().add(card, holder);
+    }
+}
+
+impl OnCards {
+    /// Adds what a holder did on a card.
+    pub fn add(&mut self, card: usize, holder: &HolderSums) {
+        match self.0.iter_mut().find(|(place, _)| *place == card) {
+            Some((_, sums)) => add_holder_sums(sums, holder),
+            None => {
+                // Most accounts never have more.
+                self.0.reserve_exact(1);
+                self.0.push((card, *holder));
+            }
+        }
+    }
+}
+
+/// Adds what a holder did to what others did.
+pub(super) fn add_holder_sums(sums: &mut HolderSums, holder: &HolderSums) {
+    sums.times.add_sums(&holder.times);
+    sums.peak_mib = sums.peak_mib.max(holder.peak_mib);
+}

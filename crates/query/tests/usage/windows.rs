@@ -1,0 +1,343 @@
+//! Windows: what was observed, what adds up, and what stands beside it.
+
+use std::collections::BTreeMap;
+
+use gua_core::span::GapReason;
+use gua_core::units::{Bytes, Percent, UnixMillis};
+use gua_core::{Period, Reason, State, Thresholds};
+use gua_query::usage::{AccountName, By, CardTotals, Sums, Usage, UsageRequest, Week, usage};
+use gua_store::{CardTimes, Database, HolderSums, HolderTimes, Retention};
+use jiff::tz::TimeZone;
+use proptest::prelude::*;
+
+use crate::lab::*;
+
+fn bob() -> Vec<Holder> {
+    vec![holder(200, "bob", 8_000)]
+}
+
+fn gaps(usage: &Usage) -> Vec<(&'static str, f64)> {
+    usage.gaps.iter().map(|gap| (gap.reason.slug(), gap.seconds / 60.0)).collect()
+}
+
+/// Figures that are sums, by what they are of.
+fn figures(usage: &Usage) -> BTreeMap<String, f64> {
+    let mut figures = BTreeMap::new();
+    for (state, amount) in usage.states.all() {
+        figures.insert(format!("{state:?}"), amount.gpu_hours);
+    }
+    for it in &usage.accounts {
+        let name = format!("{:?} {:?} {:?} {:?}", it.by, it.name, it.unattributed, it.user);
+        figures.insert(format!("{name} active"), it.active_gpu_hours);
+        figures.insert(format!("{name} unused"), it.unused_gpu_hours);
+        figures.insert(format!("{name} low"), it.low_use_gpu_hours);
+        figures.insert(format!("{name} unknown"), it.unknown_gpu_hours);
+        figures.insert(format!("{name} present"), it.present_process_hours);
+        figures.insert(format!("{name} memory"), it.held_idle_gib_hours / 100.0);
+    }
+    for cell in &usage.heatmap {
+        let hours = cell.observed_seconds / 3600.0;
+        figures.insert(format!("{} {}", cell.weekday, cell.hour), hours);
+    }
+    figures.insert("observed".to_owned(), usage.window.observed_seconds / 3600.0);
+    figures.retain(|_, figure| *figure > 0.0);
+    figures
+}
+
+const STATES: [State; 4] =
+    [State::Active, State::IdleHeld, State::TrulyIdle, State::Unknown(Reason::Lost)];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Two adjacent windows add up to both, wherever they cut rows, and accounts add up to cards.
+    #[test]
+    fn adjacent_windows_add_up(
+        stretches in proptest::collection::vec((500_i64..900_000, 0_usize..4, 0_usize..4, 0_u64..2), 4..30),
+        mut cuts in [0_i64..6 * HOUR, 0..6 * HOUR, 0..6 * HOUR],
+    ) {
+        let lab = Lab::new();
+        let mut recording = lab.begin(0);
+        for (length, first, second, unlisted) in stretches {
+            let crew = [holder(100, "ann", 5_000), holder(200, "bob", 7_000).working()];
+            let held = |state: usize| if state == 2 { &crew[..0] } else { &crew[..] };
+            let scenes = [
+                scene(0, STATES[first], held(first)),
+                // Nobody is seen on it where it is lost.
+                scene(1, STATES[second], if second == 3 { &[] } else { held(second) })
+                    .with_unlisted(if second == 1 { unlisted * 3_000 } else { 0 }),
+            ];
+            recording.record(length, &scenes);
+        }
+        cuts.sort_unstable();
+        let [a, b, c] = cuts;
+        let report = |from, to| {
+            let by = vec![By::User, By::Card];
+            lab.usage(&UsageRequest { by, now: UnixMillis(START + c), ..request(from, to) })
+        };
+        let [first, second, both] = [(a, b), (b, c), (a, c)].map(|(from, to)| report(from, to));
+        let mut sum = figures(&first);
+        for (name, figure) in figures(&second) {
+            *sum.entry(name).or_default() += figure;
+        }
+        let both_figures = figures(&both);
+        for name in sum.keys().chain(both_figures.keys()) {
+            let pair = [&sum, &both_figures].map(|it| it.get(name).copied().unwrap_or(0.0));
+            prop_assert!((pair[0] - pair[1]).abs() < 1e-6, "{name}: {pair:?}");
+        }
+        for usage in [&first, &second, &both] {
+            for by in [By::User, By::Card] {
+                let accounts = usage.accounts.iter().filter(|it| it.by == by);
+                let sum: f64 = accounts.map(|it| it.total_gpu_hours).sum();
+                let cards = usage.states.gpu_hours() - usage.states.truly_idle.gpu_hours;
+                prop_assert!((sum - cards).abs() < 1e-6, "{by:?}: {sum} and not {cards}");
+            }
+        }
+    }
+}
+
+#[test]
+fn window_that_ends_now_ends_where_the_record_is_final() {
+    let lab = Lab::new();
+    let mut recording = lab.begin(0);
+    recording.record(HOUR, &[scene(0, State::IdleHeld, &bob())]);
+    let to = HOUR + 20_000;
+    let usage = lab.report(0, to);
+    assert_eq!(usage.window.to.to_string(), "2024-10-04T01:00:00Z");
+    assert_eq!(usage.window.requested_to.to_string(), "2024-10-04T01:00:20Z");
+    assert_eq!((usage.window.coverage, gaps(&usage)), (Some(1.0), vec![]));
+    // Ten minutes later, the time after the last tick is a gap.
+    let late = |is_recording| {
+        let to = HOUR + 10 * MINUTE;
+        gaps(&lab.usage(&UsageRequest { is_recording, ..request(0, to) }))
+    };
+    assert_eq!(late(Some(true)), [("stalled", 10.0)]);
+    assert_eq!(late(Some(false)), [("crashed", 10.0)]);
+    assert_eq!(late(None), [("not_recorded", 10.0)]);
+    recording.end("stopped");
+    assert_eq!(late(Some(false)), [("stopped", 10.0)]);
+    let usage =
+        lab.usage(&UsageRequest { now: UnixMillis(START + 90 * MINUTE), ..request(0, DAY) });
+    assert_eq!(usage.window.to.to_string(), "2024-10-04T01:30:00Z", "nothing lies ahead");
+    assert_eq!(usage.window.coverage, Some(0.666_667));
+    let empty = lab.report(2 * HOUR, 3 * HOUR);
+    assert_eq!((empty.window.coverage, gaps(&empty)), (Some(0.0), vec![("stopped", 60.0)]));
+    assert!(empty.verdict.sentence.starts_with("Nothing was observed"));
+}
+
+#[test]
+fn gaps_have_reasons() {
+    let lab = Lab::new();
+    let held = [scene(0, State::IdleHeld, &bob())];
+    let mut first = lab.begin(HOUR);
+    first.record(HOUR, &held).miss(10 * MINUTE, GapReason::Suspended).record(HOUR, &held);
+    first.miss(5 * MINUTE, GapReason::Driver(Reason::DriverGone)).record(MINUTE, &held);
+    first.end("stopped");
+    let mut second = lab.begin(4 * HOUR);
+    second.record(HOUR, &held);
+    // Without a last word.
+    drop(second);
+    lab.begin(6 * HOUR).record(HOUR, &held);
+    let usage = lab.report(0, 7 * HOUR);
+    let expected = [
+        ("not_recorded", 60.0),
+        ("suspended", 10.0),
+        ("driver_gone", 5.0),
+        ("stopped", 44.0),
+        ("crashed", 60.0),
+    ];
+    assert_eq!(gaps(&usage), expected);
+    assert_eq!(usage.window.observed_seconds, 241.0 * 60.0);
+    assert_eq!(usage.equivalent_gpus.idle_held, Some(1.0));
+}
+
+#[test]
+fn time_that_is_not_kept_is_a_gap() {
+    let lab = Lab::new();
+    let mut recording = lab.begin(0);
+    recording.record(60 * HOUR, &[scene(0, State::IdleHeld, &bob())]);
+    let short =
+        Retention { exact_ms: HOUR, quarters_ms: 2 * HOUR, hours_ms: 48 * HOUR, samples_ms: 0 };
+    recording.prune(&short).unwrap();
+    let usage = lab.report(0, 60 * HOUR);
+    assert_eq!(gaps(&usage), [("not_kept", 12.0 * 60.0)]);
+    assert_eq!(usage.data.unwrap().from.to_string(), "2024-10-04T12:00:00Z");
+    assert_eq!(usage.states.idle_held.gpu_hours, 48.0);
+    assert_eq!(usage.equivalent_gpus.idle_held, Some(1.0));
+}
+
+#[test]
+fn holders_with_ids_far_apart_are_found() {
+    let lab = Lab::new();
+    let mut recording = lab.begin(0);
+    for pid in 0..40 {
+        let held = [holder(200, "bob", 8_000), holder(1000 + pid, "ann", 8_000)];
+        recording.record(MINUTE, &[scene(0, State::IdleHeld, &held)]);
+    }
+    let names = |from| {
+        let usage = lab.report(from, 40 * MINUTE);
+        let accounts = usage.accounts.into_iter();
+        accounts.map(|it| (it.name.unwrap(), it.idle_held_gpu_hours)).collect::<Vec<_>>()
+    };
+    let both = |hours: f64| [("ann".to_owned(), hours), ("bob".to_owned(), hours)];
+    assert_eq!(names(34 * MINUTE), both(0.05));
+    assert_eq!(names(0), both(0.333_333_333));
+}
+
+#[test]
+fn nothing_recorded_is_an_answer() {
+    let usage = Lab::new().report(0, HOUR);
+    assert_eq!((usage.host.is_none(), usage.data, usage.thresholds), (true, None, None));
+    assert_eq!(gaps(&usage), [("not_recorded", 60.0)]);
+    assert!(usage.cards.is_empty() && usage.accounts.is_empty() && usage.heatmap.is_empty());
+    assert_eq!(usage.verdict.exceeded, None);
+}
+
+/// Trap: DST and half-hour zones in the heatmap. Where only hours are kept, they are split in proportion.
+#[test]
+fn heatmap_follows_the_zone() {
+    let lab = Lab::new();
+    let mut recording = lab.begin(0);
+    for _ in 0..24 {
+        recording.record(HOUR / 2, &[scene(0, State::Active, &bob())]);
+        recording.record(HOUR / 2, &[scene(0, State::TrulyIdle, &[])]);
+    }
+    let cells = |zone: &str, to: i64| {
+        let zone = TimeZone::get(zone).unwrap();
+        let usage = lab.usage(&UsageRequest { zone, ..request(0, to) });
+        let cells = usage.heatmap.iter();
+        cells
+            .map(|it| (it.weekday, it.hour, it.active_share, it.observed_seconds / 60.0))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(cells("UTC", 2 * HOUR), [(5, 0, 0.5, 60.0), (5, 1, 0.5, 60.0)]);
+    assert_eq!(cells("Europe/Berlin", HOUR), [(5, 2, 0.5, 60.0)]);
+    // Half past five: active until six, then free.
+    let exact = [(5, 5, 1.0, 30.0), (5, 6, 0.5, 60.0), (5, 7, 0.0, 30.0)];
+    assert_eq!(cells("Asia/Kolkata", 2 * HOUR), exact);
+    let kept = Retention { exact_ms: 0, quarters_ms: HOUR, ..Retention::default() };
+    recording.prune(&kept).unwrap();
+    let split = [(5, 5, 0.5, 30.0), (5, 6, 0.5, 60.0), (5, 7, 0.5, 30.0)];
+    assert_eq!(cells("Asia/Kolkata", 2 * HOUR), split);
+}
+
+/// Trap: thresholds differ between runs.
+#[test]
+fn basis_has_the_rule_of_every_run() {
+    let lab = Lab::new();
+    let held = [scene(0, State::IdleHeld, &bob())];
+    let mut first = lab.begin(0);
+    first.record(HOUR, &held);
+    first.end("stopped");
+    let mut same = lab.begin(HOUR);
+    same.record(HOUR, &held);
+    same.end("stopped");
+    let other = Thresholds {
+        active: Percent(15.0),
+        held: Bytes::from_mib(300),
+        worked: Percent(20.0),
+        ..Thresholds::default()
+    };
+    lab.begin_with(2 * HOUR, other).record(HOUR, &held);
+    let usage = lab.report(0, 3 * HOUR);
+    let basis: Vec<_> = usage
+        .basis
+        .iter()
+        .map(|it| (it.from.to_string(), it.thresholds.active_percent, it.thresholds.held_mb))
+        .collect();
+    assert_eq!(
+        basis,
+        [
+            ("2024-10-04T00:00:00Z".to_owned(), Some(10.0), Some(100)),
+            ("2024-10-04T02:00:00Z".to_owned(), Some(15.0), Some(300)),
+        ]
+    );
+    assert_eq!((usage.basis[0].rule.as_str(), usage.basis[0].imported), ("5 s", false));
+    let thresholds = usage.thresholds.unwrap();
+    assert_eq!((thresholds.rule.worked_percent, thresholds.context_mb), (Some(20.0), 600));
+    assert_eq!(lab.report(0, 2 * HOUR).basis.len(), 1);
+}
+
+#[test]
+fn earlier_window_stands_beside() {
+    let lab = Lab::new();
+    let ann = [holder(100, "ann", 8_000)];
+    let mut recording = lab.begin(0);
+    recording.record(HOUR, &[scene(0, State::IdleHeld, &ann)]);
+    recording.record(HOUR, &[scene(0, State::TrulyIdle, &[])]);
+    recording.record(2 * HOUR, &[scene(0, State::IdleHeld, &bob())]);
+    let compare = |from: i64, to: i64| {
+        let window = Period::new(UnixMillis(START + from), UnixMillis(START + to));
+        let usage =
+            lab.usage(&UsageRequest { compare: Some(window), ..request(2 * HOUR, 4 * HOUR) });
+        usage.compared.unwrap()
+    };
+    let compared = compare(0, 2 * HOUR);
+    assert_eq!(compared.window.from.to_string(), "2024-10-04T00:00:00Z");
+    let idle = compared.states[1].gpu_hours;
+    assert_eq!((idle.now, idle.before, idle.difference), (Some(2.0), Some(1.0), Some(1.0)));
+    assert_eq!(compared.equivalent_gpus_idle_held.difference, Some(0.5));
+    let accounts: Vec<_> = compared
+        .accounts
+        .iter()
+        .map(|it| (it.name.as_deref().unwrap(), it.idle_held_gpu_hours.difference))
+        .collect();
+    assert_eq!(accounts, [("bob", Some(2.0)), ("ann", Some(-1.0))]);
+    assert!(!compared.rests_on_little);
+    let nothing = compare(-4 * HOUR, -2 * HOUR);
+    assert!(nothing.rests_on_little && nothing.states[0].gpu_hours.before.is_none());
+}
+
+/// Sums that do not come from the record become the same answer.
+#[test]
+fn report_can_be_made_from_counters() {
+    let hour = 3_600_000.0;
+    let times = CardTimes { active_ms: hour, idle_held_ms: 3.0 * hour, ..CardTimes::default() };
+    let card = CardTotals { name: Some("H100".into()), times, ..CardTotals::default() };
+    let times =
+        HolderTimes { active_share_ms: hour, unused_share_ms: hour, ..HolderTimes::default() };
+    let request = request(0, 4 * HOUR);
+    let mut sums = Sums {
+        host: None,
+        window: request.window,
+        data: Some(request.window),
+        recorded_ms: 4 * HOUR,
+        gaps: vec![],
+        basis: vec![],
+        cards: vec![card],
+        accounts: BTreeMap::new(),
+        week: Week::new(TimeZone::UTC),
+        sessions: vec![],
+        sessions_left_out: 0,
+    };
+    let holder = HolderSums { times, peak_mib: 0 };
+    sums.add_holder(By::User, AccountName::known("bob"), 0, &holder);
+    let usage = Usage::from_sums(sums, &request);
+    assert_eq!(usage.states.idle_held.share, Some(0.75));
+    assert_eq!(account(&usage, "bob").total_gpu_hours, 2.0);
+    assert_eq!(account(&usage, "").idle_held_gpu_hours, 2.0, "their holders are not known");
+    assert_eq!(usage.verdict.exceeded, Some(true));
+}
+
+/// Trap: absurd figures in a damaged file saturate instead of overflowing.
+#[test]
+fn damaged_file_does_not_panic() {
+    for damage in [
+        "UPDATE card_hour SET active_ms = 9223372036854775807",
+        "UPDATE card_span SET active_ms = 9223372036854775807, idle_held_ms = 9223372036854775807",
+        "UPDATE holder_hour SET peak_mib = 9223372036854775807, holder = 77",
+        "UPDATE session SET from_ms = -9223372036854775807",
+        "DELETE FROM process",
+        "DELETE FROM card",
+        "UPDATE run SET until_ms = 9223372036854775807",
+    ] {
+        let lab = Lab::new();
+        lab.begin(0).record(3 * HOUR, &[scene(0, State::IdleHeld, &bob())]);
+        let db = rusqlite::Connection::open(lab.path()).unwrap();
+        db.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+        db.execute(damage, []).unwrap();
+        let database = Database::open(&lab.path()).unwrap();
+        // An error is an answer, too.
+        let _ = usage(&database, &UsageRequest { by: By::ALL.to_vec(), ..request(1, 3 * HOUR) });
+    }
+}

@@ -1,0 +1,73 @@
+//! Card time by hour or quarter hour: what a picture of the week needs.
+
+use gua_core::Period;
+use rusqlite::Connection;
+
+use crate::database::Database;
+use crate::error::{Problem, StoreError};
+use crate::rows::{part_within, read_period};
+use crate::sums::Bounds;
+use crate::tables::Age;
+use crate::usage::{Grain, parts};
+
+/// Card time of a stretch of at most an hour, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CardHours {
+    pub period: Period,
+    /// Time in which cards were active.
+    pub active_ms: f64,
+    /// Time in which cards were observed, read or not.
+    pub observed_ms: f64,
+}
+
+impl Database {
+    /// Calls `each` with the card time of a window. The stretches of several cards may overlap.
+    pub fn card_hours(
+        &self,
+        window: Period,
+        grain: Grain,
+        mut each: impl FnMut(CardHours),
+    ) -> Result<(), StoreError> {
+        let mut read = || -> Result<(), Problem> {
+            let db = &self.connection;
+            let parts = parts(&grain.limit(Bounds::read(db)?), window);
+            parts.into_iter().try_for_each(|(age, part)| read_part(db, age, part, &mut each))
+        };
+        self.at_once(|| self.result(read()))
+    }
+}
+
+fn read_part(
+    db: &Connection,
+    age: Age,
+    part: Period,
+    each: &mut impl FnMut(CardHours),
+) -> Result<(), Problem> {
+    // Hour rows are added up over the cards; fine rows of one begin may have several lengths.
+    let group = match age {
+        Age::Hours => "from_ms",
+        Age::Fine => "from_ms, card, reason",
+    };
+    let sql = format!(
+        "SELECT from_ms, max(length_ms), total(active_ms),
+                total(active_ms + idle_held_ms + free_ms + unknown_ms) FROM {}
+             WHERE from_ms >= ?1 AND from_ms < ?2 GROUP BY {group}",
+        age.card_table()
+    );
+    let mut query = db.prepare_cached(&sql)?;
+    let [first, end] = age.range(part);
+    let mut rows = query.query((first, end))?;
+    while let Some(row) = rows.next()? {
+        let period = read_period(row.get(0)?, row.get(1)?);
+        let inside = part_within(period, part);
+        if inside > 0.0 {
+            let [active, observed]: [f64; 2] = [row.get(2)?, row.get(3)?];
+            each(CardHours {
+                period: period.overlap(&part),
+                active_ms: active * inside,
+                observed_ms: observed * inside,
+            });
+        }
+    }
+    Ok(())
+}
