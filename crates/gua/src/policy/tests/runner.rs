@@ -88,7 +88,8 @@ fn runner(host: &Path, policy: &Policy, flag: &Arc<AtomicBool>) -> PolicyRunner 
     };
     let places =
         RunnerPlaces { host: "lab".into(), boot: "boot".into(), database: host.join("gua.db") };
-    let snoozes = SnoozePlace { folder: host.join("snoozes"), keeper: 0 };
+    let keeper = rustix::process::geteuid().as_raw();
+    let snoozes = SnoozePlace { folder: host.join("snoozes"), keeper };
     let facts = LiveFacts::new(host.to_owned(), snoozes);
     let by = (step_ms(Some(30_000)), Thresholds::default());
     let flag = Arc::clone(flag);
@@ -173,7 +174,7 @@ impl Lab {
         self.classifier = Classifier::new(Thresholds::default());
         (self.closed, self.gaps) = (Vec::new(), Vec::new());
         self.runner = runner(self.host.path(), &self.policy, &self.began_an_end);
-        self.runner.restore(&database).unwrap();
+        self.runner.opened(&database).unwrap();
         self.writer = Some(Writer::begin(database, run(self.now)).unwrap());
     }
 
@@ -192,17 +193,17 @@ fn forever() -> Period {
     Period::new(UnixMillis(0), UnixMillis(i64::MAX / 2))
 }
 
-/// Ends after 20 minutes, and notifies after 10.
+/// Ends after 40 minutes, and notifies after 10.
 fn policy(action: Action) -> Policy {
     let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
-    let rule = Rule { notices: vec![minutes(10)], idle_for: minutes(20), ..super::rule(action) };
+    let rule = Rule { notices: vec![minutes(10)], idle_for: minutes(40), ..super::rule(action) };
     super::policy(vec![rule])
 }
 
 #[test]
 fn rules_are_followed_and_logged() {
     let mut lab = Lab::new(policy(Action::Observe));
-    lab.record(25 * MINUTE, |_| 0);
+    lab.record(45 * MINUTE, |_| 0);
     assert_eq!(lab.log(), [LogKind::WouldNotice, LogKind::WouldEnd]);
     let log = lab.writer.as_ref().unwrap().database().policy_log(forever()).unwrap();
     let first = &log[0];
@@ -222,7 +223,7 @@ fn counts_and_notices_survive_a_restart() {
         lab.record(15 * MINUTE, |_| 0);
         assert_eq!(lab.log(), [LogKind::WouldNotice]);
         lab.restart(is_clean, MINUTE / 2);
-        lab.record(24 * MINUTE, |_| 0);
+        lab.record(48 * MINUTE, |_| 0);
         assert_eq!(lab.log(), [LogKind::WouldNotice, LogKind::WouldEnd], "{is_clean}");
     }
     // Too long a pause: all begins again.
