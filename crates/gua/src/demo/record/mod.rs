@@ -28,4 +28,4 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use write::write;
+pub use write::{BOOT, write};

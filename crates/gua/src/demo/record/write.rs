@@ -14,7 +14,7 @@ use crate::demo::{DemoError, Machine, Plan};
 use crate::recorder;
 
 /// Boot of the simulated host, which was booted in 1970.
-const BOOT: &str = "simulated";
+pub const BOOT: &str = "simulated";
 
 const RULE: &str = "A card is active during every 5 seconds whose mean utilization reaches the \
                     threshold, from the first to the last busy moment in them.";
