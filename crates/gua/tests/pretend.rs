@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use gua::classify::{self, Thresholds};
-use gua::sampler::{CardTick, Pretend, Tick};
-use probe::process::Presence;
+use gua::sampler::{Pretend, Tick};
+use gua::tui::played_snapshot;
+use gua_core::Thresholds;
 use probe::units::UnixMillis;
 use probe::{Basis, Reading, Why};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::machine::{Machine, project};
 
@@ -86,34 +86,33 @@ fn tick(text: &str, seconds: i64) -> Tick {
     Pretend::new(scenario, origin).tick(at, Duration::from_secs(5))
 }
 
-/// What both tell of a card.
-fn told(card: &CardTick) -> Value {
-    let holder = |(held, who): (&probe::Holder, &gua::sampler::HolderTick)| {
-        let facts = match &who.process {
-            Presence::Here(facts) => Some(facts),
-            _ => None,
-        };
-        json!({
-            "pid": held.pid,
-            "user": facts.and_then(|facts| facts.user.clone().known().flatten()).as_deref(),
-            "uid": facts.and_then(|facts| facts.uid.known()),
-            "program": facts.map(|facts| &*facts.program),
-            "kinds": held.kinds.names().collect::<Vec<_>>(),
-            "memory_bytes": held.memory.known().map(|bytes| bytes.0),
-        })
+/// Fields of a card that both have.
+const CARD: [&str; 10] = [
+    "index",
+    "mig_slot",
+    "uuid",
+    "state",
+    "memory_used_bytes",
+    "memory_total_bytes",
+    "memory_unattributed_bytes",
+    "holders_complete",
+    "holders",
+    "unlisted",
+];
+
+/// Fields of a holder that both have.
+const HOLDER: [&str; 6] = ["pid", "user", "uid", "program", "kinds", "memory_bytes"];
+
+/// Returns what both have of a card.
+fn told(card: &Value) -> Value {
+    let only = |of: &Value, fields: &[&str]| -> Value {
+        fields.iter().map(|field| ((*field).to_owned(), of[field].clone())).collect()
     };
-    let memory = card.vitals.memory.known();
-    json!({
-        "index": card.facts.index,
-        "mig_slot": card.facts.instance.as_ref().map(|instance| instance.slot),
-        "uuid": card.facts.uuid.clone().known(),
-        "state": classify::state(&card.vitals, &Thresholds::default()).word(),
-        "memory_used_bytes": memory.map(|memory| memory.used.0),
-        "memory_total_bytes": memory.map(|memory| memory.total.0),
-        "memory_unattributed_bytes": card.unattributed.known().map(|bytes| bytes.0),
-        "holders_complete": card.vitals.holders.unread.is_none(),
-        "holders": card.held().map(holder).collect::<Vec<_>>(),
-    })
+    let mut told = only(card, &CARD);
+    for holder in told["holders"].as_array_mut().unwrap() {
+        *holder = only(holder, &HOLDER);
+    }
+    told
 }
 
 /// Of another value only what this one tells too.
@@ -132,7 +131,9 @@ fn part_of(whole: &Value, like: &Value) -> Value {
 fn assert_same(text: &str) {
     let run = Machine::new(text).gua(&["stat", "--json"]);
     let real: Value = serde_json::from_str(&run.stdout).unwrap();
-    let mut pretend: Value = tick(text, 1).cards.iter().map(told).collect();
+    let played = played_snapshot(&tick(text, 1), "pretend", &Thresholds::default());
+    let played = serde_json::to_value(played).unwrap();
+    let mut pretend: Value = played["cards"].as_array().unwrap().iter().map(told).collect();
     for (index, card) in pretend.as_array_mut().unwrap().iter_mut().enumerate() {
         // A card that never answered a library has no UUID yet.
         if real["cards"][index]["uuid"].is_null() {
