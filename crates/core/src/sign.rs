@@ -13,10 +13,13 @@ pub enum Sign {
     Decoder,
     /// One of the others could not be read.
     Unknown,
+    /// All others were read, and none says that the process works.
+    Quiet,
 }
 
 impl Sign {
-    pub const ALL: [Self; 5] = [Self::Sm, Self::Cpu, Self::Encoder, Self::Decoder, Self::Unknown];
+    pub const ALL: [Self; 6] =
+        [Self::Sm, Self::Cpu, Self::Encoder, Self::Decoder, Self::Unknown, Self::Quiet];
 }
 
 /// A stretch in which a sign lasted.

@@ -86,6 +86,7 @@ pub(crate) fn from_sign(sign: Sign) -> i64 {
         Sign::Cpu => 2,
         Sign::Encoder => 3,
         Sign::Decoder => 4,
+        Sign::Quiet => 5,
     }
 }
 
@@ -107,7 +108,7 @@ mod tests {
             assert_eq!(from_gap_reason(gap_reason(code)), code);
         }
         assert!((0..8).all(|code| from_kinds(kinds(code)) == code));
-        assert!((0..5).all(|code| from_sign(sign(code)) == code));
+        assert!((0..6).all(|code| from_sign(sign(code)) == code));
         assert_eq!(reason(77), Reason::Garbled);
         assert_eq!(reason(i64::MAX), Reason::Garbled);
     }

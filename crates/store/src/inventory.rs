@@ -37,6 +37,8 @@ pub struct StoredHolder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredProcess {
     pub pid: u32,
+    /// Start in clock ticks since boot; `None` where it could not be read.
+    pub start_ticks: Option<u64>,
     pub started: Option<UnixMillis>,
     pub program: Option<String>,
     pub person: Person,
@@ -84,7 +86,7 @@ fn read_holder(db: &Connection, id: i64) -> Result<Option<StoredHolder>, Problem
 
 fn read_process(db: &Connection, id: i64) -> Result<StoredProcess, Problem> {
     let mut query = db.prepare_cached(
-        "SELECT pid, started_ms, program, user, uid, source, workload FROM process
+        "SELECT pid, started_ms, program, user, uid, source, workload, start_ticks FROM process
              JOIN person ON person.id = process.person WHERE process.id = ?1",
     )?;
     let (mut process, workload) = query.query_row([id], |row| {
@@ -96,6 +98,7 @@ fn read_process(db: &Connection, id: i64) -> Result<StoredProcess, Problem> {
         };
         let process = StoredProcess {
             pid: row.get(0)?,
+            start_ticks: u64::try_from(row.get::<_, i64>(7)?).ok(),
             started: row.get::<_, Option<i64>>(1)?.map(UnixMillis),
             program: row.get(2)?,
             person,

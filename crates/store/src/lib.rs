@@ -21,6 +21,8 @@
 //! | [`samples`] | reads samples of cards for plots |
 //! | [`sessions`] | stretches in which a process held a card without using it |
 //! | [`signs`] | signs that a process works, besides its classified time |
+//! | [`policy`] | idle counts of the rules, and the log of what they did |
+//! | [`replay`] | rows of a window in order of time, for rules |
 //! | [`latest`] | what was last seen |
 //! | [`totals`] | totals of counters, and the outbox of remote write |
 //! | [`runs`] | stretches of recording, and what happened meanwhile |
@@ -50,7 +52,9 @@ pub mod latest;
 pub mod lock;
 mod names;
 pub mod owners;
+pub mod policy;
 pub mod python;
+pub mod replay;
 pub mod retention;
 pub mod rows;
 pub mod runs;
@@ -75,6 +79,8 @@ pub use hours::CardHours;
 pub use info::StoreInfo;
 pub use inventory::{StoredCard, StoredHolder, StoredProcess};
 pub use owners::{Owner, OwnerProcess};
+pub use policy::{LogEntry, LogKind, PolicyState, WatchedHolder};
+pub use replay::{Precision, ReplayCard, ReplayHolder};
 pub use retention::{DueRows, Pruned, Retention};
 pub use rows::{CardRow, CardTimes, HolderRow, HolderTimes};
 pub use runs::StoredRun;

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::civil::Time;
+use jiff::tz::TimeZone;
 use probe::Reading;
 use probe::units::{Bytes, UnixMillis};
 
 use super::subject::{Facts, Holding, Sign, Signs, Subject};
 use super::watch::Token;
+use crate::calendar;
 use crate::ledger::Period;
 
 /// What one tick says.
@@ -98,4 +100,10 @@ pub enum Answer {
     NotTold,
     Ended,
     NotEnded,
+}
+
+/// On the host's own clock.
+#[must_use]
+pub fn time_of_day(at: UnixMillis) -> Time {
+    calendar::nearest(at).to_zoned(TimeZone::system()).time()
 }

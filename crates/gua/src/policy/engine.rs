@@ -58,6 +58,32 @@ impl Engine {
         copy.standings
     }
 
+    /// Restarts the count of holders that work by a step that covers no time: work that was seen after
+    /// the last step counts at once. Ends that were asked for go on, and look themselves.
+    pub fn see_work(&mut self, policy: &Policy, step: &Step) -> Vec<Decision> {
+        let mut decisions = Vec::new();
+        for holding in &step.holdings {
+            let Activity::Works(sign) = holding.activity else { continue };
+            let Some(mut watch) = self.watches.remove(&holding.subject) else { continue };
+            if !watch.is_ending() {
+                let before = watch.clone();
+                let mut turn =
+                    Turn { engine: self, policy, step, holding, decisions: &mut decisions };
+                turn.relieve(&before, Relief::Works(sign));
+                watch.begin_anew();
+                self.has_begun_anew |= before.idle_millis > 0;
+            }
+            self.watches.insert(holding.subject, watch);
+        }
+        decisions
+    }
+
+    /// Returns true if a holder waits for the answer to this.
+    #[must_use]
+    pub fn waits_for(&self, token: Token) -> bool {
+        self.watches.values().any(|watch| watch.waits_for(token))
+    }
+
     fn attend_all(&mut self, policy: &Policy, step: &Step, missed: i64) -> Vec<Decision> {
         let mut decisions = Vec::new();
         for holding in &step.holdings {

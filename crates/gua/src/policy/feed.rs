@@ -4,15 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jiff::civil::Time;
-use jiff::tz::TimeZone;
 use probe::process::ProcessFacts;
 use probe::units::{Percent, UnixMillis};
 use probe::{Reading, Why};
 
 use super::activity::{on_cards, sign, with_sign};
 use super::company::together;
-use super::decision::Step;
+use super::decision::{Step, time_of_day};
 use super::groups::GroupBook;
 use super::guard::nature;
 use super::meter::Meter;
@@ -20,9 +18,8 @@ use super::observed::{Observed, is_whole, observed, person};
 use super::own;
 use super::present::{Found, Present};
 use super::settled::Settled;
-use super::snooze::{Sleeper, SnoozeError, Snoozes};
+use super::snooze::{Sleeper, SnoozeError, SnoozePlace, Snoozes};
 use super::subject::{Activity, Facts, Holding, Nature, Signs, Subject};
-use crate::calendar;
 use crate::classify::Thresholds;
 use crate::config::policy::Policy;
 use crate::ledger::{Entry, Identity, Judge};
@@ -32,14 +29,6 @@ use crate::store::SignCode;
 /// How long a tick waits for the host's directory of users.
 const DIRECTORY_PATIENCE: Duration = Duration::from_millis(100);
 const LONG_PATIENCE: Duration = Duration::from_secs(10);
-
-/// Where snoozes are, and whose folder that may be besides root's.
-#[derive(Debug, Clone)]
-pub struct SnoozePlace {
-    pub folder: PathBuf,
-    /// The recorder's user.
-    pub keeper: u32,
-}
 
 /// Remembers what costs to find out.
 #[derive(Debug)]
@@ -253,10 +242,4 @@ fn sleeper(facts: &ProcessFacts) -> Option<Sleeper> {
         started: facts.started.known(),
         owner: facts.uid.known()?,
     })
-}
-
-/// On the host's own clock.
-#[must_use]
-pub fn time_of_day(at: UnixMillis) -> Time {
-    calendar::nearest(at).to_zoned(TimeZone::system()).time()
 }

@@ -13,10 +13,12 @@
 //! | `activity`, `observed` | what a process did over a tick, by every sign (pure) |
 //! | `feed`, `present`, `groups`, `meter`, `own` | what the recorder sees, made into what the rules judge |
 //! | `replay`, `simulation` | what was recorded, made into the same, and what would come of it |
+//! | [`input`] | what the rules judge, from the recorder or from its record |
 //! | [`notice`] | what a person is told, and how it reaches them |
 //! | `actor`, `brake` | ends a process, after one more look at everything; what stops that |
 //! | `snooze`, `switch` | what exempts one process for a time, and what stops all rules |
 //! | `settled` | what the config says, and where that comes from |
+//! | `runner`, `state` | the rules beside a recorder of `gua-recorder`, and what outlasts a restart |
 //! | `keeper`, `deeds`, `saved`, `signs` | the rules at work beside a recorder, and what they write down |
 
 mod activity;
@@ -29,6 +31,7 @@ mod engine;
 mod feed;
 mod groups;
 mod guard;
+pub mod input;
 mod judged;
 mod keeper;
 mod limits;
@@ -39,12 +42,14 @@ mod observed;
 mod own;
 mod present;
 mod replay;
+mod runner;
 mod saved;
 mod settled;
 mod signs;
 mod simulation;
 mod snooze;
 mod standing;
+mod state;
 mod subject;
 mod switch;
 mod watch;
@@ -55,21 +60,23 @@ mod tests;
 pub use actor::{Crew, DriverLook, Look, Looked, NotEnded, Order, ReadConfig};
 pub use brake::Brake;
 pub use company::Grouping;
-pub use decision::{Answer, Decision, Evidence, Relief, Step, What};
+pub use decision::{Answer, Decision, Evidence, Relief, Step, What, time_of_day};
 pub use deeds::Moment;
 pub use engine::{Engine, Saved};
-pub use feed::{Fed, Feed, SnoozePlace, time_of_day};
+pub use feed::{Fed, Feed};
 pub use guard::{Guard, nature};
 pub use judged::{Judged, Spared};
 pub use keeper::{Keeper, Places};
 pub use limits::Limits;
 pub use matching::Missing;
 pub use replay::{GroupsOf, Replay, Replayed, all as replay_all};
+pub use runner::{PolicyRunner, RunnerPlaces};
 pub use saved::{engine_of, restored};
 pub use settled::{Rules, Settled};
 pub use simulation::{Case, Simulation, Unjudged};
-pub use snooze::{Sleeper, SnoozeError, Snoozes};
+pub use snooze::{Sleeper, SnoozeError, SnoozePlace, Snoozes};
 pub use standing::{Doubt, Phase, Standing, Wait};
+pub use state::{read_engine, restore_engine};
 pub use subject::{Activity, Card, Facts, Groups, Holding, Nature, Person, Sign, Signs, Subject};
 pub use switch::Switch;
 pub use watch::{Followed, Next, Token, Watch};

@@ -10,8 +10,7 @@ use probe::{Kinds, Reading, Why};
 
 use super::activity::{OnCard, on_cards, with_sign};
 use super::company::together;
-use super::decision::Step;
-use super::feed::time_of_day;
+use super::decision::{Step, time_of_day};
 use super::guard::nature;
 use super::observed::{both, person};
 use super::subject::{Activity, Card, Facts, Groups, Holding, Signs, Subject};

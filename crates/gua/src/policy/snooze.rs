@@ -61,6 +61,14 @@ impl From<SnoozeError> for Failure {
     }
 }
 
+/// Where snoozes are, and whose folder that may be besides root's.
+#[derive(Debug, Clone)]
+pub struct SnoozePlace {
+    pub folder: PathBuf,
+    /// The recorder's user.
+    pub keeper: u32,
+}
+
 /// The folder.
 #[derive(Debug)]
 pub struct Snoozes {

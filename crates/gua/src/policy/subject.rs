@@ -18,6 +18,12 @@ pub struct Subject {
     pub start_ticks: Option<u64>,
 }
 
+impl From<gua_core::process::ProcessId> for Subject {
+    fn from(id: gua_core::process::ProcessId) -> Self {
+        Self { pid: id.pid, start_ticks: id.start_ticks }
+    }
+}
+
 /// A process at one tick.
 #[derive(Debug, Clone)]
 pub struct Holding {

@@ -1,9 +1,15 @@
 //! The rules and their timers, as a table and as laws.
 
+/// A recorder of made-up polls.
+mod lab;
 /// What holds for every history.
 mod law;
 /// Whom a rule is for.
 mod matching;
+/// Rules live and over a record.
+mod record;
+/// Rules beside a recorder.
+mod runner;
 /// From state to state, one case a row.
 mod table;
 /// What was recorded is judged as what was seen.

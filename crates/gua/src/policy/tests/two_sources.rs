@@ -100,11 +100,11 @@ fn moments() -> impl Strategy<Value = Vec<Moment>> {
 
 /// The first and the third are one person's, and of one job. The last two are another's, and
 /// siblings whose environment cannot be read.
-fn person(place: u32) -> u32 {
+pub(super) fn person(place: u32) -> u32 {
     if place < 3 { place % 2 } else { 2 }
 }
 
-fn who(place: u32) -> Who {
+pub(super) fn who(place: u32) -> Who {
     let person = person(place);
     let value = User { uid: 1001 + person, name: Some(format!("user{person}").into()) };
     let job = Job { id: "7".into(), step: None };
@@ -326,7 +326,7 @@ impl Live<'_> {
     }
 }
 
-fn rules() -> Policy {
+pub(super) fn rules() -> Policy {
     let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
     let base = Rule {
         notices: vec![minutes(2), minutes(3)],
@@ -351,7 +351,7 @@ fn rules() -> Policy {
     policy
 }
 
-fn told(decisions: &[Decision]) -> Vec<String> {
+pub(super) fn told(decisions: &[Decision]) -> Vec<String> {
     let line = |it: &Decision| {
         format!(
             "{} {:?} {} {:?} {}",
