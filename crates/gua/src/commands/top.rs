@@ -19,10 +19,8 @@ use crate::demo;
 use crate::failure::Failure;
 use crate::ledger::{HOUR, Period};
 use crate::safe::safe;
-use crate::sampler::Pretend;
-use crate::tui::{
-    self, AddRecord, Completion, Past, Played, ReadPast, Settings, Source, Theme, played_snapshot,
-};
+use crate::simulated::SimulatedHost;
+use crate::tui::{self, AddRecord, Completion, Past, Played, ReadPast, Settings, Source, Theme};
 
 pub(super) fn run(machine: cli::Machine, files: &Files, typed: &cli::Top) -> Result<u8, Failure> {
     let screen = Screen::of_stdout(&typed.color);
@@ -80,21 +78,20 @@ fn source(
     config: Config,
     history: &History,
 ) -> Result<Box<dyn Source>, Failure> {
-    let thresholds = config.thresholds.into();
     let selection = CardSelection::new(&typed.id);
     if typed.demo {
         let mut lab = demo::Live::lab().map_err(|error| broken(&error))?;
-        let (every, host) = (typed.every, lab.host_name(now()));
-        let play = move |at| played_snapshot(&lab.tick(at, every), &host, &thresholds);
+        let every = typed.every;
+        let play = move |at| lab.snapshot(at, every);
         let completion = Completion::new(selection, history.add_record(config));
         return Ok(Box::new(Played::new(play, completion)));
     }
     if let Some(path) = &typed.scenario {
         let scenario =
             scenario::parse::from_file(path).map_err(|refused| refused_file(&refused))?;
-        let (every, host) = (typed.every, scenario.host_name.clone());
-        let mut pretend = Pretend::new(scenario, now());
-        let play = move |at| played_snapshot(&pretend.tick(at, every), &host, &thresholds);
+        let every = typed.every;
+        let mut host = SimulatedHost::new(scenario, now(), config.thresholds.into());
+        let play = move |at| host.snapshot(at, every);
         let completion = Completion::new(selection, history.add_record(config));
         return Ok(Box::new(Played::new(play, completion)));
     }
@@ -124,9 +121,15 @@ fn refused_file(refused: &scenario::parse::Refused) -> Failure {
 /// Where the history is that is shown beside the cards.
 enum History {
     None,
-    File { path: PathBuf, is_named: bool },
+    File {
+        path: PathBuf,
+        is_named: bool,
+    },
     /// The demo's, once it has been made.
-    Demo { database: Arc<Mutex<Option<Database>>>, end: UnixMillis },
+    Demo {
+        database: Arc<Mutex<Option<Database>>>,
+        end: UnixMillis,
+    },
 }
 
 impl History {

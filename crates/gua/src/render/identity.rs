@@ -1,7 +1,8 @@
 //! Who is behind a holder as text: short for a table, or in full for details.
 
 use gua_core::identity::{
-    Client, Container, EnvironmentKind, Job, Launcher, Notebook, Pod, Runtime, Source, Told, User, Who,
+    Client, Container, EnvironmentKind, Job, Launcher, Notebook, Pod, Runtime, Source, Told, User,
+    Who,
 };
 
 use super::words::safe;
@@ -64,10 +65,9 @@ pub fn lines(who: &Who) -> Vec<(&'static str, String)> {
         ),
         (
             "group",
-            who
-                .group
-                .as_ref()
-                .map(|told| known(told, |group| format!("{} {}", group.kind.slug(), safe(&group.id)))),
+            who.group.as_ref().map(|told| {
+                known(told, |group| format!("{} {}", group.kind.slug(), safe(&group.id)))
+            }),
         ),
         (
             "launched by",

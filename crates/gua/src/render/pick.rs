@@ -58,7 +58,9 @@ pub fn headline(pick: &Pick) -> String {
 #[must_use]
 pub fn next_step(pick: &Pick) -> &'static str {
     let wanted = pick.wanted;
-    let has = |slug| pick.cards.iter().any(|card| card.refusal.as_ref().is_some_and(|it| it.slug() == slug));
+    let has = |slug| {
+        pick.cards.iter().any(|card| card.refusal.as_ref().is_some_and(|it| it.slug() == slug))
+    };
     match () {
         () if wanted > pick.cards.len() => "Ask for fewer, or look with `gua stat`.",
         () if wanted > pick.visible() => {

@@ -4,9 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use gua_core::process::Kinds;
-use gua_core::snapshot::{
-    CardNow, HolderNow, IdleCertainty, IdleNow, PresenceNow, UnlistedNow,
-};
+use gua_core::snapshot::{CardNow, HolderNow, IdleCertainty, IdleNow, PresenceNow, UnlistedNow};
 use gua_core::units::{Bytes, Percent};
 use gua_core::{Reading, Reason, State};
 

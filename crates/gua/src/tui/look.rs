@@ -8,7 +8,6 @@ use gua_core::card::label;
 use gua_core::snapshot::{CardNow, HolderNow, Snapshot};
 use gua_core::units::{Bytes, Percent, UnixMillis};
 
-
 /// Everything that is shown of one moment.
 #[derive(Debug, Clone)]
 pub struct Look {

@@ -47,7 +47,7 @@ pub use event::ReadPast;
 pub use look::Look;
 pub use past::Past;
 pub use screen::Screen;
-pub use source::{AddRecord, Completion, Machine, Played, Source, played_snapshot};
+pub use source::{AddRecord, Completion, Machine, Played, Source};
 pub use state::Settings;
 
 use self::event::Event;

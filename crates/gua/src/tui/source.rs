@@ -5,18 +5,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use gua_core::classifier::CardActivity;
 use gua_core::process::{Presence, ProcessFacts};
-use gua_core::snapshot::{CardNow, HostNow, SeenProcess, Snapshot};
+use gua_core::snapshot::Snapshot;
 use gua_core::units::{Percent, UnixMillis};
-use gua_core::{Reading, Reason, Thresholds};
+use gua_core::{Reading, Reason};
 use gua_query::snapshot::{CardSelection, IdleWatch, LiveSource};
 use probe::proc::Host;
 
 use super::look::{Kin, Look, Process};
 use crate::failure::Failure;
 use crate::safe::safe;
-use crate::sampler::{CardTick, HolderTick, Tick};
 
 /// Looks at a machine, again and again.
 pub trait Source: Send {
@@ -211,37 +209,4 @@ impl Source for Played {
     fn look(&mut self) -> Result<Look, Failure> {
         self.look_at(UnixMillis::from(SystemTime::now()))
     }
-}
-
-/// Returns a snapshot of a simulated machine.
-#[must_use]
-pub fn played_snapshot(tick: &Tick, host_name: &str, thresholds: &Thresholds) -> Snapshot {
-    let at = tick.at.into();
-    let host = Some(host_name.to_owned());
-    let host = match &tick.driver {
-        Ok(driver) => HostNow::new(
-            host,
-            driver.version.clone(),
-            driver.cuda_version,
-            Reading::Known(driver.gpus),
-            None,
-        ),
-        Err(error) => {
-            let why = error.why();
-            let (cuda, gpus) = (Reading::Unknown(why), Reading::Unknown(why));
-            HostNow::new(host, Reading::Unknown(why), cuda, gpus, Some(error.to_string()))
-        }
-    };
-    let card = |CardTick { facts, vitals, holders, .. }: &CardTick| {
-        let seen = |it: &HolderTick| SeenProcess {
-            pid: it.pid,
-            presence: it.process.clone(),
-            command: it.command.clone(),
-        };
-        let processes: Vec<_> = holders.iter().map(seen).collect();
-        let ids = processes.iter().map(SeenProcess::id);
-        let activity = CardActivity::from_look(facts, vitals, ids, thresholds);
-        CardNow::new(&activity, vitals, &processes, at, thresholds)
-    };
-    Snapshot::live(at, host, tick.cards.iter().map(card).collect())
 }

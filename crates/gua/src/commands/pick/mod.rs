@@ -16,9 +16,9 @@ use super::live;
 use crate::cli::{self, PickFormat};
 use crate::config::{self, Config, Machine, Screen};
 use crate::failure::Failure;
+use crate::interval::Interval;
 use crate::render::{json, pick as render, words};
 use crate::reservation::Folder;
-use crate::sampler::Beat;
 use crate::talk::{CLEARED, say, say_plainly};
 
 /// Besides whether they are free, whether CUDA can use them at all.
@@ -159,7 +159,7 @@ struct Waiting {
     /// `None` where nobody asked to wait; the end of it, where there is one.
     wanted: Option<Option<Duration>>,
     begun: Instant,
-    beat: Beat,
+    interval: Interval,
     /// What was said last.
     said: String,
 }
@@ -169,7 +169,7 @@ impl Waiting {
         Self {
             wanted: typed.wait,
             begun: Instant::now(),
-            beat: Beat::new(LOOK_AGAIN),
+            interval: Interval::new(LOOK_AGAIN),
             said: String::new(),
         }
     }
@@ -188,7 +188,7 @@ impl Waiting {
         let left = most.map(|most| most.saturating_sub(self.begun.elapsed()));
         match left.filter(|left| *left < LOOK_AGAIN) {
             Some(left) => std::thread::sleep(left),
-            None => self.beat.wait(),
+            None => self.interval.wait(),
         }
         true
     }

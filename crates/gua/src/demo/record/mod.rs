@@ -6,7 +6,6 @@
 //! | module | contents |
 //! |---|---|
 //! | `timeline` | Unix time of a scenario |
-//! | `unit` | cards and MIG instances |
 //! | `observed` | when cards and the driver could be read |
 //! | `course` | what a card and its holders do over a time |
 //! | `work` | the rule by which time counts as work, on an exact utilization |
@@ -21,7 +20,6 @@ mod identity;
 mod observed;
 mod part;
 mod timeline;
-mod unit;
 mod work;
 mod write;
 

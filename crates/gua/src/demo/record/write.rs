@@ -6,12 +6,12 @@ use gua_core::{Period, Thresholds};
 use gua_store::{Database, Retention, Run, StoreError, Tick, Writer};
 
 use super::part::{Part, processes};
-use super::unit::Unit;
 use crate::demo::cycle::Cycle;
 use crate::demo::lab::Lab;
 use crate::demo::play::{Play, Shift};
 use crate::demo::{DemoError, Machine, Plan};
 use crate::recorder;
+use crate::simulated::Unit;
 
 /// Boot of the simulated host, which was booted in 1970.
 pub const BOOT: &str = "simulated";

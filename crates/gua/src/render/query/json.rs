@@ -74,9 +74,9 @@ struct Reasons<'a, 'b>(&'a Row<'b>);
 
 impl Serialize for Reasons<'_, '_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(self.0.named().into_iter().filter_map(|(key, cell)| {
-            Some((key, cell.as_ref().err()?))
-        }))
+        to.collect_map(
+            self.0.named().into_iter().filter_map(|(key, cell)| Some((key, cell.as_ref().err()?))),
+        )
     }
 }
 

@@ -129,7 +129,8 @@ pub(super) const fn state_ink(state: State) -> Ink {
 fn work(card: &CardNow) -> String {
     match card.utilization_percent {
         Some(percent) => {
-            let mark = if card.utilization_basis == Some(UtilizationBasis::Instant) { "~" } else { "" };
+            let mark =
+                if card.utilization_basis == Some(UtilizationBasis::Instant) { "~" } else { "" };
             format!("{mark}{percent:.0} %")
         }
         None => "–".to_owned(),

@@ -156,7 +156,9 @@ pub fn remarks(card: &CardNow) -> Vec<String> {
     }
     remarks.extend(unreadable.iter().map(|(what, why)| format!("{what} not readable: {why}")));
     remarks.extend(unattributed(card));
-    remarks.extend(card.reservations.iter().map(|by| format!("reserved {}", safe(&by.format_terms()))));
+    remarks.extend(
+        card.reservations.iter().map(|by| format!("reserved {}", safe(&by.format_terms()))),
+    );
     if card.memory_source == Some(MemorySource::System) {
         remarks.push("shares the host's memory".to_owned());
     }

@@ -201,13 +201,9 @@ fn of_card(card: &CardNow) -> Vec<Line> {
         ),
         told("power", card.power_watts, unknown, "power_watts", watts),
         told("power limit", card.power_limit_watts, unknown, "power_limit_watts", watts),
-        told(
-            "temperature",
-            card.temperature_celsius,
-            unknown,
-            "temperature_celsius",
-            |celsius| format!("{celsius} °C"),
-        ),
+        told("temperature", card.temperature_celsius, unknown, "temperature_celsius", |celsius| {
+            format!("{celsius} °C")
+        }),
         pair("holders", holders(card)),
     ];
     lines.extend(stat::remarks(card).into_iter().map(|remark| pair("", remark)));

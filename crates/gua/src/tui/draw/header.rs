@@ -42,7 +42,8 @@ pub fn draw(canvas: &mut Canvas<'_>, state: &State, error: Option<u16>) {
 fn parts(now: &Snapshot, room: u16) -> Vec<Part> {
     let host = safe(now.host.host.as_deref().unwrap_or("this host"));
     let host = (host, Ink::Strong);
-    let driver = now.host.driver_version.as_deref().map(|version| format!("driver {}", safe(version)));
+    let driver =
+        now.host.driver_version.as_deref().map(|version| format!("driver {}", safe(version)));
     let counts = counts(now);
     let mut all = vec![host];
     all.extend(driver.map(|driver| (driver, Ink::Plain)));

@@ -85,7 +85,8 @@ fn wants(lines: &[Line], room: u16) -> [Want; 10] {
 /// Whoever may hold a card has a line, so that without one, nobody does; but without a driver
 /// there may be cards that nobody has heard of.
 fn nobody(state: &State) -> &'static str {
-    let is_driver_away = state.look.as_ref().is_some_and(|look| look.now.host.driver_error.is_some());
+    let is_driver_away =
+        state.look.as_ref().is_some_and(|look| look.now.host.driver_error.is_some());
     match state.all_holders() {
         0 if is_driver_away => "who holds a card cannot be told",
         0 => "nobody holds a card",

@@ -25,9 +25,9 @@ use super::draw::{self, Theme};
 use super::input::{self, Action};
 use super::key::Key;
 use super::look::{Kin, Look};
-use super::source::{AddRecord, Completion, Played, played_snapshot};
+use super::source::{AddRecord, Completion, Played};
 use super::state::{Settings, State};
-use crate::sampler::Pretend;
+use crate::simulated::SimulatedHost;
 
 /// 2026-11-16 12:00:00 UTC.
 pub const NOON: UnixMillis = UnixMillis(1_794_830_400_000);
@@ -55,11 +55,8 @@ impl Machine {
 
     /// Returns a machine with a record.
     pub fn with_record(scenario: Scenario, record: AddRecord) -> Self {
-        let mut pretend = Pretend::new(scenario, NOON);
-        let play = move |at| {
-            let tick = pretend.tick(at, Duration::from_secs(1));
-            played_snapshot(&tick, "lab-a100", &Thresholds::default())
-        };
+        let mut host = SimulatedHost::new(scenario, NOON, Thresholds::default());
+        let play = move |at| host.snapshot(at, Duration::from_secs(1));
         let completion = Completion::new(CardSelection::default(), record);
         Self { played: Played::new(play, completion), second: 0 }
     }

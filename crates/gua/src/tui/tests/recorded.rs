@@ -38,12 +38,8 @@ fn recorded(minutes: i64, until_seconds: i64) -> Database {
         let samples: Vec<_> = (0..6).map(|index| sample(index, at)).collect();
         let is_last = at.0 + TICK > end.0;
         let sessions = if is_last { sessions(started, at) } else { Vec::new() };
-        let tick = Tick {
-            samples: &samples,
-            sessions: &sessions,
-            recorded_ms: TICK,
-            ..Tick::new(at, at)
-        };
+        let tick =
+            Tick { samples: &samples, sessions: &sessions, recorded_ms: TICK, ..Tick::new(at, at) };
         writer.tick(&tick).unwrap();
         at = UnixMillis(at.0 + TICK);
     }
