@@ -162,7 +162,7 @@ impl History {
             })),
             Self::Demo { database, end } => Some(Box::new(move || {
                 let plan = demo::Plan::of_the_last_day(end);
-                let made = demo::record::write(Database::in_memory()?, &plan);
+                let made = demo::record::write_unended(Database::in_memory()?, &plan);
                 let made = made.map_err(|error| broken(&error))?;
                 let past = Past::read(&made, end)?;
                 *database.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);

@@ -26,4 +26,4 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use write::{BOOT, write};
+pub use write::{BOOT, write, write_unended};

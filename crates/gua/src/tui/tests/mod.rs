@@ -56,7 +56,11 @@ impl Machine {
     /// Returns a machine with a record.
     pub fn with_record(scenario: Scenario, record: AddRecord) -> Self {
         let mut host = SimulatedHost::new(scenario, NOON, Thresholds::default());
-        let play = move |at| host.snapshot(at, Duration::from_secs(1));
+        let play = move |at| {
+            let mut snapshot = host.snapshot(at, Duration::from_secs(1));
+            snapshot.host.host = Some("lab-a100".to_owned());
+            snapshot
+        };
         let completion = Completion::new(CardSelection::default(), record);
         Self { played: Played::new(play, completion), second: 0 }
     }

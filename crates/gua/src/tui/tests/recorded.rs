@@ -8,6 +8,7 @@ use gua_core::units::{Bytes, Percent, UnixMillis};
 use gua_core::{Period, Reading, Reason, Session, SessionUpdate, Thresholds};
 use gua_query::snapshot::add_idle_times;
 use gua_store::{CardSample, Database, Run, Tick, Writer};
+use scenario::Scenario;
 
 use super::{COLOR, LAB, Machine, NOON, press, settings, text};
 use crate::tui::past::Past;
@@ -17,9 +18,10 @@ const TICK: i64 = 30_000;
 const MINUTE: i64 = 60_000;
 const BOOT: &str = "simulated";
 
-/// A record of so many minutes that ends some seconds before noon: utilization of all cards of the lab
-/// in waves, and since when some processes are idle.
-fn recorded(minutes: i64, until_seconds: i64) -> Database {
+/// A record of so many minutes that goes on until some seconds before noon: utilization of all cards of
+/// the lab in waves, and since when some processes are idle.
+fn recorded(minutes: i64, until_seconds: i64) -> Writer {
+    let lab = scenario::parse::from_str("test", LAB).unwrap();
     let started = UnixMillis(NOON.0 - minutes * MINUTE);
     let run = Run {
         host: "lab-a100".to_owned(),
@@ -33,34 +35,30 @@ fn recorded(minutes: i64, until_seconds: i64) -> Database {
     };
     let mut writer = Writer::begin(Database::in_memory().unwrap(), run).unwrap();
     let end = UnixMillis(NOON.0 - until_seconds * 1000);
-    let mut at = started;
+    let mut at = UnixMillis(started.0.max(end.0 - 90 * MINUTE));
     while at <= end {
-        let samples: Vec<_> = (0..6).map(|index| sample(index, at)).collect();
+        let samples: Vec<_> = (0..6).map(|index| sample(&lab, index, at)).collect();
         let is_last = at.0 + TICK > end.0;
-        let sessions = if is_last { sessions(started, at) } else { Vec::new() };
+        let sessions = if is_last { sessions(&lab, started, at) } else { Vec::new() };
         let tick =
             Tick { samples: &samples, sessions: &sessions, recorded_ms: TICK, ..Tick::new(at, at) };
         writer.tick(&tick).unwrap();
         at = UnixMillis(at.0 + TICK);
     }
-    writer.end("stopped").unwrap()
+    writer
 }
 
-fn uuid(index: u32) -> Reading<String> {
-    let scenario = scenario::parse::from_str("test", LAB).unwrap();
-    Reading::Known(scenario.cards[index as usize].uuid.clone())
+fn facts(lab: &Scenario, index: u32) -> Arc<CardFacts> {
+    let uuid = Reading::Known(lab.cards[index as usize].uuid.clone());
+    Arc::new(CardFacts { uuid, ..CardFacts::unread(index, Reason::NotAsked) })
 }
 
-fn facts(index: u32) -> Arc<CardFacts> {
-    Arc::new(CardFacts { uuid: uuid(index), ..CardFacts::unread(index, Reason::NotAsked) })
-}
-
-fn sample(index: u32, at: UnixMillis) -> CardSample {
+fn sample(lab: &Scenario, index: u32, at: UnixMillis) -> CardSample {
     let minutes = at.0 / MINUTE;
     #[expect(clippy::cast_precision_loss, reason = "below 100")]
     let percent = ((minutes * 7 + i64::from(index) * 20) % 100) as f64;
     CardSample {
-        card: facts(index),
+        card: facts(lab, index),
         utilization: Some(Percent(percent)),
         memory: Some(Bytes::from_mib(8000 * u64::from(index + 1))),
         memory_total: Some(Bytes::from_mib(80_000)),
@@ -69,15 +67,14 @@ fn sample(index: u32, at: UnixMillis) -> CardSample {
     }
 }
 
-/// The notebook has been idle since the record began, process 9999 for 40 minutes.
-fn sessions(started: UnixMillis, until: UnixMillis) -> Vec<SessionUpdate> {
-    let scenario = scenario::parse::from_str("test", LAB).unwrap();
+/// The notebook has been idle since the record began, process 2211 for 40 minutes.
+fn sessions(lab: &Scenario, started: UnixMillis, until: UnixMillis) -> Vec<SessionUpdate> {
     let session = |pid: u32, card: u32, from: UnixMillis, is_begin_seen: bool| {
-        let process = scenario.processes.iter().find(|process| process.pid == pid).unwrap();
+        let process = lab.processes.iter().find(|process| process.pid == pid).unwrap();
         let begin = NOON.0 + process.begin.as_micros() / 1000;
         let start_ticks = Some(u64::try_from(begin / 10).unwrap());
         SessionUpdate::Open(Session {
-            card: facts(card),
+            card: facts(lab, card),
             process: ProcessId { pid, start_ticks, uid: Some(process.owner.uid) },
             period: Period::new(from, until),
             is_begin_seen,
@@ -92,13 +89,10 @@ fn sessions(started: UnixMillis, until: UnixMillis) -> Vec<SessionUpdate> {
     vec![session(5_678, 1, started, false), session(2_211, 4, held, true)]
 }
 
-fn with(record: Database, is_recording: bool) -> State {
+fn with(record: Database) -> State {
     let scenario = scenario::parse::from_str("test", LAB).unwrap();
     let past = Past::read(&record, NOON).unwrap();
-    let hour = if is_recording { 0 } else { 60 * MINUTE };
-    let until = record.final_until().unwrap().unwrap();
-    let now = UnixMillis(until.0 + hour);
-    let add = move |snapshot: &mut _| add_idle_times(snapshot, &record, BOOT, now).unwrap();
+    let add = move |snapshot: &mut _| add_idle_times(snapshot, &record, BOOT, NOON).unwrap();
     let mut machine = Machine::with_record(scenario, Box::new(add));
     let mut state = State::new(settings());
     state.see(machine.look());
@@ -118,7 +112,7 @@ fn idle(state: &State, pid: u32) -> Option<String> {
 
 #[test]
 fn last_hour_is_drawn_when_it_opens() {
-    let mut state = with(recorded(90, 20), true);
+    let mut state = with(recorded(90, 20).into_database());
     assert_eq!(state.remembers, Remembers::From(UnixMillis(NOON.0 - 3_600_000 + TICK)));
     assert_eq!(state.span_millis(), 3_600_000);
     insta::assert_snapshot!(text(&mut state, COLOR, 120, 32));
@@ -126,7 +120,7 @@ fn last_hour_is_drawn_when_it_opens() {
 
 #[test]
 fn idle_times_go_on_from_what_was_recorded() {
-    let state = with(recorded(40 * 60, 20), true);
+    let state = with(recorded(40 * 60, 20).into_database());
     assert_eq!(idle(&state, 5_678).as_deref(), Some("≥1d16h"), "idle when the recorder began");
     assert_eq!(idle(&state, 2_211).as_deref(), Some("40m"));
     assert_eq!(idle(&state, 9_999).as_deref(), Some("≥1s"), "not recorded");
@@ -135,7 +129,7 @@ fn idle_times_go_on_from_what_was_recorded() {
 
 #[test]
 fn record_that_ended_makes_it_at_least() {
-    let state = with(recorded(90, 600), false);
+    let state = with(recorded(90, 600).end("stopped").unwrap());
     assert_eq!(idle(&state, 2_211).as_deref(), Some("≥30m"));
     assert_ne!(state.remembers, Remembers::OnlyWhatWasSeen, "its graph is drawn all the same");
 }
