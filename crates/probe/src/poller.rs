@@ -9,7 +9,7 @@ use gua_core::process::ProcessId;
 
 use crate::card::{CardFacts, CardLook};
 use crate::clocks::{self, Clocks};
-use crate::nvml::{Prober, Wants};
+use crate::nvml::{DriverFacts, Prober, Wants, call_count};
 use crate::proc::Host;
 use crate::process::{Presence, ProcessFacts};
 use crate::reading::{Reading, Why};
@@ -67,6 +67,18 @@ impl Poller {
     /// Returns the host, for more about the holders.
     pub const fn host(&mut self) -> &mut Host {
         &mut self.host
+    }
+
+    /// Returns the driver, unless it is away.
+    #[must_use]
+    pub const fn driver(&self) -> Option<&DriverFacts> {
+        self.prober.driver()
+    }
+
+    /// Returns the number of calls of the driver so far, in this process.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        call_count()
     }
 
     /// Reads all cards and their holders. Returns within the prober's patience.

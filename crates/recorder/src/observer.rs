@@ -5,13 +5,22 @@ use std::collections::HashMap;
 use gua_core::Poll;
 use gua_core::poll::ProcessPoll;
 use gua_core::process::ProcessId;
-use gua_store::{Problem, ProcessEntry, Tick, TickTransaction, Writer};
+use gua_store::{Database, Problem, ProcessEntry, StoreError, Tick, TickTransaction, Writer};
 
 use crate::log::Log;
 
 /// Observes the recording. State in memory must advance only in `stored`: a transaction may be rolled
 /// back, and its time is then part of a later tick.
 pub trait TickObserver: Send {
+    /// Called when a database was opened, before anything is written to it: also when the one before was
+    /// moved away, and this one is empty.
+    ///
+    /// # Errors
+    /// When something cannot be read. Then nothing is recorded.
+    fn opened(&mut self, _database: &Database) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Called after each poll.
     fn polled(&mut self, _poll: &Poll) {}
 

@@ -64,6 +64,14 @@ impl Load {
         self.shape.integral(from, to)
     }
 
+    /// Returns the moments between two at which the value changes, in order. A ramp changes every second.
+    #[must_use]
+    pub fn changes(&self, from: Moment, to: Moment) -> Vec<Moment> {
+        let mut changes = self.shape.changes(from, to);
+        changes.retain(|at| from < *at && *at < to);
+        changes
+    }
+
     /// What a driver that averages over `from..to` would report, noise included.
     #[must_use]
     pub fn sampled(&self, from: Moment, to: Moment, seed: u64, place: u64) -> f64 {
@@ -92,6 +100,41 @@ impl Shape {
                 };
                 let after = points.partition_point(|(at, _)| *at <= t);
                 points[after.saturating_sub(1)].1
+            }
+        }
+    }
+
+    /// Returns the changes of the periods that lie between two moments, at least in part.
+    #[expect(clippy::cast_possible_truncation, reason = "a part of a period is shorter than it")]
+    fn changes(&self, from: Moment, to: Moment) -> Vec<Moment> {
+        let periods = |period: Duration, phase: Duration| {
+            let period = micros(period).max(1);
+            let number = |at: Moment| (at + phase).as_micros().div_euclid(period);
+            (number(from)..=number(to)).map(move |number| number * period - micros(phase))
+        };
+        match self {
+            Self::Constant(_) => Vec::new(),
+            Self::Duty { duty, period, phase, .. } => {
+                let on = (duty / 100.0 * period.as_secs_f64() * 1e6) as i64;
+                let begins = periods(*period, *phase);
+                begins.flat_map(|begin| [begin, begin + on].map(Moment::from_micros)).collect()
+            }
+            Self::Ramp { begin, end, .. } => {
+                let (begin, end) = (begin.as_micros(), end.as_micros());
+                let first = begin.max(from.as_micros());
+                let steps = (first..end.min(to.as_micros())).step_by(1_000_000);
+                steps.chain([end]).map(Moment::from_micros).collect()
+            }
+            Self::Points { points, repeat: None } => {
+                let first = points.partition_point(|(at, _)| *at <= from);
+                let changes = points.iter().skip(first).map(|(at, _)| *at);
+                changes.take_while(|at| *at < to).collect()
+            }
+            Self::Points { points, repeat: Some(repeat) } => {
+                let change = |begin: i64, at: Moment| Moment::from_micros(begin + at.as_micros());
+                let begins = periods(*repeat, Duration::ZERO);
+                let in_one = |begin| points.iter().map(move |(at, _)| change(begin, *at));
+                begins.flat_map(in_one).collect()
             }
         }
     }
@@ -248,6 +291,25 @@ mod tests {
     }
 
     proptest! {
+        /// Between two changes, a load without a ramp has one value.
+        #[test]
+        fn changes_are_where_the_value_changes(load in any_load(), from in -100_i64..100, length in 1_i64..50) {
+            let (from, to) = (s(from), s(from + length));
+            let edges: Vec<_> = [from].into_iter().chain(load.changes(from, to)).chain([to]).collect();
+            prop_assert!(edges.is_sorted());
+            if matches!(load.shape, Shape::Ramp { .. }) {
+                return Ok(());
+            }
+            for pair in edges.windows(2) {
+                let length = pair[1].as_micros() - pair[0].as_micros();
+                for part in [1, 2, 5, 9] {
+                    let at = Moment::from_micros(pair[0].as_micros() + length * part / 10);
+                    let mean = load.mean(pair[0], pair[1]);
+                    prop_assert!(length < 10 || (load.at(at) - mean).abs() < 1e-3, "{at:?}");
+                }
+            }
+        }
+
         /// The closed form of the integral agrees with a straight sum over small steps.
         #[test]
         fn the_integral_is_the_sum_of_the_values(load in any_load(), from in -100_i64..100, length in 1_i64..50) {

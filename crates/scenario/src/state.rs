@@ -54,23 +54,31 @@ impl<'a> Place<'a> {
         self.instance.map_or(&self.card.uuid, |instance| &instance.uuid)
     }
 
-    pub(crate) fn load(&self) -> Option<&'a Load> {
+    /// Returns the load of its own; `None` where it is the sum of its processes'.
+    #[must_use]
+    pub fn load(&self) -> Option<&'a Load> {
         match self.instance {
             Some(instance) => instance.utilization.as_ref(),
             None => self.card.utilization.as_ref(),
         }
     }
 
-    pub(crate) fn holds(&self, process: &Process) -> bool {
+    /// Returns true if a process runs there.
+    #[must_use]
+    pub fn holds(&self, process: &Process) -> bool {
         process.card == self.card.index
             && self.instance.is_none_or(|instance| process.slot == Some(instance.slot))
     }
 
-    fn memory_total(&self) -> u64 {
+    /// Returns its memory in bytes.
+    #[must_use]
+    pub fn memory_total(&self) -> u64 {
         self.instance.map_or(self.card.memory.total, |instance| instance.memory)
     }
 
-    fn unattributed(&self) -> u64 {
+    /// Returns the memory that no process is known to use, in bytes.
+    #[must_use]
+    pub fn unattributed(&self) -> u64 {
         if self.instance.is_some() { 0 } else { self.card.memory.unattributed }
     }
 

@@ -117,6 +117,18 @@ impl Database {
         self.lock.is_some() || self.path == Path::new(MEMORY)
     }
 
+    /// Moves everything from the log into the file. SQLite does not do so when it closes a file that was
+    /// moved.
+    pub fn checkpoint(&self) -> Result<(), StoreError> {
+        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let result = self.connection.query_row(checkpoint, [], |row| row.get::<_, bool>(0));
+        match result.map_err(Problem::from) {
+            Ok(false) => Ok(()),
+            Ok(true) => self.result(Err(Problem::Locked)),
+            Err(problem) => self.result(Err(problem)),
+        }
+    }
+
     /// Names this file in an error.
     pub(crate) fn result<T>(&self, result: Result<T, Problem>) -> Result<T, StoreError> {
         result.map_err(|problem| problem.at(&self.path))

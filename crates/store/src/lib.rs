@@ -21,6 +21,7 @@
 //! | [`sessions`] | stretches in which a process held a card without using it |
 //! | [`signs`] | signs that a process works, besides its classified time |
 //! | [`latest`] | what was last seen |
+//! | [`totals`] | totals of counters, and the outbox of remote write |
 //! | [`runs`] | stretches of recording, and what happened meanwhile |
 //! | `trim` | cuts out time that is recorded again after the clock was set back |
 //! | `sums` | hours and quarter hours |
@@ -57,6 +58,7 @@ pub mod signs;
 mod sums;
 mod tables;
 pub mod tick;
+pub mod totals;
 pub mod transaction;
 mod trim;
 pub mod usage;
@@ -76,6 +78,7 @@ pub use rows::{CardRow, CardTimes, HolderRow, HolderTimes};
 pub use runs::StoredRun;
 pub use sessions::StoredSession;
 pub use tick::{CardSample, Event, Latest, Person, ProcessEntry, Run, Tick};
+pub use totals::{DroppedPushes, StoredPush, StoredTotal};
 pub use transaction::TickTransaction;
 pub use usage::{CardSums, Grain, HolderSums, WindowGap, WindowSums};
 pub use workload::Workload;

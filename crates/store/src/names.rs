@@ -22,6 +22,8 @@ pub(crate) struct Names {
     processes: HashMap<ProcessId, KnownProcess>,
     workloads: HashMap<(Arc<Who>, Option<Arc<str>>), i64>,
     holders: HashMap<(HolderId, i64), i64>,
+    /// Texts of the labels of totals.
+    pub labels: HashMap<String, i64>,
 }
 
 #[derive(Debug)]
@@ -64,6 +66,7 @@ impl Names {
     ) -> Result<i64, Problem> {
         if let Some(known) = self.processes.get(&entry.id) {
             let is_same = entry.person.is_unread() || entry.person == known.person;
+            let is_same = is_same && entry.kinds == known.kinds;
             if is_same && (known.has_workload || entry.workload.is_none()) {
                 return Ok(known.id);
             }
@@ -78,7 +81,7 @@ impl Names {
         let person = entry.person.clone();
         let known = KnownProcess { id, person, kinds: entry.kinds, has_workload };
         let before = self.processes.insert(entry.id, known);
-        if before.is_some_and(|before| before.id != id) {
+        if before.is_some_and(|before| before.id != id || before.kinds != entry.kinds) {
             self.holders.retain(|(holder, _), _| *holder != HolderId::Process(entry.id));
         }
         Ok(id)

@@ -253,16 +253,21 @@ CREATE TABLE sample (
     PRIMARY KEY (at_ms, card)
 ) STRICT, WITHOUT ROWID;
 
+-- Totals of counters. They stay when time is pruned or recorded again. Texts stand in `label`, as the numbers of cards are
+-- swept with the record.
+CREATE TABLE label (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE total (
-    counter INTEGER NOT NULL,
-    card    INTEGER NOT NULL,
-    label   INTEGER NOT NULL,
-    value   INTEGER NOT NULL,
+    counter    INTEGER NOT NULL,
+    card       INTEGER NOT NULL REFERENCES label (id), -- its UUID; empty: the host
+    label      INTEGER NOT NULL REFERENCES label (id),
+    value      INTEGER NOT NULL,
+    exported   INTEGER NOT NULL,            -- highest value so far
+    changed_ms INTEGER NOT NULL,            -- tick that changed it
     PRIMARY KEY (counter, card, label)
 ) STRICT, WITHOUT ROWID;
 
--- Outbox of remote write.
-CREATE TABLE push (at_ms INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
+-- Outbox of remote write. Ids are not used again, as the time of a message may be set back.
+CREATE TABLE push (id INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
 
 -- Time in which no card was observed.
 CREATE TABLE gap (from_ms INTEGER PRIMARY KEY, to_ms INTEGER NOT NULL, reason INTEGER NOT NULL) STRICT;

@@ -98,6 +98,19 @@ pub(crate) fn write_row(
     Ok(())
 }
 
+/// Ends the sessions of processes of other boots: they ended with it, where the last run is final.
+pub(crate) fn end_other_boots(db: &Connection, boot: i64) -> Result<(), Problem> {
+    let sessions = "to_ms IS NULL AND holder IN (
+            SELECT holder.id FROM holder JOIN process ON process.id = holder.process
+            WHERE process.boot != ?1)";
+    db.execute(
+        &format!("DELETE FROM session WHERE {sessions} AND {OPEN_UNTIL} - from_ms < ?2"),
+        (boot, SHORTEST_SESSION_MS),
+    )?;
+    db.execute(&format!("UPDATE session SET to_ms = {OPEN_UNTIL} WHERE {sessions}"), [boot])?;
+    Ok(())
+}
+
 /// Cuts sessions where a run begins that records their time again. Their sums shrink in proportion.
 pub(crate) fn cut_from(db: &Connection, at: i64) -> Result<(), Problem> {
     db.execute("DELETE FROM session WHERE from_ms >= ?1", [at])?;

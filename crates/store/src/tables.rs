@@ -1,5 +1,7 @@
 //! Reads and writes rows of cards and holders, fine ones and hours.
 
+use std::sync::OnceLock;
+
 use gua_core::Period;
 use gua_core::period::HOUR;
 use rusqlite::{Connection, params_from_iter};
@@ -46,30 +48,34 @@ pub(crate) fn columns(names: &[&str], format: &str) -> String {
 }
 
 pub(crate) fn write_card_row(db: &Connection, age: Age, row: &CardRow) -> Result<(), Problem> {
-    let mut values = vec![row.period.from.0, row.period.millis(), row.card, row.reason];
-    values.extend(row.times.values());
-    let sql = format!(
-        "INSERT OR REPLACE INTO {} (from_ms, length_ms, card, reason, {}) VALUES ({})",
-        age.card_table(),
-        columns(&CardTimes::<i64>::COLUMNS, "{}"),
-        vec!["?"; values.len()].join(", ")
-    );
-    db.prepare_cached(&sql)?.execute(params_from_iter(values))?;
+    // Made once, as many rows are written.
+    static INSERTS: [OnceLock<String>; 2] = [const { OnceLock::new() }; 2];
+    let sql = INSERTS[age as usize].get_or_init(|| {
+        let names = &CardTimes::<i64>::COLUMNS;
+        insert(age.card_table(), &["from_ms", "length_ms", "card", "reason"], names)
+    });
+    let key = [row.period.from.0, row.period.millis(), row.card, row.reason];
+    let values = key.into_iter().chain(row.times.values());
+    db.prepare_cached(sql)?.execute(params_from_iter(values))?;
     Ok(())
 }
 
 pub(crate) fn write_holder_row(db: &Connection, age: Age, row: &HolderRow) -> Result<(), Problem> {
-    let mut values = vec![row.period.from.0, row.period.millis(), row.holder];
-    values.extend(row.times.values());
-    values.push(row.peak_mib);
-    let sql = format!(
-        "INSERT OR REPLACE INTO {} (from_ms, length_ms, holder, {}, peak_mib) VALUES ({})",
-        age.holder_table(),
-        columns(&HolderTimes::<i64>::COLUMNS, "{}"),
-        vec!["?"; values.len()].join(", ")
-    );
-    db.prepare_cached(&sql)?.execute(params_from_iter(values))?;
+    static INSERTS: [OnceLock<String>; 2] = [const { OnceLock::new() }; 2];
+    let sql = INSERTS[age as usize].get_or_init(|| {
+        let names = &HolderTimes::<i64>::COLUMNS;
+        insert(age.holder_table(), &["from_ms", "length_ms", "holder", "peak_mib"], names)
+    });
+    let key = [row.period.from.0, row.period.millis(), row.holder, row.peak_mib];
+    let values = key.into_iter().chain(row.times.values());
+    db.prepare_cached(sql)?.execute(params_from_iter(values))?;
     Ok(())
+}
+
+fn insert(table: &str, key: &[&str], times: &[&str]) -> String {
+    let names = [key, times].concat();
+    let values = vec!["?"; names.len()].join(", ");
+    format!("INSERT OR REPLACE INTO {table} ({}) VALUES ({values})", names.join(", "))
 }
 
 /// Writes a card's fine row and its holders', in place of rows with the same key.

@@ -1,11 +1,13 @@
 //! The transaction of a tick, for those who store something of their own with it.
 
 use gua_core::process::ProcessId;
+use gua_core::units::UnixMillis;
 use rusqlite::Connection;
 
 use crate::error::Problem;
 use crate::names::Names;
-use crate::tick::ProcessEntry;
+use crate::tick::{CardSample, ProcessEntry};
+use crate::writer;
 
 /// A transaction that is open. All of it is stored, or nothing.
 #[derive(Debug)]
@@ -17,6 +19,15 @@ pub struct TickTransaction<'a> {
 }
 
 impl TickTransaction<'_> {
+    /// Writes a sample of another time than the tick's.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write_sample(&mut self, at: UnixMillis, sample: &CardSample) -> Result<(), Problem> {
+        let card = self.names.card(self.db, &sample.card)?;
+        writer::write_sample(self.db, at, card, sample)
+    }
+
     /// Returns the row id of a process, with a new row if it has none yet.
     pub(crate) fn process(&mut self, process: ProcessId) -> Result<i64, Problem> {
         match self.names.process_id(process) {

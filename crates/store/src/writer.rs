@@ -211,6 +211,18 @@ impl Writer {
         self.database.result(pruned)
     }
 
+    /// Returns the recording that is needed after a leap of the clock before anything is deleted.
+    #[must_use]
+    pub const fn prune_wait_ms(&self) -> i64 {
+        self.state.allowance.wait_ms()
+    }
+
+    /// Returns the database of a run that does not end in order, as after a crash.
+    #[must_use]
+    pub fn into_database(self) -> Database {
+        self.database
+    }
+
     /// Ends the run with a word for the reason. Returns the database.
     pub fn end(self, ending: &str) -> Result<Database, StoreError> {
         if let Some(ids) = self.state.ids {
@@ -332,6 +344,7 @@ fn begin_run(db: &Connection, run: &Run, recorded_until: i64) -> Result<RunIds, 
     let host = names::named(db, "host", "name", &run.host)?;
     let boot = names::named(db, "boot", "uuid", &run.boot)?;
     let goes_back = run.started.0 < recorded_until;
+    sessions::end_other_boots(db, boot)?;
     if goes_back {
         sessions::cut_from(db, run.started.0)?;
     }
@@ -396,7 +409,7 @@ fn write_event(db: &Connection, run: i64, event: &Event) -> Result<(), Problem> 
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a cast saturates")]
-fn write_sample(
+pub(crate) fn write_sample(
     db: &Connection,
     at: UnixMillis,
     card: i64,

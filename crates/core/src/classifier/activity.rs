@@ -2,18 +2,18 @@
 //! threshold, from the first to the last sample in them that reaches it.
 
 /// Microseconds since boot.
-pub(super) type Micros = i64;
+pub type Micros = i64;
 
 /// Length over which a mean is taken. 3 s would split training with pauses of 3 s; 10 s would close
 /// evaluation pauses of 8 s.
-pub(super) const WINDOW: Micros = 5_000_000;
+pub const WINDOW: Micros = 5_000_000;
 
 /// Hundredths of a percent. Integers, so that sums and comparisons are exact.
-pub(super) type CentiPercent = u32;
+pub type CentiPercent = u32;
 
 /// Time with one utilization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Piece {
+pub struct Piece {
     pub from: Micros,
     pub to: Micros,
     pub value: CentiPercent,
@@ -22,7 +22,7 @@ pub(super) struct Piece {
 
 /// Meaning of a piece's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PieceBasis {
+pub enum PieceBasis {
     /// Mean over the piece: a piece at the edge of work may be partly idle.
     Mean,
     /// Value at one moment, which stands for the piece.
@@ -39,7 +39,7 @@ impl Piece {
 
 /// Time from one moment up to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub struct Stretch {
     pub from: Micros,
     pub to: Micros,
 }
@@ -61,7 +61,7 @@ impl Stretch {
 
 /// Returns the stretches of work in the pieces, which are in order and do not overlap. Where pieces do
 /// not abut, nothing was observed, and no window spans that time.
-pub(super) fn work(pieces: &[Piece], threshold: CentiPercent) -> Vec<Stretch> {
+pub fn work(pieces: &[Piece], threshold: CentiPercent) -> Vec<Stretch> {
     let marks = marks(pieces, threshold);
     marks.into_iter().map(|(first, last)| stretch(&pieces[first..=last])).collect()
 }
@@ -139,7 +139,7 @@ fn stretch(mark: &[Piece]) -> Stretch {
 }
 
 /// Returns the union of two lists of stretches, each in order.
-pub(super) fn union(one: &[Stretch], other: &[Stretch]) -> Vec<Stretch> {
+pub fn union(one: &[Stretch], other: &[Stretch]) -> Vec<Stretch> {
     let mut all: Vec<Stretch> = one.iter().chain(other).copied().collect();
     all.sort_unstable_by_key(|stretch| stretch.from);
     all.dedup_by(|next, last| {
@@ -154,7 +154,7 @@ pub(super) fn union(one: &[Stretch], other: &[Stretch]) -> Vec<Stretch> {
 
 /// Integral of the utilization over pieces, for any part of them.
 #[derive(Debug)]
-pub(super) struct Sums<'a> {
+pub struct Sums<'a> {
     pieces: &'a [Piece],
     /// Sum up to the begin of each piece.
     before: Vec<i64>,
@@ -162,7 +162,7 @@ pub(super) struct Sums<'a> {
 
 /// Utilization over some time, and how much of that time has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Sum {
+pub struct Sum {
     /// Hundredths of a percent × microseconds.
     pub sum: i64,
     pub known: Micros,

@@ -19,10 +19,10 @@
 //! | `track` | one card: what is not handed out yet |
 //! | `wall` | wall time of the boot clock |
 
-mod activity;
+pub mod activity;
 mod holders;
 mod observed;
-mod open_span;
+pub mod open_span;
 mod piece;
 mod samples;
 mod track;

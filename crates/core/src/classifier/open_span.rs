@@ -12,7 +12,7 @@ use super::activity::{Micros, Stretch, Sum};
 
 /// A stretch of a card's time in which nothing changes.
 #[derive(Debug)]
-pub(super) struct SpanPiece {
+pub struct SpanPiece {
     pub time: Stretch,
     pub state: State,
     pub busy: Sum,
@@ -24,7 +24,7 @@ pub(super) struct SpanPiece {
 
 /// A holder's part of a piece.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct HolderPiece {
+pub struct HolderPiece {
     pub id: HolderId,
     pub work: Work,
     /// Part of the piece's time and energy, 0 to 1.
@@ -34,7 +34,7 @@ pub(super) struct HolderPiece {
 
 /// Sums over the pieces of a span.
 #[derive(Debug)]
-pub(super) struct OpenSpan {
+pub struct OpenSpan {
     from: UnixMillis,
     time: Stretch,
     state: State,

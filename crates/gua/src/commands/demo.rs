@@ -145,7 +145,7 @@ fn exists(path: &Path) -> Failure {
 fn failure(error: &DemoError, path: &Path) -> Failure {
     match error {
         DemoError::Store(error) => error.failure(path),
-        DemoError::Machine(_) => Failure::Failed {
+        DemoError::Record(_) | DemoError::Machine(_) => Failure::Failed {
             what: error.to_string(),
             next: "This is a mistake of gua; please report it.".to_owned(),
         },

@@ -11,12 +11,14 @@
 //! | `live` | the lab as it is now |
 //! | `dice` | chance that is the same every time |
 //! | `taking` | plays one into a database |
+//! | [`record`] | writes one into the record, without polls |
 
 mod cycle;
 mod dice;
 mod lab;
 mod live;
 mod play;
+pub mod record;
 mod taking;
 
 use std::time::Duration;
@@ -72,6 +74,8 @@ impl Plan {
 pub enum DemoError {
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Record(#[from] gua_store::StoreError),
     #[error("the pretend machine makes no sense: {0}")]
     Machine(#[from] scenario::parse::Refused),
 }

@@ -3,6 +3,7 @@
 use nvml_wrapper::Device;
 use nvml_wrapper::error::NvmlError;
 
+use super::calls::count_call;
 use super::error::{reading, reason};
 use super::raw::Gpu;
 use crate::reading::{Reading, Why};
@@ -38,6 +39,7 @@ pub(super) struct Slot {
 
 /// How a GPU is divided now.
 pub(super) fn division_of(device: &Device<'_>) -> Result<Division, Why> {
+    count_call();
     match device.mig_mode().map_err(reason) {
         Ok(mode) if mode.current == 1 => slots(device),
         Ok(_) => Ok(Division::Whole),

@@ -2,6 +2,7 @@
 
 use nvml_wrapper::error::NvmlError;
 
+use super::calls::count_call;
 use crate::reading::{Reading, Why};
 
 /// A code of newer libraries that nvml-wrapper has no name for.
@@ -29,8 +30,9 @@ pub(super) fn reason(error: NvmlError) -> Why {
     }
 }
 
-/// Turns the answer of a call into a reading.
+/// Turns the answer of a call into a reading, and counts the call.
 pub(super) fn reading<T>(answer: Result<T, NvmlError>) -> Reading<T> {
+    count_call();
     answer.map_err(reason).into()
 }
 

@@ -3,6 +3,7 @@
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
+use super::calls::count_call;
 use super::error::reason;
 use super::raw::{self, Gpu};
 use crate::card::{MemorySource, MemoryUse};
@@ -54,6 +55,7 @@ fn of_host(memory: Option<MemInfo>) -> Reading<MemoryUse> {
 }
 
 fn v2(nvml: &Nvml, gpu: Gpu) -> Result<MemoryUse, NvmlError> {
+    count_call();
     let memory = gpu.on(nvml).memory_info()?;
     Ok(MemoryUse {
         total: Bytes(memory.total),

@@ -9,6 +9,7 @@
 //! | `options` | what to open, what to read, and how long to wait for it |
 //! | `bench` | does the asking on threads of its own, so that a hung card hangs nobody |
 //! | `unit` | one GPU: finds its cards (itself, or its MIG instances) |
+//! | `calls` | number of calls of the driver |
 //! | `division` | into which instances a GPU is divided |
 //! | `attached` | one card: what it remembers between looks, and how its vitals are read |
 //! | `utilization`, `counters`, `holders`, `memory` | one question each |
@@ -21,6 +22,7 @@
 mod accounts;
 mod attached;
 mod bench;
+mod calls;
 mod counters;
 mod division;
 mod error;
@@ -35,6 +37,7 @@ mod sampled;
 mod unit;
 mod utilization;
 
+pub use calls::call_count;
 pub use error::OpenError;
 pub use library::{DEFAULT_LIBRARY, DriverFacts, close_unused, stay_open};
 pub use options::{Options, Patience};

@@ -24,6 +24,7 @@ use nvml_wrapper_sys::bindings::{
     nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT,
 };
 
+use super::calls::count_call;
 use super::error::reason;
 use crate::card::Sample;
 use crate::reading::{Reading, Why};
@@ -253,6 +254,7 @@ impl SampleBuffer {
     pub fn of(nvml: &Nvml, gpu: Gpu) -> Result<Self, NvmlError> {
         let call = nvml_sym(nvml.lib().nvmlDeviceGetSamples.as_ref())?;
         let (mut kind, mut count) = (0, 0);
+        count_call();
         let what = nvmlSamplingType_enum_NVML_GPU_UTILIZATION_SAMPLES;
         // SAFETY: see the module; without a buffer only the count is written.
         nvml_try(unsafe { call(gpu.0, what, 0, &raw mut kind, &raw mut count, ptr::null_mut()) })?;
@@ -299,6 +301,7 @@ impl SampleBuffer {
 
 /// Memory as drivers told it before the reserve was counted apart: total, free, used.
 pub(super) fn memory_v1(nvml: &Nvml, gpu: Gpu) -> Result<(u64, u64, u64), NvmlError> {
+    count_call();
     let call = nvml_sym(nvml.lib().nvmlDeviceGetMemoryInfo.as_ref())?;
     let mut memory = nvmlMemory_t { total: 0, free: 0, used: 0 };
     // SAFETY: see the module; `memory` is the struct that this call fills.
@@ -327,6 +330,7 @@ unsafe impl Send for CounterSample {}
 
 impl CounterSample {
     pub fn take(nvml: &Arc<Nvml>, card: Gpu, instance: u32) -> Result<Self, NvmlError> {
+        count_call();
         let handle = card.on(nvml).gpm_mig_sample(instance)?.into_handle();
         Ok(Self { nvml: Arc::clone(nvml), handle })
     }
@@ -440,6 +444,7 @@ impl<T: Plain> ListBuffer<T> {
         self.memory.clear();
         self.memory.resize((2 * room * size_of::<T>()).div_ceil(size_of::<u64>()), UNTOUCHED);
         let mut count = c_uint::try_from(room).unwrap_or(c_uint::MAX);
+        count_call();
         let code = call(&raw mut count, self.memory.as_mut_ptr().cast());
         (code, count as usize)
     }

@@ -8,6 +8,7 @@ use gua_core::poll::ProcessPoll;
 use nvml_wrapper::{Device, Nvml};
 
 use super::attached::Attached;
+use super::calls::count_call;
 use super::division::{Division, Slot, division_of};
 use super::error::{reading, reason};
 use super::raw::{self, Gpu, Version};
@@ -267,6 +268,7 @@ impl Unit {
             return false;
         }
         self.compared = Some(Instant::now());
+        count_call();
         let device = self.nvml.device_by_index(self.index);
         let now = device.map_err(reason).and_then(|device| division_of(&device));
         // What cannot be told now is compared next time.
@@ -275,6 +277,7 @@ impl Unit {
 
     fn find_cards(&mut self) -> Result<Vec<Member>, Why> {
         let nvml = Arc::clone(&self.nvml);
+        count_call();
         let device = nvml.device_by_index(self.index).map_err(reason)?;
         let facts = facts(self.index, &device)?;
         let gpu = Gpu::of(&device);
@@ -321,6 +324,7 @@ pub(super) fn unread(known: &[Arc<CardFacts>], index: u32, why: Why) -> Vec<Card
 
 /// A card without a UUID cannot be told from another, so that one must be readable.
 fn facts(index: u32, device: &Device<'_>) -> Result<CardFacts, Why> {
+    count_call();
     Ok(CardFacts {
         index,
         uuid: Reading::Known(device.uuid().map_err(reason)?),

@@ -13,4 +13,5 @@ mod names;
 mod pruning;
 mod reading;
 mod sessions;
+mod totals;
 mod writing;

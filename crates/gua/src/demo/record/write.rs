@@ -1,0 +1,129 @@
+//! Writes a history into a database, as a recorder would have left it.
+
+use gua_core::session::SessionBuilder;
+use gua_core::units::UnixMillis;
+use gua_core::{Period, Thresholds};
+use gua_store::{Database, Retention, Run, StoreError, Tick, Writer};
+
+use super::part::{Part, processes};
+use super::unit::Unit;
+use crate::demo::cycle::Cycle;
+use crate::demo::lab::Lab;
+use crate::demo::play::{Play, Shift};
+use crate::demo::{DemoError, Machine, Plan};
+use crate::recorder;
+
+/// Boot of the simulated host, which was booted in 1970.
+const BOOT: &str = "simulated";
+
+const RULE: &str = "A card is active during every 5 seconds whose mean utilization reaches the \
+                    threshold, from the first to the last busy moment in them.";
+
+const DAY: i64 = 86_400_000;
+
+/// Writes the history that is planned into an empty database.
+///
+/// # Errors
+/// When the database cannot be written.
+pub fn write(database: Database, plan: &Plan) -> Result<Database, DemoError> {
+    write_with(database, plan, Retention::default())
+}
+
+/// Writes a history of which rows are kept for other times.
+pub(super) fn write_with(
+    database: Database,
+    plan: &Plan,
+    retention: Retention,
+) -> Result<Database, DemoError> {
+    match plan.machine {
+        Machine::Cycle => History::new(Cycle::new(plan)?, *plan, retention).write(database),
+        Machine::Lab => History::new(Lab::new()?, *plan, retention).write(database),
+    }
+}
+
+struct History<P> {
+    play: P,
+    plan: Plan,
+    retention: Retention,
+    thresholds: Thresholds,
+}
+
+impl<P: Play> History<P> {
+    fn new(play: P, plan: Plan, retention: Retention) -> Self {
+        Self { play, plan, retention, thresholds: Thresholds::default() }
+    }
+
+    fn write(&self, mut database: Database) -> Result<Database, DemoError> {
+        for shift in self.play.shifts(self.plan.period()) {
+            database = self.write_run(database, &shift)?;
+        }
+        Ok(database)
+    }
+
+    fn write_run(&self, database: Database, shift: &Shift) -> Result<Database, StoreError> {
+        let mut sessions = SessionBuilder::new(&self.thresholds);
+        sessions.resume(database.open_sessions(BOOT)?);
+        let units = Unit::all(&self.play.scene(shift.period.from).scenario);
+        let mut writer = Writer::begin(database, self.run(shift.period.from))?;
+        let mut from = shift.period.from;
+        while from < shift.period.to {
+            let to = self.write_tick(&mut writer, shift, &units, &mut sessions, from)?;
+            writer.prune(&self.retention, usize::MAX)?;
+            from = to;
+        }
+        match shift.ending {
+            crate::store::Ending::Crashed => Ok(writer.into_database()),
+            ending => writer.end(ending.slug()),
+        }
+    }
+
+    /// Writes a tick that begins at a time. Returns its end: at most that of the day, since more would be
+    /// a leap of the clock. What was last seen is not written yet: `latest` stays empty.
+    fn write_tick(
+        &self,
+        writer: &mut Writer,
+        shift: &Shift,
+        units: &[Unit],
+        sessions: &mut SessionBuilder,
+        from: UnixMillis,
+    ) -> Result<UnixMillis, StoreError> {
+        let scene = self.play.scene(from);
+        let day_end = UnixMillis((from.0.div_euclid(DAY) + 1) * DAY);
+        let scene_end = UnixMillis(scene.until.0.saturating_add(1));
+        let to = shift.period.to.min(day_end).min(scene_end);
+        let time = Period::new(from, to);
+        let samples_from = UnixMillis(self.plan.end.0.saturating_sub(self.retention.samples_ms));
+        let part = Part::new(&scene, units, shift, time, samples_from, &self.thresholds);
+        let is_first = from == shift.period.from;
+        let begin = if is_first { UnixMillis(i64::MIN / 1000) } else { from };
+        part.spans.iter().for_each(|span| sessions.add(span));
+        let asleep: i64 = shift.asleep.iter().map(|sleep| sleep.overlap(&time).millis()).sum();
+        let tick = Tick {
+            recorded_ms: time.millis() - asleep,
+            closed: &part.spans,
+            gaps: &part.gaps,
+            processes: &processes(&scene, begin, time),
+            sessions: &sessions.take_updates(&[], to),
+            ..Tick::new(to, to)
+        };
+        writer.tick_with(&tick, |transaction| {
+            let mut samples = part.samples.iter();
+            samples.try_for_each(|(at, sample)| transaction.write_sample(*at, sample))
+        })?;
+        Ok(to)
+    }
+
+    fn run(&self, started: UnixMillis) -> Run {
+        let scenario = self.play.scene(started).scenario;
+        Run {
+            host: scenario.host_name,
+            boot: BOOT.to_owned(),
+            driver: Some(scenario.driver.version),
+            recorder: recorder::name(),
+            rule: RULE.to_owned(),
+            thresholds: self.thresholds,
+            interval_ms: i64::try_from(self.plan.interval.as_millis()).ok(),
+            started,
+        }
+    }
+}
