@@ -80,6 +80,12 @@ impl Slot {
     pub fn put(&self, frame: Arc<Frame>) {
         *lock(&self.newest) = Some(frame);
     }
+
+    /// Returns the number of the newest tick; `None` before the first.
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        lock(&self.newest).as_ref().map(|frame| frame.number)
+    }
 }
 
 impl Frames for Slot {
