@@ -43,7 +43,8 @@ pub enum NotReady {
 
 impl From<StoreError> for NotReady {
     fn from(error: StoreError) -> Self {
-        Self::Unreadable(error.to_string())
+        // Whoever asks may be elsewhere: where the file is is not for them.
+        Self::Unreadable(format!("cannot use the database: {}", error.problem))
     }
 }
 
