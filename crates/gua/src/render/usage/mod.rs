@@ -3,6 +3,8 @@
 mod accounts;
 mod compared;
 pub mod csv;
+#[cfg(test)]
+pub(crate) mod examples;
 pub(in crate::render) mod figures;
 pub(in crate::render) mod header;
 pub(in crate::render) mod heatmap;
