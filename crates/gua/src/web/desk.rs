@@ -315,7 +315,7 @@ mod tests {
     use tokio::task::yield_now;
 
     use super::*;
-    use crate::render::usage::html::tests::week;
+    use crate::render::usage::examples::week_of;
     use crate::web::asked;
     use gua_query::status::Status;
     use gua_query::usage::Usage;
@@ -340,7 +340,7 @@ mod tests {
             self.made.fetch_add(1, Ordering::SeqCst);
             let gate = lock(&self.gate).take();
             gate.map(|gate| gate.recv());
-            Ok(UsagePage::from(week("bob", "x")))
+            Ok(UsagePage::from(week_of("bob", "x", |_| {})))
         }
 
         fn report(&self, _asked: &Asked) -> Result<Usage, NotReady> {
@@ -427,7 +427,7 @@ mod tests {
         let now = Timestamp::now();
         let good_for = |query: &str| {
             let (asked, _) = asked::page(Some(query), now).unwrap();
-            Made::new(UsagePage::from(week("bob", "x")), &asked, now).good_for
+            Made::new(UsagePage::from(week_of("bob", "x", |_| {})), &asked, now).good_for
         };
         assert_eq!(good_for("since=48h&tz=UTC"), Duration::from_mins(1));
         assert_eq!(good_for("from=2026-01-01&until=2026-01-02&tz=UTC"), OLDEST);
