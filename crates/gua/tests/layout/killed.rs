@@ -10,8 +10,8 @@ use gua::store::{Ending, SCHEMA_VERSION};
 
 use super::{layout, names, prune, to_layout_1, told};
 use crate::machine::run;
-use crate::report::record::Recording;
-use crate::report::{DAY, Histories, SATURDAY, lab};
+use crate::report::record::{Recording, lab};
+use crate::report::{DAY, Histories, SATURDAY};
 
 const KILLS: u32 = 20;
 
