@@ -4,7 +4,7 @@ mod output;
 mod request;
 
 pub(super) use output::Output;
-pub(super) use request::{kinds, prices, request_sessions, sessions, sort};
+pub(super) use request::{kinds, prices, request, request_sessions, sessions, sort};
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -16,7 +16,6 @@ use gua_store::lock::RecorderLock;
 use jiff::Timestamp;
 use probe::proc::Host;
 
-use self::request::request;
 use super::history;
 use crate::cli;
 use crate::config::{Config, Screen, Settings, Window};

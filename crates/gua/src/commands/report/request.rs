@@ -13,7 +13,7 @@ use crate::config::{Config, Cost, Window};
 use crate::failure::Failure;
 
 /// Returns the request for a window. Whether a recorder runs is not known yet.
-pub(super) fn request(
+pub(in crate::commands) fn request(
     window: &Window,
     typed: &cli::Report,
     config: &Config,

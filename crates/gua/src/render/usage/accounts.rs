@@ -284,7 +284,7 @@ pub(super) fn legend(usage: &Usage) -> String {
     legend
 }
 
-pub(super) fn tables(page: &mut Page<'_>, usage: &Usage) {
+pub(in crate::render) fn tables(page: &mut Page<'_>, usage: &Usage) {
     for (place, by) in usage.accounts_by.iter().enumerate() {
         if place > 0 {
             page.lines.push(String::new());

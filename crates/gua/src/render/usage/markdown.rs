@@ -118,7 +118,7 @@ fn cards(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     Ok(())
 }
 
-fn accounts(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
+pub(in crate::render) fn accounts(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     for by in &usage.accounts_by {
         accounts_by(out, usage, *by)?;
     }

@@ -1,6 +1,6 @@
 //! The report as text, as Markdown, as rows for a spreadsheet, as a page and as pictures.
 
-mod accounts;
+pub(in crate::render) mod accounts;
 mod compared;
 pub mod csv;
 #[cfg(test)]

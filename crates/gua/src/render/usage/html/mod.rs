@@ -40,13 +40,13 @@ pub(in crate::render) use wide::{caption, wide};
 
 use std::io::{self, Write};
 
+use gua_fleet::report::FleetUsage;
 use gua_query::page::UsagePage;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use self::address::Address;
 use self::text::shown;
 use super::{View, header};
-use crate::report::fleet::FleetUsage;
 
 /// How it looks.
 pub const STYLE: &str = include_str!("style.css");
@@ -167,9 +167,8 @@ pub fn content(sheet: &Sheet<'_>) -> Markup {
             @if let Some(timeline) = timeline { (time::section(sheet, timeline)) }
             @if let Some(fleet) = sheet.fleet {
                 (super::super::fleet::tables(fleet))
-            } @else {
-                (people::section(sheet))
             }
+            (people::section(sheet))
             @if let Some(before) = &usage.compared { (compared::section(sheet, before)) }
             @if usage.person.is_none() { (habit::section(sheet)) }
             (coverage::section(sheet))

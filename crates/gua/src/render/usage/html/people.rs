@@ -27,7 +27,8 @@ pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
         section id="people" aria-labelledby="people-title" {
             h2 id="people-title" { "People" }
             @for by in &sheet.page.usage.accounts_by { (accounts_by(sheet, *by)) }
-            (sessions(sheet))
+            // Counters of many hosts say nothing about sessions.
+            @if sheet.fleet.is_none() { (sessions(sheet)) }
         }
     }
 }

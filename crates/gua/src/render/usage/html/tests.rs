@@ -1,8 +1,9 @@
 //! How pages and pictures read.
 
-use gua_core::snapshot::{CardNow, HistoryNow, HistoryState, HostNow, SnapshotSource, Snapshot};
+use gua_core::snapshot::{CardNow, HistoryNow, HistoryState, HostNow, Snapshot, SnapshotSource};
+use gua_fleet::report::{ModelUsage, Source};
 use gua_query::timeline::{CardTimeline, Timeline, TimelinePerson, TimelineStretch};
-use gua_query::usage::{By, TotalState};
+use gua_query::usage::{By, TotalState, Usage};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use serde_json::json;
@@ -12,7 +13,6 @@ use super::*;
 use crate::cli::Picture;
 use crate::render::paint::Paint;
 use crate::render::usage::examples::{beside, prices, week_of};
-use crate::report::fleet::{FleetPerson, ModelUsage, Source};
 
 fn view() -> View {
     View {
@@ -250,23 +250,17 @@ fn axis_has_round_times() {
 /// Of many hosts it is not known what each card did when.
 #[test]
 fn page_of_many_hosts_has_no_timeline() {
-    let usage = week_of("bob", "x", |_| {});
+    let usage = week_of("<script>x</script>\u{202e}", "x", |_| {});
     let fleet = FleetUsage {
         source: Source {
             url: "http://engine".to_owned(),
             matching: None,
             host: None,
-            flaws: vec!["<i>half".to_owned()],
+            warnings: vec!["<i>half".to_owned()],
         },
         hosts: Vec::new(),
         models: vec![ModelUsage { name: None, cards: 3, states: usage.states }],
-        people: vec![FleetPerson {
-            user: Some("<script>x</script>\u{202e}".to_owned()),
-            hosts: 2,
-            gpu_hours: 3.0,
-            idle_held_gpu_hours: 2.0,
-            idle_held_part_gpu_hours: 1.0,
-        }],
+        people: Vec::new(),
         silent_hosts: vec!["<b>h".to_owned()],
         usage,
     };
