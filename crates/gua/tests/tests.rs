@@ -57,8 +57,6 @@ mod stat;
 mod top;
 /// `gua track`: what one command used.
 mod track;
-/// What is reported is what a scenario did.
-mod truth;
 /// Words that make no sense, and where help has an option.
 mod typed;
 /// `gua who`: who holds which card, longest idle first.

@@ -6,7 +6,6 @@ pub mod board;
 pub mod checkup;
 pub mod config;
 pub mod database;
-pub mod fleet;
 pub mod identity;
 pub mod imported;
 pub mod now;
