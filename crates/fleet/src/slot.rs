@@ -80,6 +80,13 @@ impl Slot {
     pub fn put(&self, frame: Arc<Frame>) {
         *lock(&self.newest) = Some(frame);
     }
+
+    /// Returns a number that grows with each tick; `None` before the first.
+    #[must_use]
+    pub fn tick(&self) -> Option<i64> {
+        let number = lock(&self.newest).as_ref().map(|frame| frame.number)?;
+        i64::try_from(number).ok()
+    }
 }
 
 impl Frames for Slot {

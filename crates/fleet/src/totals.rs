@@ -221,6 +221,10 @@ impl TickObserver for Totals {
         Ok(())
     }
 
+    fn poll_took(&mut self, time: Duration) {
+        self.poll_times.add(time);
+    }
+
     fn write(
         &mut self,
         recorded: &RecordedTick<'_>,

@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use gua_store::{Database, Problem, StoreError};
+use gua_store::lock::RecorderLock;
+use gua_store::{Database, Problem, StoreError, python};
 
 use crate::error::RecorderError;
 use crate::log::Log;
@@ -72,7 +73,39 @@ impl Places {
     fn allow_older(&self, error: StoreError) -> Result<(), RecorderError> {
         match error.problem {
             Problem::PythonGua if self.is_default => Ok(()),
-            _ => Err(error.into()),
+            Problem::WaitsForMigration { .. } => Ok(()),
+            _ if self.is_default => Err(error.into()),
+            _ => Err(RecorderError::GivenDatabase(error)),
+        }
+    }
+
+    /// Returns true if a history of the Python gua is where the database is to be.
+    #[must_use]
+    pub fn has_python_history(&self) -> bool {
+        let opened = Database::open(&self.database);
+        matches!(opened, Err(StoreError { problem: Problem::PythonGua, .. }))
+    }
+
+    /// Makes sure that the database can be recorded into: a history of the Python gua is replaced by its
+    /// conversion, and a database that somebody records into is refused. The first tick creates one that
+    /// is missing. Must not be called once this process has the database open.
+    pub fn prepare_database(
+        &self,
+        existing: ExistingFile,
+        log: &mut Log,
+    ) -> Result<(), RecorderError> {
+        self.check_database(existing)?;
+        if self.has_python_history() {
+            let replaced = python::replace(&self.database, &mut |_| ())?;
+            log.write(&format!(
+                "took over the history of the Python gua, {} ticks; its file is kept as {}",
+                replaced.imported.ticks,
+                replaced.kept.display()
+            ));
+        }
+        match RecorderLock::is_taken(&self.database) {
+            Some(true) => Err(Problem::Recorded.at(&self.database).into()),
+            Some(false) | None => Ok(()),
         }
     }
 

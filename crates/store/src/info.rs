@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use rusqlite::Connection;
@@ -103,7 +103,7 @@ impl Database {
 }
 
 /// Returns the size of a file and that of its log, which need not exist.
-fn file_sizes(path: &Path) -> Result<(u64, u64), Problem> {
+pub fn file_sizes(path: &Path) -> io::Result<(u64, u64)> {
     // The log is beside the file, not beside a link to it.
     let path = fs::canonicalize(path)?;
     let file_bytes = fs::metadata(&path)?.len();
@@ -112,7 +112,7 @@ fn file_sizes(path: &Path) -> Result<(u64, u64), Problem> {
     match fs::metadata(log) {
         Ok(log) => Ok((file_bytes, log.len())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok((file_bytes, 0)),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }
 

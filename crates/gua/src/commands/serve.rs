@@ -1,8 +1,9 @@
 //! `gua serve`: answer from the history, read-only.
 
 use std::sync::Arc;
-use std::thread;
 
+use gua_fleet::RecordedFrames;
+use gua_store::Database;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -11,22 +12,18 @@ use super::listener::Listener;
 use super::served::FromHistory;
 use crate::cli;
 use crate::config::{Config, Listen};
-use crate::counting::Recorded;
 use crate::failure::Failure;
-use crate::store;
 use crate::talk::say;
 
 pub(super) fn run(config: &Config, typed: &cli::Serve) -> Result<u8, Failure> {
     let listen = Listen::new(&typed.listen, &typed.protection)?;
     let path = history::path(typed.db.as_deref(), config)?;
     // Said now, not to whoever asks first.
-    store::check_identity(&path).map_err(|error| error.failure(&path))?;
+    Database::open(&path)?;
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
     let listener = Listener::take(listen)?;
-    let frames = Arc::new(Recorded::new(path.clone(), config.into()));
+    let frames = Arc::new(RecordedFrames::new(path.clone()));
     let hostname = probe::proc::Host::new(None).name();
-    let ahead = Arc::clone(&frames);
-    thread::Builder::new().name("count".into()).spawn(move || ahead.count_ahead())?;
     let answers = Arc::new(FromHistory::of_another(path.clone(), config.clone()));
     let words = listener.start(frames, answers, hostname)?;
     say(format_args!("{words}, from {}; Ctrl-C ends it", path.display()));

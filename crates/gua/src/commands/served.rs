@@ -4,21 +4,23 @@ use std::path::PathBuf;
 use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gua_fleet::{NotReady, Slot};
+use gua_query::status::{self as query_status, RecordStatus, RecorderProcess, Status};
+use gua_recorder::places::GivenPaths;
+use gua_store::Database;
 use jiff::Timestamp;
 use probe::units::UnixMillis;
 
 use super::history::{self, Detail};
+use super::places::places;
 use super::report::{self, Now};
 use super::status;
 use crate::config::Config;
-use crate::counting::{NotReady, Slot};
 use crate::ledger::Period;
 use crate::report::board::{Board, Page};
 use crate::report::now;
-use crate::report::status::{self as told, Process, Recorded, Status};
 use crate::report::usage::{Question, Usage};
 use crate::report::who::{self, Record, Who};
-use crate::service::Places;
 use crate::store::{History, RecorderLock, TickWatch};
 use crate::web::{Answers, Asked};
 
@@ -134,18 +136,19 @@ impl Answers for FromHistory {
     }
 
     fn status(&self) -> Status {
-        if let Recorder::Another(_) = self.recorder
-            && let Ok(places) = Places::new(&self.config, Some(&self.database), None, None)
-        {
-            return status::look(&places, true);
+        if let Recorder::Another(_) = self.recorder {
+            let given = GivenPaths { database: Some(&self.database), ..GivenPaths::default() };
+            if let Ok(places) = places(&self.config, given) {
+                return status::look(&places, true);
+            }
         }
         let now = UnixMillis(Timestamp::now().as_millisecond());
-        let read = self
-            .open(last_day())
-            .and_then(|(history, _)| Recorded::read(&history, now).map_err(NotReady::from));
-        let database = status::database(&self.database);
-        let recorded = read.map_err(|error| error.to_string());
-        told::status(Process::Here(process::id()), None, Some(database), recorded, now)
+        let record = Database::open(&self.database);
+        let record = record.and_then(|database| RecordStatus::read(&database, now));
+        let record = record.map_err(|error| error.to_string());
+        let database = Some(status::database(&self.database));
+        let process = RecorderProcess::Here(process::id());
+        query_status::status(process, None, database, record, now)
     }
 
     fn tick(&self) -> Option<i64> {

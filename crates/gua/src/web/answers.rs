@@ -2,13 +2,13 @@
 
 use std::fmt::Debug;
 
+use gua_query::status::Status;
 use serde::Serialize;
 
 use super::asked::Asked;
-use crate::counting::NotReady;
+use gua_fleet::NotReady;
 use crate::report::board::{Board, Page};
 use crate::report::now::Now;
-use crate::report::status::Status;
 use crate::report::usage::Usage;
 use crate::report::who::{self, Who};
 

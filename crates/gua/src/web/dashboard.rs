@@ -13,7 +13,7 @@ use super::asked::{self, Asked, Senseless};
 use super::desk::Desk;
 use super::events::Broadcast;
 use super::hands::quickly;
-use crate::counting::NotReady;
+use gua_fleet::NotReady;
 use crate::render::usage::html::{SCRIPT, STYLE};
 use crate::safe::safe;
 

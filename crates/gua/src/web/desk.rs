@@ -17,7 +17,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::answers::Answers;
 use super::asked::Asked;
 use super::hands::{Hands, quickly};
-use crate::counting::NotReady;
+use gua_fleet::NotReady;
 use crate::render::paint::Paint;
 use crate::render::usage::View;
 use crate::render::usage::html::address::Address;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
-use crate::counting::NotReady;
+use gua_fleet::NotReady;
 
 /// For looks at the newest tick, drawing and packing.
 const QUICK: usize = 4;

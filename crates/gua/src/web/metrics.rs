@@ -8,9 +8,9 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
+use gua_fleet::{Format, Frames, NotReady, Scraper, ServedFrame, format_text};
+
 use super::hands::scraped;
-use crate::counting::{Frames, NotReady, Scraper, Shown};
-use crate::metrics::{Format, text};
 
 /// Where a request comes from.
 #[derive(Debug, Clone, Copy)]
@@ -30,11 +30,11 @@ pub(super) async fn metrics(
     answer(scraped(move || frames.newest(&scraper)).await, format)
 }
 
-fn answer(shown: Result<Shown, NotReady>, format: Format) -> Response {
+fn answer(shown: Result<ServedFrame, NotReady>, format: Format) -> Response {
     match shown {
-        Ok(Shown { frame, served }) => {
+        Ok(ServedFrame { frame, served }) => {
             let kind = [(header::CONTENT_TYPE, format.content_type())];
-            (kind, text(&frame, served, format)).into_response()
+            (kind, format_text(&frame, served, format)).into_response()
         }
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
     }

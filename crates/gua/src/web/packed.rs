@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::hands::quickly;
-use crate::counting::NotReady;
+use gua_fleet::NotReady;
 
 /// Packs what is answered, where it is all there and is asked for so.
 pub(super) async fn packed(request: Request, next: Next) -> Response {

@@ -18,7 +18,7 @@ use super::door::{Door, Refusal, SIGN_IN};
 use super::events::{self, Broadcast};
 use super::packed::packed;
 use super::{metrics, sign_in, trouble};
-use crate::counting::Frames;
+use gua_fleet::Frames;
 
 /// Everything that can be asked for.
 #[derive(Debug)]
