@@ -133,6 +133,11 @@ impl Counting {
         self.counters.add(Key::host(Counter::Errors, reason), count, stamp);
     }
 
+    /// Returns how often owners were beyond the cap.
+    pub fn capped(&self) -> i64 {
+        self.counters.value(&Key::host(Counter::Errors, OWNERS_CAPPED))
+    }
+
     /// Counts the time of a tick.
     pub fn count(&mut self, recorded: &RecordedTick<'_>, labels: OwnerLabels) {
         let tick = recorded.tick;

@@ -63,6 +63,7 @@ pub struct Totals {
     state: TotalsState,
     /// The state after a tick that is not committed yet.
     next: Option<(TotalsState, Arc<Frame>)>,
+    is_cap_logged: bool,
 }
 
 /// State after a tick.
@@ -91,6 +92,7 @@ impl Totals {
             poll_times: Arc::default(),
             state: TotalsState::default(),
             next: None,
+            is_cap_logged: false,
         }
     }
 
@@ -252,8 +254,16 @@ impl TickObserver for Totals {
         Ok(())
     }
 
-    fn stored(&mut self, _: &RecordedTick<'_>, _: &mut Writer, _: &mut Log) {
+    fn stored(&mut self, _: &RecordedTick<'_>, _: &mut Writer, log: &mut Log) {
         let Some((state, frame)) = self.next.take() else { return };
+        if !self.is_cap_logged && state.counting.capped() > self.state.counting.capped() {
+            self.is_cap_logged = true;
+            log.write(&format!(
+                "more than {} people hold cards (metrics.most_owners): the others are counted as \
+                 `others`, their jobs for their users. gua_errors_total counts them as owners_capped.",
+                self.labels.most_owners
+            ));
+        }
         self.state = state;
         self.slot.put(frame);
         if let Some((_, outbox)) = &self.sending {
@@ -261,13 +271,15 @@ impl TickObserver for Totals {
         }
     }
 
-    fn close(&mut self, writer: &mut Writer, _: &mut Log) {
+    fn close(&mut self, writer: &mut Writer, log: &mut Log) {
         let Some((_, outbox)) = &self.sending else { return };
         outbox.close();
-        // If that fails, the messages are sent again, with the same times and values.
-        let _ = writer.write_between(|transaction| {
+        let deleted = writer.write_between(|transaction| {
             transaction.drop_pushes(outbox.position().done_until)?;
             Ok(())
         });
+        if let Err(error) = deleted {
+            log.write(&format!("remote write will send some ticks again: {error}"));
+        }
     }
 }

@@ -231,7 +231,7 @@ pub fn span(card: &Arc<CardFacts>, from: i64, to: i64, state: State, parts: &[Pa
     }
 }
 
-/// A span of which more than its end may be known.
+/// A span in full; a tick may see only its begin.
 #[derive(Debug, Clone)]
 pub struct Stretch {
     pub card: u32,
@@ -291,20 +291,23 @@ pub fn card_latest(card: &Arc<CardFacts>) -> Latest {
         holders: vec![activity(1), activity(2)],
     };
     let at = UnixMillis(START + MINUTE).into();
-    let seen = [1, 2].map(|pid| {
-        let facts = ProcessFacts {
-            pid,
-            parent: 1,
-            start_ticks: u64::from(pid),
-            started: Reading::Unknown(Reason::NotAsked),
-            program: "python".into(),
-            uid: Reading::Known(1000 + pid),
-            user: Reading::Unknown(Reason::NotAsked),
-            who: Reading::Unknown(Reason::NotAsked),
-        };
-        let command = Reading::Unknown(Reason::NotAsked);
-        SeenProcess { pid, presence: Presence::Here(facts.into()), command }
-    });
+    let seen = [1, 2].map(seen_process);
     let now = CardNow::new(&activity, &vitals, &seen, at, &Thresholds::default());
     Latest { card: Some(Arc::clone(card)), body: serde_json::to_string(&now).unwrap() }
+}
+
+/// A process as the host has it, without a name for its owner.
+pub fn seen_process(pid: u32) -> SeenProcess {
+    let facts = ProcessFacts {
+        pid,
+        parent: 1,
+        start_ticks: u64::from(pid),
+        started: Reading::Unknown(Reason::NotAsked),
+        program: "python".into(),
+        uid: Reading::Known(1000 + pid),
+        user: Reading::Unknown(Reason::NotAsked),
+        who: Reading::Unknown(Reason::NotAsked),
+    };
+    let command = Reading::Unknown(Reason::NotAsked);
+    SeenProcess { pid, presence: Presence::Here(facts.into()), command }
 }

@@ -7,4 +7,5 @@ mod exporting;
 mod lab;
 mod pushing;
 mod receiver;
+mod recording;
 mod summing;

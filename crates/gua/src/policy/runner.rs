@@ -345,7 +345,7 @@ impl PolicyRunner {
                 activity: holder.activity,
                 signs,
             };
-            holdings.push(self.facts.holding(&self.settled.policy, cell.covers.to, held));
+            holdings.push(self.facts.holding(&self.settled.policy, cell.covers.to, &held));
         }
         together(&mut holdings);
         Step {

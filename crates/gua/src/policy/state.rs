@@ -44,12 +44,12 @@ fn stored(subject: Subject, watch: &Watch) -> WatchedHolder {
 pub fn read_engine(database: &Database, boot: &str) -> Result<Engine, StoreError> {
     let state = database.policy_state(boot)?;
     let log = database.policy_log_since_clock(state.clock_ms - HOUR)?;
-    Ok(restore_engine(state, &log))
+    Ok(restore_engine(&state, &log))
 }
 
 /// Returns the engine of what was stored, with the log of its last hour.
 #[must_use]
-pub fn restore_engine(state: PolicyState, log: &[LogEntry]) -> Engine {
+pub fn restore_engine(state: &PolicyState, log: &[LogEntry]) -> Engine {
     let entries =
         |kinds: &'static [LogKind]| log.iter().filter(move |entry| kinds.contains(&entry.kind));
     let ends = entries(&[LogKind::EndBegun]).map(|entry| entry.clock_ms);

@@ -101,6 +101,7 @@ mod tests {
     fn process(user: Option<&str>, uid: Option<u32>, who: Option<Who>) -> StoredProcess {
         StoredProcess {
             pid: 5678,
+            start_ticks: Some(7),
             started: Some(UnixMillis(7)),
             program: None,
             person: Person { user: user.map(Into::into), uid, source: None },

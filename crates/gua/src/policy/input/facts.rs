@@ -125,7 +125,7 @@ impl LiveFacts {
     }
 
     /// Returns a process as the rules judge it.
-    pub fn holding(&mut self, policy: &Policy, now: UnixMillis, held: Held<'_>) -> Holding {
+    pub fn holding(&mut self, policy: &Policy, now: UnixMillis, held: &Held<'_>) -> Holding {
         let subject = held.subject;
         let found = match subject.start_ticks {
             Some(_) => self.present.of(subject),
@@ -137,8 +137,8 @@ impl LiveFacts {
             activity = Activity::Unknown(*reason);
         }
         let snoozed = self.snoozed(policy, now, found.as_ref().known());
-        let facts = self.facts(policy, &held, found.known());
-        let Held { memory, signs, .. } = held;
+        let facts = self.facts(policy, held, found.known());
+        let Held { memory, signs, .. } = *held;
         Holding { subject, facts, memory, activity, signs, snoozed, company: Vec::new() }
     }
 

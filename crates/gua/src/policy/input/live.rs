@@ -42,6 +42,11 @@ pub struct LiveInput {
     last: Option<UnixMillis>,
     /// Earlier time does not count.
     begin: UnixMillis,
+    newest_poll: Option<UnixMillis>,
+    /// Processes with samples of before the clock was set back. Their times cannot be compared.
+    worked_before_set: Vec<Subject>,
+    /// True from when the clock was set back to the next step.
+    is_set_back: bool,
 }
 
 /// What a tick adds.
@@ -53,7 +58,7 @@ pub struct Advance {
     pub signs: Vec<SignSpan>,
     /// Processes that work after the last step.
     pub working: Vec<Subject>,
-    /// True if the wall clock was set back.
+    /// True if the wall clock was set back before the first of the steps.
     pub was_set_back: bool,
 }
 
@@ -72,6 +77,9 @@ impl LiveInput {
             worked_until: HashMap::new(),
             last: None,
             begin,
+            newest_poll: None,
+            worked_before_set: Vec::new(),
+            is_set_back: false,
         }
     }
 
@@ -82,6 +90,10 @@ impl LiveInput {
 
     pub fn polled(&mut self, poll: &Poll) {
         self.last.get_or_insert(poll.clocks.wall);
+        if self.newest_poll.replace(poll.clocks.wall) > Some(poll.clocks.wall) {
+            self.worked_before_set.extend(self.samples.working_since(UnixMillis(i64::MIN)));
+            self.samples.forget_times();
+        }
         for card in poll.cards.iter().flatten() {
             let ids = card.processes.iter().map(|process| process.id);
             self.processes.extend(ids.map(|id| (Subject::from(id), id)));
@@ -113,9 +125,9 @@ impl LiveInput {
 
     /// Adds a tick. `read` is what was read of each process of the newest poll since the last tick.
     pub fn advance(&mut self, tick: &Tick<'_>, read: &[(Subject, Option<StoredSign>)]) -> Advance {
-        let was_set_back = self.last.is_some_and(|last| tick.at < last)
+        let goes_back = self.last.is_some_and(|last| tick.at < last)
             || self.timeline.done().is_some_and(|done| tick.until < done);
-        if was_set_back {
+        if goes_back {
             self.begin_again();
         }
         let work = self.add_spans(tick);
@@ -126,8 +138,10 @@ impl LiveInput {
         rows.extend(self.book.add_read(read, period));
         let cells = self.timeline.take(tick.until, self.step_ms, false, &self.book.times());
         self.last = Some(tick.at);
-        let advance =
-            Advance { cells, signs: self.rows(&rows), working: self.working(), was_set_back };
+        let was_set_back = self.is_set_back && !cells.is_empty();
+        self.is_set_back &= cells.is_empty();
+        let working = self.working();
+        let advance = Advance { cells, signs: self.rows(&rows), working, was_set_back };
         self.forget();
         advance
     }
@@ -143,7 +157,7 @@ impl LiveInput {
     fn begin_again(&mut self) {
         self.timeline = Timeline::default();
         self.book = SignBook::default();
-        self.samples.forget_times();
+        self.is_set_back = true;
         self.cards.iter_mut().for_each(|(_, until)| *until = UnixMillis(i64::MIN));
         self.worked_until.clear();
         self.begin = UnixMillis(i64::MIN);
@@ -202,10 +216,12 @@ impl LiveInput {
         }
     }
 
-    fn working(&self) -> Vec<Subject> {
+    fn working(&mut self) -> Vec<Subject> {
         let from = self.timeline.done().unwrap_or(UnixMillis(i64::MIN));
-        let mut working: Vec<_> = self.samples.working_since(from).collect();
+        let mut working = std::mem::take(&mut self.worked_before_set);
+        working.extend(self.samples.working_since(from));
         working.sort_unstable();
+        working.dedup();
         working
     }
 

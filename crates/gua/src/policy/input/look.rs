@@ -81,7 +81,7 @@ impl Look {
                     ..seen.signs
                 },
             };
-            holdings.push(facts.holding(policy, at, held));
+            holdings.push(facts.holding(policy, at, &held));
         }
         together(&mut holdings);
         let step = Step {

@@ -28,5 +28,5 @@ mod timeline;
 pub use facts::{Held, LiveFacts, sign};
 pub use live::{Advance, LiveInput};
 pub use look::Look;
-pub use stored::{ReplayStep, StoredInput, UserGroups};
+pub use stored::{ReplayBasis, StoredInput, UserGroups};
 pub use timeline::{Cell, step_ms};

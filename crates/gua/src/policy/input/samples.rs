@@ -87,7 +87,7 @@ impl WorkSamples {
     fn add_card(&mut self, card: &CardPoll, clocks: Clocks, thresholds: &Thresholds) {
         let reading = &card.reading;
         if let [only] = card.processes.as_slice()
-            && !reading.unlisted_memory().is_some_and(|memory| memory > thresholds.held)
+            && reading.unlisted_memory().is_none_or(|memory| memory <= thresholds.held)
         {
             self.add_card_samples(card, only.id, clocks, thresholds.worked);
         }

@@ -23,15 +23,23 @@ use crate::policy::subject::{Activity, Card, Facts, Groups, Holding, Person, Sig
 /// Returns the groups of a user.
 pub type UserGroups<'a> = &'a dyn Fn(&str) -> Groups;
 
-/// One step of history.
-#[derive(Debug)]
-pub struct ReplayStep {
-    pub step: Step,
+/// What a replay rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplayBasis {
+    /// Time that the steps cover.
+    pub observed_ms: i64,
     /// Idle time for which nothing says whether CPU, encoder or decoder worked; they are taken to have
     /// been quiet.
     pub assumed_ms: i64,
-    /// How exactly the rows of holders say when something happened.
+    /// How exactly the rows of holders say when something happened, at worst. What is decided may be
+    /// off by its [`Precision::millis`].
     pub precision: Precision,
+}
+
+impl ReplayBasis {
+    const fn new() -> Self {
+        Self { observed_ms: 0, assumed_ms: 0, precision: Precision::Exact }
+    }
 }
 
 /// History on its way through the rules.
@@ -77,7 +85,7 @@ impl StoredInput {
         })
     }
 
-    /// Calls `each` with the steps of a window, in order of time.
+    /// Calls `each` with the steps of a window, in order of time. Returns what they rest on.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -86,8 +94,9 @@ impl StoredInput {
         database: &Database,
         window: Period,
         groups: UserGroups<'_>,
-        mut each: impl FnMut(ReplayStep),
-    ) -> Result<(), StoreError> {
+        mut each: impl FnMut(Step),
+    ) -> Result<ReplayBasis, StoreError> {
+        let mut basis = ReplayBasis::new();
         let mut failed = None;
         let mut newest: Option<(UnixMillis, i64)> = None;
         database.replay(window, |rows| {
@@ -97,7 +106,7 @@ impl StoredInput {
             match self.add_hour(database, &rows, groups) {
                 Ok((until, length)) => {
                     newest = Some((rows_until(&rows), length));
-                    self.steps(until, length, false, &rows, &mut each);
+                    self.steps(until, (length, false), &rows, &mut basis, &mut each);
                 }
                 Err(error) => failed = Some(error),
             }
@@ -106,9 +115,9 @@ impl StoredInput {
             return Err(error);
         }
         if let Some((until, length)) = newest {
-            self.steps(until, length, true, &[], &mut each);
+            self.steps(until, (length, true), &[], &mut basis, &mut each);
         }
-        Ok(())
+        Ok(basis)
     }
 
     /// Adds the rows of an hour. Returns its end and the length of its steps.
@@ -174,10 +183,10 @@ impl StoredInput {
     fn steps(
         &mut self,
         until: UnixMillis,
-        length: i64,
-        is_end: bool,
+        (length, is_end): (i64, bool),
         rows: &[ReplayCard],
-        each: &mut impl FnMut(ReplayStep),
+        basis: &mut ReplayBasis,
+        each: &mut impl FnMut(Step),
     ) {
         // No sign lasts much longer than an hour.
         let first = self.signs.partition_point(|sign| sign.from.0 < until.0 - 3 * HOUR);
@@ -189,11 +198,10 @@ impl StoredInput {
                 let rows = rows.filter(|row| !row.period.overlap(&covers).is_empty());
                 rows.map(|row| row.precision).max().unwrap_or(Precision::Exact)
             };
-            each(ReplayStep {
-                precision: precision(cell.covers),
-                assumed_ms: assumed_ms(&cell),
-                step: self.step(cell),
-            });
+            basis.precision = basis.precision.max(precision(cell.covers));
+            basis.observed_ms += cell.covers.millis();
+            basis.assumed_ms += assumed_ms(&cell);
+            each(self.step(cell));
         }
     }
 

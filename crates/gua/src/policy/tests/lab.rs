@@ -12,13 +12,13 @@ use gua_core::process::{Holder, Holders, Kinds, ProcessId};
 use gua_core::sign::Sign as StoredSign;
 use gua_core::units::{Bytes, Percent, UnixMillis};
 use gua_core::{Classifier, Clocks, Period, Reading, Reason, Thresholds};
-use gua_store::{Database, Person as StoredPerson, Precision, ProcessEntry, Run, Tick, Writer};
+use gua_store::{Database, Person as StoredPerson, ProcessEntry, Run, Tick, Writer};
 use probe::proc::status::Uids;
 
 use super::two_sources::{person, who};
 use crate::config::policy::Policy;
 use crate::policy::company::together;
-use crate::policy::input::{Advance, Cell, LiveInput, StoredInput, step_ms};
+use crate::policy::input::{Advance, Cell, LiveInput, ReplayBasis, StoredInput, step_ms};
 use crate::policy::{
     Facts, Holding, Person, Signs, Simulation, Step, Subject, nature, time_of_day,
 };
@@ -358,28 +358,17 @@ fn input() -> LiveInput {
     LiveInput::new(step_ms(Some(TICK_MS)), Thresholds::default(), UnixMillis(i64::MIN))
 }
 
-/// The rules over a record.
+/// The rules over a record, and what that rests on.
 pub struct Replayed<'a> {
     pub simulation: Simulation<'a>,
-    pub assumed_ms: i64,
-    pub precision: Precision,
+    pub basis: ReplayBasis,
 }
 
 pub fn replay<'a>(database: &Database, policy: &'a Policy) -> Replayed<'a> {
     let window = Period::new(UnixMillis(0), UnixMillis(i64::MAX / 2));
     let groups = |_: &str| Reading::Unknown(Reason::NotAsked);
-    let mut replayed = Replayed {
-        simulation: Simulation::new(policy),
-        assumed_ms: 0,
-        precision: Precision::Exact,
-    };
+    let mut simulation = Simulation::new(policy);
     let input = StoredInput::new(database, window, policy).unwrap();
-    input
-        .replay(database, window, &groups, |step| {
-            replayed.assumed_ms += step.assumed_ms;
-            replayed.precision = replayed.precision.max(step.precision);
-            replayed.simulation.step(step.step);
-        })
-        .unwrap();
-    replayed
+    let basis = input.replay(database, window, &groups, |step| simulation.step(step)).unwrap();
+    Replayed { simulation, basis }
 }

@@ -16,7 +16,6 @@ use crate::policy::{Decision, What};
 const MINUTE: i64 = 60_000;
 
 const IDLE: Held = Held { mib: 9000, sm: 0 };
-const WORKS: Held = Held { mib: 9000, sm: 40 };
 
 /// A change of what there is, for a time.
 #[derive(Debug, Clone)]
@@ -32,12 +31,9 @@ enum Change {
 }
 
 fn change() -> impl Strategy<Value = Change> {
-    let held = prop_oneof![
-        6 => Just(Some(IDLE)),
-        2 => Just(Some(WORKS)),
-        1 => Just(Some(Held { mib: 50, sm: 0 })),
-        1 => Just(None),
-    ];
+    let held = prop_oneof![6 => Just(Some(0)), 2 => Just(Some(40)), 1 => Just(None)];
+    // Memory of a span is its mean, so it does not change here. The last process holds little.
+    let mib = |place| if place == 4 { 50 } else { 9000 };
     let sign = prop_oneof![
         2 => Just(None),
         1 => Just(Some(StoredSign::Cpu)),
@@ -45,7 +41,10 @@ fn change() -> impl Strategy<Value = Change> {
         1 => Just(Some(StoredSign::Unknown)),
     ];
     prop_oneof![
-        12 => (0_usize..2, 0_u32..5, held).prop_map(|(card, place, held)| Change::Held(card, place, held)),
+        12 => (0_usize..2, 0_u32..5, held).prop_map(move |(card, place, sm)| {
+            let held = sm.map(|sm| Held { mib: mib(place), sm });
+            Change::Held(card, place, held)
+        }),
         2 => (0_u32..5, sign).prop_map(|(place, sign)| Change::Sign(place, sign)),
         1 => prop::option::of(0_usize..2).prop_map(Change::Lost),
         1 => Just(Change::DriverAway),
@@ -91,13 +90,13 @@ fn both(changes: &[(Change, i64)]) -> Option<(Vec<String>, Vec<String>)> {
     }
     let (decisions, database) = lab.finish();
     let replayed = replay(&database, &policy);
-    assert_eq!(replayed.assumed_ms, 0, "every sign is stored");
-    let is_exact = replayed.precision == Precision::Exact;
+    assert_eq!(replayed.basis.assumed_ms, 0, "every sign is stored");
+    let is_exact = replayed.basis.precision == Precision::Exact;
     is_exact.then(|| (told(&decisions), told(replayed.simulation.decisions())))
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(120))]
+    #![proptest_config(ProptestConfig::with_cases(80))]
 
     /// Trap: live and simulated rules decide alike; CPU, encoder and decoder signs, all cards of a
     /// process, job groups and gaps count.
@@ -236,7 +235,7 @@ fn sums_are_replayed_with_their_uncertainty() {
     let live = ends(&decisions);
     assert_eq!(live, [330]);
     let replayed = replay(&database, &policy);
-    assert_eq!(replayed.precision, Precision::HalfMinute);
+    assert_eq!(replayed.basis.precision, Precision::HalfMinute);
     let off = |ends: &[i64], precision: Precision| {
         assert_eq!(ends.len(), 1, "{precision:?}");
         (ends[0] - live[0]).abs() * MINUTE <= precision.millis() + MINUTE
@@ -257,7 +256,7 @@ fn sums_are_replayed_with_their_uncertainty() {
         writer.prune(&retention, usize::MAX).unwrap();
         database = writer.end("stopped").unwrap();
         let replayed = replay(&database, &policy);
-        assert_eq!(replayed.precision, precision);
+        assert_eq!(replayed.basis.precision, precision);
         assert!(off(&ends(replayed.simulation.decisions()), precision));
     }
 }

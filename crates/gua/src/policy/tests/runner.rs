@@ -192,17 +192,17 @@ fn forever() -> Period {
     Period::new(UnixMillis(0), UnixMillis(i64::MAX / 2))
 }
 
-/// Ends after 20 minutes, and notifies after 10.
+/// Ends after 40 minutes, and notifies after 10.
 fn policy(action: Action) -> Policy {
     let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
-    let rule = Rule { notices: vec![minutes(10)], idle_for: minutes(20), ..super::rule(action) };
+    let rule = Rule { notices: vec![minutes(10)], idle_for: minutes(40), ..super::rule(action) };
     super::policy(vec![rule])
 }
 
 #[test]
 fn rules_are_followed_and_logged() {
     let mut lab = Lab::new(policy(Action::Observe));
-    lab.record(25 * MINUTE, |_| 0);
+    lab.record(45 * MINUTE, |_| 0);
     assert_eq!(lab.log(), [LogKind::WouldNotice, LogKind::WouldEnd]);
     let log = lab.writer.as_ref().unwrap().database().policy_log(forever()).unwrap();
     let first = &log[0];
@@ -222,7 +222,7 @@ fn counts_and_notices_survive_a_restart() {
         lab.record(15 * MINUTE, |_| 0);
         assert_eq!(lab.log(), [LogKind::WouldNotice]);
         lab.restart(is_clean, MINUTE / 2);
-        lab.record(24 * MINUTE, |_| 0);
+        lab.record(48 * MINUTE, |_| 0);
         assert_eq!(lab.log(), [LogKind::WouldNotice, LogKind::WouldEnd], "{is_clean}");
     }
     // Too long a pause: all begins again.
