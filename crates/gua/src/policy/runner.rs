@@ -65,6 +65,10 @@ pub struct PolicyRunner {
     switch: Switch,
     brake: Brake,
     was_on: Option<bool>,
+    /// True once idle counts of an earlier run were read.
+    is_restored: bool,
+    /// Why nobody can snooze a process, until it is logged. The outer `None`: not tried yet.
+    snooze_trouble: Option<Option<String>>,
     reads_snoozes: bool,
     facts: LiveFacts,
     /// Opened with the first notice.
@@ -97,8 +101,7 @@ struct Pending {
 }
 
 impl PolicyRunner {
-    /// Returns the rules for a recorder with this interval and these thresholds. [`Self::restore`] comes
-    /// before the first tick.
+    /// Returns the rules for a recorder with this interval and these thresholds.
     #[must_use]
     pub fn new(
         settled: Settled,
@@ -123,6 +126,8 @@ impl PolicyRunner {
             switch,
             places,
             was_on: None,
+            is_restored: false,
+            snooze_trouble: None,
             reads_snoozes: true,
             facts,
             post: None,
@@ -137,15 +142,6 @@ impl PolicyRunner {
         }
     }
 
-    /// Reads idle counts and notices of an earlier run.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn restore(&mut self, database: &Database) -> Result<(), StoreError> {
-        self.engine = read_engine(database, &self.places.boot)?;
-        Ok(())
-    }
-
     /// Returns the idle counts and notices now.
     #[must_use]
     pub const fn engine(&self) -> &Engine {
@@ -154,6 +150,16 @@ impl PolicyRunner {
 }
 
 impl TickObserver for PolicyRunner {
+    /// Reads idle counts and notices of an earlier run. Those of this run stay when the file is another
+    /// one by now.
+    fn opened(&mut self, database: &Database) -> Result<(), StoreError> {
+        if !self.is_restored {
+            self.engine = read_engine(database, &self.places.boot)?;
+            self.is_restored = true;
+        }
+        Ok(())
+    }
+
     fn polled(&mut self, poll: &Poll) {
         if let Some(input) = &mut self.input {
             input.polled(poll);
@@ -178,6 +184,7 @@ impl TickObserver for PolicyRunner {
         if was_at_rest && self.is_at_rest() {
             return Ok(());
         }
+        self.make_snoozes();
         let is_on = self.look_at_switch(now);
         self.brake.hold(self.is_refused || !is_on);
         self.take_reports(now);
@@ -196,6 +203,9 @@ impl TickObserver for PolicyRunner {
     }
 
     fn stored(&mut self, tick: &RecordedTick<'_>, _writer: &mut Writer, log: &mut Log) {
+        if let Some(error) = self.snooze_trouble.as_mut().and_then(Option::take) {
+            log.write(&format!("policy: nobody can snooze a process: {error}"));
+        }
         self.last_tick = Some(tick.poll.clocks.since_boot);
         if self.is_at_rest() {
             self.input = None;
@@ -280,6 +290,14 @@ impl PolicyRunner {
         let is_saved = is_due || has_happened || !self.unwritten.is_empty();
         self.holdings = holdings.clone();
         Pending { engine, input, signs, decisions, deeds, holdings, is_saved }
+    }
+
+    /// Creates the folder of snoozes, once.
+    fn make_snoozes(&mut self) {
+        if self.snooze_trouble.is_none() {
+            let error = self.facts.make_snoozes().err();
+            self.snooze_trouble = Some(error.map(|error| error.to_string()));
+        }
     }
 
     /// Reads the snoozes, and forgets processes that are gone.

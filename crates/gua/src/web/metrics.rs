@@ -24,7 +24,7 @@ pub(super) async fn metrics(
     headers: HeaderMap,
 ) -> Response {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let format = Format::accepted(text(header::ACCEPT));
+    let format = Format::from_accept(text(header::ACCEPT));
     // Two on one host differ in what they are; who only asks whether it is there is neither.
     let scraper = Scraper(format!("{peer} {method} {}", text(header::USER_AGENT)));
     answer(scraped(move || frames.newest(&scraper)).await, format)

@@ -173,7 +173,7 @@ impl Lab {
         self.classifier = Classifier::new(Thresholds::default());
         (self.closed, self.gaps) = (Vec::new(), Vec::new());
         self.runner = runner(self.host.path(), &self.policy, &self.began_an_end);
-        self.runner.restore(&database).unwrap();
+        self.runner.opened(&database).unwrap();
         self.writer = Some(Writer::begin(database, run(self.now)).unwrap());
     }
 
