@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use gua_store::database::is_empty_file;
 use gua_store::lock::RecorderLock;
 use gua_store::{Database, Problem, StoreError, python};
 
@@ -61,11 +62,10 @@ impl Places {
     /// Refuses a database that must not be written to. Changes nothing.
     pub fn check_database(&self, existing: ExistingFile) -> Result<(), RecorderError> {
         match Database::open(&self.database) {
-            Ok(_) if !self.is_default && existing == ExistingFile::Refuse => {
-                Err(RecorderError::DatabaseExists(self.database.clone()))
-            }
-            Ok(_) | Err(StoreError { problem: Problem::Missing, .. }) => Ok(()),
-            Err(error) => self.allow_older(error),
+            Err(StoreError { problem: Problem::Missing, .. }) => Ok(()),
+            Err(error) if !is_empty_file(&self.database) => self.allow_older(error),
+            Ok(_) | Err(_) if self.is_default || existing == ExistingFile::Append => Ok(()),
+            Ok(_) | Err(_) => Err(RecorderError::DatabaseExists(self.database.clone())),
         }
     }
 
@@ -159,6 +159,9 @@ mod tests {
         assert!(error.contains("exists already; add --append"), "{error}");
         places.check_database(ExistingFile::Append).unwrap();
         Places { is_default: true, ..places.clone() }.check_database(ExistingFile::Refuse).unwrap();
+        std::fs::write(&path, "").unwrap();
+        assert!(places.check_database(ExistingFile::Refuse).is_err(), "an empty file");
+        places.check_database(ExistingFile::Append).unwrap();
         std::fs::write(&path, "notes").unwrap();
         assert!(places.check_database(ExistingFile::Append).is_err());
     }

@@ -68,7 +68,7 @@ fn traced(machine: &Machine) -> Option<(Vec<String>, i64)> {
     if !has_begun {
         return None;
     }
-    let ticks = || recorder.number("SELECT count(*) FROM tick");
+    let ticks = || recorder.number(super::POLLS);
     let first = ticks();
     until("it ticks", || ticks() >= first + TICKS);
     kill_process(Pid::from_child(&trace), Signal::INT).unwrap();

@@ -54,7 +54,7 @@ fn is_stale(text: &str) -> Run {
     assert_eq!(status(&machine, &[]).0, Some(3), "{text}");
     let stopped = machine.gua(&["stop"]);
     assert_eq!((stopped.code, stopped.stderr.as_str()), (Some(0), ""), "{text}");
-    assert!(stopped.stdout.contains("a stale pid file was cleared: "), "{stopped:?}");
+    assert!(stopped.stdout.contains("a stale pid file was deleted: "), "{stopped:?}");
     assert!(!at_home(&machine, "gua.pid").exists());
     fs::write(at_home(&machine, "gua.pid"), text).unwrap();
     let (told, _recorder) = Background::start(&machine, &[]);
@@ -138,7 +138,7 @@ fn that_is_no_pid_file_is_left_alone() {
         insta::allow_duplicates! {
             insta::assert_snapshot!(plain(&(stop.stderr + &start.stderr), &machine), @"
             gua: [DIR]/home/.gua/gua.pid is not a pid file of gua; it was left alone
-                 Look at it, and remove it if nobody needs it.
+                 Look at it, and delete it if nobody needs it.
             gua: cannot use the pid file [DIR]/home/.gua/gua.pid: it is not a pid file
                  Name another one with --pid-file PATH.
             ");

@@ -31,10 +31,11 @@ fn lay(folder: &Path) -> Vec<PathBuf> {
     fs::write(at("notes.txt"), "SQLite is a library\n").unwrap();
     sqlite(&at("other.db"), "CREATE TABLE t (x);");
     sqlite(&at("newer.db"), "PRAGMA application_id = 0x47554131; PRAGMA user_version = 99;");
+    sqlite(&at("older.db"), "PRAGMA application_id = 0x47554131; PRAGMA user_version = 4;");
     let mut broken = b"SQLite format 3\0".to_vec();
     broken.resize(4096, 0x5a);
     fs::write(at("broken.db"), broken).unwrap();
-    ["notes.txt", "other.db", "newer.db", "broken.db"].map(at).to_vec()
+    ["notes.txt", "other.db", "newer.db", "older.db", "broken.db"].map(at).to_vec()
 }
 
 #[test]
@@ -88,7 +89,7 @@ fn what_is_not_ours_at_home_is_left_as_it_is_too() {
         let before = files(&home);
         let run = machine.gua(&["start"]);
         assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{from:?} {run:?}");
-        assert!(run.stderr.starts_with("gua: cannot use the database "), "{run:?}");
+        assert!(run.stderr.starts_with("gua: cannot use "), "{run:?}");
         assert!(files(&home) == before, "{from:?}");
     }
 }
