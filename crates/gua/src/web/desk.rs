@@ -313,7 +313,7 @@ mod tests {
 
     use super::*;
     use crate::report::now::Now;
-    use crate::report::status::Status;
+    use gua_query::status::Status;
     use crate::report::usage::Usage;
     use crate::report::usage::examples::week_of;
     use crate::report::who::{self, Who};

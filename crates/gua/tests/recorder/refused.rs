@@ -60,20 +60,14 @@ fn what_is_not_ours_is_left_as_it_is() {
     assert!(files(&folder) == before);
     assert!(!machine.home().join(".gua").exists(), "nothing was made");
     insta::assert_snapshot!(told, @"
-    gua: cannot use the database [DIR]/theirs/notes.txt: it is not a database
-         It was left as it is. Name another database with --db PATH.
-    gua: cannot use the database [DIR]/theirs/other.db: it is a database of another program
-         It was left as it is. Name another database with --db PATH.
-    gua: cannot use the database [DIR]/theirs/newer.db: it was written by a newer gua (layout 99, this one knows 4)
-         Update this gua, or name another database with --db PATH.
-    gua: cannot use the database [DIR]/theirs/broken.db: it is damaged: file is not a database
-         It was left as it is. Restore a copy, or move it away: `gua daemon` begins a new one. `sqlite3 FILE .recover` may save what is in it.
-    gua: cannot use the database [DIR]/theirs/python.db: it is a database of the Python gua
-         It was left as it is. `gua db import FILE` takes it over; `gua report --db FILE` reads it as it is.
-    gua: cannot use the database [DIR]/theirs: it is a folder
-         It was left as it is. Name another database with --db PATH.
-    gua: cannot use the database /dev/null: it is not a file
-         It was left as it is. Name another database with --db PATH.
+    gua: cannot use [DIR]/theirs/notes.txt: it is not a database of gua (not an SQLite file); choose another file with --db
+    gua: cannot use [DIR]/theirs/other.db: it is not a database of gua (a database of another program); choose another file with --db
+    gua: cannot use [DIR]/theirs/newer.db: it has layout 99 of a newer gua, and this version knows 10; update gua, or choose another file with --db
+    gua: cannot use [DIR]/theirs/older.db: it has layout 4 of an earlier gua, which this version does not read; move it away, or choose another file with --db
+    gua: cannot use [DIR]/theirs/broken.db: it is not a database of gua (not an SQLite file); choose another file with --db
+    gua: cannot use [DIR]/theirs/python.db: it is a history of the Python gua; convert it with `gua db import`
+    gua: cannot use [DIR]/theirs: it is not a database of gua (a folder); choose another file with --db
+    gua: cannot use /dev/null: it is not a database of gua (not a file); choose another file with --db
     ");
 }
 
@@ -106,10 +100,7 @@ fn a_database_that_was_named_is_not_gone_on_with_by_accident() {
         let run = machine.gua(args);
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run:?}");
         insta::allow_duplicates! {
-            insta::assert_snapshot!(plain(&run.stderr, &machine), @"
-            gua: the database [DIR]/x.db is there already
-                 Add --append to go on with it, or name a new file.
-            ");
+            insta::assert_snapshot!(plain(&run.stderr, &machine), @"gua: the database [DIR]/x.db exists already; add --append to record into it, or use another path");
         }
     }
     assert!(fs::read(path).unwrap() == before);
@@ -171,12 +162,12 @@ fn where_nothing_can_be_written_it_does_not_start() {
     insta::assert_snapshot!(told, @"
     gua: the recorder did not start; the end of its log:
     [TIME]  gua records every 30s into [DIR]/ro/gua.db
-    [TIME]  cannot store: it may be read, but not written; trying again at every tick
-    gua: cannot use the database [DIR]/ro/gua.db: it may be read, but not written
-         Check who owns it, or name another database with --db PATH.
+    [TIME]  cannot store: cannot use [DIR]/ro/gua.db: it may not be written; run as its owner, or choose another file with --db; trying again at each tick
+    gua: cannot use [DIR]/ro/gua.db: it may not be written; run as its owner, or choose another file with --db
     gua: the recorder did not start; the end of its log:
-    gua: cannot use the database [DIR]/ro/new.db: Read-only file system (os error 30)
-         Check the path and who owns it; `gua doctor --db PATH` tells more.
+    [TIME]  gua records every 30s into [DIR]/ro/new.db
+    [TIME]  cannot store: cannot use [DIR]/ro/new.db: Read-only file system (os error 30); check the path and its permissions; trying again at each tick
+    gua: cannot use [DIR]/ro/new.db: Read-only file system (os error 30); check the path and its permissions
     ");
     assert!(!at_home(&machine, "gua.pid").exists());
 }

@@ -173,10 +173,7 @@ fn one_recorder_a_database_by_whatever_name() {
     let elsewhere = machine.dir().join("elsewhere.db");
     let told = machine.gua(&["daemon", "--db", elsewhere.to_str().unwrap()]);
     assert_eq!((told.code, told.stdout.as_str()), (Some(2), ""), "{told:?}");
-    insta::assert_snapshot!(plain(&told.stderr, &machine), @"
-    gua: a recorder (pid [PID]) already records into [DIR]/home/.gua/gua.db
-         Stop it first, or name another --pid-file for a second one.
-    ");
+    insta::assert_snapshot!(plain(&told.stderr, &machine), @"gua: a recorder (pid [PID]) records into [DIR]/home/.gua/gua.db already; stop it first, or use another --pid-file for a second one");
     assert!(!elsewhere.exists());
     assert_eq!(recorder.number("SELECT count(*) FROM run"), 1);
     recorder.end();

@@ -19,7 +19,7 @@ fn without_a_recorder_it_exits_with_three() {
     insta::assert_snapshot!(plain(&told.stdout, &machine), @"
     gua: not recording
       database   [DIR]/home/.gua/gua.db
-      history    not read: there is none
+      history    cannot be read: there is none
     ");
     assert!(!machine.home().join(".gua").exists(), "looking makes nothing");
 }
@@ -163,8 +163,8 @@ fn a_database_that_cannot_be_looked_at_may_be_recorded_into() {
     let stop = machine.gua(&["stop"]);
     assert_eq!((stop.code, stop.stdout.as_str()), (Some(1), ""), "{stop:?}");
     insta::assert_snapshot!(plain(&stop.stderr, &machine), @"
-    gua: whether gua is recording cannot be told: [DIR]/home/.gua/gua.pid is not there, and [DIR]/home/.gua/gua.db cannot be looked at
-         Stop it as the user who started it, or name its own with --pid-file PATH.
+    gua: it is unknown whether gua is recording: there is no [DIR]/home/.gua/gua.pid, and [DIR]/home/.gua/gua.db cannot be opened
+         Stop it as the user who started it, or name its pid file with --pid-file PATH.
     ");
 }
 
