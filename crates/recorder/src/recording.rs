@@ -371,7 +371,7 @@ impl Recording {
 
     /// Keeps what could not be stored, as far as it is not too old.
     fn keep_for_later(&mut self, error: &StoreError) {
-        let reason = error.to_string();
+        let reason = error.problem.to_string();
         let before = self.failure.take();
         if before.as_ref().is_none_or(|before| before.reason != reason) {
             self.log.write(&format!("cannot store: {reason}; trying again at each tick"));
