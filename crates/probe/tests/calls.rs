@@ -140,3 +140,18 @@ fn what_stays_open_is_opened_once() {
     inits(false);
     inits(true);
 }
+
+/// The prober counts its own calls: all but those that open and close the library.
+#[test]
+fn calls_are_counted() {
+    on(FOUR, |machine| {
+        let mut prober = machine.prober();
+        (0..10).for_each(|_| drop(prober.look()));
+        drop(prober);
+        let counted = i64::try_from(nvml::call_count()).unwrap();
+        let calls = machine.calls();
+        let count = |line: &str| line.rsplit(' ').next().unwrap().parse::<i64>().unwrap();
+        let all: i64 = calls.lines().map(count).sum();
+        assert!((all - counted).abs() <= 20, "{counted} of {all}:\n{calls}");
+    });
+}

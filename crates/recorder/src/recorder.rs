@@ -113,11 +113,14 @@ impl Recorder {
         let mut ready = Some(ready);
         while !self.wait_until(schedule.next().1) {
             let (task, _) = schedule.next();
-            let stored = match task {
+            match task {
                 Task::Samples => self.read_samples(poller),
-                Task::Poll => self.poll(poller),
-                Task::Tick if ready.is_some() => self.poll(poller).and_then(|()| self.first_tick()),
-                Task::Tick => self.poll(poller).and_then(|()| self.shared.lock().tick()),
+                Task::Poll | Task::Tick => self.poll(poller),
+            }
+            let stored = match task {
+                Task::Tick if ready.is_some() => self.first_tick(),
+                Task::Tick => self.shared.lock().tick(),
+                Task::Samples | Task::Poll => Ok(()),
             };
             match stored {
                 Ok(()) if task == Task::Tick => {
@@ -136,8 +139,10 @@ impl Recorder {
             schedule.done(task, Instant::now(), has_holders);
         }
         notify_manager(NotifyState::Stopping);
-        // The time since the last poll counts.
-        let _ = self.poll(poller);
+        if self.shared.lock().recording.is_some() {
+            // The time since the last poll counts.
+            self.poll(poller);
+        }
         self.shared.lock().end();
         self.shared.changed.notify_all();
         Outcome::Stopped
@@ -160,12 +165,12 @@ impl Recorder {
         }
     }
 
-    fn poll(&self, poller: &mut Poller) -> Result<(), StoreError> {
+    fn poll(&self, poller: &mut Poller) {
         let begin = Instant::now();
         let poll = poller.poll();
         let took = begin.elapsed();
         let mut state = self.shared.lock();
-        let Some(recording) = &mut state.recording else { return Ok(()) };
+        let Some(recording) = &mut state.recording else { return };
         recording.add_poll_time(took);
         let driver = DriverNow { facts: poller.driver(), calls: poller.calls() };
         recording.add_poll(poll, driver);
@@ -173,24 +178,22 @@ impl Recorder {
             let process = read_process(poller.host(), id.pid, self.options.store_command);
             recording.set_process(id, process);
         }
-        Ok(())
     }
 
-    fn read_samples(&self, poller: &mut Poller) -> Result<(), StoreError> {
+    fn read_samples(&self, poller: &mut Poller) {
         let cards = match &self.shared.lock().recording {
             Some(recording) => recording.several_workers(),
             None => Vec::new(),
         };
         if cards.is_empty() {
             poller.notice_exits();
-            return Ok(());
+            return;
         }
         let is_wanted = |card: &_| cards.iter().any(|wanted| wanted.is_same_card(card));
         let all_samples = poller.process_samples(is_wanted);
         if let Some(recording) = &mut self.shared.lock().recording {
             all_samples.iter().for_each(|samples| recording.add_samples(samples));
         }
-        Ok(())
     }
 
     /// Stores the first tick. Another program may have the database locked for a moment.

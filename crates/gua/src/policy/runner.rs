@@ -52,6 +52,10 @@ pub struct RunnerPlaces {
 #[derive(Debug)]
 pub struct PolicyRunner {
     engine: Engine,
+    /// True once the engine of an earlier run was read.
+    is_restored: bool,
+    /// True once the folder of snoozes was asked for.
+    has_made_snoozes: bool,
     /// `None` while the rules are off.
     input: Option<LiveInput>,
     step_ms: i64,
@@ -65,10 +69,6 @@ pub struct PolicyRunner {
     switch: Switch,
     brake: Brake,
     was_on: Option<bool>,
-    /// True once idle counts of an earlier run were read.
-    is_restored: bool,
-    /// Why nobody can snooze a process, until it is logged. The outer `None`: not tried yet.
-    snooze_trouble: Option<Option<String>>,
     reads_snoozes: bool,
     facts: LiveFacts,
     /// Opened with the first notice.
@@ -101,7 +101,7 @@ struct Pending {
 }
 
 impl PolicyRunner {
-    /// Returns the rules for a recorder with this interval and these thresholds.
+    /// Returns the rules for a recorder with this length of steps and these thresholds.
     #[must_use]
     pub fn new(
         settled: Settled,
@@ -116,6 +116,8 @@ impl PolicyRunner {
         let input = settled.policy.enabled.then(|| LiveInput::new(step_ms, thresholds, begin));
         Self {
             engine: Engine::default(),
+            is_restored: false,
+            has_made_snoozes: false,
             input,
             step_ms,
             thresholds,
@@ -126,8 +128,6 @@ impl PolicyRunner {
             switch,
             places,
             was_on: None,
-            is_restored: false,
-            snooze_trouble: None,
             reads_snoozes: true,
             facts,
             post: None,
@@ -150,8 +150,7 @@ impl PolicyRunner {
 }
 
 impl TickObserver for PolicyRunner {
-    /// Reads idle counts and notices of an earlier run. Those of this run stay when the file is another
-    /// one by now.
+    /// Reads idle counts and notices of an earlier run. Those in memory go on in another file.
     fn opened(&mut self, database: &Database) -> Result<(), StoreError> {
         if !self.is_restored {
             self.engine = read_engine(database, &self.places.boot)?;
@@ -184,7 +183,6 @@ impl TickObserver for PolicyRunner {
         if was_at_rest && self.is_at_rest() {
             return Ok(());
         }
-        self.make_snoozes();
         let is_on = self.look_at_switch(now);
         self.brake.hold(self.is_refused || !is_on);
         self.take_reports(now);
@@ -203,12 +201,11 @@ impl TickObserver for PolicyRunner {
     }
 
     fn stored(&mut self, tick: &RecordedTick<'_>, _writer: &mut Writer, log: &mut Log) {
-        if let Some(error) = self.snooze_trouble.as_mut().and_then(Option::take) {
-            log.write(&format!("policy: nobody can snooze a process: {error}"));
-        }
         self.last_tick = Some(tick.poll.clocks.since_boot);
         if self.is_at_rest() {
             self.input = None;
+        } else {
+            self.make_snoozes(log);
         }
         let Some(pending) = self.pending.take() else {
             self.say_refusal(log);
@@ -293,10 +290,12 @@ impl PolicyRunner {
     }
 
     /// Creates the folder of snoozes, once.
-    fn make_snoozes(&mut self) {
-        if self.snooze_trouble.is_none() {
-            let error = self.facts.make_snoozes().err();
-            self.snooze_trouble = Some(error.map(|error| error.to_string()));
+    fn make_snoozes(&mut self, log: &mut Log) {
+        if std::mem::replace(&mut self.has_made_snoozes, true) {
+            return;
+        }
+        if let Err(error) = self.facts.make_snoozes() {
+            log.write(&format!("policy: nobody can snooze a process: {error}"));
         }
     }
 

@@ -10,7 +10,6 @@ use nvidia_ml::skip::skipped;
 
 use super::record::{MINUTE, Recording};
 use super::{BOTH_DAYS, HOUR, Histories, SATURDAY, lab};
-use crate::layout::to_layout_1;
 use crate::machine::{program, run};
 
 /// What it says on stderr of a file with this in it.
@@ -102,17 +101,7 @@ fn it_reads_while_the_recorder_writes() {
 /// for writing, also while the recorder writes.
 #[test]
 fn it_reads_what_it_may_not_write() {
-    reads_what_it_may_not_write(&Histories::two_days());
-}
-
-#[test]
-fn it_reads_an_older_layout_that_it_may_not_write() {
     let histories = Histories::two_days();
-    to_layout_1(&histories.path());
-    reads_what_it_may_not_write(&histories);
-}
-
-fn reads_what_it_may_not_write(histories: &Histories) {
     let expected = histories.report(&BOTH_DAYS).stdout;
     fs::set_permissions(histories.path(), fs::Permissions::from_mode(0o444)).unwrap();
     fs::set_permissions(histories.dir(), fs::Permissions::from_mode(0o555)).unwrap();

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -53,18 +54,8 @@ impl TestRecorder {
     ) {
         let options =
             Options { interval: INTERVAL, retention: Retention::default(), store_command: true };
-        let run = Run {
-            host: "lab".into(),
-            boot: "boot-1".into(),
-            driver: None,
-            recorder: "gua test".into(),
-            rule: "5 s".into(),
-            thresholds: Thresholds::default(),
-            interval_ms: None,
-            started: UnixMillis(0),
-        };
         let log = Log::to_file(&self.log()).unwrap();
-        let recorder = Recorder::new(self.path(), run, options, vec![], log);
+        let recorder = Recorder::new(self.path(), run_facts(), options, vec![], log);
         let options = probe::nvml::Options { patience, ..machine.options() };
         let host = Host::new(Some("/".into())).with_who(true);
         let poller = Poller::new(Prober::open(options).unwrap(), host, INTERVAL);
@@ -78,6 +69,19 @@ impl TestRecorder {
             let outcome = recorder.run(poller, signals, || ready.send(()).unwrap(), give_up);
             assert!(matches!(outcome.unwrap(), Outcome::Stopped));
         });
+    }
+}
+
+fn run_facts() -> Run {
+    Run {
+        host: "lab".into(),
+        boot: "boot-1".into(),
+        driver: None,
+        recorder: "gua test".into(),
+        rule: "5 s".into(),
+        thresholds: Thresholds::default(),
+        interval_ms: None,
+        started: UnixMillis(0),
     }
 }
 
@@ -166,4 +170,51 @@ fn recorder_ends_its_run_while_a_card_hangs() {
         let ending = has_given_up.recv().unwrap();
         assert_eq!(ending.as_deref(), Some("stopped"));
     });
+}
+
+/// Path of the database in a process that records until it is killed.
+const KILLED: &str = "RECORDER_TEST_KILLED";
+
+/// Trap: kill -9 at any moment costs no stored row, and a run ends at its last tick.
+#[test]
+fn killed_recorder_loses_nothing_that_was_stored() {
+    on(&cards(), |machine| {
+        if let Some(dir) = std::env::var_os(KILLED) {
+            return record_until_killed(machine, Path::new(&dir));
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gua.db");
+        for kill in 1..=10 {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            let this_test = thread::current().name().unwrap().to_owned();
+            command.args(["--exact", &this_test, "--nocapture"]).env(KILLED, dir.path());
+            let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+            wait_until("a tick of the new run", || {
+                let runs = Database::open(&path).and_then(|database| database.runs());
+                runs.is_ok_and(|runs| runs.len() == kill)
+            });
+            // Another moment in each round, up to half a second.
+            thread::sleep(Duration::from_millis(u64::try_from(kill).unwrap() * 47));
+            let seen = last_run(&path);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let run = last_run(&path);
+            assert!((run.until, run.polls) >= (seen.until, seen.polls), "{run:?} after {seen:?}");
+            assert_eq!((run.ending, run.until <= run.last_tick), (None, true));
+            assert_eq!(Database::open(&path).unwrap().check().unwrap(), []);
+        }
+    });
+}
+
+fn record_until_killed(machine: &Machine, dir: &Path) {
+    let options = Options {
+        interval: Duration::from_millis(100),
+        retention: Retention::default(),
+        store_command: false,
+    };
+    let recorder =
+        Recorder::new(dir.join("gua.db"), run_facts(), options, vec![], Log::to_nothing());
+    let host = Host::new(Some("/".into()));
+    let poller = Poller::new(machine.prober(), host, options.interval);
+    recorder.run(poller, Signals::catch().unwrap(), || (), || ()).unwrap();
 }

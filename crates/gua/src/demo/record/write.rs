@@ -7,15 +7,15 @@ use gua_recorder::RULE;
 use gua_store::{Database, Retention, Run, StoreError, Tick, Writer};
 
 use super::part::{Part, processes};
-use super::unit::Unit;
 use crate::demo::cycle::Cycle;
 use crate::demo::lab::Lab;
 use crate::demo::play::{Play, Shift};
 use crate::demo::{DemoError, Machine, Plan};
 use crate::recorder;
+use crate::simulated::Unit;
 
 /// Boot of the simulated host, which was booted in 1970.
-const BOOT: &str = "simulated";
+pub const BOOT: &str = "simulated";
 
 const DAY: i64 = 86_400_000;
 
@@ -27,15 +27,34 @@ pub fn write(database: Database, plan: &Plan) -> Result<Database, DemoError> {
     write_with(database, plan, Retention::default())
 }
 
+/// Writes a history whose last run goes on, for a view of the machine now.
+///
+/// # Errors
+/// When the database cannot be written.
+pub fn write_unended(database: Database, plan: &Plan) -> Result<Database, DemoError> {
+    write_run_by_run(database, plan, Retention::default(), false)
+}
+
 /// Writes a history of which rows are kept for other times.
 pub(super) fn write_with(
     database: Database,
     plan: &Plan,
     retention: Retention,
 ) -> Result<Database, DemoError> {
+    write_run_by_run(database, plan, retention, true)
+}
+
+fn write_run_by_run(
+    database: Database,
+    plan: &Plan,
+    retention: Retention,
+    is_ended: bool,
+) -> Result<Database, DemoError> {
     match plan.machine {
-        Machine::Cycle => History::new(Cycle::new(plan)?, *plan, retention).write(database),
-        Machine::Lab => History::new(Lab::new()?, *plan, retention).write(database),
+        Machine::Cycle => {
+            History::new(Cycle::new(plan)?, *plan, retention, is_ended).write(database)
+        }
+        Machine::Lab => History::new(Lab::new()?, *plan, retention, is_ended).write(database),
     }
 }
 
@@ -44,11 +63,13 @@ struct History<P> {
     plan: Plan,
     retention: Retention,
     thresholds: Thresholds,
+    /// False if the last run goes on.
+    is_ended: bool,
 }
 
 impl<P: Play> History<P> {
-    fn new(play: P, plan: Plan, retention: Retention) -> Self {
-        Self { play, plan, retention, thresholds: Thresholds::default() }
+    fn new(play: P, plan: Plan, retention: Retention, is_ended: bool) -> Self {
+        Self { play, plan, retention, thresholds: Thresholds::default(), is_ended }
     }
 
     fn write(&self, mut database: Database) -> Result<Database, DemoError> {
@@ -69,7 +90,9 @@ impl<P: Play> History<P> {
             writer.prune(&self.retention, usize::MAX)?;
             from = to;
         }
+        let goes_on = !self.is_ended && shift.period.to == self.plan.end;
         match shift.ending {
+            _ if goes_on => Ok(writer.into_database()),
             crate::store::Ending::Crashed => Ok(writer.into_database()),
             ending => writer.end(ending.slug()),
         }

@@ -88,7 +88,8 @@ fn runner(host: &Path, policy: &Policy, flag: &Arc<AtomicBool>) -> PolicyRunner 
     };
     let places =
         RunnerPlaces { host: "lab".into(), boot: "boot".into(), database: host.join("gua.db") };
-    let snoozes = SnoozePlace { folder: host.join("snoozes"), keeper: 0 };
+    let keeper = rustix::process::geteuid().as_raw();
+    let snoozes = SnoozePlace { folder: host.join("snoozes"), keeper };
     let facts = LiveFacts::new(host.to_owned(), snoozes);
     let by = (step_ms(Some(30_000)), Thresholds::default());
     let flag = Arc::clone(flag);
