@@ -3,6 +3,7 @@
 use gua_core::session::SessionBuilder;
 use gua_core::units::UnixMillis;
 use gua_core::{Period, Thresholds};
+use gua_recorder::RULE;
 use gua_store::{Database, Retention, Run, StoreError, Tick, Writer};
 
 use super::part::{Part, processes};
@@ -15,9 +16,6 @@ use crate::simulated::Unit;
 
 /// Boot of the simulated host, which was booted in 1970.
 pub const BOOT: &str = "simulated";
-
-const RULE: &str = "A card is active during every 5 seconds whose mean utilization reaches the \
-                    threshold, from the first to the last busy moment in them.";
 
 const DAY: i64 = 86_400_000;
 
