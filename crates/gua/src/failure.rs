@@ -38,6 +38,9 @@ pub enum Failure {
         safe(.next)
     )]
     Store { path: PathBuf, what: String, next: String },
+    /// The database cannot be used. The error names the file and the next step.
+    #[error("{}", safe(&.0.to_string()))]
+    Database(#[from] gua_store::StoreError),
     #[error("cannot write the output: {}", safe(&.0.to_string()))]
     Output(#[from] io::Error),
 }
@@ -58,6 +61,7 @@ impl Failure {
             Self::CannotTell { .. }
             | Self::Failed { .. }
             | Self::Store { .. }
+            | Self::Database(_)
             | Self::NoDriver(_)
             | Self::Output(_) => 1,
         }

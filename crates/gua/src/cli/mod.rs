@@ -28,7 +28,7 @@ mod who;
 mod window;
 mod zone;
 
-pub use accounts::{Accounts, By, Count, Price};
+pub use accounts::{Accounts, By, Count, Price, Sort};
 pub use config::{Config, ConfigCheck, ConfigShow, Files};
 pub use db::{Db, DbCheck, DbExport, DbInfo, DbPrune, ExportFormat, ExportWhat};
 pub use db_import::DbImport;

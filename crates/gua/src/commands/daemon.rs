@@ -12,7 +12,7 @@ use probe::units::UnixMillis;
 use super::already;
 use super::listener::Listener;
 use super::policy;
-use super::served::FromHistory;
+use super::served::RecordAnswers;
 use crate::cli;
 use crate::config::{Config, Files, Listen, Machine, Settings};
 use crate::counting::{Keeper, Losses};
@@ -284,11 +284,14 @@ impl Foreground<'_> {
     fn listen(
         &self,
         listener: Listener,
-        keeper: &Keeper,
+        _: &Keeper,
         hostname: Option<String>,
     ) -> Result<String, Failure> {
-        let (slot, database) = (keeper.slot(), self.places.database.clone());
-        let answers = FromHistory::of_ours(database, self.config.clone(), Arc::clone(&slot));
+        // The recorder of the new record fills this slot with `gua_fleet::Totals`.
+        let slot = Arc::<gua_fleet::Slot>::default();
+        let database = self.places.database.clone();
+        let answers =
+            RecordAnswers::of_this_process(database, self.config.clone(), Arc::clone(&slot));
         listener.start(slot, Arc::new(answers), hostname)
     }
 

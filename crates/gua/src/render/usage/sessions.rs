@@ -1,5 +1,6 @@
 //! Who held a card without working, how long, and what to type about it.
 
+use gua_query::usage::{Session, Usage};
 use jiff::tz::TimeZone;
 
 use super::figures::{length, percent};
@@ -9,7 +10,7 @@ use crate::render::identity;
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell, Column, Line, fit, put_row, shorten, total};
 use crate::render::words::memory;
-use crate::report::usage::{Session, Usage};
+use crate::report::identity::Identity;
 
 /// Sessions of one standing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl Standing {
 
 /// The sessions of one standing that are shown, and how many more there are.
 pub(super) fn shown(usage: &Usage, standing: Standing, most: usize) -> (Vec<&Session>, usize) {
-    let all = usage.sessions.iter().flatten().filter(|session| Standing::of(session) == standing);
+    let all = usage.sessions.iter().filter(|session| Standing::of(session) == standing);
     let all: Vec<_> = all.collect();
     let left_out = if standing == Standing::Ended { usage.sessions_left_out } else { 0 };
     let more = all.len().saturating_sub(most) + left_out;
@@ -63,7 +64,7 @@ const SHORTEST: usize = 8;
 const COMMANDS_AT: usize = INDENT + 2;
 
 pub(super) fn section(page: &mut Page<'_>, usage: &Usage) {
-    if usage.sessions.as_ref().is_none_or(Vec::is_empty) || page.view.sessions == 0 {
+    if usage.sessions.is_empty() || page.view.sessions == 0 {
         return;
     }
     page.heading("Holding sessions");
@@ -89,7 +90,7 @@ pub(super) fn and_more(more: usize) -> String {
 
 /// Where the commands are to be typed, when that is not here.
 pub(super) fn elsewhere(usage: &Usage, is_here: bool) -> Option<String> {
-    let is_any = usage.sessions.iter().flatten().any(Session::is_open);
+    let is_any = usage.sessions.iter().any(Session::is_open);
     let host = usage.host.as_ref().filter(|_| is_any && !is_here)?;
     Some(format!("commands are for {}", shortened(&host.name, 64)))
 }
@@ -169,18 +170,15 @@ pub(super) fn place(session: &Session) -> String {
 
 /// What it runs, and what is special about how it holds the card.
 pub(super) fn what(session: &Session) -> String {
-    let brief = session.identity.as_ref().map(identity::brief).filter(|brief| !brief.is_empty());
+    let brief = session.identity.as_ref().map(|who| identity::brief(&Identity::from(who))).filter(|brief| !brief.is_empty());
     let program = || session.program.as_deref().map(|program| shortened(program, 200));
     let what = brief.map(|brief| shortened(&brief, 200)).or_else(program);
     let mut what = what.unwrap_or_else(|| "not known".to_owned());
     if session.bare_context == Some(true) {
         what.push_str(" (bare CUDA context)");
     }
-    if session.is_on_a_busy_card() {
+    if session.is_beside_work() {
         what.push_str(" (on a busy card)");
-    }
-    if session.is_as_the_card() {
-        what.push_str(" (by its card's state)");
     }
     what
 }
@@ -213,8 +211,8 @@ pub(super) fn commands(session: &Session) -> Option<String> {
 /// How few sessions make up how much of the idle-held time: in words, and which they are.
 pub(super) fn culprits(usage: &Usage) -> Option<(String, Vec<&Session>)> {
     let found = usage.verdict.culprits.as_ref()?;
-    let sessions = usage.sessions.as_deref()?;
-    let named: Vec<_> = found.sessions.iter().filter_map(|place| sessions.get(*place)).collect();
+    let sessions = found.sessions.iter().filter_map(|place| usage.sessions.get(*place));
+    let named: Vec<_> = sessions.collect();
     let count = match named.len() {
         0 => return None,
         1 => "One session makes".to_owned(),
