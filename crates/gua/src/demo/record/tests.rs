@@ -22,9 +22,8 @@ use super::unit::Unit;
 use super::write;
 use super::write::write_with;
 use crate::demo::lab::Lab;
-use crate::demo::play::{Play, Scene, Shift};
+use crate::demo::play::{Ending, Play, Scene, Shift};
 use crate::demo::{Machine, Plan};
-use crate::store::Ending;
 
 const SECOND: i64 = 1000;
 const HOUR: i64 = 3600 * SECOND;
