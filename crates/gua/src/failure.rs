@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use gua_query::snapshot::{SelectionError, SnapshotError};
 use probe::nvml::OpenError;
 
 use crate::safe::safe;
@@ -64,6 +65,47 @@ impl Failure {
             | Self::Database(_)
             | Self::NoDriver(_)
             | Self::Output(_) => 1,
+        }
+    }
+}
+
+impl From<gua_store::ExportError> for Failure {
+    fn from(error: gua_store::ExportError) -> Self {
+        match error {
+            gua_store::ExportError::Store(error) => error.into(),
+            gua_store::ExportError::Output(error) => error.into(),
+        }
+    }
+}
+
+impl From<SelectionError> for Failure {
+    fn from(error: SelectionError) -> Self {
+        let what = error.to_string();
+        match error {
+            SelectionError::NoSuchCard { last_index: Some(last), .. } => Self::Usage {
+                what,
+                next: format!("Choose from 0 to {last}, or a UUID as in `gua stat --json`."),
+            },
+            SelectionError::NoSuchCard { last_index: None, .. } => {
+                Self::Usage { what, next: "The driver counts no cards on this host.".to_owned() }
+            }
+            SelectionError::MayBeUnread { unread, .. } => {
+                let list = unread.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+                let next = format!("`--id {list}` shows why, and `gua doctor` what to do.");
+                Self::CannotTell { what, next }
+            }
+        }
+    }
+}
+
+impl From<SnapshotError> for Failure {
+    fn from(error: SnapshotError) -> Self {
+        match error {
+            SnapshotError::Store(error) => error.into(),
+            SnapshotError::Unreadable { .. } => Self::Failed {
+                what: error.to_string(),
+                next: "`gua status` tells which gua records.".to_owned(),
+            },
         }
     }
 }

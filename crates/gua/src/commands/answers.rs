@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
+use gua_query::pick::Pick;
+use gua_query::snapshot::Snapshot;
 use gua_query::usage::Usage;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -13,14 +15,12 @@ use super::{pick, report, stat};
 use crate::cli::{self, Command, Gua};
 use crate::config::{Files, Machine};
 use crate::failure::Failure;
-use crate::report::now::Now;
-use crate::report::pick::Pick;
 
 /// What a command prints as JSON.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Answer {
-    Stat(Now),
+    Stat(Snapshot),
     Pick(Pick),
     Report(Box<Usage>),
 }

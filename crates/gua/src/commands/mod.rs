@@ -3,7 +3,6 @@
 
 mod already;
 pub mod answers;
-mod chosen;
 mod config;
 mod daemon;
 mod db;
@@ -12,10 +11,12 @@ mod doctor;
 mod fleet;
 mod history;
 mod listener;
+mod live;
 mod pace;
 mod pick;
 mod policy;
 mod query;
+mod record;
 mod redraw;
 mod report;
 mod reserved;

@@ -10,7 +10,6 @@ pub mod fleet;
 pub mod identity;
 pub mod imported;
 pub mod now;
-pub mod pick;
 pub mod policy;
 pub mod query;
 pub mod recorded;

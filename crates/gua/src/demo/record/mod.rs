@@ -6,7 +6,6 @@
 //! | module | contents |
 //! |---|---|
 //! | `timeline` | Unix time of a scenario |
-//! | `unit` | cards and MIG instances |
 //! | `observed` | when cards and the driver could be read |
 //! | `course` | what a card and its holders do over a time |
 //! | `work` | the rule by which time counts as work, on an exact utilization |
@@ -23,11 +22,10 @@ mod latest;
 mod observed;
 mod part;
 mod timeline;
-mod unit;
 mod work;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
-pub use write::write;
+pub use write::{BOOT, write};

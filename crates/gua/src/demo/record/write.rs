@@ -7,15 +7,15 @@ use gua_store::{Database, Retention, Run, StoreError, Tick, Writer};
 
 use super::latest::latest;
 use super::part::{Part, processes};
-use super::unit::Unit;
 use crate::demo::cycle::Cycle;
 use crate::demo::lab::Lab;
 use crate::demo::play::{Play, Shift};
 use crate::demo::{DemoError, Machine, Plan};
 use crate::recorder;
+use crate::simulated::Unit;
 
 /// Boot of the simulated host, which was booted in 1970.
-const BOOT: &str = "simulated";
+pub const BOOT: &str = "simulated";
 
 const RULE: &str = "A card is active during every 5 seconds whose mean utilization reaches the \
                     threshold, from the first to the last busy moment in them.";

@@ -249,7 +249,7 @@ fn of_account(row: Row, account: &Account) -> Row {
 
 fn session(out: &mut impl Write, session: &Session) -> io::Result<()> {
     let identity = session.identity.as_ref();
-    let job = identity.and_then(|it| it.job.as_ref()).map(|job| job.value.id.as_ref());
+    let job = identity.and_then(|it| it.job.as_ref()).map(|job| &*job.value.id);
     let container = identity.and_then(|it| it.container.as_ref()).map(|it| &it.value);
     let container = container.map(|it| it.name.as_deref().unwrap_or(&it.id));
     let pod = identity.and_then(|it| it.pod.as_ref()).map(|it| &it.value);

@@ -9,7 +9,7 @@ use scenario::{Card, Scenario};
 
 /// A card or an instance of the machine.
 #[derive(Debug)]
-pub(super) struct Unit {
+pub struct Unit {
     card: usize,
     instance: Option<usize>,
     pub facts: Arc<CardFacts>,
@@ -17,10 +17,13 @@ pub(super) struct Unit {
 
 impl Unit {
     /// Returns all units of a machine: the instances of a card that is divided, else the card.
+    #[must_use]
     pub fn all(scenario: &Scenario) -> Vec<Self> {
         scenario.cards.iter().enumerate().flat_map(units).collect()
     }
 
+    /// Returns the unit in a scenario of the machine; `None` if it is not there.
+    #[must_use]
     pub fn place<'a>(&self, scenario: &'a Scenario) -> Option<Place<'a>> {
         let card = scenario.cards.get(self.card)?;
         let Some(instance) = self.instance else { return Some(Place::card(card)) };

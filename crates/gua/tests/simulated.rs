@@ -1,13 +1,12 @@
-//! A tick made of a scenario says what a look through the driver's library says.
+//! A snapshot of a simulated host says what a look through the driver's library says.
 
 use std::time::Duration;
 
-use gua::classify::{self, Thresholds};
-use gua::sampler::{CardTick, Pretend, Tick};
-use probe::process::Presence;
+use gua::simulated::SimulatedHost;
+use gua_core::snapshot::{Snapshot, UtilizationBasis};
+use gua_core::{Reason, State, Thresholds};
 use probe::units::UnixMillis;
-use probe::{Basis, Reading, Why};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::machine::{Machine, project};
 
@@ -79,41 +78,40 @@ const TROUBLED: &str = r#"
     code = "NOT_SUPPORTED"
 "#;
 
-fn tick(text: &str, seconds: i64) -> Tick {
+fn played(text: &str, seconds: i64) -> Snapshot {
     let scenario = scenario::parse::from_str("pretend.toml", text).unwrap();
     let origin = UnixMillis(1_794_182_400_000);
     let at = UnixMillis(origin.0 + seconds * 1000);
-    Pretend::new(scenario, origin).tick(at, Duration::from_secs(5))
+    SimulatedHost::new(scenario, origin, Thresholds::default()).snapshot(at, Duration::from_secs(5))
 }
 
-/// What both tell of a card.
-fn told(card: &CardTick) -> Value {
-    let holder = |(held, who): (&probe::Holder, &gua::sampler::HolderTick)| {
-        let facts = match &who.process {
-            Presence::Here(facts) => Some(facts),
-            _ => None,
-        };
-        json!({
-            "pid": held.pid,
-            "user": facts.and_then(|facts| facts.user.clone().known().flatten()).as_deref(),
-            "uid": facts.and_then(|facts| facts.uid.known()),
-            "program": facts.map(|facts| &*facts.program),
-            "kinds": held.kinds.names().collect::<Vec<_>>(),
-            "memory_bytes": held.memory.known().map(|bytes| bytes.0),
-        })
+/// Fields of a card that both have.
+const CARD: [&str; 10] = [
+    "index",
+    "mig_slot",
+    "uuid",
+    "state",
+    "memory_used_bytes",
+    "memory_total_bytes",
+    "memory_unattributed_bytes",
+    "holders_complete",
+    "holders",
+    "unlisted",
+];
+
+/// Fields of a holder that both have.
+const HOLDER: [&str; 6] = ["pid", "user", "uid", "program", "kinds", "memory_bytes"];
+
+/// Returns what both have of a card.
+fn told(card: &Value) -> Value {
+    let only = |of: &Value, fields: &[&str]| -> Value {
+        fields.iter().map(|field| ((*field).to_owned(), of[field].clone())).collect()
     };
-    let memory = card.vitals.memory.known();
-    json!({
-        "index": card.facts.index,
-        "mig_slot": card.facts.instance.as_ref().map(|instance| instance.slot),
-        "uuid": card.facts.uuid.clone().known(),
-        "state": classify::state(&card.vitals, &Thresholds::default()).word(),
-        "memory_used_bytes": memory.map(|memory| memory.used.0),
-        "memory_total_bytes": memory.map(|memory| memory.total.0),
-        "memory_unattributed_bytes": card.unattributed.known().map(|bytes| bytes.0),
-        "holders_complete": card.vitals.holders.unread.is_none(),
-        "holders": card.held().map(holder).collect::<Vec<_>>(),
-    })
+    let mut told = only(card, &CARD);
+    for holder in told["holders"].as_array_mut().unwrap() {
+        *holder = only(holder, &HOLDER);
+    }
+    told
 }
 
 /// Of another value only what this one tells too.
@@ -132,15 +130,16 @@ fn part_of(whole: &Value, like: &Value) -> Value {
 fn assert_same(text: &str) {
     let run = Machine::new(text).gua(&["stat", "--json"]);
     let real: Value = serde_json::from_str(&run.stdout).unwrap();
-    let mut pretend: Value = tick(text, 1).cards.iter().map(told).collect();
-    for (index, card) in pretend.as_array_mut().unwrap().iter_mut().enumerate() {
+    let played = serde_json::to_value(played(text, 1)).unwrap();
+    let mut simulated: Value = played["cards"].as_array().unwrap().iter().map(told).collect();
+    for (index, card) in simulated.as_array_mut().unwrap().iter_mut().enumerate() {
         // A card that never answered a library has no UUID yet.
         if real["cards"][index]["uuid"].is_null() {
             assert_eq!(card["state"], "unknown");
             card["uuid"].take();
         }
     }
-    assert_eq!(part_of(&real["cards"], &pretend), pretend);
+    assert_eq!(part_of(&real["cards"], &simulated), simulated);
 }
 
 #[test]
@@ -152,10 +151,10 @@ fn the_lab_looks_the_same() {
 #[test]
 fn instances_look_the_same() {
     assert_same(MIG);
-    let tick = tick(MIG, 1);
-    let work = |card: usize| tick.cards[card].vitals.utilization.known().unwrap();
-    assert!((work(1).percent.0 - 55.0).abs() < 1e-9);
-    assert_eq!(work(1).basis, Basis::Counters { covers: Duration::from_secs(5) });
+    let instance = &played(MIG, 1).cards[1];
+    assert!((instance.utilization_percent.unwrap() - 55.0).abs() < 1e-9);
+    assert_eq!(instance.utilization_basis, Some(UtilizationBasis::Counters));
+    assert_eq!(instance.utilization_covers_seconds, Some(5.0));
 }
 
 #[test]
@@ -163,11 +162,11 @@ fn trouble_looks_the_same() {
     assert_same(TROUBLED);
 }
 
-/// A mean over the tick, not its last moment.
+/// The mean over the time, not its last moment.
 #[test]
-fn work_is_averaged_over_the_tick() {
+fn utilization_is_averaged_over_the_time() {
     let text = "[[card]]\nutilization = { points = [[\"0s\", 50], [\"4s\", 0]] }";
-    let work = |second| tick(text, second).cards[0].vitals.utilization.known().unwrap().percent.0;
+    let work = |second| played(text, second).cards[0].utilization_percent.unwrap();
     assert!((work(5) - 40.0).abs() < 1e-9);
     assert!((work(9) - 0.0).abs() < 1e-9);
 }
@@ -175,10 +174,11 @@ fn work_is_averaged_over_the_tick() {
 #[test]
 fn a_driver_that_does_not_open() {
     let text = "[[card]]\n[[fault]]\ncall = \"nvml*\"\ncode = \"DRIVER_NOT_LOADED\"\nto = \"10s\"";
-    let away = tick(text, 9);
-    assert_eq!(away.driver.unwrap_err(), probe::nvml::OpenError::DriverNotLoaded);
-    assert_eq!(away.cards[0].vitals.utilization, Reading::Unknown(Why::DriverGone));
-    assert!(tick(text, 10).driver.is_ok());
+    let away = played(text, 9);
+    let error = probe::nvml::OpenError::DriverNotLoaded.to_string();
+    assert_eq!(away.host.driver_error, Some(error));
+    assert_eq!(away.cards[0].state, State::Unknown(Reason::DriverGone));
+    assert_eq!(played(text, 10).host.driver_error, None);
 }
 
 /// It may be asked about any time, in any order.
@@ -186,10 +186,10 @@ fn a_driver_that_does_not_open() {
 fn time_may_go_back() {
     let text = "[[card]]\n[[process]]\npid = 1\ncard = 0\nmemory = \"1GiB\"\nend = \"1h\"";
     let scenario = scenario::parse::from_str("pretend.toml", text).unwrap();
-    let mut pretend = Pretend::new(scenario, UnixMillis(0));
+    let mut host = SimulatedHost::new(scenario, UnixMillis(0), Thresholds::default());
     let mut holders = |hours: i64| {
-        let tick = pretend.tick(UnixMillis(hours * 3_600_000), Duration::from_secs(30));
-        tick.cards[0].holders.len()
+        let snapshot = host.snapshot(UnixMillis(hours * 3_600_000), Duration::from_secs(30));
+        snapshot.cards[0].holders.len()
     };
     assert_eq!([0, 1, 50, 0, -1].map(&mut holders), [1, 0, 0, 1, 0]);
 }
