@@ -52,6 +52,10 @@ pub struct RunnerPlaces {
 #[derive(Debug)]
 pub struct PolicyRunner {
     engine: Engine,
+    /// True once the engine of an earlier run was read.
+    is_restored: bool,
+    /// True once the folder of snoozes was asked for.
+    has_made_snoozes: bool,
     /// `None` while the rules are off.
     input: Option<LiveInput>,
     step_ms: i64,
@@ -97,8 +101,7 @@ struct Pending {
 }
 
 impl PolicyRunner {
-    /// Returns the rules for a recorder with this interval and these thresholds. [`Self::restore`] comes
-    /// before the first tick.
+    /// Returns the rules for a recorder with this length of steps and these thresholds.
     #[must_use]
     pub fn new(
         settled: Settled,
@@ -113,6 +116,8 @@ impl PolicyRunner {
         let input = settled.policy.enabled.then(|| LiveInput::new(step_ms, thresholds, begin));
         Self {
             engine: Engine::default(),
+            is_restored: false,
+            has_made_snoozes: false,
             input,
             step_ms,
             thresholds,
@@ -137,15 +142,6 @@ impl PolicyRunner {
         }
     }
 
-    /// Reads idle counts and notices of an earlier run.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn restore(&mut self, database: &Database) -> Result<(), StoreError> {
-        self.engine = read_engine(database, &self.places.boot)?;
-        Ok(())
-    }
-
     /// Returns the idle counts and notices now.
     #[must_use]
     pub const fn engine(&self) -> &Engine {
@@ -154,6 +150,15 @@ impl PolicyRunner {
 }
 
 impl TickObserver for PolicyRunner {
+    /// Reads idle counts and notices of an earlier run. Those in memory go on in another file.
+    fn opened(&mut self, database: &Database) -> Result<(), StoreError> {
+        if !self.is_restored {
+            self.engine = read_engine(database, &self.places.boot)?;
+            self.is_restored = true;
+        }
+        Ok(())
+    }
+
     fn polled(&mut self, poll: &Poll) {
         if let Some(input) = &mut self.input {
             input.polled(poll);
@@ -199,6 +204,8 @@ impl TickObserver for PolicyRunner {
         self.last_tick = Some(tick.poll.clocks.since_boot);
         if self.is_at_rest() {
             self.input = None;
+        } else {
+            self.make_snoozes(log);
         }
         let Some(pending) = self.pending.take() else {
             self.say_refusal(log);
@@ -280,6 +287,16 @@ impl PolicyRunner {
         let is_saved = is_due || has_happened || !self.unwritten.is_empty();
         self.holdings = holdings.clone();
         Pending { engine, input, signs, decisions, deeds, holdings, is_saved }
+    }
+
+    /// Creates the folder of snoozes, once.
+    fn make_snoozes(&mut self, log: &mut Log) {
+        if std::mem::replace(&mut self.has_made_snoozes, true) {
+            return;
+        }
+        if let Err(error) = self.facts.make_snoozes() {
+            log.write(&format!("policy: nobody can snooze a process: {error}"));
+        }
     }
 
     /// Reads the snoozes, and forgets processes that are gone.
