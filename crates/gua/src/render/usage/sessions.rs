@@ -10,7 +10,6 @@ use crate::render::identity;
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell, Column, Line, fit, put_row, shorten, total};
 use crate::render::words::memory;
-use crate::report::identity::Identity;
 
 /// Sessions of one standing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,7 +169,7 @@ pub(super) fn place(session: &Session) -> String {
 
 /// What it runs, and what is special about how it holds the card.
 pub(super) fn what(session: &Session) -> String {
-    let brief = session.identity.as_ref().map(|who| identity::brief(&Identity::from(who))).filter(|brief| !brief.is_empty());
+    let brief = session.identity.as_ref().map(identity::brief).filter(|brief| !brief.is_empty());
     let program = || session.program.as_deref().map(|program| shortened(program, 200));
     let what = brief.map(|brief| shortened(&brief, 200)).or_else(program);
     let mut what = what.unwrap_or_else(|| "not known".to_owned());

@@ -25,7 +25,7 @@ pub(super) fn name_of_user(user: Option<&str>, uid: Option<u32>) -> String {
 
 /// Formats the job, container or notebook of a process and its script; `None` if none is known.
 pub(super) fn brief(who: &Who) -> Option<String> {
-    let brief = identity::brief(&who.into());
+    let brief = identity::brief(who);
     (!brief.is_empty()).then(|| shown(&brief))
 }
 
