@@ -13,9 +13,11 @@ use super::{Accounts, Color};
 
 /// What `gua demo` was asked.
 #[derive(Debug, Args)]
-#[command(after_help = "Without --days: three cards that repeat five ticks. Pauses of less than 5 s in \
+#[command(
+    after_help = "Without --days: three cards that repeat five ticks. Pauses of less than 5 s in \
                         work count as work. With --days: a lab with eight cards and a dozen \
-                        people, whose past is the same every time.")]
+                        people, whose past is the same every time."
+)]
 pub struct Demo {
     /// Keep the history in this file, which must not exist yet
     #[arg(long, value_name = "PATH")]

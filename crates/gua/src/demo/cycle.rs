@@ -51,7 +51,8 @@ impl Cycle {
         let tick_micros = plan.interval_millis().saturating_mul(1000);
         let mut machine = parse::from_str("the demo's three cards", MACHINE)?;
         if let Some(visitor) = machine.processes.first_mut() {
-            let points = vec![(Moment::from_micros(0), 80.0), (Moment::from_micros(tick_micros * 2), 0.0)];
+            let points =
+                vec![(Moment::from_micros(0), 80.0), (Moment::from_micros(tick_micros * 2), 0.0)];
             let repeat = Some(plan.interval * 5);
             visitor.sm = Load { shape: Shape::Points { points, repeat }, noise: 0.0 };
         }

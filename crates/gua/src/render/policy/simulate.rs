@@ -44,7 +44,7 @@ fn headline(simulated: &Simulated, view: &View) -> String {
     let Total { holders, notices, ends, won_gpu_hours, .. } = simulated.total;
     let time = window(simulated.from_unix_ms, simulated.until_unix_ms, &view.zone);
     format!(
-        "{time}: {holders} holders told {notices} times, {ends} ended, {} GPU-hours won",
+        "{time}: {holders} holders would get {notices} notices, {ends} would be ended, {} GPU-hours won",
         hours(won_gpu_hours)
     )
 }
@@ -52,7 +52,10 @@ fn headline(simulated: &Simulated, view: &View) -> String {
 fn basis(simulated: &Simulated) -> String {
     let observed = duration(simulated.observed_seconds);
     let uncertainty = (simulated.uncertainty_seconds > 0.0).then(|| {
-        format!("; times are exact to ± {}", interval(Duration::from_secs_f64(simulated.uncertainty_seconds)))
+        format!(
+            "; times are exact to ± {}",
+            interval(Duration::from_secs_f64(simulated.uncertainty_seconds))
+        )
     });
     let assumed = (simulated.assumed_seconds > 0.0).then(|| {
         format!(
