@@ -22,8 +22,11 @@ use crate::render::usage::{self as render, View};
 use crate::render::{json, words};
 use crate::talk::say;
 
-/// Ticks of a demo that does not say.
+/// Number of ticks if none is given.
 const TICKS: u32 = 30;
+
+/// Time from tick to tick if none is given.
+const INTERVAL: Duration = Duration::from_secs(30);
 
 pub(super) fn run(typed: &cli::Demo) -> Result<u8, Failure> {
     let at = end(typed)?;
@@ -58,11 +61,8 @@ fn end(typed: &cli::Demo) -> Result<Timestamp, Failure> {
 }
 
 fn plan(typed: &cli::Demo, at: Timestamp) -> Result<Plan, Failure> {
-    let (machine, usual) = match typed.days {
-        Some(_) => (Machine::Lab, Duration::from_secs(30)),
-        None => (Machine::Cycle, Duration::from_secs(1)),
-    };
-    let interval = typed.interval.unwrap_or(usual);
+    let machine = if typed.days.is_some() { Machine::Lab } else { Machine::Cycle };
+    let interval = typed.interval.unwrap_or(INTERVAL);
     let ticks = match typed.days {
         Some(days) => u128::from(days) * 86_400_000 / interval.as_millis().max(1),
         None => u128::from(typed.ticks.unwrap_or(TICKS)),
