@@ -86,7 +86,8 @@ fn play(path: &Path, steps: &[Step], is_ended: bool) -> Vec<(Period, Vec<Card>)>
         match step {
             Step::Tick { millis, cards } => {
                 let from = recording.now();
-                let uses: Vec<_> = (0..).zip(cards).map(|(index, card)| card_use(index, card)).collect();
+                let uses: Vec<_> =
+                    (0..).zip(cards).map(|(index, card)| card_use(index, card)).collect();
                 recording.tick(*millis, &uses);
                 let period = Period::new(UnixMillis(from), UnixMillis(from + millis));
                 ticks.push((period, cards.clone()));
@@ -152,15 +153,20 @@ impl Card {
         let is_alone = self.held.len() == 1 && self.counted_unlisted().is_none();
         match (held.sm, self.state()) {
             (1.., _) => 0,
-            (0, 0) if !self.is_anybody_working() => if is_alone { 0 } else { 2 },
+            (0, 0) if !self.is_anybody_working() => {
+                if is_alone {
+                    0
+                } else {
+                    2
+                }
+            }
             _ => 1,
         }
     }
 
     /// Share of the card's time that a process has.
     fn share(&self, held: Held) -> f64 {
-        let is_known =
-            self.state() == 0 && self.held.values().any(|held| self.work(*held) == 0);
+        let is_known = self.state() == 0 && self.held.values().any(|held| self.work(*held) == 0);
         let weight = |held: Held| match is_known {
             true if self.work(held) == 0 => f64::from(held.sm.max(1)),
             true => 0.0,
@@ -233,7 +239,12 @@ fn check_cards(usage: &Usage, ticks: &[(Period, Vec<Card>)]) -> Result<(), TestC
     prop_assert!((usage.window.observed_seconds * 1000.0 - observed as f64).abs() < 0.5);
     let missing: f64 = usage.gaps.iter().map(|gap| gap.seconds).sum();
     let whole = usage.window.observed_seconds + missing;
-    prop_assert!((whole - usage.window.seconds).abs() < 0.001, "{} of {}", whole, usage.window.seconds);
+    prop_assert!(
+        (whole - usage.window.seconds).abs() < 0.001,
+        "{} of {}",
+        whole,
+        usage.window.seconds
+    );
     Ok(())
 }
 
@@ -265,7 +276,14 @@ fn check_people(usage: &Usage, ticks: &[(Period, Vec<Card>)]) -> Result<(), Test
         let tolerance = 4.0 * ticks.len() as f64;
         for (place, (told, millis)) in told.into_iter().zip(sums).enumerate() {
             let off = (told * HOUR - millis).abs();
-            prop_assert!(off < tolerance, "{} figure {}: {} and not {}", name, place, told * HOUR, millis);
+            prop_assert!(
+                off < tolerance,
+                "{} figure {}: {} and not {}",
+                name,
+                place,
+                told * HOUR,
+                millis
+            );
         }
     }
     prop_assert!(counted.is_empty(), "{:?}", counted);
@@ -281,7 +299,13 @@ fn check_sums(usage: &Usage) -> Result<(), TestCaseError> {
             (accounts().map(|it| it.idle_held_gpu_hours).sum(), usage.states.idle_held),
             (accounts().map(|it| it.unknown_gpu_hours).sum(), usage.states.unknown),
         ] {
-            prop_assert!((sum - card.gpu_hours).abs() < 1e-6, "{}: {} and not {:?}", by.slug(), sum, card);
+            prop_assert!(
+                (sum - card.gpu_hours).abs() < 1e-6,
+                "{}: {} and not {:?}",
+                by.slug(),
+                sum,
+                card
+            );
         }
         let parts = accounts().map(|it| it.unused_gpu_hours + it.low_use_gpu_hours);
         for (parts, account) in parts.zip(accounts()) {

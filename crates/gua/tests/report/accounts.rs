@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use jiff::Timestamp;
 use gua_core::identity::{Client, Container, Job, Notebook, Pod, Runtime, Source, Told, Who};
+use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::history::{CardUse, MINUTE, Recording, card};
 use super::{BOTH_DAYS, HOUR, Histories, SATURDAY};
+use crate::history::{CardUse, MINUTE, Recording, card};
 use crate::machine::{Run, program, run};
 
 const KINDS: [&str; 7] = ["user", "job", "container", "pod", "notebook", "program", "card"];
@@ -379,7 +379,10 @@ fn an_earlier_window_of_which_little_is_known_says_so() {
     let shown = |compare| histories.report(&[&first[..], &[compare]].concat()).stdout;
     assert!(shown("previous").contains("  Nothing was recorded in the earlier window.\n"));
     let thin = shown("18h");
-    assert!(thin.contains("  The earlier window was hardly observed, so differences are left out."), "{thin}");
+    assert!(
+        thin.contains("  The earlier window was hardly observed, so differences are left out."),
+        "{thin}"
+    );
     let table = thin.split("hardly observed").nth(1).unwrap();
     assert!(!table.contains(" points") && !table.contains('−'), "{table}");
     let compared = &histories.json(&[&first[..], &["previous"]].concat())["compared"];

@@ -1,8 +1,7 @@
 //! Which time a report is about.
 
-
-use crate::history::{MINUTE, Recording};
 use super::{BOTH_DAYS, HOUR, Histories, SATURDAY, lab};
+use crate::history::{MINUTE, Recording};
 use crate::machine::{program, run};
 
 #[test]

@@ -150,6 +150,9 @@ fn unknown_work_counts_by_the_card() {
         vec![first.held_by("eve", 1002, 10_000).with_unknown_work()]
     });
     assert_eq!(person["active_gpu_hours"], 18.0);
-    assert_eq!((&person["working_process_hours"], &person["idle_process_hours"]), (&0.0.into(), &0.0.into()));
+    assert_eq!(
+        (&person["working_process_hours"], &person["idle_process_hours"]),
+        (&0.0.into(), &0.0.into())
+    );
     assert_eq!(person["present_process_hours"], 24.0);
 }

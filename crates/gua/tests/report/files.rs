@@ -7,8 +7,8 @@ use std::process::Command;
 
 use nvidia_ml::skip::skipped;
 
-use crate::history::{MINUTE, Recording};
 use super::{BOTH_DAYS, HOUR, Histories, SATURDAY, lab};
+use crate::history::{MINUTE, Recording};
 use crate::machine::{program, run};
 
 /// What it says on stderr of a file with this in it.

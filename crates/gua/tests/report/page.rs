@@ -1,8 +1,7 @@
 //! `--format html` and `svg`: what they say is what the report says.
 
-
-use crate::history::{CardUse, MINUTE, Recording, card};
 use super::{BOTH_DAYS, HOUR, Histories, SATURDAY};
+use crate::history::{CardUse, MINUTE, Recording, card};
 use crate::machine::{program, run};
 
 const A100: &str = "NVIDIA A100-SXM4-80GB";

@@ -1,8 +1,7 @@
 //! How `gua report` reads, for a person and for a program.
 
-
-use crate::history::{MINUTE, Recording, card};
 use super::{BOTH_DAYS, HOUR, Histories, SATURDAY};
+use crate::history::{MINUTE, Recording, card};
 
 fn text(args: &[&str]) -> String {
     let run = Histories::two_days().report(&[&BOTH_DAYS, args].concat());

@@ -81,10 +81,7 @@ impl From<cli::By> for By {
 }
 
 /// Returns the order of accounts. There is no cost without a price.
-pub(in crate::commands) fn sort(
-    typed: &cli::Accounts,
-    prices: &Prices,
-) -> Result<SortBy, Failure> {
+pub(in crate::commands) fn sort(typed: &cli::Accounts, prices: &Prices) -> Result<SortBy, Failure> {
     let has_price = prices.gpu_hour.is_some() || !prices.models.is_empty();
     match typed.sort {
         cli::Sort::Total => Ok(SortBy::Total),

@@ -17,7 +17,7 @@ pub(in crate::render) const TITLE: &str =
 /// Accounts of each kind that have a row of their own.
 pub(super) const MOST: usize = 10;
 /// Names are not cut below this before a column is left out.
-const SHORTEST_NAME: usize = 10;
+const SHORTEST_NAME: usize = 15;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +36,13 @@ pub(super) enum Figure {
 
 impl Figure {
     /// In the order in which they are left out if there is little room.
-    const DISPENSABLE: [Self; 6] =
-        [Self::Share, Self::LowUse, Self::Unused, Self::Unknown, Self::Cost, Self::User];
+    const DISPENSABLE: [&[Self]; 5] = [
+        &[Self::Share],
+        &[Self::Unused, Self::LowUse],
+        &[Self::Unknown],
+        &[Self::Cost],
+        &[Self::User],
+    ];
 
     pub(super) const fn head(self, by: By) -> &'static str {
         match self {
@@ -211,12 +216,14 @@ fn print(rows: &[Row], sum: &Row, usage: &Usage) -> Vec<PrintedAccount> {
     let [unused, low_use] = [0, 1].map(|part| idle_parts.get(part).copied().unwrap_or(0));
     let whole = [units(active, decimals), unused, low_use, units(unknown, decimals)];
     let column = |place: usize, whole: i64| {
-        let parts: Vec<f64> = rows.iter().map(|row| row.hours.get(place).copied().unwrap_or(0.0)).collect();
+        let parts: Vec<f64> =
+            rows.iter().map(|row| row.hours.get(place).copied().unwrap_or(0.0)).collect();
         let mut column = apportion(&parts, whole);
         column.push(whole);
         column
     };
-    let columns: Vec<Vec<i64>> = (0..).zip(whole).map(|(place, whole)| column(place, whole)).collect();
+    let columns: Vec<Vec<i64>> =
+        (0..).zip(whole).map(|(place, whole)| column(place, whole)).collect();
     let shares = column_of(rows, sum, |row| row.share, |share| units(share * 100.0, 0));
     let money = sum.cost.map_or(0, money_decimals);
     let costs = column_of(rows, sum, |row| row.cost, |cost| units(cost, money));
@@ -236,7 +243,9 @@ fn print(rows: &[Row], sum: &Row, usage: &Usage) -> Vec<PrintedAccount> {
             unknown: show(unknown, d),
             total: show(active + unused + low_use + unknown, a + u + l + d),
             share: match shares.get(place).copied().flatten() {
-                Some(percent) => format!("{} %", format_units(percent, row.share.unwrap_or(0.0), 0)),
+                Some(percent) => {
+                    format!("{} %", format_units(percent, row.share.unwrap_or(0.0), 0))
+                }
                 None => "–".to_owned(),
             },
             cost: match costs.get(place).copied().flatten() {
@@ -330,7 +339,9 @@ fn table(page: &mut Page<'_>, usage: &Usage, by: By) {
 fn squeezed(figures: &mut Vec<Figure>, rows: &mut [Vec<Cell>], most: usize) -> Vec<Column> {
     let mut columns = fitted(figures, rows);
     let unknown = figures.iter().position(|figure| *figure == Figure::Unknown);
-    let is_zero = |place: usize| rows.iter().skip(1).all(|row| row.get(place).is_none_or(|it| it.text == "0"));
+    let is_zero = |place: usize| {
+        rows.iter().skip(1).all(|row| row.get(place).is_none_or(|it| it.text == "0"))
+    };
     if let Some(place) = unknown.filter(|place| total(&columns) > most && is_zero(*place)) {
         columns = without(place, figures, rows);
     }
@@ -339,7 +350,7 @@ fn squeezed(figures: &mut Vec<Figure>, rows: &mut [Vec<Cell>], most: usize) -> V
         if total(&columns) - name + name.min(SHORTEST_NAME) <= most {
             break;
         }
-        if let Some(place) = figures.iter().position(|figure| *figure == dispensable) {
+        while let Some(place) = figures.iter().position(|figure| dispensable.contains(figure)) {
             columns = without(place, figures, rows);
         }
     }

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use gua_query::usage::{
-    Account, Basis, CardUsage, Compared, ComparedAccount, Cost, Energy, HeatCell, Money, PersonPage,
-    Session, States, Unattributed, Usage, Verdict,
+    Account, Basis, CardUsage, Compared, ComparedAccount, Cost, Energy, HeatCell, Money,
+    PersonPage, Session, States, Unattributed, Usage, Verdict,
 };
 
 use super::person;

@@ -146,16 +146,18 @@ pub(crate) fn week_of(bob: &str, notebook: &str, change: impl FnOnce(&mut UsageR
     let mut request = UsageRequest::new(window, window.to);
     change(&mut request);
     let mut sums = sums(window, sessions(bob, notebook));
-    let bobs_notebook = AccountName::Known {
-        id: notebook.into(),
-        label: notebook.into(),
-        user: Some(bob.into()),
-    };
+    let bobs_notebook =
+        AccountName::Known { id: notebook.into(), label: notebook.into(), user: Some(bob.into()) };
     let nobody = AccountName::Unattributed(Unattributed::Unlisted);
     let without_notebook = AccountName::Unattributed(Unattributed::None);
     let shares = [
         (AccountName::known(bob), bobs_notebook, 1, Hours(70.0, 62.4, 7.6, 60.0, 8_000)),
-        (AccountName::known("alice"), without_notebook.clone(), 0, Hours(60.0, 40.0, 0.0, 0.0, 60_000)),
+        (
+            AccountName::known("alice"),
+            without_notebook.clone(),
+            0,
+            Hours(60.0, 40.0, 0.0, 0.0, 60_000),
+        ),
         (AccountName::known("carol"), without_notebook, 2, Hours(20.0, 0.0, 0.0, 0.0, 9_000)),
         (nobody.clone(), nobody, 1, Hours(0.0, 10.0, 0.0, 0.0, 1_000)),
     ];
@@ -192,8 +194,11 @@ fn sums(window: Period, sessions: Vec<Session>) -> Sums {
             }
         }
     }
-    let thresholds =
-        RuleThresholds { active_percent: Some(10.0), held_mb: Some(100), worked_percent: Some(1.0) };
+    let thresholds = RuleThresholds {
+        active_percent: Some(10.0),
+        held_mb: Some(100),
+        worked_percent: Some(1.0),
+    };
     Sums {
         host: Some(Host {
             name: "lab-a100".to_owned(),

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use crate::render::paint::Ink;
 use crate::render::words;
-use gua_query::usage::{TotalState, States};
+use gua_query::usage::{States, TotalState};
 
 /// Hours with as many decimals as tell something beside the largest of a column: `0.31`,
 /// `4.50`, `62.1`, `1,515`.
@@ -203,9 +203,13 @@ mod tests {
 
     #[test]
     fn units_are_what_is_shown() {
-        for (figure, decimals, shown) in
-            [(62.14, 1, "62.1"), (0.25, 1, "0.2"), (1515.2, 0, "1,515"), (0.004, 2, "<0.01"), (0.0, 1, "0")]
-        {
+        for (figure, decimals, shown) in [
+            (62.14, 1, "62.1"),
+            (0.25, 1, "0.2"),
+            (1515.2, 0, "1,515"),
+            (0.004, 2, "<0.01"),
+            (0.0, 1, "0"),
+        ] {
             assert_eq!(format_units(units(figure, decimals), figure, decimals), shown);
         }
         assert_eq!([3, 0].map(|units| format_units(units, 0.03, 2)), ["0.03", "<0.01"]);

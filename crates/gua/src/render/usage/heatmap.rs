@@ -6,7 +6,6 @@ use super::page::{INDENT, Page};
 use crate::render::paint::Ink;
 use crate::render::table::Cell;
 
-
 pub(in crate::render) const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
 /// Where the hours begin, after the day.

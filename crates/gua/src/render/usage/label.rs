@@ -5,7 +5,6 @@ use gua_query::usage::{Account, By, Unattributed, Usage};
 use super::sections::called;
 use crate::render::words::safe;
 
-
 /// So much of a long number tells one from another.
 const SHORT_ID: usize = 12;
 /// Longer names are not for reading, whatever they take of a screen.

@@ -45,10 +45,7 @@ pub(super) fn figures(usage: &Usage, person: &PersonPage) -> Vec<[String; 3]> {
         gpu_hours(
             "total",
             Figure::Total,
-            format!(
-                "{} of what all held; shared cards are split",
-                percent(account.share_of_total)
-            ),
+            format!("{} of what all held; shared cards are split", percent(account.share_of_total)),
         ),
         gpu_hours("active", Figure::Active, String::new()),
         gpu_hours(

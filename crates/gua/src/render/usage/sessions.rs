@@ -170,7 +170,11 @@ pub(super) fn place(session: &Session) -> String {
 
 /// What it runs, and what is special about how it holds the card.
 pub(super) fn what(session: &Session) -> String {
-    let brief = session.identity.as_ref().map(|who| identity::brief(&Identity::from(who))).filter(|brief| !brief.is_empty());
+    let brief = session
+        .identity
+        .as_ref()
+        .map(|who| identity::brief(&Identity::from(who)))
+        .filter(|brief| !brief.is_empty());
     let program = || session.program.as_deref().map(|program| shortened(program, 200));
     let what = brief.map(|brief| shortened(&brief, 200)).or_else(program);
     let mut what = what.unwrap_or_else(|| "not known".to_owned());
