@@ -107,10 +107,7 @@ fn session_that_began_before_the_window_is_shown_from_its_beginning() {
     recording.until(START + 30 * MINUTE, 1, |_| shared(60.0, 30.0));
     recording.until(START + 40 * HOUR, 1, |_| shared(60.0, 0.0));
     let sessions = lab.sessions(35 * 60, 40 * 60);
-    assert_eq!(
-        all(&sessions),
-        [("bob".to_owned(), 30, 40 * 60, 5 * 60, 5 * 60, Some(true), true)]
-    );
+    assert_eq!(all(&sessions), [("bob".to_owned(), 30, 40 * 60, 5 * 60, 5 * 60, Some(true), true)]);
     // What came after a window is not in it.
     let earlier = lab.sessions(0, 60);
     assert_eq!(all(&earlier), [("bob".to_owned(), 30, 60, 30, 30, None, true)]);
