@@ -296,11 +296,13 @@ fn open_read_write(path: &Path) -> Result<Connection, Problem> {
 
 fn open_read_only(path: &Path) -> Result<Connection, Problem> {
     let connection = Connection::open_with_flags(path, READ_ONLY)?;
-    set_options(&connection)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // Before any option, some of which read the file too.
     let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
     let code = read.as_ref().err().and_then(rusqlite::Error::sqlite_error_code);
     if !matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) {
         read?;
+        set_options(&connection)?;
         return Ok(connection);
     }
     // SQLite may not write its index of the log beside the file: it reads the file alone.

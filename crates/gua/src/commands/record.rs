@@ -9,8 +9,8 @@ use probe::units::UnixMillis;
 use super::history;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::ledger::Period;
-use crate::recorder::boot_id;
+use gua_core::Period;
+use gua_recorder::boot_id;
 
 /// Part of a history of the Python gua that is read: nobody holds a card idle for longer.
 const PYTHON_MS: i64 = 30 * 24 * 3_600_000;

@@ -17,10 +17,11 @@ use crate::cli;
 use crate::config::{Config, Files, Machine, Screen};
 use crate::demo;
 use crate::failure::Failure;
-use crate::ledger::{HOUR, Period};
 use crate::safe::safe;
 use crate::simulated::SimulatedHost;
 use crate::tui::{self, AddRecord, Completion, Past, Played, ReadPast, Settings, Source, Theme};
+use gua_core::Period;
+use gua_core::period::HOUR;
 
 pub(super) fn run(machine: cli::Machine, files: &Files, typed: &cli::Top) -> Result<u8, Failure> {
     let screen = Screen::of_stdout(&typed.color);

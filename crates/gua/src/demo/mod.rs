@@ -9,7 +9,6 @@
 //! | `lab` | eight cards, a dozen people and their habits, for as long as it takes |
 //! | `live` | the lab as it is now |
 //! | `dice` | chance that is the same every time |
-//! | `taking` | plays one into a database |
 //! | [`record`] | writes one into the record, without polls |
 
 mod cycle;
@@ -18,17 +17,14 @@ mod lab;
 mod live;
 mod play;
 pub mod record;
-mod taking;
 
 use std::time::Duration;
 
 use probe::units::UnixMillis;
 
-use crate::ledger::Period;
-use crate::store::StoreError;
+use gua_core::Period;
 
 pub use live::Live;
-pub use taking::make;
 
 /// Which machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,9 +68,7 @@ impl Plan {
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
     Record(#[from] gua_store::StoreError),
-    #[error("the pretend machine makes no sense: {0}")]
+    #[error("the simulated machine makes no sense: {0}")]
     Machine(#[from] scenario::parse::Refused),
 }

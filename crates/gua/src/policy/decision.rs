@@ -11,7 +11,7 @@ use probe::units::{Bytes, UnixMillis};
 use super::subject::{Facts, Holding, Sign, Signs, Subject};
 use super::watch::Token;
 use crate::calendar;
-use crate::ledger::Period;
+use gua_core::Period;
 
 /// What one tick says.
 #[derive(Debug, Clone)]

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::classify::Thresholds;
 use crate::config::policy::{Notify, Policy};
 use crate::failure::Failure;
+use gua_core::Thresholds;
 
 /// What the config says now.
 #[derive(Debug, Clone)]

@@ -69,14 +69,14 @@ fn a_day() -> Histories {
 }
 
 /// The last two hours of it, which go on.
-fn until_now() -> Histories {
+fn until_now() -> (Histories, Recording) {
     let histories = Histories::new();
     let end = Timestamp::now().as_millisecond();
     let begin = end - 2 * HOUR;
     let mut recording = Recording::begin(&histories.path(), begin, MINUTE);
     // At midnight of that Saturday nobody works.
     recording.until(end - MINUTE, 1, |_| shared(SATURDAY));
-    histories
+    (histories, recording)
 }
 
 fn hours(value: &Value, field: &str) -> f64 {
@@ -169,7 +169,7 @@ fn accounts_of_every_kind_for_a_person() {
 
 #[test]
 fn sessions_that_are_on_say_what_to_type() {
-    let histories = until_now();
+    let (histories, _recording) = until_now();
     let shown = |hosts_name: &str| {
         let root = histories.dir().join("root");
         fs::create_dir_all(root.join("proc/sys/kernel")).unwrap();
@@ -295,7 +295,7 @@ fn the_page_of_one_person_reads_well() {
 /// Nobody has to be told how to ask themselves.
 #[test]
 fn the_page_of_one_person_says_how_to_end_and_not_whom_to_ask() {
-    let histories = until_now();
+    let (histories, _recording) = until_now();
     for format in ["text", "json", "csv", "markdown"] {
         let asked = ["--since", "3h", "--user", "bob", "--format", format];
         let page = histories.report(&asked).stdout;
@@ -308,16 +308,16 @@ fn the_page_of_one_person_says_how_to_end_and_not_whom_to_ask() {
 fn containers_of_one_name_are_told_apart() {
     let histories = Histories::new();
     let mut recording = Recording::begin(&histories.path(), SATURDAY, 5 * MINUTE);
-    recording.until(SATURDAY + 24 * HOUR, 5, |at| {
-        let hour = (at - SATURDAY) / HOUR;
-        let digit = if hour < 8 { "a" } else { "b" };
+    for (hours, process, digit) in [(8, (100, 1), "a"), (24, (101, 2), "b")] {
         let mut who = in_a_container();
         if let Some(container) = &mut who.container {
             container.value.id = digit.repeat(64).into();
         }
-        let process = if hour < 8 { (100, 1) } else { (101, 2) };
-        vec![card(A100, 0.0).held_at_work("ann", process, 9_000, 0.0).running_for(who)]
-    });
+        recording.until(SATURDAY + hours * HOUR, 5, |_| {
+            let card = card(A100, 0.0).held_at_work("ann", process, 9_000, 0.0);
+            vec![card.running_for(who.clone())]
+        });
+    }
     recording.end("stopped");
     for format in ["text", "markdown"] {
         let asked = ["--by", "container", "--width", "120", "--format", format];

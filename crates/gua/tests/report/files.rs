@@ -85,7 +85,7 @@ fn it_reads_while_the_recorder_writes() {
     recording.tick(MINUTE, &lab(SATURDAY + HOUR / 2));
     assert_eq!(observed(), 1860.0);
     let gaps = &histories.json(&window)["gaps"];
-    assert_eq!(gaps[0]["reason"], "crashed", "no tick for long: {gaps}");
+    assert_eq!(gaps[0]["reason"], "stalled", "no tick for long: {gaps}");
     recording.end("stopped");
     assert_eq!(observed(), 1860.0);
     assert_eq!(histories.json(&window)["gaps"][0]["reason"], "stopped");

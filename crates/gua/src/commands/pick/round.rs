@@ -13,9 +13,9 @@ use super::super::{history, record, reserved};
 use crate::cli;
 use crate::config::{Config, Machine};
 use crate::failure::Failure;
-use crate::ledger::Period;
 use crate::render::words;
 use crate::reservation::{Folder, Kind, Locked, ReservationError, Slip, Taken};
+use gua_core::Period;
 
 /// What every attempt has in common.
 pub(super) struct Round<'a> {

@@ -18,10 +18,10 @@ use crate::config::{self, Machine, Settings};
 use crate::failure::Failure;
 use crate::policy::input::{LiveFacts, Look};
 use crate::policy::{Engine, SnoozePlace, Switch, read_engine};
-use crate::recorder::boot_id;
 use crate::render::policy::check as render;
 use crate::report::policy::check::{Around, check};
 use crate::talk::say;
+use gua_recorder::boot_id;
 
 /// Interval of a poller that polls once: everything is read at the first poll.
 const ONE_POLL: Duration = Duration::from_secs(5);

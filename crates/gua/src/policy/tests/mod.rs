@@ -26,7 +26,7 @@ use probe::{Reading, Why};
 
 use super::{Activity, Card, Engine, Facts, Holding, Nature, Person, Sign, Signs, Step, Subject};
 use crate::config::policy::{Action, Channel, Exempt, Match, Policy, Rule};
-use crate::ledger::Period;
+use gua_core::Period;
 
 pub(super) const MINUTE: i64 = 60_000;
 pub(in crate::policy) const IDLE: Activity = Activity::Idle;
