@@ -98,6 +98,14 @@ impl CardUse {
         self
     }
 
+    /// Makes the process of the last holder that of another user.
+    pub(crate) fn of_uid(mut self, uid: u32) -> Self {
+        if let Some(holder) = self.holders.last_mut() {
+            holder.uid = Some(uid);
+        }
+        self
+    }
+
     /// Makes the SM use of the last holder unknown.
     pub(crate) fn with_unknown_work(mut self) -> Self {
         if let Some(holder) = self.holders.last_mut() {

@@ -82,8 +82,17 @@ fn database(machine: &Machine) -> PathBuf {
 
 /// A card that is held by these processes of the machine, as it works so much.
 fn held(machine: &Machine, percent: f64, pids: &[u32]) -> CardUse {
-    let add = |card: CardUse, pid: &u32| card.held_by_process(*pid, started(machine, *pid), 8000);
+    let add = |card: CardUse, pid: &u32| {
+        let held = card.held_by_process(*pid, started(machine, *pid), 8000);
+        held.of_uid(uid(machine, *pid))
+    };
     pids.iter().fold(card("A100", percent), add)
+}
+
+fn uid(machine: &Machine, pid: u32) -> u32 {
+    let status = fs::read_to_string(machine.root().join(format!("proc/{pid}/status"))).unwrap();
+    let uids = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap();
+    uids.split_whitespace().next().unwrap().parse().unwrap()
 }
 
 fn started(machine: &Machine, pid: u32) -> u64 {
