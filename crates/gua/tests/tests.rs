@@ -39,8 +39,6 @@ mod long_entries;
 mod pick;
 /// `gua policy`: notice first, end last.
 mod policy;
-/// A scenario that is looked at without a library, held against one that has one.
-mod pretend;
 /// `gua query`: fields of one's choice, shown and kept.
 mod query;
 /// The commands shown in the README.
@@ -51,14 +49,14 @@ mod recorder;
 mod report;
 /// Holding sessions: stretches in which a process held a card idle.
 mod sessions;
+/// Simulated hosts, compared with a look through the library.
+mod simulated;
 /// `gua stat`: one line a card, then who holds it.
 mod stat;
 /// `gua top`: the live view, on a real terminal.
 mod top;
 /// `gua track`: what one command used.
 mod track;
-/// What is reported is what a scenario did.
-mod truth;
 /// Words that make no sense, and where help has an option.
 mod typed;
 /// `gua who`: who holds which card, longest idle first.

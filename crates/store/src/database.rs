@@ -57,7 +57,7 @@ impl Database {
     /// Creates an empty database that only its owner may read, and its folder.
     ///
     /// Made beside its path and then linked to it, so that a kill leaves a whole file or none.
-    /// A file that exists is not touched.
+    /// A file with contents is not touched; one without keeps its permissions.
     pub fn create(path: &Path) -> Result<(), StoreError> {
         create(path).map_err(|problem| problem.at(path))
     }
@@ -149,7 +149,8 @@ impl Database {
 }
 
 fn create(path: &Path) -> Result<(), Problem> {
-    if path.symlink_metadata().is_ok() {
+    let path = &follow_links(path);
+    if is_occupied(path) {
         return Err(Problem::Exists);
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -189,17 +190,44 @@ fn make_tables(connection: &mut Connection) -> Result<(), Problem> {
     Ok(transaction.commit()?)
 }
 
+/// Returns where a link leads, also if there is nothing yet.
+fn follow_links(path: &Path) -> PathBuf {
+    let mut place = path.to_owned();
+    // As many as the kernel follows.
+    for _ in 0..40 {
+        let Ok(target) = fs::read_link(&place) else { break };
+        place = place.parent().map_or_else(|| target.clone(), |folder| folder.join(&target));
+    }
+    place
+}
+
+/// Returns true if a path leads to a file without contents: somebody may have made it for a database, to
+/// set its permissions.
+#[must_use]
+pub fn is_empty_file(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0)
+}
+
+/// Returns true if there is something at a path that must not be replaced.
+fn is_occupied(path: &Path) -> bool {
+    path.symlink_metadata().is_ok() && !is_empty_file(path)
+}
+
 /// Gives a new file its name, at which there must be none.
 fn publish(draft: &Path, path: &Path, folder: &File) -> Result<(), Problem> {
     // Of two that create a file, the second must not delete the log of the first. Where the file
     // system has no locks, it goes on without.
     let _ = folder.lock();
-    if path.symlink_metadata().is_ok() {
+    if is_occupied(path) {
         return Err(Problem::Exists);
     }
     // The log of a deleted database would be read into the new one.
     for suffix in ["-wal", "-shm"] {
         remove_if_there(&with_suffix(path, suffix))?;
+    }
+    if is_empty_file(path) {
+        fs::set_permissions(draft, fs::metadata(path)?.permissions())?;
+        return Ok(fs::rename(draft, path)?);
     }
     match fs::hard_link(draft, path) {
         Ok(()) => Ok(()),

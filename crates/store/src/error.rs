@@ -52,6 +52,8 @@ pub enum Problem {
     Locked,
     #[error("it may not be written; run as its owner, or choose another file with --db")]
     ReadOnly,
+    #[error("it cannot be opened; check its permissions, or run as its owner")]
+    Unopenable,
     #[error("it is damaged ({0}); move it away, or restore a copy")]
     Damaged(String),
     #[error("it is a database of this gua; use it with --db")]
@@ -108,6 +110,7 @@ impl From<rusqlite::Error> for Problem {
             _ if extended_code == Some(ffi::SQLITE_IOERR_SHMSIZE) => Self::Full,
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked,
             Some(ErrorCode::ReadOnly) => Self::ReadOnly,
+            Some(ErrorCode::CannotOpen) => Self::Unopenable,
             Some(ErrorCode::DatabaseCorrupt) => Self::Damaged(error.to_string()),
             Some(ErrorCode::NotADatabase) => Self::Foreign(ForeignFile::NotSqlite),
             _ => Self::Sqlite(error),

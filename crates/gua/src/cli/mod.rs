@@ -29,7 +29,7 @@ mod who;
 mod window;
 mod zone;
 
-pub use accounts::{Accounts, By, Count, Price};
+pub use accounts::{Accounts, By, Count, Price, Sort};
 pub use config::{Config, ConfigCheck, ConfigShow, Files};
 pub use db::{Db, DbCheck, DbInfo, DbPrune};
 pub use db_export::{DbExport, ExportFileFormat, ExportWhat};
