@@ -622,7 +622,7 @@ mod tests {
         let path = dir.path().join("gua.db");
         Database::create(&path).unwrap();
         let writer = Database::open_to_write(&path).unwrap();
-        let grow = "INSERT INTO push SELECT value, zeroblob(99999) FROM json_each('[1, 2, 3]')";
+        let grow = "INSERT INTO push (at_ms, body) SELECT value, zeroblob(99999) FROM json_each('[1, 2, 3]')";
         writer.connection.execute(grow, []).unwrap();
         let pages: u32 =
             writer.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
