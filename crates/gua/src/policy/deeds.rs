@@ -1,7 +1,8 @@
-//! What is decided and what comes of it, as lines of the log (pure).
+//! What the rules did, as entries of the log (pure).
 
-use probe::Reading;
-use probe::units::{Percent, UnixMillis};
+use gua_core::Reading;
+use gua_core::units::{Percent, UnixMillis};
+use gua_store::{LogEntry, LogKind};
 use serde_json::{Value, json};
 
 use super::actor::{By, NotEnded};
@@ -9,7 +10,6 @@ use super::decision::{Decision, Evidence, Relief, What};
 use super::subject::{Facts, Person, Subject};
 use crate::config::policy::Channel;
 use crate::policy::notice::NotDelivered;
-use gua_store::{LogEntry, LogKind};
 
 /// When, by both clocks.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +18,7 @@ pub struct Moment {
     pub clock_millis: i64,
 }
 
-/// A line on something that is about nobody: the switch, the config.
+/// Returns an entry that is about no process: the switch, the config.
 #[must_use]
 pub fn general(now: Moment, kind: LogKind, detail: String) -> LogEntry {
     LogEntry {
@@ -36,7 +36,7 @@ pub fn general(now: Moment, kind: LogKind, detail: String) -> LogEntry {
     }
 }
 
-/// A line on a decision; a notice is told once it has gone one way or the other.
+/// Returns the entry of a decision; `None` for a notice, which has one once it was delivered or not.
 #[must_use]
 pub fn decided(now: Moment, decision: &Decision) -> Option<LogEntry> {
     let (kind, detail) = match decision.what {
@@ -55,7 +55,7 @@ pub fn decided(now: Moment, decision: &Decision) -> Option<LogEntry> {
     Some(about(now, decision, kind, detail))
 }
 
-/// A line on how a notice went on one way.
+/// Returns the entry of a notice in one channel.
 #[must_use]
 pub fn noticed(
     now: Moment,
@@ -82,7 +82,7 @@ pub fn noticed(
     }
 }
 
-/// A line on how an end went.
+/// Returns the entry of an end.
 #[must_use]
 pub fn ended(now: Moment, decision: &Decision, outcome: &Result<By, NotEnded>) -> LogEntry {
     let (kind, detail) = match outcome {

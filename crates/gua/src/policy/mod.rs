@@ -1,23 +1,24 @@
-//! Rules for cards that are held idle: notice first, end last.
+//! Rules for cards that are held idle: notices first, an end last.
 //!
 //! # Layout
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `subject` | one process that holds cards, as the rules see it |
-//! | `matching`, `judged`, `guard` | which rule it falls under; what is never ended (pure) |
-//! | `company` | who works together, and is judged together (pure) |
+//! | `matching`, `judged`, `guard` | which rule applies to it; what is never ended (pure) |
+//! | `company` | which processes work together, and are judged together (pure) |
 //! | `watch` | the timers of one holder (pure) |
 //! | `decision`, `standing` | what is decided, and where a holder stands |
-//! | `engine`, `limits` | all holders and the rules, tick by tick (pure) |
-//! | `present`, `groups`, `meter`, `own` | facts about processes that are read live |
-//! | `simulation` | what would come of the rules over a record |
+//! | `engine`, `limits` | all holders and the rules, step by step (pure) |
 //! | [`input`] | what the rules judge, from the recorder or from its record |
-//! | [`notice`] | what a person is told, and how it reaches them |
+//! | `present`, `groups`, `meter`, `own` | what the host says of holders |
+//! | `simulation` | what the rules would have done over a history (pure) |
+//! | [`notice`] | what a person is told, and how it is delivered |
 //! | `actor`, `brake` | ends a process, after one more look at everything; what stops that |
 //! | `snooze`, `switch` | what exempts one process for a time, and what stops all rules |
 //! | `settled` | what the config says, and where that comes from |
-//! | `runner`, `state`, `deeds` | the rules beside a recorder, what outlasts a restart, and what the log says |
+//! | `runner`, `state` | the rules beside a recorder, and what outlasts a restart |
+//! | `deeds` | what the rules did, as entries of the log |
 
 mod actor;
 mod brake;

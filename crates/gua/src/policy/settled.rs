@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use gua_core::Thresholds;
+
 use crate::config::policy::{Notify, Policy};
 use crate::failure::Failure;
-use gua_core::Thresholds;
 
 /// What the config says now.
 #[derive(Debug, Clone)]
