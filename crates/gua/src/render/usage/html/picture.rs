@@ -105,7 +105,8 @@ type Drawn = (&'static str, Markup, usize);
 
 fn time(page: &UsagePage, view: &View) -> Drawn {
     let title = "what each card did";
-    let Some(timeline) = page.timeline.as_ref().filter(|timeline| !timeline.cards.is_empty()) else {
+    let Some(timeline) = page.timeline.as_ref().filter(|timeline| !timeline.cards.is_empty())
+    else {
         return (title, text_instead("It is not known what each card did when."), ROW);
     };
     let rows = timeline.cards.len() * ROW;

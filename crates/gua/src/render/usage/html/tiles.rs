@@ -42,8 +42,7 @@ fn is_live(now: &Snapshot) -> bool {
 
 /// Returns the number of cards in each state: active, idle-held, free, unknown.
 fn counts(now: &Snapshot) -> [usize; 4] {
-    let count =
-        |is: fn(State) -> bool| now.cards.iter().filter(|card| is(card.state)).count();
+    let count = |is: fn(State) -> bool| now.cards.iter().filter(|card| is(card.state)).count();
     [
         count(|state| state == State::Active),
         count(|state| state == State::IdleHeld),

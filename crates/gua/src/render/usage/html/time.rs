@@ -88,7 +88,12 @@ pub(super) fn name(band: &CardTimeline) -> String {
 }
 
 /// One element for each stretch; those of one state are a group with one fill.
-fn picture(timeline: &Timeline, band: &CardTimeline, card: Option<&CardUsage>, tz: &TimeZone) -> Markup {
+fn picture(
+    timeline: &Timeline,
+    band: &CardTimeline,
+    card: Option<&CardUsage>,
+    tz: &TimeZone,
+) -> Markup {
     html! {
         svg.band role="img" aria-label=(summary(timeline, band, card)) height="26" {
             @for mark in Mark::ALL {
@@ -146,7 +151,8 @@ fn format_person(person: &TimelinePerson) -> String {
 
 /// Formats all of a band in words, as it was counted: a column shows only what took most of it.
 fn summary(timeline: &Timeline, band: &CardTimeline, card: Option<&CardUsage>) -> String {
-    let parts = card.map_or_else(|| vec![Mark::Gap.word().to_owned()], |card| counted(timeline, card));
+    let parts =
+        card.map_or_else(|| vec![Mark::Gap.word().to_owned()], |card| counted(timeline, card));
     format!("Card {} {}: {}", label(band), name(band), parts.join(", "))
 }
 
