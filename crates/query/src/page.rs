@@ -36,8 +36,7 @@ pub fn usage_page(store: &Database, request: &UsageRequest) -> Result<UsagePage,
         let mut timeline = timeline(store, window, request)?;
         // A report on one person has their cards only.
         timeline.cards.retain(|drawn| usage.cards.iter().any(|card| drawn.is_of(card)));
-        let is_about_now =
-            request.user.is_none() && request.window.to.0 + SOON_MS >= request.now.0;
+        let is_about_now = request.user.is_none() && request.window.to.0 + SOON_MS >= request.now.0;
         let now = if is_about_now { recorded(store, request.now)? } else { None };
         Ok(UsagePage { usage, timeline: Some(timeline), now })
     })
