@@ -1,8 +1,6 @@
 //! One file or folder a question; the answers are plain structs that can be serialized.
 
 pub mod accounts;
-pub mod bands;
-pub mod board;
 pub mod checkup;
 pub mod config;
 pub mod database;
@@ -17,5 +15,4 @@ pub mod reservation;
 pub mod status;
 pub mod tracked;
 pub mod unknowns;
-pub mod usage;
 pub mod who;
