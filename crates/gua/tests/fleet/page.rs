@@ -134,7 +134,7 @@ fn page_has_the_figures_of_the_report() {
     let served = Served::new();
     let page = get(served.port, "/?since=2h&tz=UTC").1;
     for part in
-        ["id=\"now\"", "1 of 2 cards</strong> is held for nothing", "id=\"time\"", ">alice<"]
+        ["id=\"now\"", "1 of 2 cards is held for nothing</strong>", "id=\"time\"", ">alice<"]
     {
         assert!(page.contains(part), "{part}: {page}");
     }
