@@ -108,8 +108,9 @@ def keeps_the_gone(ours):
 def holder_is_unlisted(ours):
     """Nobody is named, but neither is it said that nobody is there."""
     card = ours.cards[0]
-    is_told = card["unknown"].get("holders") == "no_permission"
-    return not card["holders"] and not card["holders_complete"] and is_told and card["unlisted"]
+    unlisted = card["unlisted"] or {}
+    is_told = unlisted.get("holders_reason") == "no_permission"
+    return not card["holders"] and not card["holders_complete"] and is_told
 
 
 def sees_instances(ours):
