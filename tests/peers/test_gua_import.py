@@ -149,7 +149,7 @@ def test_a_running_daemon_keeps_its_file(lab, daemon):  # noqa: F811
     command = [OURS, "db", "import", recorder.database, "--db", recorder.database]
     done = subprocess.run(command, env=lab.environment(), capture_output=True, text=True)
     assert done.returncode == 1, done.stdout
-    assert "Stop it first" in done.stderr
+    assert "stop that process first" in done.stderr
     # But what it has recorded so far can be had.
     copy = ours(lab, "db", "import", recorder.database, "--db", lab.folder / "o.db", "--json")
     assert copy["card_rows"] >= 3
