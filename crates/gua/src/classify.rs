@@ -6,15 +6,6 @@ use probe::card::MemorySource;
 use probe::units::{Bytes, Percent};
 use probe::{Holder, Reading, Vitals, Why};
 
-use crate::config;
-
-impl From<config::Thresholds> for Thresholds {
-    fn from(settled: config::Thresholds) -> Self {
-        let config::Thresholds { active, held, worked, .. } = settled;
-        Self { active, held, worked, ..Self::default() }
-    }
-}
-
 /// The lines in the units in which evidence is kept: two that are the same here judge the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lines {

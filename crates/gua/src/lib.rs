@@ -12,6 +12,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`interval`] | when to look again |
 //! | [`failure`] | why a command could not do its work, in words and as an exit code |
 //! | [`shared_folder`] | a folder in which users leave files for each other |
 //! | [`destination`] | a file that is written at the end, checked at the beginning |
@@ -20,6 +21,7 @@
 //! | [`process_handle`] | a handle on one process, so that a signal reaches no other |
 //! | [`reservation`] | cards that somebody was given and does not hold yet |
 //! | [`engine`] | Prometheus and its kin, asked over HTTP |
+//! | [`simulated`] | snapshots of a scenario, without a library |
 //! | [`sampler`] | reads all cards and holders once, or a scenario: a [`sampler::Tick`] |
 //! | [`classify`] | judges what a card was doing (pure) |
 //! | [`ledger`] | from ticks to what is kept of them: entries, spans, events (pure) |
@@ -55,6 +57,7 @@ pub mod engine;
 pub mod failure;
 pub mod following;
 pub mod gpu_tracker;
+pub mod interval;
 pub mod ledger;
 pub mod line_file;
 pub mod metrics;
@@ -71,6 +74,7 @@ pub mod safe;
 pub mod sampler;
 pub mod service;
 pub mod shared_folder;
+pub mod simulated;
 pub mod store;
 pub mod talk;
 pub mod terminal;

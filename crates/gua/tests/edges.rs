@@ -25,10 +25,10 @@ const CRATES: [(&str, &[&str]); 8] = [
 /// The ones on one row do not know each other.
 const ORDER: [&[&str]; 16] = [
     &["calendar", "near", "quantity", "safe", "terminal", "wrap"],
-    &["talk"],
+    &["interval", "talk"],
     &["cli", "failure", "shared_folder"],
     &["config", "destination", "following", "line_file", "process_handle", "reservation"],
-    &["engine", "sampler"],
+    &["engine", "sampler", "simulated"],
     &["classify"],
     &["ledger"],
     &["metrics"],

@@ -15,7 +15,7 @@ mod faults;
 mod config;
 /// `gua db`: looks after the history.
 mod db;
-/// `gua db import`: the history of a Python gua becomes ours.
+/// `gua db import`: imports the history of a Python gua.
 mod db_import;
 /// `gua demo`: the report on a machine that does not exist.
 mod demo;
@@ -33,16 +33,12 @@ mod gpu_tracker;
 mod history;
 /// A law: what is reported is what the ticks counted, whatever happens.
 mod law;
-/// Databases of an older layout: read as they are, brought forward by who writes.
-mod layout;
 /// Drivers whose list entries are longer than declared.
 mod long_entries;
 /// `gua pick`: which cards to use.
 mod pick;
 /// `gua policy`: notice first, end last.
 mod policy;
-/// A scenario that is looked at without a library, held against one that has one.
-mod pretend;
 /// `gua query`: fields of one's choice, shown and kept.
 mod query;
 /// The commands shown in the README.
@@ -53,14 +49,14 @@ mod recorder;
 mod report;
 /// Holding sessions: stretches in which a process held a card idle.
 mod sessions;
+/// Simulated hosts, compared with a look through the library.
+mod simulated;
 /// `gua stat`: one line a card, then who holds it.
 mod stat;
 /// `gua top`: the live view, on a real terminal.
 mod top;
 /// `gua track`: what one command used.
 mod track;
-/// What is reported is what a scenario did.
-mod truth;
 /// Words that make no sense, and where help has an option.
 mod typed;
 /// `gua who`: who holds which card, longest idle first.

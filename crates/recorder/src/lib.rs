@@ -47,5 +47,5 @@ pub use observer::{RecordedTick, TickObserver};
 pub use pid_file::{FoundPidFile, PidFile, PidFileLock};
 pub use places::{ExistingFile, Places};
 pub use recorder::{Options, Outcome, Recorder};
-pub use recording::{DriverNow, Recording};
+pub use recording::{DriverNow, RULE, Recording};
 pub use signals::Signals;

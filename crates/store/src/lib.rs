@@ -18,6 +18,7 @@
 //! | [`workload`] | what a process runs for |
 //! | [`writer`] | writes ticks |
 //! | [`transaction`] | what others write in the transaction of a tick |
+//! | [`samples`] | reads samples of cards for plots |
 //! | [`sessions`] | stretches in which a process held a card without using it |
 //! | [`signs`] | signs that a process works, besides its classified time |
 //! | [`policy`] | idle counts of the rules, and the log of what they did |
@@ -57,6 +58,7 @@ pub mod replay;
 pub mod retention;
 pub mod rows;
 pub mod runs;
+pub mod samples;
 pub mod sessions;
 pub mod signs;
 mod sums;
@@ -71,7 +73,7 @@ pub mod writer;
 
 pub use check::Finding;
 pub use database::Database;
-pub use error::{Problem, StoreError};
+pub use error::{ForeignFile, Problem, StoreError};
 pub use export::{ExportColumn, ExportError, ExportFormat, ExportTable};
 pub use hours::CardHours;
 pub use info::StoreInfo;
@@ -82,6 +84,7 @@ pub use replay::{Precision, ReplayCard, ReplayHolder};
 pub use retention::{DueRows, Pruned, Retention};
 pub use rows::{CardRow, CardTimes, HolderRow, HolderTimes};
 pub use runs::StoredRun;
+pub use samples::StoredSample;
 pub use sessions::StoredSession;
 pub use tick::{CardSample, Event, Latest, Person, ProcessEntry, Run, Tick};
 pub use totals::{DroppedPushes, StoredPush, StoredTotal};

@@ -1,6 +1,9 @@
 //! The history that a command reads: where it is, and why it cannot be read.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use gua_store::{Database, Problem};
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -22,6 +25,21 @@ pub(super) fn path(typed: Option<&Path>, config: &Config) -> Result<PathBuf, Fai
 pub(super) enum Detail {
     Spans,
     Samples,
+}
+
+/// Opens the record for reading. A history of the Python gua is converted in memory, but only the window;
+/// with an interval, each of its ticks counts for that.
+pub(super) fn open_record(
+    path: &Path,
+    window: Period,
+    interval: Option<Duration>,
+) -> Result<Database, gua_store::StoreError> {
+    match Database::open(path) {
+        Err(gua_store::StoreError { problem: Problem::PythonGua, .. }) => {
+            gua_store::python::open_converted(path, window, interval)
+        }
+        opened => opened,
+    }
 }
 
 /// Opens it for reading a window of it. One of the Python gua is read as it is.

@@ -3,7 +3,6 @@
 
 mod already;
 pub mod answers;
-mod chosen;
 mod config;
 mod daemon;
 mod db;
@@ -12,11 +11,15 @@ mod doctor;
 mod fleet;
 mod history;
 mod listener;
+mod live;
 mod pace;
 mod pick;
+mod places;
 mod policy;
 mod query;
+mod record;
 mod redraw;
+mod remote_write;
 mod report;
 mod reserved;
 mod serve;

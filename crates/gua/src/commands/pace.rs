@@ -3,8 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use gua_query::snapshot::LiveSource;
+
 use crate::recorder::{Schedule, Task};
-use crate::sampler::Sampler;
 
 /// The beat of the looks, which does not drift.
 #[derive(Debug)]
@@ -23,8 +24,8 @@ impl Pace {
         Self { began, schedule: Schedule::new(every, began), drains }
     }
 
-    pub fn looked(&mut self, sampler: &Sampler) {
-        let buffer = sampler.buffer_length().filter(|_| self.drains);
+    pub fn looked(&mut self, source: &LiveSource) {
+        let buffer = source.buffer_length().filter(|_| self.drains);
         self.schedule.ticked(Instant::now(), buffer);
     }
 
@@ -34,14 +35,14 @@ impl Pace {
     }
 
     /// Until the next look is due.
-    pub fn wait(&mut self, sampler: &mut Sampler) {
+    pub fn wait(&mut self, source: &mut LiveSource) {
         loop {
             let (task, at) = self.schedule.next();
             thread::sleep(at.saturating_duration_since(Instant::now()));
             match task {
                 Task::Tick => return,
                 Task::Drain => {
-                    sampler.drain();
+                    source.drain();
                     self.schedule.drained(Instant::now());
                 }
             }

@@ -1,45 +1,76 @@
-//! What is reserved now, and by whom.
+//! Cards that are reserved now, and by whom.
 
 use std::time::SystemTime;
 
+use gua_query::snapshot::Snapshot;
 use probe::proc::Host;
 use probe::units::UnixMillis;
 
 use crate::config::{self, Machine};
-use crate::reservation::{Folder, ReservationError, Reserved};
+use crate::reservation::{Folder, ReservationError, Reserved, card_key};
 use crate::safe::safe;
 use crate::talk::say;
 
-/// All reservations that hold now, for who only looks. Where nobody ever reserved, there are none.
-pub(super) fn standing(machine: &Machine) -> Result<Vec<Reserved>, ReservationError> {
+/// Returns all reservations that hold now; none if nobody has ever reserved a card.
+pub(super) fn current(machine: &Machine) -> Result<Vec<Reserved>, ReservationError> {
     let now = UnixMillis::from(SystemTime::now());
     let folder = Folder::find(&config::reservations())?;
     let standing = folder.map_or_else(|| Ok(Vec::new()), |folder| folder.standing(now))?;
-    Ok(named(standing, machine))
+    Ok(with_names(standing, machine))
 }
 
-/// The same, and where it cannot be read, that is said; `None` then.
-pub(super) fn told(machine: &Machine, said: &mut Option<String>) -> Option<Vec<Reserved>> {
-    match standing(machine) {
-        Ok(standing) => Some(standing),
-        Err(error) => {
-            let error = safe(&error.to_string());
-            // Once, not at every look.
-            if said.as_ref() != Some(&error) {
-                say(format_args!("what is reserved is not known: {error}"));
-                *said = Some(error);
-            }
-            None
+/// Adds reservations to the cards of a snapshot.
+pub(super) fn add(snapshot: &mut Snapshot, reserved: &[Reserved], now: UnixMillis) {
+    snapshot.set_reservations(|uuid| {
+        let key = card_key(uuid);
+        let of_card = reserved.iter().filter(|by| by.card == key);
+        of_card.map(|by| by.as_reservation(now)).collect()
+    });
+}
+
+/// Adds the current reservations to a snapshot, or that they cannot be read.
+pub(super) fn add_current(
+    snapshot: &mut Snapshot,
+    machine: &Machine,
+) -> Result<(), ReservationError> {
+    let current = current(machine);
+    match &current {
+        Ok(reserved) => add(snapshot, reserved, UnixMillis(snapshot.time.as_millisecond())),
+        Err(_) => snapshot.note_unread_reservations(),
+    }
+    current.map(drop)
+}
+
+/// Adds the current reservations to one snapshot after the other, and says on stderr why they cannot
+/// be read.
+#[derive(Debug)]
+pub(super) struct Reservations<'a> {
+    machine: &'a Machine,
+    /// Reason that was said last: it is said once, not at every look.
+    said: Option<String>,
+}
+
+impl<'a> Reservations<'a> {
+    pub const fn new(machine: &'a Machine) -> Self {
+        Self { machine, said: None }
+    }
+
+    pub fn add_to(&mut self, snapshot: &mut Snapshot) {
+        let Err(error) = add_current(snapshot, self.machine) else { return };
+        let error = safe(&error.to_string());
+        if self.said.as_ref() != Some(&error) {
+            say(format_args!("what is reserved is not known: {error}"));
+            self.said = Some(error);
         }
     }
 }
 
-/// The same with the users' names, as far as the host gives them some.
-pub(super) fn named(reserved: Vec<Reserved>, machine: &Machine) -> Vec<Reserved> {
+/// Adds the names of users, as far as the host has them.
+pub(super) fn with_names(reserved: Vec<Reserved>, machine: &Machine) -> Vec<Reserved> {
     if reserved.is_empty() {
         return reserved;
     }
     let mut host = Host::new(machine.host_root.clone());
-    let named = |by: Reserved| Reserved { user: host.user_name(by.uid), ..by };
-    reserved.into_iter().map(named).collect()
+    let with_name = |by: Reserved| Reserved { user: host.user_name(by.uid), ..by };
+    reserved.into_iter().map(with_name).collect()
 }

@@ -1,25 +1,26 @@
 //! `gua top`: all cards and holders on a whole screen, live.
 
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use gua_query::snapshot::{CardSelection, Snapshot, add_idle_times, add_no_history};
+use gua_store::Database;
 use jiff::tz::TimeZone;
 use probe::nvml::Wants;
 use probe::proc::Host;
 use probe::units::UnixMillis;
 
-use super::chosen::Chosen;
-use super::history::{self, Detail};
-use crate::classify::Thresholds;
+use super::record::{self, Record};
+use super::{history, live};
 use crate::cli;
 use crate::config::{Config, Files, Machine, Screen};
 use crate::demo;
 use crate::failure::Failure;
 use crate::ledger::{HOUR, Period};
 use crate::safe::safe;
-use crate::sampler::{Pretend, Sampler, Tick};
-use crate::store::{History, StoreError};
-use crate::tui::{self, Past, Pick, Played, ReadPast, Settings, Source, Theme};
+use crate::simulated::SimulatedHost;
+use crate::tui::{self, AddRecord, Completion, Past, Played, ReadPast, Settings, Source, Theme};
 
 pub(super) fn run(machine: cli::Machine, files: &Files, typed: &cli::Top) -> Result<u8, Failure> {
     let screen = Screen::of_stdout(&typed.color);
@@ -29,8 +30,8 @@ pub(super) fn run(machine: cli::Machine, files: &Files, typed: &cli::Top) -> Res
     // Before the driver is opened: what is wrong with it is told in the shell.
     let config = config(files, typed)?;
     let thresholds = config.thresholds.into();
-    let past = past(typed, &config)?;
-    let source = source(machine, typed, thresholds)?;
+    let history = History::find(typed, &config)?;
+    let source = source(machine, typed, config, &history)?;
     let settings = Settings {
         every: typed.every,
         zone: TimeZone::system(),
@@ -40,7 +41,7 @@ pub(super) fn run(machine: cli::Machine, files: &Files, typed: &cli::Top) -> Res
         began: now(),
     };
     let theme = Theme { color: screen.color, is_ascii: typed.ascii };
-    tui::run(settings, theme, source, past)?;
+    tui::run(settings, theme, source, history.read_past())?;
     Ok(0)
 }
 
@@ -74,27 +75,30 @@ fn no_terminal(screen: Screen) -> Failure {
 fn source(
     machine: cli::Machine,
     typed: &cli::Top,
-    thresholds: Thresholds,
+    config: Config,
+    history: &History,
 ) -> Result<Box<dyn Source>, Failure> {
-    let mut chosen = Chosen::new(&typed.id);
-    let pick: Pick = Box::new(move |tick: Tick| chosen.among(tick));
+    let selection = CardSelection::new(&typed.id);
     if typed.demo {
         let mut lab = demo::Live::lab().map_err(|error| broken(&error))?;
-        let (every, host) = (typed.every, lab.host_name(now()));
-        let play = move |at| Ok(lab.tick(at, every));
-        return Ok(Box::new(Played::new(play, host, pick, thresholds)));
+        let every = typed.every;
+        let play = move |at| lab.snapshot(at, every);
+        let completion = Completion::new(selection, history.add_record(config));
+        return Ok(Box::new(Played::new(play, completion)));
     }
     if let Some(path) = &typed.scenario {
         let scenario =
             scenario::parse::from_file(path).map_err(|refused| refused_file(&refused))?;
-        let (every, host) = (typed.every, scenario.host_name.clone());
-        let mut pretend = Pretend::new(scenario, now());
-        let play = move |at| Ok(pretend.tick(at, every));
-        return Ok(Box::new(Played::new(play, host, pick, thresholds)));
+        let every = typed.every;
+        let mut host = SimulatedHost::new(scenario, now(), config.thresholds.into());
+        let play = move |at| host.snapshot(at, every);
+        let completion = Completion::new(selection, history.add_record(config));
+        return Ok(Box::new(Played::new(play, completion)));
     }
     let machine = Machine::try_from(machine)?;
-    let sampler = Sampler::open(&machine, WANTS)?.with_commands(typed.full_command).with_who(true);
-    Ok(Box::new(tui::Machine::new(sampler, Host::new(machine.host_root), pick, thresholds)))
+    let source = live::open(&machine, &config, WANTS, true)?.with_commands(typed.full_command);
+    let completion = Completion::new(selection, history.add_record(config));
+    Ok(Box::new(tui::Machine::new(source, Host::new(machine.host_root), completion)))
 }
 
 /// What is shown, and no more.
@@ -114,38 +118,88 @@ fn refused_file(refused: &scenario::parse::Refused) -> Failure {
     }
 }
 
-/// How to read what was recorded; `None` where there is nothing to read, which is usual.
-fn past(typed: &cli::Top, config: &Config) -> Result<Option<ReadPast>, Failure> {
-    if typed.demo {
-        return Ok(Some(Box::new(made_up)));
+/// Where the history is that is shown beside the cards.
+enum History {
+    None,
+    File {
+        path: PathBuf,
+        is_named: bool,
+    },
+    /// The demo's, once it has been made.
+    Demo {
+        database: Arc<Mutex<Option<Database>>>,
+        end: UnixMillis,
+    },
+}
+
+impl History {
+    fn find(typed: &cli::Top, config: &Config) -> Result<Self, Failure> {
+        if typed.demo {
+            return Ok(Self::Demo { database: Arc::default(), end: now() });
+        }
+        Ok(match &typed.db {
+            Some(path) if !path.exists() => {
+                return Err(gua_store::Problem::Missing.at(path).into());
+            }
+            Some(path) => Self::File { path: path.clone(), is_named: true },
+            // A simulated machine is not in the history of this one.
+            None if typed.scenario.is_some() => Self::None,
+            None => match history::path(None, config) {
+                Ok(path) if path.exists() => Self::File { path, is_named: false },
+                _ => Self::None,
+            },
+        })
     }
-    let path = match &typed.db {
-        Some(path) if !path.exists() => return Err(StoreError::Missing.failure(path)),
-        Some(path) => path.clone(),
-        // A machine that does not exist is not in the history of this one.
-        None if typed.scenario.is_some() => return Ok(None),
-        None => match history::path(None, config) {
-            Ok(path) if path.exists() => path,
-            _ => return Ok(None),
-        },
-    };
-    Ok(Some(Box::new(move || recorded(&path))))
+
+    /// Returns how to read the last hour; `None` if there is nothing to read, which is usual.
+    fn read_past(self) -> Option<ReadPast> {
+        match self {
+            Self::None => None,
+            Self::File { path, .. } => Some(Box::new(move || {
+                let now = now();
+                let window = Period::new(UnixMillis(now.0 - HOUR), now);
+                Ok(Past::read(&record::open(&path, window)?, now)?)
+            })),
+            Self::Demo { database, end } => Some(Box::new(move || {
+                let plan = demo::Plan::of_the_last_day(end);
+                let made = demo::record::write_unended(Database::in_memory()?, &plan);
+                let made = made.map_err(|error| broken(&error))?;
+                let past = Past::read(&made, end)?;
+                *database.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+                Ok(past)
+            })),
+        }
+    }
+
+    /// Returns what adds idle times to a snapshot.
+    fn add_record(&self, config: Config) -> AddRecord {
+        match self {
+            Self::None => Box::new(|snapshot| {
+                add_no_history(snapshot, None, "nothing is recorded".to_owned());
+            }),
+            Self::File { is_named: false, .. } => add_file(None, config),
+            Self::File { path, .. } => add_file(Some(path.clone()), config),
+            Self::Demo { database, end } => {
+                let (database, end) = (Arc::clone(database), *end);
+                Box::new(move |snapshot| {
+                    let database = database.lock().unwrap_or_else(PoisonError::into_inner);
+                    let added = database.as_ref().map(|database| {
+                        add_idle_times(snapshot, database, demo::record::BOOT, end)
+                    });
+                    if !matches!(added, Some(Ok(()))) {
+                        add_no_history(snapshot, None, "it is being made".to_owned());
+                    }
+                })
+            }
+        }
+    }
 }
 
-fn recorded(path: &Path) -> Result<Past, Failure> {
-    let now = now();
-    let window = Period::new(UnixMillis(now.0 - HOUR), now);
-    let history = history::open(path, window, Detail::Samples)?;
-    Past::read(&history, now).map_err(|error| error.failure(path))
-}
-
-/// What a recorder would have seen of the lab in the last day.
-fn made_up() -> Result<Past, Failure> {
-    let end = now();
-    let plan = demo::Plan::of_the_last_day(end);
-    let made = || {
-        let history = History::of(demo::make(crate::store::temporary()?, &plan)?)?;
-        Ok(Past::read(&history, end)?)
-    };
-    made().map_err(|error: demo::DemoError| broken(&error))
+fn add_file(named: Option<PathBuf>, config: Config) -> AddRecord {
+    let mut record = Record::new(named, config);
+    Box::new(move |snapshot: &mut Snapshot| {
+        if let Err(failure) = record.add_to(snapshot) {
+            add_no_history(snapshot, None, failure.to_string());
+        }
+    })
 }

@@ -126,3 +126,9 @@ impl Frames for Slot {
         Ok(Shown { served: self.served.next(scraper, frame.counters.ticks), frame })
     }
 }
+
+impl From<StoreError> for gua_fleet::NotReady {
+    fn from(error: StoreError) -> Self {
+        Self::Unreadable(error.to_string())
+    }
+}

@@ -2,19 +2,21 @@
 
 use std::time::Duration;
 
+use gua_core::Thresholds;
+use gua_core::snapshot::Snapshot;
 use probe::units::UnixMillis;
 
 use super::DemoError;
 use super::lab::Lab;
 use super::play::Play;
-use crate::sampler::{Pretend, Tick};
+use crate::simulated::SimulatedHost;
 
 /// The lab, one moment after the other.
 #[derive(Debug)]
 pub struct Live {
     lab: Lab,
     /// What is played now, and up to when.
-    now: Option<(Pretend, UnixMillis)>,
+    now: Option<(SimulatedHost, UnixMillis)>,
 }
 
 impl Live {
@@ -26,20 +28,15 @@ impl Live {
         Ok(Self { lab: Lab::new()?, now: None })
     }
 
-    #[must_use]
-    pub fn host_name(&self, at: UnixMillis) -> String {
-        self.lab.scene(at).scenario.host_name
-    }
-
-    /// A look at this time, which averages over the time before it.
-    pub fn tick(&mut self, at: UnixMillis, over: Duration) -> Tick {
-        if let Some((pretend, _)) = self.now.as_mut().filter(|(_, until)| at <= *until) {
-            return pretend.tick(at, over);
+    /// Returns a snapshot at a time, which averages over the time before it.
+    pub fn snapshot(&mut self, at: UnixMillis, over: Duration) -> Snapshot {
+        if let Some((host, _)) = self.now.as_mut().filter(|(_, until)| at <= *until) {
+            return host.snapshot(at, over);
         }
         let scene = self.lab.scene(at);
-        let mut pretend = Pretend::new(scene.scenario, scene.origin);
-        let tick = pretend.tick(at, over);
-        self.now = Some((pretend, scene.until));
-        tick
+        let mut host = SimulatedHost::new(scene.scenario, scene.origin, Thresholds::default());
+        let snapshot = host.snapshot(at, over);
+        self.now = Some((host, scene.until));
+        snapshot
     }
 }

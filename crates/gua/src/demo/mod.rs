@@ -1,11 +1,10 @@
-//! A history of a machine that does not exist, made by the real pipeline: a scenario is
-//! looked at, judged and stored as a card would be, only faster.
+//! Simulated machines, and the history that a recorder would have left of them.
 //!
 //! # Layout
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `play` | what a pretend machine and its recorder do over time |
+//! | `play` | what a simulated machine and its recorder do over time |
 //! | `cycle` | three cards that repeat five ticks |
 //! | `lab` | eight cards, a dozen people and their habits, for as long as it takes |
 //! | `live` | the lab as it is now |

@@ -64,7 +64,11 @@ impl<P: Play> Taking<P> {
             let (entry, events) = observer.see(&tick, clocks(shift, at), None);
             writer.record(&entry, &events)?;
         }
-        writer.end(shift.ending)
+        writer.end(match shift.ending {
+            super::play::Ending::Stopped => crate::store::Ending::Stopped,
+            super::play::Ending::Crashed => crate::store::Ending::Crashed,
+            super::play::Ending::Complete => crate::store::Ending::Complete,
+        })
     }
 
     /// The ticks of a time, on the grid of the whole.

@@ -1,94 +1,108 @@
-//! Who is behind a holder, in words: in a few for a table, in all for details.
+//! Who is behind a holder as text: short for a table, or in full for details.
+
+use gua_core::identity::{
+    Client, Container, EnvironmentKind, Job, Launcher, Notebook, Pod, Runtime, Source, Told, User,
+    Who,
+};
 
 use super::words::safe;
-use crate::report::identity::{Container, Identity, Job, Launcher, Notebook, Pod, Sourced, User};
 
-/// What is said in the place of a user whom nothing tells.
+/// Name of a user that is not known.
 pub const UNATTRIBUTED: &str = "unattributed";
 
-/// So much of an id tells it from others.
+/// Characters that tell an id from others.
 const SHORT_ID: usize = 12;
 
-/// The user, by name or number.
+/// Formats the user, by name or number.
 #[must_use]
-pub fn user(identity: &Identity) -> String {
-    match identity.user.as_ref().map(|user| &user.value) {
+pub fn user(who: &Who) -> String {
+    match who.user.as_ref().map(|user| &user.value) {
         Some(User { name: Some(name), .. }) => safe(name),
         Some(User { uid, .. }) => format!("uid {uid}"),
         None => UNATTRIBUTED.to_owned(),
     }
 }
 
-/// Where it runs and what, as in `job 4711.0, fit.ipynb`; empty where neither is known.
+/// Formats where it runs and what, as in `job 4711.0, fit.ipynb`; empty if neither is known.
 #[must_use]
-pub fn brief(identity: &Identity) -> String {
-    let job = identity.job.as_ref().map(|job| known(job, brief_job));
-    let pod = || identity.pod.as_ref().map(|pod| format!("pod {}", pod_name(&pod.value)));
+pub fn brief(who: &Who) -> String {
+    let job = who.job.as_ref().map(|job| known(job, brief_job));
+    let pod = || who.pod.as_ref().map(|pod| format!("pod {}", pod_name(&pod.value)));
     let container = || {
-        let container = identity.container.as_ref()?;
+        let container = who.container.as_ref()?;
         Some(format!("container {}", container_name(&container.value)))
     };
     let place = job.or_else(pod).or_else(container);
-    let notebook = identity.notebook.as_ref().map(|notebook| brief_notebook(&notebook.value));
-    let what = notebook.or_else(|| identity.script.as_deref().map(safe));
+    let notebook = who.notebook.as_ref().map(|notebook| brief_notebook(&notebook.value));
+    let what = notebook.or_else(|| who.script.as_deref().map(safe));
     [place, what].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Everything, with where it is known from: names and values.
+/// Formats all that is known, with its source: names and values.
 #[must_use]
-pub fn lines(identity: &Identity) -> Vec<(&'static str, String)> {
-    let user = match &identity.user {
-        Some(told) => known(told, |_| user(identity)),
+pub fn lines(who: &Who) -> Vec<(&'static str, String)> {
+    let user = match &who.user {
+        Some(told) => known(told, |_| user(who)),
         None => format!("{UNATTRIBUTED}: nothing that can be trusted tells"),
     };
     let others = [
-        ("job", identity.job.as_ref().map(|told| known(told, full_job))),
-        ("container", identity.container.as_ref().map(|told| known(told, full_container))),
-        ("pod", identity.pod.as_ref().map(|told| known(told, full_pod))),
-        ("notebook", identity.notebook.as_ref().map(|told| known(told, full_notebook))),
-        ("hub user", identity.hub_user.as_ref().map(|told| known(told, |user| safe(&user.name)))),
+        ("job", who.job.as_ref().map(|told| known(told, full_job))),
+        ("container", who.container.as_ref().map(|told| known(told, full_container))),
+        ("pod", who.pod.as_ref().map(|told| known(told, full_pod))),
+        ("notebook", who.notebook.as_ref().map(|told| known(told, full_notebook))),
+        ("hub user", who.hub_user.as_ref().map(|told| known(told, |user| safe(user)))),
         (
             "Python",
-            identity.environment.as_ref().map(|told| {
+            who.environment.as_ref().map(|told| {
                 known(told, |environment| {
-                    format!("{} {}", environment.kind, safe(&environment.path))
+                    let kind = match environment.kind {
+                        EnvironmentKind::Conda => "conda",
+                        EnvironmentKind::Venv => "venv",
+                    };
+                    format!("{kind} {}", safe(&environment.path))
                 })
             }),
         ),
         (
             "group",
-            identity
-                .group
-                .as_ref()
-                .map(|told| known(told, |group| format!("{} {}", group.kind, safe(&group.id)))),
+            who.group.as_ref().map(|told| {
+                known(told, |group| format!("{} {}", group.kind.slug(), safe(&group.id)))
+            }),
         ),
         (
             "launched by",
-            identity.launcher.as_ref().map(|told| {
+            who.launcher.as_ref().map(|told| {
                 known(told, |Launcher { pid, program }| match pid {
-                    Some(pid) => format!("{pid} {}", safe(program)),
-                    None => safe(program),
+                    // It was long ago: another process may have the pid.
+                    0 => safe(program),
+                    pid => format!("{pid} {}", safe(program)),
                 })
             }),
         ),
-        ("script", identity.script.as_deref().map(safe)),
+        ("script", who.script.as_deref().map(safe)),
     ];
     let others = others.into_iter().filter_map(|(name, value)| Some((name, value?)));
     std::iter::once(("behind it", user)).chain(others).collect()
 }
 
-/// With a word on where it is known from, where that is not beyond its owner's reach.
-fn known<T>(told: &Sourced<T>, show: impl FnOnce(&T) -> String) -> String {
+/// Formats a part with its source, where its owner could have forged that.
+fn known<T>(told: &Told<T>, show: impl FnOnce(&T) -> String) -> String {
     let shown = show(&told.value);
-    match told.source {
-        "delegated_cgroup" => format!("{shown} (by a control group of its user's)"),
-        "environment" => format!("{shown} (by its environment)"),
-        "ancestor_environment" => format!("{shown} (by a parent's environment)"),
-        "loginuid" => format!("{shown} (by its login)"),
-        "user_slice" => format!("{shown} (by the session)"),
-        "working_folder" => format!("{shown} (by its folder)"),
-        _ => shown,
-    }
+    let source = match told.source {
+        Source::DelegatedCgroup => "a control group of its user's",
+        Source::Environment => "its environment",
+        Source::AncestorEnvironment => "a parent's environment",
+        Source::Loginuid => "its login",
+        Source::UserSlice => "the session",
+        Source::WorkingFolder => "its folder",
+        Source::Cgroup
+        | Source::Uid
+        | Source::ContainerRecord
+        | Source::PodLogs
+        | Source::CommandLine
+        | Source::Ancestors => return shown,
+    };
+    format!("{shown} (by {source})")
 }
 
 fn brief_job(job: &Job) -> String {
@@ -115,6 +129,12 @@ fn container_name(container: &Container) -> String {
 fn full_container(container: &Container) -> String {
     let Container { runtime, id, name } = container;
     let name = name.as_deref().map(|name| format!("{} ", safe(name))).unwrap_or_default();
+    let runtime = match runtime {
+        Runtime::Docker => "docker",
+        Runtime::Podman => "podman",
+        Runtime::Containerd => "containerd",
+        Runtime::Crio => "crio",
+    };
     format!("{name}{runtime} {id}")
 }
 
@@ -130,7 +150,7 @@ fn full_pod(pod: &Pod) -> String {
         (Some(namespace), Some(name)) => {
             format!("{}/{}, {}", safe(namespace), safe(name), pod.uid)
         }
-        _ => pod.uid.clone(),
+        _ => pod.uid.to_string(),
     }
 }
 
@@ -143,7 +163,10 @@ fn brief_notebook(notebook: &Notebook) -> String {
 }
 
 fn full_notebook(notebook: &Notebook) -> String {
-    let client = if notebook.client == "vs_code" { "VS Code" } else { "Jupyter" };
+    let client = match notebook.client {
+        Client::VsCode => "VS Code",
+        Client::Jupyter => "Jupyter",
+    };
     let path = match &notebook.path {
         Some(path) => safe(path),
         None => "path unknown".to_owned(),

@@ -1,5 +1,8 @@
 //! `gua who` as text: a row a holder, longest idle first.
 
+use gua_core::State;
+use gua_query::snapshot::{HistoryState, HolderNow, IdleDoubt, IdleNow};
+use gua_query::who::{WhoAnswer, WhoFilter, WhoHolder, WhoRow, WhoUnlisted};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -8,9 +11,6 @@ use super::paint::{Ink, Paint};
 use super::stat::{self, fold};
 use super::table::{self, Align, Cell, Column, Line};
 use super::words::{self, duration, memory_or_unknown, safe};
-use crate::classify::State;
-use crate::report::now::{Holder, Presence};
-use crate::report::who::{Asked, Doubt, Held, Idle, Row, Standing, Unseen, Who};
 use crate::wrap::hung;
 
 /// What to show it on.
@@ -59,15 +59,16 @@ const SHORTEST_WHAT: usize = 14;
 
 /// The view as lines, none longer than the screen is wide.
 #[must_use]
-pub fn lines(who: &Who, asked: &Asked, view: &View) -> Vec<String> {
-    let mut lines = said(&headline(who, asked), Ink::Strong, view);
+pub fn lines(who: &WhoAnswer, filter: &WhoFilter, view: &View) -> Vec<String> {
+    let mut lines = said(&headline(who, filter), Ink::Strong, view);
     if let Some(error) = &who.driver_error {
         lines.extend(said(&format!("driver: {}", safe(error)), Ink::Bad, view));
     }
     lines.extend(table(who, view));
     lines.extend(summary(who).iter().flat_map(|text| said(text, Ink::Plain, view)));
-    lines.extend(who.reservations.iter().flatten().flat_map(|given| {
-        let text = format!("card {} is reserved {}", given.card.label(), given.by.terms);
+    lines.extend(who.reservations.iter().flatten().flat_map(|row| {
+        let terms = safe(&row.reservation.format_terms());
+        let text = format!("card {} is reserved {terms}", row.card.label());
         said(&text, Ink::Plain, view)
     }));
     lines
@@ -75,8 +76,8 @@ pub fn lines(who: &Who, asked: &Asked, view: &View) -> Vec<String> {
 
 /// The view on a screen of so many rows.
 #[must_use]
-pub fn lines_within(rows: usize, who: &Who, asked: &Asked, view: &View) -> Vec<String> {
-    let mut lines = lines(who, asked, view);
+pub fn lines_within(rows: usize, who: &WhoAnswer, filter: &WhoFilter, view: &View) -> Vec<String> {
+    let mut lines = lines(who, filter, view);
     if let Some(doubt) = doubt(who, &view.zone) {
         lines.extend(said(&doubt, Ink::Quiet, view));
     }
@@ -89,21 +90,21 @@ pub fn lines_within(rows: usize, who: &Who, asked: &Asked, view: &View) -> Vec<S
 
 /// What is not known of how long, in a line for a person; `None` where all of it is.
 #[must_use]
-pub fn doubt(who: &Who, zone: &TimeZone) -> Option<String> {
+pub fn doubt(who: &WhoAnswer, zone: &TimeZone) -> Option<String> {
     let all = of_the_record(who, zone).into_iter().chain(left_out(who));
     let all: Vec<_> = all.collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-fn of_the_record(who: &Who, zone: &TimeZone) -> Option<String> {
-    let history = &who.history;
+fn of_the_record(who: &WhoAnswer, zone: &TimeZone) -> Option<String> {
+    let history = who.history.as_ref()?;
     match (history.state, history.recorded_until) {
-        (Standing::Recording, _) => None,
-        (Standing::None, _) => {
+        (HistoryState::Recording, _) => None,
+        (HistoryState::None, _) => {
             let why = history.reason.as_deref().unwrap_or("there is no history");
             Some(format!("since when is not known: {} (`gua daemon` records one)", safe(why)))
         }
-        (Standing::Ended, until) => {
+        (HistoryState::Ended, until) => {
             let until = until.map(|at| format!(" since {}", moment(at, who.time, zone)));
             let until = until.unwrap_or_default();
             Some(format!("nothing is recorded{until}, so idle times end there (see `gua status`)"))
@@ -111,7 +112,7 @@ fn of_the_record(who: &Who, zone: &TimeZone) -> Option<String> {
     }
 }
 
-fn left_out(who: &Who) -> impl Iterator<Item = String> {
+fn left_out(who: &WhoAnswer) -> impl Iterator<Item = String> {
     let idle_now = match who.idle_now_left_out {
         0 => None,
         1 => Some("one more is idle now; for how long is not recorded".to_owned()),
@@ -122,22 +123,22 @@ fn left_out(who: &Who) -> impl Iterator<Item = String> {
         1 => Some("one more may be idle: its card cannot be judged".to_owned()),
         more => Some(format!("{more} more may be idle: their cards cannot be judged")),
     };
-    let unseen = match who.unseen_left_out {
+    let unlisted = match who.unlisted_left_out {
         0 => None,
         1 => Some("who else is on one card cannot be told".to_owned()),
         more => Some(format!("who else is on {more} cards cannot be told")),
     };
-    [idle_now, unknown, unseen].into_iter().flatten()
+    [idle_now, unknown, unlisted].into_iter().flatten()
 }
 
-fn headline(who: &Who, asked: &Asked) -> String {
+fn headline(who: &WhoAnswer, filter: &WhoFilter) -> String {
     let host = who.host.as_deref().map(|host| format!(" on {}", safe(host))).unwrap_or_default();
-    let whose = match asked.users.as_slice() {
+    let whose = match filter.users.as_slice() {
         [] => String::new(),
         users => format!(" by {}", safe(&users.join(", "))),
     };
-    let is_empty = who.holders.is_empty() && who.unseen.is_empty();
-    match (asked.idle.map(words::interval), is_empty) {
+    let is_empty = who.holders.is_empty() && who.unlisted.is_empty();
+    match (filter.idle.map(words::interval), is_empty) {
         (Some(idle), true) => {
             format!("no card{host} is known to be held idle{whose} for {idle} or longer")
         }
@@ -156,10 +157,10 @@ fn by_anybody(whose: &str) -> String {
     if whose.is_empty() { " by anybody".to_owned() } else { whose.to_owned() }
 }
 
-fn table(who: &Who, view: &View) -> Vec<String> {
+fn table(who: &WhoAnswer, view: &View) -> Vec<String> {
     let cells = |row| match row {
-        Row::Held(held) => held_row(held, who.time, view),
-        Row::Unseen(unseen) => unseen_row(unseen, who.time, view),
+        WhoRow::Holder(row) => holder_row(row, who.time, view),
+        WhoRow::Unlisted(row) => unlisted_row(row, who.time, view),
     };
     let rows: Vec<Vec<Cell>> = who.rows().into_iter().map(cells).collect();
     if rows.is_empty() {
@@ -198,43 +199,44 @@ fn squeeze(columns: &mut [Column], most: usize) {
     table::shorten(columns, PROGRAM, 0, most);
 }
 
-fn held_row(held: &Held, now: Timestamp, view: &View) -> Vec<Cell> {
-    let holder = &held.holder;
+fn holder_row(row: &WhoHolder, now: Timestamp, view: &View) -> Vec<Cell> {
+    let holder = &row.holder;
     vec![
-        idle_cell(held.state, &held.idle),
+        idle_cell(holder.state, &holder.idle),
         Cell::plain(stat::user(holder)),
-        Cell::plain(held.card.label()),
+        Cell::plain(row.card.label()),
         Cell::plain(memory_or_unknown(holder.memory_bytes)),
         Cell::plain(program(holder)),
-        Cell::plain(what(held)),
+        Cell::plain(what(row)),
         Cell::plain(holder.pid.to_string()),
-        Cell::plain(holder.owner.running_seconds.map_or_else(|| "?".to_owned(), duration)),
-        Cell::plain(since(held.state_reason.as_deref(), &held.idle, now, &view.zone)),
+        Cell::plain(holder.running_seconds.map_or_else(|| "?".to_owned(), duration)),
+        Cell::plain(since(holder.state, &holder.idle, now, &view.zone)),
     ]
 }
 
-fn unseen_row(unseen: &Unseen, now: Timestamp, view: &View) -> Vec<Cell> {
-    let what = match &unseen.holders_reason {
-        // Said of the card already.
-        Some(why) if unseen.state_reason.as_ref() == Some(why) => "(not listed)".to_owned(),
-        Some(why) => format!("(not listed: {why})"),
-        None if unseen.memory_bytes.is_none() => "(memory not readable)".to_owned(),
+fn unlisted_row(row: &WhoUnlisted, now: Timestamp, view: &View) -> Vec<Cell> {
+    let unlisted = &row.unlisted;
+    let what = match unlisted.holders_reason {
+        // The state of the card says it already.
+        Some(reason) if row.state == State::Unknown(reason) => "(not listed)".to_owned(),
+        Some(reason) => format!("(not listed: {reason})"),
+        None if unlisted.memory_bytes.is_none() => "(memory not readable)".to_owned(),
         None => "(no visible process)".to_owned(),
     };
     vec![
-        idle_cell(unseen.state, &unseen.idle),
+        idle_cell(row.state, &unlisted.idle),
         Cell::plain("?"),
-        Cell::plain(unseen.card.label()),
-        Cell::plain(memory_or_unknown(unseen.memory_bytes)),
+        Cell::plain(row.card.label()),
+        Cell::plain(memory_or_unknown(unlisted.memory_bytes)),
         Cell::plain(what),
         Cell::plain(""),
         Cell::plain("?"),
         Cell::plain("?"),
-        Cell::plain(since(unseen.state_reason.as_deref(), &unseen.idle, now, &view.zone)),
+        Cell::plain(since(row.state, &unlisted.idle, now, &view.zone)),
     ]
 }
 
-fn idle_cell(state: State, idle: &Idle) -> Cell {
+fn idle_cell(state: State, idle: &IdleNow) -> Cell {
     match (state, idle.idle_seconds) {
         (State::IdleHeld, Some(seconds)) => {
             let mark = if idle.idle_doubt.is_some() { "≥" } else { "" };
@@ -247,13 +249,13 @@ fn idle_cell(state: State, idle: &Idle) -> Cell {
     }
 }
 
-fn since(state_reason: Option<&str>, idle: &Idle, now: Timestamp, zone: &TimeZone) -> String {
+fn since(state: State, idle: &IdleNow, now: Timestamp, zone: &TimeZone) -> String {
     let Some(since) = idle.idle_since else {
-        return match (state_reason, idle.idle_doubt) {
-            (Some(reason), _) => reason.to_owned(),
-            (None, Some(Doubt::NotRecorded)) => "after the last tick, or not recorded".to_owned(),
-            (None, Some(Doubt::NoHistory)) => "not recorded".to_owned(),
-            (None, _) => String::new(),
+        return match (state, idle.idle_doubt) {
+            (State::Unknown(reason), _) => reason.to_string(),
+            (_, Some(IdleDoubt::NotRecorded)) => "after the last tick, or not recorded".to_owned(),
+            (_, Some(IdleDoubt::NoHistory)) => "not recorded".to_owned(),
+            _ => String::new(),
         };
     };
     let since = moment(since, now, zone);
@@ -276,33 +278,27 @@ fn moment(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
 }
 
 /// What it runs, and what is special about how it holds the card.
-fn what(held: &Held) -> String {
-    let brief = held.identity.as_ref().map(identity::brief).unwrap_or_default();
-    let is_idle = held.state == State::IdleHeld;
-    let is_bare = is_idle && held.bare_context == Some(true);
-    let is_on_a_busy_card = is_idle && held.card_state == State::Active;
+fn what(row: &WhoHolder) -> String {
+    let brief = row.holder.identity.as_deref().map(identity::brief).unwrap_or_default();
+    let is_idle = row.holder.state == State::IdleHeld;
+    let is_bare = is_idle && row.bare_context == Some(true);
+    let is_on_a_busy_card = is_idle && row.card_state == State::Active;
     let remarks = [(is_bare, "(bare CUDA context)"), (is_on_a_busy_card, "(on a busy card)")];
     let told = remarks.into_iter().filter(|(is_so, _)| *is_so).map(|(_, remark)| remark);
     let words = Some(brief.as_str()).filter(|brief| !brief.is_empty()).into_iter().chain(told);
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn program(holder: &Holder) -> String {
-    match (&holder.owner.program, holder.presence) {
-        (Some(program), _) => safe(program),
-        (None, Presence::Gone) => "(gone)".to_owned(),
-        (None, Presence::Foreign) => "(outside this container)".to_owned(),
-        (None, Presence::Here | Presence::Hidden | Presence::NotRecorded) => {
-            "(not readable)".to_owned()
-        }
-    }
+fn program(holder: &HolderNow) -> String {
+    let absence = || stat::absence(holder.presence).to_owned();
+    holder.program.as_deref().map_or_else(absence, safe)
 }
 
 /// How many cards are held so by those who are shown.
-fn summary(who: &Who) -> Option<String> {
-    let held = who.holders.iter().map(|held| (held.state, &held.card));
-    let unseen = who.unseen.iter().map(|unseen| (unseen.state, &unseen.card));
-    let idle = held.chain(unseen).filter(|(state, _)| *state == State::IdleHeld);
+fn summary(who: &WhoAnswer) -> Option<String> {
+    let holders = who.holders.iter().map(|row| (row.holder.state, &row.card));
+    let unlisted = who.unlisted.iter().map(|row| (row.state, &row.card));
+    let idle = holders.chain(unlisted).filter(|(state, _)| *state == State::IdleHeld);
     let mut cards: Vec<_> = idle.map(|(_, card)| (card.index, card.mig_slot)).collect();
     cards.sort_unstable();
     cards.dedup();

@@ -98,7 +98,7 @@ impl From<&HolderRow> for Party {
             user: holder.identity.user.as_ref().map(ToString::to_string),
             uid: holder.identity.uid,
             program: holder.program.clone(),
-            identity: holder.workload.as_ref().map(|workload| (&workload.who).into()),
+            identity: holder.workload.as_ref().map(|workload| workload.who.clone()),
         }
     }
 }

@@ -391,7 +391,7 @@ pub(super) fn holder(held: &process::Holder, tick: &HolderTick, now: Timestamp) 
 
 fn behind(process: &process::Presence) -> Reading<identity::Identity> {
     match process {
-        process::Presence::Here(facts) => facts.who.as_ref().map(|who| (&**who).into()),
+        process::Presence::Here(facts) => facts.who.as_ref().map(|who| (**who).clone()),
         process::Presence::Gone => Reading::Unknown(Why::Gone),
         process::Presence::Foreign => Reading::Unknown(Why::Foreign),
         process::Presence::Hidden(why) => Reading::Unknown(*why),

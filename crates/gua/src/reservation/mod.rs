@@ -18,6 +18,7 @@ use std::path::PathBuf;
 pub use folder::{Folder, Locked};
 pub use slip::{Kind, Slip};
 
+use gua_core::snapshot::Reservation;
 use probe::units::UnixMillis;
 
 use crate::failure::Failure;
@@ -47,6 +48,17 @@ pub enum Term {
 }
 
 impl Reserved {
+    /// Returns it as a part of a snapshot.
+    #[must_use]
+    pub fn as_reservation(&self, now: UnixMillis) -> Reservation {
+        let pid = match self.term {
+            Term::Command { pid } => Some(pid),
+            Term::Until(_) | Term::Untold => None,
+        };
+        let seconds_left = self.seconds_left(now);
+        Reservation { user: self.user.clone(), uid: self.uid, pid, seconds_left }
+    }
+
     /// Who was given it.
     #[must_use]
     pub fn by(&self) -> String {

@@ -1,7 +1,6 @@
 //! Reads all cards and their holders once: a [`Tick`]. [`Pretend`] makes ticks of a scenario
 //! instead.
 
-mod beat;
 mod behind;
 mod faults;
 mod pretend;
@@ -18,7 +17,6 @@ use probe::process::{Holder, Presence};
 use probe::units::{Bytes, UnixMillis};
 use probe::{Reading, Why};
 
-pub use beat::Beat;
 pub use pretend::Pretend;
 
 use self::roster::Roster;

@@ -13,7 +13,7 @@ use super::look::Look;
 use super::past::Past;
 use super::source::Source;
 use crate::failure::Failure;
-use crate::sampler::Beat;
+use crate::interval::Interval;
 
 /// Something that happened.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub fn watch(
     }
     let looks = Looks(tell.clone());
     spawn("looks", move || {
-        let mut beat = Beat::new(every);
+        let mut interval = Interval::new(every);
         loop {
             let event = match source.look() {
                 Ok(look) => Event::Look(Box::new(look)),
@@ -59,7 +59,7 @@ pub fn watch(
             if looks.0.send(event).is_err() || is_last {
                 return;
             }
-            beat.wait();
+            interval.wait();
         }
     })?;
     Ok((tell, events))

@@ -3,15 +3,14 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use probe::units::{Bytes, Percent, UnixMillis};
-use probe::{Reading, Why};
+use gua_core::process::Kinds;
+use gua_core::snapshot::{CardNow, HolderNow, IdleCertainty, IdleNow, PresenceNow, UnlistedNow};
+use gua_core::units::{Bytes, Percent};
+use gua_core::{Reading, Reason, State};
 
-use super::idle::{Idle, Idleness};
 use super::look::{CardKey, HolderKey, Kin, Look};
-use crate::classify::State;
 use crate::render::stat;
-use crate::render::words::safe;
-use crate::report::now::{self, Card, Holder, Presence};
+use crate::render::words::{duration, safe};
 
 /// A process on a card.
 #[derive(Debug, Clone)]
@@ -30,7 +29,8 @@ pub struct Holding {
     pub cpu: Reading<Percent>,
     pub ram: Reading<Bytes>,
     pub runs_seconds: Option<f64>,
-    pub idle: Idle,
+    pub state: State,
+    pub idle: IdleNow,
     pub kin: Arc<[Kin]>,
 }
 
@@ -44,6 +44,7 @@ pub struct Unseen {
     pub what: String,
     pub memory: Option<u64>,
     pub state: State,
+    pub idle: IdleNow,
 }
 
 /// One who holds a card, or may.
@@ -55,29 +56,31 @@ pub enum Entry {
 
 /// Everybody who holds a card or may, in the order of the cards and pids.
 #[must_use]
-pub fn entries(look: &Look, idleness: &Idleness) -> Vec<Entry> {
-    let of_card = |(place, card): (usize, &Card)| {
-        let holding =
-            |holder| Entry::Holder(Box::new(holding(look, idleness, place, card, holder)));
+pub fn entries(look: &Look) -> Vec<Entry> {
+    let of_card = |(place, card): (usize, &CardNow)| {
+        let holding = |holder| Entry::Holder(Box::new(holding(look, place, card, holder)));
         let mut entries: Vec<_> = card.holders.iter().map(holding).collect();
-        entries.extend(card.unseen.map(|unseen| Entry::Unseen(of_unseen(place, card, unseen))));
+        let unlisted = card.unlisted.as_ref();
+        entries.extend(unlisted.map(|unlisted| Entry::Unseen(of_unseen(place, card, unlisted))));
         entries
     };
     look.now.cards.iter().enumerate().flat_map(of_card).collect()
 }
 
-fn of_unseen(place: usize, card: &Card, unseen: now::Unseen) -> Unseen {
+fn of_unseen(place: usize, card: &CardNow, unlisted: &UnlistedNow) -> Unseen {
+    let unknown = || unlisted.unknown.unread("memory_bytes").unwrap_or(Reason::NotTold);
     Unseen {
         card_key: CardKey::of(card),
         place,
-        card: card.identity.label(),
-        what: match (unseen.unread, unseen.memory) {
-            (Some(why), _) => format!("unseen: {why}"),
-            (None, Reading::Known(_)) => "no visible process".to_owned(),
-            (None, Reading::Unknown(why)) => format!("memory: {why}"),
+        card: card.card.label(),
+        what: match (unlisted.holders_reason, unlisted.memory_bytes) {
+            (Some(reason), _) => format!("unseen: {reason}"),
+            (None, Some(_)) => "no visible process".to_owned(),
+            (None, None) => format!("memory: {}", unknown()),
         },
-        memory: unseen.memory.known().map(|bytes| bytes.0),
+        memory: unlisted.memory_bytes,
         state: card.state,
+        idle: unlisted.idle,
     }
 }
 
@@ -111,41 +114,57 @@ impl Entry {
     }
 }
 
-fn holding(
-    look: &Look,
-    idleness: &Idleness,
-    place: usize,
-    card: &Card,
-    holder: &Holder,
-) -> Holding {
+fn holding(look: &Look, place: usize, card: &CardNow, holder: &HolderNow) -> Holding {
     let key = look.key(card, holder);
     let process = look.processes.get(&holder.pid);
     let unseen = match holder.presence {
-        Presence::Here => Why::NotAsked,
-        Presence::Gone => Why::Gone,
-        Presence::Foreign => Why::Foreign,
-        Presence::Hidden => Why::NoPermission,
-        Presence::NotRecorded => Why::NotTold,
+        PresenceNow::Here => Reason::NotAsked,
+        PresenceNow::Gone => Reason::Gone,
+        PresenceNow::Foreign => Reason::Foreign,
+        PresenceNow::Hidden => Reason::NoPermission,
+        PresenceNow::NotRecorded => Reason::NotTold,
     };
-    let started = holder.owner.started.map(|at| UnixMillis(at.as_millisecond()));
     let absence = || stat::absence(holder.presence).to_owned();
     Holding {
         place,
-        card: card.identity.label(),
+        card: card.card.label(),
         user: stat::user(holder),
-        uid: holder.owner.uid,
-        program: holder.owner.program.as_deref().map_or_else(absence, safe),
-        is_here: holder.presence == Presence::Here,
-        is_only_graphics: holder.kinds == ["graphics"],
+        uid: holder.uid,
+        program: holder.program.as_deref().map_or_else(absence, safe),
+        is_here: holder.presence == PresenceNow::Here,
+        is_only_graphics: holder.kinds == Kinds::GRAPHICS,
         memory: holder.memory_bytes,
         sm: holder.sm_percent,
         cpu: process.map_or(Reading::Unknown(unseen), |process| process.cpu),
         ram: process.map_or(Reading::Unknown(unseen), |process| process.ram),
-        runs_seconds: holder.owner.running_seconds,
-        idle: idleness.of(&key, started),
+        runs_seconds: holder.running_seconds,
+        state: holder.state,
+        idle: holder.idle,
         kin: process.map_or_else(|| Arc::from([]), |process| Arc::clone(&process.kin)),
         key,
     }
+}
+
+impl Holding {
+    /// Returns for how long it has been idle, at least; `None` if it is not, or if that is not known.
+    #[must_use]
+    pub fn idle_seconds(&self) -> Option<f64> {
+        (self.state == State::IdleHeld).then(|| self.idle.idle_seconds.unwrap_or(0.0))
+    }
+
+    /// Formats for how long it has been idle, at least.
+    #[must_use]
+    pub fn format_idle(&self) -> Option<String> {
+        self.idle_seconds().map(|seconds| format_idle(self.idle, seconds))
+    }
+}
+
+/// Formats an idle time; with a sign if it may be longer.
+#[must_use]
+pub fn format_idle(idle: IdleNow, seconds: f64) -> String {
+    let is_exact = idle.idle_certainty == Some(IdleCertainty::Exact);
+    let length = duration(seconds);
+    if is_exact { length } else { format!("≥{length}") }
 }
 
 /// What the list is sorted by.
@@ -182,12 +201,7 @@ impl Order {
             Column::Memory => largest(&|entry| entry.memory().map(|bytes| bytes as f64)),
             Column::Sm => largest(&|entry| entry.holder()?.sm),
             Column::RunTime => largest(&|entry| entry.holder()?.runs_seconds),
-            // The earlier it began, the longer it is.
-            #[expect(clippy::cast_precision_loss, reason = "milliseconds fit 53 bits")]
-            Column::Idle => largest(&|entry| match entry.holder()?.idle {
-                Idle::Since(stretch) => Some(-(stretch.from.0 as f64)),
-                Idle::No | Idle::Unknown(_) => None,
-            }),
+            Column::Idle => largest(&|entry| entry.holder()?.idle_seconds()),
         }
     }
 

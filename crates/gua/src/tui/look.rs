@@ -3,16 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use probe::Reading;
-use probe::card::label;
-use probe::units::{Bytes, Percent, UnixMillis};
-
-use crate::report::now::{Card, Holder, Now};
+use gua_core::Reading;
+use gua_core::card::label;
+use gua_core::snapshot::{CardNow, HolderNow, Snapshot};
+use gua_core::units::{Bytes, Percent, UnixMillis};
 
 /// Everything that is shown of one moment.
 #[derive(Debug, Clone)]
 pub struct Look {
-    pub now: Now,
+    pub now: Snapshot,
     /// What the host says of the holders, by pid.
     pub processes: HashMap<u32, Process>,
 }
@@ -24,22 +23,21 @@ impl Look {
     }
 
     /// Who holds what.
-    pub fn holders(&self) -> impl Iterator<Item = (&Card, &Holder)> {
+    pub fn holders(&self) -> impl Iterator<Item = (&CardNow, &HolderNow)> {
         self.now.cards.iter().flat_map(|card| card.holders.iter().map(move |holder| (card, holder)))
     }
 
     /// What a holder is known by.
     #[must_use]
-    pub fn key(&self, card: &Card, holder: &Holder) -> HolderKey {
-        let start_ticks = self.processes.get(&holder.pid).map(|process| process.start_ticks);
-        HolderKey { card: CardKey::of(card), pid: holder.pid, start_ticks }
+    pub fn key(&self, card: &CardNow, holder: &HolderNow) -> HolderKey {
+        let HolderNow { pid, start_ticks, .. } = *holder;
+        HolderKey { card: CardKey::of(card), pid, start_ticks }
     }
 }
 
 /// A process that holds a card, beyond what the driver says.
 #[derive(Debug, Clone)]
 pub struct Process {
-    pub start_ticks: u64,
     /// Of one core, since the last look.
     pub cpu: Reading<Percent>,
     pub ram: Reading<Bytes>,
@@ -61,9 +59,9 @@ pub struct CardKey(String);
 
 impl CardKey {
     #[must_use]
-    pub fn of(card: &Card) -> Self {
-        let identity = &card.identity;
-        Self::new(identity.uuid.as_deref(), identity.index, identity.mig_slot)
+    pub fn of(card: &CardNow) -> Self {
+        let card = &card.card;
+        Self::new(card.uuid.as_deref(), card.index, card.mig_slot)
     }
 
     #[must_use]

@@ -9,11 +9,11 @@
 //! |---|---|
 //! | `source` | where looks come from: the driver, or a machine that does not exist |
 //! | `look` | one look, with what the host says of the holders |
-//! | `past` | what was recorded before |
+//! | `past` | the last hour of the graphs, from the record |
 //! | `event` | looks, keys and signals, each from a thread of its own |
 //! | `key`, `input` | what was pressed, and what it does |
 //! | `state` | what is shown |
-//! | `series`, `idle` | what is remembered: the last hour, and since when holders are idle |
+//! | `series` | the last hour of each card |
 //! | `holding`, `tree` | the list of holders: sorted, filtered, as a tree |
 //! | `draw` | the state on a screen of any size |
 //! | `screen` | the terminal, given back however the program ends |
@@ -22,7 +22,6 @@
 mod draw;
 mod event;
 mod holding;
-mod idle;
 mod input;
 mod key;
 mod look;
@@ -48,7 +47,7 @@ pub use event::ReadPast;
 pub use look::Look;
 pub use past::Past;
 pub use screen::Screen;
-pub use source::{Machine, Pick, Played, Source};
+pub use source::{AddRecord, Completion, Machine, Played, Source};
 pub use state::Settings;
 
 use self::event::Event;

@@ -5,17 +5,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use gua_core::process::{Presence, ProcessFacts};
+use gua_core::snapshot::Snapshot;
+use gua_core::units::{Percent, UnixMillis};
+use gua_core::{Reading, Reason};
+use gua_query::snapshot::{CardSelection, IdleWatch, LiveSource};
 use probe::proc::Host;
-use probe::process::{Presence, ProcessFacts};
-use probe::units::{Bytes, Percent, UnixMillis};
-use probe::{Reading, Why};
 
 use super::look::{Kin, Look, Process};
-use crate::classify::Thresholds;
 use crate::failure::Failure;
-use crate::report::now;
 use crate::safe::safe;
-use crate::sampler::{Sampler, Tick};
 
 /// Looks at a machine, again and again.
 pub trait Source: Send {
@@ -26,24 +25,43 @@ pub trait Source: Send {
     fn look(&mut self) -> Result<Look, Failure>;
 }
 
-/// Leaves only the cards that were asked for.
-pub type Pick = Box<dyn FnMut(Tick) -> Result<Tick, Failure> + Send>;
+/// Adds to a snapshot since when holders are idle, from the record.
+pub type AddRecord = Box<dyn FnMut(&mut Snapshot) + Send>;
 
-/// The driver and the host of this machine.
-pub struct Machine {
-    sampler: Sampler,
-    pick: Pick,
-    host_name: Option<String>,
-    kin: Kindred,
-    before: HashMap<u32, Before>,
-    is_first: bool,
-    thresholds: Thresholds,
+/// What is made of every snapshot: the cards that were asked for, with idle times.
+pub struct Completion {
+    selection: CardSelection,
+    record: AddRecord,
+    watch: IdleWatch,
 }
 
-impl fmt::Debug for Machine {
+impl fmt::Debug for Completion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Machine").field("sampler", &self.sampler).finish_non_exhaustive()
+        f.debug_struct("Completion").field("selection", &self.selection).finish_non_exhaustive()
     }
+}
+
+impl Completion {
+    #[must_use]
+    pub fn new(selection: CardSelection, record: AddRecord) -> Self {
+        Self { selection, record, watch: IdleWatch::default() }
+    }
+
+    fn complete(&mut self, snapshot: Snapshot) -> Result<Snapshot, Failure> {
+        let mut snapshot = self.selection.apply(snapshot)?;
+        (self.record)(&mut snapshot);
+        self.watch.add(&mut snapshot);
+        Ok(snapshot)
+    }
+}
+
+/// The driver and the host of this machine.
+#[derive(Debug)]
+pub struct Machine {
+    source: LiveSource,
+    completion: Completion,
+    kin: Kindred,
+    before: HashMap<u32, Before>,
 }
 
 /// A process's processor time at the last look.
@@ -57,15 +75,14 @@ struct Before {
 impl Machine {
     /// `host` is asked for the parents of the holders.
     #[must_use]
-    pub fn new(sampler: Sampler, host: Host, pick: Pick, thresholds: Thresholds) -> Self {
-        let host_name = sampler.host().name();
+    pub fn new(source: LiveSource, host: Host, completion: Completion) -> Self {
         let kin = Kindred { host, known: HashMap::new() };
-        Self { sampler, pick, host_name, kin, before: HashMap::new(), is_first: true, thresholds }
+        Self { source, completion, kin, before: HashMap::new() }
     }
 
     fn process(&mut self, facts: &ProcessFacts) -> Process {
         let at = Instant::now();
-        let (cpu, ram) = match self.sampler.host().taken(facts) {
+        let (cpu, ram) = match self.source.host().taken(facts) {
             Reading::Known(taken) => {
                 let now = Before { start_ticks: facts.start_ticks, cpu: taken.cpu, at };
                 let before = self.before.insert(facts.pid, now);
@@ -73,7 +90,7 @@ impl Machine {
             }
             Reading::Unknown(why) => (Reading::Unknown(why), Reading::Unknown(why)),
         };
-        Process { start_ticks: facts.start_ticks, cpu, ram, kin: self.kin.of(facts) }
+        Process { cpu, ram, kin: self.kin.of(facts) }
     }
 }
 
@@ -85,32 +102,27 @@ fn load(before: Option<Before>, now: Before) -> Reading<Percent> {
             let worked = now.cpu.saturating_sub(before.cpu).as_secs_f64();
             Reading::Known(Percent(if passed > 0.0 { worked / passed * 100.0 } else { 0.0 }))
         }
-        None => Reading::Unknown(Why::FirstLook),
+        None => Reading::Unknown(Reason::FirstLook),
     }
 }
 
 impl Source for Machine {
     fn look(&mut self) -> Result<Look, Failure> {
-        let is_first = std::mem::replace(&mut self.is_first, false);
-        let tick = if is_first { self.sampler.first_tick() } else { self.sampler.tick() };
-        let tick = (self.pick)(tick)?;
+        let snapshot = self.source.snapshot();
+        let now = self.completion.complete(snapshot)?;
         let mut processes = HashMap::new();
-        for facts in here(&tick) {
-            processes.entry(facts.pid).or_insert_with(|| self.process(facts));
+        let mut starts = HashMap::new();
+        for holder in now.cards.iter().flat_map(|card| &card.holders) {
+            let Some(process) = self.source.process(holder.pid) else { continue };
+            let Presence::Here(facts) = &process.presence else { continue };
+            let facts = Arc::clone(facts);
+            starts.insert(facts.pid, facts.start_ticks);
+            processes.entry(facts.pid).or_insert_with(|| self.process(&facts));
         }
         self.before.retain(|pid, _| processes.contains_key(pid));
-        self.kin.keep_only(&processes);
-        let now = now::now(&tick, self.host_name.as_deref(), &self.thresholds);
+        self.kin.keep_only(&starts);
         Ok(Look { now, processes })
     }
-}
-
-fn here(tick: &Tick) -> impl Iterator<Item = &ProcessFacts> {
-    let holders = tick.cards.iter().flat_map(|card| card.holders.iter());
-    holders.filter_map(|holder| match &holder.process {
-        Presence::Here(facts) => Some(&**facts),
-        Presence::Gone | Presence::Foreign | Presence::Hidden(_) => None,
-    })
 }
 
 /// Who started whom, read once a process.
@@ -141,10 +153,9 @@ impl Kindred {
         kin
     }
 
-    fn keep_only(&mut self, processes: &HashMap<u32, Process>) {
-        self.known.retain(|(pid, start), _| {
-            processes.get(pid).is_some_and(|process| process.start_ticks == *start)
-        });
+    /// Forgets the parents of all processes but those with these pids and starts.
+    fn keep_only(&mut self, starts: &HashMap<u32, u64>) {
+        self.known.retain(|(pid, start), _| starts.get(pid) == Some(start));
         // Parents are asked only once, so nothing of them is held.
         self.host.keep_only(|_| false);
     }
@@ -155,47 +166,47 @@ fn of_facts(facts: &ProcessFacts) -> Kin {
     Kin { pid: facts.pid, program: safe(&facts.program), user: user.map(|user| safe(&user)) }
 }
 
-/// A machine that does not exist: something that makes a tick of any moment.
+/// A simulated machine: something that makes a snapshot of any moment.
 pub struct Played {
-    play: Box<dyn FnMut(UnixMillis) -> Result<Tick, Failure> + Send>,
-    pick: Pick,
-    host_name: String,
-    thresholds: Thresholds,
+    play: Box<dyn FnMut(UnixMillis) -> Snapshot + Send>,
+    completion: Completion,
 }
 
 impl fmt::Debug for Played {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Played").field("host_name", &self.host_name).finish_non_exhaustive()
+        f.debug_struct("Played").field("completion", &self.completion).finish_non_exhaustive()
     }
 }
 
 impl Played {
     pub fn new(
-        play: impl FnMut(UnixMillis) -> Result<Tick, Failure> + Send + 'static,
-        host_name: String,
-        pick: Pick,
-        thresholds: Thresholds,
+        play: impl FnMut(UnixMillis) -> Snapshot + Send + 'static,
+        completion: Completion,
     ) -> Self {
-        Self { play: Box::new(play), pick, host_name, thresholds }
+        Self { play: Box::new(play), completion }
+    }
+
+    /// Looks at a time.
+    ///
+    /// # Errors
+    /// When what was asked for is not there.
+    pub fn look_at(&mut self, at: UnixMillis) -> Result<Look, Failure> {
+        let now = self.completion.complete((self.play)(at))?;
+        let holders = now.cards.iter().flat_map(|card| &card.holders);
+        let here = holders.filter(|holder| holder.start_ticks.is_some());
+        // Its processes take nothing of this host.
+        let process = || Process {
+            cpu: Reading::Unknown(Reason::NotSupported),
+            ram: Reading::Unknown(Reason::NotSupported),
+            kin: Arc::from([]),
+        };
+        let processes = here.map(|holder| (holder.pid, process())).collect();
+        Ok(Look { now, processes })
     }
 }
 
 impl Source for Played {
     fn look(&mut self) -> Result<Look, Failure> {
-        let tick = (self.play)(UnixMillis::from(SystemTime::now()))?;
-        Ok(pretended(&(self.pick)(tick)?, &self.host_name, &self.thresholds))
+        self.look_at(UnixMillis::from(SystemTime::now()))
     }
-}
-
-/// A look of a pretend tick: its processes take nothing of this host.
-#[must_use]
-pub fn pretended(tick: &Tick, host_name: &str, thresholds: &Thresholds) -> Look {
-    let (cpu, ram): (Reading<Percent>, Reading<Bytes>) =
-        (Reading::Unknown(Why::NotSupported), Reading::Unknown(Why::NotSupported));
-    let process = |facts: &ProcessFacts| {
-        let kin = Arc::from([]);
-        (facts.pid, Process { start_ticks: facts.start_ticks, cpu, ram, kin })
-    };
-    let now = now::now(tick, Some(host_name), thresholds);
-    Look { now, processes: here(tick).map(process).collect() }
 }

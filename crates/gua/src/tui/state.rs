@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gua_core::snapshot::CardNow;
 use jiff::tz::TimeZone;
 use probe::units::UnixMillis;
 
 use super::holding::{self, Choice, Column, Entry, Holding, Order};
-use super::idle::Idleness;
 use super::look::{CardKey, HolderKey, Look};
 use super::past::Past;
 use super::series::{Point, Series};
@@ -17,7 +17,6 @@ use super::tree::{self, Line, LineKey, What};
 use crate::classify::Thresholds;
 use crate::failure::Failure;
 use crate::ledger::{HOUR, Period};
-use crate::report::now::Card;
 use crate::safe::safe;
 
 /// What does not change while the view is shown.
@@ -142,7 +141,6 @@ pub struct State {
     newest: Option<Arc<Look>>,
     pub is_paused: bool,
     pub series: HashMap<CardKey, Series>,
-    idleness: Idleness,
     pub remembers: Remembers,
     pub span: usize,
     pub order: Order,
@@ -169,7 +167,6 @@ impl State {
             newest: None,
             is_paused: false,
             series: HashMap::new(),
-            idleness: Idleness::default(),
             remembers: Remembers::OnlyWhatWasSeen,
             span: SPAN_WITHOUT_HISTORY,
             order: Order { by: Column::Card, is_reversed: false },
@@ -193,7 +190,6 @@ impl State {
             let series = self.series.entry(CardKey::of(card)).or_default();
             series.push(point(card, since, look.at(), self.settings.every));
         }
-        self.idleness.see(&look);
         let look = Arc::new(look);
         self.newest = Some(Arc::clone(&look));
         if !self.is_paused {
@@ -204,17 +200,13 @@ impl State {
 
     /// Takes in what was recorded before.
     pub fn remember(&mut self, past: Past) {
-        let Past { from, series, idle, bridge } = past;
+        let Past { from, series } = past;
         for (card, points) in series {
             self.series.entry(card).or_default().put_before(points);
         }
-        self.idleness.remember(idle, bridge);
         if let Some(from) = from {
             self.remembers = Remembers::From(from);
             self.span = SPAN_WITH_HISTORY;
-        }
-        if !self.is_paused {
-            self.gather();
         }
     }
 
@@ -229,7 +221,7 @@ impl State {
     /// The entries anew. Not during a pause: what is known by now is not of that look.
     fn gather(&mut self) {
         let Some(look) = &self.look else { return };
-        self.entries = holding::entries(look, &self.idleness);
+        self.entries = holding::entries(look);
         self.arrange();
     }
 
@@ -291,7 +283,7 @@ impl State {
     }
 
     #[must_use]
-    pub fn card(&self) -> Option<&Card> {
+    pub fn card(&self) -> Option<&CardNow> {
         self.look.as_ref()?.now.cards.get(self.cards.at)
     }
 
@@ -312,15 +304,14 @@ impl State {
 }
 
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "for a plot")]
-fn point(card: &Card, since: Option<UnixMillis>, at: UnixMillis, every: Duration) -> Point {
+fn point(card: &CardNow, since: Option<UnixMillis>, at: UnixMillis, every: Duration) -> Point {
     let longest = i64::try_from(every.as_millis().saturating_mul(2)).unwrap_or(HOUR);
     let earliest = UnixMillis(at.0.saturating_sub(longest));
     let from = since.unwrap_or(at).clamp(earliest, at);
-    let memory = &card.memory;
     let full = |(used, total): (u64, u64)| (total > 0).then(|| used as f32 / total as f32);
     Point {
         period: Period::new(from, at),
-        work: card.work.utilization_percent.map(|percent| (percent / 100.0) as f32),
-        memory: memory.memory_used_bytes.zip(memory.memory_total_bytes).and_then(full),
+        work: card.utilization_percent.map(|percent| (percent / 100.0) as f32),
+        memory: card.memory_used_bytes.zip(card.memory_total_bytes).and_then(full),
     }
 }

@@ -6,8 +6,6 @@
 
 /// The report over all hosts says what their own reports say.
 mod agreement;
-/// Counting what is recorded, also where it cannot be read for a while.
-mod counting;
 /// Real Prometheus and VictoriaMetrics, each on a port and in a folder of its own.
 mod engine;
 /// An engine that is not there, not one, or does not let us in.

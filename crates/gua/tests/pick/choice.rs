@@ -6,8 +6,8 @@ use std::time::SystemTime;
 use probe::units::UnixMillis;
 
 use super::{chosen, free_cards, json, pick};
+use crate::history::{Recording, card};
 use crate::machine::{Machine, run};
-use crate::report::record::{Recording, card};
 
 #[test]
 fn the_lab_has_one_free_card() {

@@ -77,7 +77,7 @@ fn json_has_numbers_units_and_reasons() {
         }
       ],
       "driver_error": null,
-      "schema": "gua.query/1",
+      "schema": "gua.query/2",
       "time": null
     }
     "#);
@@ -91,7 +91,7 @@ fn json_lines_are_objects_each() {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(looks.len(), 3);
     for look in looks {
-        assert_eq!(look["schema"], "gua.query/1");
+        assert_eq!(look["schema"], "gua.query/2");
         assert_eq!(look["cards"].as_array().unwrap().len(), 3);
     }
 }

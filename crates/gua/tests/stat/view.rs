@@ -102,7 +102,7 @@ fn cards_are_chosen_by_index_or_uuid() {
 #[test]
 fn json_has_numbers_as_numbers_and_the_same_truth() {
     let cards = json(&Machine::new(TWO_CARDS));
-    assert_eq!(cards["schema"], "gua.stat/1");
+    assert_eq!(cards["schema"], "gua.stat/2");
     assert_eq!(cards["host"], "two");
     assert_eq!(cards["driver_version"], "560.35.05");
     let (first, second) = (&cards["cards"][0], &cards["cards"][1]);

@@ -4,15 +4,14 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use gua::store::Ending;
 use probe::proc::stat;
 use probe::units::UnixMillis;
 use serde_json::Value;
 
 use super::{json, text, users};
+use crate::history::{CardUse, MINUTE, Recording, card};
 use crate::machine::Machine;
 use crate::recorder::Recorder;
-use crate::report::record::{Doing, MINUTE, Recording, card};
 
 const SECOND: i64 = 1000;
 const HOUR: i64 = 60 * MINUTE;
@@ -82,8 +81,8 @@ fn database(machine: &Machine) -> PathBuf {
 }
 
 /// A card that is held by these processes of the machine, as it works so much.
-fn held(machine: &Machine, percent: f64, pids: &[u32]) -> Doing {
-    let add = |doing: Doing, pid: &u32| doing.held_by_process(*pid, started(machine, *pid), 8000);
+fn held(machine: &Machine, percent: f64, pids: &[u32]) -> CardUse {
+    let add = |card: CardUse, pid: &u32| card.held_by_process(*pid, started(machine, *pid), 8000);
     pids.iter().fold(card("A100", percent), add)
 }
 
@@ -222,7 +221,7 @@ fn a_recorder_that_ended_makes_it_at_least() {
     };
     // First as if it was killed.
     is_at_least();
-    recording.end(Ending::Stopped);
+    recording.end("stopped");
     is_at_least();
     let run = machine.gua(&["who", "-u", "bob"]);
     assert!(run.stdout.contains(", recorded until "), "{run:?}");

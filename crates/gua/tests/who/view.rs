@@ -39,7 +39,7 @@ fn nobody_is_a_sentence() {
     let idle = "no card on empty is known to be held idle for 30m or longer\n";
     assert_eq!(said(&["--idle", "30m"]), idle);
     let who = json(&machine, &[]);
-    assert_eq!((&who["schema"], users(&who).len()), (&"gua.who/1".into(), 0));
+    assert_eq!((&who["schema"], users(&who).len()), (&"gua.who/2".into(), 0));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn watching_prints_an_object_a_line_and_ends_with_its_reader() {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().take(3);
     for line in lines {
         let who: Value = serde_json::from_str(&line.unwrap()).unwrap();
-        assert_eq!(who["schema"], "gua.who/1");
+        assert_eq!(who["schema"], "gua.who/2");
     }
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
@@ -118,7 +118,7 @@ fn watching_without_a_time_leaves_the_next_option_alone() {
     let mut command = machine.command(&["who", "--watch", "--json"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    assert!(lines.next().unwrap().unwrap().starts_with("{\"schema\":\"gua.who/1\""));
+    assert!(lines.next().unwrap().unwrap().starts_with("{\"schema\":\"gua.who/2\""));
     child.kill().unwrap();
     child.wait().unwrap();
 }

@@ -22,9 +22,14 @@ _LOOK_AGAIN_SECONDS = 1.0
 class Holder:
     """One process on one card. What is None is not known; ``unknown`` says why."""
 
-    _PARTS: ClassVar[Dict[str, Any]] = {"started": datetime}
+    _PARTS: ClassVar[Dict[str, Any]] = {
+        "started": datetime,
+        "idle_since": datetime,
+        "idle_recorded_until": datetime,
+    }
 
     pid: int
+    start_ticks: Optional[int]
     presence: str
     user: Optional[str]
     uid: Optional[int]
@@ -36,6 +41,19 @@ class Holder:
     kinds: List[str]
     memory_bytes: Optional[int]
     sm_percent: Optional[float]
+    memory_busy_percent: Optional[float]
+    encoder_percent: Optional[float]
+    decoder_percent: Optional[float]
+    work: str
+    state: str
+    state_reason: Optional[str]
+    idle_since: Optional[datetime]
+    idle_seconds: Optional[float]
+    idle_certainty: Optional[str]
+    idle_source: Optional[str]
+    idle_doubt: Optional[str]
+    idle_recorded_until: Optional[datetime]
+    identity: Optional[Dict[str, Any]]
     unknown: Dict[str, str]
     card_index: Optional[int] = None
     card_uuid: Optional[str] = None
@@ -52,13 +70,38 @@ class Reservation:
 
 
 @dataclass
+class Unlisted:
+    """Memory that no listed process holds, where there is or may be some."""
+
+    _PARTS: ClassVar[Dict[str, Any]] = {
+        "idle_since": datetime,
+        "idle_recorded_until": datetime,
+    }
+
+    memory_bytes: Optional[int]
+    holders_reason: Optional[str]
+    idle_since: Optional[datetime]
+    idle_seconds: Optional[float]
+    idle_certainty: Optional[str]
+    idle_source: Optional[str]
+    idle_doubt: Optional[str]
+    idle_recorded_until: Optional[datetime]
+    unknown: Dict[str, str]
+
+
+@dataclass
 class Card:
     """One GPU, or one MIG instance, now. What is None is not known; ``unknown`` says why."""
 
-    _PARTS: ClassVar[Dict[str, Any]] = {"holders": Holder, "reservations": Reservation}
+    _PARTS: ClassVar[Dict[str, Any]] = {
+        "holders": Holder,
+        "unlisted": Unlisted,
+        "reservations": Reservation,
+    }
 
     index: int
     mig_slot: Optional[int]
+    gpu_instance: Optional[int]
     uuid: Optional[str]
     parent_uuid: Optional[str]
     name: Optional[str]
@@ -86,6 +129,7 @@ class Card:
     fan_percent: Optional[float]
     holders_complete: bool
     holders: List[Holder]
+    unlisted: Optional[Unlisted]
     reservations: List[Reservation]
     unknown: Dict[str, str]
 
@@ -177,6 +221,7 @@ class PickedCard:
 
     index: int
     mig_slot: Optional[int]
+    gpu_instance: Optional[int]
     uuid: Optional[str]
     parent_uuid: Optional[str]
     name: Optional[str]

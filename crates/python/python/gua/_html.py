@@ -42,7 +42,7 @@ def of_cards(cards: Sequence[Card]) -> str:
 def _card_row(card: Card) -> List[str]:
     state = text(card.state.replace("_", "-"))
     if card.state_reason:
-        state += f" ({text(card.state_reason)})"
+        state += f" ({text(card.state_reason.replace('_', ' '))})"
     memory = _memory(card.memory_used_bytes)
     if card.memory_total_bytes is not None:
         memory += f" of {_memory(card.memory_total_bytes)}"

@@ -284,3 +284,22 @@ fn view_that_stays_open_knows_since_when() {
     let idle = look(idle_holder(), 40);
     assert_eq!((idle.idle_seconds, idle.idle_certainty), (Some(10.0), Some(IdleCertainty::Exact)));
 }
+
+#[test]
+fn process_that_starts_while_a_view_is_open_has_an_exact_idle_time() {
+    let mut watch = IdleWatch::default();
+    let mut look = |started: i64, second: i64| {
+        let mut snapshot = idle_holder();
+        snapshot.time = Timestamp::from(UnixMillis(NOW.0 + second * SECOND));
+        let holder = &mut snapshot.cards[0].holders[0];
+        holder.started = Some(UnixMillis(NOW.0 + started * SECOND).into());
+        holder.start_ticks = Some(started.unsigned_abs());
+        add_no_history(&mut snapshot, None, String::new());
+        watch.add(&mut snapshot);
+        snapshot.cards[0].holders[0].idle
+    };
+    look(1, 5);
+    look(7, 10);
+    let idle = look(7, 20);
+    assert_eq!((idle.idle_seconds, idle.idle_certainty), (Some(10.0), Some(IdleCertainty::Exact)));
+}

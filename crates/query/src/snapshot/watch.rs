@@ -13,6 +13,8 @@ use jiff::Timestamp;
 #[derive(Debug, Default)]
 pub struct IdleWatch {
     holders: HashMap<HolderKey, Seen>,
+    /// Time of the last look.
+    last: Option<Timestamp>,
 }
 
 type HolderKey = (u32, Option<u32>, Option<String>, u32, Option<u64>);
@@ -35,7 +37,7 @@ impl IdleWatch {
         for card in &mut snapshot.cards {
             for holder in &mut card.holders {
                 let key = key(&card.card, holder);
-                let before = self.holders.remove(&key);
+                let before = self.holders.remove(&key).or_else(|| self.begun(holder));
                 let state = next(before, holder.state, now);
                 if let Some(state) = state {
                     complete(&mut holder.idle, state, now);
@@ -44,6 +46,14 @@ impl IdleWatch {
             }
         }
         self.holders = seen;
+        self.last = Some(now);
+    }
+
+    /// Returns what is known of a holder that has not been seen before, if its process has started since
+    /// the last look: until then it was not idle.
+    fn begun(&self, holder: &HolderNow) -> Option<Seen> {
+        let started = holder.started.filter(|started| Some(*started) >= self.last)?;
+        self.last.map(|_| Seen { since: None, is_begin_seen: false, known: started })
     }
 }
 

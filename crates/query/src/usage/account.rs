@@ -38,6 +38,26 @@ impl By {
         Self::Card,
     ];
 
+    /// Returns a stable word, for the command line and for other programs.
+    #[must_use]
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Job => "job",
+            Self::Container => "container",
+            Self::Pod => "pod",
+            Self::Notebook => "notebook",
+            Self::Program => "program",
+            Self::Card => "card",
+        }
+    }
+
+    /// Returns true if accounts of two users may have the same name.
+    #[must_use]
+    pub const fn has_user(self) -> bool {
+        matches!(self, Self::Job | Self::Notebook)
+    }
+
     /// Returns true if the workload of a process needs to be read.
     #[must_use]
     pub const fn needs_workload(self) -> bool {
@@ -151,6 +171,19 @@ pub enum Unattributed {
     Unlisted,
     /// Time of cards whose holders are not known.
     HoldersUnknown,
+}
+
+impl Unattributed {
+    /// Returns a stable word.
+    #[must_use]
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::NotKnown => "not_known",
+            Self::Unlisted => "unlisted",
+            Self::HoldersUnknown => "holders_unknown",
+        }
+    }
 }
 
 impl AccountName {

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use super::round::Given;
+use super::round::Attempt;
 use crate::config::VISIBLE_DEVICES;
 use crate::render::words::safe;
 use crate::reservation::Folder;
@@ -16,18 +16,18 @@ use crate::talk::say;
 pub(super) fn become_command(
     program: &OsStr,
     arguments: &[OsString],
-    given: &Given,
+    attempt: &Attempt,
     folder: Option<&Folder>,
 ) -> u8 {
-    for taken in &given.taken {
+    for taken in &attempt.taken {
         if let Err(error) = taken.keep_open() {
             say(format_args!("the reservation may end early: {}", safe(&error.to_string())));
         }
     }
     let mut command = Command::new(program);
-    command.args(arguments).env(VISIBLE_DEVICES, given.choice.uuids());
+    command.args(arguments).env(VISIBLE_DEVICES, attempt.pick.uuids());
     let error = command.exec();
-    for taken in &given.taken {
+    for taken in &attempt.taken {
         if let Some(folder) = folder {
             folder.give_back(taken);
         }

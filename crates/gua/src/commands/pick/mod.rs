@@ -6,19 +6,19 @@ mod round;
 use std::io::{self, BufWriter, Write};
 use std::time::{Duration, Instant};
 
+use gua_query::pick::{Pick, PickRequest, VisibleDevices};
+use gua_query::snapshot::{CardSelection, LiveSource};
 use probe::nvml::Wants;
 use probe::units::{Bytes, Percent};
 
-use self::round::{Given, Round};
-use super::chosen::Chosen;
-use crate::calendar;
+use self::round::{Attempt, Round};
+use super::live;
 use crate::cli::{self, PickFormat};
 use crate::config::{self, Config, Machine, Screen};
 use crate::failure::Failure;
+use crate::interval::Interval;
 use crate::render::{json, pick as render, words};
-use crate::report::pick::{Pick, Visible, Wishes};
 use crate::reservation::Folder;
-use crate::sampler::{Beat, Sampler, Tick};
 use crate::talk::{CLEARED, say, say_plainly};
 
 /// Besides whether they are free, whether CUDA can use them at all.
@@ -28,31 +28,36 @@ const WANTS: Wants = Wants { mig: true, compute_mode: true, ..Wants::ESSENTIALS 
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Pick) -> Result<u8, Failure> {
-    let wishes = wishes(typed, config);
-    let mut sampler = Sampler::open(machine, WANTS)?;
+    let request = request(typed, config);
+    let mut source = live::open(machine, config, WANTS, false)?;
     let folder = folder(typed)?;
-    let mut chosen = Chosen::new(&typed.id);
+    let mut selection = CardSelection::new(&typed.id);
     let mut waiting = Waiting::new(typed);
-    let devices = config::visible_devices().filter(|_| !typed.all_cards);
-    let round = Round { machine, typed, config, wishes: &wishes, folder: folder.as_ref() };
-    let mut attempt = |tick| attempt(&round, &mut chosen, devices.as_deref(), tick);
-    let mut given = attempt(sampler.first_tick())?;
-    while waiting.goes_on(&given, &wishes) {
-        given = attempt(sampler.tick())?;
+    let devices = devices(typed);
+    let (folder, devices) = (folder.as_ref(), devices.as_deref());
+    let round = Round { machine, typed, config, request: &request, folder, devices };
+    let mut last = attempt(&round, &mut selection, &mut source)?;
+    while waiting.goes_on(&last, &request) {
+        last = attempt(&round, &mut selection, &mut source)?;
     }
     waiting.end();
     // The driver is let go of before a command comes in our place.
-    drop(sampler);
-    finish(given, &round, devices)
+    drop(source);
+    finish(last, &round)
 }
 
-fn wishes(typed: &cli::Pick, config: &Config) -> Wishes {
-    Wishes {
+fn request(typed: &cli::Pick, config: &Config) -> PickRequest {
+    PickRequest {
         count: typed.count.try_into().unwrap_or(usize::MAX),
         min_free: typed.min_free.map(Bytes),
-        max_work: typed.max_util.map(Percent),
+        max_utilization: typed.max_util.map(Percent),
         active: config.thresholds.active,
     }
+}
+
+/// Returns the value of `CUDA_VISIBLE_DEVICES`, unless it does not matter.
+fn devices(typed: &cli::Pick) -> Option<String> {
+    config::visible_devices().filter(|_| !typed.all_cards)
 }
 
 /// Where to reserve; `None` where nothing is to be.
@@ -63,103 +68,90 @@ fn folder(typed: &cli::Pick) -> Result<Option<Folder>, Failure> {
     Ok(Some(Folder::open(&config::reservations())?))
 }
 
-fn finish(given: Given, round: &Round<'_>, devices: Option<String>) -> Result<u8, Failure> {
-    let Round { typed, wishes, folder, .. } = *round;
+fn finish(attempt: Attempt, round: &Round<'_>) -> Result<u8, Failure> {
+    let Round { typed, folder, .. } = *round;
+    let pick = &attempt.pick;
     if typed.json {
-        show_json(&given, round, devices)?;
+        show_json(pick)?;
     } else {
-        talk(&given, typed, devices.as_deref());
+        talk(pick, typed);
     }
-    if !given.choice.is_enough() {
-        given.tick.driver?;
+    if !pick.enough {
+        attempt.driver?;
         if !typed.json {
-            let reasons = render::reasons(&given.choice, wishes.count).join("\n");
-            let next = render::next_step(&given.choice, wishes.count);
-            say(format_args!("{reasons}\n     {next}"));
+            let reasons = render::reasons(pick).join("\n");
+            say(format_args!("{reasons}\n     {}", render::next_step(pick)));
         }
         return Ok(1);
     }
     match typed.command.split_first() {
         Some((program, arguments)) => {
-            Ok(launch::become_command(program, arguments, &given, folder))
+            Ok(launch::become_command(program, arguments, &attempt, folder))
         }
         None if typed.json => Ok(0),
-        None => Ok(show(&given, typed.format).map(|()| 0)?),
+        None => Ok(show(pick, typed.format).map(|()| 0)?),
     }
 }
 
-/// What a person should know of the choice.
-fn talk(given: &Given, typed: &cli::Pick, devices: Option<&str>) {
-    if let Some(devices) = devices {
+/// Says what a person should know of the choice.
+fn talk(pick: &Pick, typed: &cli::Pick) {
+    if let Some(devices) = &pick.visible_devices {
         let variable = config::VISIBLE_DEVICES;
         let devices = words::safe(devices);
         say(format_args!("only cards in {variable}={devices}; --all-cards looks beyond"));
     }
-    if let Some(reason) = &given.reservations_reason {
+    if let Some(reason) = &pick.reservations_reason {
         say(format_args!("what is reserved is not known: {}", words::safe(reason)));
     }
-    if let Some(doubt) = given.doubt(typed.over) {
+    if let Some(doubt) = round::format_doubt(pick, typed.over) {
         say(doubt);
     }
-    if given.has_several_instances() {
+    if round::has_several_instances(pick) {
         say("a CUDA program uses one MIG instance only, the first that it is given");
     }
 }
 
-fn show(given: &Given, format: PickFormat) -> io::Result<()> {
+fn show(pick: &Pick, format: PickFormat) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match format {
-        PickFormat::Indices => writeln!(out, "{}", render::indices(&given.choice)),
-        PickFormat::Uuids => writeln!(out, "{}", given.choice.uuids()),
-        PickFormat::Env => writeln!(out, "{}={}", config::VISIBLE_DEVICES, given.choice.uuids()),
+        PickFormat::Indices => writeln!(out, "{}", render::indices(pick)),
+        PickFormat::Uuids => writeln!(out, "{}", pick.uuids()),
+        PickFormat::Env => writeln!(out, "{}={}", config::VISIBLE_DEVICES, pick.uuids()),
     }
 }
 
-fn show_json(given: &Given, round: &Round<'_>, devices: Option<String>) -> io::Result<()> {
+fn show_json(pick: &Pick) -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    json::pretty(&mut out, &told(given, round, devices))?;
+    json::pretty(&mut out, pick)?;
     out.flush()
 }
 
-fn told(given: &Given, round: &Round<'_>, devices: Option<String>) -> Pick {
-    let time = calendar::nearest(given.tick.at);
-    Pick {
-        reserved_until: given.reserved_until,
-        history_reason: given.history_reason(),
-        visible_devices: devices,
-        reservations_reason: given.reservations_reason.clone(),
-        ..Pick::new(&given.choice, round.wishes, time, round.typed.over.as_secs_f64())
-    }
-}
-
-/// What `--json` would print after one look.
+/// Returns what `--json` prints after one look.
 pub(super) fn answer(
     machine: &Machine,
     config: &Config,
     typed: &cli::Pick,
 ) -> Result<Pick, Failure> {
-    let wishes = wishes(typed, config);
-    let mut sampler = Sampler::open(machine, WANTS)?;
+    let request = request(typed, config);
+    let mut source = live::open(machine, config, WANTS, false)?;
     let folder = folder(typed)?;
-    let devices = config::visible_devices().filter(|_| !typed.all_cards);
-    let round = Round { machine, typed, config, wishes: &wishes, folder: folder.as_ref() };
-    let mut chosen = Chosen::new(&typed.id);
-    let given = attempt(&round, &mut chosen, devices.as_deref(), sampler.first_tick())?;
-    let pick = told(&given, &round, devices);
-    given.tick.driver?;
-    Ok(pick)
+    let devices = devices(typed);
+    let (folder, devices) = (folder.as_ref(), devices.as_deref());
+    let round = Round { machine, typed, config, request: &request, folder, devices };
+    let attempt = attempt(&round, &mut CardSelection::new(&typed.id), &mut source)?;
+    attempt.driver?;
+    Ok(attempt.pick)
 }
 
-/// Chooses among the cards of one look that CUDA is shown.
+/// Looks, and chooses among the selected cards that CUDA is shown.
 fn attempt(
     round: &Round<'_>,
-    chosen: &mut Chosen,
-    devices: Option<&str>,
-    tick: Tick,
-) -> Result<Given, Failure> {
-    let cards: Vec<_> = tick.cards.iter().map(|card| &*card.facts).collect();
-    let visible = Visible::of(devices, &cards);
-    round.of(chosen.among(tick)?, &visible)
+    selection: &mut CardSelection,
+    source: &mut LiveSource,
+) -> Result<Attempt, Failure> {
+    let snapshot = source.snapshot();
+    let visible = VisibleDevices::new(round.devices, &snapshot);
+    round.attempt(selection.apply(snapshot)?, &visible, live::check_driver(source))
 }
 
 /// Whether to look again, and what is said meanwhile.
@@ -167,7 +159,7 @@ struct Waiting {
     /// `None` where nobody asked to wait; the end of it, where there is one.
     wanted: Option<Option<Duration>>,
     begun: Instant,
-    beat: Beat,
+    interval: Interval,
     /// What was said last.
     said: String,
 }
@@ -177,26 +169,26 @@ impl Waiting {
         Self {
             wanted: typed.wait,
             begun: Instant::now(),
-            beat: Beat::new(LOOK_AGAIN),
+            interval: Interval::new(LOOK_AGAIN),
             said: String::new(),
         }
     }
 
     /// Waits for the next look, unless there is nothing more to wait for.
-    fn goes_on(&mut self, given: &Given, wishes: &Wishes) -> bool {
+    fn goes_on(&mut self, attempt: &Attempt, request: &PickRequest) -> bool {
         let Some(most) = self.wanted else { return false };
         let is_over = most.is_some_and(|most| self.begun.elapsed() >= most);
-        if given.choice.is_enough() || is_over || can_never_be(given, wishes) {
+        if attempt.pick.enough || is_over || can_never_be(attempt, request) {
             return false;
         }
-        self.speak(match &given.tick.driver {
-            Ok(_) => render::headline(&given.choice, wishes.count),
+        self.speak(match &attempt.driver {
+            Ok(()) => render::headline(&attempt.pick),
             Err(error) => words::safe(&format!("the driver cannot be read: {error}")),
         });
         let left = most.map(|most| most.saturating_sub(self.begun.elapsed()));
         match left.filter(|left| *left < LOOK_AGAIN) {
             Some(left) => std::thread::sleep(left),
-            None => self.beat.wait(),
+            None => self.interval.wait(),
         }
         true
     }
@@ -225,8 +217,8 @@ impl Waiting {
 }
 
 /// No waiting makes more cards; while the driver is away, they cannot be counted.
-fn can_never_be(given: &Given, wishes: &Wishes) -> bool {
-    given.tick.driver.is_ok() && given.choice.visible() < wishes.count
+fn can_never_be(attempt: &Attempt, request: &PickRequest) -> bool {
+    attempt.driver.is_ok() && attempt.pick.visible() < request.count
 }
 
 /// What the progress is told on. Asked anew each time: the window may have been resized.

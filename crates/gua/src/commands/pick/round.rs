@@ -1,118 +1,127 @@
-//! One attempt: judge, choose, and reserve what was chosen.
+//! One attempt: choose cards, and reserve those that were chosen.
 
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use gua_query::pick::{PastWorks, Pick, PickCard, PickRequest, VisibleDevices, choose};
+use gua_query::snapshot::Snapshot;
+use gua_store::StoreError;
 use jiff::Timestamp;
+use probe::nvml::OpenError;
 use probe::units::UnixMillis;
 
-use super::super::history::{self, Detail};
-use super::super::reserved;
-use crate::calendar;
+use super::super::{history, record, reserved};
 use crate::cli;
 use crate::config::{Config, Machine};
 use crate::failure::Failure;
 use crate::ledger::Period;
 use crate::render::words;
-use crate::report::now;
-use crate::report::pick::{Candidate, Choice, Past, Visible, Wishes, candidates, choose};
 use crate::reservation::{Folder, Kind, Locked, ReservationError, Slip, Taken};
-use crate::sampler::Tick;
-use crate::store::StoreError;
 
 /// What every attempt has in common.
 pub(super) struct Round<'a> {
     pub machine: &'a Machine,
     pub typed: &'a cli::Pick,
     pub config: &'a Config,
-    pub wishes: &'a Wishes,
-    /// Where to reserve; `None` where nothing is to be.
+    pub request: &'a PickRequest,
+    /// Folder for reservations; `None` if nothing is reserved.
     pub folder: Option<&'a Folder>,
+    /// Value of `CUDA_VISIBLE_DEVICES`, if it says which cards may be chosen.
+    pub devices: Option<&'a str>,
 }
 
-/// What came of it.
-pub(super) struct Given {
-    pub tick: Tick,
-    pub choice: Choice,
+/// Result of an attempt.
+pub(super) struct Attempt {
+    pub pick: Pick,
     pub taken: Vec<Taken>,
-    pub reserved_until: Option<Timestamp>,
-    /// Why it is not known what is reserved.
-    pub reservations_reason: Option<String>,
-    /// Why there is nothing recorded at all.
-    unrecorded: Option<String>,
+    /// Why the driver could not be read.
+    pub driver: Result<(), OpenError>,
 }
 
 impl Round<'_> {
-    pub fn of(&self, tick: Tick, visible: &Visible) -> Result<Given, Failure> {
-        let (past, unrecorded) = self.past(tick.at)?;
-        let now = now::now(&tick, None, &self.config.thresholds.into());
-        let cards = candidates(&tick, now, &past, visible);
-        let mut given = Given {
-            choice: Choice::default(),
-            taken: Vec::new(),
-            reserved_until: None,
-            reservations_reason: None,
-            unrecorded,
-            tick,
+    /// Chooses among the cards of a snapshot, and reserves the chosen ones.
+    pub fn attempt(
+        &self,
+        mut snapshot: Snapshot,
+        visible: &VisibleDevices,
+        driver: Result<(), OpenError>,
+    ) -> Result<Attempt, Failure> {
+        let (past, unrecorded) = self.past(snapshot.time)?;
+        let (mut pick, taken) = match self.folder {
+            Some(folder) => self.choose_and_reserve(folder, &mut snapshot, &past, visible)?,
+            None => (self.only_choose(&mut snapshot, &past, visible), Vec::new()),
         };
-        match self.folder {
-            Some(folder) => self.choose_and_reserve(folder, cards, &mut given)?,
-            None => self.only_choose(cards, &mut given),
-        }
-        Ok(given)
+        pick.visible_devices = self.devices.map(str::to_owned);
+        pick.history_reason = unrecorded.or_else(|| unrecorded_card(&pick));
+        Ok(Attempt { pick, taken, driver })
     }
 
-    fn only_choose(&self, cards: Vec<Candidate>, given: &mut Given) {
-        let reserved = reserved::standing(self.machine).unwrap_or_else(|error| {
-            given.reservations_reason = Some(error.to_string());
-            Vec::new()
-        });
-        given.choice = choose(cards, &reserved, self.wishes, now());
+    fn only_choose(
+        &self,
+        snapshot: &mut Snapshot,
+        past: &PastWorks,
+        visible: &VisibleDevices,
+    ) -> Pick {
+        let current = reserved::add_current(snapshot, self.machine);
+        Pick {
+            reservations_reason: current.err().map(|error| error.to_string()),
+            ..choose(snapshot, past, visible, self.request)
+        }
     }
 
     fn choose_and_reserve(
         &self,
         folder: &Folder,
-        cards: Vec<Candidate>,
-        given: &mut Given,
-    ) -> Result<(), ReservationError> {
+        snapshot: &mut Snapshot,
+        past: &PastWorks,
+        visible: &VisibleDevices,
+    ) -> Result<(Pick, Vec<Taken>), ReservationError> {
         let locked = folder.lock()?;
-        // The lock may have taken a while, and what is reserved meanwhile is not to be missed.
-        let now = now();
-        let reserved = reserved::named(locked.standing(now)?, self.machine);
-        given.choice = choose(cards, &reserved, self.wishes, now);
-        if given.choice.is_enough() {
-            let slip = self.slip(given, now);
-            take(folder, &locked, given, slip)?;
+        // The lock may have taken a while, in which others have reserved cards.
+        let now = UnixMillis::from(SystemTime::now());
+        let reserved = reserved::with_names(locked.standing(now)?, self.machine);
+        reserved::add(snapshot, &reserved, now);
+        let mut pick = choose(snapshot, past, visible, self.request);
+        if !pick.enough {
+            return Ok((pick, Vec::new()));
         }
-        Ok(())
+        let slip = self.slip(&mut pick, now);
+        let taken = take(folder, &locked, &pick, slip)?;
+        Ok((pick, taken))
     }
 
-    fn slip(&self, given: &mut Given, now: UnixMillis) -> Slip {
+    fn slip(&self, pick: &mut Pick, now: UnixMillis) -> Slip {
         let is_for_a_command = !self.typed.command.is_empty();
         if let Some(slip) = is_for_a_command.then(|| Slip::of_command(now)).flatten() {
             return slip;
         }
         let until = UnixMillis(now.0.saturating_add(millis(self.typed.reserve)));
-        given.reserved_until = calendar::timestamp(until);
+        pick.reserved_until = Timestamp::from_millisecond(until.0).ok();
         Slip { made: now, pid: std::process::id(), kind: Kind::Until(until) }
     }
 
-    /// A history that was named must be there; without the usual one, there is still the look.
-    fn past(&self, now: UnixMillis) -> Result<(Past, Option<String>), Failure> {
+    /// Returns how busy the cards were, and why nothing is recorded at all. A record that was named must
+    /// be there.
+    fn past(&self, now: Timestamp) -> Result<(PastWorks, Option<String>), Failure> {
+        let none = || PastWorks::none(self.typed.over.as_secs_f64());
         let named = self.typed.db.as_deref();
         let path = match history::path(named, self.config) {
             Ok(path) => path,
-            Err(Failure::Usage { what, .. }) => return Ok((Past::default(), Some(what))),
+            Err(Failure::Usage { what, .. }) => return Ok((none(), Some(what))),
             Err(failure) => return Err(failure),
         };
-        match read(&path, now, millis(self.typed.over)) {
+        let now = UnixMillis(now.as_millisecond());
+        let from = UnixMillis(now.0.saturating_sub(millis(self.typed.over)));
+        let window = Period::new(from, now);
+        let read = || -> Result<PastWorks, StoreError> {
+            PastWorks::read(&record::open(&path, window)?, window)
+        };
+        match read() {
             Ok(past) if past.is_empty() => {
                 Ok((past, Some("nothing is recorded of that time".to_owned())))
             }
             Ok(past) => Ok((past, None)),
-            Err(error) if named.is_some() => Err(error.failure(&path)),
-            Err(error) => Ok((Past::default(), Some(history::reason(&path, &error)))),
+            Err(error) if named.is_some() => Err(error.into()),
+            Err(error) => Ok((none(), Some(record::reason(&error)))),
         }
     }
 }
@@ -121,12 +130,11 @@ impl Round<'_> {
 fn take(
     folder: &Folder,
     locked: &Locked<'_>,
-    given: &mut Given,
+    pick: &Pick,
     slip: Slip,
-) -> Result<(), ReservationError> {
-    let uuids = given.choice.chosen().filter_map(|card| card.uuid.as_ref().known());
+) -> Result<Vec<Taken>, ReservationError> {
     let mut taken = Vec::new();
-    for uuid in uuids {
+    for uuid in pick.chosen().into_iter().filter_map(|card| card.card.uuid.as_deref()) {
         match locked.take(uuid, slip) {
             Ok(one) => taken.push(one),
             Err(error) => {
@@ -135,47 +143,33 @@ fn take(
             }
         }
     }
-    given.taken = taken;
-    Ok(())
+    Ok(taken)
 }
 
-impl Given {
-    /// Whether a MIG instance is among several cards.
-    pub fn has_several_instances(&self) -> bool {
-        let is_instance = |card: &Candidate| card.identity.mig_slot.is_some();
-        self.choice.chosen().count() > 1 && self.choice.chosen().any(is_instance)
-    }
-
-    /// Why there is nothing recorded to judge by: at all, or of a card that was chosen.
-    pub fn history_reason(&self) -> Option<String> {
-        self.unrecorded.clone().or_else(|| {
-            let card = self.choice.chosen().find(|card| card.past.is_none())?;
-            Some(format!("nothing is recorded of card {}", card.identity.label()))
-        })
-    }
-
-    /// What the choice rests on, where that is less than what was asked for.
-    pub fn doubt(&self, over: Duration) -> Option<String> {
-        if let Some(reason) = self.history_reason() {
-            let reason = words::safe(&reason);
-            return Some(format!("judged by the last seconds only: {reason}"));
-        }
-        let recorded = self.choice.chosen().filter_map(|card| card.past).map(|work| work.seconds);
-        let least = recorded.reduce(f64::min)?;
-        (least < over.as_secs_f64() / 2.0).then(|| {
-            let recorded = words::duration(least);
-            format!("judged by {recorded} of {}: no more is recorded", words::interval(over))
-        })
-    }
+/// Returns that nothing is recorded of a card that was chosen, if that is so.
+fn unrecorded_card(pick: &Pick) -> Option<String> {
+    let is_unrecorded = |card: &&PickCard| card.recorded_utilization_percent.is_none();
+    let card = pick.chosen().into_iter().find(is_unrecorded)?;
+    Some(format!("nothing is recorded of card {}", card.card.label()))
 }
 
-fn read(path: &Path, now: UnixMillis, over_millis: i64) -> Result<Past, StoreError> {
-    let window = Period::new(UnixMillis(now.0.saturating_sub(over_millis)), now);
-    Past::read(&history::read(path, window, Detail::Samples)?, window)
+/// Returns true if a MIG instance is among several chosen cards.
+pub(super) fn has_several_instances(pick: &Pick) -> bool {
+    let chosen = pick.chosen();
+    chosen.len() > 1 && chosen.iter().any(|card| card.card.mig_slot.is_some())
 }
 
-fn now() -> UnixMillis {
-    UnixMillis::from(SystemTime::now())
+/// Formats what the choice is based on, if that is less than what was asked for.
+pub(super) fn format_doubt(pick: &Pick, over: Duration) -> Option<String> {
+    if let Some(reason) = &pick.history_reason {
+        return Some(format!("judged by the last seconds only: {}", words::safe(reason)));
+    }
+    let recorded = pick.chosen().into_iter().map(|card| card.recorded_seconds);
+    let least = recorded.reduce(f64::min)?;
+    (least < over.as_secs_f64() / 2.0).then(|| {
+        let recorded = words::duration(least);
+        format!("judged by {recorded} of {}: no more is recorded", words::interval(over))
+    })
 }
 
 fn millis(duration: Duration) -> i64 {

@@ -5,47 +5,48 @@ mod output;
 
 use std::io::{self, BufWriter, Write};
 
+use gua_query::snapshot::CardSelection;
+
 use self::asked::{Asked, Until};
 use self::output::Output;
-use super::chosen::Chosen;
+use super::live;
 use super::pace::Pace;
 use crate::cli;
 use crate::config::{Files, Machine};
 use crate::failure::Failure;
 use crate::render::query::fields;
-use crate::sampler::Sampler;
 use crate::talk::say;
 
 pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Query) -> Result<u8, Failure> {
     if typed.list_fields {
         return explain(typed.json);
     }
-    let thresholds = files.settings()?.settled().thresholds.into();
+    let config = files.settings()?.settled();
     let asked = Asked::new(typed)?;
     let needs = asked.question.needs();
-    let mut sampler = Sampler::open(machine, needs.wants)?.with_commands(needs.commands);
-    let mut chosen = Chosen::new(&typed.id);
+    let mut source =
+        live::open(machine, &config, needs.wants, false)?.with_commands(needs.commands);
+    let mut selection = CardSelection::new(&typed.id);
     let mut pace = Pace::new(asked.every, needs.work);
-    let first = chosen.among(sampler.first_tick())?;
+    let first = selection.apply(source.snapshot())?;
     let mut output = Output::open(&asked)?;
-    let answer = asked.question.answer(&first, thresholds);
+    let answer = asked.question.answer(&first);
     output.show(&answer)?;
-    if first.driver.is_ok() && first.cards.is_empty() {
+    if first.host.driver_error.is_none() && first.cards.is_empty() {
         say("the driver counts no cards on this host");
     }
     if asked.until == Until::Count(1) {
-        // It answered when it was opened and is gone since: what is shown is not the answer.
-        first.driver?;
+        live::check_driver(&source)?;
         return Ok(0);
     }
     output.talk(&answer);
     for looks in 1.. {
-        pace.looked(&sampler);
+        pace.looked(&source);
         if asked.is_enough(looks, pace.next_after_the_first()) {
             break;
         }
-        pace.wait(&mut sampler);
-        let answer = asked.question.answer(&chosen.among(sampler.tick())?, thresholds);
+        pace.wait(&mut source);
+        let answer = asked.question.answer(&selection.apply(source.snapshot())?);
         output.show(&answer)?;
         output.talk(&answer);
     }

@@ -1,13 +1,14 @@
-//! Looks shown one after the other: in place on a terminal, below each other in a pipe.
+//! Snapshots shown one after the other: in place on a terminal, below each other in a pipe.
 
 use std::io::{self, BufWriter, Write};
+
+use gua_query::snapshot::Snapshot;
 
 use super::super::redraw::redraw;
 use super::view;
 use crate::cli;
 use crate::config::Screen;
 use crate::render::{json, stat};
-use crate::report::now::Now;
 
 /// A view that is shown again and again.
 #[derive(Debug)]
@@ -21,8 +22,8 @@ impl<'a> Live<'a> {
         Self { typed, is_first: true }
     }
 
-    pub fn show(&mut self, now: &Now) -> io::Result<()> {
-        // Asked anew each time: the window may have been resized.
+    pub fn show(&mut self, now: &Snapshot) -> io::Result<()> {
+        // Read each time: the window may have been resized.
         let screen = Screen::of_stdout(&self.typed.color);
         let mut out = BufWriter::new(io::stdout().lock());
         match screen.rows {

@@ -5,63 +5,63 @@ mod live;
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
+use gua_query::snapshot::{CardSelection, LiveSource, Snapshot};
 use jiff::tz::TimeZone;
-use probe::nvml::Wants;
+use probe::nvml::{OpenError, Wants};
 
 use self::live::Live;
-use super::chosen::Chosen;
+use super::live as cards;
 use super::pace::Pace;
-use super::reserved;
+use super::reserved::{self, Reservations};
 use crate::cli;
 use crate::config::{Config, Machine, Screen};
 use crate::failure::Failure;
 use crate::render::paint::Paint;
 use crate::render::stat::{Power, View};
 use crate::render::{json, stat};
-use crate::report::now::{self, Now};
-use crate::sampler::{Sampler, Tick};
 
 pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Stat) -> Result<u8, Failure> {
-    let thresholds = config.thresholds.into();
-    let mut sampler = Sampler::open(machine, wants(typed))?.with_commands(typed.full_command);
-    let host = sampler.host().name();
-    let mut said = None;
-    let mut report = |tick: &Tick| {
-        let reserved = reserved::told(machine, &mut said);
-        let now = now::now(tick, host.as_deref(), &thresholds);
-        now.with_reservations(reserved.as_deref())
+    let mut source = open(machine, config, typed)?;
+    let mut reservations = Reservations::new(machine);
+    let mut selection = CardSelection::new(&typed.id);
+    let mut look = |source: &mut LiveSource| -> Result<Snapshot, Failure> {
+        let mut snapshot = selection.apply(source.snapshot())?;
+        reservations.add_to(&mut snapshot);
+        Ok(snapshot)
     };
-    let mut chosen = Chosen::new(&typed.id);
-    let first = chosen.among(sampler.first_tick())?;
+    let first = look(&mut source)?;
     let Some(seconds) = typed.interval else {
-        show_once(&report(&first), typed)?;
-        // It answered when it was opened and is gone since: what is shown is not the answer.
-        first.driver?;
+        show_once(&first, typed)?;
+        cards::check_driver(&source)?;
         return Ok(0);
     };
     let mut pace = Pace::new(Duration::from_secs_f64(seconds), true);
     let mut live = Live::new(typed);
-    live.show(&report(&first))?;
+    live.show(&first)?;
     loop {
-        pace.looked(&sampler);
-        pace.wait(&mut sampler);
-        live.show(&report(&chosen.among(sampler.tick())?))?;
+        pace.looked(&source);
+        pace.wait(&mut source);
+        live.show(&look(&mut source)?)?;
     }
 }
 
-/// What `--json` would print.
+/// Returns what `--json` prints.
 pub(super) fn answer(
     machine: &Machine,
     config: &Config,
     typed: &cli::Stat,
-) -> Result<Now, Failure> {
-    let mut sampler = Sampler::open(machine, wants(typed))?.with_commands(typed.full_command);
-    let tick = Chosen::new(&typed.id).among(sampler.first_tick())?;
-    let host = sampler.host().name();
-    let now = now::now(&tick, host.as_deref(), &config.thresholds.into());
-    tick.driver?;
-    // Where it cannot be read, nobody is told; the answer leaves it open.
-    Ok(now.with_reservations(reserved::standing(machine).ok().as_deref()))
+) -> Result<Snapshot, Failure> {
+    let mut source = open(machine, config, typed)?;
+    let mut snapshot = CardSelection::new(&typed.id).apply(source.snapshot())?;
+    cards::check_driver(&source)?;
+    // The snapshot itself says that they cannot be read.
+    let _ = reserved::add_current(&mut snapshot, machine);
+    Ok(snapshot)
+}
+
+fn open(machine: &Machine, config: &Config, typed: &cli::Stat) -> Result<LiveSource, OpenError> {
+    let source = cards::open(machine, config, wants(typed), false)?;
+    Ok(source.with_commands(typed.full_command))
 }
 
 fn wants(typed: &cli::Stat) -> Wants {
@@ -99,7 +99,7 @@ fn view(typed: &cli::Stat, screen: Screen) -> View {
     }
 }
 
-fn show_once(now: &Now, typed: &cli::Stat) -> io::Result<()> {
+fn show_once(now: &Snapshot, typed: &cli::Stat) -> io::Result<()> {
     let screen = Screen::of_stdout(&typed.color);
     let mut out = BufWriter::new(io::stdout().lock());
     if typed.json {

@@ -5,13 +5,13 @@ mod habits;
 mod sessions;
 mod troubles;
 
-use probe::units::UnixMillis;
+use gua_core::Period;
+use gua_core::units::UnixMillis;
 use scenario::Scenario;
 use scenario::parse::{self, Refused};
 
 use self::sessions::{Day, Session};
 use super::play::{Play, Scene, Shift};
-use crate::ledger::Period;
 
 /// Cards 0 to 6 are whole, card 7 is divided in two.
 const MACHINE: &str = r#"
@@ -31,6 +31,9 @@ const MACHINE: &str = r#"
     name = "NVIDIA H100 80GB HBM3"
     power = { idle = 70, full = 700 }
     [[card]]
+    name = "NVIDIA H100 80GB HBM3"
+    power = { idle = 70, full = 700 }
+    gpm = true
     [[card.mig]]
     slot = 0
     profile = "3g.40gb"

@@ -11,8 +11,8 @@ use super::course::Course;
 use super::identity::entry;
 use super::observed::{Condition, conditions};
 use super::timeline::{Timeline, multiples, period, stretch};
-use super::unit::Unit;
 use crate::demo::play::{Scene, Shift};
+use crate::simulated::Unit;
 
 /// Time around a part that is looked at, too: work there may be one with work in the part.
 const AROUND: Micros = 30_000_000;

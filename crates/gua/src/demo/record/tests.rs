@@ -18,13 +18,12 @@ use super::identity::process_id;
 use super::observed::{Condition, conditions};
 use super::part::{Part, processes};
 use super::timeline::{Timeline, stretch};
-use super::unit::Unit;
 use super::write;
 use super::write::write_with;
 use crate::demo::lab::Lab;
-use crate::demo::play::{Play, Scene, Shift};
+use crate::demo::play::{Ending, Play, Scene, Shift};
 use crate::demo::{Machine, Plan};
-use crate::store::Ending;
+use crate::simulated::Unit;
 
 const SECOND: i64 = 1000;
 const HOUR: i64 = 3600 * SECOND;

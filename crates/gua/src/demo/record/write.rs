@@ -3,21 +3,20 @@
 use gua_core::session::SessionBuilder;
 use gua_core::units::UnixMillis;
 use gua_core::{Period, Thresholds};
+use gua_recorder::RULE;
 use gua_store::{Database, Retention, Run, StoreError, Tick, Writer};
 
+use super::latest::latest;
 use super::part::{Part, processes};
-use super::unit::Unit;
 use crate::demo::cycle::Cycle;
 use crate::demo::lab::Lab;
 use crate::demo::play::{Play, Shift};
 use crate::demo::{DemoError, Machine, Plan};
 use crate::recorder;
+use crate::simulated::Unit;
 
 /// Boot of the simulated host, which was booted in 1970.
-const BOOT: &str = "simulated";
-
-const RULE: &str = "A card is active during every 5 seconds whose mean utilization reaches the \
-                    threshold, from the first to the last busy moment in them.";
+pub const BOOT: &str = "simulated";
 
 const DAY: i64 = 86_400_000;
 
@@ -29,15 +28,34 @@ pub fn write(database: Database, plan: &Plan) -> Result<Database, DemoError> {
     write_with(database, plan, Retention::default())
 }
 
+/// Writes a history whose last run goes on, for a view of the machine now.
+///
+/// # Errors
+/// When the database cannot be written.
+pub fn write_unended(database: Database, plan: &Plan) -> Result<Database, DemoError> {
+    write_run_by_run(database, plan, Retention::default(), false)
+}
+
 /// Writes a history of which rows are kept for other times.
 pub(super) fn write_with(
     database: Database,
     plan: &Plan,
     retention: Retention,
 ) -> Result<Database, DemoError> {
+    write_run_by_run(database, plan, retention, true)
+}
+
+fn write_run_by_run(
+    database: Database,
+    plan: &Plan,
+    retention: Retention,
+    is_ended: bool,
+) -> Result<Database, DemoError> {
     match plan.machine {
-        Machine::Cycle => History::new(Cycle::new(plan)?, *plan, retention).write(database),
-        Machine::Lab => History::new(Lab::new()?, *plan, retention).write(database),
+        Machine::Cycle => {
+            History::new(Cycle::new(plan)?, *plan, retention, is_ended).write(database)
+        }
+        Machine::Lab => History::new(Lab::new()?, *plan, retention, is_ended).write(database),
     }
 }
 
@@ -46,11 +64,13 @@ struct History<P> {
     plan: Plan,
     retention: Retention,
     thresholds: Thresholds,
+    /// False if the last run goes on.
+    is_ended: bool,
 }
 
 impl<P: Play> History<P> {
-    fn new(play: P, plan: Plan, retention: Retention) -> Self {
-        Self { play, plan, retention, thresholds: Thresholds::default() }
+    fn new(play: P, plan: Plan, retention: Retention, is_ended: bool) -> Self {
+        Self { play, plan, retention, thresholds: Thresholds::default(), is_ended }
     }
 
     fn write(&self, mut database: Database) -> Result<Database, DemoError> {
@@ -71,14 +91,15 @@ impl<P: Play> History<P> {
             writer.prune(&self.retention, usize::MAX)?;
             from = to;
         }
-        match shift.ending {
-            crate::store::Ending::Crashed => Ok(writer.into_database()),
-            ending => writer.end(ending.slug()),
+        let goes_on = !self.is_ended && shift.period.to == self.plan.end;
+        match shift.ending.word().filter(|_| !goes_on) {
+            Some(ending) => writer.end(ending),
+            None => Ok(writer.into_database()),
         }
     }
 
     /// Writes a tick that begins at a time. Returns its end: at most that of the day, since more would be
-    /// a leap of the clock. What was last seen is not written yet: `latest` stays empty.
+    /// a leap of the clock. The last tick of a run has what was last seen.
     fn write_tick(
         &self,
         writer: &mut Writer,
@@ -98,12 +119,14 @@ impl<P: Play> History<P> {
         let begin = if is_first { UnixMillis(i64::MIN / 1000) } else { from };
         part.spans.iter().for_each(|span| sessions.add(span));
         let asleep: i64 = shift.asleep.iter().map(|sleep| sleep.overlap(&time).millis()).sum();
+        let latest = (to == shift.period.to).then(|| latest(&scene, units, to, self.thresholds));
         let tick = Tick {
             recorded_ms: time.millis() - asleep,
             closed: &part.spans,
             gaps: &part.gaps,
             processes: &processes(&scene, begin, time),
             sessions: &sessions.take_updates(&[], to),
+            latest: latest.as_deref(),
             ..Tick::new(to, to)
         };
         writer.tick_with(&tick, |transaction| {

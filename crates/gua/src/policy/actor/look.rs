@@ -3,21 +3,24 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use probe::Why;
-use probe::nvml::Wants;
+use probe::nvml::{Prober, Wants};
+use probe::poller::Poller;
+use probe::proc::Host;
 
 use super::order::Order;
 use crate::config::Machine;
 use crate::failure::Failure;
-use crate::ledger::{Judge, Period};
 use crate::policy::company::beside;
+use crate::policy::input::{LiveFacts, Look as OnePoll};
 use crate::policy::{
-    Activity, Fed, Feed, Followed, Holding, Judged, Relief, Settled, SnoozePlace, Spared, Step,
+    Activity, Followed, Holding, Judged, Relief, Settled, SnoozePlace, Spared, Step,
 };
-use crate::sampler::Sampler;
 
-const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
+/// Interval of a poller that polls once: everything is read at the first poll.
+const ONE_POLL: Duration = Duration::from_secs(5);
 
 /// What a look has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,16 +75,12 @@ impl Look for DriverLook {
 
 impl DriverLook {
     fn step(&self, settled: &Settled) -> Result<Step, Failure> {
-        let mut sampler = Sampler::open(&self.machine, WANTS)?.with_who(true);
-        let tick = sampler.first_tick();
-        let covers = Period::none_at(tick.at);
-        let entry = Judge::new(settled.thresholds).entry(&tick, covers, None);
-        let root = sampler.host().root().to_owned();
-        // The processors were watched until now, and need two looks.
-        let mut feed = Feed::new(root, self.snoozes.clone(), settled.thresholds).without_cpu();
-        let Fed { step, .. } = feed.feed(settled, &tick, &entry, true);
-        tick.driver?;
-        Ok(step)
+        let prober = Prober::open(self.machine.probe_options(Wants::ESSENTIALS))?;
+        let host = Host::new(self.machine.host_root.clone());
+        let mut facts = LiveFacts::new(host.root().to_owned(), self.snoozes.clone()).for_one_look();
+        let poll = Poller::new(prober, host, ONE_POLL).poll();
+        let Settled { policy, thresholds, .. } = settled;
+        Ok(OnePoll::new(&poll, &mut facts, policy, thresholds, true).step)
     }
 }
 

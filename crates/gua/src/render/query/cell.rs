@@ -1,11 +1,11 @@
 //! One value in characters.
 
+use gua_core::Reason;
+use gua_core::unknowns::NullReason;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use probe::Why;
 
-use crate::report::query::{Unit, Value};
-use crate::report::unknowns::Reason;
+use crate::report::query::{NoValue, Unit, Value};
 use crate::safe::safe;
 
 /// A value without its unit, as nvidia-smi writes it.
@@ -36,20 +36,24 @@ fn moment(at: Timestamp, zone: &TimeZone) -> String {
 }
 
 /// Why there is no value, in nvidia-smi's words where it has some.
-pub(super) fn unknown(reason: Reason) -> String {
+pub(super) fn unknown(why: NoValue) -> String {
+    let reason = match why {
+        NoValue::Null(NullReason::Unread(reason)) => reason,
+        NoValue::Null(NullReason::NoName) => return "[no name]".to_owned(),
+        NoValue::Null(reason) => return format!("[{}]", reason.slug()),
+        NoValue::NotJudged(reason) => return format!("[not judged: {reason}]"),
+        NoValue::NoHolder => return "[no_holder]".to_owned(),
+    };
     let words = match reason {
-        Reason::Unread(Why::NotSupported | Why::NotTold) => "N/A",
-        Reason::Unread(Why::NoPermission) => "Insufficient Permissions",
-        Reason::Unread(Why::Lost) => "GPU is lost",
-        Reason::Unread(Why::NeedsReset) => "GPU requires reset",
-        Reason::Unread(Why::TimedOut) => "Timeout",
-        Reason::Unread(Why::Gone) => "Not Found",
-        Reason::Unread(Why::Code(999)) => "Unknown Error",
-        Reason::Unread(why) => return format!("[{why}]"),
-        Reason::NotJudged(why) => return format!("[not judged: {why}]"),
+        Reason::NotSupported | Reason::NotTold => "N/A",
+        Reason::NoPermission => "Insufficient Permissions",
+        Reason::Lost => "GPU is lost",
+        Reason::NeedsReset => "GPU requires reset",
+        Reason::TimedOut => "Timeout",
+        Reason::Gone => "Not Found",
         Reason::Foreign => "outside of this container",
-        Reason::NoName => "no name",
-        other => other.slug(),
+        Reason::Code(999) => "Unknown Error",
+        reason => return format!("[{reason}]"),
     };
     format!("[{words}]")
 }
@@ -74,8 +78,10 @@ mod tests {
 
     #[test]
     fn an_unknown_is_never_a_number() {
-        let reasons = [Why::NotSupported, Why::Lost, Why::NoTurn, Why::Code(7), Why::Code(42)];
-        for reason in reasons.map(Reason::from).into_iter().chain([Reason::NoName]) {
+        let reasons =
+            [Reason::NotSupported, Reason::Lost, Reason::NoTurn, Reason::Code(7), Reason::Code(42)];
+        let no_name = NoValue::Null(NullReason::NoName);
+        for reason in reasons.map(NoValue::from).into_iter().chain([no_name, NoValue::NoHolder]) {
             let words = unknown(reason);
             assert!(words.starts_with('[') && words.ends_with(']'), "{words}");
         }

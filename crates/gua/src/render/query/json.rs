@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::report::query::{Answer, Cell, Column, Value};
 
 /// How each line begins.
-pub(super) const BEGINNING: &str = r#"{"schema":"gua.query/1","#;
+pub(super) const BEGINNING: &str = r#"{"schema":"gua.query/2","#;
 
 /// An answer on one line, or laid out for reading.
 pub(super) fn object(answer: &Answer, columns: &[Column], of_cards: bool, pretty: bool) -> String {
@@ -31,7 +31,7 @@ impl Serialize for Object<'_> {
         let Self { answer, columns, of_cards } = self;
         let rows: Vec<_> = answer.rows.iter().map(|cells| Row { cells, columns }).collect();
         let mut map = to.serialize_map(Some(4))?;
-        map.serialize_entry("schema", "gua.query/1")?;
+        map.serialize_entry("schema", "gua.query/2")?;
         map.serialize_entry("time", &answer.time)?;
         map.serialize_entry("driver_error", &answer.driver_error)?;
         map.serialize_entry(if *of_cards { "cards" } else { "holders" }, &rows)?;
@@ -74,10 +74,9 @@ struct Reasons<'a, 'b>(&'a Row<'b>);
 
 impl Serialize for Reasons<'_, '_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(self.0.named().into_iter().filter_map(|(key, cell)| {
-            let reason = cell.as_ref().err()?;
-            Some((key, reason.slug()))
-        }))
+        to.collect_map(
+            self.0.named().into_iter().filter_map(|(key, cell)| Some((key, cell.as_ref().err()?))),
+        )
     }
 }
 

@@ -1,11 +1,11 @@
 //! The columns of `nvidia-smi dmon -s u` and `pmon -s u`.
 
-use probe::Why;
+use gua_core::Reason;
+use gua_core::unknowns::NullReason;
 
 use super::{Shown, cell};
 use crate::render::words::width;
-use crate::report::query::{Cell, Column};
-use crate::report::unknowns::Reason;
+use crate::report::query::{Cell, Column, NoValue};
 
 /// A choice of fields under short names in fixed columns.
 #[derive(Debug, PartialEq, Eq)]
@@ -81,7 +81,11 @@ impl Monitor {
 /// Why a cell is empty that should not be. What a card does not have is no trouble.
 fn trouble(cell: &Cell) -> Option<String> {
     match cell {
-        Ok(_) | Err(Reason::NoHolder | Reason::Unread(Why::NotSupported | Why::NotTold)) => None,
+        Ok(_)
+        | Err(
+            NoValue::NoHolder
+            | NoValue::Null(NullReason::Unread(Reason::NotSupported | Reason::NotTold)),
+        ) => None,
         Err(reason) => Some(cell::unknown(*reason)),
     }
 }
@@ -90,7 +94,7 @@ fn trouble(cell: &Cell) -> Option<String> {
 fn text(head: &Head, column: &Column, cell: &Cell, shown: &Shown) -> String {
     match cell {
         Ok(value) => cell::bare(value, column.unit, &shown.zone),
-        Err(Reason::NoHolder) => "-".to_owned(),
+        Err(NoValue::NoHolder) => "-".to_owned(),
         Err(reason) if head.width.is_none() => cell::unknown(*reason),
         Err(_) => "-".to_owned(),
     }

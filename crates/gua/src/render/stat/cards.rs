@@ -1,13 +1,12 @@
 //! A card's own line: what it is, its state, and its figures.
 
-use probe::Why;
+use gua_core::snapshot::{CardNow, UtilizationBasis};
+use gua_core::{Reason, State};
 
 use super::{Power, View};
-use crate::classify::State;
 use crate::render::paint::Ink;
 use crate::render::table::{self, Align, Cell, Column, Line};
 use crate::render::words::{card_name, memory_of, safe};
-use crate::report::now::{Basis, Card};
 
 /// A name is not cut shorter than this while there is something else to leave out.
 const SHORTEST_NAME: usize = 12;
@@ -42,7 +41,7 @@ pub(super) struct Cards {
 }
 
 impl Cards {
-    pub fn new(cards: &[Card], view: &View) -> Self {
+    pub fn new(cards: &[CardNow], view: &View) -> Self {
         let rows: Vec<_> = cards.iter().map(|card| row(card, view)).collect();
         let mut columns = table::fit(&ALIGNS, rows.iter().map(Vec::as_slice));
         squeeze(&mut columns, view.most());
@@ -76,8 +75,8 @@ fn squeeze(columns: &mut [Column], most: usize) {
     table::shorten(columns, NAME, 0, most);
 }
 
-fn row(card: &Card, view: &View) -> Vec<Cell> {
-    let identity = &card.identity;
+fn row(card: &CardNow, view: &View) -> Vec<Cell> {
+    let identity = &card.card;
     let index = format!("[{}]", identity.label());
     let name = identity.name.as_deref().map_or_else(|| "?".into(), |name| safe(card_name(name)));
     let mut row = vec![
@@ -95,17 +94,17 @@ fn row(card: &Card, view: &View) -> Vec<Cell> {
 
 /// Whether nothing at all could be read of it.
 #[must_use]
-pub fn is_dark(card: &Card) -> bool {
-    card.work.utilization_percent.is_none()
-        && card.memory.memory_used_bytes.is_none()
-        && card.sensors.temperature_celsius.is_none()
-        && card.sensors.power_watts.is_none()
+pub fn is_dark(card: &CardNow) -> bool {
+    card.utilization_percent.is_none()
+        && card.memory_used_bytes.is_none()
+        && card.temperature_celsius.is_none()
+        && card.power_watts.is_none()
         && !card.holders_complete
         && card.holders.is_empty()
 }
 
-fn figures(card: &Card, view: &View) -> [String; 6] {
-    let when = |is_wanted, figure: fn(&Card) -> String| {
+fn figures(card: &CardNow, view: &View) -> [String; 6] {
+    let when = |is_wanted, figure: fn(&CardNow) -> String| {
         if is_wanted { figure(card) } else { String::new() }
     };
     [
@@ -127,10 +126,11 @@ pub(super) const fn state_ink(state: State) -> Ink {
     }
 }
 
-fn work(card: &Card) -> String {
-    match card.work.utilization_percent {
+fn work(card: &CardNow) -> String {
+    match card.utilization_percent {
         Some(percent) => {
-            let mark = if card.work.utilization_basis == Some(Basis::Instant) { "~" } else { "" };
+            let mark =
+                if card.utilization_basis == Some(UtilizationBasis::Instant) { "~" } else { "" };
             format!("{mark}{percent:.0} %")
         }
         None => "–".to_owned(),
@@ -139,10 +139,10 @@ fn work(card: &Card) -> String {
 
 /// A figure, or the mark of one that the card has and that could not be read; `None` for
 /// what it does not have.
-fn figure(card: &Card, field: &str, value: Option<f64>) -> Option<String> {
-    match (value, card.unknown.why(field)) {
+fn figure(card: &CardNow, field: &str, value: Option<f64>) -> Option<String> {
+    match (value, card.unknown.unread(field)) {
         (Some(value), _) => Some(format!("{value:.0}")),
-        (None, Some(Why::NotSupported | Why::NotAsked)) => None,
+        (None, Some(Reason::NotSupported | Reason::NotAsked)) => None,
         (None, _) => Some("?".to_owned()),
     }
 }
@@ -154,35 +154,35 @@ fn pair(one: Option<String>, other: Option<String>) -> Option<String> {
     is_there.then(|| format!("{}/{}", shown(one), shown(other)))
 }
 
-fn temperature(card: &Card) -> String {
-    let degrees = card.sensors.temperature_celsius.map(f64::from);
+fn temperature(card: &CardNow) -> String {
+    let degrees = card.temperature_celsius.map(f64::from);
     let shown = figure(card, "temperature_celsius", degrees);
     shown.map_or_else(String::new, |degrees| format!("{degrees} °C"))
 }
 
-fn fan(card: &Card) -> String {
-    match figure(card, "fan_percent", card.sensors.fan_percent) {
+fn fan(card: &CardNow) -> String {
+    match figure(card, "fan_percent", card.fan_percent) {
         Some(percent) => format!("fan {percent} %"),
         None => "no fan".to_owned(),
     }
 }
 
-fn codec(card: &Card) -> String {
-    let encoder = figure(card, "encoder_percent", card.sensors.encoder_percent);
-    let decoder = figure(card, "decoder_percent", card.sensors.decoder_percent);
+fn codec(card: &CardNow) -> String {
+    let encoder = figure(card, "encoder_percent", card.encoder_percent);
+    let decoder = figure(card, "decoder_percent", card.decoder_percent);
     pair(encoder, decoder).map_or_else(String::new, |both| format!("enc/dec {both} %"))
 }
 
 /// Of the SMs and of the memory.
-fn clocks(card: &Card) -> String {
-    let of_sms = figure(card, "sm_clock_mhz", card.sensors.sm_clock_mhz.map(f64::from));
-    let of_memory = figure(card, "memory_clock_mhz", card.sensors.memory_clock_mhz.map(f64::from));
+fn clocks(card: &CardNow) -> String {
+    let of_sms = figure(card, "sm_clock_mhz", card.sm_clock_mhz.map(f64::from));
+    let of_memory = figure(card, "memory_clock_mhz", card.memory_clock_mhz.map(f64::from));
     pair(of_sms, of_memory).map_or_else(String::new, |both| format!("{both} MHz"))
 }
 
-fn power(card: &Card, which: Power) -> String {
-    let draw = || figure(card, "power_watts", card.sensors.power_watts);
-    let limit = || figure(card, "power_limit_watts", card.sensors.power_limit_watts);
+fn power(card: &CardNow, which: Power) -> String {
+    let draw = || figure(card, "power_watts", card.power_watts);
+    let limit = || figure(card, "power_limit_watts", card.power_limit_watts);
     let shown = match which {
         Power::Draw => draw(),
         Power::Limit => limit().map(|watts| format!("limit {watts}")),
@@ -191,6 +191,6 @@ fn power(card: &Card, which: Power) -> String {
     shown.map_or_else(String::new, |watts| format!("{watts} W"))
 }
 
-fn memory(card: &Card) -> String {
-    memory_of(card.memory.memory_used_bytes, card.memory.memory_total_bytes)
+fn memory(card: &CardNow) -> String {
+    memory_of(card.memory_used_bytes, card.memory_total_bytes)
 }

@@ -1,19 +1,20 @@
 //! The first line: which host, which driver, how many cards in which state, and when.
 
+use gua_core::State;
+use gua_core::snapshot::{CardNow, Snapshot};
+
 use super::View;
 use super::cards::state_ink;
-use crate::classify::State;
 use crate::render::paint::Ink;
 use crate::render::table::{Cell, GAP, Line};
 use crate::render::words::{cut, safe, width};
-use crate::report::now::{Card, Now};
 
 /// A host's name that is cut shorter than this says nothing.
 const SHORTEST_NAME: usize = 8;
 
 /// All of it where it fits; a narrow screen does without the driver, then without the time,
 /// then without the host, and at last without some of the counts.
-pub(super) fn line(now: &Now, view: &View) -> String {
+pub(super) fn line(now: &Snapshot, view: &View) -> String {
     let time = now.time.to_zoned(view.zone.clone()).strftime("%H:%M:%S").to_string();
     let mut line = Line::default();
     for part in parts(now, view.most(), width(&time)) {
@@ -29,11 +30,11 @@ pub(super) fn line(now: &Now, view: &View) -> String {
     line.text
 }
 
-fn parts(now: &Now, most: usize, time: usize) -> Vec<Cell> {
-    let host = safe(now.host.as_deref().unwrap_or("this host"));
+fn parts(now: &Snapshot, most: usize, time: usize) -> Vec<Cell> {
+    let host = safe(now.host.host.as_deref().unwrap_or("this host"));
     let host_cell = |text: &str| Cell::new(text, Ink::Strong);
     let counts = counts(now);
-    if let Some(version) = &now.driver_version {
+    if let Some(version) = &now.host.driver_version {
         let driver = Cell::plain(format!("driver {}", safe(version)));
         let all = [vec![host_cell(&host), driver], counts.clone()].concat();
         if length(&all) + GAP + time <= most {
@@ -48,9 +49,9 @@ fn parts(now: &Now, most: usize, time: usize) -> Vec<Cell> {
 }
 
 /// How many cards there are, then how many are in each state.
-fn counts(now: &Now) -> Vec<Cell> {
+fn counts(now: &Snapshot) -> Vec<Cell> {
     let cards = match now.cards.len() {
-        0 if now.driver_error.is_some() => "cards unknown".to_owned(),
+        0 if now.host.driver_error.is_some() => "cards unknown".to_owned(),
         0 => "no cards".to_owned(),
         1 => "1 card:".to_owned(),
         many => format!("{many} cards:"),
@@ -65,7 +66,7 @@ fn counts(now: &Now) -> Vec<Cell> {
     std::iter::once(Cell::plain(cards)).chain(of_state).collect()
 }
 
-fn count(cards: &[Card], is: fn(&State) -> bool) -> Option<Cell> {
+fn count(cards: &[CardNow], is: fn(&State) -> bool) -> Option<Cell> {
     let states: Vec<_> = cards.iter().map(|card| card.state).filter(is).collect();
     let first = states.first()?;
     Some(Cell::new(format!("{} {}", states.len(), first.word()), state_ink(*first)))

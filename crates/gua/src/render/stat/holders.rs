@@ -1,15 +1,15 @@
 //! Who holds a card: a row a holder, and a remark where something is not known.
 
-use probe::{Reading, Why};
+use gua_core::card::MemorySource;
+use gua_core::snapshot::{CardNow, HolderNow, PresenceNow};
+use gua_core::{Reason, State};
 
 use super::View;
 use super::cards::is_dark;
-use crate::classify::State;
 use crate::render::identity;
 use crate::render::paint::Ink;
 use crate::render::table::{self, Align, Cell, Column, Line};
 use crate::render::words::{duration, memory, memory_or_unknown, safe, width};
-use crate::report::now::{Card, Holder, MemorySource, Presence};
 
 /// Memory of no visible process is worth a remark from here on.
 const WORTH_A_REMARK: u64 = 100 << 20;
@@ -41,7 +41,7 @@ pub(super) struct Holders {
 }
 
 impl Holders {
-    pub fn new(cards: &[Card], view: &View) -> Self {
+    pub fn new(cards: &[CardNow], view: &View) -> Self {
         let cards: Vec<Vec<Row>> = cards.iter().map(|card| rows(card, view)).collect();
         let holders = cards.iter().flatten().filter_map(|row| match row {
             Row::Holder(cells) => Some(cells.as_slice()),
@@ -85,14 +85,14 @@ fn squeeze(columns: &mut [Column], most: usize) {
     }
 }
 
-fn rows(card: &Card, view: &View) -> Vec<Row> {
+fn rows(card: &CardNow, view: &View) -> Vec<Row> {
     let holders = card.holders.iter().filter(|_| view.holders).map(|h| Row::Holder(cells(h, view)));
     let remarks = remarks(card).into_iter().map(|text| Row::Remark(Cell::new(text, Ink::Quiet)));
     holders.chain(remarks).collect()
 }
 
-fn cells(holder: &Holder, view: &View) -> Vec<Cell> {
-    let is_here = holder.presence == Presence::Here;
+fn cells(holder: &HolderNow, view: &View) -> Vec<Cell> {
+    let is_here = holder.presence == PresenceNow::Here;
     let ink = if is_here { Ink::Plain } else { Ink::Quiet };
     let text = |text: String| Cell::new(text, ink);
     let program = program(holder, view);
@@ -108,44 +108,44 @@ fn cells(holder: &Holder, view: &View) -> Vec<Cell> {
         text(program),
         text(memory_or_unknown(holder.memory_bytes)),
         text(holder.sm_percent.map_or_else(String::new, |percent| format!("SM {percent:.0} %"))),
-        text(holder.owner.running_seconds.map_or_else(String::new, duration)),
+        text(holder.running_seconds.map_or_else(String::new, duration)),
         text(command),
     ]
 }
 
 /// A holder without a name is known by its pid.
-fn program(holder: &Holder, view: &View) -> String {
-    match &holder.owner.program {
+fn program(holder: &HolderNow, view: &View) -> String {
+    match &holder.program {
         Some(program) => safe(program),
         None if view.pid => absence(holder.presence).to_owned(),
         None => format!("pid {} {}", holder.pid, absence(holder.presence)),
     }
 }
 
-/// Whose it is, by name or number: whoever is behind it, where that was asked.
+/// Formats whose it is, by name or number: the person behind it, if that was requested.
 #[must_use]
-pub fn user(holder: &Holder) -> String {
-    match (&holder.identity, &holder.owner.user, holder.owner.uid) {
-        (Reading::Known(identity), ..) => identity::user(identity),
-        (Reading::Unknown(_), Some(user), _) => safe(user),
-        (Reading::Unknown(_), None, Some(uid)) => format!("uid {uid}"),
-        (Reading::Unknown(_), None, None) => "?".to_owned(),
+pub fn user(holder: &HolderNow) -> String {
+    match (&holder.identity, &holder.user, holder.uid) {
+        (Some(who), ..) => identity::user(who),
+        (None, Some(user), _) => safe(user),
+        (None, None, Some(uid)) => format!("uid {uid}"),
+        (None, None, None) => "?".to_owned(),
     }
 }
 
 /// What is said in the place of a program that cannot be seen.
 #[must_use]
-pub const fn absence(presence: Presence) -> &'static str {
+pub const fn absence(presence: PresenceNow) -> &'static str {
     match presence {
-        Presence::Gone => "(gone)",
-        Presence::Foreign => "(outside this container)",
-        Presence::Here | Presence::Hidden | Presence::NotRecorded => "(not readable)",
+        PresenceNow::Gone => "(gone)",
+        PresenceNow::Foreign => "(outside this container)",
+        PresenceNow::Here | PresenceNow::Hidden | PresenceNow::NotRecorded => "(not readable)",
     }
 }
 
 /// What else is to be said of a card.
 #[must_use]
-pub fn remarks(card: &Card) -> Vec<String> {
+pub fn remarks(card: &CardNow) -> Vec<String> {
     let unreadable = unreadable(card);
     let mut remarks = Vec::new();
     // What is said of a part of the card need not be said again of its state.
@@ -156,27 +156,29 @@ pub fn remarks(card: &Card) -> Vec<String> {
     }
     remarks.extend(unreadable.iter().map(|(what, why)| format!("{what} not readable: {why}")));
     remarks.extend(unattributed(card));
-    remarks.extend(card.reservations.iter().map(|by| format!("reserved {}", by.terms)));
-    if card.memory.memory_source == Some(MemorySource::System) {
+    remarks.extend(
+        card.reservations.iter().map(|by| format!("reserved {}", safe(&by.format_terms()))),
+    );
+    if card.memory_source == Some(MemorySource::System) {
         remarks.push("shares the host's memory".to_owned());
     }
     remarks
 }
 
 /// What a card does not tell that it should; of one that tells nothing, the state says it.
-fn unreadable(card: &Card) -> Vec<(&'static str, Why)> {
+fn unreadable(card: &CardNow) -> Vec<(&'static str, Reason)> {
     if is_dark(card) {
         return Vec::new();
     }
     let fields = [("memory_used_bytes", "memory"), ("holders", "holders")];
-    let why = |(field, what)| Some((what, card.unknown.why(field)?));
+    let why = |(field, what)| Some((what, card.unknown.unread(field)?));
     fields.into_iter().filter_map(why).collect()
 }
 
 /// Memory of nobody visible, as far as it can be told from the driver's own reserve.
-fn unattributed(card: &Card) -> Option<String> {
-    let bytes = card.memory.memory_unattributed_bytes.filter(|bytes| *bytes > WORTH_A_REMARK)?;
-    match (card.memory.memory_reserved_bytes, card.state) {
+fn unattributed(card: &CardNow) -> Option<String> {
+    let bytes = card.memory_unattributed_bytes.filter(|bytes| *bytes > WORTH_A_REMARK)?;
+    match (card.memory_reserved_bytes, card.state) {
         (Some(_), _) => Some(format!("{} held by no visible process", memory(bytes))),
         (None, State::TrulyIdle) => None,
         (None, _) => Some(format!(

@@ -9,12 +9,12 @@ pub use self::holders::{absence, remarks, user};
 
 use std::io::{self, Write};
 
+use gua_core::snapshot::{Snapshot, UtilizationBasis};
 use jiff::tz::TimeZone;
 
 use super::paint::{Ink, Paint};
 use super::table::{Cell, GAP, Line};
 use super::words::safe;
-use crate::report::now::{Basis, Now};
 
 /// What to show, and on what.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ pub enum Power {
 ///
 /// # Errors
 /// When the writer fails.
-pub fn write(out: &mut impl Write, now: &Now, view: &View) -> io::Result<()> {
+pub fn write(out: &mut impl Write, now: &Snapshot, view: &View) -> io::Result<()> {
     for line in lines(now, view) {
         writeln!(out, "{line}")?;
     }
@@ -63,16 +63,16 @@ pub fn write(out: &mut impl Write, now: &Now, view: &View) -> io::Result<()> {
 
 /// The view as lines, none longer than the screen is wide.
 #[must_use]
-pub fn lines(now: &Now, view: &View) -> Vec<String> {
+pub fn lines(now: &Snapshot, view: &View) -> Vec<String> {
     let mut lines = Vec::new();
     if view.header {
         lines.push(header::line(now, view));
     }
-    if let Some(error) = &now.driver_error {
+    if let Some(error) = &now.host.driver_error {
         lines.push(single(&Cell::new(format!("driver: {}", safe(error)), Ink::Bad), view));
     }
     lines.extend(body(now, view));
-    if now.cards.iter().any(|card| card.work.utilization_basis == Some(Basis::Instant)) {
+    if now.cards.iter().any(|card| card.utilization_basis == Some(UtilizationBasis::Instant)) {
         lines.push(single(&Cell::new("~ the value of the last moment only", Ink::Quiet), view));
     }
     lines
@@ -80,7 +80,7 @@ pub fn lines(now: &Now, view: &View) -> Vec<String> {
 
 /// The view on a screen of so many rows.
 #[must_use]
-pub fn lines_within(rows: usize, now: &Now, view: &View) -> Vec<String> {
+pub fn lines_within(rows: usize, now: &Snapshot, view: &View) -> Vec<String> {
     let (mut lines, rest) = fold(lines(now, view), rows);
     if rest > 0 {
         let more = Cell::new(format!("… {rest} more lines"), Ink::Quiet);
@@ -100,7 +100,7 @@ pub(super) fn fold(mut lines: Vec<String>, rows: usize) -> (Vec<String>, usize) 
 }
 
 /// Cards with their holders: beside them where the screen is wide enough, else below.
-fn body(now: &Now, view: &View) -> Vec<String> {
+fn body(now: &Snapshot, view: &View) -> Vec<String> {
     let most = view.most();
     let cards = cards::Cards::new(&now.cards, view);
     let holders = holders::Holders::new(&now.cards, view);

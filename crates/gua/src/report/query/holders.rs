@@ -1,14 +1,12 @@
 //! The fields of a holder: nvidia-smi's names, and some of our own.
 
-use probe::Why;
-use probe::process;
-use probe::units::Percent;
+use gua_core::Reason;
+use gua_core::process;
+use gua_core::snapshot::HolderNow;
 
-use super::cards::{CardAt, slot, text};
+use super::cards::{CardAt, slot};
 use super::field::{Field, fields};
-use super::value::{Cell, Value, bytes, name, percent};
-use crate::report::now;
-use crate::report::unknowns::Reason;
+use super::value::{Cell, NoValue, Value, percent};
 
 /// Which holders are asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,129 +17,123 @@ pub enum Kinds {
 }
 
 /// A row of holders at one moment.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct HolderAt<'a> {
     at: CardAt<'a>,
-    who: Who<'a>,
+    subject: Subject<'a>,
 }
 
 /// Whom a row is about.
-#[derive(Debug, Clone)]
-enum Who<'a> {
-    Seen(&'a process::Holder, Box<now::Holder>),
+#[derive(Debug, Clone, Copy)]
+enum Subject<'a> {
+    Seen(&'a HolderNow),
     /// A list could not be read: there may be more.
-    Unread(Why),
+    Unread(NoValue),
     Nobody,
 }
 
 pub type HolderField = Field<fn(&HolderAt<'_>) -> Cell>;
 
 pub const FIELDS: &[HolderField] = fields! {
-    ["timestamp"] None Nothing |row| Ok(Value::Moment(row.at.time)),
+    ["timestamp"] None Nothing |row| Ok(Value::Moment(row.at.snapshot.time)),
         "When the card was read.";
-    ["gpu_index"] None Nothing |row| Ok(Value::Whole(row.at.card.facts.index.into())),
+    ["gpu_index"] None Nothing |row| Ok(Value::Whole(row.at.card.card.index.into())),
         "The number of the GPU that is held.";
-    ["card"] None Nothing |row| Ok(Value::Text(row.at.card.facts.label())),
+    ["card"] None Nothing |row| Ok(Value::Text(row.at.card.card.label())),
         "The card as gua shows it: its number, and the slot of a MIG instance.";
     ["mig.slot"] None Nothing |row| slot(&row.at),
         "The slot of the MIG instance that is held; a whole GPU has none.";
-    ["gpu_name"] None Nothing |row| name(text(&row.at.card.facts.name)),
+    ["gpu_name"] None Nothing |row| row.at.name("name", row.at.card.card.name.as_ref()),
         "The product name of the card.";
-    ["gpu_bus_id"] None Nothing |row| name(text(&row.at.card.facts.bus_id)),
+    ["gpu_bus_id"] None Nothing |row| row.at.name("bus_id", row.at.card.card.bus_id.as_ref()),
         "The card's place on the bus.";
-    ["gpu_uuid"] None Nothing |row| name(text(&row.at.card.facts.uuid)),
+    ["gpu_uuid"] None Nothing |row| row.at.name("uuid", row.at.card.card.uuid.as_ref()),
         "What the card is known by.";
-    ["pid"] None Nothing |row| row.seen(|held, _| Ok(Value::Whole(held.pid.into()))),
+    ["pid"] None Nothing |row| row.seen(|holder| Ok(Value::Whole(holder.pid.into()))),
         "The process.";
-    ["process_name" | "name"] None Commands |row| row.seen(|_, who| process_name(who)),
+    ["process_name" | "name"] None Commands |row| row.seen(process_name),
         "The first word of its command line.";
     ["used_gpu_memory" | "used_memory"] Memory Nothing |row| {
-        row.seen(|held, _| bytes(held.memory))
+        row.cell("memory_bytes", |holder| holder.memory_bytes.map(Value::Whole))
     }, "What it holds of the card's memory.";
-    ["user"] None Nothing |row| row.owner("user", |who| who.owner.user.clone()),
+    ["user"] None Nothing |row| row.cell("user", |holder| holder.user.clone().map(Value::Name)),
         "Whose it is.";
     ["uid"] None Nothing |row| {
-        row.seen(|_, who| told(who, "uid", who.owner.uid.map(|uid| Value::Whole(uid.into()))))
+        row.cell("uid", |holder| holder.uid.map(|uid| Value::Whole(uid.into())))
     }, "The number of whose it is.";
-    ["program"] None Nothing |row| row.owner("program", |who| who.owner.program.clone()),
+    ["program"] None Nothing |row| row.cell("program", |holder| holder.program.clone().map(Value::Name)),
         "The kernel's short name of it.";
-    ["kind"] None Nothing |row| row.seen(|_, who| Ok(Value::Text(who.kinds.join("+")))),
+    ["kind"] None Nothing |row| row.seen(|holder| Ok(Value::Text(names(holder.kinds)))),
         "How it uses the card: compute, graphics, mps, or several of them.";
-    ["type"] None Nothing |row| row.seen(|_, who| Ok(Value::Text(letters(&who.kinds)))),
+    ["type"] None Nothing |row| row.seen(|holder| Ok(Value::Text(letters(holder.kinds)))),
         "The same in letters: C, G, M.";
-    ["sm"] Percent Shares |row| row.seen(|held, _| percent(held.sm)),
+    ["sm"] Percent Shares |row| row.percent("sm_percent", |holder| holder.sm_percent),
         "Its share of the card's SMs since the last look, as far as the driver samples it.";
-    ["mem"] Percent Shares |row| row.engine(|engines| engines.memory),
+    ["mem"] Percent Shares |row| row.percent("memory_busy_percent", |holder| holder.memory_busy_percent),
         "How much of that time it read or wrote the card's memory.";
-    ["enc"] Percent Shares |row| row.engine(|engines| engines.encoder),
+    ["enc"] Percent Shares |row| row.percent("encoder_percent", |holder| holder.encoder_percent),
         "Its share of the video encoder.";
-    ["dec"] Percent Shares |row| row.engine(|engines| engines.decoder),
+    ["dec"] Percent Shares |row| row.percent("decoder_percent", |holder| holder.decoder_percent),
         "Its share of the video decoder.";
     ["started"] None Nothing |row| {
-        row.seen(|_, who| told(who, "started", who.owner.started.map(Value::Moment)))
+        row.cell("started", |holder| holder.started.map(Value::Moment))
     }, "When it began.";
     ["running"] Seconds Nothing |row| {
-        let running = |who: &now::Holder| who.owner.running_seconds.map(Value::Real);
-        row.seen(|_, who| told(who, "running_seconds", running(who)))
+        row.cell("running_seconds", |holder| holder.running_seconds.map(Value::Real))
     }, "How long it runs.";
 };
 
-/// The rows of one card.
-pub(super) fn on(
-    at: CardAt<'_>,
-    kinds: Kinds,
-    with_free_cards: bool,
-) -> impl Iterator<Item = HolderAt<'_>> {
-    let is_asked = move |held: &process::Holder| match kinds {
+/// Returns the rows of one card.
+pub(super) fn on(at: CardAt<'_>, kinds: Kinds, with_free_cards: bool) -> Vec<HolderAt<'_>> {
+    let is_asked = |holder: &&HolderNow| match kinds {
         Kinds::All => true,
-        Kinds::Compute => held.kinds.compute || held.kinds.mps,
+        Kinds::Compute => holder.kinds.compute || holder.kinds.mps,
     };
-    let seen = at.card.held().filter(|(held, _)| is_asked(held));
-    let seen =
-        seen.map(move |(held, tick)| Who::Seen(held, Box::new(now::holder(held, tick, at.time))));
-    let mut rows: Vec<_> = seen.chain(at.card.vitals.holders.unread.map(Who::Unread)).collect();
-    if rows.is_empty() && with_free_cards {
-        rows.push(Who::Nobody);
+    let unknown = &at.card.unknown;
+    let unread = (!at.card.holders_complete).then(|| NoValue::of_field(unknown, "holders"));
+    let seen = at.card.holders.iter().filter(is_asked).map(Subject::Seen);
+    let mut subjects: Vec<_> = seen.chain(unread.map(Subject::Unread)).collect();
+    if subjects.is_empty() && with_free_cards {
+        subjects.push(Subject::Nobody);
     }
-    rows.into_iter().map(move |who| HolderAt { at, who })
+    subjects.into_iter().map(|subject| HolderAt { at, subject }).collect()
 }
 
 impl HolderAt<'_> {
-    /// What is known of one that is there.
-    fn seen(&self, read: impl FnOnce(&process::Holder, &now::Holder) -> Cell) -> Cell {
-        match &self.who {
-            Who::Seen(held, who) => read(held, who),
-            Who::Unread(why) => Err((*why).into()),
-            Who::Nobody => Err(Reason::NoHolder),
+    /// Reads a holder that is there.
+    fn seen(&self, read: impl FnOnce(&HolderNow) -> Cell) -> Cell {
+        match self.subject {
+            Subject::Seen(holder) => read(holder),
+            Subject::Unread(reason) => Err(reason),
+            Subject::Nobody => Err(NoValue::NoHolder),
         }
     }
 
-    fn owner(&self, field: &str, part: impl FnOnce(&now::Holder) -> Option<String>) -> Cell {
-        self.seen(|_, who| told(who, field, part(who).map(Value::Name)))
+    /// Returns a value of the holder, or why there is none.
+    fn cell(&self, field: &str, value: impl FnOnce(&HolderNow) -> Option<Value>) -> Cell {
+        self.seen(|holder| value(holder).ok_or_else(|| NoValue::of_field(&holder.unknown, field)))
     }
 
-    fn engine(&self, part: impl FnOnce(process::Engines) -> Percent) -> Cell {
-        self.seen(|held, _| percent(held.engines.map(part)))
+    fn percent(&self, field: &str, value: impl FnOnce(&HolderNow) -> Option<f64>) -> Cell {
+        self.cell(field, |holder| value(holder).map(percent))
     }
 }
 
-/// A part of what the report on now tells, with its reason where it does not.
-fn told(who: &now::Holder, field: &str, value: Option<Value>) -> Cell {
-    value.ok_or_else(|| who.unknown.reason(field).unwrap_or(Why::NotTold.into()))
-}
-
-/// The words after the first may hold secrets.
-fn process_name(who: &now::Holder) -> Cell {
-    let first = who.command.as_ref().map(|words| words.first().cloned());
-    match first {
-        Some(Some(first)) if !first.is_empty() => Ok(Value::Name(first)),
+/// Returns the first word of the command line: the words after it may hold secrets.
+fn process_name(holder: &HolderNow) -> Cell {
+    match holder.command.as_ref().map(|words| words.first()) {
+        Some(Some(first)) if !first.is_empty() => Ok(Value::Name(first.clone())),
         // A process may take its command line back.
-        Some(_) => Err(Why::NotTold.into()),
-        None => told(who, "command", None),
+        Some(_) => Err(Reason::NotTold.into()),
+        None => Err(NoValue::of_field(&holder.unknown, "command")),
     }
 }
 
-fn letters(kinds: &[&str]) -> String {
-    let letter = |kind: &&str| kind.get(..1).unwrap_or_default().to_uppercase();
-    kinds.iter().map(letter).collect::<Vec<_>>().join("+")
+fn names(kinds: process::Kinds) -> String {
+    kinds.names().collect::<Vec<_>>().join("+")
+}
+
+fn letters(kinds: process::Kinds) -> String {
+    let letter = |kind: &'static str| kind.get(..1).unwrap_or_default().to_uppercase();
+    kinds.names().map(letter).collect::<Vec<_>>().join("+")
 }

@@ -15,20 +15,17 @@ mod holders;
 mod names;
 mod value;
 
+use gua_core::snapshot::Snapshot;
 use jiff::Timestamp;
-use probe::nvml::OpenError;
 
 pub use self::field::{Column, Need, Needs};
 pub use self::holders::Kinds;
 pub use self::names::WrongFields;
-pub use self::value::{Cell, Unit, Value};
+pub use self::value::{Cell, NoValue, Unit, Value};
 
 use self::cards::{CardAt, CardField};
 use self::field::Field;
 use self::holders::{HolderAt, HolderField};
-use crate::calendar;
-use crate::classify::Thresholds;
-use crate::sampler::{CardTick, Tick};
 
 /// What is asked of whom.
 #[derive(Debug, Clone)]
@@ -108,16 +105,14 @@ impl Question {
         }
     }
 
-    /// Answers from one tick.
+    /// Answers from one snapshot.
     #[must_use]
-    pub fn answer(&self, tick: &Tick, thresholds: Thresholds) -> Answer {
-        let time = calendar::nearest(tick.at);
-        let driver = tick.driver.as_ref().map_err(OpenError::why);
-        let at = |card| CardAt { time, driver, card, thresholds };
+    pub fn answer(&self, snapshot: &Snapshot) -> Answer {
+        let at = |card| CardAt { snapshot, card };
         Answer {
-            time,
-            driver_error: tick.driver.as_ref().err().map(OpenError::to_string),
-            rows: tick.cards.iter().flat_map(|card| self.rows(at(card))).collect(),
+            time: snapshot.time,
+            driver_error: snapshot.host.driver_error.clone(),
+            rows: snapshot.cards.iter().flat_map(|card| self.rows(at(card))).collect(),
         }
     }
 
@@ -126,7 +121,7 @@ impl Question {
             Self::Cards(fields) => vec![fields.iter().map(|field| (field.read)(&at)).collect()],
             Self::Holders { fields, kinds, with_free_cards } => {
                 let row = |at: HolderAt<'_>| fields.iter().map(|field| (field.read)(&at)).collect();
-                holders::on(at, *kinds, *with_free_cards).map(row).collect()
+                holders::on(at, *kinds, *with_free_cards).into_iter().map(row).collect()
             }
         }
     }

@@ -1,13 +1,45 @@
 //! What a field says, with its unit.
 
+use gua_core::Reason;
+use gua_core::unknowns::{NullReason, Unknowns};
 use jiff::Timestamp;
-use probe::Reading;
-use probe::units::{Bytes, Megahertz, Milliwatts, Percent};
-
-use crate::report::unknowns::Reason;
+use serde::{Serialize, Serializer};
 
 /// A value, or why there is none.
-pub type Cell = Result<Value, Reason>;
+pub type Cell = Result<Value, NoValue>;
+
+/// Why a field has no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoValue {
+    Null(NullReason),
+    /// What the state is judged by could not be read.
+    NotJudged(Reason),
+    /// Nobody holds the card.
+    NoHolder,
+}
+
+impl NoValue {
+    /// Returns why a field is null.
+    pub(super) fn of_field(unknown: &Unknowns, field: &str) -> Self {
+        Self::Null(unknown.reason(field).unwrap_or(Reason::NotTold.into()))
+    }
+}
+
+impl From<Reason> for NoValue {
+    fn from(reason: Reason) -> Self {
+        Self::Null(reason.into())
+    }
+}
+
+impl Serialize for NoValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null(reason) => reason.serialize(serializer),
+            Self::NotJudged(reason) => reason.serialize(serializer),
+            Self::NoHolder => serializer.serialize_str("no_holder"),
+        }
+    }
+}
 
 /// What a field says. Its [`Unit`] tells what a number counts.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,40 +107,8 @@ impl Unit {
     }
 }
 
-/// A reading as a cell.
-pub(super) fn cell<T>(reading: Reading<T>, value: impl FnOnce(T) -> Value) -> Cell {
-    match reading {
-        Reading::Known(known) => Ok(value(known)),
-        Reading::Unknown(why) => Err(why.into()),
-    }
-}
-
-pub(super) fn name(reading: Reading<&str>) -> Cell {
-    cell(reading, |name| Value::Name(name.to_owned()))
-}
-
-pub(super) fn percent(reading: Reading<Percent>) -> Cell {
-    cell(reading, |percent| Value::Real(tenths(percent.0)))
-}
-
-pub(super) fn bytes(reading: Reading<Bytes>) -> Cell {
-    cell(reading, |bytes| Value::Whole(bytes.0))
-}
-
-pub(super) fn watts(reading: Reading<Milliwatts>) -> Cell {
-    cell(reading, |milliwatts| Value::Real(f64::from(milliwatts.0) / 1000.0))
-}
-
-pub(super) fn megahertz(reading: Reading<Megahertz>) -> Cell {
-    cell(reading, |clock| Value::Whole(clock.0.into()))
-}
-
-/// The driver's word for a mode that is on or off.
-pub(super) fn switched(reading: Reading<bool>) -> Cell {
-    cell(reading, |is_on| Value::Text(if is_on { "Enabled" } else { "Disabled" }.to_owned()))
-}
-
-/// More digits than the driver's whole percents would pretend to know.
-fn tenths(percent: f64) -> f64 {
-    (percent * 10.0).round() / 10.0
+/// Rounds a percentage to one decimal: the driver knows whole percents only.
+pub(super) fn percent(percent: f64) -> Value {
+    // A sum may be a zero with a sign.
+    Value::Real((percent * 10.0).round() / 10.0 + 0.0)
 }

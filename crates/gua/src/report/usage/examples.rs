@@ -122,7 +122,7 @@ fn session(user: &str, uid: u32, card: u32, hours: (f64, f64)) -> Session {
         bare_context: Some(false),
         ask: None,
         end: None,
-        identity: Some((&who).into()),
+        identity: Some(who.clone()),
         command: None,
     }
 }
@@ -143,7 +143,7 @@ fn sessions(bob: &str, notebook: &str) -> Vec<Session> {
         peak_memory_bytes: Some(8_100_000_000),
         ask: Some("gua who --user 1001".to_owned()),
         end: Some("scancel 4711".to_owned()),
-        identity: Some((&who).into()),
+        identity: Some(who.clone()),
         idle_held_gpu_hours: 60.0,
         ..session(bob, 1001, 1, (106.0, 168.0))
     };

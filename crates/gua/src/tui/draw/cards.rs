@@ -1,5 +1,8 @@
 //! The cards: one row each, or several where there is room for taller graphs.
 
+use gua_core::State as CardState;
+use gua_core::snapshot::CardNow;
+
 use super::bar::{Shares, bar};
 use super::canvas::{Canvas, columns};
 use super::columns::{GAP, Want, fit};
@@ -8,7 +11,6 @@ use super::theme::{Ink, ink};
 use super::{figures, graph};
 use crate::render::stat;
 use crate::render::words::duration;
-use crate::report::now::Card;
 use crate::tui::look::CardKey;
 use crate::tui::series::Figure;
 use crate::tui::state::{Focus, State};
@@ -23,7 +25,7 @@ pub fn draw(canvas: &mut Canvas<'_>, state: &State, layout: &Layout) {
     let cards = &look.now.cards;
     if cards.is_empty() {
         let y = layout.cards.y;
-        canvas.put(0, y, nothing(look.now.driver_error.is_some()), Ink::Quiet);
+        canvas.put(0, y, nothing(look.now.host.driver_error.is_some()), Ink::Quiet);
         return;
     }
     let sizes = Sizes::of(cards, canvas.width(), layout);
@@ -68,7 +70,7 @@ struct Block {
 }
 
 impl Sizes {
-    fn of(cards: &[Card], width: u16, layout: &Layout) -> Self {
+    fn of(cards: &[CardNow], width: u16, layout: &Layout) -> Self {
         let index = widest(cards, index);
         let power = widest(cards, figures::power);
         // As wide as its name, where there is any.
@@ -100,12 +102,12 @@ impl Sizes {
     }
 }
 
-fn widest(cards: &[Card], text: impl Fn(&Card) -> String) -> u16 {
+fn widest(cards: &[CardNow], text: impl Fn(&CardNow) -> String) -> u16 {
     cards.iter().map(|card| columns(&text(card))).max().unwrap_or(0)
 }
 
-fn index(card: &Card) -> String {
-    card.identity.label()
+fn index(card: &CardNow) -> String {
+    card.card.label()
 }
 
 fn title(canvas: &mut Canvas<'_>, state: &State, sizes: &Sizes, y: u16, seen: usize) {
@@ -155,7 +157,7 @@ fn span(state: &State) -> String {
     duration(state.span_millis() as f64 / 1000.0).replace("h00m", " h").replace('m', " min")
 }
 
-fn in_a_row(canvas: &mut Canvas<'_>, state: &State, card: &Card, widths: &[u16]) {
+fn in_a_row(canvas: &mut Canvas<'_>, state: &State, card: &CardNow, widths: &[u16]) {
     let mut x = 0;
     let is_dark = stat::is_dark(card);
     for (place, width) in widths.iter().copied().enumerate().filter(|(_, width)| *width > 0) {
@@ -184,11 +186,14 @@ fn in_a_row(canvas: &mut Canvas<'_>, state: &State, card: &Card, widths: &[u16])
 }
 
 /// Of a card that tells nothing: why.
-fn trouble(card: &Card) -> String {
-    card.state_reason.clone().unwrap_or_else(|| "it tells nothing".to_owned())
+fn trouble(card: &CardNow) -> String {
+    match card.state {
+        CardState::Unknown(reason) => reason.to_string(),
+        _ => "it tells nothing".to_owned(),
+    }
 }
 
-fn in_a_block(canvas: &mut Canvas<'_>, state: &State, card: &Card, block: Block) {
+fn in_a_block(canvas: &mut Canvas<'_>, state: &State, card: &CardNow, block: Block) {
     let Block { index: indent, figures, work, memory, .. } = block;
     canvas.put_right(indent, 0, &index(card), Ink::Strong);
     let x = indent + GAP;
@@ -225,14 +230,14 @@ fn in_a_block(canvas: &mut Canvas<'_>, state: &State, card: &Card, block: Block)
 }
 
 /// Of an instance, which one it is matters more than what it is a part of.
-fn put_name(canvas: &mut Canvas<'_>, (x, width): (u16, u16), card: &Card) {
+fn put_name(canvas: &mut Canvas<'_>, (x, width): (u16, u16), card: &CardNow) {
     let name = figures::name(card);
     let is_cut = columns(&name) > width;
     let part = name.find("MIG ").filter(|_| is_cut).and_then(|place| name.get(place..));
     canvas.put_in(x, 0, width, part.unwrap_or(&name), Ink::Plain);
 }
 
-fn put_state(canvas: &mut Canvas<'_>, x: u16, y: u16, card: &Card) {
+fn put_state(canvas: &mut Canvas<'_>, x: u16, y: u16, card: &CardNow) {
     let mark = canvas.theme.mark(card.state);
     canvas.put(x, y, &format!("{mark} {}", card.state.word()), ink(card.state));
 }
@@ -253,7 +258,7 @@ fn put_graph(
     canvas: &mut Canvas<'_>,
     (x, width): (u16, u16),
     state: &State,
-    card: &Card,
+    card: &CardNow,
     figure: Figure,
     ink: Ink,
 ) {

@@ -1,10 +1,11 @@
 //! The first row: which host, which driver, how many cards in which state, and when.
 
+use gua_core::State as CardState;
+use gua_core::snapshot::{CardNow, Snapshot};
+
 use super::canvas::{Canvas, columns};
 use super::theme::{Ink, ink};
-use crate::classify::State as CardState;
 use crate::render::words::{interval, safe};
-use crate::report::now::{Card, Now};
 use crate::tui::state::State;
 
 /// What stands between two parts.
@@ -31,17 +32,18 @@ pub fn draw(canvas: &mut Canvas<'_>, state: &State, error: Option<u16>) {
             x = canvas.put(x, 0, &text, ink) + GAP;
         }
     }
-    if let (Some(y), Some(error)) = (error, &look.now.driver_error) {
+    if let (Some(y), Some(error)) = (error, &look.now.host.driver_error) {
         canvas.put(0, y, &format!("driver: {}", safe(error)), Ink::Bad);
     }
 }
 
 /// All that fits: a narrow screen does without the driver, then without the host, at last
 /// without how many cards there are.
-fn parts(now: &Now, room: u16) -> Vec<Part> {
-    let host = safe(now.host.as_deref().unwrap_or("this host"));
+fn parts(now: &Snapshot, room: u16) -> Vec<Part> {
+    let host = safe(now.host.host.as_deref().unwrap_or("this host"));
     let host = (host, Ink::Strong);
-    let driver = now.driver_version.as_deref().map(|version| format!("driver {}", safe(version)));
+    let driver =
+        now.host.driver_version.as_deref().map(|version| format!("driver {}", safe(version)));
     let counts = counts(now);
     let mut all = vec![host];
     all.extend(driver.map(|driver| (driver, Ink::Plain)));
@@ -57,7 +59,7 @@ fn parts(now: &Now, room: u16) -> Vec<Part> {
     all
 }
 
-fn when(state: &State, now: &Now) -> Vec<Part> {
+fn when(state: &State, now: &Snapshot) -> Vec<Part> {
     let time = now.time.to_zoned(state.settings.zone.clone()).strftime("%H:%M:%S").to_string();
     if state.is_paused {
         return vec![(format!("paused at {time}"), Ink::Notice)];
@@ -69,9 +71,9 @@ fn when(state: &State, now: &Now) -> Vec<Part> {
     parts
 }
 
-fn counts(now: &Now) -> Vec<Part> {
+fn counts(now: &Snapshot) -> Vec<Part> {
     let cards = match now.cards.len() {
-        0 if now.driver_error.is_some() => "cards unknown".to_owned(),
+        0 if now.host.driver_error.is_some() => "cards unknown".to_owned(),
         0 => "no cards".to_owned(),
         1 => "1 card:".to_owned(),
         many => format!("{many} cards:"),
@@ -86,7 +88,7 @@ fn counts(now: &Now) -> Vec<Part> {
     std::iter::once((cards, Ink::Plain)).chain(of_state).collect()
 }
 
-fn count(cards: &[Card], is: fn(CardState) -> bool) -> Option<Part> {
+fn count(cards: &[CardNow], is: fn(CardState) -> bool) -> Option<Part> {
     let states: Vec<_> = cards.iter().map(|card| card.state).filter(|state| is(*state)).collect();
     let first = states.first()?;
     Some((format!("{} {}", states.len(), first.word()), ink(*first)))

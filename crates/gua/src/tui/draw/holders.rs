@@ -1,17 +1,14 @@
 //! Who holds the cards, one line each.
 
-use probe::Reading;
-use probe::units::UnixMillis;
+use gua_core::{Reading, State as CardState};
 
 use super::canvas::{Canvas, columns};
 use super::columns::{GAP, Want, fit};
 use super::figures::UNKNOWN;
 use super::layout::Layout;
 use super::theme::Ink;
-use crate::classify::State as CardState;
 use crate::render::words::{duration, memory, memory_or_unknown};
-use crate::tui::holding::{Column, Holding, Unseen};
-use crate::tui::idle::Idle;
+use crate::tui::holding::{Column, Holding, Unseen, format_idle};
 use crate::tui::look::Kin;
 use crate::tui::state::{Focus, State};
 use crate::tui::tree::{Line, What};
@@ -49,7 +46,7 @@ const TITLES: [Title; 10] = [
 const IDLE: usize = 9;
 
 pub fn draw(canvas: &mut Canvas<'_>, state: &State, layout: &Layout) {
-    let (Some(look), Some(y)) = (&state.look, layout.holders_title) else { return };
+    let (Some(_), Some(y)) = (&state.look, layout.holders_title) else { return };
     let widths = fit(&wants(&state.lines, canvas.width()), canvas.width());
     put_titles(canvas, state, &widths, y);
     if state.lines.is_empty() && layout.holders.height > 0 {
@@ -58,7 +55,7 @@ pub fn draw(canvas: &mut Canvas<'_>, state: &State, layout: &Layout) {
     let seen = state.lines.iter().enumerate().skip(state.holders.top);
     for ((place, line), row) in seen.zip(0..layout.holders.height) {
         let y = layout.holders.y + row;
-        put_line(canvas, line, &widths, y, look.at());
+        put_line(canvas, line, &widths, y);
         if state.focus == Focus::Holders && place == state.holders.at {
             canvas.paint_row(y, Ink::Chosen);
         }
@@ -88,7 +85,8 @@ fn wants(lines: &[Line], room: u16) -> [Want; 10] {
 /// Whoever may hold a card has a line, so that without one, nobody does; but without a driver
 /// there may be cards that nobody has heard of.
 fn nobody(state: &State) -> &'static str {
-    let is_driver_away = state.look.as_ref().is_some_and(|look| look.now.driver_error.is_some());
+    let is_driver_away =
+        state.look.as_ref().is_some_and(|look| look.now.host.driver_error.is_some());
     match state.all_holders() {
         0 if is_driver_away => "who holds a card cannot be told",
         0 => "nobody holds a card",
@@ -116,11 +114,11 @@ fn put_titles(canvas: &mut Canvas<'_>, state: &State, widths: &[u16], y: u16) {
     }
 }
 
-fn put_line(canvas: &mut Canvas<'_>, line: &Line, widths: &[u16], y: u16, now: UnixMillis) {
+fn put_line(canvas: &mut Canvas<'_>, line: &Line, widths: &[u16], y: u16) {
     let (cells, ink) = match &line.what {
         What::Holder(holding) => {
             let ink = if holding.is_here { Ink::Plain } else { Ink::Quiet };
-            (of_holder(holding, &line.branch, now), ink)
+            (of_holder(holding, &line.branch), ink)
         }
         What::Unseen(unseen) => (of_unseen(unseen), Ink::Quiet),
         What::Parent(kin) => (of_parent(kin, &line.branch), Ink::Quiet),
@@ -148,7 +146,7 @@ fn put_line(canvas: &mut Canvas<'_>, line: &Line, widths: &[u16], y: u16, now: U
 /// What is said of a holder that is not idle.
 const NO: &str = "no";
 
-fn of_holder(holding: &Holding, branch: &str, now: UnixMillis) -> [String; 10] {
+fn of_holder(holding: &Holding, branch: &str) -> [String; 10] {
     let unknown = || UNKNOWN.to_owned();
     let percent = |percent: f64| format!("{percent:.0} %");
     [
@@ -161,7 +159,7 @@ fn of_holder(holding: &Holding, branch: &str, now: UnixMillis) -> [String; 10] {
         known(holding.cpu, |cpu| percent(cpu.0)),
         known(holding.ram, |ram| memory(ram.0)),
         holding.runs_seconds.map_or_else(unknown, duration),
-        idle(holding.idle, now),
+        idle(holding),
     ]
 }
 
@@ -174,11 +172,13 @@ fn of_unseen(unseen: &Unseen) -> [String; 10] {
     [user, pid, program].into_iter().for_each(String::clear);
     *memory = memory_or_unknown(unseen.memory);
     *idle = match unseen.state {
-        CardState::IdleHeld => "now",
-        CardState::Active | CardState::TrulyIdle => NO,
-        CardState::Unknown(_) => UNKNOWN,
-    }
-    .to_owned();
+        CardState::IdleHeld => match unseen.idle.idle_seconds {
+            Some(seconds) => format_idle(unseen.idle, seconds),
+            None => "now".to_owned(),
+        },
+        CardState::Active | CardState::TrulyIdle => NO.to_owned(),
+        CardState::Unknown(_) => UNKNOWN.to_owned(),
+    };
     cells
 }
 
@@ -186,17 +186,13 @@ fn known<T>(reading: Reading<T>, show: impl FnOnce(T) -> String) -> String {
     reading.known().map_or_else(|| UNKNOWN.to_owned(), show)
 }
 
-/// How long; at least, where it was idle already when it was first seen.
-#[expect(clippy::cast_precision_loss, reason = "milliseconds fit 53 bits")]
-fn idle(idle: Idle, now: UnixMillis) -> String {
-    match idle {
-        Idle::No => NO.to_owned(),
-        Idle::Unknown(_) => UNKNOWN.to_owned(),
-        Idle::Since(stretch) => {
-            let length = duration(idle.millis(now).unwrap_or(0) as f64 / 1000.0);
-            if stretch.is_whole { length } else { format!("≥{length}") }
-        }
-    }
+/// Formats for how long it has been idle.
+fn idle(holding: &Holding) -> String {
+    let not_idle = match holding.state {
+        CardState::Unknown(_) => UNKNOWN,
+        CardState::Active | CardState::IdleHeld | CardState::TrulyIdle => NO,
+    };
+    holding.format_idle().unwrap_or_else(|| not_idle.to_owned())
 }
 
 fn of_parent(kin: &Kin, branch: &str) -> [String; 10] {

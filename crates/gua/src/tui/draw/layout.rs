@@ -36,7 +36,8 @@ impl Layout {
     #[must_use]
     pub fn of(state: &State, width: u16, height: u16) -> Self {
         let has_error =
-            state.look.as_ref().is_some_and(|look| look.now.driver_error.is_some()) && height > 1;
+            state.look.as_ref().is_some_and(|look| look.now.host.driver_error.is_some())
+                && height > 1;
         let footer = height.checked_sub(1).filter(|_| height >= 3);
         let top = 1 + u16::from(has_error);
         let body = height.saturating_sub(top + u16::from(footer.is_some()));

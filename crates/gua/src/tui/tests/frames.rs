@@ -1,11 +1,11 @@
 //! Whole frames, as they are seen.
 
+use gua_core::Thresholds;
 use insta::assert_snapshot;
 use probe::units::{Bytes, Percent};
 use ratatui::style::{Color, Modifier};
 
 use super::{ASCII, COLOR, LAB, frame, press, seen, settings, text};
-use crate::classify::Thresholds;
 use crate::tui::draw::Theme;
 use crate::tui::state::{Settings, State};
 

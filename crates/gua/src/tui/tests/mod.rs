@@ -12,20 +12,22 @@ mod recorded;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gua_core::Thresholds;
+use gua_query::snapshot::{CardSelection, add_no_history};
 use jiff::tz::TimeZone;
 use probe::Reading;
 use probe::units::{Bytes, Percent, UnixMillis};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use scenario::Scenario;
 
 use super::draw::{self, Theme};
 use super::input::{self, Action};
 use super::key::Key;
 use super::look::{Kin, Look};
-use super::source::pretended;
+use super::source::{AddRecord, Completion, Played};
 use super::state::{Settings, State};
-use crate::classify::Thresholds;
-use crate::sampler::Pretend;
+use crate::simulated::SimulatedHost;
 
 /// 2026-11-16 12:00:00 UTC.
 pub const NOON: UnixMillis = UnixMillis(1_794_830_400_000);
@@ -38,21 +40,35 @@ pub const ASCII: Theme = Theme { color: false, is_ascii: true };
 
 /// A machine that is looked at every second.
 pub struct Machine {
-    pretend: Pretend,
+    played: Played,
     second: i64,
 }
 
 impl Machine {
     pub fn new(scenario: &str) -> Self {
         let scenario = scenario::parse::from_str("test", scenario).unwrap();
-        Self { pretend: Pretend::new(scenario, NOON), second: 0 }
+        Self::with_record(
+            scenario,
+            Box::new(|snapshot| add_no_history(snapshot, None, String::new())),
+        )
+    }
+
+    /// Returns a machine with a record.
+    pub fn with_record(scenario: Scenario, record: AddRecord) -> Self {
+        let mut host = SimulatedHost::new(scenario, NOON, Thresholds::default());
+        let play = move |at| {
+            let mut snapshot = host.snapshot(at, Duration::from_secs(1));
+            snapshot.host.host = Some("lab-a100".to_owned());
+            snapshot
+        };
+        let completion = Completion::new(CardSelection::default(), record);
+        Self { played: Played::new(play, completion), second: 0 }
     }
 
     pub fn look(&mut self) -> Look {
         self.second += 1;
         let at = UnixMillis(NOON.0 + self.second * 1000);
-        let tick = self.pretend.tick(at, Duration::from_secs(1));
-        let mut look = pretended(&tick, "lab-a100", &Thresholds::default());
+        let mut look = self.played.look_at(at).unwrap();
         for (pid, process) in &mut look.processes {
             process.cpu = Reading::Known(Percent(f64::from(pid % 300)));
             process.ram = Reading::Known(Bytes(u64::from(*pid) << 20));
