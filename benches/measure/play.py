@@ -300,7 +300,7 @@ def plays(seconds):
                 Holding("carol", 0, 4000),
                 Holding("dave", 1, 8000, 80, cycles(23, 57, 2)),
                 Holding("erin", 1, 9000, 80, cycles(23, 57, 42)),
-                # Both work before the judged time: from then on gua reads their samples every second.
+                # Both work before the judged time, so that gua reads their samples every second.
                 Holding("frank", 2, 8000, 80, cycles(20, 20, -17)),
                 Holding("grace", 2, 9000, 80, cycles(20, 20, 3)),
                 Holding("heidi", 3, 8000, 60, cycles(50, 30, 1.7)),

@@ -1,5 +1,5 @@
-"""Truth: plays with a known answer, recorded by gua at several intervals and by the Python gua at the
-same time, and how far from the answer their reports are."""
+"""Truth: plays with a known answer, recorded by gua at several intervals and by the Python gua at
+the same time, and how far from the answer their reports are."""
 
 import json
 import pwd

@@ -11,7 +11,7 @@ TICKS = 200
 
 
 def rises(host):
-    """By how much each family rose since its first sample, by the label that tells its series apart."""
+    """By how much the counters of each family rose since their first samples, by state or use."""
     found = defaultdict(float)
     for line in map(json.loads, series_of(host, 0, TICKS)):
         metric, values = line["metric"], line["values"]

@@ -140,7 +140,10 @@ def our_report(name="games", **seconds):
         "idle_held_gpu_hours": hours(seconds["idle_held"]),
     }
     unattributed = {"by": "user", "name": None, "active_gpu_hours": 1}
-    states |= {"truly_idle": {"gpu_hours": hours(seconds["truly_idle"])}, "unknown": {"gpu_hours": 1}}
+    states |= {
+        "truly_idle": {"gpu_hours": hours(seconds["truly_idle"])},
+        "unknown": {"gpu_hours": 1},
+    }
     card = {"uuid": "GPU-00000000-0000-0000-0000-000000000000", "states": states}
     return {"cards": [card], "accounts": [account, unattributed]}
 

@@ -110,9 +110,9 @@ def test_reports_before_and_after_agree(lab, recorded, imported):
 
 
 def compare_people(before, after):
-    """The Python gua counts for how long somebody was on cards, ours their shares of the cards' time.
-    Both are the same for people who are alone on their cards, as long as these are not truly idle: in
-    that state nobody has a share. Of the others, only our own sums can be checked."""
+    """The Python gua counts for how long somebody was on cards, ours their shares of the cards'
+    time. Both are the same for people who are alone on their cards, as long as these are not truly
+    idle: in that state nobody has a share. Of the others, only our own sums can be checked."""
     accounts = [account for account in after["accounts"] if account["by"] == "user"]
     for state in ("active", "idle_held", "unknown"):
         shares = sum(account[f"{state}_gpu_hours"] for account in accounts)
