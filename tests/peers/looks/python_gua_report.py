@@ -1,7 +1,7 @@
 """What the Python gua's own report makes of a database, unrounded. Runs in its environment.
 
-Its printed report rounds to whole percents, so its functions are asked instead. Who never shared a card
-with others is counted here."""
+Its printed report rounds to whole percents, so its functions are asked instead. Who never shared a
+card with others is found here."""
 
 import json
 import sqlite3
