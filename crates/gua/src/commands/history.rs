@@ -36,11 +36,3 @@ pub(super) fn read(path: &Path, window: Period, detail: Detail) -> Result<Histor
         _ => History::open_for(path, window),
     }
 }
-
-/// Why it could not be read, for who can do without it.
-pub(super) fn reason(path: &Path, error: &StoreError) -> String {
-    match error {
-        StoreError::Missing => format!("there is no history at {}", path.display()),
-        error => format!("the history at {} cannot be read: {error}", path.display()),
-    }
-}
