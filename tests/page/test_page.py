@@ -58,14 +58,14 @@ def test_windows_and_the_order_are_in_the_address(host, browser):
     find(browser, ".windows a[href*='since=7d']").click()
     assert "since=7d" in browser.current_url
     assert text(browser, ".windows [aria-current]") == "7 d"
-    find(browser, ".accounts th a[href*='sort=present']").click()
-    assert "since=7d" in browser.current_url and "sort=present" in browser.current_url
+    find(browser, ".accounts th a[href*='sort=active']").click()
+    assert "since=7d" in browser.current_url and "sort=active" in browser.current_url
     link = browser.current_url
     shown = text(browser, ".accounts")
-    assert text(browser, "[aria-sort='descending']") == "present"
+    assert text(browser, "[aria-sort='descending']") == "active"
     browser.get("about:blank")
     browser.get(link)
-    assert text(browser, "[aria-sort='descending']") == "present"
+    assert text(browser, "[aria-sort='descending']") == "active"
     assert text(browser, ".windows [aria-current]") == "7 d"
     names = lambda table: [line.split("\t")[0].split(" ")[0] for line in table.split("\n")]
     assert names(text(browser, ".accounts")) == names(shown)
@@ -268,7 +268,7 @@ def test_a_recorder_that_ended_is_told_of_in_the_past(host):
     command, surroundings = host.gua(*asked)
     told = lambda: subprocess.run(command, env=surroundings, check=True, capture_output=True).stdout.decode()
     page = until("it is seen", lambda: next((it for it in [told()] if "When last seen" in it), None))
-    assert "1 of 3 cards was held for nothing" in page and "The recorder does not run" in page
+    assert "1 of 3 cards was held for nothing" in page and "The recorder is not running" in page
 
 
 def test_a_lost_server_is_told_and_recovered_from(host, browser):

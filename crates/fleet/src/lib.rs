@@ -1,8 +1,11 @@
-//! Counters as series: scraped, or sent to a Prometheus-compatible engine.
+//! Counters as series: scraped or sent to a Prometheus-compatible engine, and read back from there.
 //!
 //! [`Totals`] observes the recorder. It adds the final time of each tick to totals in the database,
 //! in the tick's transaction, and makes a [`Frame`] of them for scrapes. With remote write, the frame
 //! goes into an outbox in the same transaction, and a [`Pusher`] sends it.
+//!
+//! [`report`] makes the report on a window of what an engine has of many hosts, [`now`] shows what they
+//! were last seen doing.
 //!
 //! # Layout
 //!
@@ -25,6 +28,10 @@
 //! | [`verdict`] | what a receiver's response means |
 //! | [`pusher`] | sends the outbox |
 //! | [`engine`] | HTTP client for Prometheus-compatible engines |
+//! | [`selection`] | which series of an engine are read |
+//! | [`target`] | recorders as an engine knows them |
+//! | [`report`] | what the cards of many hosts did over a window |
+//! | [`now`] | what is free on many hosts now, and who holds what |
 
 mod caps;
 pub mod counters;
@@ -35,11 +42,15 @@ pub mod frame;
 mod idle;
 pub mod labels;
 pub mod message;
+pub mod now;
 pub mod outbox;
 pub mod poll_times;
 pub mod pusher;
+pub mod report;
 pub mod samples;
+pub mod selection;
 pub mod slot;
+pub mod target;
 pub mod text;
 pub mod totals;
 pub mod verdict;

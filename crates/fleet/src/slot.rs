@@ -43,7 +43,8 @@ pub enum NotReady {
 
 impl From<StoreError> for NotReady {
     fn from(error: StoreError) -> Self {
-        Self::Unreadable(error.to_string())
+        // Whoever asks may be elsewhere: where the file is is not for them.
+        Self::Unreadable(format!("cannot use the database: {}", error.problem))
     }
 }
 
@@ -79,6 +80,12 @@ pub struct Slot {
 impl Slot {
     pub fn put(&self, frame: Arc<Frame>) {
         *lock(&self.newest) = Some(frame);
+    }
+
+    /// Returns the number of the newest tick; `None` before the first.
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        lock(&self.newest).as_ref().map(|frame| frame.number)
     }
 }
 

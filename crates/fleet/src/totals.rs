@@ -1,5 +1,6 @@
 //! Counts every tick, in its transaction.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,6 +64,8 @@ pub struct Totals {
     state: TotalsState,
     /// The state after a tick that is not committed yet.
     next: Option<(TotalsState, Arc<Frame>)>,
+    /// Reasons of losses that were logged.
+    logged: HashSet<&'static str>,
     is_cap_logged: bool,
 }
 
@@ -92,6 +95,7 @@ impl Totals {
             poll_times: Arc::default(),
             state: TotalsState::default(),
             next: None,
+            logged: HashSet::new(),
             is_cap_logged: false,
         }
     }
@@ -170,6 +174,24 @@ impl Totals {
         Some(until)
     }
 
+    /// Logs ticks that are not sent, each reason once.
+    fn log_losses(&mut self, next: &Counters, log: &mut Log) {
+        let losses = [
+            (outbox::GIVEN_UP, "remote write gives up the oldest ticks of its outbox"),
+            (
+                outbox::OLDER,
+                "remote write skips ticks: the clock was set back, and later ones were sent",
+            ),
+        ];
+        for (reason, words) in losses {
+            let key = Key::host(Counter::Errors, reason);
+            let count = |counters: &Counters| counters.get(&key).map_or(0, |it| it.value);
+            if count(next) > count(&self.state.counting.counters) && self.logged.insert(reason) {
+                log.write(&format!("{words}. gua_errors_total counts them as {reason}."));
+            }
+        }
+    }
+
     /// Puts a frame into the outbox.
     fn send(
         &self,
@@ -223,6 +245,10 @@ impl TickObserver for Totals {
         Ok(())
     }
 
+    fn poll_took(&mut self, time: Duration) {
+        self.poll_times.add(time);
+    }
+
     fn write(
         &mut self,
         recorded: &RecordedTick<'_>,
@@ -260,6 +286,7 @@ impl TickObserver for Totals {
                 self.labels.most_owners
             ));
         }
+        self.log_losses(&state.counting.counters, log);
         self.state = state;
         self.slot.put(frame);
         if let Some((_, outbox)) = &self.sending {

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use gua_query::snapshot::{SelectionError, SnapshotError};
+use gua_recorder::RecorderError;
 use probe::nvml::OpenError;
 
 use crate::safe::safe;
@@ -42,6 +43,9 @@ pub enum Failure {
     /// The database cannot be used. The error names the file and the next step.
     #[error("{}", safe(&.0.to_string()))]
     Database(#[from] gua_store::StoreError),
+    /// The recorder cannot be started or stopped. The error names the next step.
+    #[error("{}", safe(&.0.to_string()))]
+    Recorder(#[from] RecorderError),
     #[error("cannot write the output: {}", safe(&.0.to_string()))]
     Output(#[from] io::Error),
 }
@@ -58,11 +62,13 @@ impl Failure {
         }
         match self {
             Self::Usage { .. } => 2,
+            Self::Recorder(error) if error.is_usage() => 2,
             Self::NotStarted { code, .. } => *code,
             Self::CannotTell { .. }
             | Self::Failed { .. }
             | Self::Store { .. }
             | Self::Database(_)
+            | Self::Recorder(_)
             | Self::NoDriver(_)
             | Self::Output(_) => 1,
         }

@@ -15,7 +15,7 @@ mod faults;
 mod config;
 /// `gua db`: looks after the history.
 mod db;
-/// `gua db import`: the history of a Python gua becomes ours.
+/// `gua db import`: imports the history of a Python gua.
 mod db_import;
 /// `gua demo`: the report on a machine that does not exist.
 mod demo;
@@ -33,8 +33,6 @@ mod gpu_tracker;
 mod history;
 /// A law: what is reported is what the ticks counted, whatever happens.
 mod law;
-/// Databases of an older layout: read as they are, brought forward by who writes.
-mod layout;
 /// Drivers whose list entries are longer than declared.
 mod long_entries;
 /// `gua pick`: which cards to use.
@@ -59,8 +57,6 @@ mod stat;
 mod top;
 /// `gua track`: what one command used.
 mod track;
-/// What is reported is what a scenario did.
-mod truth;
 /// Words that make no sense, and where help has an option.
 mod typed;
 /// `gua who`: who holds which card, longest idle first.

@@ -9,7 +9,7 @@ use gua_core::process::ProcessId;
 
 use crate::card::{CardFacts, CardLook};
 use crate::clocks::{self, Clocks};
-use crate::nvml::{DriverFacts, Prober, Wants, call_count};
+use crate::nvml::{DriverFacts, Look, Prober, Wants, call_count};
 use crate::proc::Host;
 use crate::process::{Presence, ProcessFacts};
 use crate::reading::{Reading, Why};
@@ -83,11 +83,21 @@ impl Poller {
 
     /// Reads all cards and their holders. Returns within the prober's patience.
     pub fn poll(&mut self) -> Poll {
+        self.poll_by(Prober::look)
+    }
+
+    /// Reads all cards and their holders if they are read only once: cards whose counters need two
+    /// readings get the second one a moment later.
+    pub fn first_poll(&mut self) -> Poll {
+        self.poll_by(Prober::first_look)
+    }
+
+    fn poll_by(&mut self, read: impl FnOnce(&mut Prober) -> Look) -> Poll {
         self.notice_exits();
         let wants = self.next_wants();
         self.prober.want(wants);
         let begin = clocks::now();
-        let look = self.prober.look();
+        let look = read(&mut self.prober);
         let end = clocks::now();
         let is_long = end.since_boot.saturating_sub(begin.since_boot) > LONGEST_LOOK;
         let cpu_times = std::mem::take(&mut self.cpu_times);

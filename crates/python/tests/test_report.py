@@ -46,14 +46,14 @@ def same(ours, theirs):
     if isinstance(theirs, dict):
         ours = {key.rstrip("_"): value for key, value in ours.items()}
         return set(ours) == set(theirs) and all(
-            key in ("from", "to") or same(ours[key], value) for key, value in theirs.items()
+            key in ("from", "to", "requested_to") or same(ours[key], value) for key, value in theirs.items()
         )
     if isinstance(theirs, list):
         return len(ours) == len(theirs) and all(map(same, ours, theirs))
     return ours == theirs
 
 
-def test_windows_and_lines(lab, history):
+def test_windows_accounts_and_errors(lab, history):
     lab.python(
         f"""
         import datetime, gua, pytest
@@ -63,11 +63,15 @@ def test_windows_and_lines(lab, history):
         assert day.window.seconds == 86400
         assert gua.report(datetime.timedelta(days=1), until=until, db=db) == day
         assert gua.report(86400, until=until.replace(tzinfo=None), db=db) == day
-        again = gua.report('24h', until=until, db=db, active_percent=50)
-        assert again.judged_again is not None and again.thresholds.active_percent == 50
-        assert again.identities == day.identities and again.accounts == day.accounts
-        assert [line.active_percent for line in again.accounts_judged_by.lines] == [10]
-        assert day.accounts_judged_by is None
+        assert [one.active_percent for one in day.basis] == [10] and not day.basis[0].imported
+        with pytest.raises(TypeError, match='active_percent'):
+            gua.report('24h', until=until, db=db, active_percent=50)
+        cards = sum(card.states.idle_held.gpu_hours for card in day.cards)
+        assert abs(sum(one.idle_held_gpu_hours for one in day.accounts) - cards) < 1e-6
+        idle = gua.report('24h', until=until, db=db, sort='idle').accounts
+        assert idle[0].idle_held_gpu_hours == max(one.idle_held_gpu_hours for one in day.accounts)
+        with pytest.raises(ValueError, match='no price of a GPU-hour to sort by'):
+            gua.report('24h', until=until, db=db, sort='cost')
         priced = gua.report('24h', until=until, db=db, by=['user', 'card'], compare='previous',
                             price=[2.5, 'H100=4'], currency='EUR')
         assert priced.accounts_by == ['user', 'card'] and priced.money.currency == 'EUR'
@@ -106,9 +110,9 @@ def test_tables_for_pandas(lab, history):
         report = gua.report('3d', until='2026-11-08T12:00:00Z', db={str(history)!r})
         cards = report.to_frame()
         assert len(cards) == len(report.cards) > 0 and cards['active_gpu_hours'].sum() > 0
-        assert 'user' in report.to_frame('identities')
+        assert 'mean_utilization_percent' in cards
         assert len(report.to_frame('heatmap')) > 24
-        for part in ('accounts', 'sessions', 'gaps'):
+        for part in ('accounts', 'sessions', 'basis', 'gaps'):
             report.to_frame(part)
         with pytest.raises(ValueError, match="'all' is no part of a report"):
             report.to_frame('all')

@@ -9,8 +9,10 @@
 //! | [`pick`] | which cards to use |
 //! | [`status`] | whether a recorder runs, and how it does |
 //! | [`timeline`] | what each card did when, for pictures |
+//! | [`page`] | a window, its timeline and all cards now, for one page |
 //! | [`usage`] | what cards and people did over a window |
 
+pub mod page;
 pub mod pick;
 pub mod snapshot;
 pub mod status;

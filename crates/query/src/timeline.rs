@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::usage::states::seconds;
-use crate::usage::{TotalState, UsageRequest};
+use crate::usage::{CardUsage, TotalState, UsageRequest};
 
 /// Columns of a picture. Nobody can tell more apart.
 const COLUMNS: usize = 720;
@@ -46,6 +46,14 @@ pub struct CardTimeline {
     pub slot: Option<u32>,
     pub name: Option<String>,
     pub stretches: Vec<TimelineStretch>,
+}
+
+impl CardTimeline {
+    /// Returns true if it is of this card.
+    #[must_use]
+    pub fn is_of(&self, card: &CardUsage) -> bool {
+        (&self.uuid, Some(self.index), self.slot) == (&card.uuid, card.index, card.slot)
+    }
 }
 
 /// Columns of which one state took most, for the same people.

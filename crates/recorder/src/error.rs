@@ -25,6 +25,24 @@ pub enum RecorderError {
     Start(io::Error),
     #[error("cannot stop the recorder (pid {pid}): {error}; try again as its owner")]
     Stop { pid: u32, error: io::Error },
+    /// A database that was given cannot be recorded into.
+    #[error(transparent)]
+    GivenDatabase(StoreError),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl RecorderError {
+    /// Returns true if what was given is wrong, and not the host.
+    #[must_use]
+    pub const fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Self::NoHome { .. }
+                | Self::DatabaseExists(_)
+                | Self::OtherDatabase { .. }
+                | Self::Log { .. }
+                | Self::GivenDatabase(_)
+        )
+    }
 }

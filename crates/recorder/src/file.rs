@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use gua_store::database::is_empty_file;
 use gua_store::{Database, Problem, Run, StoreError, Writer};
 
 use crate::log::Log;
@@ -108,7 +109,10 @@ impl RecordFile {
 /// Opens a database for the only recorder.
 fn open_or_create(path: &Path) -> Result<Database, StoreError> {
     let opened = Database::open_to_write(path);
-    let Err(StoreError { problem: Problem::Missing, .. }) = opened else { return opened };
+    let is_missing = matches!(opened, Err(StoreError { problem: Problem::Missing, .. }));
+    if !is_missing && !is_empty_file(path) {
+        return opened;
+    }
     match Database::create(path) {
         // Another recorder may have been faster; the lock decides.
         Ok(()) | Err(StoreError { problem: Problem::Exists, .. }) => Database::open_to_write(path),

@@ -1,6 +1,7 @@
 //! Those who do something with every poll and every tick: rules and counters.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use gua_core::Poll;
 use gua_core::poll::ProcessPoll;
@@ -23,6 +24,9 @@ pub trait TickObserver: Send {
 
     /// Called after each poll.
     fn polled(&mut self, _poll: &Poll) {}
+
+    /// Called with the time that a poll took.
+    fn poll_took(&mut self, _time: Duration) {}
 
     /// Called after process samples were read between two polls.
     fn sampled(&mut self, _samples: &ProcessPoll) {}

@@ -126,7 +126,8 @@ pub fn running_recorder(places: &Places) -> Result<Option<u32>, RecorderError> {
 }
 
 /// Returns true if both lead to the same file, also through a link.
-fn is_same_path(one: &Path, other: &Path) -> bool {
+#[must_use]
+pub fn is_same_path(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     one == other || real(one) == real(other)
 }

@@ -5,7 +5,9 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use gua_store::{Database, Problem, StoreError};
+use gua_store::database::is_empty_file;
+use gua_store::lock::RecorderLock;
+use gua_store::{Database, Problem, StoreError, python};
 
 use crate::error::RecorderError;
 use crate::log::Log;
@@ -60,11 +62,10 @@ impl Places {
     /// Refuses a database that must not be written to. Changes nothing.
     pub fn check_database(&self, existing: ExistingFile) -> Result<(), RecorderError> {
         match Database::open(&self.database) {
-            Ok(_) if !self.is_default && existing == ExistingFile::Refuse => {
-                Err(RecorderError::DatabaseExists(self.database.clone()))
-            }
-            Ok(_) | Err(StoreError { problem: Problem::Missing, .. }) => Ok(()),
-            Err(error) => self.allow_older(error),
+            Err(StoreError { problem: Problem::Missing, .. }) => Ok(()),
+            Err(error) if !is_empty_file(&self.database) => self.allow_older(error),
+            Ok(_) | Err(_) if self.is_default || existing == ExistingFile::Append => Ok(()),
+            Ok(_) | Err(_) => Err(RecorderError::DatabaseExists(self.database.clone())),
         }
     }
 
@@ -72,7 +73,39 @@ impl Places {
     fn allow_older(&self, error: StoreError) -> Result<(), RecorderError> {
         match error.problem {
             Problem::PythonGua if self.is_default => Ok(()),
-            _ => Err(error.into()),
+            Problem::WaitsForMigration { .. } => Ok(()),
+            _ if self.is_default => Err(error.into()),
+            _ => Err(RecorderError::GivenDatabase(error)),
+        }
+    }
+
+    /// Returns true if a history of the Python gua is where the database is to be.
+    #[must_use]
+    pub fn has_python_history(&self) -> bool {
+        let opened = Database::open(&self.database);
+        matches!(opened, Err(StoreError { problem: Problem::PythonGua, .. }))
+    }
+
+    /// Makes sure that the database can be recorded into: a history of the Python gua is replaced by its
+    /// conversion, and a database that somebody records into is refused. The first tick creates one that
+    /// is missing. Must not be called once this process has the database open.
+    pub fn prepare_database(
+        &self,
+        existing: ExistingFile,
+        log: &mut Log,
+    ) -> Result<(), RecorderError> {
+        self.check_database(existing)?;
+        if self.has_python_history() {
+            let replaced = python::replace(&self.database, &mut |_| ())?;
+            log.write(&format!(
+                "took over the history of the Python gua, {} ticks; its file is kept as {}",
+                replaced.imported.ticks,
+                replaced.kept.display()
+            ));
+        }
+        match RecorderLock::is_taken(&self.database) {
+            Some(true) => Err(Problem::Recorded.at(&self.database).into()),
+            Some(false) | None => Ok(()),
         }
     }
 
@@ -126,6 +159,9 @@ mod tests {
         assert!(error.contains("exists already; add --append"), "{error}");
         places.check_database(ExistingFile::Append).unwrap();
         Places { is_default: true, ..places.clone() }.check_database(ExistingFile::Refuse).unwrap();
+        std::fs::write(&path, "").unwrap();
+        assert!(places.check_database(ExistingFile::Refuse).is_err(), "an empty file");
+        places.check_database(ExistingFile::Append).unwrap();
         std::fs::write(&path, "notes").unwrap();
         assert!(places.check_database(ExistingFile::Append).is_err());
     }

@@ -166,9 +166,12 @@ impl Recorder {
     }
 
     fn poll(&self, poller: &mut Poller) {
+        let begin = Instant::now();
         let poll = poller.poll();
+        let took = begin.elapsed();
         let mut state = self.shared.lock();
         let Some(recording) = &mut state.recording else { return };
+        recording.add_poll_time(took);
         let driver = DriverNow { facts: poller.driver(), calls: poller.calls() };
         recording.add_poll(poll, driver);
         for id in recording.unread_processes() {

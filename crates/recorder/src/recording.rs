@@ -29,6 +29,10 @@ use crate::processes::Processes;
 use crate::pruning::Pruning;
 use crate::samples::PlotSamples;
 
+/// How time is classified.
+pub const RULE: &str = "A card is active during every 5 seconds whose mean utilization reaches the \
+                        threshold, from the first to the last busy moment in them.";
+
 /// Runs that are kept while nothing can be stored and the clock is set back again and again.
 const MOST_RUNS: usize = 60;
 
@@ -145,6 +149,11 @@ impl Recording {
             self.log.write(&event.detail);
             run.add_event(event);
         }
+    }
+
+    /// Tells the observers how long a poll took.
+    pub fn add_poll_time(&mut self, time: Duration) {
+        self.observers.0.iter_mut().for_each(|observer| observer.poll_took(time));
     }
 
     /// Adds process samples that were read between two polls.
@@ -362,7 +371,7 @@ impl Recording {
 
     /// Keeps what could not be stored, as far as it is not too old.
     fn keep_for_later(&mut self, error: &StoreError) {
-        let reason = error.to_string();
+        let reason = error.problem.to_string();
         let before = self.failure.take();
         if before.as_ref().is_none_or(|before| before.reason != reason) {
             self.log.write(&format!("cannot store: {reason}; trying again at each tick"));

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::error::{Problem, StoreError};
+use crate::error::{ForeignFile, Problem, StoreError};
 use crate::lock::RecorderLock;
 
 /// `GUA1`, in the header of every file of gua.
@@ -28,6 +28,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Time that a request of an admin waits for the recorder's write.
 const PATIENT_TIMEOUT: Duration = Duration::from_secs(10);
+
+const READ_ONLY: OpenFlags =
+    OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 /// Path of a database that exists only in memory.
 const MEMORY: &str = ":memory:";
@@ -54,7 +57,7 @@ impl Database {
     /// Creates an empty database that only its owner may read, and its folder.
     ///
     /// Made beside its path and then linked to it, so that a kill leaves a whole file or none.
-    /// A file that exists is not touched.
+    /// A file with contents is not touched; one without keeps its permissions.
     pub fn create(path: &Path) -> Result<(), StoreError> {
         create(path).map_err(|problem| problem.at(path))
     }
@@ -67,6 +70,15 @@ impl Database {
     /// Opens a database for reading, also while a recorder writes to it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         open(path, MIGRATIONS).map_err(|problem| problem.at(path))
+    }
+
+    /// Returns the schema version of a database, and changes nothing there, not even beside the file.
+    pub fn identify(path: &Path) -> Result<u32, StoreError> {
+        let identify = || -> Result<u32, Problem> {
+            check_identity(path)?;
+            check_version(&open_immutable(path)?, version(MIGRATIONS))
+        };
+        identify().map_err(|problem| problem.at(path))
     }
 
     /// Opens a database to prune it on request, also while a recorder writes to it.
@@ -113,7 +125,8 @@ impl Database {
     }
 
     /// Returns true if no other program writes to the file.
-    pub(crate) fn is_exclusive(&self) -> bool {
+    #[must_use]
+    pub fn is_exclusive(&self) -> bool {
         self.lock.is_some() || self.path == Path::new(MEMORY)
     }
 
@@ -136,7 +149,8 @@ impl Database {
 }
 
 fn create(path: &Path) -> Result<(), Problem> {
-    if path.symlink_metadata().is_ok() {
+    let path = &follow_links(path);
+    if is_occupied(path) {
         return Err(Problem::Exists);
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -176,17 +190,44 @@ fn make_tables(connection: &mut Connection) -> Result<(), Problem> {
     Ok(transaction.commit()?)
 }
 
+/// Returns where a link leads, also if there is nothing yet.
+fn follow_links(path: &Path) -> PathBuf {
+    let mut place = path.to_owned();
+    // As many as the kernel follows.
+    for _ in 0..40 {
+        let Ok(target) = fs::read_link(&place) else { break };
+        place = place.parent().map_or_else(|| target.clone(), |folder| folder.join(&target));
+    }
+    place
+}
+
+/// Returns true if a path leads to a file without contents: somebody may have made it for a database, to
+/// set its permissions.
+#[must_use]
+pub fn is_empty_file(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0)
+}
+
+/// Returns true if there is something at a path that must not be replaced.
+fn is_occupied(path: &Path) -> bool {
+    path.symlink_metadata().is_ok() && !is_empty_file(path)
+}
+
 /// Gives a new file its name, at which there must be none.
 fn publish(draft: &Path, path: &Path, folder: &File) -> Result<(), Problem> {
     // Of two that create a file, the second must not delete the log of the first. Where the file
     // system has no locks, it goes on without.
     let _ = folder.lock();
-    if path.symlink_metadata().is_ok() {
+    if is_occupied(path) {
         return Err(Problem::Exists);
     }
     // The log of a deleted database would be read into the new one.
     for suffix in ["-wal", "-shm"] {
         remove_if_there(&with_suffix(path, suffix))?;
+    }
+    if is_empty_file(path) {
+        fs::set_permissions(draft, fs::metadata(path)?.permissions())?;
+        return Ok(fs::rename(draft, path)?);
     }
     match fs::hard_link(draft, path) {
         Ok(()) => Ok(()),
@@ -254,18 +295,19 @@ fn open_read_write(path: &Path) -> Result<Connection, Problem> {
 }
 
 fn open_read_only(path: &Path) -> Result<Connection, Problem> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    set_options(&connection)?;
+    let connection = Connection::open_with_flags(path, READ_ONLY)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // Before any option, some of which read the file too.
     let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
     let code = read.as_ref().err().and_then(rusqlite::Error::sqlite_error_code);
     if !matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) {
         read?;
+        set_options(&connection)?;
         return Ok(connection);
     }
     // SQLite may not write its index of the log beside the file: it reads the file alone.
     let connection =
-        Connection::open_with_flags(immutable(path), flags | OpenFlags::SQLITE_OPEN_URI)?;
+        Connection::open_with_flags(immutable(path), READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
     set_options(&connection)?;
     Ok(connection)
 }
@@ -288,16 +330,12 @@ pub(crate) fn check_identity(path: &Path) -> Result<(), Problem> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Problem::Missing),
         Err(error) => return Err(error.into()),
-        Ok(found) if found.is_dir() => return Err(Problem::Foreign("a folder")),
-        Ok(found) if !found.is_file() => return Err(Problem::Foreign("not a file")),
-        Ok(found) if found.len() == 0 => return Err(Problem::Foreign("an empty file")),
+        Ok(found) if found.is_dir() => return Err(Problem::Foreign(ForeignFile::Folder)),
+        Ok(found) if !found.is_file() => return Err(Problem::Foreign(ForeignFile::NotAFile)),
+        Ok(found) if found.len() == 0 => return Err(Problem::Foreign(ForeignFile::Empty)),
         Ok(_) => {}
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let file = Connection::open_with_flags(immutable(path), flags | OpenFlags::SQLITE_OPEN_URI)?;
-    // Without it, a file is refused as damaged while pages are moved from its log: it is shorter than
-    // its first page says. A full disk leaves it so.
-    file.set_db_config(DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, true)?;
+    let file = open_immutable(path)?;
     let id: i32 = file.pragma_query_value(None, "application_id", |row| row.get(0))?;
     if id == APPLICATION_ID {
         return Ok(());
@@ -307,13 +345,19 @@ pub(crate) fn check_identity(path: &Path) -> Result<(), Problem> {
         || Log::find(path) == Log::Indexed
             && has_python_tables(&Connection::open_with_flags(
                 Log::Indexed.address(path),
-                flags | OpenFlags::SQLITE_OPEN_URI,
+                READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
             )?)?;
-    Err(if is_python {
-        Problem::PythonGua
-    } else {
-        Problem::Foreign("a database of another program")
-    })
+    Err(if is_python { Problem::PythonGua } else { Problem::Foreign(ForeignFile::OtherProgram) })
+}
+
+/// Opens a file without its log, and writes nothing beside it.
+fn open_immutable(path: &Path) -> Result<Connection, Problem> {
+    let file =
+        Connection::open_with_flags(immutable(path), READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
+    // Without it, a file is refused as damaged while pages are moved from its log: it is shorter than
+    // its first page says. A full disk leaves it so.
+    file.set_db_config(DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, true)?;
+    Ok(file)
 }
 
 fn has_python_tables(file: &Connection) -> Result<bool, Problem> {
@@ -507,7 +551,7 @@ mod tests {
             refuse(&path, "not a database of gua (");
         }
         let missing = dir.path().join("none.db");
-        assert!(problem(Database::open(&missing)).contains("no such file; start the recorder"));
+        assert!(problem(Database::open(&missing)).contains("no such file; `gua daemon`"));
         assert!(problem(Database::open(dir.path())).contains("(a folder)"));
     }
 
@@ -578,7 +622,7 @@ mod tests {
         let path = dir.path().join("gua.db");
         Database::create(&path).unwrap();
         let writer = Database::open_to_write(&path).unwrap();
-        let grow = "INSERT INTO push SELECT value, zeroblob(99999) FROM json_each('[1, 2, 3]')";
+        let grow = "INSERT INTO push (at_ms, body) SELECT value, zeroblob(99999) FROM json_each('[1, 2, 3]')";
         writer.connection.execute(grow, []).unwrap();
         let pages: u32 =
             writer.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();

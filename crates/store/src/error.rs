@@ -19,12 +19,14 @@ pub struct StoreError {
 /// Reason a database cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    #[error("there is no such file; start the recorder, or choose another file with --db")]
+    #[error(
+        "there is no such file; `gua daemon` starts recording, or choose another file with --db"
+    )]
     Missing,
     #[error("a file exists there already; choose another path")]
     Exists,
     #[error("it is not a database of gua ({0}); choose another file with --db")]
-    Foreign(&'static str),
+    Foreign(ForeignFile),
     #[error("it is a history of the Python gua; convert it with `gua db import`")]
     PythonGua,
     #[error(
@@ -50,6 +52,8 @@ pub enum Problem {
     Locked,
     #[error("it may not be written; run as its owner, or choose another file with --db")]
     ReadOnly,
+    #[error("it cannot be opened; check its permissions, or run as its owner")]
+    Unopenable,
     #[error("it is damaged ({0}); move it away, or restore a copy")]
     Damaged(String),
     #[error("it is a database of this gua; use it with --db")]
@@ -74,6 +78,21 @@ pub enum Problem {
     Sqlite(rusqlite::Error),
 }
 
+/// What is at a path instead of a database of gua.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ForeignFile {
+    #[error("a folder")]
+    Folder,
+    #[error("not a file")]
+    NotAFile,
+    #[error("an empty file")]
+    Empty,
+    #[error("a database of another program")]
+    OtherProgram,
+    #[error("not an SQLite file")]
+    NotSqlite,
+}
+
 impl Problem {
     /// Names the file.
     #[must_use]
@@ -91,8 +110,9 @@ impl From<rusqlite::Error> for Problem {
             _ if extended_code == Some(ffi::SQLITE_IOERR_SHMSIZE) => Self::Full,
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked,
             Some(ErrorCode::ReadOnly) => Self::ReadOnly,
+            Some(ErrorCode::CannotOpen) => Self::Unopenable,
             Some(ErrorCode::DatabaseCorrupt) => Self::Damaged(error.to_string()),
-            Some(ErrorCode::NotADatabase) => Self::Foreign("not an SQLite file"),
+            Some(ErrorCode::NotADatabase) => Self::Foreign(ForeignFile::NotSqlite),
             _ => Self::Sqlite(error),
         }
     }

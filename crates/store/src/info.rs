@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use rusqlite::Connection;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::database::Database;
 use crate::error::{Problem, StoreError};
@@ -35,8 +35,10 @@ pub struct StoreInfo {
 pub struct KeptRows {
     pub kind: &'static str,
     /// Begin of the oldest row.
+    #[serde(rename = "oldest", serialize_with = "serialize_time")]
     pub oldest_ms: i64,
     /// Begin of the newest row.
+    #[serde(rename = "newest", serialize_with = "serialize_time")]
     pub newest_ms: i64,
 }
 
@@ -77,7 +79,27 @@ const KINDS: [(&str, &str, &str); 9] = [
     ("policy log", "policy_log", "at_ms"),
 ];
 
+/// Serializes a time as ISO 8601 in UTC; null if no calendar has it.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(crate) fn serialize_time<S: Serializer>(
+    millis: &i64,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match jiff::Timestamp::from_millisecond(*millis) {
+        Ok(time) => serializer.collect_str(&time),
+        Err(_) => serializer.serialize_none(),
+    }
+}
+
 impl Database {
+    /// Returns the size of the database as it will be once its log is moved into the file.
+    pub fn size_bytes(&self) -> Result<u64, StoreError> {
+        let pragma =
+            |name| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let size = || Ok(pragma("page_count")?.saturating_mul(pragma("page_size")?).unsigned_abs());
+        self.result(size())
+    }
+
     /// Reads size and contents. Somebody may write meanwhile: the size is that of the moment.
     pub fn info(&self) -> Result<StoreInfo, StoreError> {
         let read = || -> Result<StoreInfo, Problem> {
@@ -103,7 +125,7 @@ impl Database {
 }
 
 /// Returns the size of a file and that of its log, which need not exist.
-fn file_sizes(path: &Path) -> Result<(u64, u64), Problem> {
+pub fn file_sizes(path: &Path) -> io::Result<(u64, u64)> {
     // The log is beside the file, not beside a link to it.
     let path = fs::canonicalize(path)?;
     let file_bytes = fs::metadata(&path)?.len();
@@ -112,7 +134,7 @@ fn file_sizes(path: &Path) -> Result<(u64, u64), Problem> {
     match fs::metadata(log) {
         Ok(log) => Ok((file_bytes, log.len())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok((file_bytes, 0)),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }
 

@@ -73,7 +73,7 @@ pub mod writer;
 
 pub use check::Finding;
 pub use database::Database;
-pub use error::{Problem, StoreError};
+pub use error::{ForeignFile, Problem, StoreError};
 pub use export::{ExportColumn, ExportError, ExportFormat, ExportTable};
 pub use hours::CardHours;
 pub use info::StoreInfo;

@@ -1,6 +1,7 @@
 //! One recorder per file.
 
 use std::fs::{self, File, TryLockError};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::thread;
@@ -45,7 +46,11 @@ impl RecorderLock {
     /// Must not be called while this process has the file open.
     #[must_use]
     pub fn is_taken(path: &Path) -> Option<bool> {
-        match File::open(path).ok()?.try_lock_shared() {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) => return (error.kind() == io::ErrorKind::NotFound).then_some(false),
+        };
+        match file.try_lock_shared() {
             Ok(()) => Some(false),
             Err(TryLockError::WouldBlock) => Some(true),
             Err(TryLockError::Error(_)) => None,

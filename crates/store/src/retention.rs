@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::allowance::{Allowance, Kind};
 use crate::database::Database;
 use crate::error::{Problem, StoreError};
+use crate::info::serialize_time;
 use crate::sums::{self, Bounds, delete_rows, hour_of, oldest_hour};
 
 const DAY: i64 = 24 * HOUR;
@@ -73,7 +74,9 @@ impl Pruned {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct DueRows {
     pub rows: i64,
+    #[serde(rename = "oldest", serialize_with = "serialize_time")]
     pub oldest_ms: i64,
+    #[serde(rename = "newest", serialize_with = "serialize_time")]
     pub newest_ms: i64,
 }
 

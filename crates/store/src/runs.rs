@@ -2,7 +2,7 @@
 
 use gua_core::units::{Bytes, Percent, UnixMillis};
 use gua_core::{Period, Thresholds};
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::database::Database;
 use crate::error::{Problem, StoreError};
@@ -40,6 +40,11 @@ impl Database {
         self.result(read_runs(&self.connection))
     }
 
+    /// Reads the time of the last tick of the newest run; `None` if nothing was recorded but only imported.
+    pub fn last_tick(&self) -> Result<Option<UnixMillis>, StoreError> {
+        self.result(read_last_tick(&self.connection))
+    }
+
     /// Reads the events that overlap a window, in order of time.
     pub fn events(&self, window: Period) -> Result<Vec<Event>, StoreError> {
         self.result(read_events(&self.connection, window))
@@ -55,6 +60,12 @@ fn read_runs(db: &Connection) -> Result<Vec<StoredRun>, Problem> {
     )?;
     let runs = query.query_map([], read_run)?;
     Ok(runs.collect::<Result<_, _>>()?)
+}
+
+fn read_last_tick(db: &Connection) -> Result<Option<UnixMillis>, Problem> {
+    let mut query =
+        db.prepare_cached("SELECT tick_ms FROM run WHERE NOT imported ORDER BY id DESC LIMIT 1")?;
+    Ok(query.query_row([], |row| Ok(UnixMillis(row.get(0)?))).optional()?)
 }
 
 fn read_run(row: &Row<'_>) -> rusqlite::Result<StoredRun> {

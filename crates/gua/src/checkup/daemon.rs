@@ -2,22 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
+use gua_recorder::pid_file::NamedProcess;
+use gua_recorder::{FoundPidFile, PidFile};
+
 use crate::render::words::shell_word;
 use crate::report::checkup::{Check, DaemonFacts, Finding, Verdict};
-use crate::service::{self, Found, Process};
 
 /// What the file leads to.
 #[derive(Debug)]
 pub(super) enum Recorder {
     /// There is no place for such a file.
     Homeless,
-    At(PathBuf, Found),
+    At(PathBuf, FoundPidFile),
 }
 
 pub(super) fn gather(pid_file: Option<&Path>) -> Recorder {
     match pid_file {
         None => Recorder::Homeless,
-        Some(path) => Recorder::At(path.to_owned(), service::find(path)),
+        Some(path) => Recorder::At(path.to_owned(), PidFile::find(path)),
     }
 }
 
@@ -25,11 +27,17 @@ pub(super) fn facts(recorder: &Recorder) -> DaemonFacts {
     let (path, running, pid) = match recorder {
         Recorder::Homeless => (None, None, None),
         Recorder::At(path, found) => match found {
-            Found::None | Found::Empty | Found::Garbled => (Some(path), Some(false), None),
-            Found::Unreadable(_) => (Some(path), None, None),
-            Found::Process(file, Process::Recorder) => (Some(path), Some(true), Some(file.pid)),
-            Found::Process(file, Process::Hidden) => (Some(path), None, Some(file.pid)),
-            Found::Process(_, Process::Other | Process::Gone) => (Some(path), Some(false), None),
+            FoundPidFile::Missing | FoundPidFile::Empty | FoundPidFile::Garbled => {
+                (Some(path), Some(false), None)
+            }
+            FoundPidFile::Unreadable(_) => (Some(path), None, None),
+            FoundPidFile::Names(file, NamedProcess::Recorder) => {
+                (Some(path), Some(true), Some(file.pid))
+            }
+            FoundPidFile::Names(file, NamedProcess::Hidden) => (Some(path), None, Some(file.pid)),
+            FoundPidFile::Names(_, NamedProcess::Other | NamedProcess::Gone) => {
+                (Some(path), Some(false), None)
+            }
         },
     };
     DaemonFacts { pid_file: path.map(|path| path.display().to_string()), running, pid }
@@ -49,21 +57,21 @@ pub(super) fn judge(recorder: &Recorder) -> Finding {
         finding(Verdict::Warning, detail).next(format!("Remove it: `rm {path}`"))
     };
     match found {
-        Found::None => finding(Verdict::Ok, "no recorder is running".into()),
-        Found::Unreadable(error) => {
+        FoundPidFile::Missing => finding(Verdict::Ok, "no recorder is running".into()),
+        FoundPidFile::Unreadable(error) => {
             finding(Verdict::Warning, format!("{} cannot be read: {error}", path.display()))
                 .next("Check who owns it; a recorder may be running.")
         }
-        Found::Empty | Found::Garbled => stale("it holds no process number".into()),
-        Found::Process(file, process) => {
+        FoundPidFile::Empty | FoundPidFile::Garbled => stale("it holds no process number".into()),
+        FoundPidFile::Names(file, process) => {
             let pid = file.pid;
             match process {
-                Process::Recorder => {
+                NamedProcess::Recorder => {
                     finding(Verdict::Ok, format!("a recorder is running, pid {pid}"))
                 }
-                Process::Gone => stale(format!("process {pid} is gone")),
-                Process::Other => stale(format!("process {pid} is another program")),
-                Process::Hidden => finding(
+                NamedProcess::Gone => stale(format!("process {pid} is gone")),
+                NamedProcess::Other => stale(format!("process {pid} is another program")),
+                NamedProcess::Hidden => finding(
                     Verdict::Ok,
                     format!("process {pid} may be a recorder; it is not readable"),
                 ),
@@ -75,25 +83,24 @@ pub(super) fn judge(recorder: &Recorder) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::service::PidFile;
     use std::io;
 
     #[test]
     fn only_a_stale_or_unreadable_file_is_a_warning() {
         let at = |found| Recorder::At("/p".into(), found);
         let process = |process| {
-            at(Found::Process(PidFile { pid: 7, start_ticks: None, database: None }, process))
+            at(FoundPidFile::Names(PidFile { pid: 7, start_ticks: None, database: None }, process))
         };
         let error = || io::Error::from(io::ErrorKind::PermissionDenied);
         let cases = [
             (Recorder::Homeless, Verdict::Skipped, None),
-            (at(Found::None), Verdict::Ok, Some(false)),
-            (at(Found::Unreadable(error())), Verdict::Warning, None),
-            (at(Found::Garbled), Verdict::Warning, Some(false)),
-            (process(Process::Recorder), Verdict::Ok, Some(true)),
-            (process(Process::Gone), Verdict::Warning, Some(false)),
-            (process(Process::Other), Verdict::Warning, Some(false)),
-            (process(Process::Hidden), Verdict::Ok, None),
+            (at(FoundPidFile::Missing), Verdict::Ok, Some(false)),
+            (at(FoundPidFile::Unreadable(error())), Verdict::Warning, None),
+            (at(FoundPidFile::Garbled), Verdict::Warning, Some(false)),
+            (process(NamedProcess::Recorder), Verdict::Ok, Some(true)),
+            (process(NamedProcess::Gone), Verdict::Warning, Some(false)),
+            (process(NamedProcess::Other), Verdict::Warning, Some(false)),
+            (process(NamedProcess::Hidden), Verdict::Ok, None),
         ];
         for (recorder, verdict, running) in cases {
             let finding = judge(&recorder);

@@ -3,22 +3,23 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use gua_store::{Database, ForeignFile, Problem};
 use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
 
 use crate::render::words::gib;
 use crate::report::checkup::{Check, DatabaseFacts, DatabaseKind, Finding, Verdict};
-use crate::store::{self, Identity, Size};
 
 /// Below this, recording would soon stop.
 const SCARCE_BYTES: u64 = 1 << 30;
 /// Below this, it would not begin.
 const FULL_BYTES: u64 = 50 << 20;
 
-/// What lies at the path.
+/// What is at the path.
 #[derive(Debug)]
 pub(super) struct Found {
-    pub identity: Identity,
-    /// Where a link leads whose target is still to be made.
+    /// Version of the schema, or the reason for which the file cannot be used.
+    pub version: Result<u32, Problem>,
+    /// Target of a link that leads to no file.
     pub link_to: Option<PathBuf>,
     pub facts: DatabaseFacts,
 }
@@ -26,31 +27,37 @@ pub(super) struct Found {
 /// Looks without changing anything.
 pub(super) fn gather(path: &Path) -> Found {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let identity = store::identify(&path);
-    let link_to = link_to(&path).filter(|_| matches!(identity, Identity::Missing));
+    let version = Database::identify(&path).map_err(|error| error.problem);
+    let link_to = link_to(&path).filter(|_| matches!(version, Err(Problem::Missing)));
     let folder = match &link_to {
         // Folders are made at home, not where somebody's link leads.
         Some(target) => target.parent().filter(|folder| folder.is_dir()).map(Path::to_owned),
         None => nearest_folder(&path),
     };
     let facts = DatabaseFacts {
-        kind: kind(&identity),
-        schema_version: match identity {
-            Identity::Ours { schema_version } => Some(schema_version),
-            _ => None,
+        kind: kind(&version),
+        schema_version: match version {
+            Ok(found)
+            | Err(
+                Problem::OldLayout(found)
+                | Problem::NewLayout { found, .. }
+                | Problem::WaitsForMigration { found, .. },
+            ) => Some(found),
+            Err(_) => None,
         },
         size_bytes: size_bytes(&path),
         free_bytes: folder.as_deref().and_then(free_bytes),
-        writable: is_writable(&path, &identity, folder.as_deref()),
+        writable: is_writable(&path, &version, folder.as_deref()),
         path: path.display().to_string(),
     };
-    Found { identity, link_to, facts }
+    Found { version, link_to, facts }
 }
 
-/// What it takes of the disk, its log included; `None` of what is no file.
+/// Returns the size of a file and its log; `None` for anything else.
 fn size_bytes(path: &Path) -> Option<u64> {
     fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    store::size(path).ok().map(Size::whole_bytes)
+    let (file, log) = gua_store::info::file_sizes(path).ok()?;
+    Some(file.saturating_add(log))
 }
 
 /// Where a link leads, through as many as there are; `None` where the path is no link.
@@ -61,18 +68,23 @@ fn link_to(path: &Path) -> Option<PathBuf> {
     std::iter::successors(Some(path.to_owned()), follow).take(MOST_LINKS).skip(1).last()
 }
 
-const fn kind(identity: &Identity) -> DatabaseKind {
-    match identity {
-        Identity::Missing => DatabaseKind::Missing,
-        Identity::Empty => DatabaseKind::Empty,
-        Identity::Ours { .. } => DatabaseKind::Gua,
-        Identity::PythonGua => DatabaseKind::PythonGua,
-        Identity::OtherSqlite => DatabaseKind::OtherSqlite,
-        Identity::Damaged(_) => DatabaseKind::Damaged,
-        Identity::NotSqlite => DatabaseKind::NotSqlite,
-        Identity::Directory => DatabaseKind::Directory,
-        Identity::NotAFile => DatabaseKind::NotAFile,
-        Identity::Unreadable(_) => DatabaseKind::Unreadable,
+const fn kind(version: &Result<u32, Problem>) -> DatabaseKind {
+    match version {
+        Err(Problem::Missing) => DatabaseKind::Missing,
+        Err(Problem::PythonGua) => DatabaseKind::PythonGua,
+        Err(Problem::Damaged(_)) => DatabaseKind::Damaged,
+        Err(Problem::Foreign(foreign)) => match foreign {
+            ForeignFile::Folder => DatabaseKind::Directory,
+            ForeignFile::NotAFile => DatabaseKind::NotAFile,
+            ForeignFile::Empty => DatabaseKind::Empty,
+            ForeignFile::OtherProgram => DatabaseKind::OtherSqlite,
+            ForeignFile::NotSqlite => DatabaseKind::NotSqlite,
+        },
+        Ok(_)
+        | Err(
+            Problem::OldLayout(_) | Problem::NewLayout { .. } | Problem::WaitsForMigration { .. },
+        ) => DatabaseKind::Gua,
+        Err(_) => DatabaseKind::Unreadable,
     }
 }
 
@@ -83,10 +95,10 @@ fn nearest_folder(path: &Path) -> Option<PathBuf> {
 }
 
 /// The database writes files of its own beside it, so the folder counts as much as the file.
-fn is_writable(path: &Path, identity: &Identity, folder: Option<&Path>) -> bool {
+fn is_writable(path: &Path, version: &Result<u32, Problem>, folder: Option<&Path>) -> bool {
     let may = |path: &Path, access| accessat(CWD, path, access, AtFlags::EACCESS).is_ok();
     let in_folder = folder.is_some_and(|folder| may(folder, Access::WRITE_OK | Access::EXEC_OK));
-    in_folder && (matches!(identity, Identity::Missing) || may(path, Access::WRITE_OK))
+    in_folder && (matches!(version, Err(Problem::Missing)) || may(path, Access::WRITE_OK))
 }
 
 fn free_bytes(folder: &Path) -> Option<u64> {
@@ -94,7 +106,7 @@ fn free_bytes(folder: &Path) -> Option<u64> {
     Some(file_system.f_bavail.saturating_mul(file_system.f_frsize))
 }
 
-/// Judges what lies there; `None` is a user without a home.
+/// Judges what is at the path; `None` is a user without a home.
 pub(super) fn judge(found: Option<&Found>) -> Finding {
     let Some(found) = found else {
         return finding(Verdict::Error, "there is no home folder to keep it in")
@@ -102,13 +114,15 @@ pub(super) fn judge(found: Option<&Found>) -> Finding {
     };
     let facts = &found.facts;
     let path = &facts.path;
-    if let Some(refused) = judge_identity(path, &found.identity) {
-        return refused;
-    }
-    let what = match found.identity {
-        Identity::Ours { .. } => "a database of gua",
-        Identity::PythonGua => "a database of the Python gua, to be imported; the file is kept",
-        _ => "none yet, can be made",
+    let what = match &found.version {
+        Ok(_) | Err(Problem::WaitsForMigration { .. }) => "a database of gua",
+        Err(Problem::PythonGua) => "a database of the Python gua, to be imported; the file is kept",
+        Err(Problem::Missing) => "none yet, can be made",
+        Err(Problem::Foreign(ForeignFile::Empty)) => "an empty file, to be made a database",
+        Err(problem) => {
+            return finding(Verdict::Error, format!("{path}: {problem}"))
+                .next("Name another database with --db PATH.");
+        }
     };
     if !facts.writable {
         return judge_closed(found);
@@ -116,36 +130,11 @@ pub(super) fn judge(found: Option<&Found>) -> Finding {
     judge_space(path, what, facts.free_bytes)
 }
 
-/// What must not or cannot be used.
-fn judge_identity(path: &str, identity: &Identity) -> Option<Finding> {
-    let newest = store::SCHEMA_VERSION;
-    let what = match identity {
-        Identity::Ours { schema_version } if *schema_version > newest => {
-            let detail = format!(
-                "{path}: written by a newer gua (layout {schema_version}, this one knows {newest})"
-            );
-            let next = "Use that gua, or name another database with --db PATH.";
-            return Some(finding(Verdict::Error, detail).next(next));
-        }
-        Identity::Missing | Identity::Empty | Identity::Ours { .. } | Identity::PythonGua => {
-            return None;
-        }
-        Identity::OtherSqlite => "a database of another program; gua leaves it alone".to_owned(),
-        Identity::NotSqlite => "not a database; gua leaves it alone".to_owned(),
-        Identity::Directory => "a folder, not a database".to_owned(),
-        Identity::NotAFile => "not a file".to_owned(),
-        Identity::Damaged(error) => format!("a database that cannot be read: {error}"),
-        Identity::Unreadable(error) => format!("cannot be read: {error}"),
-    };
-    let refused = finding(Verdict::Error, format!("{path}: {what}"));
-    Some(refused.next("Name another database with --db PATH."))
-}
-
 /// A history that others write can still be read.
 fn judge_closed(found: &Found) -> Finding {
     let path = &found.facts.path;
-    match (&found.identity, &found.link_to) {
-        (Identity::Ours { .. } | Identity::PythonGua, _) => {
+    match (&found.version, &found.link_to) {
+        (Ok(_) | Err(Problem::WaitsForMigration { .. } | Problem::PythonGua), _) => {
             finding(Verdict::Warning, format!("{path}: this user may read it, not write it"))
                 .next("To record as this user, name another database with --db PATH.")
         }
@@ -182,16 +171,16 @@ mod tests {
     use super::*;
     use std::io;
 
-    fn found(identity: Identity) -> Found {
+    fn found(version: Result<u32, Problem>) -> Found {
         let facts = DatabaseFacts {
             path: "/x.db".into(),
-            kind: kind(&identity),
+            kind: kind(&version),
             schema_version: None,
             size_bytes: None,
             free_bytes: Some(20 << 30),
             writable: true,
         };
-        Found { identity, link_to: None, facts }
+        Found { version, link_to: None, facts }
     }
 
     fn verdict(found: &Found) -> Verdict {
@@ -199,26 +188,23 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_used_is_ok_and_what_cannot_is_an_error() {
-        let ours = |schema_version| Identity::Ours { schema_version };
-        let newer = store::SCHEMA_VERSION + 1;
-        for good in [Identity::Missing, Identity::Empty, ours(1), Identity::PythonGua] {
+    fn usable_database_is_ok_and_another_one_an_error() {
+        let empty = Err(Problem::Foreign(ForeignFile::Empty));
+        for good in [Err(Problem::Missing), Ok(10), Err(Problem::PythonGua), empty] {
             let finding = judge(Some(&found(good)));
             assert_eq!((finding.verdict, finding.next_step), (Verdict::Ok, None));
             assert!(finding.detail.ends_with("; 20.0 GiB free"), "{}", finding.detail);
         }
-        let unreadable = Identity::Unreadable(io::ErrorKind::PermissionDenied.into());
         let bad = [
-            ours(newer),
-            Identity::OtherSqlite,
-            Identity::NotSqlite,
-            Identity::Directory,
-            Identity::NotAFile,
-            Identity::Damaged(rusqlite::Error::InvalidQuery),
-            unreadable,
+            Problem::NewLayout { found: 99, known: 10 },
+            Problem::OldLayout(4),
+            Problem::Foreign(ForeignFile::OtherProgram),
+            Problem::Foreign(ForeignFile::Folder),
+            Problem::Damaged("x".into()),
+            Problem::Io(io::ErrorKind::PermissionDenied.into()),
         ];
         for bad in bad {
-            let finding = judge(Some(&found(bad)));
+            let finding = judge(Some(&found(Err(bad))));
             assert_eq!(finding.verdict, Verdict::Error, "{}", finding.detail);
             assert!(finding.next_step.unwrap().contains("--db PATH"));
         }
@@ -226,22 +212,21 @@ mod tests {
     }
 
     #[test]
-    fn a_history_that_cannot_be_written_can_still_be_read() {
-        let closed = |identity| {
-            let mut found = found(identity);
+    fn history_that_cannot_be_written_can_still_be_read() {
+        let closed = |version| {
+            let mut found = found(version);
             found.facts.writable = false;
-            found
+            verdict(&found)
         };
-        assert_eq!(verdict(&closed(Identity::Ours { schema_version: 1 })), Verdict::Warning);
-        assert_eq!(verdict(&closed(Identity::PythonGua)), Verdict::Warning);
-        assert_eq!(verdict(&closed(Identity::Missing)), Verdict::Error);
-        assert_eq!(verdict(&closed(Identity::Empty)), Verdict::Error);
+        assert_eq!(closed(Ok(10)), Verdict::Warning);
+        assert_eq!(closed(Err(Problem::PythonGua)), Verdict::Warning);
+        assert_eq!(closed(Err(Problem::Missing)), Verdict::Error);
     }
 
     #[test]
     fn the_lines_of_free_space_are_where_they_are_said_to_be() {
         let with = |free_bytes| {
-            let mut found = found(Identity::Missing);
+            let mut found = found(Err(Problem::Missing));
             found.facts.free_bytes = free_bytes;
             verdict(&found)
         };

@@ -11,6 +11,9 @@ pub struct Accounts {
     /// What to make accounts of; may be given several times [default: user]
     #[arg(help_heading = HEADING, long, value_name = "WHAT", value_delimiter = ',')]
     pub by: Vec<By>,
+    /// Order of accounts: largest total, idle-held or active time, or cost of idle time first
+    #[arg(help_heading = HEADING, long, value_name = "ORDER", default_value = "total")]
+    pub sort: Sort,
     /// How many holding sessions to show as text or Markdown, or all
     #[arg(help_heading = HEADING, long, value_name = "N", default_value = "5", value_parser = count,
           allow_hyphen_values = true)]
@@ -34,6 +37,15 @@ pub enum By {
     Notebook,
     Program,
     Card,
+}
+
+/// Figure by which accounts are sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Sort {
+    Total,
+    Idle,
+    Active,
+    Cost,
 }
 
 /// How many to show.

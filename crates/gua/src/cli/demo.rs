@@ -13,8 +13,11 @@ use super::{Accounts, Color};
 
 /// What `gua demo` was asked.
 #[derive(Debug, Args)]
-#[command(after_help = "Without --days: three cards that repeat five ticks. With it: a lab with \
-                        eight cards and a dozen people, whose past is the same every time.")]
+#[command(
+    after_help = "Without --days: three cards that repeat five ticks. Pauses of less than 5 s in \
+                        work count as work. With --days: a lab with eight cards and a dozen \
+                        people, whose past is the same every time."
+)]
 pub struct Demo {
     /// Keep the history in this file, which must not exist yet
     #[arg(long, value_name = "PATH")]
@@ -23,7 +26,7 @@ pub struct Demo {
     #[arg(long, value_name = "N", allow_hyphen_values = true,
           value_parser = number::ticks)]
     pub ticks: Option<u32>,
-    /// The time from tick to tick, from 100ms to 1h [default: 1s; with --days: 30s]
+    /// The time from tick to tick, from 100ms to 1h [default: 30s]
     #[arg(long, value_name = "D", value_parser = duration::interval, allow_hyphen_values = true)]
     pub interval: Option<Duration>,
     /// How many days of a lab to make, up to 3650

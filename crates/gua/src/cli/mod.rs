@@ -3,6 +3,7 @@
 mod accounts;
 mod config;
 mod db;
+mod db_export;
 mod db_import;
 mod demo;
 mod doctor;
@@ -28,9 +29,10 @@ mod who;
 mod window;
 mod zone;
 
-pub use accounts::{Accounts, By, Count, Price};
+pub use accounts::{Accounts, By, Count, Price, Sort};
 pub use config::{Config, ConfigCheck, ConfigShow, Files};
-pub use db::{Db, DbCheck, DbExport, DbInfo, DbPrune, ExportFormat, ExportWhat};
+pub use db::{Db, DbCheck, DbInfo, DbPrune};
+pub use db_export::{DbExport, ExportFileFormat, ExportWhat};
 pub use db_import::DbImport;
 pub use demo::Demo;
 pub use doctor::Doctor;

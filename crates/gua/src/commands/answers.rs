@@ -7,6 +7,7 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 use gua_query::pick::Pick;
 use gua_query::snapshot::Snapshot;
+use gua_query::usage::Usage;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -14,7 +15,6 @@ use super::{pick, report, stat};
 use crate::cli::{self, Command, Gua};
 use crate::config::{Files, Machine};
 use crate::failure::Failure;
-use crate::report::usage::Usage;
 
 /// What a command prints as JSON.
 #[derive(Debug, Serialize)]
@@ -59,7 +59,7 @@ pub fn ask(words: impl IntoIterator<Item = OsString>) -> Result<Answer, Refused>
             // All of it, and not only what a page shows.
             let typed = cli::Report { json: true, ..*typed };
             let config = files.settings()?.with((&typed).into()).settled();
-            Answer::Report(Box::new(report::usage(&config, &typed, Timestamp::now())?))
+            Answer::Report(Box::new(report::answer(&config, &typed, Timestamp::now())?))
         }
         _ => return Err(Refused::Words("there are stat, pick and report to ask".to_owned())),
     })
@@ -161,6 +161,6 @@ mod tests {
     #[test]
     fn a_history_that_is_not_there_is_a_failure() {
         let words = ["report", "--db", "/nowhere/gua.db"].map(OsString::from);
-        assert!(matches!(ask(words), Err(Refused::Failure(Failure::Store { .. }))));
+        assert!(matches!(ask(words), Err(Refused::Failure(Failure::Database(_)))));
     }
 }

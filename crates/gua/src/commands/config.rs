@@ -2,10 +2,10 @@
 
 use std::io::{self, BufWriter, Write};
 
+use super::remote_write;
 use crate::cli;
 use crate::config::{ConfigFile, Files, Flags};
 use crate::failure::Failure;
-use crate::push;
 use crate::render::{config as render, json};
 use crate::report::config::{Checked, CheckedFile, Shown, ShownFile};
 use crate::talk::say;
@@ -45,7 +45,7 @@ fn check(files: &Files, typed: &cli::ConfigCheck) -> Result<u8, Failure> {
         if let Some(line) = settings.check_kept(&Flags::default())? {
             say(format_args!("{line}"));
         }
-        push::check(&settings.settled().remote_write)?;
+        remote_write::access(&settings.settled().remote_write)?;
     }
     let mut out = BufWriter::new(io::stdout().lock());
     if typed.json { json::pretty(&mut out, &checked) } else { render::check(&mut out, &checked) }?;

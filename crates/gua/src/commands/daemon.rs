@@ -1,33 +1,37 @@
-//! `gua daemon`: record, in the background or in the foreground.
+//! `gua daemon`: records, in the background or in the foreground.
 
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::Arc;
 
-use probe::nvml::Wants;
-use probe::units::UnixMillis;
+use gua_core::units::UnixMillis;
+use gua_fleet::{Outbox, OutboxOptions, OwnerLabels, Pusher, Slot, Totals};
+use gua_recorder::background::{self, leave_session, report_ready};
+use gua_recorder::pid_file::running_recorder;
+use gua_recorder::places::GivenPaths;
+use gua_recorder::schedule::poll_interval;
+use gua_recorder::{
+    ExistingFile, Log, Options, Outcome, PidFileLock, Places, RECORDER, RULE, Recorder,
+    RecorderError, Signals, Start, TickObserver, boot_id,
+};
+use gua_store::Run;
+use gua_store::lock::RecorderLock;
+use probe::nvml::{Prober, Wants};
+use probe::poller::Poller;
+use probe::proc::Host;
 
 use super::already;
 use super::listener::Listener;
+use super::places::places;
 use super::policy;
-use super::served::FromHistory;
+use super::remote_write;
+use super::served::RecordAnswers;
 use crate::cli;
-use crate::config::{Config, Files, Listen, Machine, Settings};
-use crate::counting::{Keeper, Losses};
+use crate::config::{Config, Files, Listen, Machine, Metrics, Settings};
 use crate::failure::Failure;
-use crate::metrics::{Host, Wanted};
-use crate::push::{self, Pusher};
-use crate::recorder::{self, Beat, Log, Outcome, Place, Recording, Signals, Witness};
 use crate::render::words;
-use crate::sampler::Sampler;
-use crate::service::{self, Existing, Found, Held, Places, Process, Started};
-use crate::store::{self, Identity, Keep, RecorderLock, Run};
 use crate::talk::say;
-
-/// What a history is made of; the rest is for looking at now.
-const WANTS: Wants = Wants { power: true, temperature: true, shares: true, ..Wants::ESSENTIALS };
 
 pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Daemon) -> Result<u8, Failure> {
     let settings = files.settings()?;
@@ -35,28 +39,40 @@ pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Daemon) -> Resu
     if let Some(line) = settings.check_kept(&typed.into())?.filter(|_| !typed.detached) {
         say(format_args!("{line}"));
     }
-    let places = places(&settings.settled(), typed)?;
+    let places = places(&settings.settled(), given_paths(typed))?;
     let config = settings.clone().with(typed.into()).settled();
-    push::check(&config.remote_write)?;
-    if let Some(pid) = already_running(&places)? {
-        return is_recording(&said_of(pid), Some(pid), &settings, typed);
+    remote_write::access(&config.remote_write)?;
+    if let Some(pid) = running_recorder(&places)? {
+        return already_recording(&running_as(pid), Some(pid), &settings, typed);
     }
-    // Its pid file may have been taken away. Who names another one means another recorder.
+    // Its pid file may have been deleted. Whoever names another one means another recorder.
     let is_usual = !typed.foreground && typed.pid_file.is_none();
     if is_usual && RecorderLock::is_taken(&places.database) == Some(true) {
-        let said = format!("recording already into {}", places.database.display());
-        return is_recording(&said, None, &settings, typed);
+        let words = format!("recording already into {}", places.database.display());
+        return already_recording(&words, None, &settings, typed);
     }
-    service::check(&places, existing(typed))?;
+    places.check_database(existing(typed))?;
     let listen = listen(typed)?;
     if typed.foreground {
         Foreground { machine, files, config: &config, typed, places: &places }.record(listen)
     } else {
-        background(&config, typed, &places)
+        start(&config, typed, &places)
     }
 }
 
-/// Whether to listen, and to whom; said before anything is begun.
+fn given_paths(typed: &cli::Daemon) -> GivenPaths<'_> {
+    GivenPaths {
+        database: typed.db.as_deref(),
+        pid_file: typed.pid_file.as_deref(),
+        log_file: typed.log_file.as_deref(),
+    }
+}
+
+const fn existing(typed: &cli::Daemon) -> ExistingFile {
+    if typed.append { ExistingFile::Append } else { ExistingFile::Refuse }
+}
+
+/// Returns where to listen, and who is let in. Refuses protection of nothing.
 fn listen(typed: &cli::Daemon) -> Result<Option<Listen>, Failure> {
     let protection = &typed.protection;
     let is_protected = protection.token_file.is_some() || protection.tls_cert.is_some();
@@ -70,134 +86,49 @@ fn listen(typed: &cli::Daemon) -> Result<Option<Listen>, Failure> {
     typed.listen.as_deref().map(|address| Listen::new(address, protection)).transpose()
 }
 
-/// Who hears of ticks: those that scrape and those that are pushed to.
-struct Outlets {
-    keeper: Option<Keeper>,
-    pusher: Option<Pusher>,
-}
-
-fn outlets(
-    config: &Config,
-    typed: &cli::Daemon,
-    places: &Places,
-    us: &Host,
-    listens: bool,
-) -> Result<Outlets, Failure> {
-    let (wanted, losses) = (Wanted::from(config), Arc::new(Losses::default()));
-    let pusher = Pusher::new(
-        &config.remote_write,
-        wanted,
-        places.database.clone(),
-        us.clone(),
-        Arc::clone(&losses),
-        aside(typed, places),
-    );
-    let keeper = || {
-        let database = places.database.clone();
-        Keeper::new(database, us.clone(), wanted, losses, aside(typed, places))
-    };
-    Ok(Outlets { pusher: pusher?, keeper: listens.then(keeper) })
-}
-
-/// What is said by who works beside the recorder. The log is opened for each line: it may be
-/// moved away meanwhile, and there is little to say.
-fn aside(typed: &cli::Daemon, places: &Places) -> impl Fn(&str) + Send + Sync + 'static {
-    let log_file = typed.log_file.is_some().then(|| places.log_file.clone());
-    move |text: &str| {
-        let log = log_file.as_deref().map(Log::to_file);
-        log.and_then(Result::ok).unwrap_or(Log::to_stderr()).say(text);
-    }
-}
-
-fn places(config: &Config, typed: &cli::Daemon) -> Result<Places, Failure> {
-    let (db, pid_file, log_file) = (&typed.db, &typed.pid_file, &typed.log_file);
-    Places::new(config, db.as_deref(), pid_file.as_deref(), log_file.as_deref())
-}
-
-const fn existing(typed: &cli::Daemon) -> Existing {
-    if typed.append { Existing::Append } else { Existing::Refuse }
-}
-
-/// That is what was wanted, unless it was wanted in another way.
-fn is_recording(
-    said: &str,
+/// Succeeds if a recorder that runs already does what was typed.
+fn already_recording(
+    words: &str,
     pid: Option<u32>,
     settings: &Settings,
     typed: &cli::Daemon,
 ) -> Result<u8, Failure> {
     let ignored = already::without_effect(pid, settings, typed);
     if !ignored.is_empty() {
-        return Err(already::refusal(said, &ignored));
+        return Err(already::refusal(words, &ignored));
     }
-    tell(&format!("gua is {said}"));
+    print(&format!("gua is {words}"));
     Ok(0)
 }
 
-fn said_of(pid: u32) -> String {
+fn running_as(pid: u32) -> String {
     format!("recording already, pid {pid}")
 }
 
-/// The recorder that there is already.
-fn already_running(places: &Places) -> Result<Option<u32>, Failure> {
-    let (file, process) = match service::find(&places.pid_file) {
-        Found::None | Found::Empty => return Ok(None),
-        Found::Process(file, process) => (file, process),
-        Found::Garbled => return Err(cannot_take(places, "it is not a pid file")),
-        Found::Unreadable(error) => return Err(cannot_take(places, &error.to_string())),
-    };
-    let pid = file.pid;
-    match (process, &file.database) {
-        (Process::Gone | Process::Other, _) => Ok(None),
-        (Process::Hidden, _) => {
-            Err(cannot_take(places, &format!("process {pid} of another user may be a recorder")))
-        }
-        (Process::Recorder, _) if file.start_ticks.is_none() => Err(cannot_take(
-            places,
-            &format!("process {pid} is a recorder of another gua, maybe the Python one"),
-        )),
-        (Process::Recorder, Some(database)) if !is_same(database, &places.database) => {
-            Err(Failure::Usage {
-                what: format!("a recorder (pid {pid}) already records into {}", database.display()),
-                next: "Stop it first, or name another --pid-file for a second one.".to_owned(),
-            })
-        }
-        (Process::Recorder, _) => Ok(Some(pid)),
+/// Starts a recorder in the background.
+fn start(config: &Config, typed: &cli::Daemon, places: &Places) -> Result<u8, Failure> {
+    // In the background nobody would see why not.
+    places.open_log()?;
+    if places.has_python_history() {
+        print("gua takes over the history of the Python gua; its file is kept");
     }
-}
-
-/// Also when one of them leads there through a link.
-pub(super) fn is_same(one: &Path, other: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    one == other || real(one) == real(other)
-}
-
-fn background(config: &Config, typed: &cli::Daemon, places: &Places) -> Result<u8, Failure> {
-    // Here somebody still hears why not.
-    to_log(places)?;
-    if matches!(store::identify(&places.database), Identity::PythonGua) {
-        tell("gua takes over the history of the Python gua; its file is kept");
-    }
-    let started = service::start(places, &arguments(typed, places));
-    match started.map_err(|error| cannot_start(&error))? {
-        Started::Recording { pid } => {
+    match background::start(places, &arguments(typed, places))? {
+        Start::Recording { pid } => {
             let every = words::interval(config.recorder.interval);
-            let database = places.database.display();
+            let database = places.database.display().to_string();
             let report = match typed.db {
                 None => "gua report".to_owned(),
-                Some(_) => {
-                    let path = places.database.display().to_string();
-                    format!("gua report --db {}", words::shell_word(&path))
-                }
+                Some(_) => format!("gua report --db {}", words::shell_word(&database)),
             };
-            tell(&format!(
+            print(&format!(
                 "gua records every {every} into {database}, pid {pid}; `{report}` shows it"
             ));
             Ok(0)
         }
-        Started::Failed { code, log } => {
-            // Another that was started at the same time may have been faster.
-            if let Ok(Some(pid)) = already_running(places) {
-                tell(&format!("gua is {}", said_of(pid)));
+        Start::Failed { code, log } => {
+            // Another one that was started at the same time may have been faster.
+            if let Ok(Some(pid)) = running_recorder(places) {
+                print(&format!("gua is {}", running_as(pid)));
                 return Ok(0);
             }
             say(format_args!("the recorder did not start; the end of its log:\n{log}"));
@@ -206,7 +137,7 @@ fn background(config: &Config, typed: &cli::Daemon, places: &Places) -> Result<u
     }
 }
 
-/// The arguments of this program again, and what makes it a recorder in the foreground.
+/// Returns the arguments of this program, and those that make it a recorder in the foreground.
 fn arguments(typed: &cli::Daemon, places: &Places) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = env::args_os().skip(1).collect();
     arguments.extend(["--foreground".into(), "--detached".into()]);
@@ -216,7 +147,7 @@ fn arguments(typed: &cli::Daemon, places: &Places) -> Vec<OsString> {
     arguments
 }
 
-/// A recorder in the foreground, as it was asked for.
+/// A recorder in the foreground.
 struct Foreground<'a> {
     machine: &'a Machine,
     files: &'a Files,
@@ -226,156 +157,145 @@ struct Foreground<'a> {
 }
 
 impl Foreground<'_> {
-    /// Records until it is told to stop, or cannot go on.
+    /// Records until it is stopped, or cannot go on.
     fn record(&self, listen: Option<Listen>) -> Result<u8, Failure> {
-        let Self { typed, places, .. } = *self;
-        let mut log = log(typed, places)?;
+        let Self { machine, typed, places, .. } = *self;
+        let mut log = self.log()?;
         if typed.detached {
-            // Out of the session of whoever started us: its end must not be ours.
-            leave_the_terminal().map_err(|error| cannot_start(&error))?;
+            leave_session()?;
         }
         let listener = listen.map(Listener::take).transpose()?;
-        let sampler = self.sampler()?;
-        // Before the database: of two that start at the same time the second then knows the first.
-        let held = Arc::new(take_pid_file(places)?);
-        let place = service::prepare(places, existing(typed), &mut log)?;
-        // Not before: until then nobody would act on them, and a driver that does not answer is
-        // waited for. They end what has not begun.
-        let signals = Signals::catch().map_err(|error| cannot_start(&error))?;
-        let hostname = sampler.host().name();
-        let us = self.us(hostname.clone());
-        let Outlets { keeper, pusher } =
-            outlets(self.config, typed, places, &us, listener.is_some())?;
-        if let (Some(listener), Some(keeper)) = (listener, &keeper) {
-            log.say(&self.listen(listener, keeper, hostname)?);
+        let host = Host::new(machine.host_root.clone()).with_who(true);
+        let prober = Prober::open(machine.probe_options(Wants::ESSENTIALS))?;
+        // Before the database: of two that start at the same time, the second finds the first.
+        let pid_file = Arc::new(PidFileLock::take(places)?);
+        places.prepare_database(existing(typed), &mut log)?;
+        // Not earlier: until the recorder runs nobody handles them, and a driver may not answer.
+        let signals = Signals::catch().map_err(RecorderError::Start)?;
+        let hostname = host.name();
+        let (totals, pusher) = self.totals(hostname.as_deref())?;
+        if let Some(listener) = listener {
+            log.write(&self.listen(listener, totals.slot(), hostname.clone())?);
         }
         let interval = self.config.recorder.interval;
         let (every, database) = (words::interval(interval), places.database.display());
-        log.say(&format!("gua records every {every} into {database}"));
-        let recording = self.recording(place, us, sampler.host().root(), keeper);
-        let beat = Beat::new(recording, signals, interval, log, give_up(Arc::clone(&held)));
-        let beat = beat.map_err(|error| cannot_start(&error))?;
-        let outcome = beat.run(sampler, || begun(typed.detached, pusher));
-        held.remove();
+        log.write(&format!("gua records every {every} into {database}"));
+        let recorder = self.recorder(hostname, &host, totals, log);
+        let poller = Poller::new(prober, host, poll_interval(interval));
+        let ready = || self.ready(pusher);
+        let outcome = recorder.run(poller, signals, ready, give_up(Arc::clone(&pid_file)));
+        let outcome = outcome.map_err(RecorderError::Start)?;
+        pid_file.remove();
         match outcome {
             Outcome::Stopped => Ok(0),
-            Outcome::Failed(error) => Err(error.failure(&places.database)),
+            Outcome::Failed(error) => Err(error.into()),
         }
     }
 
-    fn sampler(&self) -> Result<Sampler, Failure> {
-        let sampler = Sampler::open(self.machine, WANTS)?
-            .with_sensors_every(self.config.recorder.sensors_every, WANTS)
-            .with_first_commands(self.config.identity.store_command)
-            .with_who(true);
-        Ok(sampler)
-    }
-
-    /// As whom we record.
-    fn us(&self, hostname: Option<String>) -> Host {
-        Host {
-            name: hostname.unwrap_or_else(|| "unknown".to_owned()),
-            driver_version: None,
-            interval_millis: i64::try_from(self.config.recorder.interval.as_millis()).ok(),
+    fn log(&self) -> Result<Log, Failure> {
+        match self.typed.log_file {
+            Some(_) => Ok(self.places.open_log()?),
+            None => Ok(Log::to_stderr()),
         }
     }
 
-    /// Lets others ask for what is recorded; tells where.
+    /// Returns the counters of this host, and whoever sends them where remote write is configured.
+    fn totals(&self, hostname: Option<&str>) -> Result<(Totals, Option<Pusher>), Failure> {
+        let Config { recorder, metrics, remote_write: config, .. } = self.config;
+        let name = hostname.unwrap_or("unknown").to_owned();
+        let interval_ms = i64::try_from(recorder.interval.as_millis()).ok();
+        let host = gua_fleet::Host { name: name.clone(), driver_version: None, interval_ms };
+        let totals = Totals::new(host, owner_labels(*metrics));
+        let Some(access) = remote_write::access(config)? else { return Ok((totals, None)) };
+        let outbox = Arc::new(Outbox::default());
+        let database = self.places.database.clone();
+        let pusher = Pusher::new(access, database, Arc::clone(&outbox), self.other_log())
+            .map_err(|error| remote_write::unusable(&error))?;
+        let options = OutboxOptions {
+            give_up_after: config.give_up_after,
+            most_bytes: config.give_up_above.0,
+            ..OutboxOptions::new(&config.labels, &name)
+        };
+        Ok((totals.with_outbox(options, outbox), Some(pusher)))
+    }
+
+    /// Returns a log for other threads. It is opened for each line, as it may be moved away.
+    fn other_log(&self) -> impl Fn(&str) + Send + 'static {
+        let log_file = self.typed.log_file.is_some().then(|| self.places.log_file.clone());
+        move |text: &str| {
+            let log = log_file.as_deref().map(Log::to_file);
+            log.and_then(Result::ok).unwrap_or(Log::to_stderr()).write(text);
+        }
+    }
+
+    /// Starts the web server. Returns a line for the log.
     fn listen(
         &self,
         listener: Listener,
-        keeper: &Keeper,
+        slot: Arc<Slot>,
         hostname: Option<String>,
     ) -> Result<String, Failure> {
-        let (slot, database) = (keeper.slot(), self.places.database.clone());
-        let answers = FromHistory::of_ours(database, self.config.clone(), Arc::clone(&slot));
+        let (database, config) = (self.places.database.clone(), self.config.clone());
+        let answers = RecordAnswers::of_this_process(database, config, Arc::clone(&slot));
         listener.start(slot, Arc::new(answers), hostname)
     }
 
-    /// What is recorded at each beat, with the rules beside it and who counts.
-    fn recording(&self, place: Place, us: Host, root: &Path, keeper: Option<Keeper>) -> Recording {
+    /// Returns the recorder, with the rules and the counters.
+    fn recorder(
+        &self,
+        hostname: Option<String>,
+        host: &Host,
+        totals: Totals,
+        log: Log,
+    ) -> Recorder {
         let Self { machine, files, config, places, .. } = *self;
-        let rules = policy::keeper(machine, files, config, root, us.name.clone(), &places.database);
+        let hostname = hostname.unwrap_or_else(|| "unknown".to_owned());
         let run = Run {
-            host: us.name,
-            boot: recorder::boot_id(),
+            host: hostname.clone(),
+            boot: boot_id(),
             driver: None,
-            recorder: recorder::name(),
-            interval_millis: us.interval_millis,
+            recorder: RECORDER.to_owned(),
+            rule: RULE.to_owned(),
+            thresholds: config.thresholds.into(),
+            interval_ms: None,
             started: UnixMillis(0),
         };
-        let (interval, keep) = (config.recorder.interval, Keep::from(config.retention));
-        Recording::new(place, run, interval, config.thresholds.into(), keep)
-            .attended_by(Box::new(rules))
-            .with_witness(keeper.map(|keeper| Box::new(keeper) as Box<dyn Witness>))
+        let options = Options {
+            interval: config.recorder.interval,
+            retention: config.retention.into(),
+            store_command: config.identity.store_command,
+        };
+        let rules = policy::runner(machine, files, config, host, hostname, &places.database);
+        let observers: Vec<Box<dyn TickObserver>> = vec![Box::new(rules), Box::new(totals)];
+        Recorder::new(places.database.clone(), run, options, observers, log)
+    }
+
+    /// Called once the first tick is stored.
+    fn ready(&self, pusher: Option<Pusher>) {
+        if self.typed.detached {
+            report_ready();
+        }
+        if let Some(Err(error)) = pusher.map(Pusher::start) {
+            self.other_log()(&format!("cannot start remote write: {error}"));
+        }
     }
 }
 
-/// How it ends where a driver that hangs keeps it from ending in order.
-fn give_up(held: Arc<Held>) -> impl Fn() + Send + 'static {
+const fn owner_labels(metrics: Metrics) -> OwnerLabels {
+    let Metrics { job, container, notebook, most_owners } = metrics;
+    OwnerLabels { job, container, notebook, most_owners }
+}
+
+/// Returns how to end the process when a driver that does not answer keeps it from ending.
+fn give_up(pid_file: Arc<PidFileLock>) -> impl Fn() + Send + 'static {
     move || {
-        held.remove();
+        pid_file.remove();
         probe::nvml::exit_at_once(0);
     }
 }
 
-/// What waits for the first tick to be stored.
-fn begun(detached: bool, pusher: Option<Pusher>) {
-    if detached {
-        service::report_ready();
-    }
-    // Not before the recorder has opened the database, which looks at the file first.
-    if let Some(Err(error)) = pusher.map(Pusher::start) {
-        say(format_args!("cannot push: {error}"));
-    }
-}
-
-fn log(typed: &cli::Daemon, places: &Places) -> Result<Log, Failure> {
-    if typed.log_file.is_none() {
-        return Ok(Log::to_stderr());
-    }
-    to_log(places)
-}
-
-fn to_log(places: &Places) -> Result<Log, Failure> {
-    let opened = service::make_folder(&places.log_file);
-    opened.and_then(|()| Log::to_file(&places.log_file)).map_err(|error| Failure::Usage {
-        what: format!("cannot open the log {}: {error}", places.log_file.display()),
-        next: "Name another one with --log-file PATH.".to_owned(),
-    })
-}
-
-fn take_pid_file(places: &Places) -> Result<Held, Failure> {
-    let cannot = |error: io::Error| match error.kind() {
-        io::ErrorKind::WouldBlock => cannot_take(places, "another recorder holds it"),
-        _ => cannot_take(places, &error.to_string()),
-    };
-    service::make_folder(&places.pid_file).map_err(cannot)?;
-    Held::take(&places.pid_file, &places.database).map_err(cannot)
-}
-
-fn cannot_take(places: &Places, why: &str) -> Failure {
-    Failure::Failed {
-        what: format!("cannot use the pid file {}: {why}", places.pid_file.display()),
-        next: "Name another one with --pid-file PATH.".to_owned(),
-    }
-}
-
-fn leave_the_terminal() -> io::Result<()> {
-    rustix::process::setsid()?;
-    env::set_current_dir("/")
-}
-
-fn cannot_start(error: &io::Error) -> Failure {
-    Failure::Failed {
-        what: format!("cannot start the recorder: {error}"),
-        next: "`gua doctor` checks what it needs.".to_owned(),
-    }
-}
-
-/// Says it to whoever reads. A reader that went away is not worth a word, and whatever else keeps
-/// it from being written costs no recorder and no exit code: what was done is done.
-fn tell(text: &str) {
+/// Prints a line. The recorder runs, whether or not somebody reads that.
+fn print(text: &str) {
     match writeln!(io::stdout(), "{text}") {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             say(format_args!("cannot write the output: {error}"));

@@ -5,46 +5,39 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use gua_core::Period;
+use gua_core::units::UnixMillis;
+use gua_query::usage::{By, Usage, UsageRequest, usage};
+use gua_store::{Database, Problem};
 use jiff::Timestamp;
-use probe::units::UnixMillis;
 
 use super::report;
 use crate::calendar::nearest;
-use crate::classify::Thresholds;
 use crate::cli;
 use crate::config::{self, Cost, Screen};
-use crate::demo::{self, DemoError, Machine, Plan};
+use crate::demo::{DemoError, Machine, Plan, record};
 use crate::failure::Failure;
-use crate::ledger::Period;
 use crate::render::paint::Paint;
 use crate::render::usage::{self as render, View};
 use crate::render::{json, words};
-use crate::report::accounts::By;
-use crate::report::usage::{Question, Usage};
-use crate::store::{self, History, RecorderLock, StoreError};
 use crate::talk::say;
 
-/// Ticks of a demo that does not say.
+/// Number of ticks if none is given.
 const TICKS: u32 = 30;
 
-/// What is called the path of a history that is in no file.
-const NO_FILE: &str = "(temporary)";
+/// Time from tick to tick if none is given.
+const INTERVAL: Duration = Duration::from_secs(30);
 
 pub(super) fn run(typed: &cli::Demo) -> Result<u8, Failure> {
     let at = end(typed)?;
     let plan = plan(typed, at)?;
-    let made = match &typed.db {
-        Some(path) => kept(path, &plan)?,
-        None => passing(&plan)?,
+    let request = request(typed, &plan)?;
+    let store = match &typed.db {
+        Some(path) => record_to_file(path, &plan)?,
+        None => record::write(Database::in_memory()?, &plan).map_err(failure)?,
     };
     say(next_step(typed, &plan));
-    let path = typed.db.as_deref().unwrap_or(Path::new(NO_FILE));
-    let question = question(typed, plan.period());
-    // Nobody lives there, so who asks is nobody of theirs.
-    let now = report::Now { at: plan.end, is_recorded: Some(false), is_live: true, uid: u32::MAX };
-    let usage =
-        report::answer(&made.history, &question, now).map_err(|error| error.failure(path))?;
-    show(&usage, typed, at)?;
+    show(&usage(&store, &request)?, typed, at)?;
     Ok(0)
 }
 
@@ -68,11 +61,8 @@ fn end(typed: &cli::Demo) -> Result<Timestamp, Failure> {
 }
 
 fn plan(typed: &cli::Demo, at: Timestamp) -> Result<Plan, Failure> {
-    let (machine, usual) = match typed.days {
-        Some(_) => (Machine::Lab, Duration::from_secs(30)),
-        None => (Machine::Cycle, Duration::from_secs(1)),
-    };
-    let interval = typed.interval.unwrap_or(usual);
+    let machine = if typed.days.is_some() { Machine::Lab } else { Machine::Cycle };
+    let interval = typed.interval.unwrap_or(INTERVAL);
     let ticks = match typed.days {
         Some(days) => u128::from(days) * 86_400_000 / interval.as_millis().max(1),
         None => u128::from(typed.ticks.unwrap_or(TICKS)),
@@ -88,64 +78,45 @@ fn plan(typed: &cli::Demo, at: Timestamp) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// A history that was made. It ends before the lock: closing any handle of a file lets go
-/// of SQLite's locks on it.
-struct Made {
-    history: History,
-    _lock: Option<RecorderLock>,
-}
-
-/// Makes it in a file that stays.
-fn kept(path: &Path, plan: &Plan) -> Result<Made, Failure> {
+/// Writes the history to a file that stays.
+fn record_to_file(path: &Path, plan: &Plan) -> Result<Database, Failure> {
     if path.symlink_metadata().is_ok() {
         return Err(exists(path));
     }
-    store::create(path).map_err(|error| match error {
-        StoreError::Io(error) if error.kind() == io::ErrorKind::AlreadyExists => exists(path),
-        other => other.failure(path),
+    Database::create(path).map_err(|error| match error.problem {
+        Problem::Exists => exists(path),
+        _ => error.into(),
     })?;
-    record(path, plan).map_err(|error| {
+    let write = || record::write(Database::open_to_write(path)?, plan);
+    write().map_err(|error| {
         remove(path);
-        failure(&error, path)
+        failure(error)
     })
 }
 
-fn record(path: &Path, plan: &Plan) -> Result<Made, DemoError> {
-    let lock = RecorderLock::take(path)?;
-    let history = History::of(demo::make(store::open_to_write(path)?, plan)?)?;
-    Ok(Made { history, _lock: Some(lock) })
-}
-
-/// Half a history would tell half the truth.
+/// Removes a history that was not finished.
 fn remove(path: &Path) {
     for suffix in ["", "-wal", "-shm"] {
         let mut file = path.to_owned().into_os_string();
         file.push(suffix);
-        // Where it cannot be removed, the failure that is told says why.
+        // If it cannot be removed, the failure that is reported says why.
         let _ = fs::remove_file(file);
     }
 }
 
-/// Makes it where nobody finds it.
-fn passing(plan: &Plan) -> Result<Made, Failure> {
-    let made = || Ok(History::of(demo::make(store::temporary()?, plan)?)?);
-    let history = made().map_err(|error: DemoError| failure(&error, Path::new(NO_FILE)))?;
-    Ok(Made { history, _lock: None })
-}
-
 fn exists(path: &Path) -> Failure {
     Failure::Usage {
-        what: format!("{} is there already, and a demo begins anew", path.display()),
+        what: format!("{} exists already, and a demo needs a new file", path.display()),
         next: "Name another --db, or leave it out: `gua demo` then keeps nothing. \
                `gua report --db PATH` reports on what is there."
             .to_owned(),
     }
 }
 
-fn failure(error: &DemoError, path: &Path) -> Failure {
+fn failure(error: DemoError) -> Failure {
     match error {
-        DemoError::Store(error) => error.failure(path),
-        DemoError::Record(_) | DemoError::Machine(_) => Failure::Failed {
+        DemoError::Record(error) => error.into(),
+        DemoError::Machine(_) => Failure::Failed {
             what: error.to_string(),
             next: "This is a mistake of gua; please report it.".to_owned(),
         },
@@ -173,19 +144,21 @@ fn next_step(typed: &cli::Demo, plan: &Plan) -> String {
     )
 }
 
-fn question(typed: &cli::Demo, window: Period) -> Question {
-    Question {
-        window,
-        tz: typed.tz.tz.clone(),
-        tz_name: typed.tz.name.clone(),
-        thresholds: Thresholds::default(),
-        bys: report::bys(&typed.accounts, By::User),
-        user: None,
+fn request(typed: &cli::Demo, plan: &Plan) -> Result<UsageRequest, Failure> {
+    let prices = report::prices(&typed.accounts, Cost::default());
+    Ok(UsageRequest {
+        zone: typed.tz.tz.clone(),
+        zone_name: typed.tz.name.clone(),
+        by: report::kinds(&typed.accounts, By::User),
+        sort: report::sort(&typed.accounts, &prices)?,
+        prices,
         context: config::Thresholds::default().context,
-        identities: typed.json,
-        page_sessions: if typed.json { None } else { report::page_sessions(&typed.accounts) },
-        cost: report::cost(&typed.accounts, Cost::default()),
-    }
+        most_sessions: if typed.json { None } else { report::request_sessions(&typed.accounts) },
+        // Nobody of this host runs anything there.
+        viewer_uid: u32::MAX,
+        is_recording: Some(true),
+        ..UsageRequest::new(plan.period(), plan.end)
+    })
 }
 
 fn view(typed: &cli::Demo, now: Timestamp) -> View {

@@ -1,11 +1,13 @@
 //! The history that a command reads: where it is, and why it cannot be read.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use gua_store::{Database, Problem};
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::ledger::Period;
-use crate::store::{self, History, Identity, StoreError, python};
+use gua_core::Period;
 
 /// Where the history is: as typed, else at its usual place.
 pub(super) fn path(typed: Option<&Path>, config: &Config) -> Result<PathBuf, Failure> {
@@ -17,22 +19,17 @@ pub(super) fn path(typed: Option<&Path>, config: &Config) -> Result<PathBuf, Fai
     })
 }
 
-/// What is kept besides spans.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detail {
-    Spans,
-    Samples,
-}
-
-/// Opens it for reading a window of it. One of the Python gua is read as it is.
-pub(super) fn open(path: &Path, window: Period, detail: Detail) -> Result<History, Failure> {
-    read(path, window, detail).map_err(|error| error.failure(path))
-}
-
-/// The same, for who can do without it.
-pub(super) fn read(path: &Path, window: Period, detail: Detail) -> Result<History, StoreError> {
-    match store::identify(path) {
-        Identity::PythonGua => python::history(path, window, detail == Detail::Samples),
-        _ => History::open_for(path, window),
+/// Opens the record for reading. A history of the Python gua is converted in memory, but only the window;
+/// with an interval, each of its ticks counts for that.
+pub(super) fn open_record(
+    path: &Path,
+    window: Period,
+    interval: Option<Duration>,
+) -> Result<Database, gua_store::StoreError> {
+    match Database::open(path) {
+        Err(gua_store::StoreError { problem: Problem::PythonGua, .. }) => {
+            gua_store::python::open_converted(path, window, interval)
+        }
+        opened => opened,
     }
 }

@@ -3,10 +3,10 @@
 use std::net::TcpListener;
 use std::sync::Arc;
 
+use gua_fleet::Frames;
 use rustls::ServerConfig;
 
 use crate::config::Listen;
-use crate::counting::Frames;
 use crate::failure::Failure;
 use crate::web::{self, Answers, Door, Pages, Server};
 

@@ -1,33 +1,33 @@
 //! `gua serve`: answer from the history, read-only.
 
 use std::sync::Arc;
-use std::thread;
 
+use gua_fleet::RecordedFrames;
+use gua_store::{Database, Problem};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::history;
 use super::listener::Listener;
-use super::served::FromHistory;
+use super::served::RecordAnswers;
 use crate::cli;
 use crate::config::{Config, Listen};
-use crate::counting::Recorded;
 use crate::failure::Failure;
-use crate::store;
 use crate::talk::say;
 
 pub(super) fn run(config: &Config, typed: &cli::Serve) -> Result<u8, Failure> {
     let listen = Listen::new(&typed.listen, &typed.protection)?;
     let path = history::path(typed.db.as_deref(), config)?;
-    // Said now, not to whoever asks first.
-    store::check_identity(&path).map_err(|error| error.failure(&path))?;
+    // A mistake is reported now, not with the first request.
+    match Database::open(&path) {
+        Err(error) if !matches!(error.problem, Problem::PythonGua) => return Err(error.into()),
+        Ok(_) | Err(_) => {}
+    }
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
     let listener = Listener::take(listen)?;
-    let frames = Arc::new(Recorded::new(path.clone(), config.into()));
+    let frames = Arc::new(RecordedFrames::new(path.clone()));
     let hostname = probe::proc::Host::new(None).name();
-    let ahead = Arc::clone(&frames);
-    thread::Builder::new().name("count".into()).spawn(move || ahead.count_ahead())?;
-    let answers = Arc::new(FromHistory::of_another(path.clone(), config.clone()));
+    let answers = Arc::new(RecordAnswers::of_another(path.clone(), config.clone()));
     let words = listener.start(frames, answers, hostname)?;
     say(format_args!("{words}, from {}; Ctrl-C ends it", path.display()));
     signals.forever().next();

@@ -1,159 +1,224 @@
-//! Answers for what listens, from the history.
+//! Answers from the record for those who ask over the network.
 
-use std::path::PathBuf;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gua_core::Period;
+use gua_core::units::UnixMillis;
+use gua_fleet::{NotReady, Slot};
+use gua_query::page::{UsagePage, usage_page};
+use gua_query::snapshot::{HistoryNow, Snapshot, SnapshotError, recorded};
+use gua_query::status::{DatabaseStatus, RecordStatus, RecorderProcess, Status, status};
+use gua_query::usage::{Prices, Usage, UsageRequest, usage};
+use gua_query::who::{WhoAnswer, WhoFilter};
+use gua_recorder::pid_file::{FoundPidFile, NamedProcess, PidFile};
+use gua_store::lock::RecorderLock;
+use gua_store::{Database, StoreError};
 use jiff::Timestamp;
-use probe::units::UnixMillis;
 
-use super::history::{self, Detail};
-use super::report::{self, Now};
-use super::status;
-use crate::config::Config;
-use crate::counting::{NotReady, Slot};
-use crate::ledger::Period;
-use crate::report::board::{Board, Page};
-use crate::report::now;
-use crate::report::status::{self as told, Process, Recorded, Status};
-use crate::report::usage::{Question, Usage};
-use crate::report::who::{self, Record, Who};
-use crate::service::Places;
-use crate::store::{History, RecorderLock, TickWatch};
+use super::history;
+use crate::config::{self, Config, Cost};
 use crate::web::{Answers, Asked};
 
-/// A history, as it is whenever somebody asks.
+/// Time before now that is read of a history of the Python gua for what is now.
+const DAY_MS: i64 = 86_400_000;
+
+/// A record, read anew for each question.
 #[derive(Debug)]
-pub(super) struct FromHistory {
+pub(super) struct RecordAnswers {
     database: PathBuf,
     config: Config,
-    recorder: Recorder,
+    recorder: RecorderPlace,
 }
 
-/// Who records it.
+/// Where the recorder of a database runs.
 #[derive(Debug)]
-enum Recorder {
-    /// This process. Its database must not be looked at but through SQLite: closing the file
-    /// would let go of the recorder's locks.
-    Ours(Arc<Slot>),
-    /// Another one, if any.
-    Another(Mutex<TickWatch>),
+enum RecorderPlace {
+    /// In this process. Then the file must be opened with SQLite only, and not before the recorder has
+    /// done so: closing any other handle of it would drop the recorder's locks.
+    Here(Arc<Slot>),
+    /// In another process, if there is one.
+    Elsewhere(Mutex<TickWatch>),
 }
 
-impl FromHistory {
-    /// Of what another process records.
+impl RecordAnswers {
+    /// Returns answers from what another process records.
     pub fn of_another(database: PathBuf, config: Config) -> Self {
-        let watch = Mutex::new(TickWatch::new(database.clone()));
-        Self { database, config, recorder: Recorder::Another(watch) }
+        let recorder = RecorderPlace::Elsewhere(Mutex::new(TickWatch::new(database.clone())));
+        Self { database, config, recorder }
     }
 
-    /// Of what this process records, once it does.
-    pub const fn of_ours(database: PathBuf, config: Config, slot: Arc<Slot>) -> Self {
-        Self { database, config, recorder: Recorder::Ours(slot) }
+    /// Returns answers from what this process records. The slot gets a frame after each tick.
+    pub const fn of_this_process(database: PathBuf, config: Config, slot: Arc<Slot>) -> Self {
+        Self { database, config, recorder: RecorderPlace::Here(slot) }
     }
 
-    /// Reads a window of the history.
-    fn open(&self, window: Period) -> Result<(History, Now), NotReady> {
-        let at = Timestamp::now();
-        let (history, is_recorded) = match &self.recorder {
-            Recorder::Ours(slot) => {
-                slot.tick().ok_or(NotReady::NoTick)?;
-                (History::open_beside_the_writer(&self.database)?, Some(true))
-            }
-            Recorder::Another(_) => {
-                // Before the database is opened, as the lock wants it.
-                let is_recorded = RecorderLock::is_taken(&self.database);
-                let read = history::read(&self.database, window, Detail::Spans);
-                (read?, is_recorded)
-            }
-        };
-        let now = Now::of(&history, at, is_recorded)?;
-        // Whoever reads it is nobody in particular.
-        Ok((history, Now { uid: u32::MAX, ..now }))
+    fn open(&self, window: Period) -> Result<Database, NotReady> {
+        if let RecorderPlace::Here(slot) = &self.recorder {
+            slot.number().ok_or(NotReady::NoTick)?;
+        }
+        Ok(history::open_record(&self.database, window, None)?)
     }
 
-    fn question(&self, asked: &Asked) -> Question {
-        let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
-        let zone = &asked.window.zone;
-        Question {
-            window: Period::new(moment(asked.window.from), moment(asked.window.until)),
-            tz: zone.tz.clone(),
-            tz_name: zone.name.clone(),
-            thresholds: self.config.thresholds.into(),
-            bys: vec![asked.by],
-            user: None,
-            cost: self.config.cost.clone(),
-            // A page tells people by their accounts.
-            identities: asked.sessions.is_none(),
-            page_sessions: asked.sessions,
+    /// Returns what is asked of the record, with whether somebody records now.
+    fn request(&self, asked: &Asked) -> UsageRequest {
+        let window = Period::new(asked.window.from.into(), asked.window.until.into());
+        let Cost { currency, price, models } = self.config.cost.clone();
+        UsageRequest {
+            zone: asked.window.zone.tz.clone(),
+            zone_name: asked.window.zone.name.clone(),
+            by: vec![asked.by],
+            prices: Prices { currency, gpu_hour: price, models, kwh: None },
             context: self.config.thresholds.context,
+            most_sessions: asked.sessions,
+            // Readers are nobody in particular.
+            viewer_uid: u32::MAX,
+            is_recording: match self.recorder {
+                RecorderPlace::Here(_) => Some(true),
+                RecorderPlace::Elsewhere(_) => RecorderLock::is_taken(&self.database),
+            },
+            ..UsageRequest::new(window, now())
         }
     }
 
-    /// What the newest tick says.
-    fn look(&self) -> Result<(now::Now, Record), NotReady> {
-        let (history, now) = self.open(last_day())?;
-        let held = self.config.thresholds.held;
-        report::look(&history, now, held)?.ok_or(NotReady::NoTick)
+    /// Returns what another process is that records, by the pid file at home, else by the lock.
+    fn process_elsewhere(&self) -> RecorderProcess {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let is_ours = |file: &PidFile| {
+            file.database.as_ref().is_none_or(|path| real(path) == real(&self.database))
+        };
+        match config::home().map(|home| PidFile::find(&home.join("gua.pid"))) {
+            Some(FoundPidFile::Names(file, NamedProcess::Recorder)) if is_ours(&file) => {
+                RecorderProcess::Here(file.pid)
+            }
+            Some(FoundPidFile::Names(file, NamedProcess::Hidden)) if is_ours(&file) => {
+                RecorderProcess::Unsure(Some(file.pid))
+            }
+            _ => match RecorderLock::is_taken(&self.database) {
+                Some(true) => RecorderProcess::Unnamed,
+                Some(false) => RecorderProcess::None,
+                None => RecorderProcess::Unsure(None),
+            },
+        }
     }
 }
 
-/// Of another program's history no more is read for what is now.
-fn last_day() -> Period {
-    let now = Timestamp::now().as_millisecond();
-    Period::new(UnixMillis(now - 86_400_000), UnixMillis(now))
+fn now() -> UnixMillis {
+    Timestamp::now().into()
 }
 
-impl Answers for FromHistory {
-    fn page(&self, asked: &Asked) -> Result<Page, NotReady> {
-        let question = self.question(asked);
-        let (history, now) = self.open(question.window)?;
-        report::page(&history, &question, now).map_err(NotReady::from)
+fn last_day() -> Period {
+    let now = now();
+    Period::new(UnixMillis(now.0.saturating_sub(DAY_MS)), now)
+}
+
+/// Returns why a snapshot cannot be read, without the path of the file.
+fn not_ready(error: SnapshotError) -> NotReady {
+    match error {
+        SnapshotError::Store(error) => error.into(),
+        SnapshotError::Unreadable { .. } => NotReady::Unreadable(error.to_string()),
+    }
+}
+
+impl Answers for RecordAnswers {
+    fn page(&self, asked: &Asked) -> Result<UsagePage, NotReady> {
+        // Before the database is opened: looking at the lock would drop SQLite's.
+        let request = self.request(asked);
+        let store = self.open(request.window)?;
+        usage_page(&store, &request).map_err(not_ready)
     }
 
     fn report(&self, asked: &Asked) -> Result<Usage, NotReady> {
-        let question = self.question(asked);
-        let (history, now) = self.open(question.window)?;
-        report::answer(&history, &question, now).map_err(NotReady::from)
+        let request = self.request(asked);
+        let store = self.open(request.window)?;
+        Ok(usage(&store, &request)?)
     }
 
-    fn board(&self) -> Result<Option<Board>, NotReady> {
-        let (history, now) = self.open(last_day())?;
-        let lines = self.config.thresholds;
-        report::board(&history, now, lines.held, lines.context).map_err(NotReady::from)
+    fn now(&self) -> Result<Option<Snapshot>, NotReady> {
+        let store = self.open(last_day())?;
+        let seen = store.at_once(|| recorded(&store, now())).map_err(not_ready)?;
+        Ok(seen.map(|snapshot| Snapshot {
+            history: snapshot.history.map(HistoryNow::without_path),
+            ..snapshot
+        }))
     }
 
-    fn stat(&self) -> Result<now::Now, NotReady> {
-        Ok(self.look()?.0)
-    }
-
-    fn who(&self, asked: &who::Asked) -> Result<Who, NotReady> {
-        let (now, record) = self.look()?;
+    fn who(&self, filter: &WhoFilter) -> Result<WhoAnswer, NotReady> {
+        let snapshot = self.now()?.ok_or(NotReady::NoTick)?;
         let context = self.config.thresholds.context;
-        Ok(who::who(now, record, &who::Asked { context, ..asked.clone() }))
+        Ok(WhoAnswer::new(snapshot, &WhoFilter { context, ..filter.clone() }))
     }
 
     fn status(&self) -> Status {
-        if let Recorder::Another(_) = self.recorder
-            && let Ok(places) = Places::new(&self.config, Some(&self.database), None, None)
-        {
-            return status::look(&places, true);
-        }
-        let now = UnixMillis(Timestamp::now().as_millisecond());
-        let read = self
-            .open(last_day())
-            .and_then(|(history, _)| Recorded::read(&history, now).map_err(NotReady::from));
-        let database = status::database(&self.database);
-        let recorded = read.map_err(|error| error.to_string());
-        told::status(Process::Here(process::id()), None, Some(database), recorded, now)
+        let process = match self.recorder {
+            RecorderPlace::Here(_) => RecorderProcess::Here(process::id()),
+            RecorderPlace::Elsewhere(_) => self.process_elsewhere(),
+        };
+        let read = || -> Result<RecordStatus, NotReady> {
+            let store = self.open(last_day())?;
+            Ok(store.at_once(|| RecordStatus::read(&store, now()))?)
+        };
+        let path = Some(self.database.display().to_string());
+        let database = DatabaseStatus { path, size_bytes: size_bytes(&self.database) };
+        let record = read().map_err(|error| error.to_string());
+        status(process, None, Some(database), record, now())
     }
 
     fn tick(&self) -> Option<i64> {
         match &self.recorder {
-            Recorder::Ours(slot) => slot.tick(),
-            Recorder::Another(watch) => {
+            RecorderPlace::Here(slot) => slot.number().and_then(|tick| i64::try_from(tick).ok()),
+            RecorderPlace::Elsewhere(watch) => {
                 watch.lock().unwrap_or_else(PoisonError::into_inner).newest()
             }
         }
+    }
+}
+
+/// Returns the size of a database with its log.
+fn size_bytes(path: &Path) -> Option<u64> {
+    let log = fs::metadata(log_path(path)).map_or(0, |log| log.len());
+    fs::metadata(path).ok().map(|file| file.len() + log)
+}
+
+fn log_path(database: &Path) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push("-wal");
+    path.into()
+}
+
+fn file_id(path: &Path) -> Option<FileId> {
+    let file = fs::metadata(path).ok()?;
+    let log = fs::metadata(log_path(path)).ok().map(|log| log.ino());
+    Some((file.dev(), file.ino(), log))
+}
+
+/// Watches for ticks in a database that another process records.
+#[derive(Debug)]
+struct TickWatch {
+    path: PathBuf,
+    open: Option<(Database, FileId)>,
+}
+
+/// Device, inode, and inode of the log: another file may be moved to the path, and a recorder that ends
+/// removes its log.
+type FileId = (u64, u64, Option<u64>);
+
+impl TickWatch {
+    const fn new(path: PathBuf) -> Self {
+        Self { path, open: None }
+    }
+
+    /// Returns the time of the newest tick; `None` if there is none, or if it cannot be read now.
+    fn newest(&mut self) -> Option<i64> {
+        let file = file_id(&self.path)?;
+        if self.open.as_ref().is_none_or(|(_, known)| *known != file) {
+            self.open = Database::open(&self.path).ok().map(|open| (open, file));
+        }
+        let (database, _) = self.open.as_ref()?;
+        let tick: Result<_, StoreError> = database.last_tick();
+        tick.ok().flatten().map(|at| at.0)
     }
 }

@@ -1,27 +1,35 @@
-//! `gua status`: is a recorder running, and how does it do?
+//! `gua status`: whether a recorder runs, and how it does.
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use probe::units::UnixMillis;
+use gua_core::units::UnixMillis;
+use gua_query::status::{
+    self, DatabaseStatus, RecordStatus, RecorderProcess, RecorderState, Status,
+};
+use gua_recorder::log::last_line;
+use gua_recorder::pid_file::{NamedProcess, is_same_path};
+use gua_recorder::places::GivenPaths;
+use gua_recorder::{FoundPidFile, PidFile, Places};
+use gua_store::info::file_sizes;
+use gua_store::lock::RecorderLock;
+use gua_store::{Database, Problem, StoreError};
 
-use super::daemon::is_same;
+use super::places::places;
 use crate::cli;
 use crate::config::{Config, Screen};
 use crate::failure::Failure;
 use crate::render::paint::Paint;
 use crate::render::{json, status as render};
-use crate::report::status::{self, Database, Process, Recorded, Recorder, Status};
-use crate::service::{self, Found, Places};
-use crate::store::{self, History, RecorderLock, Size, StoreError};
 
 pub(super) fn run(config: &Config, typed: &cli::Status) -> Result<u8, Failure> {
-    let places = Places::new(config, typed.db.as_deref(), typed.pid_file.as_deref(), None)?;
+    let (database, pid_file) = (typed.db.as_deref(), typed.pid_file.as_deref());
+    let places = places(config, GivenPaths { database, pid_file, log_file: None })?;
     let mut status = look(&places, typed.db.is_some());
-    if status.state == Recorder::Stalled {
-        // What keeps it from storing cannot stand in the database.
-        match service::last_line(&places.log_file) {
+    if status.state == RecorderState::Stalled {
+        // Why it stores nothing cannot be in the database.
+        match last_line(&places.log_file) {
             Ok(line) => status.last_log_line = line,
             Err(error) => {
                 status.log_doubt = Some(format!("{}: {error}", places.log_file.display()));
@@ -30,62 +38,71 @@ pub(super) fn run(config: &Config, typed: &cli::Status) -> Result<u8, Failure> {
     }
     show(&status, typed)?;
     Ok(match status.state {
-        Recorder::Recording => 0,
-        Recorder::Stalled | Recorder::Unsure => 1,
-        Recorder::NotRunning => 3,
+        RecorderState::Recording => 0,
+        RecorderState::Stalled | RecorderState::Unsure => 1,
+        RecorderState::NotRunning => 3,
     })
 }
 
-pub(super) fn look(places: &Places, is_named: bool) -> Status {
-    let (mut named, of_recorder) = process(&places.pid_file);
-    let path = match of_recorder {
-        Some(of_recorder) if !is_named => of_recorder,
-        Some(of_recorder) => {
-            if !is_same(&of_recorder, &places.database) {
-                // It records, but not here.
-                named = Process::None;
+/// Returns the status of the recorder at these places. `is_given`: of its own database alone.
+pub(super) fn look(places: &Places, is_given: bool) -> Status {
+    let (mut process, recorded_into) = named_process(&places.pid_file);
+    let path = match recorded_into {
+        Some(path) if !is_given => path,
+        Some(path) => {
+            if !is_same_path(&path, &places.database) {
+                process = RecorderProcess::None;
             }
             places.database.clone()
         }
         None => places.database.clone(),
     };
-    let process = match named {
-        // There may be a recorder with a pid file elsewhere.
-        Process::None => match RecorderLock::is_taken(&path) {
-            Some(true) => Process::Unnamed,
-            Some(false) => Process::None,
-            None => Process::Unsure(None),
-        },
-        _ => named,
-    };
+    if process == RecorderProcess::None {
+        // There may be a recorder with another pid file.
+        process = match RecorderLock::is_taken(&path) {
+            Some(true) => RecorderProcess::Unnamed,
+            Some(false) => RecorderProcess::None,
+            None => RecorderProcess::Unsure(None),
+        };
+    }
     let now = UnixMillis::from(SystemTime::now());
-    let recorded = recorded(&path, now).map_err(|error| error.to_string());
-    let database = database(&path);
+    let record = record(&path, now).map_err(|error| doubt(&error));
     let pid_file = places.pid_file.display().to_string();
-    status::status(process, pid_file, Some(database), recorded, now)
+    status::status(process, Some(pid_file), Some(database(&path)), record, now)
 }
 
-fn process(pid_file: &Path) -> (Process, Option<std::path::PathBuf>) {
-    match service::find(pid_file) {
-        Found::Process(file, service::Process::Recorder) => {
-            (Process::Here(file.pid), file.database)
+fn named_process(pid_file: &Path) -> (RecorderProcess, Option<PathBuf>) {
+    match PidFile::find(pid_file) {
+        FoundPidFile::Names(file, NamedProcess::Recorder) => {
+            (RecorderProcess::Here(file.pid), file.database)
         }
-        Found::Process(file, service::Process::Hidden) => {
-            (Process::Unsure(Some(file.pid)), file.database)
+        FoundPidFile::Names(file, NamedProcess::Hidden) => {
+            (RecorderProcess::Unsure(Some(file.pid)), file.database)
         }
-        Found::Unreadable(_) => (Process::Unsure(None), None),
-        Found::None | Found::Empty | Found::Garbled | Found::Process(..) => (Process::None, None),
+        FoundPidFile::Unreadable(_) => (RecorderProcess::Unsure(None), None),
+        FoundPidFile::Missing
+        | FoundPidFile::Empty
+        | FoundPidFile::Garbled
+        | FoundPidFile::Names(..) => (RecorderProcess::None, None),
     }
 }
 
-/// The database, with the room that it takes where that is told.
-pub(super) fn database(path: &Path) -> Database {
-    let size_bytes = store::size(path).ok().map(Size::whole_bytes);
-    Database { path: Some(path.display().to_string()), size_bytes }
+/// Returns a database with its size, if that can be read.
+pub(super) fn database(path: &Path) -> DatabaseStatus {
+    let size_bytes = file_sizes(path).ok().map(|(file, log)| file + log);
+    DatabaseStatus { path: Some(path.display().to_string()), size_bytes }
 }
 
-fn recorded(path: &Path, now: UnixMillis) -> Result<Recorded, StoreError> {
-    Recorded::read(&History::open(path)?, now)
+fn record(path: &Path, now: UnixMillis) -> Result<RecordStatus, StoreError> {
+    RecordStatus::read(&Database::open(path)?, now)
+}
+
+/// Returns why the record cannot be read; its path is shown beside it.
+fn doubt(error: &StoreError) -> String {
+    match error.problem {
+        Problem::Missing => "there is none".to_owned(),
+        _ => error.problem.to_string(),
+    }
 }
 
 fn show(status: &Status, typed: &cli::Status) -> io::Result<()> {

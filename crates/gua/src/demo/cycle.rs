@@ -1,22 +1,20 @@
-//! Three cards that repeat five ticks: one that works, is held and is let go; one that is
-//! held all the time; one that nobody wants.
+//! Three cards that repeat five ticks: one that works, is held idle and is free; one that is held idle
+//! all the time; one that is free.
 
-use probe::units::UnixMillis;
+use gua_core::Period;
+use gua_core::units::UnixMillis;
 use scenario::load::Shape;
 use scenario::parse::{self, Refused};
 use scenario::{Load, Moment, Process, Scenario};
 
 use super::Plan;
-use super::play::{Play, Scene, Shift};
-use crate::ledger::Period;
-use crate::store::Ending;
+use super::play::{Ending, Play, Scene, Shift};
 
 const MACHINE: &str = r#"
     [host]
     name = "lab-a100"
     [[card]]
     [[card]]
-    utilization = 2
     [[card]]
     [[process]]
     pid = 4242
@@ -52,22 +50,22 @@ impl Cycle {
     pub fn new(plan: &Plan) -> Result<Self, Refused> {
         let tick_micros = plan.interval_millis().saturating_mul(1000);
         let mut machine = parse::from_str("the demo's three cards", MACHINE)?;
-        let tick = |count: i64| Moment::from_micros(tick_micros.saturating_mul(count));
-        if let Some(card) = machine.cards.first_mut() {
-            let points = vec![(tick(0), 80.0), (tick(2), 2.0), (tick(4), 0.0)];
+        if let Some(visitor) = machine.processes.first_mut() {
+            let points =
+                vec![(Moment::from_micros(0), 80.0), (Moment::from_micros(tick_micros * 2), 0.0)];
             let repeat = Some(plan.interval * 5);
-            card.utilization = Some(Load { shape: Shape::Points { points, repeat }, noise: 0.0 });
+            visitor.sm = Load { shape: Shape::Points { points, repeat }, noise: 0.0 };
         }
         Ok(Self { machine, start: plan.period().from, tick_micros })
     }
 
-    /// One who comes in every cycle, and is there at four of its five ticks.
+    /// Returns one process for each cycle, which is there in four of its five ticks.
     fn visits(&self, visitor: &Process, scene: i64) -> impl Iterator<Item = Process> {
-        let half_ticks = |count: i64| Moment::from_micros(self.tick_micros * count / 2);
+        let ticks = |count: i64| Moment::from_micros(self.tick_micros * count);
         (scene * CYCLES..(scene + 1) * CYCLES).map(move |cycle| Process {
             pid: visitor.pid + u32::try_from(cycle % 1000).unwrap_or(0),
-            begin: half_ticks(10 * cycle + 1),
-            end: Some(half_ticks(10 * cycle + 9)),
+            begin: ticks(5 * cycle),
+            end: Some(ticks(5 * cycle + 4)),
             ..visitor.clone()
         })
     }
@@ -76,13 +74,12 @@ impl Cycle {
 impl Play for Cycle {
     fn scene(&self, at: UnixMillis) -> Scene {
         let length = self.tick_micros * 5 * CYCLES / 1000;
-        // A tick at the end of a scene speaks for the time before it.
-        let scene = (at.0 - self.start.0 - 1).max(0).div_euclid(length);
+        let scene = (at.0 - self.start.0).max(0).div_euclid(length);
         let mut scenario = self.machine.clone();
         if let Some((visitor, others)) = self.machine.processes.split_first() {
             scenario.processes = self.visits(visitor, scene).chain(others.to_vec()).collect();
         }
-        let until = UnixMillis(self.start.0 + (scene + 1) * length);
+        let until = UnixMillis(self.start.0 + (scene + 1) * length - 1);
         Scene { scenario, origin: self.start, until }
     }
 

@@ -1,16 +1,14 @@
-//! A history of a machine that does not exist, made by the real pipeline: a scenario is
-//! looked at, judged and stored as a card would be, only faster.
+//! Simulated machines, and the history that a recorder would have left of them.
 //!
 //! # Layout
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `play` | what a pretend machine and its recorder do over time |
+//! | `play` | what a simulated machine and its recorder do over time |
 //! | `cycle` | three cards that repeat five ticks |
 //! | `lab` | eight cards, a dozen people and their habits, for as long as it takes |
 //! | `live` | the lab as it is now |
 //! | `dice` | chance that is the same every time |
-//! | `taking` | plays one into a database |
 //! | [`record`] | writes one into the record, without polls |
 
 mod cycle;
@@ -19,17 +17,14 @@ mod lab;
 mod live;
 mod play;
 pub mod record;
-mod taking;
 
 use std::time::Duration;
 
 use probe::units::UnixMillis;
 
-use crate::ledger::Period;
-use crate::store::StoreError;
+use gua_core::Period;
 
 pub use live::Live;
-pub use taking::make;
 
 /// Which machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,9 +68,7 @@ impl Plan {
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
     Record(#[from] gua_store::StoreError),
-    #[error("the pretend machine makes no sense: {0}")]
+    #[error("the simulated machine makes no sense: {0}")]
     Machine(#[from] scenario::parse::Refused),
 }

@@ -1,17 +1,15 @@
-//! What a pretend machine and its recorder do over time.
+//! What a simulated machine and its recorder do over time.
 
-use probe::units::UnixMillis;
+use gua_core::Period;
+use gua_core::units::UnixMillis;
 use scenario::Scenario;
 
-use crate::ledger::Period;
-use crate::store::Ending;
-
-/// A machine that can be played for as long as it takes.
+/// A machine that can be simulated for any time.
 pub(super) trait Play {
-    /// What it does around a moment.
+    /// Returns what it does from a moment on.
     fn scene(&self, at: UnixMillis) -> Scene;
 
-    /// When it is recorded within a time, in order.
+    /// Returns the runs of a recorder within a time, in order.
     fn shifts(&self, period: Period) -> Vec<Shift>;
 }
 
@@ -19,9 +17,9 @@ pub(super) trait Play {
 #[derive(Debug)]
 pub(super) struct Scene {
     pub scenario: Scenario,
-    /// When the scenario's `t = 0` is.
+    /// Time of the scenario's `t = 0`.
     pub origin: UnixMillis,
-    /// Up to when it can be played.
+    /// Last time that it holds for.
     pub until: UnixMillis,
 }
 
@@ -30,6 +28,26 @@ pub(super) struct Scene {
 pub(super) struct Shift {
     pub period: Period,
     pub ending: Ending,
-    /// When the whole machine slept meanwhile.
+    /// Times in which the machine was suspended.
     pub asleep: Vec<Period>,
+}
+
+/// Why a run of a recorder ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    Stopped,
+    Crashed,
+    /// The history ends there.
+    Complete,
+}
+
+impl Ending {
+    /// Returns what the record says; `None` after a crash.
+    pub const fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Stopped => Some("stopped"),
+            Self::Crashed => None,
+            Self::Complete => Some("complete"),
+        }
+    }
 }

@@ -34,7 +34,6 @@ use super::switch::Switch;
 use super::watch::Token;
 use crate::config::policy::Rule;
 use crate::failure::Failure;
-use crate::store::{Deed, DeedKind};
 
 /// Observed time after which idle counts are stored if nothing happens.
 const SAVE_EVERY_MS: i64 = 60_000;
@@ -52,6 +51,10 @@ pub struct RunnerPlaces {
 #[derive(Debug)]
 pub struct PolicyRunner {
     engine: Engine,
+    /// True once the engine of an earlier run was read.
+    is_restored: bool,
+    /// True once the folder of snoozes was asked for.
+    has_made_snoozes: bool,
     /// `None` while the rules are off.
     input: Option<LiveInput>,
     step_ms: i64,
@@ -79,7 +82,7 @@ pub struct PolicyRunner {
     /// Time since boot at the last tick.
     last_tick: Option<Duration>,
     /// Entries of the log that are not stored yet.
-    unwritten: Vec<Deed>,
+    unwritten: Vec<LogEntry>,
     /// What the tick that is being stored comes to.
     pending: Option<Pending>,
 }
@@ -91,14 +94,13 @@ struct Pending {
     input: LiveInput,
     signs: Vec<SignSpan>,
     decisions: Vec<Decision>,
-    deeds: Vec<Deed>,
+    deeds: Vec<LogEntry>,
     holdings: Vec<Holding>,
     is_saved: bool,
 }
 
 impl PolicyRunner {
-    /// Returns the rules for a recorder with this interval and these thresholds. [`Self::restore`] comes
-    /// before the first tick.
+    /// Returns the rules for a recorder with this length of steps and these thresholds.
     #[must_use]
     pub fn new(
         settled: Settled,
@@ -113,6 +115,8 @@ impl PolicyRunner {
         let input = settled.policy.enabled.then(|| LiveInput::new(step_ms, thresholds, begin));
         Self {
             engine: Engine::default(),
+            is_restored: false,
+            has_made_snoozes: false,
             input,
             step_ms,
             thresholds,
@@ -137,15 +141,6 @@ impl PolicyRunner {
         }
     }
 
-    /// Reads idle counts and notices of an earlier run.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn restore(&mut self, database: &Database) -> Result<(), StoreError> {
-        self.engine = read_engine(database, &self.places.boot)?;
-        Ok(())
-    }
-
     /// Returns the idle counts and notices now.
     #[must_use]
     pub const fn engine(&self) -> &Engine {
@@ -154,6 +149,15 @@ impl PolicyRunner {
 }
 
 impl TickObserver for PolicyRunner {
+    /// Reads idle counts and notices of an earlier run. Those in memory go on in another file.
+    fn opened(&mut self, database: &Database) -> Result<(), StoreError> {
+        if !self.is_restored {
+            self.engine = read_engine(database, &self.places.boot)?;
+            self.is_restored = true;
+        }
+        Ok(())
+    }
+
     fn polled(&mut self, poll: &Poll) {
         if let Some(input) = &mut self.input {
             input.polled(poll);
@@ -189,7 +193,7 @@ impl TickObserver for PolicyRunner {
             transaction.write_policy_state(&policy_state(&pending.engine))?;
         }
         for deed in self.unwritten.iter().chain(&pending.deeds) {
-            transaction.write_log_entry(&log_entry(deed))?;
+            transaction.write_log_entry(deed)?;
         }
         self.pending = Some(pending);
         Ok(())
@@ -199,6 +203,8 @@ impl TickObserver for PolicyRunner {
         self.last_tick = Some(tick.poll.clocks.since_boot);
         if self.is_at_rest() {
             self.input = None;
+        } else {
+            self.make_snoozes(log);
         }
         let Some(pending) = self.pending.take() else {
             self.say_refusal(log);
@@ -232,8 +238,7 @@ impl TickObserver for PolicyRunner {
         }
         let written = writer.write_between(|transaction| {
             advance.signs.iter().try_for_each(|sign| transaction.write_sign(sign))?;
-            let mut entries = deeds.iter().map(log_entry);
-            entries.try_for_each(|entry| transaction.write_log_entry(&entry))?;
+            deeds.iter().try_for_each(|entry| transaction.write_log_entry(entry))?;
             transaction.write_policy_state(&policy_state(&self.engine))
         });
         if let Err(error) = written {
@@ -282,15 +287,25 @@ impl PolicyRunner {
         Pending { engine, input, signs, decisions, deeds, holdings, is_saved }
     }
 
+    /// Creates the folder of snoozes, once.
+    fn make_snoozes(&mut self, log: &mut Log) {
+        if std::mem::replace(&mut self.has_made_snoozes, true) {
+            return;
+        }
+        if let Err(error) = self.facts.make_snoozes() {
+            log.write(&format!("policy: nobody can snooze a process: {error}"));
+        }
+    }
+
     /// Reads the snoozes, and forgets processes that are gone.
-    fn begin_facts(&mut self, tick: &RecordedTick<'_>) -> Vec<Deed> {
+    fn begin_facts(&mut self, tick: &RecordedTick<'_>) -> Vec<LogEntry> {
         let known: Vec<Subject> = tick.processes.keys().map(|id| Subject::from(*id)).collect();
         let error = self.facts.begin(|subject| known.contains(subject)).err();
         let was_read = std::mem::replace(&mut self.reads_snoozes, error.is_none());
         let Some(error) = error.filter(|_| was_read) else { return Vec::new() };
         let detail = format!("snoozes cannot be read, so no process is touched: {error}");
         let now = Moment { at: tick.tick.at, clock_millis: self.engine.clock_millis() };
-        vec![deeds::general(now, DeedKind::SnoozesUnread, detail)]
+        vec![deeds::general(now, LogKind::SnoozesUnread, detail)]
     }
 
     /// Reads the signs of all processes of the newest poll since the last tick. Of those that work by
@@ -383,7 +398,7 @@ impl PolicyRunner {
                 self.is_refused = true;
                 let why = first_line(&failure);
                 let detail = format!("the config cannot be used, so the rules only observe: {why}");
-                deeds::general(now, DeedKind::ConfigRefused, detail)
+                deeds::general(now, LogKind::ConfigRefused, detail)
             }
             Some(Ok(settled)) => {
                 if settled.notify != self.settled.notify {
@@ -393,11 +408,11 @@ impl PolicyRunner {
                 self.is_refused = false;
                 self.settled = settled;
                 let detail = "the config was changed and read again".to_owned();
-                deeds::general(now, DeedKind::ConfigTaken, detail)
+                deeds::general(now, LogKind::ConfigTaken, detail)
             }
         };
         // While the rules are off, a good config is nothing to tell.
-        if !(was_at_rest && self.is_at_rest() && news.kind == DeedKind::ConfigTaken) {
+        if !(was_at_rest && self.is_at_rest() && news.kind == LogKind::ConfigTaken) {
             self.unwritten.push(news);
         }
     }
@@ -426,8 +441,8 @@ impl PolicyRunner {
         match self.was_on.replace(is_on) {
             Some(was) if was != is_on => {
                 let (kind, word) = match is_on {
-                    true => (DeedKind::SwitchedOn, "on"),
-                    false => (DeedKind::SwitchedOff, "off"),
+                    true => (LogKind::SwitchedOn, "on"),
+                    false => (LogKind::SwitchedOff, "off"),
                 };
                 let detail = format!("the rules were switched {word}");
                 self.unwritten.push(deeds::general(now, kind, detail));
@@ -536,7 +551,7 @@ fn step_now(holdings: &[Holding], working: &[Subject], at: UnixMillis, is_on: bo
 }
 
 /// Takes back ends of processes that work by now. Returns the entries of the log.
-fn veto(engine: &mut Engine, decisions: &[Decision], seen: &Step, now: Moment) -> Vec<Deed> {
+fn veto(engine: &mut Engine, decisions: &[Decision], seen: &Step, now: Moment) -> Vec<LogEntry> {
     let mut deeds = Vec::new();
     for decision in decisions {
         let What::End { token } = decision.what else { continue };
@@ -547,22 +562,6 @@ fn veto(engine: &mut Engine, decisions: &[Decision], seen: &Step, now: Moment) -
         }
     }
     deeds
-}
-
-fn log_entry(deed: &Deed) -> LogEntry {
-    LogEntry {
-        at: deed.at,
-        clock_ms: deed.clock_millis,
-        kind: LogKind::from(deed.kind.slug().to_owned()),
-        pid: deed.pid,
-        start_ticks: deed.start_ticks,
-        uid: deed.uid,
-        user: deed.user.clone(),
-        program: deed.program.clone(),
-        rule: deed.rule.clone(),
-        detail: deed.detail.clone(),
-        evidence: deed.evidence.clone(),
-    }
 }
 
 /// Returns the error without its next step.

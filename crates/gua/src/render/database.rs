@@ -1,103 +1,99 @@
-//! What is told of a database, as lines.
+//! What is said of a database, as lines.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use gua_core::units::UnixMillis;
+use gua_store::{DueRows, StoreInfo};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::words::{duration, safe};
-use crate::report::database::{Checked, Info, Pruned, Run};
+use crate::calendar::nearest;
+use crate::report::database::{Checked, DatabaseInfo, NewestRun, PrunePlan, PruneResult};
 use crate::wrap::hung;
 
-/// Where the text begins, after its label.
-const LABEL: usize = 10;
+/// Column of the text behind its label.
+const LABEL: usize = 15;
 
-/// Writes what is in a database, in so many columns where there is an end to them.
+/// Key of the rows that are summed up instead of deleted.
+const SUMMED: &str = "exact";
+
+/// Writes what is in a database, in at most `width` columns.
 ///
 /// # Errors
 /// When the writer fails.
 pub fn info(
     out: &mut impl Write,
-    info: &Info,
+    info: &DatabaseInfo,
     zone: &TimeZone,
     width: Option<usize>,
 ) -> io::Result<()> {
-    let moment = |at: Option<Timestamp>| moment(at, zone);
     let mut line =
         |label: &str, text: &str| put(out, &format!("{label:LABEL$}{}", safe(text)), LABEL, width);
-    line("database", &info.path)?;
-    line("layout", &info.layout.to_string())?;
-    line("size", &size(info))?;
+    let count = |table| info.store.rows.get(table).copied().unwrap_or(0);
+    line("database", &info.store.path)?;
+    line("layout", &info.store.schema_version.to_string())?;
+    line("size", &size(&info.store))?;
     line("recorder", recorder(info.is_being_recorded))?;
-    line("host", &or_none(&info.hosts.join(", ")))?;
+    line("host", &or_none(&info.store.hosts.join(", ")))?;
     let recorded = match info.first {
-        Some(_) => format!("{} to {}", moment(info.first), moment(info.last)),
+        Some(_) => format!("{} to {}", moment(info.first, zone), moment(info.last, zone)),
         None => "nothing yet".to_owned(),
     };
     line("recorded", &recorded)?;
-    line("runs", &runs(info, zone))?;
+    line("runs", &runs(info, count("run"), zone))?;
     line("cards", &info.cards.len().to_string())?;
-    line("users", &info.identities.len().to_string())?;
-    line("samples", &kept(info, &["sample"], info.samples_kept_from, zone))?;
-    let spans = ["card_span", "owner_span", "holder_span", "unseen_span", "observed"];
-    line("spans", &kept(info, &spans, info.spans_kept_from, zone))
+    line("users", &count("person").to_string())?;
+    line("processes", &count("process").to_string())?;
+    for kept in &info.store.kept {
+        let oldest = Timestamp::from_millisecond(kept.oldest_ms).ok();
+        line(kept.kind, &format!("since {}", moment(oldest, zone)))?;
+    }
+    Ok(())
 }
 
-/// Writes a line, or more where it does not fit.
+/// Writes a line, or more if it does not fit.
 fn put(out: &mut impl Write, line: &str, hang: usize, width: Option<usize>) -> io::Result<()> {
     hung(line, hang, width).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
-fn size(info: &Info) -> String {
-    format!(
-        "{}, of which {} to be used again; log {}",
-        bytes(info.file_bytes),
-        bytes(info.free_bytes),
-        bytes(info.log_bytes)
-    )
+fn size(store: &StoreInfo) -> String {
+    let free = u64::try_from(store.free_bytes).unwrap_or(0);
+    let [file, free, log] = [store.file_bytes, free, store.log_bytes].map(bytes);
+    format!("{file}, {free} of it free for new rows; log {log}")
 }
 
 const fn recorder(is_being_recorded: Option<bool>) -> &'static str {
     match is_being_recorded {
         Some(true) => "writes to it now",
         Some(false) => "none writes to it now",
-        None => "cannot be told",
+        None => "unknown",
     }
 }
 
-fn runs(info: &Info, zone: &TimeZone) -> String {
+fn runs(info: &DatabaseInfo, count: i64, zone: &TimeZone) -> String {
     let Some(newest) = &info.newest_run else { return "none".to_owned() };
-    format!("{}; the newest: {}", info.run_count, run(newest, info.is_being_recorded, zone))
+    format!("{count}; the newest: {}", run(newest, info.is_being_recorded, zone))
 }
 
-fn run(run: &Run, is_being_recorded: Option<bool>, zone: &TimeZone) -> String {
+fn run(run: &NewestRun, is_being_recorded: Option<bool>, zone: &TimeZone) -> String {
     let every = run.interval_seconds.map_or_else(String::new, |seconds| {
-        // Below a second the usual words would say nothing.
+        // `duration` has no fractions of a second.
         if seconds < 10.0 {
             format!(" every {seconds}s")
         } else {
             format!(" every {}", duration(seconds))
         }
     });
-    let end = match (run.ended, is_being_recorded) {
-        (Some(ended), _) => {
-            let ending = run
-                .ending
-                .map_or_else(String::new, |ending| format!(" ({})", ending.replace('_', " ")));
-            format!("to {}{ending}", moment(Some(ended), zone))
+    let end = match (&run.ending, is_being_recorded) {
+        (Some(ending), _) => {
+            format!("to {} ({})", moment(run.ended, zone), ending.replace('_', " "))
         }
         (None, Some(true)) => "still going on".to_owned(),
-        (None, _) => "never ended: killed, or the machine went down".to_owned(),
+        (None, _) => "not ended: it was killed, or the machine went down".to_owned(),
     };
     format!("{}{every} since {}, {end}", run.recorder, moment(run.started, zone))
-}
-
-fn kept(info: &Info, tables: &[&str], from: Option<Timestamp>, zone: &TimeZone) -> String {
-    let count: u64 = tables.iter().filter_map(|table| info.rows.get(table)).sum();
-    match from {
-        Some(_) => format!("{count}, kept from {}", moment(from, zone)),
-        None => "none".to_owned(),
-    }
 }
 
 /// Writes whether a database is as it must be.
@@ -106,12 +102,16 @@ fn kept(info: &Info, tables: &[&str], from: Option<Timestamp>, zone: &TimeZone) 
 /// When the writer fails.
 pub fn checked(out: &mut impl Write, checked: &Checked, width: Option<usize>) -> io::Result<()> {
     let mut line = |text: String| put(out, &text, 0, width);
+    let rows = |tables: &[&str]| -> i64 {
+        tables.iter().filter_map(|table| checked.rows.get(table)).sum()
+    };
     let verified = [
-        format!("layout {}", checked.layout),
-        some(checked.run_count, "run"),
-        some(checked.span_count, "span"),
-        some(checked.tick_count, "tick"),
-        some(checked.sample_count, "sample"),
+        format!("layout {}", checked.schema_version),
+        some(rows(&["run"]), "run"),
+        some(rows(&["card_span", "holder_span"]), "fine row"),
+        some(rows(&["card_hour", "holder_hour"]), "hour row"),
+        some(rows(&["session"]), "session"),
+        some(rows(&["sample"]), "sample"),
     ]
     .join(", ");
     if checked.ok {
@@ -120,41 +120,96 @@ pub fn checked(out: &mut impl Write, checked: &Checked, width: Option<usize>) ->
     let found = some(checked.finding_count, "finding");
     line(format!("not ok: {}: {found} in {verified}", safe(&checked.path)))?;
     for finding in &checked.findings {
-        line(format!("{}: {}", finding.kind, safe(&finding.detail)))?;
+        let from =
+            finding.from.map_or_else(|| "unknown time".to_owned(), |from| format!("{from:.3}"));
+        line(format!("{from}: {}", safe(&finding.detail)))?;
     }
-    let shown = checked.findings.len() as u64;
+    let shown = checked.findings.len();
     if shown < checked.finding_count {
         line(format!("and {} more", checked.finding_count - shown))?;
     }
     Ok(())
 }
 
+/// Writes which rows would be deleted from a database.
+///
+/// # Errors
+/// When the writer fails.
+pub fn plan(out: &mut impl Write, plan: &PrunePlan, width: Option<usize>) -> io::Result<()> {
+    let mut line = |text: String| put(out, &text, 0, width);
+    let path = safe(&plan.path);
+    match plan.due.is_empty() {
+        true => line(format!("{path}: no row is too old"))?,
+        false => line(format!("{path}: this would {}.", due(&plan.due)))?,
+    }
+    [much_warning(plan), clock_warning(plan)].into_iter().flatten().try_for_each(line)
+}
+
+/// Returns a sentence if much would be deleted.
+#[must_use]
+pub fn much_warning(plan: &PrunePlan) -> Option<String> {
+    plan.is_much.then(|| "It is more than two days of history.".to_owned())
+}
+
+/// Returns a sentence if the clock may be wrong.
+#[must_use]
+pub fn clock_warning(plan: &PrunePlan) -> Option<String> {
+    let days = plan.clock_days_ahead?;
+    let now = plan.now;
+    Some(format!("The clock ({now:.0}) is {days} days ahead of the newest record: is it right?"))
+}
+
+/// Returns which rows are due, by table, behind "this would".
+#[must_use]
+pub fn due(due: &BTreeMap<&'static str, DueRows>) -> String {
+    let of =
+        |is_summed: bool| due.iter().filter(move |(table, _)| (**table == SUMMED) == is_summed);
+    let deleted: Vec<_> = of(false).map(|(table, due)| format!("{table} {}", due.rows)).collect();
+    let range = |due: &DueRows| {
+        let [from, to] = [due.oldest_ms, due.newest_ms].map(|at| nearest(UnixMillis(at)));
+        format!("from {from:.0} to {to:.0}")
+    };
+    let oldest = of(false).map(|(_, due)| due.oldest_ms).min();
+    let newest = of(false).map(|(_, due)| due.newest_ms).max();
+    let mut parts = Vec::new();
+    if let (Some(oldest_ms), Some(newest_ms)) = (oldest, newest) {
+        let range = range(&DueRows { rows: 0, oldest_ms, newest_ms });
+        parts.push(format!("delete rows {range} ({})", deleted.join(", ")));
+    }
+    parts.extend(of(true).map(|(_, due)| {
+        format!("sum up {} {} as quarter hours", some(due.rows, "exact row"), range(due))
+    }));
+    parts.join(" and ")
+}
+
 /// Writes how many rows were deleted from a database.
 ///
 /// # Errors
 /// When the writer fails.
-pub fn pruned(out: &mut impl Write, pruned: &Pruned, width: Option<usize>) -> io::Result<()> {
+pub fn pruned(out: &mut impl Write, pruned: &PruneResult, width: Option<usize>) -> io::Result<()> {
     let mut line = |text: String| put(out, &text, 0, width);
     line(format!(
         "{}: {} deleted; {} before, {} now",
         safe(&pruned.path),
-        some(pruned.deleted_rows as u64, "row"),
+        some(pruned.deleted_rows, "row"),
         bytes(pruned.before_bytes),
         bytes(pruned.after_bytes)
     ))?;
     if pruned.deleted_rows > 0 {
-        line(format!("Rows: {}.", pruned.deleted_rows_by_table))?;
+        let rows = pruned.deleted_rows_by_table.iter();
+        let rows: Vec<_> = rows.map(|(table, rows)| format!("{table} {rows}")).collect();
+        let summed = pruned.deleted_rows_by_table.contains_key(SUMMED);
+        let note = if summed { " (exact: fewer by summing up)" } else { "" };
+        line(format!("Rows: {}{note}.", rows.join(", ")))?;
     }
-    if let Some(kept) = &pruned.older_kept {
-        line(format!("It had an older layout; as it was before, it is kept as {}.", safe(kept)))?;
-    }
-    if pruned.names_left {
-        line("A recorder writes to it; names of the past are left for it to take out.".to_owned())?;
+    if pruned.are_names_left {
+        line("A recorder writes to the database: it deletes the unused names itself.".to_owned())?;
     }
     Ok(())
 }
 
-fn some(count: u64, word: &str) -> String {
+fn some(count: impl TryInto<i64>, word: &str) -> String {
+    let count = count.try_into().unwrap_or(i64::MAX);
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -169,7 +224,7 @@ fn moment(at: Option<Timestamp>, zone: &TimeZone) -> String {
     }
 }
 
-/// Bytes in the largest unit that leaves something before the point.
+/// Returns bytes in the largest unit of which there is at least one.
 #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
 fn bytes(bytes: u64) -> String {
     let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];

@@ -1,21 +1,21 @@
-//! What was taken over, as text.
+//! What was imported, as text.
 
 use std::io::{self, Write};
 
 use jiff::Timestamp;
 
 use super::words::{safe, shell_word};
-use crate::report::imported::{Import, RefusedRows};
+use crate::report::imported::{Import, UnusableRows};
 use crate::wrap::hung;
 
-/// Where the text of a line begins, after its label: of the files, and of the figures.
+/// Columns of the text behind its label: of the files, and of the figures.
 const PATH_AT: usize = 9;
 const TEXT_AT: usize = 14;
 
-/// A line, and where what does not fit goes on.
+/// A line, and the column in which it goes on if it does not fit.
 type Hung = (String, usize);
 
-/// Writes the figures, and what can be done next, in so many columns where there is an end to them.
+/// Writes the figures and the next step, in at most `width` columns.
 ///
 /// # Errors
 /// When the writer fails.
@@ -32,17 +32,15 @@ fn lines(import: &Import) -> Vec<Hung> {
         (String::new(), 0),
     ];
     let (Some(from), Some(to)) = (import.from, import.to) else {
-        lines.push(("  It holds no samples: nothing was there to take over.".to_owned(), 2));
-        lines.extend(refused(&import.refused_rows));
-        lines.extend(older_kept(import));
+        lines.push(("  The file has no samples: there was nothing to import.".to_owned(), 2));
+        lines.extend(unusable(&import.unusable_rows));
         return lines;
     };
     lines.extend(figures(import, from, to));
-    lines.extend(refused(&import.refused_rows));
+    lines.extend(unusable(&import.unusable_rows));
     if let Some(kept) = &import.kept {
         lines.extend(apart(format!("The old file is kept as {}", safe(kept))));
     }
-    lines.extend(older_kept(import));
     let database = shell_word(&safe(&import.database));
     let from = from.strftime("%Y-%m-%d");
     lines.extend(apart(format!("Next: `gua report --db {database} --from {from}`")));
@@ -50,25 +48,25 @@ fn lines(import: &Import) -> Vec<Hung> {
 }
 
 fn figures(import: &Import, from: Timestamp, to: Timestamp) -> Vec<Hung> {
-    let Import { gpu_rows, process_rows, ticks, cards, runs, seconds, .. } = import;
+    let Import { card_rows, process_rows, ticks, cards, runs, .. } = import;
     let shown = |at: Timestamp| at.strftime("%Y-%m-%d %H:%M UTC").to_string();
     let mut figures = vec![
         format!("  time        {} to {}", shown(from), shown(to)),
         format!("  cards       {cards}, in {ticks} ticks of {runs} runs"),
-        format!("  rows        {gpu_rows} of cards, {process_rows} of processes"),
+        format!("  rows        {card_rows} of cards, {process_rows} of processes"),
     ];
-    let all = seconds.all();
+    let total = import.total_gpu_hours();
     let states = [
-        ("active", seconds.active),
-        ("idle-held", seconds.idle_held),
-        ("truly-idle", seconds.truly_idle),
-        ("unknown", seconds.unknown),
+        ("active", import.active_gpu_hours),
+        ("idle-held", import.idle_held_gpu_hours),
+        ("truly-idle", import.free_gpu_hours),
+        ("unknown", import.unknown_gpu_hours),
     ];
-    // Nearly no file has any of it.
-    let told = states.into_iter().filter(|(word, part)| *word != "unknown" || *part > 0.0);
-    figures.extend(told.map(|(word, part)| {
-        let share = if all > 0.0 { part / all * 100.0 } else { 0.0 };
-        format!("  {word:<11} {:.2} GPU-hours, {share:.1} %", part / 3600.0)
+    // Few files have unknown time.
+    let shown = states.into_iter().filter(|(word, hours)| *word != "unknown" || *hours > 0.0);
+    figures.extend(shown.map(|(word, hours)| {
+        let share = if total > 0.0 { hours / total * 100.0 } else { 0.0 };
+        format!("  {word:<11} {hours:.2} GPU-hours, {share:.1} %")
     }));
     figures.into_iter().map(|line| (line, TEXT_AT)).collect()
 }
@@ -78,46 +76,40 @@ fn apart(sentence: String) -> [Hung; 2] {
     [(String::new(), 0), (sentence, 0)]
 }
 
-fn older_kept(import: &Import) -> Vec<Hung> {
-    let Some(kept) = &import.older_kept else { return Vec::new() };
-    let kept = safe(kept);
-    apart(format!("The database had an older layout; as it was before, it is kept as {kept}"))
-        .into()
-}
-
-fn refused(refused: &RefusedRows) -> Vec<Hung> {
-    let RefusedRows { without_time, senseless, twice, without_card } = *refused;
-    let why = [
-        (without_time, "without a time that makes sense"),
-        (senseless, "with a value that makes no sense"),
-        (twice, "of a card that was there already at that tick"),
+fn unusable(rows: &UnusableRows) -> Vec<Hung> {
+    let UnusableRows { without_time, absurd, twice, without_card } = *rows;
+    let reasons = [
+        (without_time, "without a usable time"),
+        (absurd, "with an absurd value"),
+        (twice, "of a card that has a row at that tick already"),
         (without_card, "of a process on a card without a sample at that tick"),
     ];
-    let some = why.into_iter().filter(|(rows, _)| *rows > 0);
-    some.map(|(rows, why)| (format!("  left out    {rows} rows {why}"), TEXT_AT)).collect()
+    let some = reasons.into_iter().filter(|(rows, _)| *rows > 0);
+    some.map(|(rows, reason)| (format!("  left out    {rows} rows {reason}"), TEXT_AT)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::imported::Seconds;
 
     fn import() -> Import {
         Import {
-            schema: "gua.import/1",
+            schema: "gua.import/2",
             file: "/old/gua.db".into(),
             database: "/home/ann b/gua.db".into(),
             kept: None,
-            older_kept: None,
-            gpu_rows: 12,
+            card_rows: 12,
             process_rows: 16,
             ticks: 4,
             cards: 3,
             runs: 1,
             from: "2026-11-15T20:00:00Z".parse().ok(),
             to: "2026-11-15T20:02:00Z".parse().ok(),
-            seconds: Seconds { active: 60.0, idle_held: 300.0, truly_idle: 0.0, unknown: 0.0 },
-            refused_rows: RefusedRows { without_time: 0, senseless: 2, twice: 0, without_card: 0 },
+            active_gpu_hours: 60.0 / 3600.0,
+            idle_held_gpu_hours: 300.0 / 3600.0,
+            free_gpu_hours: 0.0,
+            unknown_gpu_hours: 0.0,
+            unusable_rows: UnusableRows { without_time: 0, absurd: 2, twice: 0, without_card: 0 },
         }
     }
 
@@ -128,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_then_what_to_do_next() {
+    fn figures_then_the_next_step() {
         insta::assert_snapshot!(text(&import()), @"
         Imported /old/gua.db
             into /home/ann b/gua.db
@@ -139,14 +131,14 @@ mod tests {
           active      0.02 GPU-hours, 16.7 %
           idle-held   0.08 GPU-hours, 83.3 %
           truly-idle  0.00 GPU-hours, 0.0 %
-          left out    2 rows with a value that makes no sense
+          left out    2 rows with an absurd value
 
         Next: `gua report --db '/home/ann b/gua.db' --from 2026-11-15`
         ");
     }
 
     #[test]
-    fn nothing_recorded_is_said_so() {
+    fn file_without_samples_says_so() {
         let nothing = Import { from: None, to: None, ..import() };
         assert!(text(&nothing).contains("no samples"), "{}", text(&nothing));
     }

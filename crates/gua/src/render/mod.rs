@@ -4,7 +4,6 @@ pub mod checkup;
 pub mod config;
 pub mod csv;
 pub mod database;
-pub mod export;
 pub mod fleet;
 pub mod identity;
 pub mod imported;

@@ -1,16 +1,19 @@
 //! `gua status` as text.
 
 use std::io::{self, Write};
+use std::time::Duration;
+
+use gua_query::status::{RecorderState, Status};
+use jiff::Timestamp;
 
 use super::paint::{Ink, Paint};
 use super::words::{self, safe};
-use crate::report::status::{Recorder, Status};
 use crate::wrap::hung;
 
-/// Where the text of a line begins, after its label.
+/// Column of the text of a line, after its label.
 const TEXT_AT: usize = 13;
 
-/// Writes it: the answer first, then what it rests on.
+/// Writes a status: the state first, then the rest.
 ///
 /// # Errors
 /// When the writer fails.
@@ -37,54 +40,72 @@ pub fn write(
 fn headline(status: &Status) -> (Ink, String) {
     let pid = status.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
     match status.state {
-        Recorder::Recording => (Ink::Good, format!("recording{pid}")),
-        Recorder::Stalled => (Ink::Bad, format!("running{pid}, but no longer recording")),
-        Recorder::NotRunning => (Ink::Strong, "not recording".to_owned()),
-        Recorder::Unsure => (Ink::Notice, format!("maybe recording{pid}: it may not be looked at")),
+        RecorderState::Recording => (Ink::Good, format!("recording{pid}")),
+        RecorderState::Stalled => (Ink::Bad, format!("running{pid}, but no longer recording")),
+        RecorderState::NotRunning => (Ink::Strong, "not recording".to_owned()),
+        RecorderState::Unsure => {
+            (Ink::Notice, format!("maybe recording{pid}: its files cannot be read"))
+        }
     }
 }
 
+/// Returns label and text of each line.
 fn details(status: &Status) -> Vec<(&'static str, String)> {
     let mut details = Vec::new();
-    if let Some(since) = status.since {
-        let every = status.interval_seconds.map(|seconds| {
-            words::interval(std::time::Duration::try_from_secs_f64(seconds).unwrap_or_default())
-        });
-        let every = every.map(|every| format!(", every {every}")).unwrap_or_default();
-        details.push(("since", format!("{}{every}", moment(since))));
-    }
-    if let (Some(at), Some(age)) = (status.last_tick, status.last_tick_age_seconds) {
-        let cards = match status.cards {
-            None | Some(0) => String::new(),
-            Some(1) => ", 1 card".to_owned(),
-            Some(cards) => format!(", {cards} cards"),
-        };
-        details
-            .push(("last tick", format!("{} ago ({}){cards}", words::duration(age), moment(at))));
-    }
-    if let Some(coverage) = status.last_hour_coverage {
-        details.push(("last hour", format!("{:.1} % observed", coverage * 100.0)));
-    }
+    let mut add = |label, text: Option<String>| details.extend(text.map(|text| (label, text)));
+    add("since", since(status));
+    add("last tick", last_tick(status));
+    add("final until", status.record.final_until.map(moment));
+    add("polls", polls(status));
+    add("observed", observed(status));
     if let Some(database) = &status.database {
         let size = database.size_bytes.map(words::size);
-        let told: Vec<_> = database.path.clone().into_iter().chain(size).collect();
-        details.push(("database", told.join(", ")));
+        let parts: Vec<_> = database.path.clone().into_iter().chain(size).collect();
+        add("database", Some(parts.join(", ")));
     }
-    if let Some(trouble) = &status.last_trouble {
-        details.push(("trouble", format!("{}: {}", moment(trouble.time), trouble.detail)));
-    }
-    if let Some(line) = &status.last_log_line {
-        details.push(("log", line.clone()));
-    }
-    if let Some(doubt) = &status.log_doubt {
-        details.push(("log", format!("not read: {doubt}")));
-    }
-    if let Some(doubt) = &status.doubt {
-        details.push(("history", format!("not read: {doubt}")));
-    }
+    let trouble = status.record.last_trouble.as_ref();
+    add("trouble", trouble.map(|it| format!("{}: {}", moment(it.time), it.detail)));
+    add("log", status.last_log_line.clone());
+    add("log", status.log_doubt.as_ref().map(|why| format!("cannot be read: {why}")));
+    add("history", status.doubt.as_ref().map(|why| format!("cannot be read: {why}")));
     details
 }
 
-fn moment(at: jiff::Timestamp) -> String {
+fn since(status: &Status) -> Option<String> {
+    let seconds = status.record.interval_seconds;
+    let every = seconds.map(|seconds| {
+        let interval = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        format!(", every {}", words::interval(interval))
+    });
+    Some(moment(status.since?) + &every.unwrap_or_default())
+}
+
+fn last_tick(status: &Status) -> Option<String> {
+    let (at, age) = (status.record.last_tick?, status.last_tick_age_seconds?);
+    let cards = match status.record.cards {
+        None | Some(0) => String::new(),
+        Some(1) => ", 1 card".to_owned(),
+        Some(cards) => format!(", {cards} cards"),
+    };
+    Some(format!("{} ago ({}){cards}", words::duration(age), moment(at)))
+}
+
+/// Polls of the newest run, and calls of the driver.
+fn polls(status: &Status) -> Option<String> {
+    let (polls, calls) = (status.record.polls?, status.record.driver_calls?);
+    Some(format!("{polls}, {calls} driver calls"))
+}
+
+/// Observed part of the run and of the last hour.
+fn observed(status: &Status) -> Option<String> {
+    let part =
+        |part: Option<f64>, of: &str| part.map(|part| format!("{:.1} % of the {of}", 100.0 * part));
+    let run = part(status.record.coverage, "run");
+    let hour = part(status.record.last_hour_coverage, "last hour");
+    let parts: Vec<_> = run.into_iter().chain(hour).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn moment(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }

@@ -1,50 +1,41 @@
-//! What was taken over from another program's database.
+//! What was imported from a database of the Python gua.
 
 use std::path::Path;
 
+use gua_store::python::{Imported, StateTimes, Unusable};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::calendar::timestamp;
-use crate::store::python::{ByState, Imported, Refused};
 
 /// The answer of `gua db import`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Import {
     pub schema: &'static str,
     pub file: String,
     pub database: String,
-    /// Where the file is now, if it had to make place.
+    /// Where the file is now, if it was replaced by its conversion.
     pub kept: Option<String>,
-    /// Where the database is kept as it was, if it had an older layout.
-    pub older_kept: Option<String>,
-    pub gpu_rows: u64,
+    pub card_rows: u64,
     pub process_rows: u64,
     pub ticks: u64,
     pub cards: usize,
     pub runs: usize,
-    /// The time that it brought; null where nothing was recorded.
+    /// Begin of the imported time; null if nothing was recorded.
     pub from: Option<Timestamp>,
     pub to: Option<Timestamp>,
-    /// Seconds of cards.
-    pub seconds: Seconds,
-    pub refused_rows: RefusedRows,
+    pub active_gpu_hours: f64,
+    pub idle_held_gpu_hours: f64,
+    pub free_gpu_hours: f64,
+    pub unknown_gpu_hours: f64,
+    pub unusable_rows: UnusableRows,
 }
 
-/// By what the cards were doing.
+/// Rows that were left out, by reason.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Seconds {
-    pub active: f64,
-    pub idle_held: f64,
-    pub truly_idle: f64,
-    pub unknown: f64,
-}
-
-/// Rows that were left behind, and why.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct RefusedRows {
+pub struct UnusableRows {
     pub without_time: u64,
-    pub senseless: u64,
+    pub absurd: u64,
     pub twice: u64,
     pub without_card: u64,
 }
@@ -52,49 +43,41 @@ pub struct RefusedRows {
 impl Import {
     #[must_use]
     pub fn new(file: &Path, database: &Path, kept: Option<&Path>, imported: &Imported) -> Self {
-        let Imported { gpu_rows, process_rows, ticks, cards, runs, .. } = *imported;
+        let Imported { card_rows, process_rows, ticks, cards, runs, period, times, unusable } =
+            *imported;
+        let StateTimes { active_ms, idle_held_ms, free_ms, unknown_ms } = times;
+        let Unusable { without_time, absurd, twice, without_card } = unusable;
         Self {
-            schema: "gua.import/1",
+            schema: "gua.import/2",
             file: file.display().to_string(),
             database: database.display().to_string(),
             kept: kept.map(|kept| kept.display().to_string()),
-            older_kept: None,
-            gpu_rows,
+            card_rows,
             process_rows,
             ticks,
             cards,
             runs,
-            from: imported.extent.and_then(|extent| timestamp(extent.from)),
-            to: imported.extent.and_then(|extent| timestamp(extent.to)),
-            seconds: imported.millis.into(),
-            refused_rows: imported.refused.into(),
+            from: period.and_then(|period| timestamp(period.from)),
+            to: period.and_then(|period| timestamp(period.to)),
+            active_gpu_hours: hours(active_ms),
+            idle_held_gpu_hours: hours(idle_held_ms),
+            free_gpu_hours: hours(free_ms),
+            unknown_gpu_hours: hours(unknown_ms),
+            unusable_rows: UnusableRows { without_time, absurd, twice, without_card },
         }
     }
-}
 
-impl Seconds {
     #[must_use]
-    pub fn all(&self) -> f64 {
-        self.active + self.idle_held + self.truly_idle + self.unknown
+    pub fn total_gpu_hours(&self) -> f64 {
+        self.active_gpu_hours
+            + self.idle_held_gpu_hours
+            + self.free_gpu_hours
+            + self.unknown_gpu_hours
     }
 }
 
-impl From<ByState> for Seconds {
-    fn from(millis: ByState) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "centuries in ms fit 53 bits")]
-        let seconds = |millis: i64| millis as f64 / 1000.0;
-        Self {
-            active: seconds(millis.active),
-            idle_held: seconds(millis.idle_held),
-            truly_idle: seconds(millis.truly_idle),
-            unknown: seconds(millis.unknown),
-        }
-    }
-}
-
-impl From<Refused> for RefusedRows {
-    fn from(refused: Refused) -> Self {
-        let Refused { without_time, senseless, twice, without_card } = refused;
-        Self { without_time, senseless, twice, without_card }
-    }
+fn hours(millis: i64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "centuries in ms fit 53 bits")]
+    let millis = millis as f64;
+    millis / 3_600_000.0
 }

@@ -1,57 +1,51 @@
-//! What the pages are made from.
+//! What the pages and the API are made from.
 
 use std::fmt::Debug;
 
+use gua_fleet::NotReady;
+use gua_query::page::UsagePage;
+use gua_query::snapshot::Snapshot;
+use gua_query::status::Status;
+use gua_query::usage::Usage;
+use gua_query::who::{WhoAnswer, WhoFilter};
 use serde::Serialize;
 
 use super::asked::Asked;
-use crate::counting::NotReady;
-use crate::report::board::{Board, Page};
-use crate::report::now::Now;
-use crate::report::status::Status;
-use crate::report::usage::Usage;
-use crate::report::who::{self, Who};
 
-/// Answers from a history. Each may take a while, so it is asked where nobody waits for it.
+/// Answers from a record. Each may take a while, so none is asked for on the thread that serves.
 pub trait Answers: Debug + Send + Sync {
-    /// A window of time, and what is beside it on a page.
+    /// Returns everything on the page of a window.
     ///
     /// # Errors
-    /// When the history cannot be read.
-    fn page(&self, asked: &Asked) -> Result<Page, NotReady>;
+    /// When the record cannot be read.
+    fn page(&self, asked: &Asked) -> Result<UsagePage, NotReady>;
 
-    /// The window alone, for a program.
+    /// Returns the report on a window.
     ///
     /// # Errors
-    /// When the history cannot be read.
+    /// When the record cannot be read.
     fn report(&self, asked: &Asked) -> Result<Usage, NotReady>;
 
-    /// Every card at the newest tick; `None` where there is none.
+    /// Returns what the recorder last saw; `None` before the first tick.
     ///
     /// # Errors
-    /// When the history cannot be read.
-    fn board(&self) -> Result<Option<Board>, NotReady>;
+    /// When the record cannot be read.
+    fn now(&self) -> Result<Option<Snapshot>, NotReady>;
 
-    /// What a look would have told at the newest tick.
+    /// Returns who holds what, as the recorder last saw it.
     ///
     /// # Errors
-    /// When the history cannot be read, or is empty.
-    fn stat(&self) -> Result<Now, NotReady>;
+    /// When the record cannot be read, or is empty.
+    fn who(&self, filter: &WhoFilter) -> Result<WhoAnswer, NotReady>;
 
-    /// Who holds what at the newest tick.
-    ///
-    /// # Errors
-    /// When the history cannot be read, or is empty.
-    fn who(&self, asked: &who::Asked) -> Result<Who, NotReady>;
-
-    /// How the recorder does.
+    /// Returns how the recorder does.
     fn status(&self) -> Status;
 
-    /// A number that is another one after every tick; `None` before the first.
+    /// Returns a number that changes with every tick; `None` before the first.
     fn tick(&self) -> Option<i64>;
 }
 
-/// An answer as the command of that name prints it.
+/// Returns an answer as the command of that name prints it.
 ///
 /// # Errors
 /// When it cannot be written as JSON.

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use gua_query::usage::By;
+use gua_query::who::WhoFilter;
 use jiff::Timestamp;
 
 use crate::cli::{self, duration, moment, zone};
 use crate::config::Window;
 use crate::render::usage::html::address::{Address, Sort, USUAL_SINCE};
 use crate::render::usage::html::{ALL_SESSIONS, MOST_SESSIONS};
-use crate::report::accounts::By;
-use crate::report::who;
 
 /// A window of time, and what to make accounts of.
 #[derive(Debug, Clone)]
@@ -157,13 +157,13 @@ fn is_all(value: &str) -> Result<bool, Senseless> {
 }
 
 /// Whom `/api/v1/who` is asked about.
-pub(super) fn holders(query: Option<&str>) -> Result<who::Asked, Senseless> {
+pub(super) fn holders(query: Option<&str>) -> Result<WhoFilter, Senseless> {
     let mut pairs = pairs(query)?;
     let idle = pairs.remove("idle").map(|text| parsed("idle", &text, duration)).transpose()?;
     let users = pairs.remove("user").into_iter().collect();
     match pairs.into_keys().next() {
         Some(name) => Err(Senseless::Name(name, WHO)),
-        None => Ok(who::Asked { idle, users, ..who::Asked::default() }),
+        None => Ok(WhoFilter { idle, users, ..WhoFilter::default() }),
     }
 }
 
@@ -189,9 +189,9 @@ mod tests {
     fn an_address_is_read_as_the_command_line_is() {
         assert_eq!(told("tz=UTC"), "2026-11-14T20:00:00Z → 2026-11-15T20:00:00Z /?tz=UTC");
         assert_eq!(
-            told("since=7d&tz=%2B02%3A00&sort=present&by=job"),
+            told("since=7d&tz=%2B02%3A00&sort=active&by=job"),
             "2026-11-08T20:00:00Z → 2026-11-15T20:00:00Z \
-             /?since=7d&tz=%2B02:00&by=job&sort=present"
+             /?since=7d&tz=%2B02:00&by=job&sort=active"
         );
         assert_eq!(
             told("from=2026-11-08T20:00&until=&tz=+01:00"),

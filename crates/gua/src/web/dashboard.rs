@@ -6,6 +6,7 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use gua_fleet::NotReady;
 use jiff::Timestamp;
 
 use super::answers::json;
@@ -13,7 +14,6 @@ use super::asked::{self, Asked, Senseless};
 use super::desk::Desk;
 use super::events::Broadcast;
 use super::hands::quickly;
-use crate::counting::NotReady;
 use crate::render::usage::html::{SCRIPT, STYLE};
 use crate::safe::safe;
 
@@ -67,7 +67,7 @@ pub(super) async fn api(
             Ok(asked) => quickly(move || json(&answers.who(&asked)?)).await,
             Err(error) => return senseless(&error),
         },
-        "stat" => quickly(move || json(&answers.stat()?)).await,
+        "stat" => quickly(move || json(&answers.now()?.ok_or(NotReady::NoTick)?)).await,
         "status" => quickly(move || json(&answers.status().without_paths())).await,
         _ => {
             let words = "there are /api/v1/report, /api/v1/who, /api/v1/stat and /api/v1/status\n";

@@ -11,25 +11,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
+use gua_fleet::NotReady;
+use gua_query::page::UsagePage;
+use gua_query::snapshot::Snapshot;
+use gua_query::usage::By;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::OwnedMutexGuard;
 
 use super::answers::Answers;
 use super::asked::Asked;
 use super::hands::{Hands, quickly};
-use crate::counting::NotReady;
 use crate::render::paint::Paint;
 use crate::render::usage::View;
 use crate::render::usage::html::address::Address;
 use crate::render::usage::html::{self, Dress, Sheet};
-use crate::report::accounts::By;
-use crate::report::board::{Board, Page};
 
 /// So many windows are remembered: more than there can be viewers.
 const MOST_WINDOWS: usize = 256;
-/// So many with their bands, which are most of a report, megabytes in memory, and which only a whole
-/// page shows.
-const MOST_WITH_BANDS: usize = 8;
+/// Windows that keep their timeline, which is most of a report and which only a whole page shows.
+const MOST_WITH_TIMELINE: usize = 8;
 /// A page is good for this part of its window: much less than anybody can see in it.
 const PARTS: u32 = 2_880;
 const LONGEST_GOOD: Duration = Duration::from_secs(300);
@@ -40,7 +40,7 @@ const OLDEST: Duration = Duration::from_secs(900);
 /// A window that ended so long ago is all written down.
 const SETTLED: SignedDuration = SignedDuration::from_mins(1);
 /// Without a tick, it may be that there is no recorder any more.
-const OLDEST_BOARD: Duration = Duration::from_secs(10);
+const OLDEST_NOW: Duration = Duration::from_secs(10);
 
 /// What one page is told from another by: what is asked, not how it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -53,22 +53,22 @@ struct Key {
 /// A report that was made.
 #[derive(Debug, Clone)]
 struct Made {
-    page: Page,
+    page: UsagePage,
     view: View,
     at: Instant,
     good_for: Duration,
     /// Its window ended before it was made.
     is_over: bool,
-    has_bands: bool,
+    has_timeline: bool,
 }
 
 impl Made {
-    fn new(page: Page, asked: &Asked, now: Timestamp) -> Self {
+    fn new(page: UsagePage, asked: &Asked, now: Timestamp) -> Self {
         let window = asked.window.until.duration_since(asked.window.from).unsigned_abs();
         let is_over = asked.window.until < now - SETTLED;
         let good_for = if is_over { OLDEST } else { (window / PARTS).min(LONGEST_GOOD) };
         let at = Instant::now();
-        Self { page, view: view(asked, now), at, good_for, is_over, has_bands: true }
+        Self { page, view: view(asked, now), at, good_for, is_over, has_timeline: true }
     }
 
     /// Whether nothing was recorded yet: who sees that waits for the first of it.
@@ -82,14 +82,17 @@ impl Made {
 
     /// Whether it may be shown while the next one is made.
     fn is_fair(&self) -> bool {
-        let fair_for = (self.good_for * FAIR_FOR).clamp(OLDEST_BOARD, OLDEST);
+        let fair_for = (self.good_for * FAIR_FOR).clamp(OLDEST_NOW, OLDEST);
         !self.is_awaited() && self.at.elapsed() < fair_for
     }
 
-    fn without_bands(&self) -> Self {
-        let page =
-            Page { usage: self.page.usage.clone(), bands: None, board: self.page.board.clone() };
-        Self { page, view: self.view.clone(), has_bands: false, ..*self }
+    fn without_timeline(&self) -> Self {
+        let page = UsagePage {
+            usage: self.page.usage.clone(),
+            timeline: None,
+            now: self.page.now.clone(),
+        };
+        Self { page, view: self.view.clone(), has_timeline: false, ..*self }
     }
 }
 
@@ -97,7 +100,7 @@ impl Made {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
     All,
-    /// What is above the bands.
+    /// What is above the timeline.
     Top,
 }
 
@@ -113,7 +116,7 @@ struct Place {
 
 impl Place {
     fn known(&self, need: Need) -> Option<Arc<Made>> {
-        lock(&self.newest).clone().filter(|made| made.has_bands || need == Need::Top)
+        lock(&self.newest).clone().filter(|made| made.has_timeline || need == Need::Top)
     }
 }
 
@@ -121,7 +124,7 @@ impl Place {
 struct Seen {
     tick: i64,
     at: Instant,
-    board: Option<Arc<Board>>,
+    now: Option<Arc<Snapshot>>,
 }
 
 /// Where pages are asked for.
@@ -147,8 +150,8 @@ impl Desk {
     ) -> Result<Bytes, NotReady> {
         let place = self.place(&asked, &address);
         let made = self.made(&place, asked, Need::All).await?;
-        let board = self.board(tick).await?;
-        quickly(move || Ok(drawn(&made, board.as_deref(), &address, Need::All))).await
+        let now = self.now(tick).await?;
+        quickly(move || Ok(drawn(&made, now.as_deref(), &address, Need::All))).await
     }
 
     /// What changes from tick to tick, drawn once for everybody at the same window.
@@ -162,13 +165,13 @@ impl Desk {
         let mut live = place.live.lock().await;
         if let Some((of, at, bytes)) = &*live
             && *of == tick
-            && at.elapsed() < OLDEST_BOARD
+            && at.elapsed() < OLDEST_NOW
         {
             return Ok(bytes.clone());
         }
         let made = self.made(&place, asked, Need::Top).await?;
-        let board = self.board(tick).await?;
-        let drawn = move || Ok(drawn(&made, board.as_deref(), &address, Need::Top));
+        let now = self.now(tick).await?;
+        let drawn = move || Ok(drawn(&made, now.as_deref(), &address, Need::Top));
         let bytes = quickly(drawn).await?;
         *live = Some((tick, Instant::now(), bytes.clone()));
         Ok(bytes)
@@ -227,35 +230,35 @@ impl Desk {
             let page = desk.answers.page(&asked)?;
             let made = Arc::new(Made::new(page, &asked, Timestamp::now()));
             *lock(&place.newest) = Some(Arc::clone(&made));
-            desk.forget_bands();
+            desk.forget_timelines();
             drop(making);
             Ok(made)
         }
     }
 
-    /// Leaves only the newest with theirs.
-    fn forget_bands(&self) {
+    /// Leaves only the newest reports with their timelines.
+    fn forget_timelines(&self) {
         let places: Vec<_> = lock(&self.places).values().map(|(_, it)| Arc::clone(it)).collect();
         let whole = places.iter().filter_map(|place| Some((place.known(Need::All)?.at, place)));
         let mut whole: Vec<_> = whole.collect();
         whole.sort_by_key(|(at, _)| Reverse(*at));
-        for (_, place) in whole.into_iter().skip(MOST_WITH_BANDS) {
+        for (_, place) in whole.into_iter().skip(MOST_WITH_TIMELINE) {
             let mut newest = lock(&place.newest);
-            *newest = newest.as_ref().map(|made| Arc::new(made.without_bands()));
+            *newest = newest.as_ref().map(|made| Arc::new(made.without_timeline()));
         }
     }
 
-    async fn board(&self, tick: i64) -> Result<Option<Arc<Board>>, NotReady> {
+    async fn now(&self, tick: i64) -> Result<Option<Arc<Snapshot>>, NotReady> {
         let mut seen = Arc::clone(&self.seen).lock_owned().await;
-        let known = seen.clone().filter(|it| it.tick == tick && it.at.elapsed() < OLDEST_BOARD);
+        let known = seen.clone().filter(|it| it.tick == tick && it.at.elapsed() < OLDEST_NOW);
         if let Some(known) = known {
-            return Ok(known.board);
+            return Ok(known.now);
         }
         let answers = Arc::clone(&self.answers);
         quickly(move || {
-            let board = answers.board()?.map(Arc::new);
-            *seen = Some(Seen { tick, at: Instant::now(), board: board.clone() });
-            Ok(board)
+            let now = answers.now()?.map(Arc::new);
+            *seen = Some(Seen { tick, at: Instant::now(), now: now.clone() });
+            Ok(now)
         })
         .await
     }
@@ -271,12 +274,12 @@ fn forget_one(places: &mut HashMap<Key, (Instant, Arc<Place>)>) {
     }
 }
 
-fn drawn(made: &Made, board: Option<&Board>, address: &Address, need: Need) -> Bytes {
-    let page = Page {
+fn drawn(made: &Made, now: Option<&Snapshot>, address: &Address, need: Need) -> Bytes {
+    let page = UsagePage {
         usage: made.page.usage.clone(),
-        bands: made.page.bands.as_ref().filter(|_| need == Need::All).cloned(),
-        // Of a window that ended before, the report says what was then.
-        board: made.page.board.as_ref().and(board).cloned(),
+        timeline: made.page.timeline.as_ref().filter(|_| need == Need::All).cloned(),
+        // A window that ended earlier is not about now.
+        now: made.page.now.as_ref().and(now).cloned(),
     };
     let view = View { now: Timestamp::now(), ..made.view.clone() };
     let sheet = Sheet { page: &page, view: &view, dress: Dress::Served(address), fleet: None };
@@ -312,12 +315,11 @@ mod tests {
     use tokio::task::yield_now;
 
     use super::*;
-    use crate::report::now::Now;
-    use crate::report::status::Status;
-    use crate::report::usage::Usage;
-    use crate::report::usage::examples::week_of;
-    use crate::report::who::{self, Who};
+    use crate::render::usage::examples::week_of;
     use crate::web::asked;
+    use gua_query::status::Status;
+    use gua_query::usage::Usage;
+    use gua_query::who::{WhoAnswer, WhoFilter};
 
     /// The same week for everybody; counts how often it was made.
     #[derive(Debug, Default)]
@@ -334,26 +336,22 @@ mod tests {
     }
 
     impl Answers for Counted {
-        fn page(&self, _asked: &Asked) -> Result<Page, NotReady> {
+        fn page(&self, _asked: &Asked) -> Result<UsagePage, NotReady> {
             self.made.fetch_add(1, Ordering::SeqCst);
             let gate = lock(&self.gate).take();
             gate.map(|gate| gate.recv());
-            Ok(Page::from(week_of("bob", "x", |_| {})))
+            Ok(UsagePage::from(week_of("bob", "x", |_| {})))
         }
 
         fn report(&self, _asked: &Asked) -> Result<Usage, NotReady> {
             Err(NotReady::NoTick)
         }
 
-        fn board(&self) -> Result<Option<Board>, NotReady> {
+        fn now(&self) -> Result<Option<Snapshot>, NotReady> {
             Ok(None)
         }
 
-        fn stat(&self) -> Result<Now, NotReady> {
-            Err(NotReady::NoTick)
-        }
-
-        fn who(&self, _asked: &who::Asked) -> Result<Who, NotReady> {
+        fn who(&self, _filter: &WhoFilter) -> Result<WhoAnswer, NotReady> {
             Err(NotReady::NoTick)
         }
 
@@ -370,7 +368,7 @@ mod tests {
         asked::page(Some(query), Timestamp::now()).unwrap()
     }
 
-    fn with_bands(desk: &Desk) -> usize {
+    fn with_timelines(desk: &Desk) -> usize {
         let places = lock(&desk.places);
         places.values().filter(|(_, place)| place.known(Need::All).is_some()).count()
     }
@@ -406,7 +404,7 @@ mod tests {
         for (what, address) in &all {
             desk.page(what.clone(), address.clone(), 1).await.unwrap();
         }
-        assert_eq!((answers.count(), with_bands(&desk)), (WINDOWS, MOST_WITH_BANDS));
+        assert_eq!((answers.count(), with_timelines(&desk)), (WINDOWS, MOST_WITH_TIMELINE));
         for (what, address) in &all {
             let live = desk.live(what.clone(), address.clone(), 2).await.unwrap();
             assert!(live.starts_with(b"<div id=\"live\""));
@@ -414,7 +412,7 @@ mod tests {
         assert_eq!(answers.count(), WINDOWS);
         let (what, address) = all.first().unwrap();
         desk.page(what.clone(), address.clone(), 2).await.unwrap();
-        assert_eq!(answers.count(), WINDOWS + 1, "its bands were forgotten");
+        assert_eq!(answers.count(), WINDOWS + 1, "its timeline was forgotten");
         // Windows that nobody was answered for push out none.
         for hour in 0..MOST_WINDOWS {
             let (what, address) = asked(&format!("since={}h&tz=UTC", 2_000 + hour));
@@ -429,7 +427,7 @@ mod tests {
         let now = Timestamp::now();
         let good_for = |query: &str| {
             let (asked, _) = asked::page(Some(query), now).unwrap();
-            Made::new(Page::from(week_of("bob", "x", |_| {})), &asked, now).good_for
+            Made::new(UsagePage::from(week_of("bob", "x", |_| {})), &asked, now).good_for
         };
         assert_eq!(good_for("since=48h&tz=UTC"), Duration::from_mins(1));
         assert_eq!(good_for("from=2026-01-01&until=2026-01-02&tz=UTC"), OLDEST);

@@ -5,10 +5,9 @@
 
 use std::sync::Arc;
 
+use gua_fleet::NotReady;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
-
-use crate::counting::NotReady;
 
 /// For looks at the newest tick, drawing and packing.
 const QUICK: usize = 4;

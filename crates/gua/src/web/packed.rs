@@ -9,9 +9,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use gua_fleet::NotReady;
 
 use super::hands::quickly;
-use crate::counting::NotReady;
 
 /// Packs what is answered, where it is all there and is asked for so.
 pub(super) async fn packed(request: Request, next: Next) -> Response {

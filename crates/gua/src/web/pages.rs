@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use gua_fleet::Frames;
 use jiff::Timestamp;
 
 use super::answers::Answers;
@@ -18,7 +19,6 @@ use super::door::{Door, Refusal, SIGN_IN};
 use super::events::{self, Broadcast};
 use super::packed::packed;
 use super::{metrics, sign_in, trouble};
-use crate::counting::Frames;
 
 /// Everything that can be asked for.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use super::{told, with, write_user};
 use crate::machine::{Machine, program, run};
 
 /// Every kind of mistake, by what it is about.
-const BAD: [(&str, &str); 21] = [
+const BAD: [(&str, &str); 22] = [
     ("a key that is near another", "[recorder]\nintervall = \"5s\"\n"),
     ("a key like no other", "[thresholds]\nzebra = 1\n"),
     ("a key of another section", "[recorder]\n  active_percent = 5\n"),
@@ -22,8 +22,12 @@ const BAD: [(&str, &str); 21] = [
     ("a section that is none", "recorder = 5\n[[cost]]\nprice = 1\n"),
     ("text without quotes", "[recorder]\ninterval = 30s\n[database]\npath = /var/lib/gua.db\n"),
     ("a number for a time", "[recorder]\ninterval = 30\n[retention]\nsamples = 30\n"),
-    ("times out of range", "[recorder]\ninterval = \"99ms\"\nsensors_every = \"2h\"\n"),
-    ("what is no time", "[retention]\nsamples = \"a month\"\nspans = \"-5d\"\n"),
+    ("a time out of range", "[recorder]\ninterval = \"99ms\"\n"),
+    (
+        "keys of an earlier version",
+        "[recorder]\nsensors_every = \"10s\"\n[retention]\nspans = \"400d\"\n",
+    ),
+    ("what is no time", "[retention]\nsamples = \"a month\"\nhours = \"-5d\"\n"),
     ("percentages", "[thresholds]\nactive_percent = 0\nworked_percent = 100.1\n"),
     ("sizes", "[thresholds]\nheld_mb = -1\ncontext_mb = 1.5\n"),
     ("paths", "[database]\npath = \"gua.db\"\n"),
@@ -32,7 +36,7 @@ const BAD: [(&str, &str); 21] = [
     ("models", "[cost.models]\n\"A100\" = 1\n\"a100\" = 2\n\" \" = 3\n\"e\\u001Bsc\" = 4\n"),
     ("a price list that is none", "[cost]\nmodels = [3.2]\n"),
     ("a switch", "[identity]\nstore_command = \"yes\"\n"),
-    ("a key twice", "[retention]\nspans = \"1d\"\nspans = \"2d\"\n[retention]\nsamples = \"1d\"\n"),
+    ("a key twice", "[retention]\nhours = \"1d\"\nhours = \"2d\"\n[retention]\nsamples = \"1d\"\n"),
     ("no TOML at all", "Dear admin,\nplease = \"\"\"set\nthe price\n"),
 ];
 
@@ -53,7 +57,7 @@ fn every_mistake_is_named_with_its_place() {
 #[test]
 fn one_mistake_hides_no_other() {
     let machine = Machine::bundled("lab.toml");
-    let all = "[recorder]\ninterval = 30s\nsensors_evry = \"1s\"\n[thresholds]\nheld_mb = \"x\"\n\
+    let all = "[recorder]\ninterval = 30s\nintervl = \"1s\"\n[thresholds]\nheld_mb = \"x\"\n\
                active_percent 5\nworked_percent: 5\n[cost]\nprice = \n\n[identity]\n\
                store_command = 1\n";
     write_user(&machine, all);

@@ -95,22 +95,23 @@ fn file() -> impl Strategy<Value = String> {
     let keys = (
         key("database.path", path()),
         key("recorder.interval", interval()),
-        key("recorder.sensors_every", interval()),
         key("thresholds.active_percent", percent()),
         key("thresholds.held_mb", mb()),
         key("thresholds.worked_percent", percent()),
         key("thresholds.context_mb", mb()),
         key("retention.samples", age()),
-        key("retention.spans", age()),
         (
+            key("retention.exact", age()),
+            key("retention.quarters", age()),
+            key("retention.hours", age()),
             key("cost.price", price()),
             key("cost.currency", "[A-Z$€£¥\"'\\\\#]{1,8}".prop_map(|text| quoted(&text))),
             key("cost.models", models()),
             key("identity.store_command", any::<bool>().prop_map(|switch| switch.to_string())),
         ),
     );
-    keys.prop_map(|(a, b, c, d, e, f, g, h, i, (j, k, l, m))| {
-        [a, b, c, d, e, f, g, h, i, j, k, l, m].concat()
+    keys.prop_map(|(a, b, c, d, e, f, g, (h, i, j, k, l, m, n))| {
+        [a, b, c, d, e, f, g, h, i, j, k, l, m, n].concat()
     })
 }
 

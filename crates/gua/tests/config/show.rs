@@ -8,7 +8,6 @@ use crate::machine::{Machine, run};
 const SYSTEM: &str = r#"
 [recorder]
 interval = "5s"
-sensors_every = "1m"
 [cost]
 price = 2.50
 models = { "A100" = 3.2, "H100" = 5.9 }
@@ -44,13 +43,13 @@ fn json_has_the_same_with_units() {
 
 #[test]
 fn options_win_over_both_files() {
-    let machine = with("[retention]\nspans = \"10d\"\n", "[retention]\nsamples = \"5d\"\n");
-    let options = ["--db", "/tmp/x.db", "--keep-spans", "1d", "--active-percent", "20"];
-    let more = ["--held-mb", "7", "--interval", "1s"];
-    let shown = machine.gua(&[["config", "show"].as_slice(), &options, &more].concat());
+    let machine = with("[retention]\nhours = \"10d\"\n", "[retention]\nsamples = \"5d\"\n");
+    let options = ["--db", "/tmp/x.db", "--keep-hours", "1d", "--interval", "1s"];
+    let shown = machine.gua(&[["config", "show"].as_slice(), &options].concat());
     insta::assert_snapshot!(told(&machine, &shown));
     let shown = machine.gua(&["config", "show", "--keep-samples", "1s"]);
-    assert!(shown.stdout.contains("samples = \"1s\"  # flag --keep-samples"), "{}", shown.stdout);
+    let line = "samples = \"1s\"    # flag --keep-samples";
+    assert!(shown.stdout.contains(line), "{}", shown.stdout);
 }
 
 #[test]
@@ -63,7 +62,7 @@ fn the_home_of_gua_moves_file_and_database() {
     command.env("GUA_HOME", &home);
     let shown = told(&machine, &run(command));
     assert!(shown.contains("path = \"[DIR]/other/gua.db\"  # environment GUA_HOME"), "{shown}");
-    assert!(shown.contains("interval = \"1s\"        # user [DIR]/other/config.toml:2"), "{shown}");
+    assert!(shown.contains("interval = \"1s\"  # user [DIR]/other/config.toml:2"), "{shown}");
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! The commands do as the config says, and options win over it.
 
 use std::fs;
+use std::time::SystemTime;
 
+use gua_core::units::UnixMillis;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{with, write_user};
+use crate::history::{MINUTE, Recording, card};
 use crate::machine::Machine;
 use crate::recorder::{Background, Recorder};
 
@@ -44,12 +47,12 @@ fn every_look_is_judged_by_the_lines_of_the_config() {
 }
 
 #[test]
-fn the_recorder_takes_beat_place_and_lines_from_the_config() {
+fn recorder_takes_interval_and_thresholds_from_the_config() {
     let machine = with(LINES, "[recorder]\ninterval = \"200ms\"\n");
     let recorder = Recorder::with(&machine, &[], |_| ());
     assert_eq!(recorder.number("SELECT interval_ms FROM run"), 200);
-    let lines = "active from 7000 hundredths of a percent on, held above 9216000 KiB";
-    assert_eq!(recorder.event("lines"), lines);
+    assert_eq!(recorder.number("SELECT active_centipercent FROM run"), 7000);
+    assert_eq!(recorder.number("SELECT held_kib FROM run"), 9000 * 1024);
     recorder.end();
     let recorder = Recorder::with(&machine, &["--interval", "100ms"], |_| ());
     assert_eq!(recorder.number("SELECT interval_ms FROM run ORDER BY id DESC"), 100);
@@ -78,91 +81,57 @@ fn the_database_of_the_config_is_the_usual_one() {
     assert_eq!(doctor["facts"]["database"]["path"], path.display().to_string());
 }
 
-/// What was recorded by other lines than are asked for is judged again, not taken for theirs.
+/// Thresholds belong to the run: recorded time is never classified again.
 #[test]
-fn a_report_knows_by_which_lines_was_recorded() {
+fn report_has_the_thresholds_of_the_recording() {
     let machine = with("", LINES);
     let mut recorder = Recorder::with(&machine, &["--interval", "100ms"], |_| ());
     recorder.has_ticked(5);
     recorder.signal(Signal::TERM);
     recorder.ended();
-    let share = |report: &Value, card: usize, state: &str| {
-        report["cards"][card]["states"][state]["share"].as_f64().unwrap()
-    };
-    let by_config = json(&machine, &["report", "--json"]);
-    assert_eq!(by_config["judged_again"], Value::Null, "{by_config}");
-    assert_eq!(by_config["thresholds"]["active_percent"], 70.0);
-    assert_eq!(share(&by_config, 3, "idle_held"), 1.0);
     write_user(&machine, "");
-    let by_default = json(&machine, &["report", "--json"]);
-    assert_ne!(by_default["judged_again"], Value::Null);
-    assert_eq!(share(&by_default, 3, "active"), 1.0);
-    let by_options = ["report", "--json", "--active-percent", "70", "--held-mb", "9000"];
-    let by_options = json(&machine, &by_options);
-    assert_eq!(by_options["judged_again"], Value::Null);
-    assert_eq!(by_options["cards"], by_config["cards"]);
+    let report = json(&machine, &["report", "--json"]);
+    assert_eq!(report["thresholds"]["active_percent"], 70.0);
+    assert_eq!(report["cards"][3]["states"]["idle_held"]["share"], 1.0, "{report}");
+}
+
+/// Records an hour, now.
+fn database(machine: &Machine) -> String {
+    let path = machine.dir().join("lab.db");
+    let now = UnixMillis::from(SystemTime::now()).0;
+    let mut run = Recording::begin(&path, now - 60 * MINUTE, 30_000);
+    run.until(now, 10, |_| vec![card("NVIDIA A100", 80.0).held_by("ann", 1000, 9_000)]);
+    run.end("stopped");
+    path.display().to_string()
 }
 
 #[test]
-fn what_is_kept_is_as_the_config_says() {
-    let machine = with("[retention]\nsamples = \"7d\"\nspans = \"20d\"\n", "");
-    let path = machine.dir().join("lab.db").display().to_string();
-    assert_eq!(machine.gua(&["demo", "--db", &path]).code, Some(0));
+fn rows_are_kept_as_long_as_the_config_says() {
+    let machine = with("[retention]\nsamples = \"3d\"\nhours = \"20d\"\n", "");
+    let path = database(&machine);
     let kept = |args: &[&str]| {
         let pruned = json(&machine, &[&["db", "prune", "--json", "--db", &path], args].concat());
-        let seconds = |key: &str| pruned[key].as_f64().unwrap();
-        (seconds("keep_samples_seconds"), seconds("keep_spans_seconds"))
+        ["exact", "quarters", "hours", "samples"]
+            .map(|kind| pruned[format!("keep_{kind}_seconds")].as_f64().unwrap() / 86_400.0)
     };
-    let day = 86_400.0;
-    assert_eq!(kept(&[]), (7.0 * day, 20.0 * day));
-    assert_eq!(kept(&["--keep-spans", "30d"]), (7.0 * day, 30.0 * day));
-    assert_eq!(kept(&["--keep-spans", "2d"]), (2.0 * day, 2.0 * day));
+    assert_eq!(kept(&[]), [2.0, 20.0, 20.0, 3.0]);
+    assert_eq!(kept(&["--keep-hours", "50d"]), [2.0, 30.0, 50.0, 3.0]);
+    assert_eq!(kept(&["--keep-hours", "1d", "--keep-samples", "9d"]), [1.0, 1.0, 1.0, 9.0]);
 }
 
-/// What cannot be as a file says is said, also where no other mistake is in it.
+/// A file that cannot be followed in full is no mistake, but it is said.
 #[test]
-fn samples_that_would_outlast_spans_are_told() {
-    let machine = with("[retention]\nsamples = \"7d\"\nspans = \"1d\"\n", "");
-    let told = machine.gua(&["config", "check"]);
-    assert_eq!(told.code, Some(0), "{told:?}");
-    assert!(told.stderr.starts_with("gua: samples are kept for 1d and not for 7d ("), "{told:?}");
-    let path = machine.dir().join("lab.db").display().to_string();
-    assert_eq!(machine.gua(&["demo", "--db", &path]).code, Some(0));
+fn rows_that_would_outlast_their_sums_are_named() {
+    let machine = with("[retention]\nquarters = \"7d\"\nhours = \"1d\"\nexact = \"1d\"\n", "");
+    let expected = "gua: `quarters` is 1d instead of 7d (system ";
+    let checked = machine.gua(&["config", "check"]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    assert!(checked.stderr.starts_with(expected), "{checked:?}");
+    let path = database(&machine);
     let pruned = machine.gua(&["db", "prune", "--json", "--db", &path]);
-    assert!(
-        pruned.stderr.starts_with("gua: samples are kept for 1d and not for 7d ("),
-        "{pruned:?}"
-    );
+    assert!(pruned.stderr.starts_with(expected), "{pruned:?}");
     let kept: Value = serde_json::from_str(&pruned.stdout).unwrap();
-    assert_eq!(kept["keep_samples_seconds"], kept["keep_spans_seconds"]);
-}
-
-/// The lines are kept as long as what was judged by them, and no longer.
-#[test]
-fn lines_go_with_their_run() {
-    let machine = with(LINES, "");
-    for _ in 0..3 {
-        Recorder::with(&machine, &["--interval", "100ms"], |_| ()).end();
-    }
-    let database = machine.home().join(".gua/gua.db");
-    let ask = |sql: &str| -> i64 {
-        let database = rusqlite::Connection::open(&database).unwrap();
-        database.query_row(sql, [], |row| row.get(0)).unwrap()
-    };
-    let lines = "SELECT count(*) FROM event WHERE kind = 'lines'";
-    let change = |sql: &str| {
-        rusqlite::Connection::open(&database).unwrap().execute_batch(sql).unwrap();
-    };
-    // As if the runs had begun long ago and gone on until today.
-    change("UPDATE event SET at_ms = 0");
-    assert_eq!(machine.gua(&["db", "prune"]).code, Some(0));
-    assert_eq!(ask(lines), 3);
-    assert_eq!(machine.gua(&["db", "check"]).code, Some(0));
-    // And as if nothing were left of them; the first and the newest are never forgotten.
-    change("DELETE FROM sample; DELETE FROM tick; DELETE FROM observed; DELETE FROM card_span");
-    change("DELETE FROM owner_span; DELETE FROM holder_span; DELETE FROM unseen_span");
-    assert_eq!(machine.gua(&["db", "prune"]).code, Some(0));
-    assert_eq!((ask("SELECT count(*) FROM run"), ask(lines)), (2, 2));
+    assert_eq!(kept["keep_quarters_seconds"], kept["keep_hours_seconds"]);
 }
 
 /// What is kept is shown: in the sessions of a report, and in an export.
@@ -172,7 +141,8 @@ fn shown(machine: &Machine, is_kept: bool) {
     let masked = "python train.py --token=***";
     let expected = if is_kept { Value::from(masked) } else { Value::Null };
     assert_eq!(report["sessions"][0]["command"], expected, "{report}");
-    for args in [&["report", "--since", "1h", "--format", "csv"][..], &["db", "export"]] {
+    let export = ["db", "export", "--what", "holders"];
+    for args in [&["report", "--since", "1h", "--format", "csv"][..], &export] {
         let told = machine.gua(args);
         assert_eq!(told.code, Some(0), "{told:?}");
         assert_eq!(told.stdout.contains(masked), is_kept, "{told:?}");

@@ -1,22 +1,28 @@
-//! Files that were damaged, and files that are somebody else's.
+//! Files that are damaged, and files that are not databases of gua.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::{gua, lab, sql};
 
-const READERS: [&[&str]; 4] =
-    [&["info"], &["check"], &["export"], &["export", "--what", "samples"]];
+const READERS: [&[&str]; 5] = [
+    &["info"],
+    &["check"],
+    &["export"],
+    &["export", "--what", "holders"],
+    &["export", "--what", "samples"],
+];
 
 fn state(path: &Path) -> (Vec<u8>, SystemTime) {
     (fs::read(path).unwrap(), fs::metadata(path).unwrap().modified().unwrap())
 }
 
 #[test]
-fn bytes_that_were_flipped_are_found_and_nothing_is_changed() {
+fn flipped_bytes_are_found_and_nothing_is_changed() {
     let (_dir, path) = lab();
-    // All into the file itself: a log would cover up the damage.
+    // All into the file itself: a log would hide the damage.
     sql(&path, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;");
     let whole = fs::read(&path).unwrap();
     let page = 4096;
@@ -31,8 +37,8 @@ fn bytes_that_were_flipped_are_found_and_nothing_is_changed() {
         let before = state(&path);
         for args in READERS {
             let run = gua(&path, args);
-            let calm = !run.stderr.contains("panicked");
-            assert!(calm && matches!(run.code, Some(0 | 1)), "{at}: {run:?}");
+            let is_calm = !run.stderr.contains("panicked");
+            assert!(is_calm && matches!(run.code, Some(0 | 1)), "{at}: {run:?}");
             if args == ["check"] {
                 found += u32::from(run.code == Some(1));
                 assert!(run.code == Some(0) || !format!("{}{}", run.stdout, run.stderr).is_empty());
@@ -69,9 +75,9 @@ fn reading_changes_nothing() {
     assert!(state(&path) == before);
 }
 
-/// Every command says the same of a file that it cannot use, and leaves it alone.
+/// Every command refuses a file that it cannot use with the same sentence, and leaves it alone.
 #[test]
-fn what_is_not_ours_is_refused_with_the_next_step() {
+fn foreign_file_is_refused_with_the_next_step() {
     let (dir, path) = lab();
     let at = |name: &str| dir.path().join(name);
     sql(&path, "PRAGMA user_version = 99");
@@ -79,30 +85,60 @@ fn what_is_not_ours_is_refused_with_the_next_step() {
     fs::write(at("empty.db"), "").unwrap();
     sql(&at("other.db"), "CREATE TABLE t (x)");
     fs::create_dir(at("folder")).unwrap();
-    let mut told = String::new();
+    let mut refusals = String::new();
     for name in ["gua.db", "notes.txt", "empty.db", "other.db", "none.db", "folder"] {
         let before = fs::read(at(name)).ok();
         let first = gua(&at(name), &["info"]);
-        for args in READERS.into_iter().chain([&["prune"][..]]) {
+        for args in READERS.into_iter().chain([&["prune"][..], &["prune", "--dry-run"]]) {
             let run = gua(&at(name), args);
             assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{name}: {run:?}");
             assert_eq!(run.stderr, first.stderr);
         }
         assert!(fs::read(at(name)).ok() == before, "{name}");
-        told.push_str(&first.stderr);
+        refusals.push_str(&first.stderr);
     }
-    insta::assert_snapshot!(told, @"
-    gua: cannot use the database [DIR]/gua.db: it was written by a newer gua (layout 99, this one knows 4)
-         Update this gua, or name another database with --db PATH.
-    gua: cannot use the database [DIR]/notes.txt: it is not a database
-         It was left as it is. Name another database with --db PATH.
-    gua: cannot use the database [DIR]/empty.db: it is an empty file
-         It was left as it is. Name another database with --db PATH.
-    gua: cannot use the database [DIR]/other.db: it is a database of another program
-         It was left as it is. Name another database with --db PATH.
-    gua: cannot use the database [DIR]/none.db: there is none
-         `gua daemon` starts recording; `gua demo` shows a report without a GPU.
-    gua: cannot use the database [DIR]/folder: it is a folder
-         It was left as it is. Name another database with --db PATH.
+    insta::assert_snapshot!(refusals, @"
+    gua: cannot use [DIR]/gua.db: it has layout 99 of a newer gua, and this version knows 10; update gua, or choose another file with --db
+    gua: cannot use [DIR]/notes.txt: it is not a database of gua (not an SQLite file); choose another file with --db
+    gua: cannot use [DIR]/empty.db: it is not a database of gua (an empty file); choose another file with --db
+    gua: cannot use [DIR]/other.db: it is not a database of gua (a database of another program); choose another file with --db
+    gua: cannot use [DIR]/none.db: there is no such file; `gua daemon` starts recording, or choose another file with --db
+    gua: cannot use [DIR]/folder: it is not a database of gua (a folder); choose another file with --db
     ");
+}
+
+/// Every file of a folder with its bytes.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths.map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+/// A database of an earlier gua has its own layout, and its history must not be lost.
+#[test]
+fn earlier_layout_is_refused_and_never_overwritten() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("gua.db");
+    for layout in [1, 4] {
+        let _ = fs::remove_file(&path);
+        sql(
+            &path,
+            &format!(
+                "PRAGMA application_id = 0x47554131; PRAGMA user_version = {layout};
+                 CREATE TABLE run (id INTEGER PRIMARY KEY);
+                 CREATE TABLE tick (id INTEGER PRIMARY KEY, run INTEGER, at_ms INTEGER);
+                 INSERT INTO run VALUES (1); INSERT INTO tick VALUES (1, 1, 1767229080000);"
+            ),
+        );
+        let before = files(dir.path());
+        let expected = format!(
+            "gua: cannot use [DIR]/gua.db: it has layout {layout} of an earlier gua, which this \
+             version does not read; move it away, or choose another file with --db\n"
+        );
+        for args in READERS.into_iter().chain([&["prune", "--yes"][..], &["prune", "--dry-run"]]) {
+            let run = gua(&path, args);
+            assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
+            assert_eq!(run.stderr, expected);
+        }
+        assert!(files(dir.path()) == before);
+    }
 }

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use gua_store::Database;
 use nvidia_ml::skip::skipped;
 use rusqlite::Connection;
 use serde_json::Value;
@@ -23,7 +24,7 @@ fn database(machine: &Machine, args: &[&str]) -> (Value, Value, Option<i32>) {
 }
 
 #[test]
-fn a_missing_or_empty_database_can_be_made() {
+fn missing_database_and_empty_file_can_be_used() {
     let machine = machine(TWO_CARDS);
     let (finding, facts, code) = database(&machine, &[]);
     assert_eq!((code, &finding["verdict"]), (Some(0), &"ok".into()));
@@ -57,20 +58,22 @@ fn sqlite(path: &Path, sql: &str) {
 }
 
 #[test]
-fn our_own_database_is_known_and_a_newer_one_refused() {
+fn database_is_known_and_another_layout_refused() {
     let machine = machine(TWO_CARDS);
     fs::create_dir(machine.home().join(".gua")).unwrap();
     let path = machine.home().join(".gua/gua.db");
-    sqlite(&path, "PRAGMA application_id = 0x47554131; PRAGMA user_version = 1;");
+    Database::create(&path).unwrap();
     let (finding, facts, code) = database(&machine, &[]);
     assert_eq!((code, &finding["verdict"]), (Some(0), &"ok".into()));
-    assert_eq!((&facts["kind"], &facts["schema_version"]), (&"gua".into(), &1.into()));
+    assert_eq!((&facts["kind"], &facts["schema_version"]), (&"gua".into(), &10.into()));
     assert!(facts["size_bytes"].as_u64().unwrap() > 0);
-    sqlite(&path, "PRAGMA user_version = 99;");
-    let (finding, facts, code) = database(&machine, &[]);
-    assert_eq!((code, &finding["verdict"]), (Some(1), &"error".into()));
-    assert!(finding["detail"].as_str().unwrap().contains("a newer gua (layout 99"), "{finding}");
-    assert_eq!(facts["schema_version"], 99);
+    for (version, words) in [(99, "layout 99 of a newer gua"), (4, "layout 4 of an earlier gua")] {
+        sqlite(&path, &format!("PRAGMA user_version = {version};"));
+        let (finding, facts, code) = database(&machine, &[]);
+        assert_eq!((code, &finding["verdict"]), (Some(1), &"error".into()));
+        assert!(finding["detail"].as_str().unwrap().contains(words), "{finding}");
+        assert_eq!((&facts["kind"], &facts["schema_version"]), (&"gua".into(), &version.into()));
+    }
 }
 
 #[test]
@@ -98,7 +101,7 @@ fn what_is_not_ours_is_refused() {
         (at("other.db"), "other_sqlite"),
         (at("notes.txt"), "not_sqlite"),
         (at("folder"), "directory"),
-        (at("broken.db"), "damaged"),
+        (at("broken.db"), "not_sqlite"),
         (PathBuf::from("/dev/null"), "not_a_file"),
         (at("notes.txt/gua.db"), "unreadable"),
     ];
@@ -120,7 +123,8 @@ fn a_folder_that_cannot_be_written_is_an_error_and_a_history_in_it_a_warning() {
     assert_eq!((code, &of(&checkup, "database")["verdict"]), (Some(1), &"error".into()));
     assert_eq!(checkup["facts"]["database"]["writable"], false);
     let path = machine.dir().join("shared.db");
-    sqlite(&path, "PRAGMA application_id = 0x47554131; PRAGMA user_version = 1;");
+    Database::create(&path).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     let command = as_nobody(&machine, &["--db", path.to_str().unwrap()]).unwrap();
     let (code, checkup) = json(command);
     assert_eq!((code, &of(&checkup, "database")["verdict"]), (Some(0), &"warning".into()));

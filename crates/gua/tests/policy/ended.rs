@@ -137,7 +137,7 @@ fn who_works_now_and_then_is_not_ended_after_the_clock_was_set_back() {
     let has_done = |kind: &str| lab.deeds(Some(person.pid())).iter().any(|it| it == kind);
     until("a notice while it is idle", || has_done("notice_sent"));
     clock.set(-600);
-    recorder.event("clock_set");
+    recorder.event("clock-set");
     let worked = || lab.details().iter().filter(|it| it.contains("it works again")).count();
     let before = worked();
     until("it works again twice, or is ended", || worked() > before + 1 || has_done("ended"));

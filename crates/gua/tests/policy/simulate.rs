@@ -37,7 +37,7 @@ fn week() -> (Machine, PathBuf, PathBuf) {
     (machine, db, rules)
 }
 
-/// What the rules would have done in that week.
+/// Returns what the rules would have done in that week.
 fn simulated(machine: &Machine, db: &Path, rules: &Path, more: &[&str]) -> String {
     let mut args = vec!["policy", "simulate", "--config", rules.to_str().unwrap()];
     args.extend(["--db", db.to_str().unwrap()]);
@@ -54,13 +54,17 @@ fn a_week_of_a_lab() {
     let asked = |more: &[&str]| simulated(&machine, &db, &rules, more);
     insta::assert_snapshot!(asked(&[]));
     let elsewhere = asked(&["--tz", "+02:00"]);
-    assert!(elsewhere.starts_with("8 Nov 22:00 → 15 Nov 22:00 +02:00: 29 "), "{elsewhere}");
+    assert!(elsewhere.starts_with("8 Nov 22:00 → 15 Nov 22:00 +02:00: 24 holders"), "{elsewhere}");
     let json: serde_json::Value = serde_json::from_str(&asked(&["--json"])).unwrap();
-    assert_eq!(json["schema"], "gua.policy_simulate/1");
+    assert_eq!(json["schema"], "gua.policy_simulate/2");
     let holders = json["holders"].as_array().unwrap();
     let won: f64 = holders.iter().map(|it| it["won_gpu_hours"].as_f64().unwrap()).sum();
     assert!((json["total"]["won_gpu_hours"].as_f64().unwrap() - won).abs() < 1e-6);
     assert!(won > 0.0);
+    assert_eq!(
+        json["uncertainty_seconds"], 900.0,
+        "what is older than two days is in quarter hours"
+    );
 }
 
 /// Regression: sentences were as long as they are, and figures stood beyond the edge.
@@ -99,10 +103,47 @@ fn who_could_not_be_judged_is_told_apart() {
     insta::assert_json_snapshot!(json["unjudged"]);
 }
 
+/// Times are as exact as the rows: exact spans of two days, then quarter hours, then hours.
+#[test]
+fn uncertainty_grows_with_the_age_of_rows() {
+    let machine = Machine::new("[[card]]\n");
+    let (db, rules) = (machine.dir().join("months.db"), machine.dir().join("rules.toml"));
+    let made = run(program(&[
+        "demo",
+        "--days",
+        "40",
+        "--at",
+        "2026-11-15T20:00:00Z",
+        "--db",
+        db.to_str().unwrap(),
+    ]));
+    assert_eq!(made.code, Some(0), "{made:?}");
+    super::write(&rules, RULES);
+    let simulated = |since: &str, more: &[&str]| {
+        let args = ["policy", "simulate", "--config", rules.to_str().unwrap(), "--db"];
+        let window = ["--from", since, "--until", "2026-11-15T20:00:00Z"];
+        let told = machine.gua(&[&args[..], &[db.to_str().unwrap()], &window, more].concat());
+        assert_eq!(told.code, Some(0), "{told:?}");
+        told.stdout
+    };
+    let days = [
+        ("2026-11-14T20:00:00Z", 0.0, ""),
+        ("2026-11-08T20:00:00Z", 900.0, "; times are exact to ± 15m"),
+        ("2026-10-10T00:00:00Z", 3600.0, "; times are exact to ± 1h"),
+    ];
+    for (since, seconds, words) in days {
+        let json: serde_json::Value = serde_json::from_str(&simulated(since, &["--json"])).unwrap();
+        assert_eq!(json["uncertainty_seconds"], seconds, "{since}");
+        let basis = simulated(since, &[]).lines().nth(1).unwrap().to_owned();
+        assert!(basis.contains(words), "{basis}");
+        assert_eq!(basis.contains("exact to"), seconds > 0.0, "{basis}");
+    }
+}
+
 #[test]
 fn without_a_history_it_says_so() {
     let machine = Machine::new("[[card]]\n");
     let told = machine.gua(&["policy", "simulate"]);
     assert_eq!(told.code, Some(1));
-    assert!(told.stderr.contains("there is none"), "{told:?}");
+    assert!(told.stderr.contains("there is no such file"), "{told:?}");
 }

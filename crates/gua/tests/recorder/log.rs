@@ -19,7 +19,10 @@ fn every_line_has_its_time() {
     for line in lines {
         let (time, words) = line.split_once("  ").unwrap();
         assert!(time.parse::<jiff::Timestamp>().is_ok(), "{line}");
-        assert!(words == "stopped" || words.starts_with("gua records every 100ms into "), "{line}");
+        assert!(
+            words == "stopping" || words.starts_with("gua records every 100ms into "),
+            "{line}"
+        );
     }
 }
 
@@ -37,7 +40,7 @@ fn a_log_that_is_moved_away_is_begun_anew() {
     recorder.goes_on();
     recorder.signal(Signal::TERM);
     assert_eq!(recorder.ended().code(), Some(0));
-    assert!(fs::read_to_string(&log).unwrap().ends_with("  stopped\n"));
+    assert!(fs::read_to_string(&log).unwrap().ends_with("  stopping\n"));
     assert_eq!(fs::read_to_string(&moved).unwrap(), before);
     assert_eq!(recorder.said(), "", "all of it is in the log");
 }
@@ -53,7 +56,7 @@ fn a_log_that_cannot_be_begun_anew_is_gone_on_with() {
     let mut recorder = Recorder::with(&machine, &args, |_| ());
     fs::rename(&folder, &moved).unwrap();
     recorder.signal(Signal::HUP);
-    let words = "the log could not be opened anew: ";
+    let words = "cannot reopen the log: ";
     until("it says so", || fs::read_to_string(moved.join("gua.log")).unwrap().contains(words));
     recorder.goes_on();
     recorder.end();

@@ -3,7 +3,7 @@
 //! Nothing here is right because of how long it waited: every test waits for something to be
 //! seen, and gives up only after much longer than it can take.
 
-/// Ticks keep their step, and say so when they cannot.
+/// Ticks keep their step.
 mod beat;
 /// The wall clock is set while it records.
 pub(super) mod clock;
@@ -19,8 +19,6 @@ mod log;
 mod pid_file;
 /// Databases that it must not write to.
 pub mod refused;
-/// What the driver sampled between two ticks.
-mod samples;
 /// As a service of systemd.
 mod service;
 /// A start in the background and in the foreground.
@@ -36,14 +34,20 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use gua_core::Period;
+use gua_core::units::UnixMillis;
+use gua_store::Database;
 use rusqlite::{Connection, OpenFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::machine::{Machine, Run, program, run};
+use crate::machine::{Machine, Run, run};
 
 /// Far longer than anything here takes on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Number of polls that are stored. With an interval of up to 5 s, each is stored by a tick of its own.
+pub(super) const POLLS: &str = "SELECT ifnull(sum(polls), 0) FROM run";
 
 pub(super) const TWO_CARDS: &str = r#"
 [[card]]
@@ -88,7 +92,7 @@ impl Recorder {
     /// stored.
     pub fn with(machine: &Machine, args: &[&str], prepare: impl FnOnce(&mut Command)) -> Self {
         // What an earlier one has stored is not its own.
-        let before = ask(&database(machine, args), "SELECT count(*) FROM tick").unwrap_or(0);
+        let before = ask(&database(machine, args), POLLS).unwrap_or(0);
         let mut recorder = Self::spawn(machine, args, prepare);
         recorder.has_ticked(before + 1);
         recorder
@@ -140,7 +144,7 @@ impl Recorder {
         fs::read_to_string(&self.log).unwrap()
     }
 
-    /// Waits until so many ticks are stored.
+    /// Waits until so many polls are stored.
     pub fn has_ticked(&mut self, ticks: i64) {
         until("it ticks", || {
             let ended = self.child.try_wait().unwrap();
@@ -163,7 +167,7 @@ impl Recorder {
 
     /// How many are stored; `None` where that cannot be read right now.
     fn ticks(&self) -> Option<i64> {
-        ask(&self.database, "SELECT count(*) FROM tick").ok()
+        ask(&self.database, POLLS).ok()
     }
 
     pub fn number(&self, sql: &str) -> i64 {
@@ -254,24 +258,23 @@ pub(super) fn number(path: &Path, sql: &str) -> i64 {
     ask(path, sql).unwrap()
 }
 
-/// `gua db check` finds nothing.
+/// Asserts that the rows keep what they promise.
 pub(super) fn is_clean(path: &Path) {
-    let mut command = program(&["db", "check", "--db"]);
-    command.arg(path);
-    let checked = run(command);
-    assert_eq!(checked.code, Some(0), "{checked:?}");
+    let found = Database::open(path).and_then(|database| database.check()).unwrap();
+    assert!(found.is_empty(), "{found:?}");
 }
 
-/// Why time is missing, by `gua report` over the last hour.
-pub(super) fn gaps(path: &Path) -> Vec<String> {
-    let mut command = program(&["report", "--json", "--since", "1h", "--db"]);
-    command.arg(path);
-    let told = run(command);
-    assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""), "{told:?}");
-    let report: Value = serde_json::from_str(&told.stdout).unwrap();
-    let reason = |gap: &Value| gap["reason"].as_str().unwrap().to_owned();
-    report["gaps"].as_array().unwrap().iter().map(reason).collect()
+/// Gaps of the record with their reasons, and their length in milliseconds.
+pub(super) fn gaps(path: &Path) -> Vec<(String, i64)> {
+    let database = Database::open(path).unwrap();
+    let window = Period::new(UnixMillis(0), database.final_until().unwrap().unwrap());
+    let gaps = database.gaps(window).unwrap().into_iter();
+    gaps.filter_map(|gap| Some((gap.reason?.slug().to_owned(), gap.period.millis()))).collect()
 }
+
+/// Time of all cards that is stored, in milliseconds.
+pub(super) const OBSERVED: &str =
+    "SELECT ifnull(sum(active_ms + idle_held_ms + free_ms + unknown_ms), 0) FROM card_span";
 
 /// `gua status --json` with its exit code.
 pub(super) fn status(machine: &Machine, args: &[&str]) -> (Option<i32>, Value) {

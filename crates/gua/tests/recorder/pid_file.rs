@@ -54,7 +54,7 @@ fn is_stale(text: &str) -> Run {
     assert_eq!(status(&machine, &[]).0, Some(3), "{text}");
     let stopped = machine.gua(&["stop"]);
     assert_eq!((stopped.code, stopped.stderr.as_str()), (Some(0), ""), "{text}");
-    assert!(stopped.stdout.contains("a stale pid file was cleared: "), "{stopped:?}");
+    assert!(stopped.stdout.contains("a stale pid file was deleted: "), "{stopped:?}");
     assert!(!at_home(&machine, "gua.pid").exists());
     fs::write(at_home(&machine, "gua.pid"), text).unwrap();
     let (told, _recorder) = Background::start(&machine, &[]);
@@ -119,8 +119,7 @@ fn of_the_python_gua() {
     insta::assert_snapshot!(plain(&(stop.stderr + &start.stderr), &machine), @"
     gua: process [PID] is a recorder of another gua, maybe the Python one
          Stop it with that program; it was left alone.
-    gua: cannot use the pid file [DIR]/home/.gua/gua.pid: process [PID] is a recorder of another gua, maybe the Python one
-         Name another one with --pid-file PATH.
+    gua: cannot use the pid file [DIR]/home/.gua/gua.pid: process [PID] is a recorder of another gua, maybe the Python one; use another one with --pid-file PATH
     ");
     assert!(python.lives());
     assert_eq!(fs::read_to_string(at_home(&machine, "gua.pid")).unwrap(), text);
@@ -138,9 +137,8 @@ fn that_is_no_pid_file_is_left_alone() {
         insta::allow_duplicates! {
             insta::assert_snapshot!(plain(&(stop.stderr + &start.stderr), &machine), @"
             gua: [DIR]/home/.gua/gua.pid is not a pid file of gua; it was left alone
-                 Look at it, and remove it if nobody needs it.
-            gua: cannot use the pid file [DIR]/home/.gua/gua.pid: it is not a pid file
-                 Name another one with --pid-file PATH.
+                 Look at it, and delete it if nobody needs it.
+            gua: cannot use the pid file [DIR]/home/.gua/gua.pid: it is not a pid file; use another one with --pid-file PATH
             ");
         }
         assert_eq!(fs::read_to_string(at_home(&machine, "gua.pid")).unwrap(), text);
@@ -182,8 +180,8 @@ fn that_was_taken_away() {
     let stop = machine.gua(&["stop"]);
     assert_eq!((stop.code, stop.stdout.as_str()), (Some(1), ""), "{stop:?}");
     insta::assert_snapshot!(plain(&stop.stderr, &machine), @"
-    gua: a process has [DIR]/home/.gua/gua.db open for recording, but [DIR]/home/.gua/gua.pid is not there to name it
-         Name its own with --pid-file PATH, or look for it: `pgrep -af 'gua (daemon|start)'`.
+    gua: a process records into [DIR]/home/.gua/gua.db, but there is no pid file [DIR]/home/.gua/gua.pid that names it
+         Name its pid file with --pid-file PATH, or find it: `pgrep -af 'gua (daemon|start)'`.
     ");
     let start = machine.gua(&["start"]);
     assert_eq!((start.code, start.stderr.as_str()), (Some(0), ""), "{start:?}");

@@ -31,10 +31,11 @@ fn lay(folder: &Path) -> Vec<PathBuf> {
     fs::write(at("notes.txt"), "SQLite is a library\n").unwrap();
     sqlite(&at("other.db"), "CREATE TABLE t (x);");
     sqlite(&at("newer.db"), "PRAGMA application_id = 0x47554131; PRAGMA user_version = 99;");
+    sqlite(&at("older.db"), "PRAGMA application_id = 0x47554131; PRAGMA user_version = 4;");
     let mut broken = b"SQLite format 3\0".to_vec();
     broken.resize(4096, 0x5a);
     fs::write(at("broken.db"), broken).unwrap();
-    ["notes.txt", "other.db", "newer.db", "broken.db"].map(at).to_vec()
+    ["notes.txt", "other.db", "newer.db", "older.db", "broken.db"].map(at).to_vec()
 }
 
 #[test]
@@ -59,20 +60,14 @@ fn what_is_not_ours_is_left_as_it_is() {
     assert!(files(&folder) == before);
     assert!(!machine.home().join(".gua").exists(), "nothing was made");
     insta::assert_snapshot!(told, @"
-    gua: cannot use the database [DIR]/theirs/notes.txt: it is not a database
-         It was left as it is. Name another database with --db PATH.
-    gua: cannot use the database [DIR]/theirs/other.db: it is a database of another program
-         It was left as it is. Name another database with --db PATH.
-    gua: cannot use the database [DIR]/theirs/newer.db: it was written by a newer gua (layout 99, this one knows 4)
-         Update this gua, or name another database with --db PATH.
-    gua: cannot use the database [DIR]/theirs/broken.db: it is damaged: file is not a database
-         It was left as it is. Restore a copy, or move it away: `gua daemon` begins a new one. `sqlite3 FILE .recover` may save what is in it.
-    gua: cannot use the database [DIR]/theirs/python.db: it is a database of the Python gua
-         It was left as it is. `gua db import FILE` takes it over; `gua report --db FILE` reads it as it is.
-    gua: cannot use the database [DIR]/theirs: it is a folder
-         It was left as it is. Name another database with --db PATH.
-    gua: cannot use the database /dev/null: it is not a file
-         It was left as it is. Name another database with --db PATH.
+    gua: cannot use [DIR]/theirs/notes.txt: it is not a database of gua (not an SQLite file); choose another file with --db
+    gua: cannot use [DIR]/theirs/other.db: it is not a database of gua (a database of another program); choose another file with --db
+    gua: cannot use [DIR]/theirs/newer.db: it has layout 99 of a newer gua, and this version knows 10; update gua, or choose another file with --db
+    gua: cannot use [DIR]/theirs/older.db: it has layout 4 of an earlier gua, which this version does not read; move it away, or choose another file with --db
+    gua: cannot use [DIR]/theirs/broken.db: it is not a database of gua (not an SQLite file); choose another file with --db
+    gua: cannot use [DIR]/theirs/python.db: it is a history of the Python gua; convert it with `gua db import`
+    gua: cannot use [DIR]/theirs: it is not a database of gua (a folder); choose another file with --db
+    gua: cannot use /dev/null: it is not a database of gua (not a file); choose another file with --db
     ");
 }
 
@@ -88,7 +83,7 @@ fn what_is_not_ours_at_home_is_left_as_it_is_too() {
         let before = files(&home);
         let run = machine.gua(&["start"]);
         assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{from:?} {run:?}");
-        assert!(run.stderr.starts_with("gua: cannot use the database "), "{run:?}");
+        assert!(run.stderr.starts_with("gua: cannot use "), "{run:?}");
         assert!(files(&home) == before, "{from:?}");
     }
 }
@@ -105,10 +100,7 @@ fn a_database_that_was_named_is_not_gone_on_with_by_accident() {
         let run = machine.gua(args);
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run:?}");
         insta::allow_duplicates! {
-            insta::assert_snapshot!(plain(&run.stderr, &machine), @"
-            gua: the database [DIR]/x.db is there already
-                 Add --append to go on with it, or name a new file.
-            ");
+            insta::assert_snapshot!(plain(&run.stderr, &machine), @"gua: the database [DIR]/x.db exists already; add --append to record into it, or use another path");
         }
     }
     assert!(fs::read(path).unwrap() == before);
@@ -170,12 +162,12 @@ fn where_nothing_can_be_written_it_does_not_start() {
     insta::assert_snapshot!(told, @"
     gua: the recorder did not start; the end of its log:
     [TIME]  gua records every 30s into [DIR]/ro/gua.db
-    [TIME]  cannot store: it may be read, but not written; trying again at every tick
-    gua: cannot use the database [DIR]/ro/gua.db: it may be read, but not written
-         Check who owns it, or name another database with --db PATH.
+    [TIME]  cannot store: it may not be written; run as its owner, or choose another file with --db; trying again at each tick
+    gua: cannot use [DIR]/ro/gua.db: it may not be written; run as its owner, or choose another file with --db
     gua: the recorder did not start; the end of its log:
-    gua: cannot use the database [DIR]/ro/new.db: Read-only file system (os error 30)
-         Check the path and who owns it; `gua doctor --db PATH` tells more.
+    [TIME]  gua records every 30s into [DIR]/ro/new.db
+    [TIME]  cannot store: Read-only file system (os error 30); check the path and its permissions; trying again at each tick
+    gua: cannot use [DIR]/ro/new.db: Read-only file system (os error 30); check the path and its permissions
     ");
     assert!(!at_home(&machine, "gua.pid").exists());
 }
@@ -191,7 +183,7 @@ fn another_users_database_is_not_recorded_into() {
     command.arg("--db").arg(&path).arg("--pid-file").arg("/nowhere/gua.pid");
     let run = run(command);
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run:?}");
-    assert!(run.stderr.contains("ermission denied"), "{run:?}");
+    assert!(run.stderr.contains("it cannot be opened; check its permissions"), "{run:?}");
 }
 
 /// The program as a user who owns nothing; `None` where that cannot be played.

@@ -5,9 +5,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Stdio;
 
 use super::{
-    Background, Recorder, TWO_CARDS, ask, at_home, is_clean, number, plain, status, until,
+    Background, POLLS, Recorder, TWO_CARDS, ask, at_home, is_clean, number, plain, status, until,
 };
-use crate::layout::to_layout_1;
 use crate::machine::Machine;
 
 #[test]
@@ -17,7 +16,9 @@ fn in_the_background_it_records_when_the_start_returns() {
     assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""), "{told:?}");
     insta::assert_snapshot!(plain(&told.stdout, &machine), @"gua records every 30s into [DIR]/home/.gua/gua.db, pid [PID]; `gua report` shows it");
     let database = at_home(&machine, "gua.db");
-    assert_eq!(number(&database, "SELECT count(*) FROM sample"), 2, "one tick, two cards");
+    assert_eq!(number(&database, POLLS), 1);
+    let cards = "SELECT count(*) FROM latest WHERE card IS NOT NULL";
+    assert_eq!(number(&database, cards), 2);
     let pid = recorder.pid().unwrap().as_raw_nonzero();
     let (code, json) = status(&machine, &[]);
     assert_eq!((code, &json["state"]), (Some(0), &"recording".into()));
@@ -40,46 +41,10 @@ fn in_the_background_it_records_when_the_start_returns() {
     let stopped = machine.gua(&["stop"]);
     assert_eq!((stopped.code, stopped.stderr.as_str()), (Some(0), ""));
     assert!(stopped.stdout.starts_with("gua stopped after "), "{stopped:?}");
-    assert!(stopped.stdout.contains("the last tick is stored"), "{stopped:?}");
+    assert!(stopped.stdout.contains("everything is stored"), "{stopped:?}");
     assert!(!at_home(&machine, "gua.pid").exists());
     assert_eq!(status(&machine, &[]).0, Some(3));
     is_clean(&database);
-}
-
-#[test]
-fn a_history_of_an_older_layout_is_gone_on_with() {
-    let machine = Machine::new(TWO_CARDS);
-    Recorder::start(&machine).end();
-    let path = at_home(&machine, "gua.db");
-    to_layout_1(&path);
-    let before = number(&path, "SELECT count(*) FROM sample");
-    let mut recorder = Recorder::start(&machine);
-    recorder.goes_on();
-    assert!(recorder.number("SELECT count(*) FROM sample WHERE tick > 1") > before);
-    let said = plain(&recorder.said(), &machine);
-    let told = said.lines().find(|line| line.contains("layout")).unwrap();
-    insta::assert_snapshot!(told, @"[TIME]  brought the database to layout 4; as it was before, it is kept as [DIR]/home/.gua/gua-layout-1.db");
-    recorder.end();
-    let kept = at_home(&machine, "gua-layout-1.db");
-    assert_eq!(number(&kept, "SELECT count(*) FROM sample"), before);
-    assert_eq!(kept.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-}
-
-/// One that is laid at the place of another while it is recorded.
-#[test]
-fn so_is_one_that_comes_to_the_place_meanwhile() {
-    let machine = Machine::new(TWO_CARDS);
-    let mut recorder = Recorder::start(&machine);
-    let path = recorder.database.clone();
-    let (moved, older) = (at_home(&machine, "moved.db"), at_home(&machine, "older.db"));
-    gua::store::create(&older).unwrap();
-    to_layout_1(&older);
-    fs::rename(&path, moved).unwrap();
-    fs::rename(older, &path).unwrap();
-    until("it is brought forward", || at_home(&machine, "gua-layout-1.db").exists());
-    recorder.goes_on();
-    assert_eq!(recorder.number("SELECT min(id) FROM tick"), 1);
-    recorder.end();
 }
 
 #[test]
@@ -153,6 +118,7 @@ fn the_history_of_a_python_gua_at_home_is_taken_over() {
     assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""), "{told:?}");
     assert!(told.stdout.contains("takes over the history of the Python gua"), "{told:?}");
     assert_eq!(number(&path, "SELECT count(*) FROM run"), 2, "theirs and ours");
+    assert_eq!(number(&path, "SELECT count(*) FROM run WHERE imported"), 1);
     let log = fs::read_to_string(at_home(&machine, "gua.log")).unwrap();
     assert!(log.contains("its file is kept as"), "{log}");
     assert_eq!(machine.gua(&["stop"]).code, Some(0));
@@ -200,17 +166,14 @@ fn one_recorder_a_database_by_whatever_name() {
             let args = ["daemon", "--append", "--db", db, "--pid-file", other.to_str().unwrap()];
             let second = machine.gua(&[&args, foreground].concat());
             assert_eq!((second.code, second.stdout.as_str()), (Some(1), ""), "{second:?}");
-            assert!(second.stderr.contains("a recorder already writes to it"), "{second:?}");
+            assert!(second.stderr.contains("another recorder writes to it"), "{second:?}");
             assert!(!other.exists());
         }
     }
     let elsewhere = machine.dir().join("elsewhere.db");
     let told = machine.gua(&["daemon", "--db", elsewhere.to_str().unwrap()]);
     assert_eq!((told.code, told.stdout.as_str()), (Some(2), ""), "{told:?}");
-    insta::assert_snapshot!(plain(&told.stderr, &machine), @"
-    gua: a recorder (pid [PID]) already records into [DIR]/home/.gua/gua.db
-         Stop it first, or name another --pid-file for a second one.
-    ");
+    insta::assert_snapshot!(plain(&told.stderr, &machine), @"gua: a recorder (pid [PID]) records into [DIR]/home/.gua/gua.db already; stop it first, or use another --pid-file for a second one");
     assert!(!elsewhere.exists());
     assert_eq!(recorder.number("SELECT count(*) FROM run"), 1);
     recorder.end();
@@ -237,7 +200,7 @@ fn of_many_that_start_at_once_one_records() {
     }
     assert_eq!(records, 1);
     let path = at_home(&machine, "gua.db");
-    until("it ticks", || ask::<i64>(&path, "SELECT count(*) FROM tick").unwrap() > 2);
+    until("it ticks", || ask::<i64>(&path, POLLS).unwrap() > 2);
     assert_eq!(machine.gua(&["stop"]).code, Some(0));
     assert_eq!(number(&path, "SELECT count(*) FROM run"), 1);
     is_clean(&path);
@@ -280,9 +243,9 @@ fn a_database_that_is_locked_is_waited_for() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let told = machine.gua(&["daemon", "--foreground"]);
     assert_eq!((told.code, told.stdout.as_str()), (Some(1), ""), "{told:?}");
-    assert!(told.stderr.contains("another program has it locked\n     Try again"), "{told:?}");
+    assert!(told.stderr.contains("another program has it locked; try again"), "{told:?}");
     let recorder = Recorder::spawn(&machine, &["--interval", "1h"], |_| ());
-    until("it notices", || recorder.said().matches("cannot store: another").count() == 1);
+    until("it notices", || recorder.said().matches("another program has it locked").count() == 1);
     other.execute_batch("ROLLBACK").unwrap();
     until("it begins", || number(&path, "SELECT count(*) FROM run") == 2);
     recorder.end();

@@ -2,13 +2,12 @@
 
 use std::fs;
 
-use gua::store::Ending;
+use gua_core::identity::{Client, Container, Job, Notebook, Pod, Runtime, Source, Told, Who};
 use jiff::Timestamp;
-use probe::who::{Client, Container, Job, Notebook, Pod, Runtime, Source, Told, Who};
 use serde_json::Value;
 
-use super::record::{Doing, MINUTE, Recording, card};
 use super::{BOTH_DAYS, HOUR, Histories, SATURDAY};
+use crate::history::{CardUse, MINUTE, Recording, card};
 use crate::machine::{Run, program, run};
 
 const KINDS: [&str; 7] = ["user", "job", "container", "pod", "notebook", "program", "card"];
@@ -43,7 +42,7 @@ fn in_a_container() -> Who {
 
 /// Two cards: on one a job works by day and bob's notebook sleeps beside it, on the other
 /// somebody says to be of that job, something sits in a container, and memory is nobody's.
-fn shared(at: i64) -> Vec<Doing> {
+fn shared(at: i64) -> Vec<CardUse> {
     let hour = (at - SATURDAY) / HOUR % 24;
     let work = if (8..18).contains(&hour) { 70.0 } else { 0.0 };
     let first = card(A100, work)
@@ -56,7 +55,7 @@ fn shared(at: i64) -> Vec<Doing> {
         .running_for(job("4711", Source::Environment))
         .held_by("root", 0, 500)
         .running_for(in_a_container())
-        .with_unseen(1_500);
+        .with_unlisted(1_500);
     vec![first, second]
 }
 
@@ -65,19 +64,19 @@ fn a_day() -> Histories {
     let histories = Histories::new();
     let mut recording = Recording::begin(&histories.path(), SATURDAY, 5 * MINUTE);
     recording.until(SATURDAY + 24 * HOUR, 5, shared);
-    recording.end(Ending::Stopped);
+    recording.end("stopped");
     histories
 }
 
 /// The last two hours of it, which go on.
-fn until_now() -> Histories {
+fn until_now() -> (Histories, Recording) {
     let histories = Histories::new();
     let end = Timestamp::now().as_millisecond();
     let begin = end - 2 * HOUR;
     let mut recording = Recording::begin(&histories.path(), begin, MINUTE);
     // At midnight of that Saturday nobody works.
     recording.until(end - MINUTE, 1, |_| shared(SATURDAY));
-    histories
+    (histories, recording)
 }
 
 fn hours(value: &Value, field: &str) -> f64 {
@@ -85,21 +84,40 @@ fn hours(value: &Value, field: &str) -> f64 {
 }
 
 #[test]
-fn by_every_kind_it_adds_up_to_the_cards() {
+fn accounts_of_every_kind_add_up_to_the_cards() {
     let histories = a_day();
     let kinds = KINDS.join(",");
     let report = histories.json(&[&DAY[..], &["--by", &kinds]].concat());
-    let cards = hours(&report["states"]["idle_held"], "gpu_hours");
-    for kind in KINDS {
-        let accounts = report["accounts"].as_array().unwrap();
-        let of_kind = accounts.iter().filter(|account| account["by"] == kind);
-        let sum: f64 = of_kind.map(|account| hours(account, "idle_held_gpu_hours")).sum();
-        assert!((sum - cards).abs() < 1.0 / 3_600_000.0, "{kind}: {sum} and not {cards}");
+    for state in ["active", "idle_held", "unknown"] {
+        let cards = hours(&report["states"][state], "gpu_hours");
+        for kind in KINDS {
+            let accounts = report["accounts"].as_array().unwrap();
+            let of_kind = accounts.iter().filter(|account| account["by"] == kind);
+            let field = format!("{state}_gpu_hours");
+            let sum: f64 = of_kind.map(|account| hours(account, &field)).sum();
+            assert!((sum - cards).abs() < 1.0 / 3_600_000.0, "{kind}: {sum} and not {cards}");
+        }
     }
 }
 
 #[test]
-fn by_every_kind_for_a_person() {
+fn accounts_are_sorted_as_asked() {
+    let histories = a_day();
+    let names = |order: &[&str]| -> Vec<String> {
+        let report = histories.json(&[&DAY[..], order].concat());
+        let accounts = report["accounts"].as_array().unwrap();
+        let name = |account: &Value| account["name"].as_str().unwrap_or("unlisted").to_owned();
+        accounts.iter().map(name).collect()
+    };
+    assert_eq!(names(&[])[..2], ["alice", "mallory"]);
+    assert_eq!(names(&["--sort", "idle"])[0], "mallory");
+    assert_eq!(names(&["--sort", "active"])[0], "alice");
+    let dear = ["--sort", "cost", "--price", "1", "--price", "A100=9"];
+    assert_eq!(names(&dear)[0], "alice");
+}
+
+#[test]
+fn accounts_of_every_kind_for_a_person() {
     let histories = a_day();
     let shown =
         histories.report(&[&DAY[..], &["--by", &KINDS.join(","), "--width", "100"]].concat());
@@ -151,7 +169,7 @@ fn by_every_kind_for_a_person() {
 
 #[test]
 fn sessions_that_are_on_say_what_to_type() {
-    let histories = until_now();
+    let (histories, _recording) = until_now();
     let shown = |hosts_name: &str| {
         let root = histories.dir().join("root");
         fs::create_dir_all(root.join("proc/sys/kernel")).unwrap();
@@ -233,7 +251,7 @@ fn the_page_of_one_person_names_nobody_else() {
         }
         assert_eq!(page.contains("sweep.ipynb"), user == "bob");
         assert_eq!(page.contains("quiet_fox"), user == "root");
-        assert!(!page.contains("no_visible_process") && !page.contains("no visible process"));
+        assert!(!page.contains("unlisted") && !page.contains("holders unknown"));
     }
     let by_number = histories.json(&[&DAY[..], &["--user", "1001"]].concat());
     assert_eq!(by_number["person"]["name"], "bob");
@@ -277,7 +295,7 @@ fn the_page_of_one_person_reads_well() {
 /// Nobody has to be told how to ask themselves.
 #[test]
 fn the_page_of_one_person_says_how_to_end_and_not_whom_to_ask() {
-    let histories = until_now();
+    let (histories, _recording) = until_now();
     for format in ["text", "json", "csv", "markdown"] {
         let asked = ["--since", "3h", "--user", "bob", "--format", format];
         let page = histories.report(&asked).stdout;
@@ -285,40 +303,22 @@ fn the_page_of_one_person_says_how_to_end_and_not_whom_to_ask() {
     }
 }
 
-/// A name that had another number once, before the window, has one in it.
-#[test]
-fn a_uid_is_that_of_the_window() {
-    let histories = Histories::new();
-    let mut recording = Recording::begin(&histories.path(), SATURDAY, 5 * MINUTE);
-    let held = |uid| move |_| vec![card(A100, 0.0).held_by("ann", uid, 9_000)];
-    recording.until(SATURDAY + 12 * HOUR, 5, held(1000));
-    recording.until(SATURDAY + 24 * HOUR, 5, held(2000));
-    recording.end(Ending::Stopped);
-    let uid = |from: &str, until: &str| {
-        let report = histories.json(&["--from", from, "--until", until]);
-        report["identities"][0]["uid"].clone()
-    };
-    assert_eq!(uid("2024-11-09 13:00", "2024-11-10"), 2000);
-    assert_eq!(uid("2024-11-09", "2024-11-09 11:00"), 1000);
-    assert_eq!(uid("2024-11-09", "2024-11-10"), Value::Null);
-}
-
 /// A container that was made anew under its old name is another one.
 #[test]
 fn containers_of_one_name_are_told_apart() {
     let histories = Histories::new();
     let mut recording = Recording::begin(&histories.path(), SATURDAY, 5 * MINUTE);
-    recording.until(SATURDAY + 24 * HOUR, 5, |at| {
-        let hour = (at - SATURDAY) / HOUR;
-        let digit = if hour < 8 { "a" } else { "b" };
+    for (hours, process, digit) in [(8, (100, 1), "a"), (24, (101, 2), "b")] {
         let mut who = in_a_container();
         if let Some(container) = &mut who.container {
             container.value.id = digit.repeat(64).into();
         }
-        let process = if hour < 8 { (100, 1) } else { (101, 2) };
-        vec![card(A100, 0.0).held_at_work("ann", process, 9_000, 0.0).running_for(who)]
-    });
-    recording.end(Ending::Stopped);
+        recording.until(SATURDAY + hours * HOUR, 5, |_| {
+            let card = card(A100, 0.0).held_at_work("ann", process, 9_000, 0.0);
+            vec![card.running_for(who.clone())]
+        });
+    }
+    recording.end("stopped");
     for format in ["text", "markdown"] {
         let asked = ["--by", "container", "--width", "120", "--format", format];
         let shown = histories.report(&[&DAY[..], &asked].concat()).stdout;
@@ -379,7 +379,10 @@ fn an_earlier_window_of_which_little_is_known_says_so() {
     let shown = |compare| histories.report(&[&first[..], &[compare]].concat()).stdout;
     assert!(shown("previous").contains("  Nothing was recorded in the earlier window.\n"));
     let thin = shown("18h");
-    assert!(thin.contains("  The earlier window was hardly observed: no differences"), "{thin}");
+    assert!(
+        thin.contains("  The earlier window was hardly observed, so differences are left out."),
+        "{thin}"
+    );
     let table = thin.split("hardly observed").nth(1).unwrap();
     assert!(!table.contains(" points") && !table.contains('−'), "{table}");
     let compared = &histories.json(&[&first[..], &["previous"]].concat())["compared"];

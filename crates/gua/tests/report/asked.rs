@@ -1,14 +1,12 @@
-//! Which time a report is about, and by which lines.
+//! Which time a report is about.
 
-use gua::store::Ending;
-
-use super::record::{MINUTE, Recording};
-use super::{BOTH_DAYS, DAY, HOUR, Histories, SATURDAY, lab};
+use super::{BOTH_DAYS, HOUR, Histories, SATURDAY, lab};
+use crate::history::{MINUTE, Recording};
 use crate::machine::{program, run};
 
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_is_read() {
-    let cases: [(&[&str], &str); 22] = [
+    let cases: [(&[&str], &str); 23] = [
         (&["--since", "0s"], "0s"),
         (&["--since", "-5m"], "-5m"),
         (&["--since", "5"], "expected a number and ms, s, m, h or d"),
@@ -18,9 +16,10 @@ fn what_makes_no_sense_is_refused_before_anything_is_read() {
         (&["--tz", "Nowhere/Town"], "Europe/Berlin"),
         (&["--width", "39"], "from 40 to 300"),
         (&["--width", "301"], "from 40 to 300"),
-        (&["--active-percent", "0"], "above 0"),
-        (&["--active-percent", "NaN"], "above 0"),
-        (&["--held-mb", "-1"], "-1"),
+        (&["--active-percent", "10"], "unexpected argument"),
+        (&["--held-mb", "100"], "unexpected argument"),
+        (&["--sort", "name"], "total, idle, active, cost"),
+        (&["--sort", "cost"], "--price 2.50"),
         (&["--json", "--format", "csv"], "cannot be used with"),
         (&["--by", "wizard"], "notebook"),
         (&["--price", "-2"], "2.50"),
@@ -29,12 +28,15 @@ fn what_makes_no_sense_is_refused_before_anything_is_read() {
         (&["--sessions", "some"], "expected a number, or all"),
         (&["--compare", "yesterday"], "expected `previous`"),
         (&["--compare", "-7d"], "expected `previous`"),
-        (&["--user", "bob", "--held-mb", "5"], "cannot be used with"),
+        (&["--user", "bob", "--prometheus", "http://localhost"], "cannot be used with"),
         (&["--user", ""], "--user"),
     ];
     for (args, expected) in cases {
-        let mut command = program(&["report", "--db", "/nowhere/gua.db"]);
+        let mut command = program(&["report"]);
         command.args(args);
+        if !args.contains(&"--prometheus") {
+            command.args(["--db", "/nowhere/gua.db"]);
+        }
         let run = run(command);
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{args:?}: {run:?}");
         assert!(run.stderr.contains(expected), "{args:?}: {run:?}");
@@ -87,55 +89,26 @@ fn an_interval_changes_nothing_where_time_was_measured() {
     assert_eq!(run.stdout, histories.report(&BOTH_DAYS).stdout);
 }
 
-/// By a line of 3 % the card of bob, at 5 %, is at work.
+/// A window that reaches up to now ends where the record is final, and says so.
 #[test]
-fn other_lines_judge_again() {
-    let histories = Histories::two_days();
-    let report = histories
-        .json(&[&BOTH_DAYS[..], &["--active-percent", "3", "--held-mb", "80000"]].concat());
-    let share = |card: usize, state: &str| report["cards"][card]["states"][state]["share"].clone();
-    assert_eq!(share(1, "active"), 1.0);
-    assert_eq!(share(0, "idle_held"), 0.0);
-    assert_eq!(report["thresholds"]["active_percent"], 3.0);
-    assert_eq!(report["judged_again"]["share_of_observed"], 1.0);
-    assert_eq!(report["judged_again"]["covers_seconds"], 46.0 * 3600.0);
-    let shown = histories.report(&[&BOTH_DAYS[..], &["--active-percent", "3"]].concat()).stdout;
-    assert!(shown.contains("active ≥ 3 % utilization"), "{shown}");
-    assert!(shown.contains("judged again from samples"), "{shown}");
-    assert!(shown.contains("accounts and sessions are as they were recorded"), "{shown}");
-    let usual = histories.json(&BOTH_DAYS);
-    for part in ["identities", "accounts", "sessions"] {
-        assert_eq!(report[part], usual[part], "{part}");
-    }
+fn window_ends_where_the_record_is_final() {
+    let histories = Histories::new();
+    let now = jiff::Timestamp::now().as_millisecond();
+    let begin = (now - 2 * HOUR) / MINUTE * MINUTE;
+    let mut recording = Recording::begin(&histories.path(), begin, MINUTE);
+    recording.until(begin + HOUR + 59 * MINUTE, 1, lab);
+    let report = histories.json(&["--since", "1h"]);
+    let window = &report["window"];
+    assert_eq!(window["to"], moment(begin + HOUR + 59 * MINUTE), "{window}");
+    assert!(window["requested_to"].as_str() > window["to"].as_str(), "{window}");
+    assert_eq!((&window["coverage"], &report["gaps"]), (&1.0.into(), &serde_json::json!([])));
+    let shown = histories.report(&["--since", "1h"]).stdout;
+    assert!(shown.contains("up to where the record is final\n"), "{shown}");
+    drop(recording);
 }
 
-/// The samples and the spans say the same where the lines are the same, or nearly.
-#[test]
-fn judging_again_by_the_same_lines_tells_the_same() {
-    let histories = Histories::two_days();
-    let usual = histories.json(&BOTH_DAYS);
-    let again = histories.json(&[&BOTH_DAYS[..], &["--active-percent", "10.01"]].concat());
-    for part in ["states", "cards", "heatmap", "equivalent_gpus", "gaps", "window"] {
-        assert_eq!(usual[part], again[part], "{part}");
-    }
-    let same = histories.json(&[&BOTH_DAYS[..], &["--active-percent", "10"]].concat());
-    assert_eq!(usual, same);
-}
-
-#[test]
-fn where_samples_are_no_longer_kept_it_says_so() {
-    let histories = Histories::two_days();
-    let database = rusqlite::Connection::open(histories.path()).unwrap();
-    let delete = "DELETE FROM sample WHERE tick IN (SELECT id FROM tick WHERE at_ms <= ?1)";
-    database.execute(delete, [SATURDAY + DAY]).unwrap();
-    let args = [&BOTH_DAYS[..], &["--active-percent", "3"]].concat();
-    let judged = &histories.json(&args)["judged_again"];
-    assert_eq!(judged["from"], "2024-11-10T00:00:00Z");
-    assert_eq!(judged["covers_seconds"], 22.0 * 3600.0);
-    database.execute("DELETE FROM sample", []).unwrap();
-    let run = histories.report(&args);
-    assert_eq!(run.code, Some(0));
-    assert!(run.stdout.contains("No samples are kept of this window"), "{run:?}");
+fn moment(at: i64) -> String {
+    jiff::Timestamp::from_millisecond(at).unwrap().to_string()
 }
 
 /// A clock that was set back: the later run counts, and nothing counts twice.
@@ -144,16 +117,14 @@ fn no_hour_counts_twice() {
     let histories = Histories::new();
     let mut first = Recording::begin(&histories.path(), SATURDAY, MINUTE);
     first.until(SATURDAY + 2 * HOUR, 1, lab);
-    first.end(Ending::ClockSetBack);
+    first.end("clock_set_back");
     let mut second = Recording::begin(&histories.path(), SATURDAY + HOUR, MINUTE);
     second.until(SATURDAY + 3 * HOUR, 1, lab);
-    second.end(Ending::Stopped);
+    second.end("stopped");
     let window = ["--from", "2024-11-09", "--until", "2024-11-09 03:00"];
-    for lines in [&[][..], &["--held-mb", "101"]] {
-        let report = histories.json(&[&window[..], lines].concat());
-        assert_eq!(report["window"]["observed_seconds"], 3.0 * 3600.0);
-        let hours = |state: &str| report["states"][state]["gpu_hours"].as_f64().unwrap();
-        assert!((hours("idle_held") + hours("truly_idle") - 9.0).abs() < 1e-9, "{report}");
-        assert_eq!(report["gaps"].as_array().unwrap().len(), 0);
-    }
+    let report = histories.json(&window);
+    assert_eq!(report["window"]["observed_seconds"], 3.0 * 3600.0);
+    let hours = |state: &str| report["states"][state]["gpu_hours"].as_f64().unwrap();
+    assert!((hours("idle_held") + hours("truly_idle") - 9.0).abs() < 1e-9, "{report}");
+    assert_eq!(report["gaps"].as_array().unwrap().len(), 0);
 }

@@ -2,28 +2,25 @@
 
 /// Whose the time was, and what it cost.
 mod accounts;
-/// Which time it is about, and by which lines.
+/// Which time a report is about.
 mod asked;
+/// The rules and thresholds that a report names.
+mod basis;
 /// What it says of files that are missing, foreign, damaged or in use.
 mod files;
 /// Somebody who forges what tells a container or a pod.
 mod forged;
-/// Lines that were changed after something was recorded.
-mod lines;
 /// As a page and as pictures.
 mod page;
-/// The histories.
-pub(crate) mod record;
 /// How it reads, for a person and for a program.
 mod view;
 
 use std::path::{Path, PathBuf};
 
-use gua::store::Ending;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use self::record::{Doing, MINUTE, Recording, card};
+use crate::history::{CardUse, MINUTE, Recording, card};
 use crate::machine::{Run, program, run};
 
 /// 2024-11-09, a Saturday.
@@ -46,10 +43,10 @@ impl Histories {
         let new = Self::new();
         let mut first = Recording::begin(&new.path(), SATURDAY, 15 * MINUTE);
         first.until(SATURDAY + 27 * HOUR, 15, lab);
-        first.end(Ending::Stopped);
+        first.end("stopped");
         let mut second = Recording::begin(&new.path(), SATURDAY + 29 * HOUR, 15 * MINUTE);
         second.until(SATURDAY + 2 * DAY, 15, lab);
-        second.end(Ending::Stopped);
+        second.end("stopped");
         new
     }
 
@@ -80,7 +77,7 @@ pub(super) const BOTH_DAYS: [&str; 4] = ["--from", "2024-11-09", "--until", "202
 
 /// A card that works by day and is left held in the evening, one that is held all the
 /// time, and one that stands free and is lost for two hours.
-pub(super) fn lab(at: i64) -> Vec<Doing> {
+pub(super) fn lab(at: i64) -> Vec<CardUse> {
     const A100: &str = "NVIDIA A100-SXM4-80GB";
     let hour = (at - SATURDAY) / HOUR % 24;
     let alice = |percent| card(A100, percent).held_by("alice", 1000, 70_000);

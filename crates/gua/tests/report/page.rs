@@ -1,9 +1,7 @@
 //! `--format html` and `svg`: what they say is what the report says.
 
-use gua::store::Ending;
-
-use super::record::{Doing, MINUTE, Recording, card};
 use super::{BOTH_DAYS, HOUR, Histories, SATURDAY};
+use crate::history::{CardUse, MINUTE, Recording, card};
 use crate::machine::{program, run};
 
 const A100: &str = "NVIDIA A100-SXM4-80GB";
@@ -26,11 +24,11 @@ fn all_between<'a>(text: &'a str, begin: &str, end: &str) -> Vec<&'a str> {
 }
 
 /// Half a day of cards that do this.
-fn recorded(doing: impl Fn(i64) -> Vec<Doing>) -> Histories {
+fn recorded(doing: impl Fn(i64) -> Vec<CardUse>) -> Histories {
     let new = Histories::new();
     let mut recording = Recording::begin(&new.path(), SATURDAY, 15 * MINUTE);
     recording.until(SATURDAY + 12 * HOUR, 1, doing);
-    recording.end(Ending::Stopped);
+    recording.end("stopped");
     new
 }
 

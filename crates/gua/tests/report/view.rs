@@ -1,9 +1,7 @@
 //! How `gua report` reads, for a person and for a program.
 
-use gua::store::Ending;
-
-use super::record::{MINUTE, Recording, card};
 use super::{BOTH_DAYS, HOUR, Histories, SATURDAY};
+use crate::history::{MINUTE, Recording, card};
 
 fn text(args: &[&str]) -> String {
     let run = Histories::two_days().report(&[&BOTH_DAYS, args].concat());
@@ -250,7 +248,7 @@ fn as_rows_for_a_spreadsheet() {
     let rows = text(&["--format", "csv"]);
     assert!(rows.lines().count() > 60);
     let mut rows_of_one_length = csv::Reader::from_reader(rows.as_bytes());
-    assert!(rows_of_one_length.records().all(|row| row.is_ok_and(|row| row.len() == 43)));
+    assert!(rows_of_one_length.records().all(|row| row.is_ok_and(|row| row.len() == 56)));
     let rows: Vec<_> = rows.lines().take(26).collect();
     insta::assert_snapshot!(rows.join("\n"), @"
     kind,card_index,card_slot,card_uuid,card_name,user,uid,weekday,hour,state,gpu_hours,share,by,name,unattributed,id,gb_hours,cost,cost_per_month,unpriced_gpu_hours,currency,pid,program,from,to,open,peak_memory_bytes,job,container,pod,notebook,gpu_hours_difference,from_seen,to_seen,busy_card_seconds,as_the_card_seconds,idle_held_gpu_hours,bare_context,script,command,ask,end,sentence
@@ -391,7 +389,7 @@ fn a_window_without_data() {
 #[test]
 fn a_history_without_data() {
     let histories = Histories::new();
-    gua::store::create(&histories.path()).unwrap();
+    gua_store::Database::create(&histories.path()).unwrap();
     let shown = histories.report(&["--from", "2099-12-01", "--until", "2099-12-02"]).stdout;
     insta::assert_snapshot!(shown, @"
     gua   1 Dec 00:00 → 2 Dec 2099 00:00 UTC, 1d, 0.0 % observed
@@ -435,12 +433,13 @@ fn ten_people_are_shown_and_the_others_counted() {
         });
         vec![held.held_by_nameless(4242, 300), card("B", 1.0).held_by_nameless(4242, 300)]
     });
-    recording.end(Ending::Stopped);
+    recording.end("stopped");
     let window = ["--from", "2024-11-09", "--until", "2024-11-09 01:00"];
     let shown = histories.report(&window).stdout;
-    assert!(shown.contains("  and 3 more; --json has all\n"), "{shown}");
+    assert!(shown.contains("  --json has all accounts\n"), "{shown}");
     assert!(shown.contains("  uid 4242 "), "{shown}");
-    assert_eq!(histories.json(&window)["identities"].as_array().unwrap().len(), 13);
+    assert!(shown.contains("  3 more "), "{shown}");
+    assert_eq!(histories.json(&window)["accounts"].as_array().unwrap().len(), 13);
 }
 
 /// Names are chosen by others.
@@ -451,7 +450,7 @@ fn names_break_neither_a_line_nor_a_table_nor_a_spreadsheet() {
     recording.until(SATURDAY + HOUR, 1, |_| {
         vec![card("=A|B", 1.0).held_by("=cmd|'x'!\x1b[2J,\"", 1, 200)]
     });
-    recording.end(Ending::Stopped);
+    recording.end("stopped");
     let window = ["--from", "2024-11-09", "--until", "2024-11-09 01:00"];
     let shown = |format| histories.report(&[&window[..], &["--format", format]].concat()).stdout;
     assert!(shown("text").contains("  =cmd|'x'!?[2J,\" "));

@@ -11,15 +11,13 @@ from . import _native
 from ._shape import build, duration, frame, time
 from .parts import (
     Account,
-    AsRecorded,
+    Basis,
     CardReport,
     Compared,
     EquivalentGpus,
     Gap,
     HeatCell,
     Host,
-    Identity,
-    JudgedAgain,
     Money,
     PersonPage,
     STATES,
@@ -35,62 +33,58 @@ from .parts import (
 
 @dataclass(repr=False)
 class Report:
-    """What the cards did. What nobody observed is no part of any share."""
+    """What the cards did. Time that was not observed is no part of any share."""
 
     _PARTS: ClassVar[Dict[str, Any]] = {
         "host": Host,
         "window": Window,
         "data": Stretch,
         "thresholds": Thresholds,
+        "basis": Basis,
         "states": States,
         "equivalent_gpus": EquivalentGpus,
         "cards": CardReport,
-        "identities": Identity,
         "accounts": Account,
         "sessions": Session,
-        "accounts_judged_by": AsRecorded,
         "money": Money,
         "person": PersonPage,
         "compared": Compared,
         "heatmap": HeatCell,
         "verdict": Verdict,
         "gaps": Gap,
-        "judged_again": JudgedAgain,
     }
 
     schema: str
     host: Optional[Host]
     window: Window
     data: Optional[Stretch]
-    thresholds: Thresholds
+    thresholds: Optional[Thresholds]
+    basis: List[Basis]
     states: States
+    active_energy_kwh: Optional[float]
+    idle_held_energy_kwh: Optional[float]
+    energy_unknown_gpu_hours: float
     equivalent_gpus: EquivalentGpus
     cards: List[CardReport]
-    identities: Optional[List[Identity]]
     accounts_by: List[str]
-    accounts: Optional[List[Account]]
-    sessions: Optional[List[Session]]
-    accounts_judged_by: Optional[AsRecorded]
+    accounts: List[Account]
+    sessions: List[Session]
     money: Optional[Money]
     person: Optional[PersonPage]
     compared: Optional[Compared]
     heatmap: List[HeatCell]
     verdict: Verdict
     gaps: List[Gap]
-    judged_again: Optional[JudgedAgain]
 
     def to_frame(self, part: str = "cards") -> Any:
-        """A part of the report as a table for pandas: cards, identities, accounts,
-        sessions, heatmap or gaps."""
+        """A part of the report as a table for pandas: cards, accounts, sessions, heatmap,
+        basis or gaps."""
         if part == "cards":
             return frame([_card_row(card) for card in self.cards])
-        if part == "gaps":
-            rows = [{**asdict(gap), "seconds": gap.seconds} for gap in self.gaps]
-            return frame(rows, [*_columns(Gap), "seconds"])
         if part not in _TABLES:
-            there = ", ".join(("cards", *_TABLES, "gaps"))
+            there = ", ".join(("cards", *_TABLES))
             raise ValueError(f"{part!r} is no part of a report. There are {there}")
-        return frame([asdict(one) for one in getattr(self, part) or ()], _columns(_TABLES[part]))
+        return frame([asdict(one) for one in getattr(self, part)], _columns(_TABLES[part]))
 
     def __repr__(self) -> str:
         window = self.window
@@ -108,11 +102,21 @@ class Report:
 
 # The parts that are tables as they are.
 _TABLES: Dict[str, Any] = {
-    "identities": Identity,
     "accounts": Account,
     "sessions": Session,
     "heatmap": HeatCell,
+    "basis": Basis,
+    "gaps": Gap,
 }
+
+
+_CARD_FIGURES = (
+    "mean_utilization_percent",
+    "mean_memory_used_bytes",
+    "active_energy_kwh",
+    "idle_held_energy_kwh",
+    "energy_unknown_gpu_hours",
+)
 
 
 def _columns(part: Any) -> List[str]:
@@ -127,6 +131,8 @@ def _card_row(card: CardReport) -> Dict[str, Any]:
         time_in: Time = getattr(card.states, state)
         row[f"{state}_gpu_hours"] = time_in.gpu_hours
         row[f"{state}_share"] = time_in.share
+    for field in _CARD_FIGURES:
+        row[field] = getattr(card, field)
     return row
 
 
@@ -138,12 +144,11 @@ def report(
     tz: str = "UTC",
     db: Union[None, str, os.PathLike[str]] = None,
     by: Union[None, str, Iterable[str]] = None,
+    sort: Optional[str] = None,
     user: Union[None, str, int] = None,
     compare: Union[None, str, float, timedelta] = None,
     price: Union[None, float, str, Iterable[str]] = None,
     currency: Optional[str] = None,
-    active_percent: Optional[float] = None,
-    held_mb: Optional[int] = None,
 ) -> Report:
     """What the cards did over a time: worked, were held idle, stood free, and by whom.
 
@@ -153,12 +158,12 @@ def report(
     :param tz: The zone of times without an offset, and of the heatmap.
     :param db: The history to read; gua.db in GUA_HOME or ~/.gua when left out.
     :param by: What to make accounts of: user, job, container, pod, notebook, program or card.
+    :param sort: Which accounts come first: those with the most ``"total"`` (the default), ``"idle"`` or
+        ``"active"`` time, or the highest ``"cost"`` of idle time.
     :param user: The page for one person alone, by name or uid.
     :param compare: An earlier time to set it beside: ``"previous"``, or how long before.
     :param price: What a GPU-hour costs; ``"A100=3.20"`` is for cards of that model.
     :param currency: What stands beside an amount of money.
-    :param active_percent: Judge again, with a card active from this utilization on.
-    :param held_mb: Judge again, with a card held above so many MB (of 1024² bytes).
     :raises gua.HistoryError: When there is no history, or none that can be read.
     """
     words = ["report", "--json", f"--tz={tz}"]
@@ -167,12 +172,11 @@ def report(
     words += [] if until is None else [f"--until={time(until)}"]
     words += [] if db is None else ["--db", os.fspath(db)]
     words += [] if by is None else [f"--by={','.join(_several(by))}"]
+    words += [] if sort is None else [f"--sort={sort}"]
     words += [] if user is None else [f"--user={user}"]
     words += [] if compare is None else [f"--compare={duration(compare)}"]
     words += [f"--price={one}" for one in _several(price)]
     words += [] if currency is None else [f"--currency={currency}"]
-    words += [] if active_percent is None else [f"--active-percent={active_percent}"]
-    words += [] if held_mb is None else [f"--held-mb={held_mb}"]
     return build(Report, _native.ask(words))
 
 

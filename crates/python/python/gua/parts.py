@@ -17,12 +17,13 @@ class Host:
 
 @dataclass
 class Window:
-    """The time that was asked about."""
+    """The time of the report. It ends where the record is final, at most where it was asked to."""
 
-    _PARTS: ClassVar[Dict[str, Any]] = {"from_": datetime, "to": datetime}
+    _PARTS: ClassVar[Dict[str, Any]] = {"from_": datetime, "to": datetime, "requested_to": datetime}
 
     from_: datetime
     to: datetime
+    requested_to: datetime
     tz: str
     seconds: float
     observed_seconds: float
@@ -41,12 +42,27 @@ class Stretch:
 
 @dataclass
 class Thresholds:
-    """The lines between the states; MB are of 1024² bytes."""
+    """The thresholds between the states; MB are of 1024² bytes."""
 
-    active_percent: float
-    held_mb: int
-    worked_percent: float
+    active_percent: Optional[float]
+    held_mb: Optional[int]
+    worked_percent: Optional[float]
     context_mb: int
+
+
+@dataclass
+class Basis:
+    """The rule and the thresholds by which a stretch of the window was classified."""
+
+    _PARTS: ClassVar[Dict[str, Any]] = {"from_": datetime, "to": datetime}
+
+    from_: datetime
+    to: datetime
+    rule: str
+    imported: bool
+    active_percent: Optional[float]
+    held_mb: Optional[int]
+    worked_percent: Optional[float]
 
 
 @dataclass
@@ -77,45 +93,53 @@ class EquivalentGpus:
 
 @dataclass
 class CardReport:
+    """One card: the time in each state, means over known time, energy, and why time is unknown."""
+
     _PARTS: ClassVar[Dict[str, Any]] = {"states": States}
 
     uuid: Optional[str]
-    index: int
+    index: Optional[int]
     slot: Optional[int]
     name: Optional[str]
     states: States
-
-
-@dataclass
-class Identity:
-    """A person, as far as known, and what the cards did that they held."""
-
-    user: Optional[str]
-    uid: Optional[int]
-    gpu_hours: float
-    idle_held_gpu_hours: float
-    idle_held_share: Optional[float]
+    mean_utilization_percent: Optional[float]
+    mean_memory_used_bytes: Optional[int]
+    active_energy_kwh: Optional[float]
+    idle_held_energy_kwh: Optional[float]
+    energy_unknown_gpu_hours: float
+    unknown_reasons: Dict[str, float]
 
 
 @dataclass
 class Account:
-    """The card time of one user, job, container or whatever was asked for, and what it cost."""
+    """The time of one user, job, container or whatever was asked for, and what it cost.
+
+    GPU-hours are shares of the cards' time and add up to it. Idle-held time is unused (memory held, no
+    work) or low use (work below the threshold of the card). Process-hours add up processes.
+    """
 
     by: str
     name: Optional[str]
     unattributed: Optional[str]
     id: Optional[str]
     user: Optional[str]
-    gpu_hours: float
-    worked_gpu_hours: float
-    worked_on_idle_held_gpu_hours: float
+    total_gpu_hours: float
+    share_of_total: Optional[float]
+    active_gpu_hours: float
     idle_held_gpu_hours: float
     idle_held_share: Optional[float]
-    idle_gpu_hours: float
+    unused_gpu_hours: float
+    low_use_gpu_hours: float
     unknown_gpu_hours: float
-    as_the_card_gpu_hours: float
+    present_process_hours: float
+    working_process_hours: float
+    idle_process_hours: float
+    idle_beside_process_hours: float
     peak_memory_bytes: Optional[int]
-    held_idle_gb_hours: float
+    held_idle_gib_hours: float
+    active_energy_kwh: Optional[float]
+    idle_held_energy_kwh: Optional[float]
+    energy_unknown_gpu_hours: float
     cost: Optional[float]
     unpriced_gpu_hours: float
 
@@ -147,7 +171,6 @@ class Session:
     open: Optional[bool]
     idle_seconds: float
     busy_card_seconds: float
-    as_the_card_seconds: float
     idle_held_gpu_hours: float
     peak_memory_bytes: Optional[int]
     bare_context: Optional[bool]
@@ -181,6 +204,9 @@ class Money:
     idle_held: Cost
     truly_idle: Cost
     prices: List[Price]
+    cost_per_kwh: Optional[float]
+    active_energy_cost: Optional[float]
+    idle_held_energy_cost: Optional[float]
     month_seconds: float
     rests_on_seconds: float
 
@@ -205,14 +231,14 @@ class ComparedState:
 
 @dataclass
 class ComparedAccount:
-    _PARTS: ClassVar[Dict[str, Any]] = {"gpu_hours": Pair, "idle_held_gpu_hours": Pair}
+    _PARTS: ClassVar[Dict[str, Any]] = {"total_gpu_hours": Pair, "idle_held_gpu_hours": Pair}
 
     by: str
     name: Optional[str]
     unattributed: Optional[str]
     id: Optional[str]
     user: Optional[str]
-    gpu_hours: Pair
+    total_gpu_hours: Pair
     idle_held_gpu_hours: Pair
 
 
@@ -233,7 +259,7 @@ class Compared:
     states: List[ComparedState]
     equivalent_gpus_idle_held: Pair
     idle_held_cost: Pair
-    accounts: Optional[List[ComparedAccount]]
+    accounts: List[ComparedAccount]
 
 
 @dataclass
@@ -269,49 +295,11 @@ class Verdict:
 
 @dataclass
 class Gap:
-    """Time that nobody observed, and why."""
+    """Time that was not observed, and why."""
 
     _PARTS: ClassVar[Dict[str, Any]] = {"from_": datetime, "to": datetime}
 
     from_: datetime
     to: datetime
+    seconds: float
     reason: str
-
-    @property
-    def seconds(self) -> float:
-        return (self.to - self.from_).total_seconds()
-
-
-@dataclass
-class JudgedAgain:
-    """What the samples speak for, where other thresholds were asked for."""
-
-    _PARTS: ClassVar[Dict[str, Any]] = {"from_": datetime, "to": datetime}
-
-    from_: Optional[datetime]
-    to: Optional[datetime]
-    covers_seconds: float
-    share_of_observed: Optional[float]
-
-
-@dataclass
-class JudgedBy:
-    """From when to when spans were recorded by which thresholds."""
-
-    _PARTS: ClassVar[Dict[str, Any]] = {"from_": datetime, "to": datetime}
-
-    from_: datetime
-    to: datetime
-    active_percent: Optional[float]
-    held_mb: Optional[int]
-    worked_percent: Optional[float]
-
-
-@dataclass
-class AsRecorded:
-    """What accounts and sessions rest on, where the cards are judged by other thresholds."""
-
-    _PARTS: ClassVar[Dict[str, Any]] = {"lines": JudgedBy}
-
-    lines: List[JudgedBy]
-    idle_held_gpu_hours: float

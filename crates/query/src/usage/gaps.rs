@@ -108,7 +108,10 @@ impl RecordEnd {
         // An import may end later: "now" belongs to the run that goes on.
         let newest = runs.iter().rfind(|run| !run.is_imported).or_else(|| runs.last());
         let cause = newest.map_or(Some(GapCause::NotRecorded), |run| {
-            let is_ended = run.is_imported || run.ending.is_some();
+            // A simulated history is complete, and goes on if the request says so.
+            let goes_on = request.is_recording == Some(true);
+            let is_end = |ending: &str| ending != "complete" || !goes_on;
+            let is_ended = run.is_imported || run.ending.as_deref().is_some_and(is_end);
             let interval = run.run.interval_ms.unwrap_or(DEFAULT_INTERVAL_MS).max(0);
             let due = run.last_tick.0.saturating_add(interval.saturating_mul(3) / 2 + LAG_MS);
             match request.is_recording {

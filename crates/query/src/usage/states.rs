@@ -71,6 +71,17 @@ impl TotalState {
             Self::Unknown => "unknown",
         }
     }
+
+    /// Returns a stable word, for other programs.
+    #[must_use]
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::IdleHeld => "idle_held",
+            Self::TrulyIdle => "truly_idle",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// Energy in kilowatt-hours; null if nothing of it is known.

@@ -78,6 +78,19 @@ impl Suggestion {
         Self::smaller_card(account, card_memory_bytes).unwrap_or(Self::Nothing)
     }
 
+    /// Returns a stable word.
+    #[must_use]
+    pub const fn slug(&self) -> &'static str {
+        match self {
+            Self::EndSession { .. } => "end_session",
+            Self::FreeMemory { .. } => "free_memory",
+            Self::EndWhenDone { .. } => "end_when_done",
+            Self::WorkedLittle { .. } => "worked_little",
+            Self::SmallerCard { .. } => "smaller_card",
+            Self::Nothing => "nothing",
+        }
+    }
+
     /// Suggests a smaller card by all that was held, not only by what was held idle.
     fn smaller_card(account: &Account, card_memory_bytes: Option<u64>) -> Option<Self> {
         let card_memory_bytes = card_memory_bytes?;

@@ -10,6 +10,7 @@ mod export;
 mod info;
 mod lab;
 mod names;
+mod policy;
 mod pruning;
 mod reading;
 mod sessions;

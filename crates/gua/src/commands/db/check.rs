@@ -2,18 +2,19 @@
 
 use std::io::{self, BufWriter, Write};
 
+use gua_store::Database;
+
 use crate::cli::DbCheck;
 use crate::commands::history;
 use crate::config::{Config, Screen};
 use crate::failure::Failure;
 use crate::render::{database as render, json};
-use crate::report::database as report;
-use crate::store;
+use crate::report::database::Checked;
 
 pub(super) fn run(config: &Config, typed: &DbCheck) -> Result<u8, Failure> {
-    let path = history::path(typed.db.as_deref(), config)?;
-    let check = store::check(&path).map_err(|error| error.failure(&path))?;
-    let checked = report::checked(path.display().to_string(), &check);
+    let database = Database::open(&history::path(typed.db.as_deref(), config)?)?;
+    let findings = database.check()?;
+    let checked = Checked::new(database.info()?, findings);
     let mut out = BufWriter::new(io::stdout().lock());
     if typed.json {
         json::pretty(&mut out, &checked)?;

@@ -3,6 +3,8 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use gua_store::lock::RecorderLock;
+use gua_store::{Database, StoreError};
 use jiff::tz::TimeZone;
 
 use crate::cli::DbInfo;
@@ -10,31 +12,25 @@ use crate::commands::history;
 use crate::config::{Config, Screen};
 use crate::failure::Failure;
 use crate::render::{database as render, json};
-use crate::report::database::{self as report, Outside};
-use crate::store::{self, RecorderLock, StoreError};
+use crate::report::database::DatabaseInfo;
 
 pub(super) fn run(config: &Config, typed: &DbInfo) -> Result<u8, Failure> {
-    let path = history::path(typed.db.as_deref(), config)?;
-    let told = look(&path).map_err(|error| error.failure(&path))?;
+    let info = read(&history::path(typed.db.as_deref(), config)?)?;
     let mut out = BufWriter::new(io::stdout().lock());
     if typed.json {
-        json::pretty(&mut out, &told)?;
+        json::pretty(&mut out, &info)?;
     } else {
-        render::info(&mut out, &told, &TimeZone::system(), Screen::columns_of_stdout())?;
+        render::info(&mut out, &info, &TimeZone::system(), Screen::columns_of_stdout())?;
     }
     out.flush()?;
     Ok(0)
 }
 
-fn look(path: &Path) -> Result<report::Info, StoreError> {
-    store::check_identity(path)?;
-    let store::Size { file_bytes, log_bytes } = store::size(path)?;
-    let outside = Outside {
-        path: path.display().to_string(),
-        // Before the database is open: giving the lock back would let go of its locks too.
-        is_being_recorded: RecorderLock::is_taken(path),
-        file_bytes,
-        log_bytes,
-    };
-    Ok(report::info(outside, store::inventory(path)?))
+fn read(path: &Path) -> Result<DatabaseInfo, StoreError> {
+    Database::identify(path)?;
+    // Before the database is open: closing the file would drop the locks of this process on it.
+    let is_being_recorded = RecorderLock::is_taken(path);
+    let database = Database::open(path)?;
+    let (runs, cards) = (database.runs()?, database.cards()?);
+    Ok(DatabaseInfo::new(is_being_recorded, database.info()?, &runs, cards.into_values()))
 }

@@ -1,33 +1,41 @@
-//! `gua db prune`: deletes what is too old, after a look at what that is.
+//! `gua db prune`: sums up and deletes rows that are too old, unless that is much or the clock may be
+//! wrong.
 
-use std::fs;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use probe::units::UnixMillis;
+use gua_core::period::HOUR;
+use gua_core::units::UnixMillis;
+use gua_store::{Database, Retention, StoreError};
 
 use crate::calendar::nearest;
 use crate::cli::DbPrune;
 use crate::commands::history;
-use crate::config::{Screen, Settings};
+use crate::config::{self, Screen, Settings};
 use crate::failure::Failure;
-use crate::ledger::HOUR;
 use crate::render::{database as render, json};
-use crate::report::database::Pruned;
-use crate::store::{
-    self, Counts, Database, Keep, LEAP_MILLIS, MOST_AT_ONCE_MILLIS, Plan, RecorderLock, Retention,
-    StoreError,
-};
+use crate::report::database::{KeptSeconds, PrunePlan, PruneResult};
 use crate::talk::say;
 
-/// Rows and pages of one step: some milliseconds.
-const MOST_ROWS: usize = 5_000;
-const MOST_PAGES: usize = 500;
+const DAY_MS: i64 = 24 * HOUR;
 
-/// Long enough for a recorder that waits to have its turn.
+/// History of one kind that is deleted without being asked to: as much as a recorder may save up.
+const MOST_MS: i64 = 2 * DAY_MS;
+
+/// Time from the newest record to now from which on the clock may be wrong.
+const LEAP_MS: i64 = DAY_MS;
+
+/// Rows of one round: some milliseconds.
+const MOST_ROWS: usize = 2_000;
+
+/// Time between two rounds, so that a recorder that waits can write.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// Tables whose rows are as old as their begin. A session or a run may have begun long before its end.
+const AGED: [&str; 6] = ["card_hour", "card_span", "event", "exact", "gap", "sample"];
 
 pub(super) fn run(settings: Settings, typed: &DbPrune) -> Result<u8, Failure> {
     if let Some(line) = settings.check_kept(&typed.into())? {
@@ -35,115 +43,94 @@ pub(super) fn run(settings: Settings, typed: &DbPrune) -> Result<u8, Failure> {
     }
     let config = &settings.with(typed.into()).settled();
     let path = history::path(typed.db.as_deref(), config)?;
-    let (keep, now) = (config.retention.into(), UnixMillis::from(SystemTime::now()));
-    let plan = plan(&path, &keep, now).map_err(|error| error.failure(&path))?;
-    check(&plan, now, typed.yes)?;
-    let pruned = prune(&path, keep, now).map_err(|error| error.failure(&path))?;
+    let (retention, now) = (config.retention.into(), UnixMillis::from(SystemTime::now()));
+    let plan = plan(&path, &retention, now)?;
+    if typed.dry_run {
+        return print(typed, &plan, |out, columns| render::plan(out, &plan, columns));
+    }
+    check(&plan, typed.yes)?;
+    let pruned = prune(&path, config.retention, now)?;
+    print(typed, &pruned, |out, columns| render::pruned(out, &pruned, columns))
+}
+
+fn print<T: serde::Serialize>(
+    typed: &DbPrune,
+    answer: &T,
+    write: impl FnOnce(&mut io::StdoutLock<'_>, Option<usize>) -> io::Result<()>,
+) -> Result<u8, Failure> {
     let mut out = io::stdout().lock();
-    if typed.json {
-        json::pretty(&mut out, &pruned)?;
-    } else {
-        render::pruned(&mut out, &pruned, Screen::columns_of_stdout())?;
+    match typed.json {
+        true => json::pretty(&mut out, answer)?,
+        false => write(&mut out, Screen::columns_of_stdout())?,
     }
     out.flush()?;
     Ok(0)
 }
 
-/// Only reads.
-fn plan(path: &Path, keep: &Keep, now: UnixMillis) -> Result<Plan, StoreError> {
-    store::plan(&store::open_to_read(path)?, keep, now)
+/// Finds the rows that are too old. Only reads.
+fn plan(path: &Path, retention: &Retention, now: UnixMillis) -> Result<PrunePlan, StoreError> {
+    let database = Database::open(path)?;
+    let due = database.due_rows(retention, now)?;
+    let newest = database.runs()?.iter().map(|run| run.until.0).max();
+    let aged = AGED.iter().filter_map(|table| due.get(table));
+    let longest_ms = aged.map(|due| due.newest_ms.saturating_sub(due.oldest_ms)).max();
+    let ahead_ms = newest.map_or(0, |newest| now.0.saturating_sub(newest));
+    let may_be_wrong = !due.is_empty() && ahead_ms > LEAP_MS;
+    Ok(PrunePlan {
+        schema: "gua.db_prune_plan/1",
+        path: path.display().to_string(),
+        now: nearest(now),
+        is_much: longest_ms > Some(MOST_MS),
+        clock_days_ahead: may_be_wrong.then_some(ahead_ms / DAY_MS),
+        due,
+    })
 }
 
-/// Refuses to delete what the recorder would not delete by itself, unless told to.
-fn check(plan: &Plan, now: UnixMillis, yes: bool) -> Result<(), Failure> {
-    if plan.due.is_empty() {
-        return Ok(());
-    }
-    let ahead = plan.newest.map_or(0, |newest| now.0.saturating_sub(newest.0));
-    let clock = (ahead > LEAP_MILLIS).then(|| {
-        let (days, now) = (ahead / (24 * HOUR), nearest(now));
-        format!("The clock ({now:.0}) is {days} days ahead of the newest record: is it right?")
-    });
+/// Refuses what a recorder would not do by itself, unless `--yes` was typed.
+fn check(plan: &PrunePlan, yes: bool) -> Result<(), Failure> {
+    let clock = render::clock_warning(plan);
     if yes {
         clock.iter().for_each(say);
         return Ok(());
     }
-    let is_much = plan.most_hours.saturating_mul(HOUR) > MOST_AT_ONCE_MILLIS;
-    let much = is_much.then(|| "It is more than two days of history.".to_owned());
-    let why = much.into_iter().chain(clock).collect::<Vec<_>>().join(" ");
-    if why.is_empty() {
+    let warnings: Vec<_> = render::much_warning(plan).into_iter().chain(clock).collect();
+    if warnings.is_empty() {
         return Ok(());
     }
     Err(Failure::Usage {
-        what: format!("this would delete {}; rows: {}", plan.due, plan.rows),
-        next: format!("{why} Nothing was deleted; --yes deletes it."),
+        what: format!("this would {}", render::due(&plan.due)),
+        next: format!("{} Nothing was deleted; --yes deletes it.", warnings.join(" ")),
     })
 }
 
-fn prune(path: &Path, keep: Keep, now: UnixMillis) -> Result<Pruned, StoreError> {
-    // Taken before the database is open, and given back after it is closed.
-    let lock = lock(path)?;
-    let kept = match &lock {
-        Some(lock) => store::bring_forward(path, lock)?,
-        None => None,
-    };
-    let mut database = store::open_to_write_patiently(path)?;
-    // What was brought forward is twice as large until it has been given back.
-    let before_bytes = match &kept {
-        Some(kept) => fs::metadata(kept)?.len(),
-        None => store::size_bytes(&database)?,
-    };
-    let is_recorded = lock.is_none();
-    let deleted = take_out(&mut database, keep, now, is_recorded)?;
-    Ok(Pruned {
-        schema: "gua.db_prune/1",
-        path: path.display().to_string(),
-        deleted_rows: deleted.total(),
-        deleted_rows_by_table: deleted,
-        before_bytes,
-        after_bytes: store::size_bytes(&database)?,
-        keep_samples_seconds: keep.samples.as_secs_f64(),
-        keep_spans_seconds: keep.spans.as_secs_f64(),
-        names_left: is_recorded,
-        older_kept: kept.map(|kept| kept.display().to_string()),
-    })
-}
-
-/// `None` where a recorder has it.
-fn lock(path: &Path) -> Result<Option<RecorderLock>, StoreError> {
-    match RecorderLock::take(path) {
-        Ok(lock) => Ok(Some(lock)),
-        Err(StoreError::Recorded) => Ok(None),
-        Err(other) => Err(other),
-    }
-}
-
-/// Deletes what is too old and shrinks the file, with pauses for a recorder that writes to it.
-/// Returns the numbers of rows deleted.
-fn take_out(
-    database: &mut Database,
-    keep: Keep,
-    now: UnixMillis,
-    is_recorded: bool,
-) -> Result<Counts, StoreError> {
-    let mut retention =
-        if is_recorded { Retention::beside_a_recorder(keep) } else { Retention::new(keep) };
-    let pause = || {
+/// Deletes rows that are too old and shrinks the file, with pauses for a recorder that writes to it.
+fn prune(path: &Path, kept: config::Retention, now: UnixMillis) -> Result<PruneResult, StoreError> {
+    let retention = kept.into();
+    let mut database = Database::open_to_prune(path)?;
+    let before_bytes = database.size_bytes()?;
+    let is_recorded = !database.is_exclusive();
+    let mut rows = BTreeMap::<_, usize>::new();
+    loop {
+        let pruned = database.prune_now(&retention, now, MOST_ROWS)?;
+        for (table, count) in &pruned.rows {
+            *rows.entry(*table).or_default() += count;
+        }
+        if !pruned.is_partial {
+            break;
+        }
         if is_recorded {
             thread::sleep(PAUSE);
         }
-    };
-    let mut deleted = Counts::default();
-    loop {
-        let step = retention.step(database, now, None, MOST_ROWS)?;
-        deleted.extend(&step.deleted);
-        if !step.more {
-            break;
-        }
-        pause();
     }
-    while store::give_back(database, MOST_PAGES)? {
-        pause();
-    }
-    Ok(deleted)
+    let config::Retention { exact, quarters, hours, samples } = kept;
+    Ok(PruneResult {
+        schema: "gua.db_prune/2",
+        path: path.display().to_string(),
+        deleted_rows: rows.values().sum(),
+        deleted_rows_by_table: rows,
+        before_bytes,
+        after_bytes: database.size_bytes()?,
+        kept: KeptSeconds::new(exact, quarters, hours, samples),
+        are_names_left: is_recorded,
+    })
 }

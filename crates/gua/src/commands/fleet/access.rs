@@ -1,23 +1,25 @@
-//! The engine that is meant, and which of its series.
+//! The engine that is asked, and which of its series are read.
+
+use gua_fleet::engine::{Access, Client, Credentials, EngineError};
+use gua_fleet::selection::Selection;
 
 use crate::cli;
-use crate::engine::{Access, Client, Credentials, EngineError};
 use crate::failure::Failure;
-use crate::report::fleet::Selection;
 use crate::safe::safe;
 use crate::talk::say;
 
-/// Gets ready to ask.
+/// Returns a client for the engine at an address.
 pub(super) fn client(typed: &cli::Engine, url: &str) -> Result<Client, Failure> {
-    let mut access = Access::new(url)?;
-    access.credentials = Credentials::of(
+    let mut access = Access::new(url).map_err(failure)?;
+    access.credentials = Credentials::new(
         typed.prometheus_user.as_deref(),
         typed.prometheus_password_file.as_deref(),
         typed.prometheus_token_file.as_deref(),
-    )?;
-    access.authorities.clone_from(&typed.prometheus_ca);
+    )
+    .map_err(failure)?;
+    access.ca_file.clone_from(&typed.prometheus_ca);
     access.timeout = typed.prometheus_timeout;
-    Ok(Client::new(access)?)
+    Client::new(access).map_err(failure)
 }
 
 pub(super) fn selection(typed: &cli::Engine) -> Selection {
@@ -28,38 +30,39 @@ pub(super) fn selection(typed: &cli::Engine) -> Selection {
     }
 }
 
-/// What is not whole is told all the same, and that it is not; gives the exit code.
-pub(super) fn told_of_flaws(client: &Client) -> u8 {
-    let flaws = client.flaws();
-    for flaw in &flaws {
-        say(format_args!("{} does not tell everything: {}", client.url(), safe(flaw)));
+/// Prints why responses are incomplete, and returns the exit code.
+pub(super) fn warn(client: &Client) -> u8 {
+    let warnings = client.warnings();
+    for warning in &warnings {
+        say(format_args!("the response of {} is incomplete: {}", client.url(), safe(warning)));
     }
-    u8::from(!flaws.is_empty())
+    u8::from(!warnings.is_empty())
 }
 
-/// What an engine cannot read is what was typed: the rest of the question is ours.
-pub(super) fn blamed(error: EngineError, selection: &Selection) -> Failure {
+/// Returns the failure of a query. One that the engine cannot read fails because of what was typed: the
+/// rest of the query is ours.
+pub(super) fn query_failure(error: EngineError, selection: &Selection) -> Failure {
     let matching = selection.matching.as_ref().map(|it| format!("--match {it}"));
     let host = selection.host.as_ref().map(|it| format!("--host {it}"));
     let typed: Vec<_> = matching.into_iter().chain(host).collect();
     match error {
-        EngineError::Status { url, status: 400 | 422, words } if !typed.is_empty() => {
-            let words = safe(words.split(": ").last().unwrap_or_default());
+        EngineError::Status { url, status: 400 | 422, text } if !typed.is_empty() => {
+            let text = safe(text.split(": ").last().unwrap_or_default());
             Failure::Usage {
-                what: format!("{url} does not take {}: {words}", typed.join(" ")),
+                what: format!("{url} does not accept {}: {text}", typed.join(" ")),
                 next: "--match is one or more of LABEL=\"VALUE\", --host a regular expression."
                     .to_owned(),
             }
         }
-        error => error.into(),
+        error => failure(error),
     }
 }
 
-/// There is nothing of ours, as far as was asked.
-pub(super) fn no_series(client: &Client, selection: &Selection) -> Failure {
-    let matching = selection.matching.as_ref().map(|matching| format!("with {matching}"));
-    let host = selection.host.as_ref().map(|host| format!("of hosts `{host}`"));
-    let filter: Vec<_> = matching.into_iter().chain(host).collect();
-    let filter = if filter.is_empty() { String::new() } else { format!(" {}", filter.join(" ")) };
-    EngineError::NoSeries { url: client.url().to_owned(), filter }.into()
+/// Returns an error of an engine as a failure, with its next step.
+pub(super) fn failure(error: EngineError) -> Failure {
+    let (what, next) = (error.to_string(), error.next_step().to_owned());
+    match error.is_usage() {
+        true => Failure::Usage { what, next },
+        false => Failure::Failed { what, next },
+    }
 }

@@ -1,4 +1,4 @@
-//! Many hosts, by what an engine knows of them: `gua fleet`, `gua report --prometheus` and
+//! Many hosts, by what an engine has of them: `gua fleet`, `gua report --prometheus` and
 //! `gua who --prometheus`.
 
 mod access;

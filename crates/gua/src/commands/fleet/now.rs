@@ -2,24 +2,24 @@
 
 use std::io::{self, BufWriter, Write};
 
+use gua_core::units::UnixMillis;
+use gua_fleet::now::{FleetNow, read_fleet_now};
 use jiff::Timestamp;
-use probe::units::UnixMillis;
 
-use super::access::{blamed, client, no_series, selection, told_of_flaws};
+use super::access::{client, query_failure, selection, warn};
 use crate::cli;
 use crate::config::Screen;
 use crate::failure::Failure;
 use crate::render::fleet::now::{self as render, View};
 use crate::render::json;
 use crate::render::paint::Paint;
-use crate::report::fleet::now::{Fleet, GatherNow, choice, questions};
 
 pub(in crate::commands) fn fleet(typed: &cli::Fleet) -> Result<u8, Failure> {
     let url = typed.engine.prometheus.as_deref().ok_or_else(|| Failure::Usage {
-        what: "it was not said which engine knows the hosts".to_owned(),
+        what: "no engine is named".to_owned(),
         next: "Name it with --prometheus URL, such as http://prometheus:9090.".to_owned(),
     })?;
-    let (mut fleet, code) = ask(&typed.engine, url)?;
+    let (mut fleet, code) = read(&typed.engine, url)?;
     if let Some(model) = &typed.model {
         fleet.keep_models(model);
     }
@@ -37,7 +37,7 @@ pub(in crate::commands) fn fleet(typed: &cli::Fleet) -> Result<u8, Failure> {
 }
 
 pub(in crate::commands) fn who(typed: &cli::Who, url: &str) -> Result<u8, Failure> {
-    let (fleet, code) = ask(&typed.engine, url)?;
+    let (fleet, code) = read(&typed.engine, url)?;
     let mut holders = fleet.holders();
     holders.keep(typed.idle, &typed.user);
     let screen = Screen::of_stdout(&typed.color);
@@ -52,25 +52,11 @@ pub(in crate::commands) fn who(typed: &cli::Who, url: &str) -> Result<u8, Failur
     Ok(code)
 }
 
-/// Everything that there is to know about now, and the exit code.
-fn ask(typed: &cli::Engine, url: &str) -> Result<(Fleet, u8), Failure> {
+/// Reads the hosts now, and returns the exit code with them.
+fn read(typed: &cli::Engine, url: &str) -> Result<(FleetNow, u8), Failure> {
     let (client, selection) = (client(typed, url)?, selection(typed));
     let now = UnixMillis(Timestamp::now().as_millisecond());
-    let mut gather = GatherNow::default();
-    for question in questions(&selection) {
-        let asked = client.at(&question, now, |one| gather.add(one));
-        asked.map_err(|error| blamed(error, &selection))?;
-    }
-    if let Some(choice) = choice(&selection) {
-        gather.begin_choosing();
-        let asked = client.at(&choice, now, |one| gather.choose(one));
-        asked.map_err(|error| blamed(error, &selection))?;
-    }
-    if gather.is_empty() {
-        return Err(no_series(&client, &selection));
-    }
-    let code = told_of_flaws(&client);
-    let mut fleet = gather.finish(client.url(), now);
-    fleet.flaws = client.flaws();
-    Ok((fleet, code))
+    let fleet = read_fleet_now(&client, &selection, now)
+        .map_err(|error| query_failure(error, &selection))?;
+    Ok((fleet, warn(&client)))
 }

@@ -1,27 +1,24 @@
 //! `gua policy check`: which rule is for whom now, and what comes next?
 
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
-use probe::nvml::Wants;
+use gua_core::Reason;
+use gua_store::{Database, Problem, StoreError};
+use probe::proc::Host;
 use rustix::process::geteuid;
 
-use super::rules::settled;
 use super::{here, show};
-use crate::classify::Thresholds;
 use crate::cli::PolicyCheck;
 use crate::commands::history;
 use crate::config::{self, Machine, Settings};
 use crate::failure::Failure;
-use crate::ledger::{Judge, Period};
-use crate::policy::{Engine, Fed, Feed, SnoozePlace, Switch, engine_of};
-use crate::recorder::boot_id;
+use crate::policy::input::{LiveFacts, Look, poll_once};
+use crate::policy::{Engine, SnoozePlace, Switch, read_engine};
 use crate::render::policy::check as render;
 use crate::report::policy::check::{Around, check};
-use crate::sampler::Sampler;
-use crate::store::{Deed, History, StoreError, Watched};
 use crate::talk::say;
-
-const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
+use gua_recorder::boot_id;
 
 pub(super) fn run(
     machine: &Machine,
@@ -30,40 +27,42 @@ pub(super) fn run(
 ) -> Result<u8, Failure> {
     let config = settings.settled();
     let path = history::path(typed.db.as_deref(), &config)?;
-    let watched = match watched(&path) {
-        Ok(watched) => watched,
-        Err(StoreError::Missing) if typed.db.is_none() => (Watched::default(), Vec::new()),
-        Err(error) => return Err(error.failure(&path)),
+    let engine = match Database::open(&path).and_then(|it| read_engine(&it, &boot_id())) {
+        Ok(engine) => engine,
+        // Without a record nobody has an idle count yet.
+        Err(StoreError { problem: Problem::Missing, .. }) if typed.db.is_none() => {
+            Engine::default()
+        }
+        Err(error) => return Err(error.into()),
     };
-    let watched_at = watched.0.at;
-    let engine = engine_of(watched.0, &watched.1);
-    let mut sampler = Sampler::open(machine, WANTS)?.with_who(true);
-    let tick = sampler.first_tick();
-    let thresholds = Thresholds::from(config.thresholds);
-    let entry = Judge::new(thresholds).entry(&tick, Period::none_at(tick.at), None);
-    let root = sampler.host().root().to_owned();
+    let root = Host::new(machine.host_root.clone()).root().to_owned();
     let snoozes = SnoozePlace { folder: config::snoozes(), keeper: keeper(&path) };
-    let mut feed = Feed::new(root, snoozes, thresholds).without_cpu();
-    let is_on = Switch::of(&path).is_on();
-    let Fed { step, unread_snoozes, .. } = feed.feed(&settled(&config), &tick, &entry, is_on);
-    tick.driver?;
-    if let Some(error) = unread_snoozes {
-        say(format!("who is snoozed cannot be told, so nobody is touched: {error}"));
+    let mut facts = LiveFacts::new(root, snoozes).for_one_look();
+    let poll = poll_once(machine)?;
+    if let Err(reason) = poll.cards {
+        return Err(unread_driver(reason));
     }
-    let standings = Engine::look(&engine, &config.policy, &step);
-    let around = Around { at: entry.at, is_on, watched_at };
-    let answer = check(&config.policy, &step.holdings, &standings, around);
+    let is_on = Switch::of(&path).is_on();
+    let policy = &config.policy;
+    let Look { step, unread_snoozes } =
+        Look::new(&poll, &mut facts, policy, &config.thresholds.into(), is_on);
+    if let Some(error) = unread_snoozes {
+        say(format!("snoozes cannot be read, so no process is touched: {error}"));
+    }
+    let standings = Engine::look(&engine, policy, &step);
+    let around = Around { at: step.covers.to, is_on, watched_at: engine.saved().last };
+    let answer = check(policy, &step.holdings, &standings, around);
     show(&answer, typed.json, &typed.color, here(), |view| render::lines(&answer, view))
 }
 
-/// The recorder's user: whose the history is.
-fn keeper(database: &std::path::Path) -> u32 {
-    std::fs::metadata(database).map_or_else(|_| geteuid().as_raw(), |found| found.uid())
+fn unread_driver(reason: Reason) -> Failure {
+    Failure::CannotTell {
+        what: format!("the driver cannot be read: {reason}"),
+        next: "`gua doctor` checks each step.".to_owned(),
+    }
 }
 
-fn watched(path: &std::path::Path) -> Result<(Watched, Vec<Deed>), StoreError> {
-    let history = History::open(path)?;
-    let watched = history.watched(&boot_id())?;
-    let deeds = history.deeds_of_the_last_hour(watched.clock_millis)?;
-    Ok((watched, deeds))
+/// Returns the user of the recorder, who owns the database.
+fn keeper(database: &Path) -> u32 {
+    std::fs::metadata(database).map_or_else(|_| geteuid().as_raw(), |found| found.uid())
 }

@@ -1,5 +1,7 @@
 //! `gua policy log`: what have the rules done?
 
+use gua_store::Database;
+
 use super::show;
 use super::simulate::window;
 use crate::cli::PolicyLog;
@@ -8,22 +10,20 @@ use crate::config::Files;
 use crate::failure::Failure;
 use crate::render::policy::log as render;
 use crate::report::policy::log::log;
-use crate::store::History;
 use crate::talk::say;
 
-/// How far back it looks that does not say.
+/// Days before now if no time is given.
 const DAYS: u64 = 7;
 
 pub(super) fn run(files: &Files, typed: &PolicyLog) -> Result<u8, Failure> {
-    // Also where the config is broken: the log tells what came of that.
+    // The log must be readable while the config is broken.
     let (settings, errors) = files.what_can_be_used();
     if let Some(error) = errors.first() {
         say(error.to_string());
     }
     let window = window(&typed.window, DAYS)?;
     let path = history::path(typed.db.as_deref(), &settings.settled())?;
-    let deeds = History::open(&path).and_then(|history| history.deeds(window));
-    let answer = log(window, deeds.map_err(|error| error.failure(&path))?);
+    let answer = log(window, Database::open(&path)?.policy_log(window)?);
     let zone = typed.window.tz.clone();
     show(&answer, typed.json, &typed.color, zone, |view| render::lines(&answer, view))
 }

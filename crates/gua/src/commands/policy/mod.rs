@@ -8,7 +8,7 @@ mod snooze;
 mod switch;
 mod trust;
 
-pub(super) use rules::keeper;
+pub(super) use rules::runner;
 pub(super) use trust::check as check_rules;
 
 use std::io::{self, BufWriter, Write};

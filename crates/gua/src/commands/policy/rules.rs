@@ -6,35 +6,41 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use probe::proc::Host;
 use rustix::process::geteuid;
 
 use super::trust;
 use crate::config::{self, Config, Files, Machine};
 use crate::failure::Failure;
-use crate::policy::{DriverLook, Feed, Keeper, Places, Rules, Settled, SnoozePlace};
-use crate::recorder;
+use crate::policy::input::{LiveFacts, step_ms};
+use crate::policy::{DriverLook, PolicyRunner, Rules, RunnerPlaces, Settled, SnoozePlace};
+use gua_recorder::boot_id;
 
 /// How often it is looked whether a file has changed, at most: ticks may come faster, and an end
 /// reads them all once more.
 const LOOK_AT_FILES: Duration = Duration::from_secs(1);
 
-/// Those who follow the rules of the config beside a recorder.
-pub(in crate::commands) fn keeper(
+/// Returns the rules of the config, for a recorder.
+pub(in crate::commands) fn runner(
     machine: &Machine,
     files: &Files,
     config: &Config,
-    root: &Path,
-    host: String,
+    host: &Host,
+    hostname: String,
     database: &Path,
-) -> Keeper {
+) -> PolicyRunner {
     let snoozes = SnoozePlace { folder: config::snoozes(), keeper: geteuid().as_raw() };
-    let feed = Feed::new(root.to_owned(), snoozes.clone(), config.thresholds.into());
+    let facts = LiveFacts::new(host.root().to_owned(), snoozes.clone());
     let last_look = files.clone();
     let read_config = Arc::new(move || read(&last_look));
     let look = DriverLook { machine: machine.clone(), snoozes, read_config };
-    let places = Places { host, boot: recorder::boot_id(), database: database.to_owned() };
+    let places = RunnerPlaces { host: hostname, boot: boot_id(), database: database.to_owned() };
+    let interval_ms = i64::try_from(config.recorder.interval.as_millis()).ok();
+    let recorder = (step_ms(interval_ms), config.thresholds.into());
     let rules = Box::new(ConfigRules::new(files.clone()));
-    Keeper::new(settled(config), rules, places, feed, move || Box::new(look.clone()))
+    PolicyRunner::new(settled(config), rules, places, facts, recorder, move || {
+        Box::new(look.clone())
+    })
 }
 
 pub(super) fn settled(config: &Config) -> Settled {

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use gua_store::lock::RecorderLock;
+
 use crate::cli::PolicySwitch;
 use crate::commands::history;
 use crate::config::{Files, SERVICE_DATABASE};
@@ -10,7 +12,6 @@ use crate::failure::Failure;
 use crate::policy::Switch;
 use crate::render::json;
 use crate::report::policy::snooze::Switched;
-use crate::store::RecorderLock;
 
 pub(super) fn off(files: &Files, typed: &PolicySwitch) -> Result<u8, Failure> {
     let recorder = recorder(files, typed)?;
@@ -22,9 +23,9 @@ pub(super) fn off(files: &Files, typed: &PolicySwitch) -> Result<u8, Failure> {
         None => return Err(maybe_nobody_stopped(&recorder)),
     }
     let words = if changed {
-        "no rule does anything any more; `gua policy on` lets them go on"
+        "no rule does anything any more; `gua policy on` switches them on again"
     } else {
-        "the rules were off already; `gua policy on` lets them go on"
+        "the rules were off already; `gua policy on` switches them on again"
     };
     told(typed, &Switched { schema: SCHEMA, switched_off: true, changed }, words)
 }
@@ -33,7 +34,7 @@ pub(super) fn on(files: &Files, typed: &PolicySwitch) -> Result<u8, Failure> {
     let switch = recorder(files, typed)?.switch;
     let changed = switch.turn_on().map_err(|error| cannot(&switch, &error))?;
     let words = if changed {
-        "the rules go on; whoever is idle is told anew first"
+        "the rules are on again; everybody who is idle first gets a new notice"
     } else {
         "the rules were not switched off"
     };
@@ -128,7 +129,8 @@ mod tests {
         fs::write(&places[1], "").unwrap();
         let found = chosen(&places).unwrap();
         assert_eq!((found.database, found.is_running), (places[0].clone(), Some(false)));
-        let _lock = RecorderLock::take(&places[1]).unwrap();
+        let lock = fs::File::open(&places[1]).unwrap();
+        lock.lock().unwrap();
         let found = chosen(&places).unwrap();
         assert_eq!((found.database, found.is_running), (places[1].clone(), Some(true)));
     }

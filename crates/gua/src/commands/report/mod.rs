@@ -1,36 +1,33 @@
-//! `gua report`: what did the cards do over a time, and whose was it?
+//! `gua report`: what the cards did over a time, and whose it was.
 
-mod answer;
-mod asked;
 mod output;
+mod request;
 
-pub(super) use answer::{Now, answer, board, look, page};
-pub(super) use asked::{bys, cost, page_sessions, sessions};
 pub(super) use output::Output;
+pub(super) use request::{kinds, prices, request, request_sessions, sessions, sort};
 
 use std::io::{self, Write};
 use std::path::Path;
 
+use gua_query::page::{UsagePage, usage_page};
+use gua_query::usage::{Usage, UsageRequest, usage};
+use gua_store::Database;
+use gua_store::lock::RecorderLock;
 use jiff::Timestamp;
 use probe::proc::Host;
 
-use self::asked::{earlier, question};
 use super::history;
 use crate::cli;
 use crate::config::{Config, Screen, Settings, Window};
 use crate::failure::Failure;
-use crate::ledger::Period;
 use crate::render::paint::Paint;
 use crate::render::usage::{self as render, View};
 use crate::render::{json, words};
-use crate::report::board::Page;
-use crate::report::usage::{Question, Usage};
-use crate::store::{History, RecorderLock, RunRow, StoreError};
 use crate::talk::say;
 
-/// Lines wider than this are hard to follow.
+/// Longer lines are hard to follow.
 const WIDEST: usize = 100;
-/// The width of what is nobody's screen.
+/// Width of output that is not a terminal.
 const WIDTH_IN_A_PIPE: usize = 80;
 
 pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Result<u8, Failure> {
@@ -51,8 +48,8 @@ const fn format(typed: &cli::Report) -> cli::ReportFormat {
     if typed.json { cli::ReportFormat::Json } else { typed.format }
 }
 
-/// What is printed, whatever the format.
-pub(super) fn usage(
+/// Returns what is printed, whatever the format.
+pub(super) fn answer(
     config: &Config,
     typed: &cli::Report,
     now: Timestamp,
@@ -60,36 +57,44 @@ pub(super) fn usage(
     Ok(answered(config, typed, now)?.usage)
 }
 
-/// The same, with what else a page or a picture shows.
-fn answered(config: &Config, typed: &cli::Report, now: Timestamp) -> Result<Page, Failure> {
+/// Returns what is printed, with what else a page or a picture shows.
+fn answered(config: &Config, typed: &cli::Report, now: Timestamp) -> Result<UsagePage, Failure> {
     let window = Window::new(&typed.window, now)?;
     let path = history::path(typed.db.as_deref(), config)?;
-    let question = question(&window, typed, config);
-    let before = typed.compare.map(|compare| earlier(question.window, compare));
-    // Before the database is opened, as the lock wants it.
-    let is_recorded = RecorderLock::is_taken(&path);
-    let whole = before.map_or(question.window, |before| both(before, question.window));
-    let mut history = history::open(&path, whole, answer::detail_of_python(&question))?;
-    if let Some(interval) = typed.interval {
-        let millis = i64::try_from(interval.as_millis()).unwrap_or(i64::MAX);
-        count_ticks_as(&mut history, millis);
-    }
-    let failed = |error: StoreError| error.failure(&path);
-    let asked = Now::of(&history, now, is_recorded).map_err(failed)?;
+    let request = request(&window, typed, config, now)?;
+    // Before the database is opened, as closing any handle of a file gives its locks back.
+    let is_recording = RecorderLock::is_taken(&path);
+    let request = UsageRequest { is_recording, ..request };
+    let store = open(&path, &request, typed)?;
     let is_drawn = matches!(format(typed), cli::ReportFormat::Html | cli::ReportFormat::Svg);
-    let mut found = match is_drawn {
-        true => page(&history, &question, asked).map_err(failed)?,
-        false => Page::from(answer(&history, &question, asked).map_err(failed)?),
+    let page = match is_drawn {
+        true => usage_page(&store, &request)
+            .map_err(|error| Failure::Failed { what: error.to_string(), next: NEXT.to_owned() })?,
+        false => UsagePage::from(usage(&store, &request)?),
     };
-    refuse_a_stranger(&found.usage, &question)?;
-    if let Some(window) = before {
-        let earlier = answer(&history, &Question { window, ..question }, asked).map_err(failed)?;
-        found.usage = found.usage.beside(&earlier);
-    }
-    Ok(found)
+    refuse_stranger(&page.usage, &request)?;
+    Ok(page)
 }
 
-/// Which picture is asked for, where one is.
+const NEXT: &str = "--format text needs only the history; `gua db check` looks at the database.";
+
+/// Opens the history with both windows of a request in it.
+fn open(path: &Path, request: &UsageRequest, typed: &cli::Report) -> Result<Database, Failure> {
+    let window = match request.compare {
+        Some(before) => gua_core::Period::new(
+            before.from.min(request.window.from),
+            before.to.max(request.window.to),
+        ),
+        None => request.window,
+    };
+    let store = history::open_record(path, window, typed.interval)?;
+    if typed.interval.is_some() && !store.runs()?.iter().any(|run| run.is_imported) {
+        say("--interval changes nothing: the ticks of this history measured their time");
+    }
+    Ok(store)
+}
+
+/// Returns the picture that was asked for.
 pub(super) fn picture(typed: &cli::Report) -> Result<cli::Picture, Failure> {
     match typed.picture {
         Some(_) if typed.json || typed.format != cli::ReportFormat::Svg => Err(Failure::Usage {
@@ -101,19 +106,14 @@ pub(super) fn picture(typed: &cli::Report) -> Result<cli::Picture, Failure> {
     }
 }
 
-/// Whether a history is of the host of this name.
+/// Returns true if a history is of the host of this name.
 fn is_of(usage: &Usage, here: Option<&str>) -> bool {
     here.is_some() && usage.host.as_ref().map(|host| host.name.as_str()) == here
 }
 
-/// From the begin of the earlier to the end of the later.
-fn both(before: Period, window: Period) -> Period {
-    Period::new(before.from.min(window.from), before.to.max(window.to))
-}
-
-/// Nobody else's name is told to who asks for one that is not there.
-fn refuse_a_stranger(usage: &Usage, question: &Question) -> Result<(), Failure> {
-    let Some(user) = question.user.as_ref().filter(|_| usage.person.is_none()) else {
+/// Refuses a report on somebody who held no card, without naming anybody else.
+fn refuse_stranger(usage: &Usage, request: &UsageRequest) -> Result<(), Failure> {
+    let Some(user) = request.user.as_ref().filter(|_| usage.person.is_none()) else {
         return Ok(());
     };
     Err(Failure::Failed {
@@ -122,18 +122,10 @@ fn refuse_a_stranger(usage: &Usage, question: &Question) -> Result<(), Failure> 
     })
 }
 
-fn count_ticks_as(history: &mut History, interval_millis: i64) {
-    if history.runs().iter().any(RunRow::is_imported) {
-        history.count_ticks_as(interval_millis);
-    } else {
-        say("--interval changes nothing: the ticks of this history measured their time");
-    }
-}
-
 /// Writes an answer in one of the formats.
 fn write(
     out: &mut impl Write,
-    page: &Page,
+    page: &UsagePage,
     view: &View,
     format: cli::ReportFormat,
     picture: cli::Picture,
@@ -166,7 +158,7 @@ fn view(window: &Window, typed: &cli::Report, path: &Path, now: Timestamp) -> Vi
     }
 }
 
-/// The columns of the text: as typed, else what fits and can be followed.
+/// Returns the columns of the text: as typed, else what fits and can be followed.
 pub(super) fn width(typed: Option<u16>, screen: &Screen) -> usize {
     let usual = screen.columns.map_or(WIDTH_IN_A_PIPE, |columns| columns.min(WIDEST));
     typed.map_or(usual, usize::from)

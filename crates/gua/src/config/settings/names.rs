@@ -4,8 +4,11 @@ use super::cost::Models;
 use super::section::{Section, Slot, Visit};
 use crate::near::near;
 
-/// Keys of earlier versions, by section, with their successors.
-const RENAMED: [(&str, &str, &str); 1] = [("retention", "spans", "hours")];
+/// Keys of earlier versions, by section, and what to do instead.
+const FORMER: [(&str, &str, &str); 2] = [
+    ("recorder", "sensors_every", "leave it out: power and temperature are read every 15 s"),
+    ("retention", "spans", "write `hours`"),
+];
 
 /// Every section with its keys.
 #[derive(Debug, Clone, Default)]
@@ -42,10 +45,10 @@ impl Names {
     /// Why there is no such key in a section.
     pub fn no_key(&self, section: &str, typed: &str) -> String {
         let said = format!("there is no key `{typed}` in `[{section}]`");
-        if let Some((_, _, successor)) =
-            RENAMED.iter().find(|(of, old, _)| (*of, *old) == (section, typed))
+        if let Some((_, _, instead)) =
+            FORMER.iter().find(|(of, former, _)| (*of, *former) == (section, typed))
         {
-            return format!("{said} any more; write `{successor}`");
+            return format!("{said} any more; {instead}");
         }
         match self.section_of(typed) {
             Some(other) => format!("{said}; it belongs below `[{other}]`"),

@@ -26,6 +26,13 @@ impl Default for Thresholds {
     }
 }
 
+impl From<Thresholds> for gua_core::Thresholds {
+    fn from(thresholds: Thresholds) -> Self {
+        let Thresholds { active, held, worked, .. } = thresholds;
+        Self { active, held, worked, ..Self::default() }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct Section {
     pub active: Setting<Percent>,

@@ -5,13 +5,13 @@ mod habits;
 mod sessions;
 mod troubles;
 
-use probe::units::UnixMillis;
+use gua_core::Period;
+use gua_core::units::UnixMillis;
 use scenario::Scenario;
 use scenario::parse::{self, Refused};
 
 use self::sessions::{Day, Session};
 use super::play::{Play, Scene, Shift};
-use crate::ledger::Period;
 
 /// Cards 0 to 6 are whole, card 7 is divided in two.
 const MACHINE: &str = r#"
@@ -31,6 +31,9 @@ const MACHINE: &str = r#"
     name = "NVIDIA H100 80GB HBM3"
     power = { idle = 70, full = 700 }
     [[card]]
+    name = "NVIDIA H100 80GB HBM3"
+    power = { idle = 70, full = 700 }
+    gpm = true
     [[card.mig]]
     slot = 0
     profile = "3g.40gb"
@@ -131,15 +134,18 @@ mod tests {
         for day in DAYS {
             let Scene { scenario, origin, .. } =
                 lab.scene(UnixMillis(Day::new(day).start() * 1000));
-            let mut pretend = crate::sampler::Pretend::new(scenario, origin);
+            let mut host = crate::simulated::SimulatedHost::new(
+                scenario,
+                origin,
+                gua_core::Thresholds::default(),
+            );
             let noon = UnixMillis(origin.0 + 12 * sessions::HOUR * 1000);
-            let tick = pretend.tick(noon, std::time::Duration::from_secs(30));
-            for holder in tick.cards.iter().flat_map(|card| card.holders.iter()) {
-                let probe::process::Presence::Here(facts) = &holder.process else { continue };
-                let who = facts.who.clone().known().unwrap();
-                let user = who.user.as_ref().map(|user| (user.value.uid, user.value.name.clone()));
-                let owner = (facts.uid.known().unwrap(), facts.user.clone().known().unwrap());
-                assert_eq!(user, Some(owner));
+            let snapshot = host.snapshot(noon, std::time::Duration::from_secs(30));
+            for holder in snapshot.cards.iter().flat_map(|card| &card.holders) {
+                let Some(who) = &holder.identity else { continue };
+                let user = who.user.as_ref().map(|user| user.value.clone());
+                let user = user.map(|it| (it.uid, it.name.map(|name| name.to_string())));
+                assert_eq!(user, holder.uid.map(|uid| (uid, holder.user.clone())));
                 found.extend(who.job.as_ref().map(|_| "job"));
                 found.extend(who.notebook.as_ref().map(|_| "notebook"));
                 let named = who.container.as_ref().and_then(|told| told.value.name.as_ref());

@@ -1,14 +1,13 @@
 //! What goes wrong: cards that are lost, a driver that is replaced, a recorder that stops.
 //! Each of them once in any week.
 
-use probe::units::UnixMillis;
+use gua_core::Period;
+use gua_core::units::UnixMillis;
 use scenario::{Card, Fault, Moment, NvmlCode};
 
 use super::super::dice::Dice;
-use super::super::play::Shift;
+use super::super::play::{Ending, Shift};
 use super::sessions::{Day, HOUR, MINUTE};
-use crate::ledger::Period;
-use crate::store::Ending;
 
 const LOST: NvmlCode = NvmlCode(15);
 const VERSION_MISMATCH: NvmlCode = NvmlCode(18);

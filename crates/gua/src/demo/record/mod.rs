@@ -11,12 +11,14 @@
 //! | `work` | the rule by which time counts as work, on an exact utilization |
 //! | `classify` | spans of a card |
 //! | `identity` | who is behind a process |
+//! | `latest` | what was last seen |
 //! | `part` | everything that a recorder would know of a time |
 //! | `write` | writes a history into a database |
 
 mod classify;
 mod course;
 mod identity;
+mod latest;
 mod observed;
 mod part;
 mod timeline;

@@ -21,10 +21,9 @@ use super::timeline::{Timeline, stretch};
 use super::write;
 use super::write::write_with;
 use crate::demo::lab::Lab;
-use crate::demo::play::{Play, Scene, Shift};
+use crate::demo::play::{Ending, Play, Scene, Shift};
 use crate::demo::{Machine, Plan};
 use crate::simulated::Unit;
-use crate::store::Ending;
 
 const SECOND: i64 = 1000;
 const HOUR: i64 = 3600 * SECOND;

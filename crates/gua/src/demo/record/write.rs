@@ -3,21 +3,19 @@
 use gua_core::session::SessionBuilder;
 use gua_core::units::UnixMillis;
 use gua_core::{Period, Thresholds};
+use gua_recorder::{RECORDER, RULE};
 use gua_store::{Database, Retention, Run, StoreError, Tick, Writer};
 
+use super::latest::latest;
 use super::part::{Part, processes};
 use crate::demo::cycle::Cycle;
 use crate::demo::lab::Lab;
 use crate::demo::play::{Play, Shift};
 use crate::demo::{DemoError, Machine, Plan};
-use crate::recorder;
 use crate::simulated::Unit;
 
 /// Boot of the simulated host, which was booted in 1970.
 pub const BOOT: &str = "simulated";
-
-const RULE: &str = "A card is active during every 5 seconds whose mean utilization reaches the \
-                    threshold, from the first to the last busy moment in them.";
 
 const DAY: i64 = 86_400_000;
 
@@ -93,15 +91,14 @@ impl<P: Play> History<P> {
             from = to;
         }
         let goes_on = !self.is_ended && shift.period.to == self.plan.end;
-        match shift.ending {
-            _ if goes_on => Ok(writer.into_database()),
-            crate::store::Ending::Crashed => Ok(writer.into_database()),
-            ending => writer.end(ending.slug()),
+        match shift.ending.word().filter(|_| !goes_on) {
+            Some(ending) => writer.end(ending),
+            None => Ok(writer.into_database()),
         }
     }
 
     /// Writes a tick that begins at a time. Returns its end: at most that of the day, since more would be
-    /// a leap of the clock. What was last seen is not written yet: `latest` stays empty.
+    /// a leap of the clock. The last tick of a run has what was last seen.
     fn write_tick(
         &self,
         writer: &mut Writer,
@@ -121,12 +118,14 @@ impl<P: Play> History<P> {
         let begin = if is_first { UnixMillis(i64::MIN / 1000) } else { from };
         part.spans.iter().for_each(|span| sessions.add(span));
         let asleep: i64 = shift.asleep.iter().map(|sleep| sleep.overlap(&time).millis()).sum();
+        let latest = (to == shift.period.to).then(|| latest(&scene, units, to, self.thresholds));
         let tick = Tick {
             recorded_ms: time.millis() - asleep,
             closed: &part.spans,
             gaps: &part.gaps,
             processes: &processes(&scene, begin, time),
             sessions: &sessions.take_updates(&[], to),
+            latest: latest.as_deref(),
             ..Tick::new(to, to)
         };
         writer.tick_with(&tick, |transaction| {
@@ -142,7 +141,7 @@ impl<P: Play> History<P> {
             host: scenario.host_name,
             boot: BOOT.to_owned(),
             driver: Some(scenario.driver.version),
-            recorder: recorder::name(),
+            recorder: RECORDER.to_owned(),
             rule: RULE.to_owned(),
             thresholds: self.thresholds,
             interval_ms: i64::try_from(self.plan.interval.as_millis()).ok(),

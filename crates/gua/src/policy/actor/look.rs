@@ -5,19 +5,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use probe::Why;
-use probe::nvml::Wants;
+use probe::proc::Host;
 
 use super::order::Order;
 use crate::config::Machine;
 use crate::failure::Failure;
-use crate::ledger::{Judge, Period};
 use crate::policy::company::beside;
+use crate::policy::input::{LiveFacts, Look as OnePoll, poll_once};
 use crate::policy::{
-    Activity, Fed, Feed, Followed, Holding, Judged, Relief, Settled, SnoozePlace, Spared, Step,
+    Activity, Followed, Holding, Judged, Relief, Settled, SnoozePlace, Spared, Step,
 };
-use crate::sampler::Sampler;
-
-const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
 
 /// What a look has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,16 +69,11 @@ impl Look for DriverLook {
 
 impl DriverLook {
     fn step(&self, settled: &Settled) -> Result<Step, Failure> {
-        let mut sampler = Sampler::open(&self.machine, WANTS)?.with_who(true);
-        let tick = sampler.first_tick();
-        let covers = Period::none_at(tick.at);
-        let entry = Judge::new(settled.thresholds).entry(&tick, covers, None);
-        let root = sampler.host().root().to_owned();
-        // The processors were watched until now, and need two looks.
-        let mut feed = Feed::new(root, self.snoozes.clone(), settled.thresholds).without_cpu();
-        let Fed { step, .. } = feed.feed(settled, &tick, &entry, true);
-        tick.driver?;
-        Ok(step)
+        let root = Host::new(self.machine.host_root.clone()).root().to_owned();
+        let mut facts = LiveFacts::new(root, self.snoozes.clone()).for_one_look();
+        let poll = poll_once(&self.machine)?;
+        let Settled { policy, thresholds, .. } = settled;
+        Ok(OnePoll::new(&poll, &mut facts, policy, thresholds, true).step)
     }
 }
 

@@ -88,7 +88,8 @@ fn runner(host: &Path, policy: &Policy, flag: &Arc<AtomicBool>) -> PolicyRunner 
     };
     let places =
         RunnerPlaces { host: "lab".into(), boot: "boot".into(), database: host.join("gua.db") };
-    let snoozes = SnoozePlace { folder: host.join("snoozes"), keeper: 0 };
+    let keeper = rustix::process::geteuid().as_raw();
+    let snoozes = SnoozePlace { folder: host.join("snoozes"), keeper };
     let facts = LiveFacts::new(host.to_owned(), snoozes);
     let by = (step_ms(Some(30_000)), Thresholds::default());
     let flag = Arc::clone(flag);
@@ -173,7 +174,7 @@ impl Lab {
         self.classifier = Classifier::new(Thresholds::default());
         (self.closed, self.gaps) = (Vec::new(), Vec::new());
         self.runner = runner(self.host.path(), &self.policy, &self.began_an_end);
-        self.runner.restore(&database).unwrap();
+        self.runner.opened(&database).unwrap();
         self.writer = Some(Writer::begin(database, run(self.now)).unwrap());
     }
 

@@ -1,53 +1,46 @@
-//! What a page about many hosts has in the place of sessions: hosts, models and people.
+//! What a page about many hosts has in the place of sessions: hosts, models and accounts.
 
 use std::io::{self, Write};
 
+use gua_fleet::report::FleetUsage;
+use gua_query::page::UsagePage;
 use maud::{Markup, html};
 
 use super::rows;
 use crate::render::usage::View;
 use crate::render::usage::html::{Dress, Sheet, caption, document, wide};
 use crate::render::words::safe;
-use crate::report::board::Page;
-use crate::report::fleet::FleetUsage;
 
 /// Writes the page as a file by itself.
 ///
 /// # Errors
 /// When the writer fails.
 pub fn write(out: &mut impl Write, fleet: &FleetUsage, view: &View) -> io::Result<()> {
-    let page = Page { usage: fleet.usage.clone(), bands: None, board: None };
+    let page = UsagePage::from(fleet.usage.clone());
     let sheet = Sheet { page: &page, view, dress: Dress::File, fleet: Some(fleet) };
     writeln!(out, "{}", document(&sheet).into_string())
 }
 
-/// What stands at the top.
+/// Returns what stands at the top.
 pub(in crate::render) fn heading(fleet: &FleetUsage) -> String {
     rows::title(fleet)
 }
 
-/// Hosts, models and people.
+/// Returns the tables of hosts and models.
 pub(in crate::render) fn tables(fleet: &FleetUsage) -> Markup {
     html! {
         section id="hosts" aria-labelledby="hosts-title" {
             h2 id="hosts-title" { "Hosts" }
             @if let Some(silent) = rows::silent(fleet) { p.doubt { (silent) } }
-            @for flaw in &fleet.source.flaws { p.doubt { "not whole: " (safe(flaw)) } }
+            @for warning in &fleet.source.warnings { p.doubt { "incomplete: " (safe(warning)) } }
             (table("hosts-table", "Shares by host", &rows::hosts(fleet)))
             h3 { "Models" }
             (table("models-table", "Shares by model", &rows::models(fleet)))
         }
-        section id="people" aria-labelledby="people-title" {
-            h2 id="people-title" { "People" }
-            @if fleet.people.is_empty() { p.quiet { "nobody held a card" } } @else {
-                (table("people-table", "People on all hosts", &rows::people(fleet)))
-                p.quiet { (rows::TWO_FIGURES) }
-            }
-        }
     }
 }
 
-/// The first column is a name, the others are figures; the first row is the head.
+/// Returns a table. The first column is a name, the others are figures; the first row is the head.
 fn table(id: &str, words: &str, rows: &[Vec<String>]) -> Markup {
     html! {
         (wide(id, &html! { table {

@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
+use gua_fleet::report::FleetUsage;
+
 use super::rows;
 use crate::render::markdown::{row, table, text};
 use crate::render::usage::figures::{hours, percent};
 use crate::render::usage::sections::{amount, capacity, largest, shown};
-use crate::render::usage::{View, header, markdown};
-use crate::report::fleet::FleetUsage;
+use crate::render::usage::{View, accounts, header, markdown};
 
 /// Writes the report.
 ///
@@ -17,21 +18,21 @@ pub fn write(out: &mut impl Write, fleet: &FleetUsage, view: &View) -> io::Resul
     let usage = &fleet.usage;
     writeln!(out, "# {}\n", text(&rows::title(fleet)))?;
     writeln!(out, "{}", text(&header::window(usage, &view.tz)))?;
-    if let Some(silent) = rows::silent(fleet) {
-        writeln!(out, "\n{}", text(&silent))?;
+    for line in [header::end(usage, &view.tz), rows::silent(fleet)].into_iter().flatten() {
+        writeln!(out, "\n{}", text(&line))?;
     }
     if usage.cards.is_empty() {
         return writeln!(out, "\n{}", rows::NOTHING);
     }
     headline(out, fleet)?;
     writeln!(out, "\n## §2 Idle capacity\n")?;
-    for (state, told) in capacity(usage) {
-        writeln!(out, "- {}: {}", state.word(), text(&told))?;
+    for (state, words) in capacity(usage) {
+        writeln!(out, "- {}: {}", state.word(), text(&words))?;
     }
-    section(out, "§3 Per host", rows::hosts(fleet))?;
-    section(out, "§3 Per model", rows::models(fleet))?;
-    section(out, "§4 Top identities", rows::people(fleet))?;
-    writeln!(out, "\n{}", text(rows::TWO_FIGURES))?;
+    section(out, rows::HOSTS, rows::hosts(fleet))?;
+    section(out, rows::MODELS, rows::models(fleet))?;
+    writeln!(out, "\n## {}", accounts::TITLE)?;
+    markdown::accounts(out, usage)?;
     markdown::heatmap(out, usage)?;
     writeln!(out, "\n## Verdict\n\n{}", text(&usage.verdict.sentence))
 }

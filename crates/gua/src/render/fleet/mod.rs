@@ -1,4 +1,4 @@
-//! The report over many hosts as text, as Markdown and as rows for a spreadsheet.
+//! The report over many hosts as text, Markdown, CSV and HTML.
 
 pub mod csv;
 mod html;
@@ -11,14 +11,15 @@ pub(in crate::render) use html::{heading, tables};
 
 use std::io::{self, Write};
 
+use gua_fleet::report::FleetUsage;
+
 use super::paint::Ink;
 use super::table::{Align, Cell};
 use super::usage::View;
 use super::usage::page::{INDENT, Page};
-use super::usage::{header, heatmap, sections};
-use crate::report::fleet::FleetUsage;
+use super::usage::{accounts, header, heatmap, sections};
 
-/// How many hosts are shown.
+/// Hosts that are shown.
 const MOST_HOSTS: usize = 30;
 
 /// Writes the report as text.
@@ -32,13 +33,16 @@ pub fn write(out: &mut impl Write, fleet: &FleetUsage, view: &View) -> io::Resul
     Ok(())
 }
 
-/// The report as lines, none longer than the screen is wide.
+/// Returns the report as lines, none longer than the screen is wide.
 #[must_use]
 pub fn lines(fleet: &FleetUsage, view: &View) -> Vec<String> {
     let usage = &fleet.usage;
     let mut page = Page { view, lines: Vec::new() };
     page.text(0, &rows::title(fleet), Ink::Strong);
     page.text(0, &header::window(usage, &view.tz), Ink::Plain);
+    if let Some(end) = header::end(usage, &view.tz) {
+        page.text(0, &end, Ink::Quiet);
+    }
     if let Some(silent) = rows::silent(fleet) {
         page.text(0, &silent, Ink::Bad);
     }
@@ -47,11 +51,18 @@ pub fn lines(fleet: &FleetUsage, view: &View) -> Vec<String> {
         page.text(0, rows::NOTHING, Ink::Strong);
         return page.lines;
     }
-    sections::headline_by(&mut page, usage, rows::BASIS);
+    sections::headline_by(&mut page, usage, &[rows::BASIS.to_owned()]);
     sections::idle_capacity(&mut page, usage);
-    table(&mut page, "§3 Per host", rows::hosts(fleet), fleet.hosts.len());
-    table(&mut page, "§3 Per model", rows::models(fleet), 0);
-    people(&mut page, fleet);
+    page.heading(rows::HOSTS);
+    put(&mut page, rows::hosts(fleet));
+    let more = fleet.hosts.len().saturating_sub(MOST_HOSTS);
+    if more > 0 {
+        page.text(INDENT, &format!("and {more} more; --json has all"), Ink::Quiet);
+    }
+    page.heading(rows::MODELS);
+    put(&mut page, rows::models(fleet));
+    page.heading(accounts::TITLE);
+    accounts::tables(&mut page, usage);
     heatmap::heatmap(&mut page, usage);
     page.heading("Verdict");
     let ink = if usage.verdict.exceeded == Some(true) { Ink::Notice } else { Ink::Plain };
@@ -59,30 +70,7 @@ pub fn lines(fleet: &FleetUsage, view: &View) -> Vec<String> {
     page.lines
 }
 
-fn table(page: &mut Page<'_>, heading: &str, rows: Vec<Vec<String>>, all: usize) {
-    page.heading(heading);
-    put(page, rows);
-    let more = all.saturating_sub(MOST_HOSTS);
-    if more > 0 {
-        page.text(INDENT, &format!("and {more} more; --json has all"), Ink::Quiet);
-    }
-}
-
-fn people(page: &mut Page<'_>, fleet: &FleetUsage) {
-    page.heading("§4 Top identities");
-    if fleet.people.is_empty() {
-        page.text(INDENT, "nobody held a card", Ink::Quiet);
-        return;
-    }
-    put(page, rows::people(fleet));
-    page.text(INDENT, rows::TWO_FIGURES, Ink::Quiet);
-    let more = fleet.people.len().saturating_sub(rows::MOST_PEOPLE);
-    if more > 0 {
-        page.text(INDENT, &format!("and {more} more; --json has all"), Ink::Quiet);
-    }
-}
-
-/// The first column is a name, the others are figures; the first row is the head.
+/// Prints rows below their head. The first column is a name, the others are figures.
 fn put(page: &mut Page<'_>, rows: Vec<Vec<String>>) {
     let columns = rows.first().map_or(0, Vec::len);
     let mut aligns = vec![Align::Right; columns];

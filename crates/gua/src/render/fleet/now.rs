@@ -1,26 +1,27 @@
-//! The hosts now: a line a host, a line a free card, a line a holder.
+//! The hosts now: a line for each host, free card or holder.
 
 use std::io::{self, Write};
+
+use gua_fleet::now::{FleetNow, HolderOnHost, HoldersNow, HostCards, LongestIdle};
 
 use crate::render::paint::{Ink, Paint};
 use crate::render::table::{Align, Cell, Line, fit, put_row};
 use crate::render::words::{card_name, duration, memory_or_unknown, safe};
-use crate::report::fleet::now::{Fleet, HolderThere, Holders, HostNow, Idle};
 use crate::wrap::hung;
 
-/// What to show it on.
+/// The screen that it is shown on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct View {
     pub paint: Paint,
-    /// Columns; `None` where lines may be as long as they like.
+    /// Columns; `None` if lines may be of any length.
     pub width: Option<usize>,
 }
 
-/// A line a host.
+/// Writes a line for each host.
 ///
 /// # Errors
 /// When the writer fails.
-pub fn hosts(out: &mut impl Write, fleet: &Fleet, view: View) -> io::Result<()> {
+pub fn hosts(out: &mut impl Write, fleet: &FleetNow, view: View) -> io::Result<()> {
     let totals = fleet.totals;
     let headline = format!(
         "{} hosts, {} cards: {} active  {} idle-held  {} free  {} unknown",
@@ -31,7 +32,7 @@ pub fn hosts(out: &mut impl Write, fleet: &Fleet, view: View) -> io::Result<()> 
         totals.free,
         totals.unknown
     );
-    said(out, &headline, view)?;
+    write_sentence(out, &headline, view)?;
     let heads = ["host", "cards", "active", "idle-held", "free", "unknown", "longest idle"];
     let mut rows = vec![heads.map(|head| Cell::new(head, Ink::Quiet)).to_vec()];
     rows.extend(fleet.hosts.iter().map(host));
@@ -41,7 +42,7 @@ pub fn hosts(out: &mut impl Write, fleet: &Fleet, view: View) -> io::Result<()> 
     put(out, &aligns, &rows, view)
 }
 
-fn host(host: &HostNow) -> Vec<Cell> {
+fn host(host: &HostCards) -> Vec<Cell> {
     let totals = host.totals;
     let count = |count: usize, ink: Ink| match count {
         0 => Cell::new("–", Ink::Quiet),
@@ -49,7 +50,7 @@ fn host(host: &HostNow) -> Vec<Cell> {
     };
     let last = match (&host.longest_idle, host.is_silent) {
         (_, true) => Cell::new(format!("silent since {}", since(host)), Ink::Bad),
-        (Some(idle), false) => Cell::new(idling(idle), Ink::Notice),
+        (Some(idle), false) => Cell::new(format_idle(idle), Ink::Notice),
         (None, false) => Cell::plain(""),
     };
     vec![
@@ -63,30 +64,34 @@ fn host(host: &HostNow) -> Vec<Cell> {
     ]
 }
 
-fn since(host: &HostNow) -> String {
+fn since(host: &HostCards) -> String {
     let last = host.last_tick.map(|last| last.strftime("%-d %b %H:%M UTC").to_string());
     last.unwrap_or_else(|| "always".to_owned())
 }
 
-fn idling(idle: &Idle) -> String {
+fn format_idle(idle: &LongestIdle) -> String {
     let who = idle.user.as_deref().map_or_else(|| "unattributed".to_owned(), safe);
     format!("{who} {} on card {}", duration(idle.seconds), gpu(idle.gpu.as_deref()))
 }
 
-/// A line a free card.
+/// Writes a line for each free card.
 ///
 /// # Errors
 /// When the writer fails.
 pub fn free(
     out: &mut impl Write,
-    fleet: &Fleet,
+    fleet: &FleetNow,
     model: Option<&str>,
     view: View,
 ) -> io::Result<()> {
     let free = fleet.free();
     if free.cards.is_empty() {
         let of = model.map_or_else(String::new, |model| format!(" of model {}", safe(model)));
-        return said(out, &format!("no card{of} is free on {} hosts", fleet.hosts.len()), view);
+        return write_sentence(
+            out,
+            &format!("no card{of} is free on {} hosts", fleet.hosts.len()),
+            view,
+        );
     }
     let heads = ["host", "card", "model", "memory"];
     let mut rows = vec![heads.map(|head| Cell::new(head, Ink::Quiet)).to_vec()];
@@ -101,11 +106,11 @@ pub fn free(
     put(out, &[Align::Left, Align::Right, Align::Left, Align::Right], &rows, view)
 }
 
-/// A line a person and card, longest idle first.
+/// Writes a line for each person on a card, longest idle first.
 ///
 /// # Errors
 /// When the writer fails.
-pub fn who(out: &mut impl Write, holders: &Holders, view: View) -> io::Result<()> {
+pub fn who(out: &mut impl Write, holders: &HoldersNow, view: View) -> io::Result<()> {
     if holders.holders.is_empty() {
         writeln!(out, "nobody")?;
     } else {
@@ -118,24 +123,24 @@ pub fn who(out: &mut impl Write, holders: &Holders, view: View) -> io::Result<()
     }
     if !holders.silent_hosts.is_empty() {
         let names: Vec<_> = holders.silent_hosts.iter().map(|name| safe(name)).collect();
-        let silent = format!("silent, so nothing is known of them now: {}", names.join(", "));
-        said(out, &silent, view)?;
+        let silent = format!("silent, nothing is known of them now: {}", names.join(", "));
+        write_sentence(out, &silent, view)?;
     }
     Ok(())
 }
 
-fn holder(there: &HolderThere) -> Vec<Cell> {
-    let idle = there.holder.idle_seconds.map_or_else(|| "–".to_owned(), duration);
-    let who = there.holder.user.as_deref().map_or_else(|| "unattributed".to_owned(), safe);
-    let ink = if there.holder.idle_seconds.is_some() { Ink::Notice } else { Ink::Plain };
+fn holder(on_host: &HolderOnHost) -> Vec<Cell> {
+    let idle = on_host.holder.idle_seconds.map_or_else(|| "–".to_owned(), duration);
+    let who = on_host.holder.user.as_deref().map_or_else(|| "unattributed".to_owned(), safe);
+    let ink = if on_host.holder.idle_seconds.is_some() { Ink::Notice } else { Ink::Plain };
     vec![
         Cell::new(idle, ink),
         Cell::plain(who),
-        Cell::plain(safe(&there.host)),
-        Cell::plain(gpu(there.gpu.as_deref())),
-        Cell::plain(model_name(there.model.as_deref())),
-        Cell::plain(memory_or_unknown(there.holder.memory_bytes)),
-        Cell::plain(there.card_state.word()),
+        Cell::plain(safe(&on_host.host)),
+        Cell::plain(gpu(on_host.gpu.as_deref())),
+        Cell::plain(model_name(on_host.model.as_deref())),
+        Cell::plain(memory_or_unknown(on_host.holder.memory_bytes)),
+        Cell::plain(on_host.card_state.word()),
     ]
 }
 
@@ -143,8 +148,8 @@ fn model_name(model: Option<&str>) -> String {
     model.map_or_else(|| "unknown".to_owned(), |model| safe(card_name(model)))
 }
 
-/// A sentence in as many lines as it takes.
-fn said(out: &mut impl Write, text: &str, view: View) -> io::Result<()> {
+/// Writes a sentence in as many lines as it takes.
+fn write_sentence(out: &mut impl Write, text: &str, view: View) -> io::Result<()> {
     hung(text, 0, view.width).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
@@ -159,7 +164,7 @@ fn put(out: &mut impl Write, aligns: &[Align], rows: &[Vec<Cell>], view: View) -
     Ok(())
 }
 
-/// The place of a card; one that is not known is said to be.
-fn gpu(told: Option<&str>) -> String {
-    told.map_or_else(|| "?".to_owned(), safe)
+/// Returns the number of a card.
+fn gpu(gpu: Option<&str>) -> String {
+    gpu.map_or_else(|| "?".to_owned(), safe)
 }

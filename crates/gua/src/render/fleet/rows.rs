@@ -1,23 +1,22 @@
-//! What the tables of the report over many hosts say.
+//! Rows of the tables on hosts and models, and sentences that all formats have.
 
-use crate::render::usage::figures::{hours, percent};
-use crate::render::usage::sections::{amount, shown};
-use crate::render::words::{card_name, safe};
-use crate::report::fleet::{FleetPerson, FleetUsage};
-use crate::report::usage::States;
+use gua_fleet::report::FleetUsage;
+use gua_query::usage::States;
 
 use super::MOST_HOSTS;
+use crate::render::usage::figures::percent;
+use crate::render::usage::sections::{amount, shown};
+use crate::render::words::{card_name, safe};
+
+pub(super) const HOSTS: &str = "§3 Per host";
+pub(super) const MODELS: &str = "§3 Per model";
 
 pub(super) const NOTHING: &str = "Nothing was counted in this window.";
 
-/// Which figure of a person is which.
-pub(super) const TWO_FIGURES: &str = "a shared card counts in full for everybody on it under \
-    GPU-hours and idle-held; `part` divides its idle-held time by memory, so that parts add up";
+/// Rules by which time was classified.
+pub(super) const BASIS: &str = "basis: card time, classified by each host with its own thresholds";
 
-/// How many people are shown.
-pub(super) const MOST_PEOPLE: usize = 10;
-
-/// How many silent hosts are named.
+/// Silent hosts that are named.
 const MOST_SILENT: usize = 8;
 
 pub(super) fn title(fleet: &FleetUsage) -> String {
@@ -40,9 +39,7 @@ pub(super) fn silent(fleet: &FleetUsage) -> Option<String> {
     (!named.is_empty()).then(|| format!("silent at the end: {}{more}", named.join(", ")))
 }
 
-/// What the states are judged by.
-pub(super) const BASIS: &str = "basis: card time; each host judges by its own thresholds";
-
+/// Returns the hosts with most idle-held time, below the head of the table.
 pub(super) fn hosts(fleet: &FleetUsage) -> Vec<Vec<String>> {
     let mut rows = vec![head(fleet, "host", &["cards", "observed"])];
     for host in fleet.hosts.iter().take(MOST_HOSTS) {
@@ -58,6 +55,7 @@ pub(super) fn hosts(fleet: &FleetUsage) -> Vec<Vec<String>> {
     rows
 }
 
+/// Returns the models of the cards, below the head of the table.
 pub(super) fn models(fleet: &FleetUsage) -> Vec<Vec<String>> {
     let mut rows = vec![head(fleet, "model", &["cards"])];
     for model in &fleet.models {
@@ -77,32 +75,4 @@ fn head(fleet: &FleetUsage, first: &str, more: &[&str]) -> Vec<String> {
 
 fn shares(fleet: &FleetUsage, states: &States) -> Vec<String> {
     shown(&fleet.usage.states).map(|state| percent(amount(states, state).share)).collect()
-}
-
-pub(super) fn people(fleet: &FleetUsage) -> Vec<Vec<String>> {
-    let heads = ["who", "hosts", "GPU-hours", "idle-held", "part", "of all idle-held"];
-    let mut rows = vec![heads.map(str::to_owned).to_vec()];
-    let told = || fleet.people.iter().take(MOST_PEOPLE);
-    let most = told().map(|person| person.gpu_hours).fold(0.0, f64::max);
-    for person in told() {
-        rows.push(vec![
-            name(person),
-            person.hosts.to_string(),
-            hours(person.gpu_hours, most),
-            hours(person.idle_held_gpu_hours, most),
-            hours(person.idle_held_part_gpu_hours, most),
-            percent(of_all(person, fleet)),
-        ]);
-    }
-    rows
-}
-
-pub(super) fn name(person: &FleetPerson) -> String {
-    person.user.as_deref().map_or_else(|| "unattributed".to_owned(), safe)
-}
-
-/// The part of all idle-held time.
-fn of_all(person: &FleetPerson, fleet: &FleetUsage) -> Option<f64> {
-    let all = fleet.usage.states.idle_held.gpu_hours;
-    (all > 0.0).then(|| (person.idle_held_part_gpu_hours / all).min(1.0))
 }

@@ -1,8 +1,10 @@
 //! What the rules would have done over a time, as text: to be shown in a meeting.
 
+use std::time::Duration;
+
 use super::super::paint::Ink;
 use super::super::table::{Align, Cell};
-use super::super::words::{duration, safe};
+use super::super::words::{duration, interval, safe};
 use super::{Gives, View, moment, rows, said, window};
 use crate::report::policy::simulate::{NotJudged, OfHolder, Simulated, Total};
 use crate::wrap::hung;
@@ -42,21 +44,28 @@ fn headline(simulated: &Simulated, view: &View) -> String {
     let Total { holders, notices, ends, won_gpu_hours, .. } = simulated.total;
     let time = window(simulated.from_unix_ms, simulated.until_unix_ms, &view.zone);
     format!(
-        "{time}: {holders} holders told {notices} times, {ends} ended, {} GPU-hours won",
+        "{time}: {holders} holders would get {notices} notices, {ends} would be ended, {} GPU-hours won",
         hours(won_gpu_hours)
     )
 }
 
 fn basis(simulated: &Simulated) -> String {
     let observed = duration(simulated.observed_seconds);
+    let uncertainty = (simulated.uncertainty_seconds > 0.0).then(|| {
+        format!(
+            "; times are exact to ± {}",
+            interval(Duration::from_secs_f64(simulated.uncertainty_seconds))
+        )
+    });
     let assumed = (simulated.assumed_seconds > 0.0).then(|| {
         format!(
-            "; for {} of idle holding only the cards tell, CPU and video engines are taken to \
-             have been quiet",
+            "; for {} of idle holding only the use of the cards is recorded, CPU and video engines are \
+             taken to have been quiet",
             duration(simulated.assumed_seconds)
         )
     });
-    format!("basis: {observed} observed; every notice heard{}", assumed.unwrap_or_default())
+    let (uncertainty, assumed) = (uncertainty.unwrap_or_default(), assumed.unwrap_or_default());
+    format!("basis: {observed} observed; every notice counts as delivered{uncertainty}{assumed}")
 }
 
 /// `3 holders, idle for 2d4h, could not be judged: their groups are not known (bob, carol)`.

@@ -1,60 +1,61 @@
-//! Whose the time was, in a table for each kind of account.
+//! Whose the time was: a table for each kind of account, with columns that add up.
 
-use super::figures::{hours, percent};
+use gua_query::usage::{Account, By, Unattributed, Usage};
+
+use super::figures::{apportion, format_units, hour_decimals, units};
 use super::label::{label, shortened};
-use super::money::cost;
+use super::money::{amount_of_units, money_decimals};
 use super::page::{INDENT, Page};
-use super::sections::{NO_ACCOUNTS, active_line, as_recorded};
+use super::sections::active_threshold;
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell, Column, Line, fit, put_row, total};
-use crate::render::words::{cut_front, gib_hours, width};
-use crate::report::accounts::By;
-use crate::report::usage::{Account, Usage};
+use crate::render::words::{cut_front, width};
 
-/// How many of each kind are shown.
+pub(in crate::render) const TITLE: &str =
+    "§4 Accounts (GPU-hours; shared cards are split; columns add up to §1)";
+
+/// Accounts of each kind that have a row of their own.
 pub(super) const MOST: usize = 10;
 /// Names are not cut below this before a column is left out.
-const SHORTEST_NAME: usize = 10;
+const SHORTEST_NAME: usize = 15;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figure {
     Name,
     User,
-    Present,
-    Worked,
+    Active,
     IdleHeld,
-    Share,
-    Idle,
+    Unused,
+    LowUse,
     Unknown,
-    Memory,
+    Total,
+    Share,
     Cost,
 }
 
 impl Figure {
-    /// In the order in which they are left out where there is little room.
-    const DISPENSABLE: [Self; 7] = [
-        Self::Memory,
-        Self::Worked,
-        Self::Share,
-        Self::Unknown,
-        Self::Cost,
-        Self::User,
-        Self::Present,
+    /// In the order in which they are left out if there is little room.
+    const DISPENSABLE: [&[Self]; 5] = [
+        &[Self::Share],
+        &[Self::Unused, Self::LowUse],
+        &[Self::Unknown],
+        &[Self::Cost],
+        &[Self::User],
     ];
 
     pub(super) const fn head(self, by: By) -> &'static str {
         match self {
             Self::Name => by.slug(),
             Self::User => "who",
-            Self::Present => "present",
-            Self::Worked => "worked",
+            Self::Active => "active",
             Self::IdleHeld => "idle-held",
-            Self::Share => "of all",
-            Self::Idle => "all idle",
+            Self::Unused => "= unused",
+            Self::LowUse => "+ low use",
             Self::Unknown => "unknown",
-            Self::Memory => "GiB-h idle",
-            Self::Cost => "cost",
+            Self::Total => "total",
+            Self::Share => "share",
+            Self::Cost => "cost of idle",
         }
     }
 
@@ -66,162 +67,262 @@ impl Figure {
     }
 }
 
-/// The accounts of one kind, in their order.
-pub(super) fn of(usage: &Usage, by: By) -> Vec<&Account> {
-    usage.accounts.iter().flatten().filter(|account| account.by == by).collect()
+/// Returns the accounts of one kind, in their order.
+pub(super) fn of_kind(usage: &Usage, by: By) -> Vec<&Account> {
+    usage.accounts.iter().filter(|account| account.by == by).collect()
 }
 
-/// The kinds that there are, in the order in which they were asked for.
-pub(super) fn kinds(usage: &Usage) -> &[By] {
-    &usage.accounts_by
-}
-
-/// The columns that say something about accounts of this kind.
+/// Returns the columns for accounts of one kind.
 pub(super) fn figures(usage: &Usage, by: By) -> Vec<Figure> {
-    let is_person = usage.person.is_some();
     let mut figures = vec![Figure::Name];
-    let is_somebodys = of(usage, by).iter().any(|account| account.user.is_some());
-    if (by.is_of_a_user() || is_somebodys) && !is_person {
+    let has_user = by.has_user() || of_kind(usage, by).iter().any(|it| it.user.is_some());
+    if has_user && usage.person.is_none() {
         figures.push(Figure::User);
     }
-    figures.extend([Figure::Present, Figure::Worked, Figure::IdleHeld, Figure::Share]);
-    figures.push(Figure::Idle);
-    // As with cards: only where something is.
-    if of(usage, by).iter().any(|account| account.unknown_gpu_hours > 0.0) {
-        figures.push(Figure::Unknown);
-    }
-    figures.push(Figure::Memory);
+    figures.extend([Figure::Active, Figure::IdleHeld, Figure::Unused, Figure::LowUse]);
+    figures.extend([Figure::Unknown, Figure::Total, Figure::Share]);
     if usage.money.is_some() {
         figures.push(Figure::Cost);
     }
     figures
 }
 
-/// One cell.
-pub(super) fn cell(usage: &Usage, account: &Account, figure: Figure, most: &Most) -> String {
-    match figure {
-        Figure::Name => label(account, usage),
-        Figure::User => {
-            account.user.as_deref().map_or_else(String::new, |user| shortened(user, 200))
+/// Accounts of one kind as they are printed: rounded so that parts add up to their sums, in rows and in
+/// columns.
+#[derive(Debug, Clone)]
+pub(super) struct PrintedAccounts {
+    /// One row per account, in the order that was given.
+    pub rows: Vec<PrintedAccount>,
+    /// Accounts without a row of their own, taken together.
+    pub rest: Option<PrintedAccount>,
+    pub sum: PrintedAccount,
+}
+
+/// Printed figures of one account.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PrintedAccount {
+    name: String,
+    user: String,
+    active: String,
+    idle_held: String,
+    unused: String,
+    low_use: String,
+    unknown: String,
+    total: String,
+    share: String,
+    cost: String,
+}
+
+impl PrintedAccount {
+    pub(super) fn cell(&self, figure: Figure) -> &str {
+        match figure {
+            Figure::Name => &self.name,
+            Figure::User => &self.user,
+            Figure::Active => &self.active,
+            Figure::IdleHeld => &self.idle_held,
+            Figure::Unused => &self.unused,
+            Figure::LowUse => &self.low_use,
+            Figure::Unknown => &self.unknown,
+            Figure::Total => &self.total,
+            Figure::Share => &self.share,
+            Figure::Cost => &self.cost,
         }
-        Figure::Present => hours(account.gpu_hours, most.hours),
-        Figure::Worked => hours(account.worked_gpu_hours, most.hours),
-        Figure::IdleHeld => hours(account.idle_held_gpu_hours, most.hours),
-        Figure::Share => percent(account.idle_held_share),
-        Figure::Idle => hours(account.idle_gpu_hours, most.hours),
-        Figure::Unknown => hours(account.unknown_gpu_hours, most.hours),
-        Figure::Memory => hours(gib_hours(account.held_idle_gb_hours), most.gib_hours),
-        Figure::Cost => usage.money.as_ref().map_or_else(String::new, |money| {
-            cost(account.cost, account.unpriced_gpu_hours, &money.currency)
-        }),
+    }
+
+    fn cells(&self, figures: &[Figure]) -> Vec<String> {
+        figures.iter().map(|figure| self.cell(*figure).to_owned()).collect()
     }
 }
 
-/// What the figures of the columns are shown beside.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Most {
-    hours: f64,
-    gib_hours: f64,
+impl PrintedAccounts {
+    /// Prints accounts, of which `most` have a row of their own.
+    pub(super) fn new(usage: &Usage, accounts: &[&Account], most: usize) -> Self {
+        let (shown, others) = accounts.split_at(most.min(accounts.len()));
+        let mut rows: Vec<Row> = shown.iter().map(|account| Row::new(account, usage)).collect();
+        if !others.is_empty() {
+            let name = format!("{} more", others.len());
+            rows.push(others.iter().map(|it| Row::new(it, usage)).fold(Row::named(name), Row::add));
+        }
+        let sum = rows.iter().cloned().fold(Row::named("all".to_owned()), Row::add);
+        let mut printed = print(&rows, &sum, usage);
+        let sum = printed.pop().unwrap_or_default();
+        let rest = if others.is_empty() { None } else { printed.pop() };
+        Self { rows: printed, rest, sum }
+    }
+
+    /// Returns the cells of all rows below their heads, the sum last.
+    pub(super) fn cells(&self, figures: &[Figure]) -> Vec<Vec<String>> {
+        let rows = self.rows.iter().chain(&self.rest).chain([&self.sum]);
+        rows.map(|row| row.cells(figures)).collect()
+    }
 }
 
-impl Most {
-    pub(super) fn of(accounts: &[&Account]) -> Self {
-        let shown = || accounts.iter().take(MOST);
+/// Figures of one row before they are rounded.
+#[derive(Debug, Clone, Default)]
+struct Row {
+    name: String,
+    user: String,
+    /// Active, unused, low use and unknown hours.
+    hours: [f64; 4],
+    share: Option<f64>,
+    cost: Option<f64>,
+    is_partly_priced: bool,
+}
+
+impl Row {
+    fn named(name: String) -> Self {
+        Self { name, ..Self::default() }
+    }
+
+    fn new(account: &Account, usage: &Usage) -> Self {
         Self {
-            hours: shown().map(|account| account.gpu_hours).fold(0.0, f64::max),
-            gib_hours: shown()
-                .map(|account| gib_hours(account.held_idle_gb_hours))
-                .fold(0.0, f64::max),
+            name: label(account, usage),
+            user: account.user.as_deref().map_or_else(String::new, |user| shortened(user, 200)),
+            hours: [
+                account.active_gpu_hours,
+                account.unused_gpu_hours,
+                account.low_use_gpu_hours,
+                account.unknown_gpu_hours,
+            ],
+            share: account.share_of_total,
+            cost: account.cost,
+            is_partly_priced: account.unpriced_gpu_hours > 0.0,
         }
     }
+
+    /// Adds a row to a sum, which keeps its name.
+    fn add(mut self, other: Self) -> Self {
+        let add = |a: Option<f64>, b: Option<f64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a + b),
+            (known, None) | (None, known) => known,
+        };
+        for (sum, hours) in self.hours.iter_mut().zip(other.hours) {
+            *sum += hours;
+        }
+        self.share = add(self.share, other.share);
+        self.cost = add(self.cost, other.cost);
+        self.is_partly_priced |= other.is_partly_priced;
+        self
+    }
 }
 
-/// What the columns mean, and how shared cards are split.
-pub(super) fn legend(usage: &Usage, shown: &[Figure]) -> String {
-    let recorded = usage.accounts_judged_by.as_ref().map(|it| it.idle_held_gpu_hours);
-    let all = recorded.unwrap_or(usage.states.idle_held.gpu_hours);
-    let all = hours(all, all);
-    let sum = match usage.person {
-        None => format!("so this column adds up to the cards' {all}"),
-        Some(_) => format!("the cards' are {all}"),
+/// Prints rows and their sum, which comes last. Active, idle-held and unknown time of the sum are rounded
+/// as anywhere else; their parts follow.
+fn print(rows: &[Row], sum: &Row, usage: &Usage) -> Vec<PrintedAccount> {
+    let [active, unused, low_use, unknown] = sum.hours;
+    let decimals = hour_decimals(active + unused + low_use + unknown);
+    let idle_held = units(unused + low_use, decimals);
+    let idle_parts = apportion(&[unused, low_use], idle_held);
+    let [unused, low_use] = [0, 1].map(|part| idle_parts.get(part).copied().unwrap_or(0));
+    let whole = [units(active, decimals), unused, low_use, units(unknown, decimals)];
+    let column = |place: usize, whole: i64| {
+        let parts: Vec<f64> =
+            rows.iter().map(|row| row.hours.get(place).copied().unwrap_or(0.0)).collect();
+        let mut column = apportion(&parts, whole);
+        column.push(whole);
+        column
     };
-    let idle_held = format!(
-        "idle-held: their part of the cards' idle-held time; a shared card is split by memory, {sum}"
-    );
-    let meanings = [
-        (Figure::Present, "present: with a process on a card"),
-        (Figure::IdleHeld, idle_held.as_str()),
-        (
-            Figure::Idle,
-            "all idle: whenever they held memory without working, also while others worked on the \
-             card",
-        ),
-        (Figure::Unknown, "unknown: whether they worked, or held much, could not be told"),
-        (Figure::Memory, "GiB-h idle: that memory × time"),
-        (Figure::Cost, "cost: of idle-held"),
-    ];
-    let told = meanings.into_iter().filter(|(figure, _)| shown.contains(figure));
-    let told: Vec<_> = told.map(|(_, meaning)| meaning).collect();
-    format!("in GPU-hours. {}", told.join(". "))
+    let columns: Vec<Vec<i64>> =
+        (0..).zip(whole).map(|(place, whole)| column(place, whole)).collect();
+    let shares = column_of(rows, sum, |row| row.share, |share| units(share * 100.0, 0));
+    let money = sum.cost.map_or(0, money_decimals);
+    let costs = column_of(rows, sum, |row| row.cost, |cost| units(cost, money));
+    let currency = usage.money.as_ref().map_or("", |money| &money.currency);
+    let row = |(place, row): (usize, &Row)| {
+        let of = |column: usize| columns.get(column)?.get(place).copied();
+        let [active, unused, low_use, unknown] = [0, 1, 2, 3].map(|column| of(column).unwrap_or(0));
+        let [a, u, l, d] = row.hours;
+        let show = |units: i64, hours: f64| format_units(units, hours, decimals);
+        PrintedAccount {
+            name: row.name.clone(),
+            user: row.user.clone(),
+            active: show(active, a),
+            idle_held: show(unused + low_use, u + l),
+            unused: show(unused, u),
+            low_use: show(low_use, l),
+            unknown: show(unknown, d),
+            total: show(active + unused + low_use + unknown, a + u + l + d),
+            share: match shares.get(place).copied().flatten() {
+                Some(percent) => {
+                    format!("{} %", format_units(percent, row.share.unwrap_or(0.0), 0))
+                }
+                None => "–".to_owned(),
+            },
+            cost: match costs.get(place).copied().flatten() {
+                Some(cost) => {
+                    let least = if row.is_partly_priced { "≥" } else { "" };
+                    let amount = amount_of_units((cost, row.cost.unwrap_or(0.0)), money, currency);
+                    format!("{least}{amount}")
+                }
+                None => "?".to_owned(),
+            },
+        }
+    };
+    rows.iter().chain([sum]).enumerate().map(row).collect()
 }
 
-pub(super) fn tables(page: &mut Page<'_>, usage: &Usage) {
-    if usage.accounts.is_none() {
-        page.text(INDENT, NO_ACCOUNTS, Ink::Quiet);
-        return;
+/// Rounds a column of figures that need not all be known, and its sum.
+fn column_of(
+    rows: &[Row],
+    sum: &Row,
+    figure: impl Fn(&Row) -> Option<f64>,
+    round: impl Fn(f64) -> i64,
+) -> Vec<Option<i64>> {
+    let whole = figure(sum).map(round);
+    let known: Vec<f64> = rows.iter().filter_map(&figure).collect();
+    let mut parts = apportion(&known, whole.unwrap_or(0)).into_iter();
+    let mut column: Vec<_> =
+        rows.iter().map(|row| figure(row).and_then(|_| parts.next())).collect();
+    column.push(whole);
+    column
+}
+
+/// What the columns mean.
+pub(super) fn legend(usage: &Usage) -> String {
+    let mut legend = format!(
+        "unused: memory held, no work. low use: work below {}.",
+        active_threshold(usage, "of the card")
+    );
+    let has = |why| usage.accounts.iter().any(|account| account.unattributed == Some(why));
+    if has(Unattributed::Unlisted) {
+        legend.push_str(" unlisted: memory that no listed process holds.");
     }
-    if let Some(recorded) = as_recorded(usage, &page.view.tz) {
-        page.text(INDENT, &recorded, Ink::Notice);
+    if has(Unattributed::HoldersUnknown) {
+        legend.push_str(" holders unknown: time of cards whose processes could not be read.");
     }
-    let mut shown: Vec<Figure> = Vec::new();
-    for (place, by) in kinds(usage).iter().enumerate() {
+    legend
+}
+
+pub(in crate::render) fn tables(page: &mut Page<'_>, usage: &Usage) {
+    for (place, by) in usage.accounts_by.iter().enumerate() {
         if place > 0 {
             page.lines.push(String::new());
         }
-        shown.extend(table(page, usage, *by));
+        table(page, usage, *by);
     }
-    if !shown.is_empty() {
-        page.text(INDENT, &legend(usage, &shown), Ink::Quiet);
-    }
-    for remark in remarks(usage) {
-        page.text(INDENT, &remark, Ink::Quiet);
+    if !usage.accounts.is_empty() {
+        page.text(INDENT, &legend(usage), Ink::Quiet);
     }
 }
 
-/// What the figures rest on besides what each process did.
-pub(super) fn remarks(usage: &Usage) -> Vec<String> {
-    let of_one_kind = kinds(usage).first().map(|by| of(usage, *by)).unwrap_or_default();
-    let sum = |hours: fn(&Account) -> f64| of_one_kind.iter().map(|it| hours(it)).sum::<f64>();
-    let as_the_card = sum(|account| account.as_the_card_gpu_hours);
-    let little = sum(|account| account.worked_on_idle_held_gpu_hours);
-    let line = active_line(usage);
-    let shown = |value: f64| hours(value, value);
-    let as_the_card = (as_the_card > 0.0).then(|| {
-        let told = "by their card's state, as the driver did not tell what each process did";
-        format!("{} GPU-hours of these are {told}", shown(as_the_card))
-    });
-    let little = (little > 0.0).then(|| {
-        let what = "GPU-hours of what was worked were less than";
-        format!("{} {what} {line} of their card, which is idle-held then", shown(little))
-    });
-    as_the_card.into_iter().chain(little).collect()
+pub(super) const NOBODY: &str = "nobody held a card";
+
+/// Told below a table in which some accounts have no row of their own.
+pub(super) fn and_more(accounts: usize) -> Option<&'static str> {
+    (accounts > MOST).then_some("--json has all accounts")
 }
 
-/// Puts one; gives the columns that it has room for.
-fn table(page: &mut Page<'_>, usage: &Usage, by: By) -> Vec<Figure> {
-    let accounts = of(usage, by);
+fn table(page: &mut Page<'_>, usage: &Usage, by: By) {
+    let accounts = of_kind(usage, by);
     if accounts.is_empty() {
-        page.text(INDENT, "nobody held a card", Ink::Quiet);
-        return Vec::new();
+        page.text(INDENT, NOBODY, Ink::Quiet);
+        return;
     }
-    let most = Most::of(&accounts);
     let mut figures = figures(usage, by);
     let heads = figures.iter().map(|figure| Cell::new(figure.head(by), Ink::Quiet)).collect();
     let mut rows: Vec<Vec<Cell>> = vec![heads];
-    for account in accounts.iter().take(MOST) {
-        let cells = figures.iter().map(|figure| cell(usage, account, *figure, &most));
-        rows.push(cells.map(Cell::plain).collect());
-    }
+    let printed = PrintedAccounts::new(usage, &accounts, MOST).cells(&figures);
+    rows.extend(printed.into_iter().map(|row| row.into_iter().map(Cell::plain).collect()));
     let columns = squeezed(&mut figures, &mut rows, page.view.width.saturating_sub(INDENT));
     if by == By::Notebook {
         let rows = rows.iter_mut().skip(1).zip(&accounts);
@@ -230,41 +331,48 @@ fn table(page: &mut Page<'_>, usage: &Usage, by: By) -> Vec<Figure> {
     }
     put(page, &rows, &columns);
     if let Some(more) = and_more(accounts.len()) {
-        page.text(INDENT, &more, Ink::Quiet);
+        page.text(INDENT, more, Ink::Quiet);
     }
-    figures
-}
-
-pub(super) fn and_more(accounts: usize) -> Option<String> {
-    let more = accounts.saturating_sub(MOST);
-    (more > 0).then(|| format!("and {more} more; --json has all"))
 }
 
 /// Leaves out what is least needed until names have enough room, and cuts names to what there is.
 fn squeezed(figures: &mut Vec<Figure>, rows: &mut [Vec<Cell>], most: usize) -> Vec<Column> {
-    let fitted = |figures: &[Figure], rows: &[Vec<Cell>]| {
-        let aligns: Vec<_> = figures.iter().map(|figure| figure.align()).collect();
-        fit(&aligns, rows.iter().map(Vec::as_slice))
-    };
     let mut columns = fitted(figures, rows);
+    let unknown = figures.iter().position(|figure| *figure == Figure::Unknown);
+    let is_zero = |place: usize| {
+        rows.iter().skip(1).all(|row| row.get(place).is_none_or(|it| it.text == "0"))
+    };
+    if let Some(place) = unknown.filter(|place| total(&columns) > most && is_zero(*place)) {
+        columns = without(place, figures, rows);
+    }
     for dispensable in Figure::DISPENSABLE {
         let name = columns.first().map_or(0, |column| column.width);
         if total(&columns) - name + name.min(SHORTEST_NAME) <= most {
             break;
         }
-        if let Some(place) = figures.iter().position(|figure| *figure == dispensable) {
-            figures.remove(place);
-            for row in rows.iter_mut() {
-                row.remove(place);
-            }
-            columns = fitted(figures, rows);
+        while let Some(place) = figures.iter().position(|figure| dispensable.contains(figure)) {
+            columns = without(place, figures, rows);
         }
     }
     crate::render::table::shorten(&mut columns, 0, 1, most);
     columns
 }
 
-/// Of a notebook's path the end tells most.
+fn fitted(figures: &[Figure], rows: &[Vec<Cell>]) -> Vec<Column> {
+    let aligns: Vec<_> = figures.iter().map(|figure| figure.align()).collect();
+    fit(&aligns, rows.iter().map(Vec::as_slice))
+}
+
+/// Leaves out a column, and returns the others.
+fn without(place: usize, figures: &mut Vec<Figure>, rows: &mut [Vec<Cell>]) -> Vec<Column> {
+    figures.remove(place);
+    for row in rows.iter_mut() {
+        row.remove(place);
+    }
+    fitted(figures, rows)
+}
+
+/// The end of a notebook's path says most.
 fn keep_ends<'a>(rows: impl Iterator<Item = &'a mut Vec<Cell>>, most: usize) {
     for cell in rows.filter_map(|row| row.first_mut()) {
         if width(&cell.text) > most {

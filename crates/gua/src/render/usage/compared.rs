@@ -1,16 +1,15 @@
 //! Two windows side by side.
 
+use gua_query::usage::{By, Compared, ComparedAccount, Pair, TotalState, Usage};
 use jiff::tz::TimeZone;
 
-use super::accounts::{MOST, kinds};
+use super::accounts::MOST;
 use super::figures::{hours, length, percent, stretch};
 use super::label::{label_of, shortened};
 use super::money::amount;
 use super::page::{INDENT, Page};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell};
-use crate::report::accounts::By;
-use crate::report::usage::{Compared, ComparedAccount, Pair, Shown, Usage};
 
 /// A line of the table: what, now, before, the difference.
 pub(super) type Row = [String; 4];
@@ -47,10 +46,10 @@ pub(super) fn doubt(usage: &Usage, compared: &Compared) -> Option<String> {
     let differs = parts().is_some_and(|(now, before)| (now - before).abs() > 0.1);
     match (compared.rests_on_little, differs) {
         (true, _) => {
-            Some("The earlier window was hardly observed: no differences are told.".to_owned())
+            Some("The earlier window was hardly observed, so differences are left out.".to_owned())
         }
         (false, true) => {
-            Some("The windows were not observed alike: compare shares, not hours.".to_owned())
+            Some("The windows were not observed equally: compare shares, not hours.".to_owned())
         }
         (false, false) => None,
     }
@@ -61,16 +60,16 @@ pub(super) fn all_rows(usage: &Usage, compared: &Compared) -> Vec<Row> {
     let states = compared
         .states
         .iter()
-        .filter(|row| row.state != Shown::Unknown || is_shown(&row.gpu_hours));
+        .filter(|row| row.state != TotalState::Unknown || is_shown(&row.gpu_hours));
     let mut rows: Vec<Row> = states.map(|row| shares(row.state.word(), row.share)).collect();
-    let idle_held = compared.states.iter().find(|row| row.state == Shown::IdleHeld);
+    let idle_held = compared.states.iter().find(|row| row.state == TotalState::IdleHeld);
     rows.extend(idle_held.map(|row| hours_row("idle-held GPU-h".to_owned(), row.gpu_hours)));
     rows.push(cards("idle-held cards".to_owned(), compared.equivalent_gpus_idle_held));
     if let Some(money) = &usage.money {
         rows.push(money_row("idle-held cost", compared.idle_held_cost, &money.currency));
     }
-    for by in kinds(usage) {
-        let mut accounts: Vec<_> = compared.accounts.iter().flatten().collect();
+    for by in &usage.accounts_by {
+        let mut accounts: Vec<_> = compared.accounts.iter().collect();
         accounts.retain(|it| it.by == *by && is_shown(&it.idle_held_gpu_hours));
         accounts.sort_by(|a, b| size(b).total_cmp(&size(a)));
         if !accounts.is_empty() {

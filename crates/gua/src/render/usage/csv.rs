@@ -2,17 +2,17 @@
 
 use std::io::{self, Write};
 
+use gua_query::usage::{
+    Account, Basis, CardUsage, Compared, ComparedAccount, Cost, Energy, HeatCell, Money,
+    PersonPage, Session, States, Unattributed, Usage, Verdict,
+};
+
 use super::person;
 use crate::render::csv::{name, row};
 use crate::render::words::safe;
-use crate::report::accounts::Unattributed;
-use crate::report::usage::{
-    Account, Card, Compared, ComparedAccount, Cost, HeatCell, Money, Person, PersonPage, Session,
-    States, Usage, Verdict,
-};
 
-/// What does not apply is empty. Those at the end came later, so that places stay.
-const COLUMNS: [&str; 43] = [
+/// What does not apply is empty.
+const COLUMNS: [&str; 56] = [
     "kind",
     "card_index",
     "card_slot",
@@ -29,7 +29,7 @@ const COLUMNS: [&str; 43] = [
     "name",
     "unattributed",
     "id",
-    "gb_hours",
+    "held_idle_gib_hours",
     "cost",
     "cost_per_month",
     "unpriced_gpu_hours",
@@ -48,7 +48,6 @@ const COLUMNS: [&str; 43] = [
     "from_seen",
     "to_seen",
     "busy_card_seconds",
-    "as_the_card_seconds",
     "idle_held_gpu_hours",
     "bare_context",
     "script",
@@ -56,6 +55,20 @@ const COLUMNS: [&str; 43] = [
     "ask",
     "end",
     "sentence",
+    "present_process_hours",
+    "working_process_hours",
+    "idle_process_hours",
+    "idle_beside_process_hours",
+    "active_energy_kwh",
+    "idle_held_energy_kwh",
+    "energy_unknown_gpu_hours",
+    "mean_utilization_percent",
+    "mean_memory_used_bytes",
+    "imported",
+    "active_percent",
+    "held_mb",
+    "worked_percent",
+    "reason",
 ];
 
 /// One row, by the names of its columns.
@@ -94,30 +107,42 @@ impl Row {
     }
 }
 
-/// Writes the report. Shares are of what the row is about: of all card time, of the card's,
-/// of the person's, of the hour's; of all idle-held time for what is idle-held in an account.
+/// Writes the report. Shares are of what the row is about: of all card time, of the card's, of the hour's;
+/// of an account, of the time of all accounts in that state.
 ///
 /// # Errors
 /// When the writer fails.
 pub fn write(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     row(out, &COLUMNS.map(str::to_owned))?;
+    usage.basis.iter().try_for_each(|one| basis(out, one))?;
+    usage.gaps.iter().try_for_each(|gap| {
+        let row = Row::of("gap").with("from", gap.from).with("to", gap.to);
+        row.with("reason", gap.reason.slug()).write(out)
+    })?;
     states(out, &usage.states, &Row::of("total"))?;
-    for card in &usage.cards {
-        states(out, &card.states, &of_card(card))?;
-    }
-    for one in usage.identities.iter().flatten() {
-        identity(out, one)?;
-    }
+    energy(Row::of("total").with("state", "all"), &usage.energy).write(out)?;
+    usage.cards.iter().try_for_each(|one| card(out, one))?;
     usage.heatmap.iter().try_for_each(|cell| hour(out, cell))?;
     let currency = usage.money.as_ref().map(|money| money.currency.as_str());
-    for one in usage.accounts.iter().flatten() {
-        account(out, one, currency)?;
-    }
-    usage.sessions.iter().flatten().try_for_each(|one| session(out, one))?;
+    usage.accounts.iter().try_for_each(|one| account(out, one, currency))?;
+    usage.sessions.iter().try_for_each(|one| session(out, one))?;
     usage.money.iter().try_for_each(|money| costs(out, money))?;
     usage.compared.iter().try_for_each(|compared| before(out, compared))?;
     verdict(out, &usage.verdict)?;
     usage.person.iter().try_for_each(|person| suggestion(out, usage, person))
+}
+
+/// The rule by which a stretch of the window was classified.
+fn basis(out: &mut impl Write, basis: &Basis) -> io::Result<()> {
+    Row::of("basis")
+        .with("from", basis.from)
+        .with("to", basis.to)
+        .with("imported", basis.imported)
+        .maybe("active_percent", basis.thresholds.active_percent)
+        .maybe("held_mb", basis.thresholds.held_mb)
+        .maybe("worked_percent", basis.thresholds.worked_percent)
+        .text("sentence", Some(&basis.rule))
+        .write(out)
 }
 
 /// What the figures mean: whether the rule's line is exceeded, or not known.
@@ -152,21 +177,29 @@ fn states(out: &mut impl Write, states: &States, about: &Row) -> io::Result<()> 
     })
 }
 
-fn of_card(card: &Card) -> Row {
-    Row::of("card")
+fn card(out: &mut impl Write, card: &CardUsage) -> io::Result<()> {
+    let row = Row::of("card")
         .maybe("card_index", card.index)
         .maybe("card_slot", card.slot)
         .text("card_uuid", card.uuid.as_deref())
-        .text("card_name", card.name.as_deref())
+        .text("card_name", card.name.as_deref());
+    states(out, &card.states, &row)?;
+    energy(row.with("state", "all"), &card.energy)
+        .with("gpu_hours", rounded(card.states.gpu_hours()))
+        .maybe("mean_utilization_percent", card.mean_utilization_percent)
+        .maybe("mean_memory_used_bytes", card.mean_memory_used_bytes)
+        .write(out)
 }
 
-/// All of the time, and what of it was idle-held.
-fn identity(out: &mut impl Write, person: &Person) -> io::Result<()> {
-    let row = Row::of("identity").text("user", person.user.as_deref()).maybe("uid", person.uid);
-    let all = row.clone().with("state", "all").with("gpu_hours", person.gpu_hours);
-    all.with("share", 1.0).write(out)?;
-    let idle_held = row.with("state", "idle_held").with("gpu_hours", person.idle_held_gpu_hours);
-    idle_held.maybe("share", person.idle_held_share).write(out)
+fn energy(row: Row, energy: &Energy) -> Row {
+    row.maybe("active_energy_kwh", energy.active_energy_kwh)
+        .maybe("idle_held_energy_kwh", energy.idle_held_energy_kwh)
+        .with("energy_unknown_gpu_hours", energy.energy_unknown_gpu_hours)
+}
+
+/// Rounds sums of hours to the billionth, as hours are.
+fn rounded(hours: f64) -> f64 {
+    (hours * 1e9).round() / 1e9
 }
 
 fn hour(out: &mut impl Write, cell: &HeatCell) -> io::Result<()> {
@@ -182,32 +215,28 @@ fn hour(out: &mut impl Write, cell: &HeatCell) -> io::Result<()> {
 
 fn account(out: &mut impl Write, account: &Account, currency: Option<&str>) -> io::Result<()> {
     let row = of_account(Row::of("account"), account);
-    let all = row.clone().with("state", "all").with("gpu_hours", account.gpu_hours);
-    all.write(out)?;
-    let worked = row.clone().with("state", "worked").with("gpu_hours", account.worked_gpu_hours);
-    worked.write(out)?;
-    row.clone()
-        .with("state", "idle_held")
-        .with("gpu_hours", account.idle_held_gpu_hours)
+    let of_state = |state: &'static str, gpu_hours: f64| {
+        row.clone().with("state", state).with("gpu_hours", gpu_hours)
+    };
+    of_state("active", account.active_gpu_hours).write(out)?;
+    of_state("idle_held", account.idle_held_gpu_hours)
         .maybe("share", account.idle_held_share)
         .maybe("cost", account.cost)
         .maybe("unpriced_gpu_hours", currency.map(|_| account.unpriced_gpu_hours))
         .text("currency", currency)
         .write(out)?;
-    row.clone()
-        .with("state", "idle")
-        .with("gpu_hours", account.idle_gpu_hours)
-        .with("gb_hours", account.held_idle_gb_hours)
-        .write(out)?;
-    let little = account.worked_on_idle_held_gpu_hours;
-    for (state, hours) in [
-        ("unknown", account.unknown_gpu_hours),
-        ("as_the_card", account.as_the_card_gpu_hours),
-        ("worked_on_idle_held", little),
-    ] {
-        row.clone().with("state", state).with("gpu_hours", hours).write(out)?;
-    }
-    Ok(())
+    of_state("unused", account.unused_gpu_hours).write(out)?;
+    of_state("low_use", account.low_use_gpu_hours).write(out)?;
+    of_state("unknown", account.unknown_gpu_hours).write(out)?;
+    let all = of_state("all", account.total_gpu_hours)
+        .maybe("share", account.share_of_total)
+        .with("held_idle_gib_hours", account.held_idle_gib_hours)
+        .maybe("peak_memory_bytes", account.peak_memory_bytes)
+        .with("present_process_hours", account.present_process_hours)
+        .with("working_process_hours", account.working_process_hours)
+        .with("idle_process_hours", account.idle_process_hours)
+        .with("idle_beside_process_hours", account.idle_beside_process_hours);
+    energy(all, &account.energy).write(out)
 }
 
 fn of_account(row: Row, account: &Account) -> Row {
@@ -220,7 +249,7 @@ fn of_account(row: Row, account: &Account) -> Row {
 
 fn session(out: &mut impl Write, session: &Session) -> io::Result<()> {
     let identity = session.identity.as_ref();
-    let job = identity.and_then(|it| it.job.as_ref()).map(|job| &*job.value.id);
+    let job = identity.and_then(|it| it.job.as_ref()).map(|job| job.value.id.as_ref());
     let container = identity.and_then(|it| it.container.as_ref()).map(|it| &it.value);
     let container = container.map(|it| it.name.as_deref().unwrap_or(&it.id));
     let pod = identity.and_then(|it| it.pod.as_ref()).map(|it| &it.value);
@@ -247,7 +276,6 @@ fn session(out: &mut impl Write, session: &Session) -> io::Result<()> {
         .with("from_seen", session.from_seen)
         .with("to_seen", session.to_seen)
         .with("busy_card_seconds", session.busy_card_seconds)
-        .with("as_the_card_seconds", session.as_the_card_seconds)
         .with("idle_held_gpu_hours", session.idle_held_gpu_hours)
         .maybe("bare_context", session.bare_context)
         .text("script", identity.and_then(|it| it.script.as_deref()))
@@ -280,10 +308,10 @@ fn before(out: &mut impl Write, compared: &Compared) -> io::Result<()> {
             .maybe("gpu_hours_difference", state.gpu_hours.difference)
             .write(out)?;
     }
-    for account in compared.accounts.iter().flatten() {
+    for account in &compared.accounts {
         let row = of_compared(row.clone(), account);
         for (state, pair) in
-            [("all", account.gpu_hours), ("idle_held", account.idle_held_gpu_hours)]
+            [("all", account.total_gpu_hours), ("idle_held", account.idle_held_gpu_hours)]
         {
             row.clone()
                 .with("state", state)

@@ -5,25 +5,77 @@ use jiff::tz::TimeZone;
 
 use crate::render::paint::Ink;
 use crate::render::words;
-use crate::report::usage::{Shown, States};
+use gua_query::usage::{States, TotalState};
 
 /// Hours with as many decimals as tell something beside the largest of a column: `0.31`,
 /// `4.50`, `62.1`, `1,515`.
 #[must_use]
 pub fn hours(hours: f64, largest: f64) -> String {
-    let (decimals, least) = match largest {
-        h if h < 9.995 => (2, "0.01"),
-        h if h < 99.95 => (1, "0.1"),
-        _ => (0, "1"),
-    };
-    let shown = format!("{hours:.decimals$}");
-    let is_nothing = shown.chars().all(|c| matches!(c, '0' | '.'));
-    match is_nothing {
-        true if hours > 0.0 => format!("<{least}"),
-        true => "0".to_owned(),
-        false if decimals == 0 => words::thousands(&shown),
-        false => shown,
+    format_decimals(&format!("{hours:.*}", hour_decimals(largest)), hours)
+}
+
+/// Returns the decimals of hours in a column, of which one is the largest.
+pub(super) fn hour_decimals(largest: f64) -> usize {
+    match largest {
+        hours if hours < 9.995 => 2,
+        hours if hours < 99.95 => 1,
+        _ => 0,
     }
+}
+
+/// Returns a figure as a number of its last shown decimal, rounded as it is shown.
+pub(super) fn units(figure: f64, decimals: usize) -> i64 {
+    let digits: String = format!("{figure:.decimals$}").chars().filter(|c| *c != '.').collect();
+    digits.parse().unwrap_or(0)
+}
+
+/// Shows a number of last decimals of what is exactly `figure`.
+pub(super) fn format_units(units: i64, figure: f64, decimals: usize) -> String {
+    let digits = format!("{units:0least$}", least = decimals + 1);
+    let (whole, part) = digits.split_at(digits.len() - decimals);
+    match decimals {
+        0 => format_decimals(whole, figure),
+        _ => format_decimals(&format!("{whole}.{part}"), figure),
+    }
+}
+
+/// Shows rounded digits of a figure: a little is not nothing.
+fn format_decimals(digits: &str, figure: f64) -> String {
+    let is_nothing = digits.chars().all(|c| matches!(c, '0' | '.'));
+    let is_whole = !digits.contains('.');
+    match is_nothing {
+        true if figure > 0.0 && is_whole => "<1".to_owned(),
+        true if figure > 0.0 => format!("<{}1", &digits[..digits.len() - 1]),
+        true => "0".to_owned(),
+        false if is_whole => words::thousands(digits),
+        false => digits.to_owned(),
+    }
+}
+
+/// Splits a whole number into parts in the ratio of figures, by the largest remainder: each is rounded up
+/// or down, and they add up to the whole.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "printed figures have few digits"
+)]
+pub(super) fn apportion(figures: &[f64], whole: i64) -> Vec<i64> {
+    let sum: f64 = figures.iter().sum();
+    if sum <= 0.0 {
+        return vec![0; figures.len()];
+    }
+    let exact: Vec<f64> = figures.iter().map(|figure| figure / sum * whole as f64).collect();
+    let mut parts: Vec<i64> = exact.iter().map(|part| part.floor() as i64).collect();
+    let missing = usize::try_from(whole - parts.iter().sum::<i64>()).unwrap_or(0);
+    let mut order: Vec<usize> = (0..figures.len()).collect();
+    let remainder = |place: &usize| exact.get(*place).map_or(0.0, |part| part.fract());
+    order.sort_by(|a, b| remainder(b).total_cmp(&remainder(a)));
+    for place in order.into_iter().take(missing) {
+        if let Some(part) = parts.get_mut(place) {
+            *part += 1;
+        }
+    }
+    parts
 }
 
 /// A share in percent. A little is not nothing, and almost all is not all.
@@ -47,22 +99,22 @@ pub fn length(seconds: f64) -> String {
 
 /// What a state is drawn with.
 #[must_use]
-pub const fn mark(state: Shown) -> char {
+pub const fn mark(state: TotalState) -> char {
     match state {
-        Shown::Active => '█',
-        Shown::IdleHeld => '▒',
-        Shown::TrulyIdle => '░',
-        Shown::Unknown => '?',
+        TotalState::Active => '█',
+        TotalState::IdleHeld => '▒',
+        TotalState::TrulyIdle => '░',
+        TotalState::Unknown => '?',
     }
 }
 
 #[must_use]
-pub const fn ink(state: Shown) -> Ink {
+pub const fn ink(state: TotalState) -> Ink {
     match state {
-        Shown::Active => Ink::Good,
-        Shown::IdleHeld => Ink::Notice,
-        Shown::TrulyIdle => Ink::Plain,
-        Shown::Unknown => Ink::Bad,
+        TotalState::Active => Ink::Good,
+        TotalState::IdleHeld => Ink::Notice,
+        TotalState::TrulyIdle => Ink::Plain,
+        TotalState::Unknown => Ink::Bad,
     }
 }
 
@@ -74,7 +126,7 @@ pub const fn ink(state: Shown) -> Ink {
     clippy::cast_sign_loss,
     reason = "columns of a screen"
 )]
-pub fn bar(states: &States, columns: usize) -> Vec<(Shown, usize)> {
+pub fn bar(states: &States, columns: usize) -> Vec<(TotalState, usize)> {
     let shares = states.all().map(|(state, amount)| (state, amount.share.unwrap_or(0.0)));
     let there: Vec<_> = shares.into_iter().filter(|(_, share)| *share > 0.0).collect();
     let mut parts: Vec<_> = there
@@ -121,7 +173,7 @@ pub fn stretch(from: Timestamp, to: Timestamp, tz: &TimeZone, zone: &str) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::usage::Amount;
+    use gua_query::usage::Amount;
     use proptest::prelude::*;
 
     #[test]
@@ -149,7 +201,45 @@ mod tests {
         );
     }
 
+    #[test]
+    fn units_are_what_is_shown() {
+        for (figure, decimals, shown) in [
+            (62.14, 1, "62.1"),
+            (0.25, 1, "0.2"),
+            (1515.2, 0, "1,515"),
+            (0.004, 2, "<0.01"),
+            (0.0, 1, "0"),
+        ] {
+            assert_eq!(format_units(units(figure, decimals), figure, decimals), shown);
+        }
+        assert_eq!([3, 0].map(|units| format_units(units, 0.03, 2)), ["0.03", "<0.01"]);
+    }
+
+    #[test]
+    fn parts_add_up_by_the_largest_remainder() {
+        assert_eq!(apportion(&[1.0, 1.0, 1.0], 100), [34, 33, 33]);
+        assert_eq!(apportion(&[0.4, 0.35, 0.25], 1), [1, 0, 0]);
+        assert_eq!(apportion(&[62.6, 0.0, 0.4], 63), [63, 0, 0]);
+        assert_eq!(apportion(&[0.0, 0.0], 0), [0, 0]);
+    }
+
     proptest! {
+        #[test]
+        fn parts_are_rounded_up_or_down(
+            figures in proptest::collection::vec(0.0..500.0_f64, 1..12),
+            decimals in 0_usize..3,
+        ) {
+            let whole = units(figures.iter().sum(), decimals);
+            let parts = apportion(&figures, whole);
+            let scale = [1.0, 10.0, 100.0][decimals];
+            if figures.iter().any(|figure| *figure > 0.0) {
+                prop_assert_eq!(parts.iter().sum::<i64>(), whole);
+            }
+            for (part, figure) in parts.iter().zip(&figures) {
+                prop_assert!((*part as f64 - figure * scale).abs() < 1.51, "{} {}", part, figure);
+            }
+        }
+
         #[test]
         fn a_bar_is_as_long_as_it_may_be(
             a in 0_i32..1000, b in 0_i32..1000, c in 0_i32..1000, d in 0_i32..1000,

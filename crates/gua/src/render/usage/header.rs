@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use gua_core::span::GapReason;
+use gua_query::usage::{GapCause, Usage};
+
 use super::View;
 use super::figures::{length, moment, percent, stretch};
 use super::page::{INDENT, Page};
 use crate::render::paint::Ink;
 use crate::render::words::{safe, width};
-use crate::report::usage::{Gap, JudgedBy, Reason, Usage};
 
 pub(in crate::render) fn header(page: &mut Page<'_>, usage: &Usage) {
     let (name, window) = (name(usage), window(usage, &page.view.tz));
@@ -18,8 +20,8 @@ pub(in crate::render) fn header(page: &mut Page<'_>, usage: &Usage) {
         page.text(0, &name, Ink::Plain);
         page.text(0, &window, Ink::Plain);
     }
-    if let Some(missing) = missing(usage) {
-        page.text(0, &missing, Ink::Quiet);
+    for line in [end(usage, &page.view.tz), missing(usage)].into_iter().flatten() {
+        page.text(0, &line, Ink::Quiet);
     }
 }
 
@@ -36,11 +38,14 @@ pub(in crate::render) fn name(usage: &Usage) -> String {
 /// The window and how much of it was observed.
 pub(in crate::render) fn window(usage: &Usage, tz: &jiff::tz::TimeZone) -> String {
     let window = &usage.window;
+    if window.to <= window.from {
+        let times = stretch(window.from, window.requested_to, tz, &window.tz);
+        return format!("{times}, nothing observed");
+    }
     let times = stretch(window.from, window.to, tz, &window.tz);
     let observed = percent(window.coverage);
-    let told: Vec<_> = usage.gaps.iter().filter(|gap| is_told(gap)).collect();
-    let missing: f64 = told.iter().map(|gap| seconds(gap)).sum();
-    let gaps = match told.len() {
+    let missing: f64 = usage.gaps.iter().map(|gap| gap.seconds).sum();
+    let gaps = match usage.gaps.len() {
         0 => String::new(),
         1 => format!(" (1 gap, {})", length(missing)),
         many => format!(" ({many} gaps, {})", length(missing)),
@@ -48,11 +53,20 @@ pub(in crate::render) fn window(usage: &Usage, tz: &jiff::tz::TimeZone) -> Strin
     format!("{times}, {}, {observed} observed{gaps}", length(window.seconds))
 }
 
+/// Where the window ends, if that is before the end that was asked for.
+pub(in crate::render) fn end(usage: &Usage, tz: &jiff::tz::TimeZone) -> Option<String> {
+    let window = &usage.window;
+    (window.from < window.to && window.to < window.requested_to).then(|| {
+        let end = window.to.to_zoned(tz.clone());
+        format!("ends at {}, up to where the record is final", end.strftime("%H:%M:%S"))
+    })
+}
+
 /// Why time is missing, longest first.
 pub(in crate::render) fn missing(usage: &Usage) -> Option<String> {
-    let mut by_reason: BTreeMap<&str, (f64, Reason)> = BTreeMap::new();
-    for gap in usage.gaps.iter().filter(|gap| is_told(gap)) {
-        by_reason.entry(gap.reason.slug()).or_insert((0.0, gap.reason)).0 += seconds(gap);
+    let mut by_reason: BTreeMap<&str, (f64, GapCause)> = BTreeMap::new();
+    for gap in &usage.gaps {
+        by_reason.entry(gap.reason.slug()).or_insert((0.0, gap.reason)).0 += gap.seconds;
     }
     let mut reasons: Vec<_> = by_reason.into_values().collect();
     reasons.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -63,32 +77,20 @@ pub(in crate::render) fn missing(usage: &Usage) -> Option<String> {
     (!told.is_empty()).then(|| format!("not observed: {}", told.join(", ")))
 }
 
-/// What the next tick will speak for is not missing.
-fn is_told(gap: &Gap) -> bool {
-    gap.reason != Reason::NotYet
-}
-
-fn seconds(gap: &Gap) -> f64 {
-    gap.to.duration_since(gap.from).as_secs_f64()
-}
-
-pub(super) fn words(reason: Reason) -> &'static str {
-    use crate::ledger::Trouble;
-    use crate::store::Ending;
+pub(super) fn words(reason: GapCause) -> &'static str {
     match reason {
-        Reason::Trouble(Trouble::Suspended) => "the machine slept",
-        Reason::Trouble(Trouble::ClockSet) => "the clock was set",
-        Reason::Trouble(Trouble::Late) => "the recorder was late",
-        Reason::Trouble(Trouble::DriverGone) => "the driver was away",
-        Reason::Trouble(Trouble::Storage) => "the history could not be written",
-        Reason::Ended(Ending::Stopped) => "the recorder was stopped",
-        Reason::Ended(Ending::Crashed) => "the recorder was killed",
-        Reason::Ended(Ending::ClockSetBack) => "the clock was set back",
-        Reason::Ended(Ending::Failed) => "the recorder failed",
-        Reason::Ended(Ending::Complete) | Reason::NotRecorded => "nobody recorded",
-        Reason::NotKept => "no longer kept",
-        Reason::Stalled => "the recorder stores nothing",
-        Reason::NotYet => "not yet",
+        GapCause::Recorded(GapReason::Suspended) => "the machine was suspended",
+        GapCause::Recorded(GapReason::ClockSet) => "the clock was set",
+        GapCause::Recorded(GapReason::Late) => "the recorder was late",
+        GapCause::Recorded(GapReason::Driver(_)) => "the driver was away",
+        GapCause::Recorded(GapReason::Storage) => "the history could not be written",
+        GapCause::Stopped => "the recorder was stopped",
+        GapCause::Crashed => "the recorder was killed",
+        GapCause::ClockSetBack => "the clock was set back",
+        GapCause::Failed => "the recorder failed",
+        GapCause::NotRecorded => "no recorder ran",
+        GapCause::NotKept => "no longer kept",
+        GapCause::Stalled => "the recorder stores nothing",
     }
 }
 
@@ -102,47 +104,23 @@ pub(in crate::render) fn nothing(page: &mut Page<'_>, usage: &Usage) {
 pub(in crate::render) fn nothing_here(usage: &Usage, tz: &jiff::tz::TimeZone) -> String {
     let zone = &usage.window.tz;
     let data = usage.data.as_ref().map(|data| (moment(data.from, tz), moment(data.to, tz)));
-    let judged = usage.judged_again.is_some() && usage.window.observed_seconds > 0.0;
     match data {
-        _ if judged => {
-            "No samples are kept of this window, so its cards cannot be judged by other \
-                        lines than those it was recorded by."
-                .to_owned()
-        }
         Some((from, to)) => format!(
             "Nothing was recorded in this window. There is data from {from} to {to} {zone}."
         ),
-        None if usage.gaps.iter().any(|gap| gap.reason == Reason::NotKept) => {
+        None if usage.gaps.iter().any(|gap| gap.reason == GapCause::NotKept) => {
             "What was recorded is no longer kept.".to_owned()
         }
         None => "Nothing is recorded yet.".to_owned(),
     }
 }
 
-/// What tells of a time by the lines that it was recorded by.
-fn by_its_own_lines(command: &str, recorded: &JudgedBy) -> String {
-    let window = format!("{command} --from {} --until {}", recorded.from, recorded.to);
-    match (recorded.active_percent, recorded.held_mb) {
-        (Some(active), Some(held)) => {
-            format!("{window} --active-percent {active} --held-mb {held}")
-        }
-        _ => window,
-    }
-}
-
 pub(in crate::render) fn next_step(usage: &Usage, view: &View) -> String {
     let command = &view.command;
-    let window = &usage.window;
     let Some(data) = &usage.data else {
         return "`gua daemon` starts recording; `gua demo` shows a report without a GPU."
             .to_owned();
     };
-    if let Some(recorded) = usage.accounts_judged_by.as_ref().and_then(|it| it.lines.last()) {
-        return by_its_own_lines(command, recorded);
-    }
-    if window.observed_seconds > 0.0 {
-        return format!("{command} --from {} --until {}", window.from, window.to);
-    }
     let seconds_ago = view.now.as_second() - data.to.as_second();
     if seconds_ago < 0 {
         return format!("{command} --from {} --until {}", data.from, data.to);

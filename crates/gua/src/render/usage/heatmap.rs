@@ -1,9 +1,10 @@
 //! When in the week the cards work: a row a day, a mark an hour.
 
+use gua_query::usage::{HeatCell, Usage};
+
 use super::page::{INDENT, Page};
 use crate::render::paint::Ink;
 use crate::render::table::Cell;
-use crate::report::usage::{HeatCell, HourOfWeek, Usage};
 
 pub(in crate::render) const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
@@ -42,9 +43,9 @@ pub(in crate::render) fn title(usage: &Usage) -> String {
 
 /// Every hour of the week, with its share where it was observed.
 pub(in crate::render) fn week(cells: &[HeatCell]) -> Vec<Option<f64>> {
-    let mut week = vec![None; HourOfWeek::COUNT];
+    let mut week = vec![None; 7 * 24];
     for cell in cells {
-        let place = HourOfWeek { weekday: cell.weekday, hour: cell.hour }.place();
+        let place = usize::from(cell.weekday) * 24 + usize::from(cell.hour);
         if let Some(share) = week.get_mut(place) {
             *share = Some(cell.active_share);
         }

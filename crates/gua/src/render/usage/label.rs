@@ -1,9 +1,9 @@
 //! What an account is called in a table.
 
+use gua_query::usage::{Account, By, Unattributed, Usage};
+
 use super::sections::called;
 use crate::render::words::safe;
-use crate::report::accounts::{By, Unattributed};
-use crate::report::usage::{Account, Usage};
 
 /// So much of a long number tells one from another.
 const SHORT_ID: usize = 12;
@@ -25,7 +25,7 @@ fn has_a_namesake(account: &Account, usage: &Usage) -> bool {
         (other.by, &other.name, &other.user) == (account.by, &account.name, &account.user)
     };
     let is_called_by_another_name = account.name.is_some() && account.name != account.id;
-    is_called_by_another_name && usage.accounts.iter().flatten().filter(is_one).nth(1).is_some()
+    is_called_by_another_name && usage.accounts.iter().filter(is_one).nth(1).is_some()
 }
 
 pub(super) fn label_of(
@@ -64,11 +64,12 @@ fn card(place: &str, uuid: Option<&str>, usage: &Usage) -> String {
 
 const fn unattributed(by: By, why: Option<Unattributed>) -> &'static str {
     match (why, by) {
-        (Some(Unattributed::NoVisibleProcess), _) => "no visible process (unattributed)",
+        (Some(Unattributed::Unlisted), _) => "unlisted",
+        (Some(Unattributed::HoldersUnknown), _) => "holders unknown",
         (Some(Unattributed::None), By::Job) => "no job",
         (Some(Unattributed::None), By::Container) => "no container",
         (Some(Unattributed::None), By::Pod) => "no pod",
         (Some(Unattributed::None), By::Notebook) => "no notebook",
-        _ => "not known (unattributed)",
+        _ => "not known",
     }
 }

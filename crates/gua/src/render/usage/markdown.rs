@@ -2,19 +2,16 @@
 
 use std::io::{self, Write};
 
-use super::accounts::{self, Figure, Most};
+use gua_query::usage::{By, PersonPage, Session, Usage};
+
+use super::accounts::{self, PrintedAccounts};
 use super::figures::{hours, mark, percent};
 use super::heatmap::{DAYS, title, week};
-use super::sections::{
-    NO_ACCOUNTS, amount, as_recorded, basis, called, capacity, cost, judged_again, largest, place,
-    shown,
-};
+use super::sections::{amount, basis, called, capacity, cost, largest, place, shown};
 use super::sessions::{self, Standing};
 use super::{View, compared, header, money, person, verdict};
 use crate::render::markdown::{code, row, table, text};
 use crate::render::table::Align;
-use crate::report::accounts::By;
-use crate::report::usage::{PersonPage, Session, Usage};
 
 /// Writes the report.
 ///
@@ -23,8 +20,8 @@ use crate::report::usage::{PersonPage, Session, Usage};
 pub fn write(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> {
     writeln!(out, "# {}\n", text(&header::name(usage)))?;
     writeln!(out, "{}", text(&header::window(usage, &view.tz)))?;
-    if let Some(missing) = header::missing(usage) {
-        writeln!(out, "\n{}", text(&missing))?;
+    for line in [header::end(usage, &view.tz), header::missing(usage)].into_iter().flatten() {
+        writeln!(out, "\n{}", text(&line))?;
     }
     if usage.cards.is_empty() {
         let step = header::next_step(usage, view);
@@ -34,15 +31,8 @@ pub fn write(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()>
     match &usage.person {
         Some(person) => of_one(out, usage, view, person),
         None if !usage.cards.is_empty() => of_everybody(out, usage, view),
-        None if usage.has_accounts() => accounts_alone(out, usage, view),
         None => Ok(()),
     }
-}
-
-fn accounts_alone(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> {
-    writeln!(out, "\n## §4 Top identities")?;
-    accounts(out, usage, view)?;
-    sessions(out, usage, view)
 }
 
 fn of_everybody(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> {
@@ -55,8 +45,8 @@ fn of_everybody(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<
         writeln!(out, "\n{}", text(&basis))?;
     }
     cards(out, usage)?;
-    writeln!(out, "\n## §4 Top identities")?;
-    accounts(out, usage, view)?;
+    writeln!(out, "\n## {}", accounts::TITLE)?;
+    accounts(out, usage)?;
     heatmap(out, usage)?;
     sessions(out, usage, view)?;
     side_by_side(out, usage, view)?;
@@ -78,7 +68,7 @@ fn of_one(out: &mut impl Write, usage: &Usage, view: &View, about: &PersonPage) 
         row(out, &cells)?;
     }
     writeln!(out, "\n## Where")?;
-    accounts(out, usage, view)?;
+    accounts(out, usage)?;
     sessions(out, usage, view)?;
     side_by_side(out, usage, view)?;
     writeln!(out, "\n## Suggestion\n\n{}", text(&person::suggestion(usage, about)))?;
@@ -89,10 +79,8 @@ fn of_one(out: &mut impl Write, usage: &Usage, view: &View, about: &PersonPage) 
 }
 
 fn headline(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> {
-    writeln!(out, "\n## §1 Headline\n\n{}\n", text(&basis(usage)))?;
-    if let Some(judged) = judged_again(usage, &view.tz) {
-        writeln!(out, "{}\n", text(&judged))?;
-    }
+    writeln!(out, "\n## §1 Headline\n")?;
+    basis(usage, &view.tz).iter().try_for_each(|line| writeln!(out, "{}\n", text(line)))?;
     let has_money = usage.money.is_some();
     let columns = if has_money { 5 } else { 4 };
     let heads = ["state", "", "share", "GPU-h", "cost"];
@@ -130,42 +118,28 @@ fn cards(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     Ok(())
 }
 
-fn accounts(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> {
-    if usage.accounts.is_none() {
-        return writeln!(out, "\n{}", text(NO_ACCOUNTS));
+pub(in crate::render) fn accounts(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
+    for by in &usage.accounts_by {
+        accounts_by(out, usage, *by)?;
     }
-    if let Some(recorded) = as_recorded(usage, &view.tz) {
-        writeln!(out, "\n{}", text(&recorded))?;
-    }
-    for by in accounts::kinds(usage) {
-        of_kind(out, usage, *by)?;
-    }
-    match usage.accounts.iter().flatten().next() {
-        Some(account) => {
-            let shown = accounts::figures(usage, account.by);
-            writeln!(out, "\n{}", text(&accounts::legend(usage, &shown)))?;
-            let remarks = accounts::remarks(usage);
-            remarks.iter().try_for_each(|remark| writeln!(out, "\n{}", text(remark)))
-        }
-        None => Ok(()),
+    match usage.accounts.is_empty() {
+        true => Ok(()),
+        false => writeln!(out, "\n{}", text(&accounts::legend(usage))),
     }
 }
 
-fn of_kind(out: &mut impl Write, usage: &Usage, by: By) -> io::Result<()> {
-    let all = accounts::of(usage, by);
+fn accounts_by(out: &mut impl Write, usage: &Usage, by: By) -> io::Result<()> {
+    let all = accounts::of_kind(usage, by);
     if all.is_empty() {
-        return writeln!(out, "\nnobody held a card");
+        return writeln!(out, "\n{}", accounts::NOBODY);
     }
     writeln!(out)?;
     let figures = accounts::figures(usage, by);
     let heads: Vec<_> = figures.iter().map(|figure| figure.head(by)).collect();
     let rights: Vec<_> = figures.iter().map(|figure| figure.align() == Align::Right).collect();
     table(out, &heads, &rights)?;
-    let most = Most::of(&all);
-    for account in all.iter().take(accounts::MOST) {
-        let cell = |figure: &Figure| accounts::cell(usage, account, *figure, &most);
-        row(out, &figures.iter().map(cell).collect::<Vec<_>>())?;
-    }
+    let printed = PrintedAccounts::new(usage, &all, accounts::MOST).cells(&figures);
+    printed.iter().try_for_each(|cells| row(out, cells))?;
     match accounts::and_more(all.len()) {
         Some(more) => writeln!(out, "\n{more}"),
         None => Ok(()),
@@ -173,7 +147,7 @@ fn of_kind(out: &mut impl Write, usage: &Usage, by: By) -> io::Result<()> {
 }
 
 fn sessions(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> {
-    if usage.sessions.as_ref().is_none_or(Vec::is_empty) || view.sessions == 0 {
+    if usage.sessions.is_empty() || view.sessions == 0 {
         return Ok(());
     }
     writeln!(out, "\n## Holding sessions")?;

@@ -1,8 +1,10 @@
 //! The report as text, as Markdown, as rows for a spreadsheet, as a page and as pictures.
 
-mod accounts;
+pub(in crate::render) mod accounts;
 mod compared;
 pub mod csv;
+#[cfg(test)]
+pub(crate) mod examples;
 pub(in crate::render) mod figures;
 pub(in crate::render) mod header;
 pub(in crate::render) mod heatmap;
@@ -19,12 +21,12 @@ mod tests;
 
 use std::io::{self, Write};
 
+use gua_query::usage::Usage;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use self::page::{INDENT, Page};
 use super::paint::{Ink, Paint};
-use crate::report::usage::Usage;
 
 /// What the report is shown on, and how.
 #[derive(Debug, Clone)]
@@ -64,24 +66,16 @@ pub fn lines(usage: &Usage, view: &View) -> Vec<String> {
     match &usage.person {
         Some(person) => person::page(&mut page, usage, person),
         None if !usage.cards.is_empty() => of_everybody(&mut page, usage),
-        // Of the cards nothing can be told, but of who held them.
-        None if usage.has_accounts() => accounts_alone(&mut page, usage),
         None => {}
     }
     page.lines
-}
-
-fn accounts_alone(page: &mut Page<'_>, usage: &Usage) {
-    page.heading("§4 Top identities");
-    accounts::tables(page, usage);
-    sessions::section(page, usage);
 }
 
 fn of_everybody(page: &mut Page<'_>, usage: &Usage) {
     sections::headline(page, usage);
     sections::idle_capacity(page, usage);
     sections::cards(page, usage);
-    page.heading("§4 Top identities");
+    page.heading(accounts::TITLE);
     accounts::tables(page, usage);
     heatmap::heatmap(page, usage);
     sessions::section(page, usage);

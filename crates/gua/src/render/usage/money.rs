@@ -1,8 +1,9 @@
 //! Amounts of money in words.
 
-use super::figures::length;
+use gua_query::usage::{Cost, Money, Price, Usage};
+
+use super::figures::{format_units, length};
 use crate::render::words::{safe, thousands};
-use crate::report::usage::{Cost, Money, Usage};
 
 /// An amount with its currency: a sign stands before it, a name behind.
 #[must_use]
@@ -10,12 +11,27 @@ pub fn amount(amount: f64, currency: &str) -> String {
     let figure = figure(amount.abs());
     let minus =
         if amount < 0.0 && figure.chars().any(|c| ('1'..='9').contains(&c)) { "−" } else { "" };
+    with_currency(minus, &figure, currency)
+}
+
+fn with_currency(minus: &str, figure: &str, currency: &str) -> String {
     let currency = safe(currency);
     if currency.ends_with(char::is_alphabetic) {
         format!("{minus}{figure} {currency}")
     } else {
         format!("{minus}{currency}{figure}")
     }
+}
+
+/// Returns the decimals of amounts in a column that add up to a sum.
+pub(super) fn money_decimals(sum: f64) -> usize {
+    if sum < 99.995 { 2 } else { 0 }
+}
+
+/// Shows an amount that was rounded to a number of last decimals, with what it is exactly.
+pub(super) fn amount_of_units(amount: (i64, f64), decimals: usize, currency: &str) -> String {
+    let (units, exact) = amount;
+    with_currency("", &format_units(units, exact, decimals), currency)
 }
 
 /// Cents as long as they matter.
@@ -74,7 +90,7 @@ fn prices(money: &Money) -> String {
     if all.all(|other| (other - first).abs() < f64::EPSILON) {
         return price(first);
     }
-    let each = |(of, per_hour): (&crate::report::usage::Price, f64)| {
+    let each = |(of, per_hour): (&Price, f64)| {
         format!("{} for {}", price(per_hour), model(of.model.as_deref()))
     };
     priced().map(each).collect::<Vec<_>>().join(", ")

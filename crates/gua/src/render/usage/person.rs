@@ -1,16 +1,17 @@
 //! The page for one person.
 
-use super::accounts;
+use gua_query::usage::{Cost, PersonPage, Suggestion, Usage};
+
+use super::accounts::{self, Figure, PrintedAccounts};
 use super::figures::{hours, length, percent};
 use super::label::named;
 use super::money::at_this_pace;
 use super::page::{INDENT, Page};
-use super::sections::active_line;
+use super::sections::active_threshold;
 use super::sessions::{self, place, what};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell};
-use crate::render::words::{gib_hours, memory};
-use crate::report::usage::{Account, Cost, PersonPage, Suggestion, Usage};
+use crate::render::words::memory;
 
 pub(super) fn page(page: &mut Page<'_>, usage: &Usage, person: &PersonPage) {
     page.heading(&title(person));
@@ -36,22 +37,34 @@ pub(super) fn title(person: &PersonPage) -> String {
 /// What, how much, and what that means.
 pub(super) fn figures(usage: &Usage, person: &PersonPage) -> Vec<[String; 3]> {
     let account = &person.account;
-    let show = |value: f64| format!("{} GPU-h", hours(value, account.gpu_hours));
     let row = |what: &str, figure: String, means: String| [what.to_owned(), figure, means];
+    let printed = PrintedAccounts::new(usage, &[account], 1).sum;
+    let gpu_hours =
+        |what: &str, figure, means| row(what, format!("{} GPU-h", printed.cell(figure)), means);
     let mut rows = vec![
-        row("present", show(account.gpu_hours), "with a process on a card".to_owned()),
-        row("worked", show(account.worked_gpu_hours), worked_little(usage, account)),
-        row(
-            "idle-held",
-            show(account.idle_held_gpu_hours),
-            format!(
-                "{} of all; a shared card is split by memory",
-                percent(account.idle_held_share)
-            ),
+        gpu_hours(
+            "total",
+            Figure::Total,
+            format!("{} of what all held; shared cards are split", percent(account.share_of_total)),
         ),
-        row("all idle", show(account.idle_gpu_hours), "also where others worked".to_owned()),
+        gpu_hours("active", Figure::Active, String::new()),
+        gpu_hours(
+            "idle-held",
+            Figure::IdleHeld,
+            format!("{} of all", percent(account.idle_held_share)),
+        ),
+        gpu_hours("= unused", Figure::Unused, "memory held, no work".to_owned()),
+        gpu_hours("+ low use", Figure::LowUse, low_use(usage)),
     ];
-    let held = gib_hours(account.held_idle_gb_hours);
+    if account.unknown_gpu_hours > 0.0 {
+        rows.push(gpu_hours("unknown", Figure::Unknown, "work that could not be read".to_owned()));
+    }
+    let beside = account.idle_beside_process_hours;
+    if beside > 0.0 {
+        let hours = format!("{} h", hours(beside, beside));
+        rows.push(row("beside others", hours, "idle while others worked on the card".to_owned()));
+    }
+    let held = account.held_idle_gib_hours;
     rows.push(row("memory", format!("{} GiB-h", hours(held, held)), "held idle".to_owned()));
     if let Some(money) = &usage.money {
         let cost = Cost {
@@ -64,19 +77,13 @@ pub(super) fn figures(usage: &Usage, person: &PersonPage) -> Vec<[String; 3]> {
     rows
 }
 
-/// What of the work was so little that the card counts as idle-held.
-fn worked_little(usage: &Usage, account: &Account) -> String {
-    let little = account.worked_on_idle_held_gpu_hours;
-    if little <= 0.0 {
-        return String::new();
-    }
-    let (little, line) = (hours(little, account.gpu_hours), active_line(usage));
-    format!("{little} of it under {line} of the card, which is idle-held then")
+fn low_use(usage: &Usage) -> String {
+    format!("work below {}", active_threshold(usage, "of the card"))
 }
 
 /// What would help most, in words.
 pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
-    let session = |place: usize| usage.sessions.as_ref().and_then(|all| all.get(place));
+    let session = |place: usize| usage.sessions.get(place);
     match &person.suggestion {
         Suggestion::EndSession { session: at, .. } => match session(*at) {
             Some(session) => format!(
@@ -105,7 +112,7 @@ pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
             } else {
                 format!("{sessions} sessions")
             };
-            let is_sure = usage.sessions.iter().flatten().all(|session| session.open.is_some());
+            let is_sure = usage.sessions.iter().all(|session| session.open.is_some());
             let now = if is_sure { " Nothing is held idle now." } else { "" };
             format!(
                 "Let programs and kernels end when their work is done: {count} stayed for {} \
@@ -114,10 +121,10 @@ pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
             )
         }
         Suggestion::WorkedLittle { gpu_hours } => format!(
-            "Work more at a time, or share the card: for {} GPU-hours it was held for work of less \
-             than {} of it, so others went without.",
+            "Work more at a time, or share the card: for {} GPU-hours it was held for work below \
+             {}, so others went without.",
             hours(*gpu_hours, *gpu_hours),
-            active_line(usage)
+            active_threshold(usage, "of it")
         ),
         Suggestion::SmallerCard { peak_memory_bytes, card_memory_bytes } => format!(
             "Ask for a smaller card, or a part of one: no more than {} of {} were held.",

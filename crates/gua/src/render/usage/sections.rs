@@ -1,6 +1,8 @@
 //! The sections about time: how it was spent, on which cards, by whom.
 
-use probe::card::label;
+use gua_core::card::label;
+use gua_query::usage::{Amount, Basis, CardUsage, Cost, RuleThresholds, States, TotalState, Usage};
+use jiff::tz::TimeZone;
 
 use super::figures::{bar, hours, ink, mark, percent, stretch};
 use super::money;
@@ -8,7 +10,6 @@ use super::page::{INDENT, Page};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell};
 use crate::render::words::{card_name, safe};
-use crate::report::usage::{Amount, Card, Cost, JudgedBy, Shown, States, Usage};
 
 /// The longest bar of all cards, and of one.
 const LONGEST_BAR: usize = 60;
@@ -20,15 +21,15 @@ const SHORTEST_BAR: usize = 8;
 const CAPACITY_AT: usize = INDENT + 12;
 
 pub(in crate::render) fn headline(page: &mut Page<'_>, usage: &Usage) {
-    headline_by(page, usage, &basis(usage));
+    let basis = basis(usage, &page.view.tz);
+    headline_by(page, usage, &basis);
 }
 
-/// The same, with what else the states were judged by.
-pub(in crate::render) fn headline_by(page: &mut Page<'_>, usage: &Usage, basis: &str) {
+/// The headline, with the rules by which time was classified.
+pub(in crate::render) fn headline_by(page: &mut Page<'_>, usage: &Usage, basis: &[String]) {
     page.heading("§1 Headline");
-    page.text(INDENT, basis, Ink::Quiet);
-    if let Some(judged) = judged_again(usage, &page.view.tz) {
-        page.text(INDENT, &judged, Ink::Quiet);
+    for line in basis {
+        page.text(INDENT, line, Ink::Quiet);
     }
     let room = page.view.width.saturating_sub(2 * INDENT).min(LONGEST_BAR);
     page.cells(INDENT, &bar_cells(&usage.states, room));
@@ -50,47 +51,61 @@ pub(in crate::render) fn headline_by(page: &mut Page<'_>, usage: &Usage, basis: 
 }
 
 /// What a state cost, where it is one of those that cost for nothing.
-pub(in crate::render) fn cost(usage: &Usage, state: Shown) -> Option<String> {
+pub(in crate::render) fn cost(usage: &Usage, state: TotalState) -> Option<String> {
     let money = usage.money.as_ref()?;
     let of = cost_of(usage, state)?;
     Some(money::cost(of.cost, of.unpriced_gpu_hours, &money.currency))
 }
 
-fn cost_of(usage: &Usage, state: Shown) -> Option<&Cost> {
+fn cost_of(usage: &Usage, state: TotalState) -> Option<&Cost> {
     let money = usage.money.as_ref()?;
     match state {
-        Shown::IdleHeld => Some(&money.idle_held),
-        Shown::TrulyIdle => Some(&money.truly_idle),
-        Shown::Active | Shown::Unknown => None,
+        TotalState::IdleHeld => Some(&money.idle_held),
+        TotalState::TrulyIdle => Some(&money.truly_idle),
+        TotalState::Active | TotalState::Unknown => None,
     }
 }
 
-/// From which utilization on a card works; over many hosts each has its own line.
-pub(super) fn active_line(usage: &Usage) -> String {
-    usage
-        .thresholds
-        .map_or_else(|| "its host's line".to_owned(), |lines| format!("{} %", lines.active_percent))
+/// The utilization below which work is low use, as in "10 % of the card".
+pub(super) fn active_threshold(usage: &Usage, of_what: &str) -> String {
+    let mut percents = usage.basis.iter().map(|basis| basis.thresholds.active_percent);
+    let first = percents.next().flatten();
+    match first.filter(|first| percents.all(|other| other == Some(*first))) {
+        Some(percent) => format!("{percent} % {of_what}"),
+        None if usage.basis.is_empty() => "the threshold of its host".to_owned(),
+        None => "the threshold of that time".to_owned(),
+    }
 }
 
-pub(in crate::render) fn basis(usage: &Usage) -> String {
-    let Some(lines) = usage.thresholds else {
-        return "basis: card time; each host judges by its own thresholds".to_owned();
-    };
-    let (active, held) = (lines.active_percent, lines.held_mb);
-    format!(
-        "basis: card time; active ≥ {active} % utilization; idle-held < {active} % with > {held} MiB \
-         held by processes"
-    )
+/// Returns the rules by which time was classified, a line for each.
+pub(in crate::render) fn basis(usage: &Usage, tz: &TimeZone) -> Vec<String> {
+    match usage.basis.as_slice() {
+        [] => vec!["basis: card time".to_owned()],
+        [only] => vec![format!("basis: card time. {}", rule(only))],
+        several => {
+            let line = |basis: &Basis| {
+                let times = stretch(basis.from, basis.to, tz, &usage.window.tz);
+                format!("basis: card time, {times}. {}", rule(basis))
+            };
+            several.iter().map(line).collect()
+        }
+    }
 }
 
-pub(in crate::render) fn judged_again(usage: &Usage, tz: &jiff::tz::TimeZone) -> Option<String> {
-    let judged = usage.judged_again.as_ref()?;
-    let (from, to) = (judged.from?, judged.to?);
-    Some(format!(
-        "judged again from samples, which are kept of {} of the observed time ({})",
-        percent(judged.share_of_observed),
-        stretch(from, to, tz, &usage.window.tz)
-    ))
+fn rule(basis: &Basis) -> String {
+    let rule = safe(&basis.rule);
+    let RuleThresholds { active_percent, held_mb, worked_percent } = basis.thresholds;
+    // The rule of another program says its thresholds itself.
+    let thresholds = [
+        active_percent.map(|active| format!("active ≥ {active} % utilization")),
+        held_mb.map(|held| format!("held > {held} MiB")),
+        worked_percent.map(|worked| format!("working ≥ {worked} % of the SMs")),
+    ];
+    let thresholds: Vec<_> = thresholds.into_iter().flatten().collect();
+    if basis.imported || thresholds.is_empty() {
+        return rule;
+    }
+    format!("{rule} Thresholds: {}.", thresholds.join(", "))
 }
 
 pub(in crate::render) fn idle_capacity(page: &mut Page<'_>, usage: &Usage) {
@@ -104,13 +119,13 @@ pub(in crate::render) fn idle_capacity(page: &mut Page<'_>, usage: &Usage) {
 }
 
 /// What stood idle, in hours and in cards.
-pub(in crate::render) fn capacity(usage: &Usage) -> [(Shown, String); 2] {
+pub(in crate::render) fn capacity(usage: &Usage) -> [(TotalState, String); 2] {
     let equivalent = usage.equivalent_gpus;
     let of = match usage.cards.len() {
         1 => "of 1 card".to_owned(),
         cards => format!("of {cards} cards"),
     };
-    let text = |state: Shown, cards: Option<f64>, were: &str| {
+    let text = |state: TotalState, cards: Option<f64>, were: &str| {
         let idle = amount(&usage.states, state).gpu_hours;
         let cards = cards.map_or_else(|| "–".to_owned(), |cards| format!("{cards:.1}"));
         let money = usage.money.as_ref().zip(cost_of(usage, state));
@@ -119,8 +134,8 @@ pub(in crate::render) fn capacity(usage: &Usage) -> [(Shown, String); 2] {
         (state, format!("{} GPU-hours, as if {cards} {of} {were}{money}", hours(idle, idle)))
     };
     [
-        text(Shown::IdleHeld, equivalent.idle_held, "were taken away"),
-        text(Shown::TrulyIdle, equivalent.truly_idle, "stood free"),
+        text(TotalState::IdleHeld, equivalent.idle_held, "were taken away"),
+        text(TotalState::TrulyIdle, equivalent.truly_idle, "stood free"),
     ]
 }
 
@@ -147,7 +162,7 @@ pub(in crate::render) fn cards(page: &mut Page<'_>, usage: &Usage) {
 
 /// Each card's bar after its row. Rows end with a figure at the right of the last column,
 /// so the bars stand below each other.
-fn add_bars(page: &mut Page<'_>, first: usize, cards: &[Card], room: usize) {
+fn add_bars(page: &mut Page<'_>, first: usize, cards: &[CardUsage], room: usize) {
     let paint = page.view.paint;
     for (line, card) in page.lines.iter_mut().skip(first).zip(cards) {
         line.push_str("  ");
@@ -159,8 +174,8 @@ fn add_bars(page: &mut Page<'_>, first: usize, cards: &[Card], room: usize) {
 
 fn card_rows(
     usage: &Usage,
-    states: &[Shown],
-    head: impl Fn(Shown) -> String,
+    states: &[TotalState],
+    head: impl Fn(TotalState) -> String,
     with_names: bool,
 ) -> Vec<Vec<Cell>> {
     let quiet = |text: String| Cell::new(text, Ink::Quiet);
@@ -178,47 +193,19 @@ fn card_rows(
 }
 
 /// The index, with the slot of an instance.
-pub(in crate::render) fn place(card: &Card) -> String {
+pub(in crate::render) fn place(card: &CardUsage) -> String {
     card.index.map_or_else(|| "?".to_owned(), |index| label(index, card.slot))
 }
 
-pub(in crate::render) fn called(card: &Card) -> String {
+pub(in crate::render) fn called(card: &CardUsage) -> String {
     card.name.as_deref().map_or_else(|| "unknown".to_owned(), |name| safe(card_name(name)))
 }
 
-/// What is said where nobody looked for accounts.
-pub(super) const NO_ACCOUNTS: &str = "what each identity held was not looked for";
-
-/// By which lines accounts and sessions were recorded, where they are others than the page's.
-pub(super) fn as_recorded(usage: &Usage, tz: &jiff::tz::TimeZone) -> Option<String> {
-    let recorded = usage.accounts_judged_by.as_ref()?;
-    let lines = recorded
-        .lines
-        .iter()
-        .map(|it| format!("{} ({})", lines(it), stretch(it.from, it.to, tz, &usage.window.tz)));
-    let lines: Vec<_> = lines.collect();
-    let apart =
-        if usage.judged_again.is_some() { ", and need not add up to the cards" } else { "" };
-    Some(format!(
-        "accounts and sessions are as they were recorded{apart}: by {}",
-        lines.join(", by ")
-    ))
-}
-
-fn lines(judged: &JudgedBy) -> String {
-    match (judged.active_percent, judged.held_mb, judged.worked_percent) {
-        (Some(active), Some(held), Some(worked)) => {
-            format!("active ≥ {active} %, held > {held} MiB, working ≥ {worked} % of the SMs")
-        }
-        _ => "lines that cannot be told".to_owned(),
-    }
-}
-
 /// The states that have a row: what is unknown only where something is.
-pub(in crate::render) fn shown(states: &States) -> impl Iterator<Item = Shown> + use<> {
+pub(in crate::render) fn shown(states: &States) -> impl Iterator<Item = TotalState> + use<> {
     let unknown = states.unknown.gpu_hours > 0.0;
     let all = states.all().map(|(state, _)| state);
-    all.into_iter().filter(move |state| unknown || *state != Shown::Unknown)
+    all.into_iter().filter(move |state| unknown || *state != TotalState::Unknown)
 }
 
 /// What the figures of a column are shown beside.
@@ -226,17 +213,17 @@ pub(in crate::render) fn largest(states: &States) -> f64 {
     states.all().iter().map(|(_, amount)| amount.gpu_hours).fold(0.0, f64::max)
 }
 
-pub(in crate::render) fn amount(states: &States, which: Shown) -> Amount {
+pub(in crate::render) fn amount(states: &States, which: TotalState) -> Amount {
     match which {
-        Shown::Active => states.active,
-        Shown::IdleHeld => states.idle_held,
-        Shown::TrulyIdle => states.truly_idle,
-        Shown::Unknown => states.unknown,
+        TotalState::Active => states.active,
+        TotalState::IdleHeld => states.idle_held,
+        TotalState::TrulyIdle => states.truly_idle,
+        TotalState::Unknown => states.unknown,
     }
 }
 
 fn bar_cells(states: &States, columns: usize) -> Vec<Cell> {
-    let part = |(state, columns): (Shown, usize)| {
+    let part = |(state, columns): (TotalState, usize)| {
         Cell::new(mark(state).to_string().repeat(columns), ink(state))
     };
     bar(states, columns).into_iter().map(part).collect()

@@ -1,5 +1,6 @@
 //! Who held a card without working, how long, and what to type about it.
 
+use gua_query::usage::{Session, Usage};
 use jiff::tz::TimeZone;
 
 use super::figures::{length, percent};
@@ -9,7 +10,6 @@ use crate::render::identity;
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell, Column, Line, fit, put_row, shorten, total};
 use crate::render::words::memory;
-use crate::report::usage::{Session, Usage};
 
 /// Sessions of one standing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Standing {
 
 /// The sessions of one standing that are shown, and how many more there are.
 pub(super) fn shown(usage: &Usage, standing: Standing, most: usize) -> (Vec<&Session>, usize) {
-    let all = usage.sessions.iter().flatten().filter(|session| Standing::of(session) == standing);
+    let all = usage.sessions.iter().filter(|session| Standing::of(session) == standing);
     let all: Vec<_> = all.collect();
     let left_out = if standing == Standing::Ended { usage.sessions_left_out } else { 0 };
     let more = all.len().saturating_sub(most) + left_out;
@@ -63,7 +63,7 @@ const SHORTEST: usize = 8;
 const COMMANDS_AT: usize = INDENT + 2;
 
 pub(super) fn section(page: &mut Page<'_>, usage: &Usage) {
-    if usage.sessions.as_ref().is_none_or(Vec::is_empty) || page.view.sessions == 0 {
+    if usage.sessions.is_empty() || page.view.sessions == 0 {
         return;
     }
     page.heading("Holding sessions");
@@ -89,7 +89,7 @@ pub(super) fn and_more(more: usize) -> String {
 
 /// Where the commands are to be typed, when that is not here.
 pub(super) fn elsewhere(usage: &Usage, is_here: bool) -> Option<String> {
-    let is_any = usage.sessions.iter().flatten().any(Session::is_open);
+    let is_any = usage.sessions.iter().any(Session::is_open);
     let host = usage.host.as_ref().filter(|_| is_any && !is_here)?;
     Some(format!("commands are for {}", shortened(&host.name, 64)))
 }
@@ -176,11 +176,8 @@ pub(super) fn what(session: &Session) -> String {
     if session.bare_context == Some(true) {
         what.push_str(" (bare CUDA context)");
     }
-    if session.is_on_a_busy_card() {
+    if session.is_beside_work() {
         what.push_str(" (on a busy card)");
-    }
-    if session.is_as_the_card() {
-        what.push_str(" (by its card's state)");
     }
     what
 }
@@ -213,8 +210,8 @@ pub(super) fn commands(session: &Session) -> Option<String> {
 /// How few sessions make up how much of the idle-held time: in words, and which they are.
 pub(super) fn culprits(usage: &Usage) -> Option<(String, Vec<&Session>)> {
     let found = usage.verdict.culprits.as_ref()?;
-    let sessions = usage.sessions.as_deref()?;
-    let named: Vec<_> = found.sessions.iter().filter_map(|place| sessions.get(*place)).collect();
+    let sessions = found.sessions.iter().filter_map(|place| usage.sessions.get(*place));
+    let named: Vec<_> = sessions.collect();
     let count = match named.len() {
         0 => return None,
         1 => "One session makes".to_owned(),

@@ -1,13 +1,13 @@
 //! How accounts, sessions and money read, on answers made by hand.
 
+use gua_query::usage::{By, Usage, UsageRequest};
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
+use super::accounts::{Figure, PrintedAccounts};
+use super::examples::{beside, prices, week_of};
 use super::{View, csv, lines, markdown};
 use crate::render::paint::Paint;
-use crate::report::accounts::By;
-use crate::report::usage::examples::{cost, week_of};
-use crate::report::usage::{Question, Usage};
 
 fn view(width: usize, usage: &Usage) -> View {
     View {
@@ -21,13 +21,13 @@ fn view(width: usize, usage: &Usage) -> View {
     }
 }
 
-fn week(ask: impl FnOnce(&mut Question)) -> Usage {
+fn week(ask: impl FnOnce(&mut UsageRequest)) -> Usage {
     week_of("bob", "home/bob/exp/sweep.ipynb", ask)
 }
 
-fn everything(question: &mut Question) {
-    question.bys = vec![By::User, By::Notebook];
-    question.cost = cost(&[("a100", 2.5)]);
+fn everything(request: &mut UsageRequest) {
+    request.by = vec![By::User, By::Notebook];
+    request.prices = prices(&[("a100", 2.5)]);
 }
 
 /// From a heading on.
@@ -174,9 +174,9 @@ fn on_the_narrowest_screen() {
 
 #[test]
 fn the_page_for_one_person() {
-    let usage = week(|question| {
-        everything(question);
-        question.user = Some("bob".to_owned());
+    let usage = week(|request| {
+        everything(request);
+        request.user = Some("bob".to_owned());
     });
     insta::assert_snapshot!(lines(&usage, &view(80, &usage)).join("\n"), @"
     gua — lab-a100 (driver 560.35.05)
@@ -221,7 +221,7 @@ fn the_page_for_one_person() {
 #[test]
 fn beside_an_earlier_window() {
     let before = week_of("eve", "x.ipynb", everything);
-    let usage = week(everything).beside(&before);
+    let usage = beside(week(everything), &before);
     insta::assert_snapshot!(from(&usage, 80, "Compared"), @"
     Compared with 8 Nov 20:00 → 15 Nov 2026 20:00 UTC, 7d, 100.0 % observed
                                               now  before  difference
@@ -254,7 +254,7 @@ fn beside_an_earlier_window() {
 
 #[test]
 fn as_markdown() {
-    let usage = week(everything).beside(&week(everything));
+    let usage = beside(week(everything), &week(everything));
     let mut out = Vec::new();
     markdown::write(&mut out, &usage, &view(80, &usage)).unwrap();
     let shown = String::from_utf8(out).unwrap();
@@ -331,7 +331,7 @@ fn as_markdown() {
 
 #[test]
 fn as_rows_for_a_spreadsheet() {
-    let usage = week(everything).beside(&week(everything));
+    let usage = beside(week(everything), &week(everything));
     let mut out = Vec::new();
     csv::write(&mut out, &usage).unwrap();
     let shown = String::from_utf8(out).unwrap();
@@ -430,6 +430,53 @@ fn as_rows_for_a_spreadsheet() {
     "#);
 }
 
+/// Printed figures are rounded, and still add up: in each row, in each column, and to the sums of the
+/// states.
+#[test]
+fn printed_accounts_add_up() {
+    let mut usage = week(everything);
+    for (place, account) in usage.accounts.iter_mut().enumerate() {
+        let more = f64::from(u8::try_from(place).unwrap()) * 0.4 + 0.3;
+        account.active_gpu_hours += more;
+        account.unused_gpu_hours += more;
+        account.low_use_gpu_hours += more;
+        account.unknown_gpu_hours += more;
+    }
+    let accounts = super::accounts::of_kind(&usage, By::User);
+    for most in [2, 10] {
+        let printed = PrintedAccounts::new(&usage, &accounts, most);
+        assert_eq!(printed.rest.is_some(), most == 2);
+        let rows: Vec<_> = printed.rows.iter().chain(&printed.rest).collect();
+        let number = |cell: &str| match cell.strip_prefix('<') {
+            Some(_) => 0,
+            None => cell.replace([',', '.'], "").parse::<i64>().unwrap(),
+        };
+        for figure in [
+            Figure::Active,
+            Figure::IdleHeld,
+            Figure::Unused,
+            Figure::LowUse,
+            Figure::Unknown,
+            Figure::Total,
+        ] {
+            let sum: i64 = rows.iter().map(|row| number(row.cell(figure))).sum();
+            assert_eq!(sum, number(printed.sum.cell(figure)), "{figure:?}");
+        }
+        for row in rows.into_iter().chain([&printed.sum]) {
+            let [active, held, unused, low_use, unknown, total] = [
+                Figure::Active,
+                Figure::IdleHeld,
+                Figure::Unused,
+                Figure::LowUse,
+                Figure::Unknown,
+                Figure::Total,
+            ]
+            .map(|figure| number(row.cell(figure)));
+            assert_eq!((held, total), (unused + low_use, active + held + unknown), "{row:?}");
+        }
+    }
+}
+
 /// The columns of a row, read as a spreadsheet reads it.
 fn columns(rows: &str) -> Vec<usize> {
     let mut builder = ::csv::ReaderBuilder::new();
@@ -457,7 +504,7 @@ proptest! {
     #[test]
     fn no_name_breaks_anything(bob in hostile(), notebook in hostile(), width in 40_usize..300) {
         let usage = week_of(&bob, &notebook, everything);
-        let usage = usage.beside(&week_of(&notebook, &bob, everything));
+        let usage = beside(usage, &week_of(&notebook, &bob, everything));
         for line in lines(&usage, &view(width, &usage)) {
             prop_assert!(!line.chars().any(char::is_control), "{:?}", line);
             prop_assert!(crate::render::words::width(&line) <= width, "{:?}", line);
@@ -468,12 +515,12 @@ proptest! {
         prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{:?}", shown);
         for row in shown.lines().filter(|line| line.starts_with("| ")) {
             let bars = row.replace("\\\\", "").replace("\\|", "").matches('|').count();
-            prop_assert!([4, 5, 6, 7, 8, 9, 10, 26].contains(&bars), "{:?}", row);
+            prop_assert!([4, 5, 6, 7, 8, 9, 10, 11, 26].contains(&bars), "{:?}", row);
         }
         let mut out = Vec::new();
         csv::write(&mut out, &usage).unwrap();
         let shown = String::from_utf8(out).unwrap();
-        prop_assert!(columns(&shown).into_iter().all(|columns| columns == 43));
+        prop_assert!(columns(&shown).into_iter().all(|columns| columns == 56));
         let mut rows = ::csv::Reader::from_reader(shown.as_bytes());
         let is_formula = |row: ::csv::StringRecord| row.iter().any(|cell| cell.starts_with('='));
         prop_assert!(!rows.records().any(|row| row.is_ok_and(is_formula)));

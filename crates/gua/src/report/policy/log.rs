@@ -1,12 +1,11 @@
 //! What have the rules done?
 
+use gua_core::Period;
+use gua_store::LogEntry;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::ledger::Period;
-use crate::store::Deed;
-
-/// The answer, in the order of time.
+/// Entries of a window, in order of time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Log {
     pub schema: &'static str,
@@ -25,28 +24,28 @@ pub struct Line {
     pub program: Option<String>,
     pub rule: Option<String>,
     pub detail: String,
-    /// What it rests on; null where it cannot be read.
+    /// What the decision rests on; null if that cannot be read.
     pub evidence: Value,
 }
 
-/// What was written down.
+/// Returns the entries of a window.
 #[must_use]
-pub fn log(window: Period, deeds: Vec<Deed>) -> Log {
-    let line = |deed: Deed| Line {
-        at_unix_ms: deed.at.0,
-        kind: deed.kind.slug().to_owned(),
-        pid: deed.pid,
-        user: deed.user,
-        uid: deed.uid,
-        program: deed.program,
-        rule: deed.rule,
-        detail: deed.detail,
-        evidence: serde_json::from_str(&deed.evidence).unwrap_or(Value::Null),
+pub fn log(window: Period, entries: Vec<LogEntry>) -> Log {
+    let line = |entry: LogEntry| Line {
+        at_unix_ms: entry.at.0,
+        kind: entry.kind.slug().to_owned(),
+        pid: entry.pid,
+        user: entry.user,
+        uid: entry.uid,
+        program: entry.program,
+        rule: entry.rule,
+        detail: entry.detail,
+        evidence: serde_json::from_str(&entry.evidence).unwrap_or(Value::Null),
     };
     Log {
         schema: "gua.policy_log/1",
         from_unix_ms: window.from.0,
         until_unix_ms: window.to.0,
-        deeds: deeds.into_iter().map(line).collect(),
+        deeds: entries.into_iter().map(line).collect(),
     }
 }

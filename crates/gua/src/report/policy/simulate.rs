@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gua_core::Period;
 use serde::Serialize;
 
 use super::{cards, hours, seconds};
 use crate::config::policy::Policy;
-use crate::ledger::Period;
+use crate::policy::input::ReplayBasis;
 use crate::policy::{Case, Facts, Missing, Person, Simulation, Unjudged};
 
 /// The answer.
@@ -15,11 +16,13 @@ pub struct Simulated {
     pub schema: &'static str,
     pub from_unix_ms: i64,
     pub until_unix_ms: i64,
-    /// The part of it that ticks speak for.
+    /// Observed part of the window.
     pub observed_seconds: f64,
-    /// Idle time of holders of which only the cards' own signs are recorded; the processors
-    /// and the video engines are taken to have been quiet.
+    /// Idle time of holders of which only the use of the cards is recorded; CPU and video engines are
+    /// taken to have been quiet.
     pub assumed_seconds: f64,
+    /// By how much a time may be off, at worst: older rows are sums. 0 over exact spans.
+    pub uncertainty_seconds: f64,
     pub total: Total,
     /// Who held cards idle while no rule could tell whether it is for them: nothing is said of
     /// what the rules would have done to those.
@@ -104,8 +107,7 @@ pub fn simulated(
     policy: &Policy,
     window: Period,
     simulation: &Simulation<'_>,
-    observed_millis: i64,
-    assumed_millis: i64,
+    basis: ReplayBasis,
 ) -> Simulated {
     let cases = simulation.cases();
     let rules = policy.rules.iter().map(|rule| OfRule {
@@ -119,11 +121,12 @@ pub fn simulated(
         by_won.then(other.ended_at_unix_ms.cmp(&one.ended_at_unix_ms)).then(one.pid.cmp(&other.pid))
     });
     Simulated {
-        schema: "gua.policy_simulate/1",
+        schema: "gua.policy_simulate/2",
         from_unix_ms: window.from.0,
         until_unix_ms: window.to.0,
-        observed_seconds: seconds(observed_millis),
-        assumed_seconds: seconds(assumed_millis),
+        observed_seconds: seconds(basis.observed_ms),
+        assumed_seconds: seconds(basis.assumed_ms),
+        uncertainty_seconds: seconds(basis.precision.millis()),
         total: Total::of(cases.iter()),
         unjudged: unjudged(simulation),
         rules: rules.collect(),

@@ -1,10 +1,10 @@
 //! What an address says: the window, the zone and the order, and links to others.
 
+use gua_query::usage::By;
 use maud::{Markup, html};
 
 use super::Sheet;
 use super::text::shown;
-use crate::report::accounts::By;
 
 /// What was asked in an address, after it was found to make sense. What it does not say is as
 /// usual.
@@ -21,29 +21,29 @@ pub struct Address {
     pub all_sessions: bool,
 }
 
-/// What accounts are in the order of; names go up, figures down.
+/// Column that accounts are sorted by: names from A on, figures from the largest on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Sort {
     #[default]
-    IdleHeld,
+    Total,
     Name,
-    Present,
-    Worked,
-    Idle,
+    Active,
+    IdleHeld,
+    Unused,
+    LowUse,
     Unknown,
-    Memory,
     Cost,
 }
 
 impl Sort {
     pub const ALL: [Self; 8] = [
-        Self::IdleHeld,
+        Self::Total,
         Self::Name,
-        Self::Present,
-        Self::Worked,
-        Self::Idle,
+        Self::Active,
+        Self::IdleHeld,
+        Self::Unused,
+        Self::LowUse,
         Self::Unknown,
-        Self::Memory,
         Self::Cost,
     ];
 
@@ -51,13 +51,13 @@ impl Sort {
     #[must_use]
     pub const fn slug(self) -> &'static str {
         match self {
-            Self::IdleHeld => "idle-held",
+            Self::Total => "total",
             Self::Name => "name",
-            Self::Present => "present",
-            Self::Worked => "worked",
-            Self::Idle => "idle",
+            Self::Active => "active",
+            Self::IdleHeld => "idle-held",
+            Self::Unused => "unused",
+            Self::LowUse => "low-use",
             Self::Unknown => "unknown",
-            Self::Memory => "memory",
             Self::Cost => "cost",
         }
     }

@@ -1,11 +1,11 @@
 //! Two windows side by side.
 
+use gua_query::usage::Compared;
 use maud::{Markup, html};
 
 use super::text::shown;
 use super::{Sheet, caption, wide};
 use crate::render::usage::compared::{HEADS, Row, all_rows, doubt, title};
-use crate::report::usage::Compared;
 
 pub(super) fn section(sheet: &Sheet<'_>, before: &Compared) -> Markup {
     let usage = &sheet.page.usage;

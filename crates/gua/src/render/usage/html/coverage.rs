@@ -1,22 +1,20 @@
-//! What was not observed, and why: it is no part of any share.
+//! Time that was not observed, and why. It is no part of any share.
 
-use std::cmp::Reverse;
-
+use gua_query::usage::Gap;
 use maud::{Markup, html};
 
 use super::text::{count, moment};
 use super::{Sheet, caption, wide};
 use crate::render::usage::figures::{length, percent};
 use crate::render::usage::header;
-use crate::report::usage::{Gap, Reason};
 
-/// So many gaps are listed.
+/// Gaps that are listed.
 const MOST: usize = 20;
 
 pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
     let usage = &sheet.page.usage;
-    let mut gaps: Vec<_> = usage.gaps.iter().filter(|gap| gap.reason != Reason::NotYet).collect();
-    gaps.sort_by_key(|gap| Reverse(gap.to.as_millisecond() - gap.from.as_millisecond()));
+    let mut gaps: Vec<_> = usage.gaps.iter().collect();
+    gaps.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     html! {
         section id="coverage" aria-labelledby="coverage-title" {
             h2 id="coverage-title" { "Coverage" }
@@ -36,13 +34,12 @@ fn capital(text: &str) -> String {
 
 fn list(sheet: &Sheet<'_>, gaps: &[&Gap]) -> Markup {
     let tz = &sheet.view.tz;
-    let seconds = |gap: &Gap| gap.to.duration_since(gap.from).as_secs_f64();
     html! {
         (wide("gaps-table", &html! { table {
             (caption("gaps-table", "Gaps, longest first"))
             thead { tr { th.number scope="col" { "for" } th scope="col" { "from" } th scope="col" { "to" } th scope="col" { "why" } } }
             tbody { @for gap in gaps.iter().take(MOST) { tr {
-                td.number { (length(seconds(gap))) } td { (moment(gap.from, tz)) }
+                td.number { (length(gap.seconds)) } td { (moment(gap.from, tz)) }
                 td { (moment(gap.to, tz)) } td { (header::words(gap.reason)) }
             } } }
         } }))

@@ -1,5 +1,6 @@
 //! The verdict and the money in one sentence, and what it rests on.
 
+use gua_query::usage::{Session, States, Usage};
 use maud::{Markup, html};
 
 use super::marks::{Mark, swatch};
@@ -7,17 +8,14 @@ use super::text::shown;
 use super::{Dress, Sheet};
 use crate::render::usage::figures::{hours, percent};
 use crate::render::usage::money::{amount as money, cost};
-use crate::render::usage::sections::{
-    amount, basis, capacity, judged_again, largest, shown as states,
-};
+use crate::render::usage::sections::{amount, basis, capacity, largest, shown as states};
 use crate::render::usage::{header, person, sessions};
-use crate::report::usage::{Session, States, Usage};
 
 pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
     let usage = &sheet.page.usage;
     html! {
         section id="headline" aria-labelledby="verdict" {
-            @if usage.cards.is_empty() { (nothing(sheet)) } @else { (told(sheet)) }
+            @if usage.cards.is_empty() { (nothing(sheet)) } @else { (verdict(sheet)) }
         }
     }
 }
@@ -37,7 +35,7 @@ fn nothing(sheet: &Sheet<'_>) -> Markup {
     }
 }
 
-fn told(sheet: &Sheet<'_>) -> Markup {
+fn verdict(sheet: &Sheet<'_>) -> Markup {
     let usage = &sheet.page.usage;
     html! {
         @match &usage.person {
@@ -55,7 +53,7 @@ fn told(sheet: &Sheet<'_>) -> Markup {
         }
         (stacked(&usage.states))
         (amounts(usage))
-        p.quiet { (basis_of(sheet)) }
+        @for line in basis_lines(sheet) { p.quiet { (line) } }
     }
 }
 
@@ -86,12 +84,12 @@ fn figures(rows: &[[String; 3]]) -> Markup {
     }
 }
 
-fn basis_of(sheet: &Sheet<'_>) -> String {
+/// Returns what the figures are based on, a line each.
+fn basis_lines(sheet: &Sheet<'_>) -> Vec<String> {
     let usage = &sheet.page.usage;
-    let judged = judged_again(usage, &sheet.view.tz);
     let money = crate::render::usage::money::basis(usage);
-    let parts = [Some(basis(usage)), judged, money].into_iter().flatten();
-    parts.map(|part| shown(&part)).collect::<Vec<_>>().join(". ")
+    let lines = basis(usage, &sheet.view.tz).into_iter().chain(money);
+    lines.map(|line| shown(&line)).collect()
 }
 
 fn weight(usage: &Usage) -> &'static str {

@@ -1,9 +1,8 @@
 //! What a state looks like: a colour, a pattern and a word, so that each alone would do.
 
+use gua_core::State;
+use gua_query::usage::TotalState;
 use maud::{Markup, PreEscaped, html};
-
-use crate::classify::State;
-use crate::report::usage::Shown;
 
 /// What is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +11,7 @@ pub(super) enum Mark {
     Held,
     Free,
     Unknown,
-    /// Nobody recorded.
+    /// Nothing was observed.
     Gap,
 }
 
@@ -34,10 +33,10 @@ impl Mark {
     /// The word for it over a time.
     pub(super) const fn word(self) -> &'static str {
         match self {
-            Self::Active => Shown::Active.word(),
-            Self::Held => Shown::IdleHeld.word(),
-            Self::Free => Shown::TrulyIdle.word(),
-            Self::Unknown => Shown::Unknown.word(),
+            Self::Active => TotalState::Active.word(),
+            Self::Held => TotalState::IdleHeld.word(),
+            Self::Free => TotalState::TrulyIdle.word(),
+            Self::Unknown => TotalState::Unknown.word(),
             Self::Gap => "not observed",
         }
     }
@@ -48,19 +47,19 @@ impl Mark {
     }
 }
 
-impl From<Shown> for Mark {
-    fn from(state: Shown) -> Self {
+impl From<TotalState> for Mark {
+    fn from(state: TotalState) -> Self {
         match state {
-            Shown::Active => Self::Active,
-            Shown::IdleHeld => Self::Held,
-            Shown::TrulyIdle => Self::Free,
-            Shown::Unknown => Self::Unknown,
+            TotalState::Active => Self::Active,
+            TotalState::IdleHeld => Self::Held,
+            TotalState::TrulyIdle => Self::Free,
+            TotalState::Unknown => Self::Unknown,
         }
     }
 }
 
-impl From<Option<Shown>> for Mark {
-    fn from(state: Option<Shown>) -> Self {
+impl From<Option<TotalState>> for Mark {
+    fn from(state: Option<TotalState>) -> Self {
         state.map_or(Self::Gap, Self::from)
     }
 }
@@ -111,13 +110,26 @@ pub(super) fn legend() -> Markup {
     }
 }
 
-/// A part of a whole as a bar, which is told beside it in words.
+/// A part of a whole as a bar. The figure is in words beside it.
 pub(super) fn bar(share: f64, mark: Mark) -> Markup {
-    let width = format!("{:.1}%", share.clamp(0.0, 1.0) * 100.0);
+    stacked_bar(&[(share, mark)])
+}
+
+/// Parts of a whole as one bar. The figures are in words beside it.
+pub(super) fn stacked_bar(parts: &[(f64, Mark)]) -> Markup {
+    let mut end = 0.0;
+    let mut place = |share: f64| {
+        let begin = end;
+        end = (begin + share).clamp(begin, 1.0);
+        [begin, end - begin].map(|part| format!("{:.1}%", part * 100.0))
+    };
     html! {
         svg.bar aria-hidden="true" focusable="false" height="8" {
             rect.rail width="100%" height="8" rx="4" {}
-            rect width=(width) height="8" rx="4" fill=(mark.fill()) {}
+            @for (share, mark) in parts.iter().filter(|(share, _)| *share > 0.0) {
+                @let [x, width] = place(*share);
+                rect x=(x) width=(width) height="8" rx="4" fill=(mark.fill()) {}
+            }
         }
     }
 }

@@ -40,13 +40,13 @@ pub(in crate::render) use wide::{caption, wide};
 
 use std::io::{self, Write};
 
+use gua_fleet::report::FleetUsage;
+use gua_query::page::UsagePage;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use self::address::Address;
 use self::text::shown;
 use super::{View, header};
-use crate::report::board::Page;
-use crate::report::fleet::FleetUsage;
 
 /// How it looks.
 pub const STYLE: &str = include_str!("style.css");
@@ -65,7 +65,7 @@ pub enum Dress<'a> {
 /// A page and how it is shown.
 #[derive(Debug, Clone, Copy)]
 pub struct Sheet<'a> {
-    pub page: &'a Page,
+    pub page: &'a UsagePage,
     pub view: &'a View,
     pub dress: Dress<'a>,
     /// Where it is about many hosts.
@@ -76,7 +76,7 @@ pub struct Sheet<'a> {
 ///
 /// # Errors
 /// When the writer fails.
-pub fn write(out: &mut impl Write, page: &Page, view: &View) -> io::Result<()> {
+pub fn write(out: &mut impl Write, page: &UsagePage, view: &View) -> io::Result<()> {
     let sheet = Sheet { page, view, dress: Dress::File, fleet: None };
     writeln!(out, "{}", document(&sheet).into_string())
 }
@@ -160,16 +160,15 @@ fn top(sheet: &Sheet<'_>) -> Markup {
 /// Everything below the top: what a live update replaces.
 #[must_use]
 pub fn content(sheet: &Sheet<'_>) -> Markup {
-    let Page { usage, bands, .. } = sheet.page;
+    let UsagePage { usage, timeline, .. } = sheet.page;
     html! {
         (live(sheet))
         @if !usage.cards.is_empty() {
-            @if let Some(bands) = bands { (time::section(sheet, bands)) }
+            @if let Some(timeline) = timeline { (time::section(sheet, timeline)) }
             @if let Some(fleet) = sheet.fleet {
                 (super::super::fleet::tables(fleet))
-            } @else {
-                (people::section(sheet))
             }
+            (people::section(sheet))
             @if let Some(before) = &usage.compared { (compared::section(sheet, before)) }
             @if usage.person.is_none() { (habit::section(sheet)) }
             (coverage::section(sheet))
@@ -182,13 +181,13 @@ pub fn content(sheet: &Sheet<'_>) -> Markup {
 /// with nothing on it waits for the first.
 #[must_use]
 pub fn live(sheet: &Sheet<'_>) -> Markup {
-    let Page { usage, board, .. } = sheet.page;
+    let UsagePage { usage, now, .. } = sheet.page;
     let made = usage.window.to.as_millisecond();
-    let follows = board.is_some() || usage.cards.is_empty();
+    let follows = now.is_some() || usage.cards.is_empty();
     html! {
         div id="live" data-made=(made) data-follows[follows] {
             (headline::section(sheet))
-            @if let Some(board) = board { (tiles::section(sheet, board)) }
+            @if let Some(now) = now { (tiles::section(sheet, now)) }
         }
     }
 }

@@ -1,133 +1,134 @@
-//! Whose the time was: accounts, and the sessions in which somebody held a card idle.
+//! Accounts, and the sessions in which somebody held a card idle.
 
+use gua_query::usage::{Account, By, Session, Usage};
 use maud::{Markup, html};
 
 use super::address::{Address, Sort};
 use super::headline::{in_money, price_of};
-use super::marks::{Mark, bar};
+use super::marks::{Mark, stacked_bar};
 use super::text::{count, moment, shown};
 use super::wide::name_of;
 use super::{Dress, Sheet, caption, wide};
 use crate::render::table::Align;
-use crate::render::usage::accounts::{self, Figure, Most};
+use crate::render::usage::accounts::{self, Figure, PrintedAccount, PrintedAccounts};
 use crate::render::usage::figures::length;
-use crate::render::usage::sections::{NO_ACCOUNTS, as_recorded};
 use crate::render::usage::sessions::{self, Standing};
 use crate::render::words::memory;
-use crate::report::accounts::By;
-use crate::report::usage::{Account, Session, Usage};
 
-/// So many accounts are shown at once; the others are folded away.
+/// Accounts that are shown at once; the others are folded away.
 const MOST_ACCOUNTS: usize = 12;
-/// So many sessions of each standing, where nothing else is asked for.
+/// Sessions of each standing on a served page that does not show all.
 pub const MOST_SESSIONS: usize = 12;
-/// And never more than this: a page is for reading, JSON has all.
+/// Sessions of each standing on any page. JSON has all.
 pub const ALL_SESSIONS: usize = 500;
 
 pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
-    let usage = &sheet.page.usage;
     html! {
         section id="people" aria-labelledby="people-title" {
             h2 id="people-title" { "People" }
-            @if usage.accounts.is_none() {
-                p { (NO_ACCOUNTS) }
-            } @else {
-                @if let Some(recorded) = as_recorded(usage, &sheet.view.tz) { p.quiet { (recorded) } }
-                @for by in accounts::kinds(usage) { (table(sheet, *by)) }
-                (sessions(sheet))
-            }
+            @for by in &sheet.page.usage.accounts_by { (accounts_by(sheet, *by)) }
+            // Counters of many hosts say nothing about sessions.
+            @if sheet.fleet.is_none() { (sessions(sheet)) }
         }
     }
 }
 
-fn table(sheet: &Sheet<'_>, by: By) -> Markup {
+fn accounts_by(sheet: &Sheet<'_>, by: By) -> Markup {
     let usage = &sheet.page.usage;
-    let mut all = accounts::of(usage, by);
-    let figures = weightiest_first(accounts::figures(usage, by));
+    let mut all = accounts::of_kind(usage, by);
+    let figures = accounts::figures(usage, by);
     let sort = sheet.address().map(|address| address.sort).unwrap_or_default();
-    sorted(&mut all, sort);
-    let (first, rest) = all.split_at(all.len().min(MOST_ACCOUNTS));
+    sort_accounts(&mut all, sort);
+    let folded = all.get(MOST_ACCOUNTS..).unwrap_or_default();
+    let id = format!("by-{}", by.slug());
+    let more_id = format!("more-{id}");
+    let order = format_order(sort);
+    let table = |id: &str, words: String, accounts: &[&Account], most: usize| {
+        table(sheet, (by, &figures), accounts, most, (id, &words))
+    };
     html! {
         h3 { (format!("By {}", by.slug())) }
-        @if all.is_empty() { p.quiet { "nobody held a card" } } @else {
-            @let id = format!("by-{}", by.slug());
-            @let order = order(sort);
-            (rows(sheet, by, &figures, first, &Named { id: &id, words: format!("By {}, {order}", by.slug()) }))
-            @if !rest.is_empty() {
-                @let id = format!("more-{id}");
-                details id=(format!("{id}-folded")) {
-                    summary { (count(rest.len(), "more account")) }
-                    (rows(sheet, by, &figures, rest, &Named { id: &id, words: format!("The others by {}, {order}", by.slug()) }))
+        @if all.is_empty() { p.quiet { "Nobody held a card." } } @else {
+            (table(&id, format!("By {}, {order}", by.slug()), &all, MOST_ACCOUNTS))
+            @if !folded.is_empty() {
+                details id=(format!("{more_id}-folded")) {
+                    summary { (count(folded.len(), "more account")) }
+                    (table(&more_id, format!("The others by {}, {order}", by.slug()), folded, folded.len()))
                 }
             }
-            p.quiet { (accounts::legend(usage, &figures)) }
+            p.quiet {
+                "In GPU-hours; shared cards are split"
+                @if usage.person.is_none() { ", and columns add up to the card time above" }
+                ". " (accounts::legend(usage))
+            }
         }
     }
 }
 
-/// A table and what it is called.
-struct Named<'a> {
-    id: &'a str,
-    words: String,
-}
-
-/// What accounts are in the order of, in words.
-const fn order(sort: Sort) -> &'static str {
+/// Formats the order of accounts.
+const fn format_order(sort: Sort) -> &'static str {
     match sort {
+        Sort::Total => "largest total first",
+        Sort::Name => "by name",
+        Sort::Active => "most active first",
         Sort::IdleHeld => "most idle-held first",
-        Sort::Name => "in the order of their names",
-        Sort::Present => "longest present first",
-        Sort::Worked => "most worked first",
-        Sort::Idle => "longest idle first",
+        Sort::Unused => "most unused first",
+        Sort::LowUse => "most low use first",
         Sort::Unknown => "most unknown first",
-        Sort::Memory => "most memory held idle first",
         Sort::Cost => "costliest first",
     }
 }
 
-/// Whose, how much for nothing, and what it cost come first: on a phone the rest is beyond the edge.
-fn weightiest_first(mut figures: Vec<Figure>) -> Vec<Figure> {
-    figures.sort_by_key(|figure| match figure {
-        Figure::Name => 0,
-        Figure::User => 1,
-        Figure::IdleHeld => 2,
-        Figure::Cost => 3,
-        Figure::Share => 4,
-        Figure::Present => 5,
-        Figure::Worked => 6,
-        Figure::Idle => 7,
-        Figure::Unknown => 8,
-        Figure::Memory => 9,
-    });
-    figures
-}
-
-fn rows(
+/// Returns a table of accounts, of which `most` have a row of their own. The sum is the last row.
+fn table(
     sheet: &Sheet<'_>,
-    by: By,
-    figures: &[Figure],
-    all: &[&Account],
-    named: &Named<'_>,
+    (by, figures): (By, &[Figure]),
+    accounts: &[&Account],
+    most: usize,
+    (id, words): (&str, &str),
 ) -> Markup {
-    let usage = &sheet.page.usage;
-    let most = Most::of(&accounts::of(usage, by));
+    let printed = PrintedAccounts::new(&sheet.page.usage, accounts, most);
+    let rows = printed.rows.iter().zip(accounts);
     html! {
-        (wide(named.id, &html! { table.accounts {
-            (caption(named.id, &named.words))
+        (wide(id, &html! { table.accounts {
+            (caption(id, words))
             thead { tr {
                 @for figure in figures { (head(sheet, by, *figure)) }
                 td.share-bar aria-hidden="true" {}
             } }
-            tbody { @for account in all { tr {
-                @for figure in figures {
-                    @let text = accounts::cell(usage, account, *figure, &most);
-                    @if *figure == Figure::Name { th scope="row" { (shown(&text)) } }
-                    @else { td class=(align(*figure)) { (shown(&text)) } }
-                }
-                td.share-bar aria-hidden="true" { (bar(account.idle_held_share.unwrap_or(0.0), Mark::Held)) }
-            } } }
+            tbody {
+                @for (row, account) in rows { (account_row(figures, row, Some(account))) }
+                @if let Some(rest) = &printed.rest { (account_row(figures, rest, None)) }
+            }
+            tfoot { (account_row(figures, &printed.sum, None)) }
         } }))
     }
+}
+
+fn account_row(figures: &[Figure], row: &PrintedAccount, account: Option<&Account>) -> Markup {
+    html! {
+        tr {
+            @for figure in figures {
+                @let text = shown(row.cell(*figure));
+                @if *figure == Figure::Name { th scope="row" { (text) } }
+                @else { td class=(align(*figure)) { (text) } }
+            }
+            td.share-bar aria-hidden="true" {
+                @if let Some(account) = account { (account_bar(account)) }
+            }
+        }
+    }
+}
+
+/// Draws an account's part of all card time that was not free, by state.
+fn account_bar(account: &Account) -> Markup {
+    let (total, all) = (account.total_gpu_hours, account.share_of_total.unwrap_or(0.0));
+    let part = |hours: f64| if total > 0.0 { all * hours / total } else { 0.0 };
+    stacked_bar(&[
+        (part(account.active_gpu_hours), Mark::Active),
+        (part(account.idle_held_gpu_hours), Mark::Held),
+        (part(account.unknown_gpu_hours), Mark::Unknown),
+    ])
 }
 
 fn align(figure: Figure) -> &'static str {
@@ -152,29 +153,30 @@ fn head(sheet: &Sheet<'_>, by: By, figure: Figure) -> Markup {
 const fn sort_by(figure: Figure) -> Option<Sort> {
     match figure {
         Figure::Name => Some(Sort::Name),
-        Figure::Present => Some(Sort::Present),
-        Figure::Worked => Some(Sort::Worked),
+        Figure::Active => Some(Sort::Active),
         Figure::IdleHeld => Some(Sort::IdleHeld),
-        Figure::Idle => Some(Sort::Idle),
+        Figure::Unused => Some(Sort::Unused),
+        Figure::LowUse => Some(Sort::LowUse),
         Figure::Unknown => Some(Sort::Unknown),
-        Figure::Memory => Some(Sort::Memory),
+        Figure::Total => Some(Sort::Total),
         Figure::Cost => Some(Sort::Cost),
         Figure::User | Figure::Share => None,
     }
 }
 
-fn sorted(accounts: &mut [&Account], sort: Sort) {
+/// Sorts accounts that come with the largest total first.
+fn sort_accounts(accounts: &mut [&Account], sort: Sort) {
     let key = |account: &Account| match sort {
-        Sort::IdleHeld | Sort::Name => account.idle_held_gpu_hours,
-        Sort::Present => account.gpu_hours,
-        Sort::Worked => account.worked_gpu_hours,
-        Sort::Idle => account.idle_gpu_hours,
+        Sort::Total | Sort::Name => account.total_gpu_hours,
+        Sort::Active => account.active_gpu_hours,
+        Sort::IdleHeld => account.idle_held_gpu_hours,
+        Sort::Unused => account.unused_gpu_hours,
+        Sort::LowUse => account.low_use_gpu_hours,
         Sort::Unknown => account.unknown_gpu_hours,
-        Sort::Memory => account.held_idle_gb_hours,
         Sort::Cost => account.cost.unwrap_or(-1.0),
     };
     match sort {
-        Sort::IdleHeld => {}
+        Sort::Total => {}
         Sort::Name => accounts.sort_by(|a, b| {
             (a.name.is_none(), &a.name, &a.user).cmp(&(b.name.is_none(), &b.name, &b.user))
         }),
@@ -184,26 +186,26 @@ fn sorted(accounts: &mut [&Account], sort: Sort) {
 
 fn sessions(sheet: &Sheet<'_>) -> Markup {
     let usage = &sheet.page.usage;
-    let asked = sheet.address().is_some_and(|address| address.all_sessions);
+    let shows_all = sheet.address().is_some_and(|address| address.all_sessions);
     let most = match sheet.dress {
-        Dress::Served(_) if asked => ALL_SESSIONS,
+        Dress::Served(_) if shows_all => ALL_SESSIONS,
         Dress::Served(_) => MOST_SESSIONS,
         Dress::File => sheet.view.sessions.min(ALL_SESSIONS),
     };
     html! {
         h3 { "Holding sessions" }
-        @if usage.sessions.as_ref().is_none_or(Vec::is_empty) {
-            p.quiet { "Nobody held a card without working." }
+        @if usage.sessions.is_empty() {
+            p.quiet { "Nobody held a card without using it for 5 minutes." }
         }
         @if let Some(host) = sessions::elsewhere(usage, sheet.view.is_here) { p.quiet { (host) } }
         @for standing in Standing::ALL {
             @let (shown, more) = sessions::shown(usage, standing, most);
             @if !shown.is_empty() {
-                (of_standing(sheet, standing, &shown))
+                (sessions_table(sheet, standing, &shown))
                 @if more > 0 {
                     p.quiet { "and " (more) " more; "
                         @match sheet.dress {
-                            Dress::Served(address) if !asked => a href=(address.with_all_sessions()) { "show them" },
+                            Dress::Served(address) if !shows_all => a href=(address.with_all_sessions()) { "show them" },
                             Dress::Served(address) => a href=(address.api("report")) { "JSON has all" },
                             Dress::File if most < ALL_SESSIONS => { code { "gua report --sessions all" } " shows them" }
                             Dress::File => { code { "gua report --json" } " has all" }
@@ -223,7 +225,7 @@ const fn id_of(standing: Standing) -> &'static str {
     }
 }
 
-fn of_standing(sheet: &Sheet<'_>, standing: Standing, all: &[&Session]) -> Markup {
+fn sessions_table(sheet: &Sheet<'_>, standing: Standing, all: &[&Session]) -> Markup {
     let usage = &sheet.page.usage;
     let has_money = usage.money.is_some();
     let has_commands = all.iter().any(|session| session.ask.is_some() || session.end.is_some());
@@ -287,7 +289,7 @@ fn commands(session: &Session) -> Markup {
 }
 
 impl<'a> Sheet<'a> {
-    /// Where it is served, if it is.
+    /// Returns the address of a served page.
     pub(super) const fn address(&self) -> Option<&'a Address> {
         match self.dress {
             Dress::File => None,

@@ -2,6 +2,9 @@
 
 use std::io::{self, Write};
 
+use gua_query::page::UsagePage;
+use gua_query::timeline::{CardTimeline, Timeline};
+use gua_query::usage::{Account, By, CardUsage, States, TotalState, Usage};
 use jiff::tz::TimeZone;
 use maud::{Markup, PreEscaped, html};
 
@@ -9,18 +12,15 @@ use super::axis::ticks;
 use super::habit::level;
 use super::marks::{self, Mark};
 use super::text::shown;
-use super::time::{extent, held, label, little, name, told};
+use super::time::{extent, format_stretch, held, label, little, name};
 use crate::cli::Picture;
-use crate::render::usage::accounts::{self, Most};
+use crate::render::usage::accounts;
 use crate::render::usage::figures::{hours, percent};
 use crate::render::usage::heatmap::{DAYS, week};
-use crate::render::usage::sections::{NO_ACCOUNTS, amount, place, shown as states};
+use crate::render::usage::label::label as label_of_account;
+use crate::render::usage::sections::{amount, place, shown as states};
 use crate::render::usage::{View, header, money, verdict};
 use crate::render::words::cut;
-use crate::report::accounts::By;
-use crate::report::bands::{Band, Bands};
-use crate::report::board::Page;
-use crate::report::usage::{Account, Card, Shown, States, Usage};
 
 const WIDTH: usize = 960;
 const LEFT: usize = 24;
@@ -40,11 +40,11 @@ const STYLE: &str = include_str!("picture.css");
 ///
 /// # Errors
 /// When the writer fails.
-pub fn write(out: &mut impl Write, page: &Page, view: &View, what: Picture) -> io::Result<()> {
+pub fn write(out: &mut impl Write, page: &UsagePage, view: &View, what: Picture) -> io::Result<()> {
     let has_states = matches!(what, Picture::Time | Picture::States);
     let (title, body, height) = match what {
         _ if page.usage.cards.is_empty() => {
-            ("nothing to show", told_instead(&header::nothing_here(&page.usage, &view.tz)), ROW)
+            ("nothing to show", text_instead(&header::nothing_here(&page.usage, &view.tz)), ROW)
         }
         Picture::Time => time(page, view),
         Picture::Habit => habit(&page.usage),
@@ -65,7 +65,7 @@ struct Frame {
     has_states: bool,
 }
 
-fn framed(page: &Page, view: &View, frame: &Frame, body: &Markup) -> Markup {
+fn framed(page: &UsagePage, view: &View, frame: &Frame, body: &Markup) -> Markup {
     let Frame { title, height, has_states } = *frame;
     let usage = &page.usage;
     let host = usage.host.as_ref().map_or_else(|| "gua".to_owned(), |host| shown(&host.name));
@@ -103,27 +103,28 @@ fn across(share: f64) -> String {
 
 type Drawn = (&'static str, Markup, usize);
 
-fn time(page: &Page, view: &View) -> Drawn {
-    let title = "what every card did";
-    let Some(bands) = page.bands.as_ref().filter(|bands| !bands.cards.is_empty()) else {
-        return (title, told_instead("What every card did when is not kept."), ROW);
+fn time(page: &UsagePage, view: &View) -> Drawn {
+    let title = "what each card did";
+    let Some(timeline) = page.timeline.as_ref().filter(|timeline| !timeline.cards.is_empty())
+    else {
+        return (title, text_instead("It is not known what each card did when."), ROW);
     };
-    let rows = bands.cards.len() * ROW;
+    let rows = timeline.cards.len() * ROW;
     let body = html! {
-        @for (place, band) in bands.cards.iter().enumerate() {
-            g transform=(format!("translate(0 {})", place * ROW)) { (row(&page.usage, bands, band, &view.tz)) }
+        @for (place, band) in timeline.cards.iter().enumerate() {
+            g transform=(format!("translate(0 {})", place * ROW)) { (row(&page.usage, timeline, band, &view.tz)) }
         }
-        g transform=(format!("translate({DRAWN} {rows})")) { (axis(bands, &view.tz)) }
+        g transform=(format!("translate({DRAWN} {rows})")) { (axis(timeline, &view.tz)) }
     };
     (title, body, rows + ROW)
 }
 
 /// Why there is no drawing.
-fn told_instead(why: &str) -> Markup {
+fn text_instead(why: &str) -> Markup {
     html! { text x=(LEFT) y="18" { (shown(why)) } }
 }
 
-fn row(usage: &Usage, bands: &Bands, band: &Band, tz: &TimeZone) -> Markup {
+fn row(usage: &Usage, timeline: &Timeline, band: &CardTimeline, tz: &TimeZone) -> Markup {
     let card = usage.cards.iter().find(|card| band.is_of(card));
     html! {
         text x=(LEFT) y="16" { tspan.strong { (label(band)) } " " (cut(&name(band), 17)) }
@@ -131,9 +132,9 @@ fn row(usage: &Usage, bands: &Bands, band: &Band, tz: &TimeZone) -> Markup {
             @for mark in Mark::ALL {
                 g fill=(mark.fill()) {
                     @for stretch in band.stretches.iter().filter(|it| Mark::from(it.state) == mark) {
-                        @let (x, width) = extent(bands, stretch);
+                        @let (x, width) = extent(timeline, stretch);
                         rect x=(across(x)) width=(across(width)) height="22" {
-                            @if !stretch.parties.is_empty() { title { (told(stretch, tz)) } }
+                            @if !stretch.people.is_empty() { title { (format_stretch(stretch, tz)) } }
                         }
                     }
                 }
@@ -146,14 +147,14 @@ fn row(usage: &Usage, bands: &Bands, band: &Band, tz: &TimeZone) -> Markup {
 }
 
 /// What share was idle-held, and of how much, where that is little.
-fn rested(usage: &Usage, card: &Card) -> String {
+fn rested(usage: &Usage, card: &CardUsage) -> String {
     let little = little(usage, card).map(|little| format!(" {little}"));
     format!("{}{}", held(card), little.unwrap_or_default().replace(" observed", ""))
 }
 
-fn axis(bands: &Bands, tz: &TimeZone) -> Markup {
+fn axis(timeline: &Timeline, tz: &TimeZone) -> Markup {
     html! {
-        @for tick in ticks(bands.from, bands.to, tz) {
+        @for tick in ticks(timeline.from, timeline.to, tz) {
             line.axis x1=(across(tick.at)) x2=(across(tick.at)) y1="-6" y2="0" {}
             text.quiet x=(across(tick.at)) y="14" text-anchor="middle" { (tick.label) }
         }
@@ -209,16 +210,16 @@ fn by_card(usage: &Usage) -> Drawn {
                     }
                 }
             }
-            text.strong x=(WIDTH - LEFT) y=(y + 16) text-anchor="end" { (percent(amount(of, Shown::IdleHeld).share)) }
+            text.strong x=(WIDTH - LEFT) y=(y + 16) text-anchor="end" { (percent(amount(of, TotalState::IdleHeld).share)) }
         }
     };
     ("card time by state", body, rows.len() * ROW)
 }
 
 /// The states one behind the other: where each begins, and its share.
-fn parts(usage: &Usage, of: &States) -> Vec<(Shown, f64, f64)> {
+fn parts(usage: &Usage, of: &States) -> Vec<(TotalState, f64, f64)> {
     let mut at = 0.0;
-    let part = |state: Shown| {
+    let part = |state: TotalState| {
         let share = amount(of, state).share.unwrap_or(0.0);
         let begin = at;
         at += share;
@@ -229,32 +230,29 @@ fn parts(usage: &Usage, of: &States) -> Vec<(Shown, f64, f64)> {
 
 fn people(usage: &Usage) -> Drawn {
     let by = usage.accounts_by.first().copied().unwrap_or(By::User);
-    let all = accounts::of(usage, by);
+    let mut all = accounts::of_kind(usage, by);
+    all.sort_by(|a, b| b.idle_held_gpu_hours.total_cmp(&a.idle_held_gpu_hours));
     let title = "whose idle-held time it was, in GPU-hours";
-    if all.is_empty() {
-        let is_known = usage.accounts.is_some();
-        let why = if is_known { "Nobody held a card." } else { NO_ACCOUNTS };
-        return (title, told_instead(why), ROW);
-    }
-    let most = all.iter().map(|account| account.idle_held_gpu_hours).fold(0.0, f64::max);
-    let shown_accounts: Vec<_> = all.iter().take(MOST_PEOPLE).collect();
+    let Some(most) = all.first().map(|account| account.idle_held_gpu_hours) else {
+        return (title, text_instead("Nobody held a card."), ROW);
+    };
+    let drawn: Vec<_> = all.iter().take(MOST_PEOPLE).collect();
     let body = html! {
-        @for (place, account) in shown_accounts.iter().enumerate() {
+        @for (place, account) in drawn.iter().enumerate() {
             g transform=(format!("translate(0 {})", place * ROW)) { (person(usage, account, most)) }
         }
     };
-    (title, body, shown_accounts.len() * ROW)
+    (title, body, drawn.len() * ROW)
 }
 
 fn person(usage: &Usage, account: &Account, most: f64) -> Markup {
-    let name = accounts::cell(usage, account, accounts::Figure::Name, &Most::of(&[account]));
     let share = if most > 0.0 { account.idle_held_gpu_hours / most } else { 0.0 };
     let cost = usage
         .money
         .as_ref()
         .map(|all| money::cost(account.cost, account.unpriced_gpu_hours, &all.currency));
     html! {
-        text x=(LEFT) y="16" { (cut(&shown(&name), 22)) }
+        text x=(LEFT) y="16" { (cut(&shown(&label_of_account(account, usage)), 22)) }
         rect x=(DRAWN) width=(across(share)) height="20" fill=(Mark::Held.fill()) {}
         text.strong x=(WIDTH - LEFT) y="16" text-anchor="end" {
             (hours(account.idle_held_gpu_hours, most)) @if let Some(cost) = cost { " · " (cost) }

@@ -1,15 +1,18 @@
 //! How pages and pictures read.
 
-use jiff::Timestamp;
+use gua_core::snapshot::{CardNow, HistoryNow, HistoryState, HostNow, Snapshot, SnapshotSource};
+use gua_fleet::report::{ModelUsage, Source};
+use gua_query::timeline::{CardTimeline, Timeline, TimelinePerson, TimelineStretch};
+use gua_query::usage::{By, TotalState, Usage};
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+use serde_json::json;
 
 use super::address::{Address, Sort};
 use super::*;
 use crate::cli::Picture;
 use crate::render::paint::Paint;
-use crate::report::accounts::By;
-use crate::report::fleet::{FleetPerson, ModelUsage, Source};
-use crate::report::usage::examples::week_of;
+use crate::render::usage::examples::{beside, prices, week_of};
 
 fn view() -> View {
     View {
@@ -23,11 +26,89 @@ fn view() -> View {
     }
 }
 
-fn page(bob: &str, notebook: &str) -> Page {
-    Page { usage: week_of(bob, notebook, |_| {}), bands: None, board: None }
+fn page(bob: &str, notebook: &str) -> UsagePage {
+    let usage = week_of(bob, notebook, |request| request.prices = prices(&[("a100", 2.5)]));
+    let timeline = Some(timeline(bob, &usage));
+    UsagePage { usage, timeline, now: Some(now(bob, HistoryState::Recording)) }
 }
 
-/// A tag a line: a change is seen where it is.
+/// The first card was held idle by somebody and then not observed.
+fn timeline(bob: &str, usage: &Usage) -> Timeline {
+    let (from, to) = (usage.window.from, usage.window.to);
+    let middle = from + 84.hours();
+    let bob = TimelinePerson { user: Some(bob.to_owned()), uid: Some(1001), ..Default::default() };
+    let held = TimelineStretch {
+        from,
+        to: middle,
+        state: Some(TotalState::IdleHeld),
+        seconds: 300_000.0,
+        people: vec![bob],
+        more: 1,
+    };
+    let gap = TimelineStretch {
+        from: middle,
+        to,
+        state: None,
+        seconds: 302_400.0,
+        people: Vec::new(),
+        more: 0,
+    };
+    let card = usage.cards.first().unwrap();
+    let card = CardTimeline {
+        uuid: card.uuid.clone(),
+        index: 0,
+        slot: None,
+        name: card.name.clone(),
+        stretches: vec![held, gap],
+    };
+    Timeline { from, to, column_seconds: 840.0, cards: vec![card] }
+}
+
+/// A card that somebody holds idle beside others, one that works, one that is free and one that is lost.
+fn now(bob: &str, state: HistoryState) -> Snapshot {
+    let holder = |pid: u32, user: &str, seconds: Option<f64>| {
+        let state = if seconds.is_some() { "idle-held" } else { "active" };
+        json!({
+            "pid": pid, "user": user, "uid": 1001, "program": "python", "memory_bytes": 8_000_000_000_u64,
+            "presence": "here", "kinds": ["compute"], "work": "idle", "state": state,
+            "idle_since": seconds.map(|_| "2026-11-11T06:00:00Z"), "idle_seconds": seconds,
+            "idle_doubt": seconds.filter(|seconds| *seconds > 200_000.0).map(|_| "beginning_not_recorded"),
+            "unknown": {},
+        })
+    };
+    let card = |index: u32, state: &str, holders: &[serde_json::Value]| -> CardNow {
+        serde_json::from_value(json!({
+            "index": index, "uuid": format!("GPU-{index}"), "name": "NVIDIA A100-SXM4-80GB",
+            "state": state, "state_reason": (state == "unknown").then_some("lost"),
+            "utilization_percent": (state == "active").then_some(87.5),
+            "memory_used_bytes": 9_000_000_000_u64, "memory_total_bytes": 80_000_000_000_u64,
+            "holders_complete": true, "holders": holders, "unlisted": null, "reservations": [],
+            "unknown": {},
+        }))
+        .unwrap()
+    };
+    let held = [
+        holder(4001, "alice", Some(3_600.0)),
+        holder(4002, bob, Some(396_000.0)),
+        holder(4003, "carol", Some(7_200.0)),
+        holder(4004, "dave", Some(60.0)),
+    ];
+    let cards = vec![
+        card(0, "idle-held", &held),
+        card(1, "active", &[holder(5010, "erin", None)]),
+        card(2, "free", &[]),
+        card(3, "unknown", &[]),
+    ];
+    let time = "2026-11-15T20:00:00Z".parse().unwrap();
+    let history = HistoryNow { path: None, state, reason: None, recorded_until: Some(time) };
+    Snapshot {
+        source: SnapshotSource::Recorded,
+        history: Some(history),
+        ..Snapshot::live(time, HostNow::default(), cards)
+    }
+}
+
+/// Puts each tag on a line, so that a change is seen where it is.
 fn lines(markup: &str) -> String {
     let style = markup.find("<style>").zip(markup.find("</style>"));
     let mut shown = markup.to_owned();
@@ -38,16 +119,48 @@ fn lines(markup: &str) -> String {
 }
 
 #[test]
-fn a_page_as_a_file() {
+fn page_is_one_file() {
     let mut out = Vec::new();
     write(&mut out, &page("bob", "exp/sweep.ipynb"), &view()).unwrap();
     insta::assert_snapshot!(lines(&String::from_utf8(out).unwrap()));
 }
 
 #[test]
-fn two_windows_side_by_side() {
-    let week = || week_of("bob<b>", "x", |question| question.bys = vec![By::User]);
-    let page = Page::from(week().beside(&week()));
+fn longest_idle_holders_come_first() {
+    let page = page("bob", "x");
+    let view = view();
+    let sheet = Sheet { page: &page, view: &view, dress: Dress::File, fleet: None };
+    let tiles = |state| tiles::section(&sheet, &now("bob", state)).into_string();
+    let live = tiles(HistoryState::Recording);
+    insta::assert_snapshot!(lines(&live));
+    let names: Vec<_> = ["bob", "carol", "alice", "and 1 more"].map(|it| live.rfind(it)).into();
+    assert!(names.is_sorted(), "{names:?} in {live}");
+    let ended = tiles(HistoryState::Ended);
+    assert!(ended.contains("The recorder is not running. This is what it last saw."), "{ended}");
+    assert!(ended.contains("1 of 4 cards was held for nothing</strong>"), "{ended}");
+}
+
+/// The same figures as in the text report: parts add up in rows and columns, and the sum is last.
+#[test]
+fn accounts_are_folded_and_add_up() {
+    let usage = week_of("bob", "x", |request| request.by = vec![By::User]);
+    let mut many = usage.clone();
+    many.accounts = usage.accounts.iter().cycle().take(15).cloned().collect();
+    let page = UsagePage::from(many);
+    let view = view();
+    let sheet = Sheet { page: &page, view: &view, dress: Dress::File, fleet: None };
+    let html = lines(&people::section(&sheet).into_string());
+    let rows = html.matches("<tr>").count();
+    assert_eq!(rows, (1 + 12 + 1 + 1) + (1 + 3 + 1) + (1 + 1) + (1 + 2), "{html}");
+    for part in ["3 more accounts", ">3 more<", ">all<", "low use<"] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+}
+
+#[test]
+fn windows_are_side_by_side() {
+    let week = || week_of("bob<b>", "x", |request| request.by = vec![By::User]);
+    let page = UsagePage::from(beside(week(), &week()));
     let (view, address) = (view(), Address::default());
     let sheet = Sheet { page: &page, view: &view, dress: Dress::Served(&address), fleet: None };
     let compared = compared::section(&sheet, page.usage.compared.as_ref().unwrap());
@@ -75,7 +188,7 @@ fn names_are_text_in_pages_and_pictures() {
 }
 
 #[test]
-fn a_served_page_has_nothing_inline() {
+fn served_page_has_nothing_inline() {
     let (page, view, address) = (page("bob", "x"), view(), Address::default());
     let sheet = Sheet { page: &page, view: &view, dress: Dress::Served(&address), fleet: None };
     let served = document(&sheet).into_string();
@@ -85,17 +198,17 @@ fn a_served_page_has_nothing_inline() {
     assert_eq!(served.matches("<script").count(), 1);
 }
 
-/// Who is given the address of a window sees the same hours, in the same order.
+/// Everybody who opens an address sees the same hours, in the same order.
 #[test]
-fn a_form_has_its_zone_and_a_table_its_order() {
+fn form_has_the_zone_and_table_its_order() {
     let (page, view) = (page("bob", "x"), view());
-    let address = Address { sort: Sort::Present, ..Address::default() };
+    let address = Address { sort: Sort::Active, ..Address::default() };
     let sheet = Sheet { page: &page, view: &view, dress: Dress::Served(&address), fleet: None };
     let served = document(&sheet).into_string();
     for part in [
         "<input type=\"hidden\" name=\"tz\" value=\"UTC\">",
-        ">By user, longest present first</caption>",
-        "data-address=\"/?sort=present\"",
+        ">By user, most active first</caption>",
+        "data-address=\"/?sort=active\"",
     ] {
         assert!(served.contains(part), "{part}: {served}");
     }
@@ -106,23 +219,23 @@ fn a_form_has_its_zone_and_a_table_its_order() {
 }
 
 #[test]
-fn an_address_says_only_what_is_unusual() {
-    let usual = Address::default();
-    assert_eq!(usual.href("/"), "/");
-    assert_eq!(usual.since("7d"), "/?since=7d");
+fn address_leaves_out_defaults() {
+    let defaults = Address::default();
+    assert_eq!(defaults.href("/"), "/");
+    assert_eq!(defaults.since("7d"), "/?since=7d");
     let asked = Address {
         from: Some("2026-11-08 20:00".to_owned()),
         tz: Some("+02:00".to_owned()),
-        sort: Sort::Present,
-        ..usual
+        sort: Sort::Active,
+        ..defaults
     };
-    assert_eq!(asked.href("/"), "/?from=2026-11-08%2020:00&tz=%2B02:00&sort=present");
+    assert_eq!(asked.href("/"), "/?from=2026-11-08%2020:00&tz=%2B02:00&sort=active");
     assert_eq!(asked.api("report"), "/api/v1/report?from=2026-11-08%2020:00&tz=%2B02:00");
-    assert_eq!(asked.since("24h"), "/?since=24h&tz=%2B02:00&sort=present");
+    assert_eq!(asked.since("24h"), "/?since=24h&tz=%2B02:00&sort=active");
 }
 
 #[test]
-fn an_axis_has_round_times() {
+fn axis_has_round_times() {
     let at = |text: &str| text.parse::<Timestamp>().unwrap();
     let labels = |from: &str, to: &str, tz: &TimeZone| -> Vec<String> {
         axis::ticks(at(from), at(to), tz).into_iter().map(|tick| tick.label).collect()
@@ -134,26 +247,20 @@ fn an_axis_has_round_times() {
     assert_eq!(week, ["Fri 23", "Sat 24", "Sun 25", "Mon 26", "Tue 27", "Wed 28", "Thu 29"]);
 }
 
-/// Over many hosts there is neither a board nor bands, and everything else is there.
+/// Of many hosts it is not known what each card did when.
 #[test]
-fn a_page_about_many_hosts() {
-    let usage = week_of("bob", "x", |_| {});
+fn page_of_many_hosts_has_no_timeline() {
+    let usage = week_of("<script>x</script>\u{202e}", "x", |_| {});
     let fleet = FleetUsage {
         source: Source {
             url: "http://engine".to_owned(),
             matching: None,
             host: None,
-            flaws: vec!["<i>half".to_owned()],
+            warnings: vec!["<i>half".to_owned()],
         },
         hosts: Vec::new(),
         models: vec![ModelUsage { name: None, cards: 3, states: usage.states }],
-        people: vec![FleetPerson {
-            user: Some("<script>x</script>\u{202e}".to_owned()),
-            hosts: 2,
-            gpu_hours: 3.0,
-            idle_held_gpu_hours: 2.0,
-            idle_held_part_gpu_hours: 1.0,
-        }],
+        people: Vec::new(),
         silent_hosts: vec!["<b>h".to_owned()],
         usage,
     };

@@ -1,56 +1,90 @@
-//! Every card now: what it does, who holds it, and since when without working.
+//! All cards now: what each does, who holds it, and since when without using it.
 
+use gua_core::State;
+use gua_core::snapshot::{CardNow, HistoryState, HolderNow, IdleDoubt, IdleNow, Snapshot};
+use gua_query::usage::Usage;
 use maud::{Markup, html};
 
 use super::headline::{in_money, price_of};
 use super::marks::{Mark, bar, swatch};
-use super::text::{clock, count, moment, shown};
+use super::text::{brief, clock, count, moment, name_of_user, shown};
 use super::{Dress, Sheet};
-use crate::classify::State;
-use crate::render::identity;
 use crate::render::usage::figures::length;
 use crate::render::words::{card_name, memory, memory_of};
-use crate::report::board::{Board, Tile};
-use crate::report::usage::Usage;
-use crate::report::who::{Doubt, Held};
 
-/// So many holders of a card are named.
+/// Holders of a card that are named.
 const MOST_HOLDERS: usize = 3;
 
-pub(super) fn section(sheet: &Sheet<'_>, board: &Board) -> Markup {
+pub(super) fn section(sheet: &Sheet<'_>, now: &Snapshot) -> Markup {
+    let is_live = is_live(now);
     html! {
         section id="now" aria-labelledby="now-title" {
-            h2 id="now-title" { (if board.is_live { "Now" } else { "When last seen" }) }
-            @if !board.is_live { p.doubt { "The recorder does not run: this was, and may be no more." } }
-            p.lead { (sentence(board)) }
-            p.quiet id="as-of" data-live=(board.is_live) {
-                @if board.is_live { "as of " } @else { "last seen " }
+            h2 id="now-title" { (if is_live { "Now" } else { "When last seen" }) }
+            @if !is_live { p.doubt { "The recorder is not running. This is what it last saw." } }
+            p.lead { (sentence(now)) }
+            p.quiet id="as-of" data-live=(is_live) {
+                @if is_live { "as of " } @else { "last seen " }
                 @match sheet.dress {
-                    Dress::Served(_) if board.is_live => (clock(board.at, &sheet.view.tz)),
-                    _ => (moment(board.at, &sheet.view.tz)),
+                    Dress::Served(_) if is_live => (clock(now.time, &sheet.view.tz)),
+                    _ => (moment(now.time, &sheet.view.tz)),
                 }
                 " " (shown(&sheet.page.usage.window.tz))
             }
-            ul.tiles { @for tile in &board.tiles { (card(sheet, tile)) } }
+            ul.tiles { @for one in &now.cards { (card(sheet, one)) } }
         }
     }
 }
 
-/// What is held for nothing, and by whom for longest; then the rest.
-fn sentence(board: &Board) -> Markup {
-    let [active, held, free, unknown] = board.counts();
-    let all = board.tiles.len();
+/// Returns true if the record reaches up to now.
+fn is_live(now: &Snapshot) -> bool {
+    now.history.as_ref().is_some_and(|history| history.state == HistoryState::Recording)
+}
+
+/// Returns the number of cards in each state: active, idle-held, free, unknown.
+fn counts(now: &Snapshot) -> [usize; 4] {
+    let count = |is: fn(State) -> bool| now.cards.iter().filter(|card| is(card.state)).count();
+    [
+        count(|state| state == State::Active),
+        count(|state| state == State::IdleHeld),
+        count(|state| state == State::TrulyIdle),
+        count(|state| matches!(state, State::Unknown(_))),
+    ]
+}
+
+/// Returns the holder that has held an idle-held card for longest.
+fn longest_idle(card: &CardNow) -> Option<&HolderNow> {
+    let longest = holders_by_idle_time(card).into_iter().next();
+    longest.filter(|holder| card.state == State::IdleHeld && holder.idle.is_known())
+}
+
+/// Returns the holders of a card, longest idle first, then those that may be idle.
+fn holders_by_idle_time(card: &CardNow) -> Vec<&HolderNow> {
+    let rank = |holder: &HolderNow| match (holder.idle.idle_seconds, holder.state) {
+        (Some(seconds), _) => seconds,
+        (None, State::IdleHeld) => -1.0,
+        (None, State::Unknown(_)) => -2.0,
+        (None, State::TrulyIdle) => -3.0,
+        (None, State::Active) => -4.0,
+    };
+    let mut holders: Vec<_> = card.holders.iter().collect();
+    holders.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then(a.pid.cmp(&b.pid)));
+    holders
+}
+
+fn idle_seconds(holder: &HolderNow) -> f64 {
+    holder.idle.idle_seconds.unwrap_or(0.0)
+}
+
+/// Formats how many cards are idle-held and by whom for longest, and the other states.
+fn sentence(now: &Snapshot) -> Markup {
+    let [active, held, free, unknown] = counts(now);
+    let all = now.cards.len();
     let mut longest: Vec<_> =
-        board.tiles.iter().filter_map(|tile| Some((tile, tile.longest_idle()?))).collect();
-    let seconds = |held: &Held| held.idle.idle_seconds.unwrap_or(0.0);
-    longest.sort_by(|(_, a), (_, b)| seconds(b).total_cmp(&seconds(a)));
-    let free_cards: Vec<_> = board
-        .tiles
-        .iter()
-        .filter(|tile| tile.card.state == State::TrulyIdle)
-        .map(|tile| tile.card.identity.label())
-        .collect();
-    let is = match (board.is_live, held) {
+        now.cards.iter().filter_map(|card| Some((card, longest_idle(card)?))).collect();
+    longest.sort_by(|(_, a), (_, b)| idle_seconds(b).total_cmp(&idle_seconds(a)));
+    let free_cards = now.cards.iter().filter(|card| card.state == State::TrulyIdle);
+    let free_cards: Vec<_> = free_cards.map(|card| card.card.label()).collect();
+    let is = match (is_live(now), held) {
         (true, 1) => "is",
         (true, _) => "are",
         (false, 1) => "was",
@@ -58,9 +92,9 @@ fn sentence(board: &Board) -> Markup {
     };
     html! {
         strong { (held) " of " (count(all, "card")) " " (is) " held for nothing" }
-        @if let Some((tile, held)) = longest.first() {
-            ", longest by " strong { (who(held)) } " on card " (tile.card.identity.label())
-            " (" (idle_for(held)) ")"
+        @if let Some((card, holder)) = longest.first() {
+            ", longest by " strong { (who(holder)) } " on card " (card.card.label())
+            " (" (idle_for(&holder.idle)) ")"
         }
         "; " (active) " active, " (free) " free"
         @if !free_cards.is_empty() { " (" (free_cards.join(", ")) ")" }
@@ -69,38 +103,39 @@ fn sentence(board: &Board) -> Markup {
     }
 }
 
-fn card(sheet: &Sheet<'_>, tile: &Tile) -> Markup {
-    let card = &tile.card;
+fn card(sheet: &Sheet<'_>, card: &CardNow) -> Markup {
     let mark = Mark::from(card.state);
+    let name = card.card.name.as_deref();
     html! {
         li class=(format!("tile {}", mark.class())) {
             h3 {
-                span.number { (card.identity.label()) }
-                " " span.name { (card.identity.name.as_deref().map_or_else(|| "unknown".to_owned(), |name| shown(card_name(name)))) }
+                span.number { (card.card.label()) }
+                " " span.name { (name.map_or_else(|| "unknown".to_owned(), |name| shown(card_name(name)))) }
             }
             p.state { (swatch(mark)) " " strong { (card.state.word()) }
-                @if let Some(why) = &card.state_reason { ": " (shown(why)) }
-                @if let Some(idle) = tile.longest_idle() { " for " (idle_for(idle)) }
+                @if let State::Unknown(why) = card.state { ": " (why) }
+                @if let Some(holder) = longest_idle(card) { " for " (idle_for(&holder.idle)) }
             }
-            @if let Some(cost) = cost(&sheet.page.usage, tile) { p.cost { (cost) " in this window" } }
-            (holders(sheet, tile))
-            (meters(tile))
+            @if let Some(cost) = cost(&sheet.page.usage, card) { p.cost { (cost) " in this window" } }
+            (holders(sheet, card))
+            (meters(card))
         }
     }
 }
 
-fn holders(sheet: &Sheet<'_>, tile: &Tile) -> Markup {
-    let more = tile.holders.len().saturating_sub(MOST_HOLDERS);
+fn holders(sheet: &Sheet<'_>, card: &CardNow) -> Markup {
+    let holders = holders_by_idle_time(card);
+    let more = holders.len().saturating_sub(MOST_HOLDERS);
     html! {
-        @if !tile.holders.is_empty() || tile.unseen.is_some() {
+        @if !holders.is_empty() || card.unlisted.is_some() {
             ul.holders {
-                @for held in tile.holders.iter().take(MOST_HOLDERS) { li { (holder(sheet, held)) } }
+                @for one in holders.iter().take(MOST_HOLDERS) { li { (holder(sheet, one)) } }
                 @if more > 0 { li.quiet { "and " (more) " more" } }
-                @if let Some(unseen) = &tile.unseen {
+                @if let Some(unlisted) = &card.unlisted {
                     li.quiet {
-                        @match unseen.memory_bytes {
-                            Some(bytes) => { "somebody unseen, " (memory(bytes)) }
-                            None => "may be held by somebody unseen",
+                        @match unlisted.memory_bytes {
+                            Some(bytes) => { "unlisted memory, " (memory(bytes)) }
+                            None => "there may be holders that are not listed",
                         }
                     }
                 }
@@ -109,17 +144,17 @@ fn holders(sheet: &Sheet<'_>, tile: &Tile) -> Markup {
     }
 }
 
-fn holder(sheet: &Sheet<'_>, held: &Held) -> Markup {
-    let what = what(held);
+fn holder(sheet: &Sheet<'_>, holder: &HolderNow) -> Markup {
+    let what = what(holder);
     html! {
-        strong { (who(held)) }
-        @if !what.is_empty() { " " span.what { (what) } }
-        @if let Some(bytes) = held.holder.memory_bytes { " " span.memory { (memory(bytes)) } }
-        @if held.state == State::IdleHeld {
+        strong { (who(holder)) }
+        @if let Some(what) = what { " " span.what { (what) } }
+        @if let Some(bytes) = holder.memory_bytes { " " span.memory { (memory(bytes)) } }
+        @if holder.state == State::IdleHeld {
             br; span.idle {
-                @match held.idle.idle_since {
+                @match holder.idle.idle_since {
                     Some(since) => {
-                        @if held.idle.idle_doubt == Some(Doubt::BeginningNotRecorded) { "idle since before " }
+                        @if holder.idle.idle_doubt == Some(IdleDoubt::BeginningNotRecorded) { "idle since before " }
                         @else { "idle since " }
                         (moment(since, &sheet.view.tz))
                     }
@@ -130,46 +165,47 @@ fn holder(sheet: &Sheet<'_>, held: &Held) -> Markup {
     }
 }
 
-fn idle_for(held: &Held) -> String {
-    let mark = if held.idle.idle_doubt.is_some() { "≥\u{a0}" } else { "" };
-    format!("{mark}{}", length(held.idle.idle_seconds.unwrap_or(0.0)))
+fn idle_for(idle: &IdleNow) -> String {
+    let mark = if idle.idle_doubt.is_some() { "≥\u{a0}" } else { "" };
+    format!("{mark}{}", length(idle.idle_seconds.unwrap_or(0.0)))
 }
 
-pub(super) fn who(held: &Held) -> String {
-    let owner = &held.holder.owner;
-    match (&owner.user, owner.uid) {
-        (Some(user), _) => shown(user),
-        (None, Some(uid)) => format!("uid {uid}"),
-        (None, None) => identity::UNATTRIBUTED.to_owned(),
+/// Formats the person behind a holder: that is not always the owner of the process.
+fn who(holder: &HolderNow) -> String {
+    match holder.identity.as_deref() {
+        Some(who) => {
+            let user = who.user.as_ref().map(|told| &told.value);
+            name_of_user(user.and_then(|user| user.name.as_deref()), user.map(|user| user.uid))
+        }
+        None => name_of_user(holder.user.as_deref(), holder.uid),
     }
 }
 
-fn what(held: &Held) -> String {
-    let brief = held.identity.as_ref().map(identity::brief).filter(|brief| !brief.is_empty());
-    brief.or_else(|| held.holder.owner.program.clone()).map_or_else(String::new, |it| shown(&it))
+fn what(holder: &HolderNow) -> Option<String> {
+    let program = || holder.program.as_deref().map(shown);
+    holder.identity.as_deref().and_then(brief).or_else(program)
 }
 
-/// What those who hold it idle now, or did when the record ended, have cost in this window.
-fn cost(usage: &Usage, tile: &Tile) -> Option<String> {
-    let price = price_of(usage, tile.card.identity.name.as_deref())?;
-    let uuid = tile.card.identity.uuid.as_ref()?;
-    let is_of_card = |pid: u32| tile.holders.iter().any(|held| held.holder.pid == pid);
-    let sessions = usage.sessions.as_ref()?.iter();
+/// Returns what those who hold a card idle now, or did when the record ended, have cost in the window.
+fn cost(usage: &Usage, card: &CardNow) -> Option<String> {
+    let price = price_of(usage, card.card.name.as_deref())?;
+    let uuid = card.card.uuid.as_ref()?;
+    let is_holder = |pid: u32| card.holders.iter().any(|holder| holder.pid == pid);
+    let sessions = usage.sessions.iter();
     let open = sessions.filter(|it| it.open != Some(false) && it.card_uuid.as_ref() == Some(uuid));
-    let hours: f64 = open.filter(|it| is_of_card(it.pid)).map(|it| it.idle_held_gpu_hours).sum();
+    let hours: f64 = open.filter(|it| is_holder(it.pid)).map(|it| it.idle_held_gpu_hours).sum();
     (hours > 0.0).then(|| in_money(usage, hours * price)).flatten()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share of memory")]
-fn meters(tile: &Tile) -> Markup {
-    let card = &tile.card;
-    let used = card.memory.memory_used_bytes;
-    let total = card.memory.memory_total_bytes.filter(|total| *total > 0);
+fn meters(card: &CardNow) -> Markup {
+    let used = card.memory_used_bytes;
+    let total = card.memory_total_bytes.filter(|total| *total > 0);
     html! {
         dl.meters {
             dt { "utilization" }
             dd {
-                @match card.work.utilization_percent {
+                @match card.utilization_percent {
                     Some(percent) => { (bar(percent / 100.0, Mark::Active)) span { (format!("{percent:.0} %")) } }
                     None => span { "unknown" },
                 }

@@ -1,0 +1,254 @@
+//! From sums to the answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gua_core::Period;
+use gua_core::units::UnixMillis;
+use gua_query::usage::{
+    AccountName, By, CardTotals, CardUsage, Equivalent, States, Sums, Usage, UsageRequest, Verdict,
+};
+use gua_store::{CardTimes, HolderSums, HolderTimes};
+
+use super::answer::{FleetPerson, FleetUsage, HostUsage, ModelUsage, Source};
+use super::collect::Collector;
+use super::epoch::HostTargets;
+use super::tally::{CardTally, HostTally};
+use crate::labels::UNATTRIBUTED;
+use crate::target::{Target, TargetId};
+
+/// A host with rare samples is silent later: after the time of this many.
+const SILENT_SAMPLES: i64 = 3;
+
+/// One host with all of its targets.
+struct FleetHost<'a> {
+    /// The one that was heard of last.
+    target: &'a Target,
+    sums: HostTally,
+    is_silent: bool,
+}
+
+impl Collector {
+    /// Returns the report.
+    pub fn finish(mut self, source: Source, request: &UsageRequest) -> FleetUsage {
+        let silent_after = self.distance() * SILENT_SAMPLES;
+        let week = self.hours.finish(&self.taken, request.zone.clone());
+        let hosts = self.hosts(silent_after);
+        let window = final_window(&hosts, self.window);
+        let mut sums = Sums {
+            host: None,
+            window,
+            data: None,
+            recorded_ms: whole(hosts.iter().map(|host| host.sums.observed_ms).fold(0.0, f64::max)),
+            gaps: Vec::new(),
+            // Each host has thresholds of its own, which it does not export.
+            basis: Vec::new(),
+            cards: Vec::new(),
+            accounts: BTreeMap::new(),
+            week,
+            sessions: Vec::new(),
+            sessions_left_out: 0,
+        };
+        let host_usages = hosts.iter().map(|host| add_host(&mut sums, host, window)).collect();
+        let models = models(&sums.cards);
+        let times = sums.card_times();
+        let mut usage = Usage::from_sums(sums, request);
+        usage.schema = "gua.fleet-report/2";
+        set_coverage(&mut usage, &hosts, &times);
+        let people = people(&usage, &hosts);
+        let mut hosts: Vec<HostUsage> = host_usages;
+        hosts.sort_by(|a, b| {
+            let idle = |host: &HostUsage| host.states.idle_held.gpu_hours;
+            idle(b).total_cmp(&idle(a)).then_with(|| a.name.cmp(&b.name))
+        });
+        let silent = hosts.iter().filter(|host| host.is_silent);
+        let silent_hosts = silent.map(|host| host.name.clone()).collect();
+        FleetUsage { source, usage, hosts, models, people, silent_hosts }
+    }
+
+    /// Returns every host once, whatever its targets are.
+    fn hosts(&self, silent_after: i64) -> Vec<FleetHost<'_>> {
+        let mut all: Vec<HostTally> =
+            self.epochs.hosts.iter().map(|_| HostTally::default()).collect();
+        for (id, epoch) in self.epochs.iter().filter(|(id, _)| self.taken.contains(id)) {
+            if let (Some(sums), Some(found)) = (all.get_mut(epoch.host), self.tally.get(id)) {
+                sums.add_sums(found);
+            }
+        }
+        // A card that was taken out long ago is no part of the window.
+        for sums in all.iter_mut().filter(|sums| sums.observed_ms > 0.0) {
+            sums.cards.retain(|_, card| card.times.observed_ms() > 0.0);
+        }
+        let hosts = self.epochs.hosts.iter().zip(all);
+        let host = |(host, sums): (&HostTargets, HostTally)| {
+            let target = self.newest(&host.targets)?;
+            let silent_after = target.silent_after().max(silent_after);
+            let is_late = |last| self.window.to.0.saturating_sub(last) > silent_after;
+            Some(FleetHost { target, sums, is_silent: target.last_tick.is_none_or(is_late) })
+        };
+        hosts.filter_map(host).collect()
+    }
+
+    /// Returns the target that was heard of last.
+    fn newest(&self, targets: &[TargetId]) -> Option<&Target> {
+        let targets = targets.iter().filter_map(|id| self.targets.get(*id));
+        targets.max_by_key(|target| target.last_tick)
+    }
+}
+
+/// Returns the window up to where the counters of a host that goes on are final.
+fn final_window(hosts: &[FleetHost<'_>], window: Period) -> Period {
+    let going_on = hosts.iter().filter(|host| !host.is_silent);
+    let newest = going_on.filter_map(|host| host.target.final_until).max();
+    let to = newest.map_or(window.to, |newest| window.to.min(UnixMillis(newest)));
+    Period::new(window.from, to.max(window.from))
+}
+
+/// Adds the cards and people of a host, and returns what the host did.
+fn add_host(sums: &mut Sums, host: &FleetHost<'_>, window: Period) -> HostUsage {
+    let FleetHost { target, sums: host_sums, is_silent } = host;
+    let mut cards: Vec<_> =
+        host_sums.cards.iter().map(|it| (card_totals(target, it), it.1)).collect();
+    // A card of which only counters are known comes last.
+    cards.sort_by_key(|(card, _)| (card.index.is_none(), card.index, card.slot));
+    let mut times = CardTimes::default();
+    let mut usages = Vec::new();
+    for (card, tally) in cards {
+        times.add_sums(&card.times);
+        usages.push(CardUsage::from(&card));
+        let has_energy = card.times.energy_unknown_ms <= 0.0;
+        let place = sums.cards.len();
+        sums.cards.push(card);
+        for (user, times) in &tally.users {
+            let holder = HolderSums { times: holder_times(times, has_energy), peak_mib: 0 };
+            sums.add_holder(By::User, account_name(user), place, &holder);
+        }
+    }
+    let observed = Period::new(UnixMillis(0), UnixMillis(whole(host_sums.observed_ms)));
+    HostUsage {
+        name: target.hostname.clone(),
+        labels: target.labels.clone(),
+        gua_version: target.version.clone(),
+        driver_version: target.cards.values().find_map(|card| card.driver_version.clone()),
+        states: States::new(&times),
+        observed_seconds: observed.seconds(),
+        coverage: part(observed.seconds(), window.seconds()),
+        last_tick: target.last_tick.map(|last| UnixMillis(last).into()),
+        is_silent: *is_silent,
+        cards: usages,
+    }
+}
+
+fn card_totals(target: &Target, (uuid, tally): (&String, &CardTally)) -> CardTotals {
+    let card = target.cards.get(uuid);
+    let gpu = card.and_then(|card| card.gpu.as_deref()).unwrap_or_default();
+    let (index, slot) = gpu.split_once(':').map_or((gpu, None), |(card, slot)| (card, Some(slot)));
+    let times = tally.times;
+    let observed_ms = times.observed_ms();
+    let has_energy = times.active_j + times.idle_held_j + times.other_j > 0.0;
+    CardTotals {
+        uuid: Some(uuid.clone()),
+        index: index.parse().ok(),
+        slot: slot.and_then(|slot| slot.parse().ok()),
+        name: card.and_then(|card| card.model.clone()),
+        times: CardTimes {
+            busy_unknown_ms: observed_ms,
+            memory_unknown_ms: observed_ms,
+            // A card that is on uses energy. If none was counted, it could not be read.
+            energy_unknown_ms: if has_energy { 0.0 } else { observed_ms },
+            ..times
+        },
+        ..CardTotals::default()
+    }
+}
+
+/// Returns the times of a user, with what counters do not say as unknown.
+fn holder_times(times: &HolderTimes<f64>, has_energy: bool) -> HolderTimes<f64> {
+    let shares = times.active_share_ms + times.unused_share_ms + times.low_use_share_ms;
+    HolderTimes {
+        memory_unknown_ms: times.working_ms + times.idle_ms + times.unknown_ms,
+        energy_unknown_ms: if has_energy { 0.0 } else { shares },
+        ..*times
+    }
+}
+
+fn account_name(user: &str) -> AccountName {
+    match user {
+        UNATTRIBUTED => AccountName::NOT_KNOWN,
+        user => AccountName::known(user),
+    }
+}
+
+/// Sets what is different for many hosts: time of one may be observed while another is not.
+fn set_coverage(usage: &mut Usage, hosts: &[FleetHost<'_>], times: &CardTimes<f64>) {
+    let observed: f64 = hosts.iter().map(|host| host.sums.observed_ms).sum();
+    let longest = usage.window.observed_seconds;
+    let possible = usage.window.seconds * count(hosts.len());
+    usage.window.observed_seconds = observed.round() / 1000.0;
+    usage.window.coverage = part(observed / 1000.0, possible);
+    usage.equivalent_gpus = Equivalent {
+        idle_held: cards_all_the_time(hosts, |times| times.idle_held_ms),
+        truly_idle: cards_all_the_time(hosts, |times| times.free_ms),
+    };
+    usage.verdict = Verdict::new(times, longest, usage.window.coverage, None);
+}
+
+/// Returns the number of cards that would have been in a state all the time that their hosts were observed.
+fn cards_all_the_time(hosts: &[FleetHost<'_>], millis: fn(&CardTimes<f64>) -> f64) -> Option<f64> {
+    let of_host = |host: &FleetHost<'_>| {
+        part(host.sums.cards.values().map(|card| millis(&card.times)).sum(), host.sums.observed_ms)
+    };
+    hosts.iter().filter_map(of_host).reduce(|a, b| a + b)
+}
+
+fn models(cards: &[CardTotals]) -> Vec<ModelUsage> {
+    let mut models: BTreeMap<Option<&str>, (usize, CardTimes<f64>)> = BTreeMap::new();
+    for card in cards {
+        let (count, times) = models.entry(card.name.as_deref()).or_default();
+        *count += 1;
+        times.add_sums(&card.times);
+    }
+    let mut models: Vec<_> = models
+        .into_iter()
+        .map(|(name, (cards, times))| ModelUsage {
+            name: name.map(str::to_owned),
+            cards,
+            states: States::new(&times),
+        })
+        .collect();
+    models.sort_by_key(|model| std::cmp::Reverse(model.cards));
+    models
+}
+
+/// Returns on how many hosts the people of the accounts were.
+fn people(usage: &Usage, hosts: &[FleetHost<'_>]) -> Vec<FleetPerson> {
+    let mut names: BTreeMap<Option<&str>, BTreeSet<&str>> = BTreeMap::new();
+    for host in hosts {
+        let users = host.sums.cards.values().flat_map(|card| &card.users);
+        let users = users.filter(|(_, times)| times.values().iter().any(|value| *value > 0.0));
+        for (user, _) in users {
+            let user = Some(user.as_str()).filter(|user| *user != UNATTRIBUTED);
+            names.entry(user).or_default().insert(&host.target.hostname);
+        }
+    }
+    let person = |name: Option<&str>| {
+        let hosts = names.get(&name).map_or(0, BTreeSet::len);
+        FleetPerson { user: name.map(str::to_owned), hosts }
+    };
+    let accounts = usage.accounts.iter().map(|account| person(account.name.as_deref()));
+    accounts.filter(|person| person.hosts > 0).collect()
+}
+
+/// Returns a part of a whole, to six decimals; `None` if there is no whole.
+fn part(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| (part / whole * 1e6).round() / 1e6)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of hosts")]
+const fn count(number: usize) -> f64 {
+    number as f64
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "milliseconds of centuries")]
+fn whole(millis: f64) -> i64 {
+    millis.round() as i64
+}

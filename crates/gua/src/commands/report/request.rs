@@ -1,0 +1,127 @@
+//! The request of a report: from what was typed to what is meant.
+
+use std::cmp::Reverse;
+
+use gua_core::Period;
+use gua_core::units::UnixMillis;
+use gua_query::usage::{By, Prices, SortBy, UsageRequest};
+use jiff::Timestamp;
+use rustix::process::geteuid;
+
+use crate::cli;
+use crate::config::{Config, Cost, Window};
+use crate::failure::Failure;
+
+/// Returns the request for a window. Whether a recorder runs is not known yet.
+pub(in crate::commands) fn request(
+    window: &Window,
+    typed: &cli::Report,
+    config: &Config,
+    now: Timestamp,
+) -> Result<UsageRequest, Failure> {
+    let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
+    let period = Period::new(moment(window.from), moment(window.until));
+    let is_about_one = typed.user.is_some();
+    let is_data =
+        typed.json || matches!(typed.format, cli::ReportFormat::Json | cli::ReportFormat::Csv);
+    let prices = prices(&typed.accounts, config.cost.clone());
+    Ok(UsageRequest {
+        zone: window.zone.tz.clone(),
+        zone_name: window.zone.name.clone(),
+        // A page about one person has their account by user anyway.
+        by: kinds(&typed.accounts, if is_about_one { By::Card } else { By::User }),
+        sort: sort(&typed.accounts, &prices)?,
+        user: typed.user.clone(),
+        prices,
+        compare: typed.compare.map(|compare| earlier(period, compare)),
+        context: config.thresholds.context,
+        // A page about one person adds up all of their sessions.
+        most_sessions: match is_data || is_about_one {
+            true => None,
+            false => request_sessions(&typed.accounts),
+        },
+        viewer_uid: geteuid().as_raw(),
+        ..UsageRequest::new(period, moment(now))
+    })
+}
+
+/// Returns the earlier window to compare with.
+fn earlier(window: Period, compare: cli::Compare) -> Period {
+    let back = match compare {
+        cli::Compare::Previous => window.millis(),
+        cli::Compare::Earlier(back) => i64::try_from(back.as_millis()).unwrap_or(i64::MAX),
+    };
+    let before = |at: UnixMillis| UnixMillis(at.0.saturating_sub(back));
+    Period::new(before(window.from), before(window.to))
+}
+
+/// Returns the kinds of accounts, each once.
+pub(in crate::commands) fn kinds(typed: &cli::Accounts, default: By) -> Vec<By> {
+    let mut kinds: Vec<By> = Vec::new();
+    for by in typed.by.iter().map(|by| By::from(*by)) {
+        if !kinds.contains(&by) {
+            kinds.push(by);
+        }
+    }
+    if kinds.is_empty() { vec![default] } else { kinds }
+}
+
+impl From<cli::By> for By {
+    fn from(by: cli::By) -> Self {
+        match by {
+            cli::By::User => Self::User,
+            cli::By::Job => Self::Job,
+            cli::By::Container => Self::Container,
+            cli::By::Pod => Self::Pod,
+            cli::By::Notebook => Self::Notebook,
+            cli::By::Program => Self::Program,
+            cli::By::Card => Self::Card,
+        }
+    }
+}
+
+/// Returns the order of accounts. There is no cost without a price.
+pub(in crate::commands) fn sort(typed: &cli::Accounts, prices: &Prices) -> Result<SortBy, Failure> {
+    let has_price = prices.gpu_hour.is_some() || !prices.models.is_empty();
+    match typed.sort {
+        cli::Sort::Total => Ok(SortBy::Total),
+        cli::Sort::Idle => Ok(SortBy::Idle),
+        cli::Sort::Active => Ok(SortBy::Active),
+        cli::Sort::Cost if has_price => Ok(SortBy::Cost),
+        cli::Sort::Cost => Err(Failure::Usage {
+            what: "--sort cost: there is no price of a GPU-hour to sort by".to_owned(),
+            next: "Add --price 2.50, or set price in the section [cost] of the config.".to_owned(),
+        }),
+    }
+}
+
+/// Returns the prices: those that were typed replace all others.
+pub(in crate::commands) fn prices(typed: &cli::Accounts, configured: Cost) -> Prices {
+    let Cost { currency, price, models } = configured;
+    let currency = typed.currency.clone().unwrap_or(currency);
+    if typed.price.is_empty() {
+        return Prices { currency, gpu_hour: price, models, kwh: None };
+    }
+    let of_models = typed.price.iter().filter_map(|price| Some((price.model.as_ref()?, price)));
+    let mut models: Vec<_> =
+        of_models.map(|(model, it)| (model.to_lowercase(), it.per_gpu_hour)).collect();
+    models.sort_by_key(|(part, _)| Reverse(part.chars().count()));
+    let any = typed.price.iter().rfind(|price| price.model.is_none());
+    Prices { currency, gpu_hour: any.map(|price| price.per_gpu_hour), models, kwh: None }
+}
+
+/// Returns the number of sessions to read, if no more than those that are shown are needed.
+pub(in crate::commands) const fn request_sessions(typed: &cli::Accounts) -> Option<usize> {
+    match typed.sessions {
+        cli::Count::AtMost(most) => Some(most),
+        cli::Count::All => None,
+    }
+}
+
+/// Returns the number of sessions to show.
+pub(in crate::commands) const fn sessions(typed: &cli::Accounts) -> usize {
+    match typed.sessions {
+        cli::Count::AtMost(most) => most,
+        cli::Count::All => usize::MAX,
+    }
+}
