@@ -260,17 +260,17 @@ fn check_people(usage: &Usage, ticks: &[(Period, Vec<Card>)]) -> Result<(), Test
             continue;
         };
         let sums = counted.remove(name).unwrap_or_default();
+        let [working, idle] =
+            [account.working_process_hours, account.idle_process_hours].map(Option::unwrap);
         let told = [
             account.active_gpu_hours,
             account.unused_gpu_hours,
             account.low_use_gpu_hours,
             account.unknown_gpu_hours,
-            account.working_process_hours,
-            account.idle_process_hours,
-            account.present_process_hours
-                - account.working_process_hours
-                - account.idle_process_hours,
-            account.idle_beside_process_hours,
+            working,
+            idle,
+            account.present_process_hours.unwrap() - working - idle,
+            account.idle_beside_process_hours.unwrap(),
         ];
         // Shares of a row are whole milliseconds.
         let tolerance = 4.0 * ticks.len() as f64;

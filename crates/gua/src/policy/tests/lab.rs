@@ -1,5 +1,6 @@
 //! A recorder of made-up polls, with the rules live beside it and over its record.
 
+use gua_core::identity::{Client, Group, GroupKind, Job, Notebook, Source, Told, User, Who};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,13 +16,34 @@ use gua_core::{Classifier, Clocks, Period, Reading, Reason, Thresholds};
 use gua_store::{Database, Person as StoredPerson, ProcessEntry, Run, Tick, Writer};
 use probe::proc::status::Uids;
 
-use super::two_sources::{person, who};
 use crate::config::policy::Policy;
 use crate::policy::company::together;
 use crate::policy::input::{Advance, Cell, LiveInput, ReplayBasis, StoredInput, step_ms};
 use crate::policy::{
     Facts, Holding, Person, Signs, Simulation, Step, Subject, nature, time_of_day,
 };
+
+/// Returns the person behind a process.
+pub(super) fn person(place: u32) -> u32 {
+    if place < 3 { place % 2 } else { 2 }
+}
+
+/// Returns who is behind a process, in several ways.
+pub(super) fn who(place: u32) -> Who {
+    let person = person(place);
+    let value = User { uid: 1001 + person, name: Some(format!("user{person}").into()) };
+    let job = Job { id: "7".into(), step: None };
+    let kernel = Notebook { kernel: None, path: Some("a.ipynb".into()), client: Client::Jupyter };
+    Who {
+        user: Some(Told { value, source: Source::UserSlice }),
+        job: (person == 0).then_some(Told { value: job, source: Source::Environment }),
+        possible_group: (person == 2)
+            .then(|| Group { kind: GroupKind::Siblings, id: "train.py of pid 7".into() }),
+        ancestor_names: Some(if place == 3 { ["VLLM::x".into()].into() } else { [].into() }),
+        notebook: (place == 1).then_some(Told { value: kernel, source: Source::CommandLine }),
+        ..Who::default()
+    }
+}
 
 /// A full hour.
 pub const START: i64 = 1_794_182_400_000;
@@ -69,7 +91,7 @@ pub fn entry(place: u32) -> ProcessEntry {
             source: Some(user.source),
         },
         kinds: Kinds::COMPUTE,
-        workload: Some(Arc::new(gua_core::identity::Who { user: None, ..who(place) })),
+        workload: Some(Arc::new(Who { user: None, ..who(place) })),
         ..ProcessEntry::unread(id(place))
     }
 }
