@@ -1,7 +1,7 @@
 //! Ten recorders at once, scraped by a real Prometheus and pushing to a real VictoriaMetrics.
 //!
-//! Scraped every 5 s over most of a minute. Every 60 s, which takes hours to say anything, is on
-//! paper (`agreement`), with histories that the same pipeline makes.
+//! They are scraped every 5 s over most of a minute. Scrapes every 60 s need hours: `agreement` simulates
+//! those.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -136,9 +136,9 @@ fn ten_recorders_agree_with_both_engines() {
     victoria.start("");
     pass(Duration::from_secs(14));
     let until_then = Timestamp::now();
-    // What was counted up to here has to arrive.
+    // Time up to here has to become final and arrive.
     for engine in [&prometheus, &victoria] {
-        let late = format!("gua_last_tick_timestamp_seconds > {}", until_then.as_second() + 1);
+        let late = format!("gua_final_until_timestamp_seconds > {}", until_then.as_second() + 1);
         until("everything has arrived", || engine.count(&late) == 10);
     }
     assert_dashboard_has_data(&prometheus);

@@ -141,9 +141,14 @@ impl PrintedAccounts {
         let mut rows: Vec<Row> = shown.iter().map(|account| Row::new(account, usage)).collect();
         if !others.is_empty() {
             let name = format!("{} more", others.len());
-            rows.push(others.iter().map(|it| Row::new(it, usage)).fold(Row::named(name), Row::add));
+            rows.push(
+                others
+                    .iter()
+                    .map(|it| Row::new(it, usage))
+                    .fold(Row::named(name), |sum, row| sum.add(&row)),
+            );
         }
-        let sum = rows.iter().cloned().fold(Row::named("all".to_owned()), Row::add);
+        let sum = rows.iter().fold(Row::named("all".to_owned()), Row::add);
         let mut printed = print(&rows, &sum, usage);
         let sum = printed.pop().unwrap_or_default();
         let rest = if others.is_empty() { None } else { printed.pop() };
@@ -191,7 +196,7 @@ impl Row {
     }
 
     /// Adds a row to a sum, which keeps its name.
-    fn add(mut self, other: Self) -> Self {
+    fn add(mut self, other: &Self) -> Self {
         let add = |a: Option<f64>, b: Option<f64>| match (a, b) {
             (Some(a), Some(b)) => Some(a + b),
             (known, None) | (None, known) => known,
