@@ -242,7 +242,7 @@ fn a_history_that_is_kept_is_sound_and_can_be_reported_on() {
 fn long_history_is_sound() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("long.db");
-    let long = ["--days", "45", AT[0], AT[1], "--interval", "5m"];
+    let long = ["--days", "33", AT[0], AT[1]];
     assert_eq!(kept(&path, &long).code, Some(0));
     let mut command = program(&["db", "check", "--json", "--db"]);
     command.arg(&path);
@@ -254,7 +254,7 @@ fn long_history_is_sound() {
         database.query_row(&first, [], |row| row.get(0)).unwrap()
     };
     let (hours, samples) = (first_day("card_hour", "from_ms"), first_day("sample", "at_ms"));
-    assert!(samples - hours >= 14, "{samples} {hours}");
+    assert!(samples - hours >= 20, "{samples} {hours}");
 }
 
 /// What the recorder would have seen last is there for commands that do not look at the machine.
@@ -304,7 +304,7 @@ fn a_file_that_is_there_is_left_alone() {
 fn a_place_where_nothing_can_be_made() {
     let run = kept(Path::new("/proc/none/demo.db"), &AT);
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
-    assert!(run.stderr.starts_with("gua: cannot use the database /proc/none/demo.db: "), "{run:?}");
+    assert!(run.stderr.starts_with("gua: cannot use /proc/none/demo.db: "), "{run:?}");
 }
 
 /// It needs neither a home nor a place for files, and leaves none.
