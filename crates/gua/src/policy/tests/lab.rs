@@ -69,7 +69,7 @@ pub fn entry(place: u32) -> ProcessEntry {
             source: Some(user.source),
         },
         kinds: Kinds::COMPUTE,
-        workload: Some(Arc::new(gua_core::identity::Who { user: None, ..who(place) })),
+        workload: Some(Arc::new(Who { user: None, ..who(place) })),
         ..ProcessEntry::unread(id(place))
     }
 }
