@@ -82,6 +82,8 @@ impl Play for Lab {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulated::SimulatedHost;
+    use gua_core::Thresholds;
     use scenario::Moment;
     use scenario::state::Place;
 
@@ -134,18 +136,13 @@ mod tests {
         for day in DAYS {
             let Scene { scenario, origin, .. } =
                 lab.scene(UnixMillis(Day::new(day).start() * 1000));
-            let mut host = crate::simulated::SimulatedHost::new(
-                scenario,
-                origin,
-                gua_core::Thresholds::default(),
-            );
+            let mut host = SimulatedHost::new(scenario, origin, Thresholds::default());
             let noon = UnixMillis(origin.0 + 12 * sessions::HOUR * 1000);
             let snapshot = host.snapshot(noon, std::time::Duration::from_secs(30));
             for holder in snapshot.cards.iter().flat_map(|card| &card.holders) {
                 let Some(who) = &holder.identity else { continue };
-                let user = who.user.as_ref().map(|user| user.value.clone());
-                let user = user.map(|it| (it.uid, it.name.map(|name| name.to_string())));
-                assert_eq!(user, holder.uid.map(|uid| (uid, holder.user.clone())));
+                let user = &who.user.as_ref().unwrap().value;
+                assert_eq!((Some(user.uid), user.name.as_deref()), (holder.uid, holder.user.as_deref()));
                 found.extend(who.job.as_ref().map(|_| "job"));
                 found.extend(who.notebook.as_ref().map(|_| "notebook"));
                 let named = who.container.as_ref().and_then(|told| told.value.name.as_ref());
