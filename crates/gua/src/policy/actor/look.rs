@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gua_core::Thresholds;
 use probe::Why;
 use probe::nvml::{Prober, Wants};
 use probe::poller::Poller;
@@ -48,6 +49,8 @@ pub type ReadConfig = Arc<dyn Fn() -> Result<Settled, Failure> + Send + Sync>;
 pub struct DriverLook {
     pub machine: Machine,
     pub snoozes: SnoozePlace,
+    /// Thresholds of the recorder.
+    pub thresholds: Thresholds,
     pub read_config: ReadConfig,
 }
 
@@ -78,9 +81,8 @@ impl DriverLook {
         let prober = Prober::open(self.machine.probe_options(Wants::ESSENTIALS))?;
         let host = Host::new(self.machine.host_root.clone());
         let mut facts = LiveFacts::new(host.root().to_owned(), self.snoozes.clone()).for_one_look();
-        let poll = Poller::new(prober, host, ONE_POLL).poll();
-        let Settled { policy, thresholds, .. } = settled;
-        Ok(OnePoll::new(&poll, &mut facts, policy, thresholds, true).step)
+        let poll = Poller::new(prober, host, ONE_POLL).first_poll();
+        Ok(OnePoll::new(&poll, &mut facts, &settled.policy, &self.thresholds, true).step)
     }
 }
 
