@@ -562,8 +562,10 @@ mod tests {
             assert!(message.contains(expected), "{message}");
             assert!(message.starts_with(&format!("cannot use {}: ", path.display())), "{message}");
         }
-        let message = Database::create(path).unwrap_err().to_string();
-        assert!(message.contains("a file exists there already"), "{message}");
+        if !is_empty_file(path) {
+            let message = Database::create(path).unwrap_err().to_string();
+            assert!(message.contains("a file exists there already"), "{message}");
+        }
         assert_eq!(fs::read(path).unwrap(), before);
     }
 

@@ -136,7 +136,7 @@ fn ten_recorders_agree_with_both_engines() {
     victoria.start("");
     pass(Duration::from_secs(14));
     let until_then = Timestamp::now();
-    // Time up to here has to become final and arrive.
+    // Counters have to be final up to here, and to arrive.
     for engine in [&prometheus, &victoria] {
         let late = format!("gua_final_until_timestamp_seconds > {}", until_then.as_second() + 1);
         until("everything has arrived", || engine.count(&late) == 10);

@@ -33,7 +33,8 @@ pub(in crate::commands) fn runner(
     let facts = LiveFacts::new(host.root().to_owned(), snoozes.clone());
     let last_look = files.clone();
     let read_config = Arc::new(move || read(&last_look));
-    let look = DriverLook { machine: machine.clone(), snoozes, read_config };
+    let thresholds = config.thresholds.into();
+    let look = DriverLook { machine: machine.clone(), snoozes, thresholds, read_config };
     let places = RunnerPlaces { host: hostname, boot: boot_id(), database: database.to_owned() };
     let interval_ms = i64::try_from(config.recorder.interval.as_millis()).ok();
     let recorder = (step_ms(interval_ms), config.thresholds.into());

@@ -1,6 +1,5 @@
 //! A recorder of made-up polls, with the rules live beside it and over its record.
 
-use gua_core::identity::{Client, Group, GroupKind, Job, Notebook, Source, Told, User, Who};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,28 +22,6 @@ use crate::policy::input::{Advance, Cell, LiveInput, ReplayBasis, StoredInput, s
 use crate::policy::{
     Facts, Holding, Person, Signs, Simulation, Step, Subject, nature, time_of_day,
 };
-
-/// Returns the person behind a process.
-pub(super) fn person(place: u32) -> u32 {
-    if place < 3 { place % 2 } else { 2 }
-}
-
-/// Returns who is behind a process, in several ways.
-pub(super) fn who(place: u32) -> Who {
-    let person = person(place);
-    let value = User { uid: 1001 + person, name: Some(format!("user{person}").into()) };
-    let job = Job { id: "7".into(), step: None };
-    let kernel = Notebook { kernel: None, path: Some("a.ipynb".into()), client: Client::Jupyter };
-    Who {
-        user: Some(Told { value, source: Source::UserSlice }),
-        job: (person == 0).then_some(Told { value: job, source: Source::Environment }),
-        possible_group: (person == 2)
-            .then(|| Group { kind: GroupKind::Siblings, id: "train.py of pid 7".into() }),
-        ancestor_names: Some(if place == 3 { ["VLLM::x".into()].into() } else { [].into() }),
-        notebook: (place == 1).then_some(Told { value: kernel, source: Source::CommandLine }),
-        ..Who::default()
-    }
-}
 
 /// A full hour.
 pub const START: i64 = 1_794_182_400_000;
