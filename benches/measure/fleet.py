@@ -35,6 +35,8 @@ MOST_EXPONENT = 1.25
 # Of 20 hosts, which comes late and which begins anew.
 LATE, ANEW = 3, 13
 LATE_SECONDS = 3600 + 600
+# Counters are final some seconds before the tick.
+FINAL_LAG_SECONDS = 15
 USERS = [f"user-{number}" for number in range(40)]
 TITLE = "A report over many hosts"
 
@@ -106,6 +108,8 @@ def series_of(host, began, ticks):
     flat, zero = [1] * len(places), [0] * len(places)
     yield line("gua_build_info", {"hostname": f"node-{host}", "version": "bench"}, flat)
     yield line("gua_last_tick_timestamp_seconds", {}, [stamp / 1000 for stamp in stamps])
+    final = [stamp / 1000 - FINAL_LAG_SECONDS for stamp in stamps]
+    yield line("gua_final_until_timestamp_seconds", {}, final)
     yield line("gua_interval_seconds", {}, [30] * len(places))
     yield line("gua_counting_since_timestamp_seconds", {}, since)
     yield line("gua_observed_seconds_total", {}, steps(1))
@@ -118,12 +122,22 @@ def series_of(host, began, ticks):
         for state, share in shares.items():
             values = steps(share) if share else zero
             yield line("gua_gpu_state_seconds_total", {**uuid, "state": state}, values)
+        watts = {"active": 200, "idle_held": 30, "other": 15}
+        for state, share in watts.items():
+            labels = {**uuid, "state": state}
+            yield line("gua_gpu_state_energy_joules_total", labels, steps(share))
         for part, place in ((0.75, host + card), (0.25, host * 3 + card + 1)):
             user = {**uuid, "user": USERS[place % len(USERS)]}
             for state in ("active", "idle_held", "unknown"):
                 share = shares[state]
                 values = steps(share * part) if share else zero
                 yield line("gua_user_gpu_seconds_total", {**user, "state": state}, values)
+            for use, idle in (("unused", 0.2), ("low_use", 0.1)):
+                labels = {**user, "use": use}
+                yield line("gua_user_gpu_idle_held_seconds_total", labels, steps(idle * part))
+            for state in ("active", "idle_held"):
+                labels = {**user, "state": state}
+                yield line("gua_user_gpu_energy_joules_total", labels, steps(watts[state] * part))
             for state, share in shares.items():
                 values = steps(share) if share else zero
                 yield line("gua_user_gpu_present_seconds_total", {**user, "state": state}, values)
