@@ -142,7 +142,10 @@ mod tests {
             for holder in snapshot.cards.iter().flat_map(|card| &card.holders) {
                 let Some(who) = &holder.identity else { continue };
                 let user = &who.user.as_ref().unwrap().value;
-                assert_eq!((Some(user.uid), user.name.as_deref()), (holder.uid, holder.user.as_deref()));
+                assert_eq!(
+                    (Some(user.uid), user.name.as_deref()),
+                    (holder.uid, holder.user.as_deref())
+                );
                 found.extend(who.job.as_ref().map(|_| "job"));
                 found.extend(who.notebook.as_ref().map(|_| "notebook"));
                 let named = who.container.as_ref().and_then(|told| told.value.name.as_ref());
