@@ -10,14 +10,17 @@ use toml::{Table, Value};
 use crate::machine::project;
 
 /// What each crate may depend on, tests aside.
-const CRATES: [(&str, &[&str]); 8] = [
+const CRATES: [(&str, &[&str]); 11] = [
     ("core", &[]),
     ("store", &["core"]),
+    ("recorder", &["core", "probe", "store"]),
+    ("query", &["core", "probe", "store"]),
+    ("fleet", &["core", "query", "recorder", "store"]),
     ("scenario", &[]),
     ("nvml-sim", &["scenario"]),
     ("probe", &["core"]),
     ("track", &["core", "probe"]),
-    ("gua", &["core", "probe", "scenario", "track"]),
+    ("gua", &["core", "fleet", "probe", "query", "recorder", "scenario", "store", "track"]),
     ("python", &["core", "gua", "probe", "track"]),
 ];
 

@@ -26,6 +26,8 @@ struct CardMeans {
     energy: Option<[(u64, Duration); 2]>,
     memory: Option<MemoryUse>,
     temperature: Option<Celsius>,
+    /// Temperature when it was last read, also before the last tick.
+    last_temperature: Option<Celsius>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,8 +60,8 @@ impl PlotSamples {
         self.cards.iter().filter(|card| card.is_listed).map(CardMeans::sample).collect()
     }
 
-    /// Returns what was read of a card, with the power and the temperature since the last tick where the
-    /// newest poll did not ask for them.
+    /// Returns what was read of a card. Where the newest poll did not ask for it: with the power since the
+    /// last tick, and the temperature when it was last read.
     pub fn with_recent(&self, card: &CardFacts, reading: &Vitals) -> Vitals {
         let mut reading = reading.clone();
         let Some(means) = self.cards.iter().find(|known| known.card.is_same_card(card)) else {
@@ -70,7 +72,7 @@ impl PlotSamples {
             reading.power = Reading::Known(power);
         }
         if let (Some(Reason::NotAsked), Some(celsius)) =
-            (reading.temperature.why(), sample.temperature)
+            (reading.temperature.why(), means.last_temperature)
         {
             reading.temperature = Reading::Known(celsius);
         }
@@ -82,7 +84,13 @@ impl PlotSamples {
         self.cards.retain(|card| card.is_listed);
         for card in &mut self.cards {
             let energy = card.energy.map(|[_, newest]| [newest, newest]);
-            *card = CardMeans { energy, is_listed: true, ..CardMeans::new(&card.card) };
+            let last_temperature = card.last_temperature;
+            *card = CardMeans {
+                energy,
+                is_listed: true,
+                last_temperature,
+                ..CardMeans::new(&card.card)
+            };
         }
     }
 
@@ -106,6 +114,7 @@ impl CardMeans {
             energy: None,
             memory: None,
             temperature: None,
+            last_temperature: None,
         }
     }
 
@@ -127,6 +136,9 @@ impl CardMeans {
         }
         self.memory = reading.memory.known().or(self.memory);
         self.temperature = reading.temperature.known().or(self.temperature);
+        if reading.temperature.why() != Some(Reason::NotAsked) {
+            self.last_temperature = reading.temperature.known();
+        }
     }
 
     fn sample(&self) -> CardSample {

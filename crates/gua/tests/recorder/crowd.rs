@@ -78,7 +78,7 @@ fn traced(machine: &Machine) -> Option<(Vec<String>, i64)> {
 }
 
 /// System calls that a holder may cost a tick: its CPU time is read.
-const CALLS_PER_HOLDER: f64 = 3.5;
+const CALLS_PER_HOLDER: f64 = 8.0;
 
 #[test]
 #[expect(clippy::cast_precision_loss, reason = "some thousands")]

@@ -149,7 +149,7 @@ fn a_recorder_of_another_database() {
         assert_eq!(json["pid"], Value::Null);
         // Once without the file, once with a history in it.
         let demo = machine.gua(&["demo", "--db", other, "--ticks", "5"]);
-        assert!(demo.code == Some(0) || demo.stderr.contains("is there already"), "{demo:?}");
+        assert!(demo.code == Some(0) || demo.stderr.contains("exists already"), "{demo:?}");
     }
     let own = recorder.database.to_str().unwrap().to_owned();
     assert_eq!(status(&machine, &["--db", &own]).0, Some(0));

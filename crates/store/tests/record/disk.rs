@@ -134,3 +134,27 @@ fn tick_on_a_locked_file_fails_and_the_next_one_succeeds() {
     tick(&mut writer, START + 2 * INTERVAL).unwrap();
     assert_whole(&lab.path(), START + 3 * INTERVAL);
 }
+
+/// Somebody may have made the file to set its permissions.
+#[test]
+fn empty_file_becomes_a_database_with_its_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gua.db");
+    fs::write(&path, "").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    Database::create(&path).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    Database::open(&path).unwrap();
+    assert!(Database::create(&path).is_err(), "it has contents now");
+}
+
+#[test]
+fn link_that_leads_nowhere_yet_is_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let [link, target] = ["link.db", "data/gua.db"].map(|name| folder.path().join(name));
+    std::os::unix::fs::symlink("data/gua.db", &link).unwrap();
+    Database::create(&link).unwrap();
+    assert!(link.is_symlink() && target.is_file());
+    Database::open(&link).unwrap();
+}

@@ -15,10 +15,10 @@ use crate::config::{self, Machine, Settings};
 use crate::failure::Failure;
 use crate::policy::input::{LiveFacts, Look, poll_once};
 use crate::policy::{Engine, SnoozePlace, Switch, read_engine};
-use crate::recorder::boot_id;
 use crate::render::policy::check as render;
 use crate::report::policy::check::{Around, check};
 use crate::talk::say;
+use gua_recorder::boot_id;
 
 pub(super) fn run(
     machine: &Machine,

@@ -14,7 +14,7 @@ use crate::config::{self, Config, Files, Machine};
 use crate::failure::Failure;
 use crate::policy::input::{LiveFacts, step_ms};
 use crate::policy::{DriverLook, PolicyRunner, Rules, RunnerPlaces, Settled, SnoozePlace};
-use crate::recorder::boot_id;
+use gua_recorder::boot_id;
 
 /// How often it is looked whether a file has changed, at most: ticks may come faster, and an end
 /// reads them all once more.
@@ -33,7 +33,8 @@ pub(in crate::commands) fn runner(
     let facts = LiveFacts::new(host.root().to_owned(), snoozes.clone());
     let last_look = files.clone();
     let read_config = Arc::new(move || read(&last_look));
-    let look = DriverLook { machine: machine.clone(), snoozes, read_config };
+    let thresholds = config.thresholds.into();
+    let look = DriverLook { machine: machine.clone(), snoozes, thresholds, read_config };
     let places = RunnerPlaces { host: hostname, boot: boot_id(), database: database.to_owned() };
     let interval_ms = i64::try_from(config.recorder.interval.as_millis()).ok();
     let recorder = (step_ms(interval_ms), config.thresholds.into());

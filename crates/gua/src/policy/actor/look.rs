@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use gua_core::Thresholds;
 use probe::Why;
 use probe::proc::Host;
 
@@ -42,6 +43,8 @@ pub type ReadConfig = Arc<dyn Fn() -> Result<Settled, Failure> + Send + Sync>;
 pub struct DriverLook {
     pub machine: Machine,
     pub snoozes: SnoozePlace,
+    /// Thresholds of the recorder.
+    pub thresholds: Thresholds,
     pub read_config: ReadConfig,
 }
 
@@ -72,8 +75,7 @@ impl DriverLook {
         let root = Host::new(self.machine.host_root.clone()).root().to_owned();
         let mut facts = LiveFacts::new(root, self.snoozes.clone()).for_one_look();
         let poll = poll_once(&self.machine)?;
-        let Settled { policy, thresholds, .. } = settled;
-        Ok(OnePoll::new(&poll, &mut facts, policy, thresholds, true).step)
+        Ok(OnePoll::new(&poll, &mut facts, &settled.policy, &self.thresholds, true).step)
     }
 }
 

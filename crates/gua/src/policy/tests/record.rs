@@ -128,7 +128,8 @@ fn both(changes: &[(Change, i64)]) -> Option<(Vec<String>, Vec<String>)> {
     let replayed = replay(&database, &policy);
     assert_eq!(replayed.basis.assumed_ms, 0, "every sign is stored");
     let is_exact = replayed.basis.precision == Precision::Exact;
-    is_exact.then(|| (format_decisions(&decisions), format_decisions(replayed.simulation.decisions())))
+    is_exact
+        .then(|| (format_decisions(&decisions), format_decisions(replayed.simulation.decisions())))
 }
 
 proptest! {
