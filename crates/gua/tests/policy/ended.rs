@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use super::{Lab, Person, scenario, skipped};
 use crate::machine::Machine;
 use crate::recorder::clock::Clock;
-use crate::recorder::until;
+use crate::recorder::{number, until};
 
 /// The last things that were done, where a slow machine may have begun anew before.
 fn ends_with(deeds: &[String], last: &[&str]) -> bool {
@@ -90,7 +90,8 @@ fn a_job_that_only_an_environment_names_is_not_cancelled() {
     recorder.end();
 }
 
-/// What a person was told is not forgotten, and not told again.
+/// Idle counts and notices survive, and no notice is given twice. What was not final when the recorder
+/// was killed counts as not seen, so that the next notice takes longer than this test.
 #[test]
 fn a_recorder_that_is_killed_goes_on_where_it_was() {
     let Some(idle) = Person::start() else { return };
@@ -100,10 +101,17 @@ fn a_recorder_that_is_killed_goes_on_where_it_was() {
     lab.has_done(Some(idle.pid()), "notice_sent");
     recorder.kill();
     let recorder = lab.record();
-    until("a second notice", || lab.told().lines().any(|line| line.contains("|2|")));
+    let before = recorder.number("SELECT max(idle_ms) FROM policy_state");
+    let run = "SELECT until_ms - started_ms FROM run ORDER BY id DESC LIMIT 1";
+    until("more time is final", || recorder.number(run) > 3000);
+    let database = recorder.database.clone();
+    recorder.end();
+    let state =
+        |column: &str| number(&database, &format!("SELECT max({column}) FROM policy_state"));
+    assert!(state("idle_ms") > before + 2000, "{} {before}", state("idle_ms"));
+    assert_eq!(state("notices"), 1);
     let firsts = lab.told().lines().filter(|line| line.contains("|1|")).count();
     assert_eq!(firsts, 1, "{}", lab.told());
-    recorder.end();
 }
 
 #[test]

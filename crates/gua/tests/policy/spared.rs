@@ -93,8 +93,9 @@ fn work_and_idle_time_outlast_a_restart() {
     recorder.kill();
 }
 
+/// Rules use the thresholds of the recorder, which it has read at its start.
 #[test]
-fn thresholds_are_read_again_with_the_rules() {
+fn thresholds_are_those_of_the_recorder() {
     let Some(mut works) = Person::start() else { return };
     let lab = Lab::new(&[(works.pid(), 20)]);
     let rules = slow(&lab, "");
@@ -102,6 +103,10 @@ fn thresholds_are_read_again_with_the_rules() {
     let recorder = lab.record();
     lab.has_done(Some(works.pid()), "notice_sent");
     lab.config(&format!("{rules}[thresholds]\nactive_percent = 60\nworked_percent = 1\n"));
+    lab.has_done(None, "config_taken");
+    assert!(!lab.deeds(Some(works.pid())).iter().any(|kind| kind == "relieved"));
+    recorder.end();
+    let recorder = lab.record();
     lab.has_done(Some(works.pid()), "relieved");
     let last = lab.details().pop().unwrap();
     assert!(last.ends_with(": it works again (SM)"), "{last}");
