@@ -39,6 +39,11 @@ KEPT = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
 GENTLY_SECONDS = 10
 
 
+def stamp(seconds):
+    """Returns a moment, in whole seconds since 1970, as options of ours take it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
 def say(*words):
     print(*words, file=sys.stderr, flush=True)
 

@@ -21,6 +21,7 @@ from common import (
     of,
     peak_kib,
     say,
+    stamp,
     tried,
 )
 from curve import Curve
@@ -28,6 +29,12 @@ from measure.scrape import free_port, get, wait_for
 from table import Row, at_most, count, exponent, megabytes, milliseconds
 
 CARDS, SCRAPE_SECONDS = 8, 60
+# Counters are final up to so long before a scrape.
+LAG_SECONDS = 10
+# Parts of a card's time by state, of its idle-held time by use, and joules a second by state.
+STATES = {"active": 0.5, "idle_held": 0.3, "truly_idle": 0.2, "unknown": 0}
+USES = {"unused": 0.2, "low_use": 0.1}
+WATTS = {"active": 200, "idle_held": 30, "other": 20}
 HOSTS, HOURS, RUNS = 500, 24, 5
 SETTLING_SECONDS, SHOWN_SECONDS = 60, 3
 # Twice the hosts may take so much more than twice the time: the noise of a few runs.
@@ -90,7 +97,8 @@ def series_of(host, began, ticks):
     first = LATE_SECONDS // SCRAPE_SECONDS if host % 20 == LATE else 0
     anew = ticks // 2 if host % 20 == ANEW else 0
     places = range(first, ticks)
-    stamps = [(began + place * SCRAPE_SECONDS) * 1000 for place in places]
+    final = [began + place * SCRAPE_SECONDS for place in places]
+    stamps = [(until + LAG_SECONDS) * 1000 for until in final]
     restarted = began + anew * SCRAPE_SECONDS
     since = [restarted if anew and place >= anew else began - 3600 for place in places]
     shared = {"job": "gua", "instance": f"node-{host}:7071"}
@@ -103,9 +111,15 @@ def series_of(host, began, ticks):
         counted = (place - anew if place >= anew else place for place in places)
         return [round(ticks * SCRAPE_SECONDS * share, 3) for ticks in counted]
 
-    flat, zero = [1] * len(places), [0] * len(places)
+    def counters(name, label, labels, shares):
+        """The series of a family, one for each value of a label."""
+        for value, share in shares.items():
+            yield line(name, {**labels, label: value}, steps(share))
+
+    flat = [1] * len(places)
     yield line("gua_build_info", {"hostname": f"node-{host}", "version": "bench"}, flat)
     yield line("gua_last_tick_timestamp_seconds", {}, [stamp / 1000 for stamp in stamps])
+    yield line("gua_final_until_timestamp_seconds", {}, final)
     yield line("gua_interval_seconds", {}, [30] * len(places))
     yield line("gua_counting_since_timestamp_seconds", {}, since)
     yield line("gua_observed_seconds_total", {}, steps(1))
@@ -114,19 +128,24 @@ def series_of(host, began, ticks):
         model = ["NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3"][host % 2]
         info = {**uuid, "gpu": str(card), "model_name": model, "driver_version": "560.35.05"}
         yield line("gua_gpu_info", info, flat)
-        shares = {"active": 0.5, "idle_held": 0.3, "truly_idle": 0.2, "unknown": 0}
-        for state, share in shares.items():
-            values = steps(share) if share else zero
-            yield line("gua_gpu_state_seconds_total", {**uuid, "state": state}, values)
+        yield from counters("gua_gpu_state_seconds_total", "state", uuid, STATES)
+        yield from counters("gua_gpu_idle_held_seconds_total", "use", uuid, USES)
+        yield from counters("gua_gpu_state_energy_joules_total", "state", uuid, WATTS)
+        yield line("gua_gpu_energy_joules_total", uuid, steps(sum(WATTS.values())))
         for part, place in ((0.75, host + card), (0.25, host * 3 + card + 1)):
             user = {**uuid, "user": USERS[place % len(USERS)]}
-            for state in ("active", "idle_held", "unknown"):
-                share = shares[state]
-                values = steps(share * part) if share else zero
-                yield line("gua_user_gpu_seconds_total", {**user, "state": state}, values)
-            for state, share in shares.items():
-                values = steps(share) if share else zero
-                yield line("gua_user_gpu_present_seconds_total", {**user, "state": state}, values)
+            of_states = part_of(STATES, part, ("active", "idle_held", "unknown"))
+            joules = part_of(WATTS, part, ("active", "idle_held"))
+            yield from counters("gua_user_gpu_seconds_total", "state", user, of_states)
+            uses = part_of(USES, part, USES)
+            yield from counters("gua_user_gpu_idle_held_seconds_total", "use", user, uses)
+            yield from counters("gua_user_gpu_energy_joules_total", "state", user, joules)
+            yield from counters("gua_user_gpu_present_seconds_total", "state", user, STATES)
+
+
+def part_of(shares, part, names):
+    """Returns a user's part of what a card did."""
+    return {name: shares[name] * part for name in names}
 
 
 def fill(port, fleet, hosts):
@@ -162,10 +181,6 @@ def settled_requests(port, least=0):
     raise NotMeasured(f"the engine counted {last} requests where at least {least} were made")
 
 
-def stamp(seconds):
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-
-
 def report(port, fleet, hosts):
     """Seconds and peak of one report, which must say what was filled in."""
     begin, end = fleet.window()
@@ -182,9 +197,17 @@ def report(port, fleet, hosts):
 def check(told, hosts, hours):
     late = sum(host % 20 == LATE for host in range(hosts))
     expected = (hosts * hours - late) * CARDS
-    for state, share in (("active", 0.5), ("idle_held", 0.3), ("truly_idle", 0.2)):
-        said = told["states"][state]["gpu_hours"]
-        assert abs(said - expected * share) < 0.001 * expected, (state, said, expected * share)
+
+    def compare(name, said, share):
+        assert abs(said - expected * share) < 0.001 * expected, (name, said, expected * share)
+
+    for state in ("active", "idle_held", "truly_idle"):
+        compare(state, told["states"][state]["gpu_hours"], STATES[state])
+    # Accounts add up to the time of the cards that were not free.
+    accounts = [account for account in told["accounts"] if account["by"] == "user"]
+    held = {"active": STATES["active"], "idle_held": STATES["idle_held"], **USES}
+    for name, share in {**held, "total": STATES["active"] + STATES["idle_held"]}.items():
+        compare(name, sum(account[f"{name}_gpu_hours"] for account in accounts), share)
     assert len(told["hosts"]) == hosts, len(told["hosts"])
 
 

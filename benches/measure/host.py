@@ -1,6 +1,8 @@
 """Other pretend hosts than the usual one: of more cards, or with other holders."""
 
-from common import SCENARIO, machine_of
+import re
+
+from common import SCENARIO, machine_of, scenario_with
 
 
 def cards_with(cards, pids):
@@ -13,6 +15,18 @@ def cards_with(cards, pids):
         + of_cards
         + "".join(holder.format(pid, place % cards, place % 3) for place, pid in enumerate(pids))
     )
+
+
+def one_worker_per_card(pids):
+    """The usual server, but of the holders of each card the first alone works."""
+    head, *holders = scenario_with(pids).split("[[process]]")
+    found, cards = [head], set()
+    for holder in holders:
+        card = re.search(r"^card = (\d+)$", holder, re.M)[1]
+        idle = re.sub(r"^sm = \d+$", "sm = 0", holder, flags=re.M)
+        found.append(idle if card in cards else holder)
+        cards.add(card)
+    return "[[process]]".join(found)
 
 
 def installed(setting, name, scenario):

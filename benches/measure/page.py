@@ -7,6 +7,7 @@ import subprocess
 import time
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 
 from common import GUA, NotMeasured, ended, of, ours, process_seconds, say, tried
 from measure.scrape import free_port, resident_bytes
@@ -18,6 +19,9 @@ MOST_SECONDS, MOST_BYTES = 0.1, 300_000
 VIEWERS, DEADLINE_SECONDS = 200, 60
 # More than the server keeps whole.
 WATCHED_WINDOWS = 64
+INTERVAL_SECONDS = 1
+# A tick is late when it comes more than half an interval after it was due.
+LATEST_SECONDS = 1.5 * INTERVAL_SECONDS
 # The first and the last tick may fall outside of what is watched, and one in between.
 MOST_MISSED = 3
 
@@ -132,12 +136,21 @@ def watched(setting, seconds):
     """Viewers beside a recorder of the usual host that ticks every second."""
     say(f"watching with {VIEWERS} viewers for {seconds} s")
     database = setting.folder / "viewed.db"
-    command = ["daemon", "--foreground", "--interval", "1s", "--db", database]
+    interval = f"{INTERVAL_SECONDS}s"
+    command = ["daemon", "--foreground", "--interval", interval, "--db", database]
     with serving(setting, "viewed", *command) as server:
         seen = asyncio.run(fewest_seen(server, seconds))
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as ticks:
-        late = ticks.execute("SELECT count(*) FROM tick WHERE late_ms IS NOT NULL").fetchone()[0]
-    return Watched(late, max(seconds - seen, 0))
+    return Watched(late_ticks(database), max(seconds - seen, 0))
+
+
+def late_ticks(database):
+    """How many ticks came late, by the distances of the samples: each tick has one of each card."""
+    query = "SELECT DISTINCT at_ms FROM sample ORDER BY at_ms"
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as opened:
+        times = [at for (at,) in opened.execute(query)]
+    if len(times) < 2:
+        raise NotMeasured(f"the recorder made {len(times)} ticks")
+    return sum((after - before) / 1000 > LATEST_SECONDS for before, after in pairwise(times))
 
 
 def window(place):

@@ -5,6 +5,7 @@ The truth is worked out from the script of a play: the rule of active time, appl
 utilization in steps of 10 ms. Nothing of it comes from the programs that are judged.
 """
 
+import math
 import random
 from bisect import bisect_left
 from collections import defaultdict
@@ -15,8 +16,10 @@ from machine import toml
 
 from table import Missing
 
-# How often gua polls, and how long a recorder may take to begin, and to see the end of a play.
+# Longest time between two polls of gua; time for a recorder to begin, and to see the end of a play.
 POLL_SECONDS, START_SECONDS, TAIL_SECONDS = 5, 6, 20
+# Rows of gua's record may be as long: see `first_moment`.
+HALF_MINUTE_SECONDS = 30
 STEPS_OF_A_SECOND = 100
 # The rule: active is every window whose mean utilization reaches the threshold, from the first to
 # the last busy moment in it. A process works by the same rule with a threshold of its own.
@@ -190,27 +193,45 @@ def uuid(card):
 
 @dataclass(frozen=True)
 class Errors:
-    """The largest differences from the truth, in percent: of a state, of the time of its card; of
+    """The largest differences of two accounts, in percent: of a state, of the time of its card; of
     a person, of the time in which that person was there."""
 
     state_percent: float | Missing
     person_percent: float | Missing
 
+    def largest(self):
+        return max(self.state_percent, self.person_percent)
+
 
 def errors(play, truth, said):
+    """Returns how far an account is from the truth."""
+    return differences(play, truth, truth, said)
+
+
+def differences(play, truth, one, other):
+    """Returns how far two accounts are apart. What one of them does not have is left out."""
+    unreported = (*one.unreported, *other.unreported)
     states = [
-        abs(said.states[card, state] - truth.states[card, state]) / play.seconds
+        abs(one.states[card, state] - other.states[card, state]) / play.seconds
         for card in range(len(play.cards))
         for state in (*STATES, HIDDEN)
-        if state not in said.unreported
+        if state not in unreported
     ]
     people = [
-        abs(said.people[who, figure] - truth.people[who, figure]) / truth.people[who, "present"]
+        abs(one.people[who, figure] - other.people[who, figure]) / truth.people[who, "present"]
         for who in play.people()
         for figure in PERSON_FIGURES
-        if figure not in said.unreported
+        if figure not in unreported
     ]
     return Errors(100 * max(states), 100 * max(people))
+
+
+def first_moment(now):
+    """Returns the next moment, in seconds since 1970, at which a play may begin so that its judged
+    time begins at a full half minute of UTC, and ends at one. gua adds up more than two spans of a
+    half minute in one row, of which a window that cuts it takes a part in proportion."""
+    edge = math.ceil((now + START_SECONDS) / HALF_MINUTE_SECONDS) * HALF_MINUTE_SECONDS
+    return edge - START_SECONDS
 
 
 def cycles(work, idle, offset=0.0):
@@ -279,7 +300,7 @@ def plays(seconds):
                 Holding("carol", 0, 4000),
                 Holding("dave", 1, 8000, 80, cycles(23, 57, 2)),
                 Holding("erin", 1, 9000, 80, cycles(23, 57, 42)),
-                # Both work before the judged time: from then on gua reads their samples every second.
+                # Both work before the judged time, so that gua reads their samples every second.
                 Holding("frank", 2, 8000, 80, cycles(20, 20, -17)),
                 Holding("grace", 2, 9000, 80, cycles(20, 20, 3)),
                 Holding("heidi", 3, 8000, 60, cycles(50, 30, 1.7)),

@@ -140,7 +140,7 @@ def gua(lab):
 def kept(lab):
     """What our recorder made of a few ticks."""
     database = lab.folder / "ours.db"
-    code, said = lab.record(GUA, database, "SELECT count(*) FROM tick")
+    code, said = lab.record(GUA, database, "SELECT count(DISTINCT at_ms) FROM sample")
     recorded = recorded_states(lab, database) if database.exists() else []
     return Kept(code, said.strip(), recorded)
 

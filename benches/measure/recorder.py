@@ -4,9 +4,8 @@ Starting is no part of a tick. So each runs once for a few ticks, and then some 
 these call and write more is divided by the ticks that they have more, their CPU time is taken from
 when they have warmed up, and the medians count.
 
-A tick of 1 s does not do all of the work of one of 30 s: ours reads power, temperature and clocks no
-more often than every 10 s, and empties the driver's sample buffer only between ticks that are far
-apart. So it is also measured with the sensors read at each tick, and at 30 s.
+Ours polls the driver every 5 s, or at each tick where these are closer together, and stores what it
+has found at each tick. So a tick of 30 s has six polls; it is measured as well.
 """
 
 import shutil
@@ -14,6 +13,7 @@ import sqlite3
 import statistics
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -32,21 +32,23 @@ from common import (
     tried,
     tried_on,
 )
+from measure.host import installed, one_worker_per_card
 from table import Missing, Row, at_most, count_bytes, count_calls, megabytes, milliseconds, share
 
 TITLE = f"Recording {CARDS} cards with {HOLDERS} holders"
 FAST_INTERVAL_SECONDS, SHORT_INTERVAL_SECONDS, REAL_INTERVAL_SECONDS = 0.1, 1, 30
-# Sensors can be asked for every 100 ms; a tick that comes a little early must not go without.
-SENSORS_INTERVAL_SECONDS = 0.15
+# Ours polls as often, or at each tick.
+POLL_SECONDS = 5
 REAL_TICKS = 10
 SECONDS_OF_YEAR = 365 * 24 * 3600
 STARTING_SECONDS = 60
 # Where the peer locks up at its end (see Running.end), the run is made again.
 ATTEMPTS = 3
-# Ours begins these rows anew at every full hour, of which a short run has none.
-SPAN_TABLES = ("observed", "card_span", "owner_span", "holder_span", "unseen_span")
-HOURS_OF_DAY, HOUR_MILLISECONDS = 24, 3_600_000
-TICKS_PER_HOUR = 3600 / REAL_INTERVAL_SECONDS
+DAY_MS, HOUR_MS, QUARTER_HOUR_MS = 86_400_000, 3_600_000, 900_000
+TICKS_PER_DAY = 24 * 3600 // REAL_INTERVAL_SECONDS
+# Calls per card and 30 s that the budgets allow: process samples are read every second on cards on
+# which several work.
+MOST_CALLS, MOST_CALLS_SEVERAL = 40, 70
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,6 @@ class Length:
 
 LONG, QUICK = (Length(5, 1, ticks, SHORT_INTERVAL_SECONDS) for ticks in (20, 10))
 RUNS, QUICK_RUNS = 5, 3
-# One run of many ticks: a file grows by whole pages, and a tick of ours adds a tenth of one.
-WITH_SENSORS, QUICK_WITH_SENSORS = (
-    Length(20, 5, ticks, SENSORS_INTERVAL_SECONDS) for ticks in (120, 30)
-)
 
 
 class TablesMissing(NotMeasured):
@@ -89,23 +87,8 @@ class Recorder:
     # How many cards and how many processes on them it has in its database.
     cards: str
     holders: str
-    # The tables of rows that cover many ticks.
-    span_tables: tuple = ()
-    # Of ours: what is set otherwise than usual.
-    config: str = ""
-
-
-OURS = Recorder(
-    "gua",
-    GUA,
-    "SELECT count(*) FROM tick",
-    "SELECT count(*) FROM card",
-    "SELECT count(*) FROM process",
-    SPAN_TABLES,
-)
-EVERY_SENSOR = replace(
-    OURS, name="gua-every-sensor", config='[recorder]\nsensors_every = "100ms"\n'
-)
+    # What a day adds to a database, where a short run does not show it.
+    bytes_of_day: Callable[[Path], int] | None = None
 
 
 def python_recorder(setting):
@@ -140,8 +123,6 @@ class Cost:
     cpu_seconds: float
     calls_per_card: float
     database_bytes: float
-    # What an hour adds to the database besides its ticks.
-    hourly_bytes: float
     resident_bytes: int
     peak_bytes: int
     # Calls into the driver before and after all ticks, for runs that have only a few.
@@ -164,30 +145,76 @@ def database_size(path):
     return path.stat().st_size
 
 
-def bytes_by_hour(path, tables):
-    """What the rows that begin anew at every full hour take: the file's growth when those of a day
-    are added to a copy of it, under the same load as the rows that there are."""
+@dataclass(frozen=True)
+class DayRows:
+    """Rows that ours adds in a day of the same load: one of each card or holder for every stretch
+    of time, made of a row of a short run."""
+
+    table: str
+    # The row of each `key` that is taken: the one with the largest `fullest`.
+    source: str
+    key: str
+    fullest: str
+    covers_ms: int
+
+    def add(self, database):
+        query = f"SELECT *, max({self.fullest}) FROM {self.source} GROUP BY {self.key}"
+        found = database.execute(query)
+        columns = [name for name, *_ in found.description[:-1]]
+        rows = [self.stretched(dict(zip(columns, row))) for row in found]
+        time = columns[0]
+        (newest,) = database.execute(f"SELECT max({time}) FROM {self.source}").fetchone()
+        begin = (newest // DAY_MS + 1) * DAY_MS
+        marks = ", ".join("?" for _ in columns)
+        for at in range(begin, begin + DAY_MS, self.covers_ms):
+            later = [tuple({**row, time: at}.values()) for row in rows]
+            database.executemany(f"INSERT INTO {self.table} VALUES ({marks})", later)
+
+    def stretched(self, row):
+        """Returns a row of the same load that is as long as one of the table."""
+        if "length_ms" not in row:
+            return row
+        times = self.covers_ms / row["length_ms"]
+        return {
+            name: value if name in UNSTRETCHED else round(value * times)
+            for name, value in row.items()
+        }
+
+
+UNSTRETCHED = ("from_ms", "card", "holder", "reason", "peak_mib")
+# No row lasts longer than a quarter hour, but those of hours.
+ROWS_OF_DAY = (
+    DayRows("card_span", "card_span", "card", "length_ms", QUARTER_HOUR_MS),
+    DayRows("holder_span", "holder_span", "holder", "length_ms", QUARTER_HOUR_MS),
+    DayRows("card_hour", "card_span", "card", "length_ms", HOUR_MS),
+    DayRows("holder_hour", "holder_span", "holder", "length_ms", HOUR_MS),
+    DayRows("sample", "sample", "card", "power_w", REAL_INTERVAL_SECONDS * 1000),
+)
+
+
+def bytes_of_day(path, all_rows=ROWS_OF_DAY):
+    """Returns by how much a file of ours grows in a day: the rows of one are added to a copy."""
     copy = path.with_suffix(".day")
     shutil.copyfile(path, copy)
     before = database_size(copy)
     with closing(sqlite3.connect(copy)) as database, database:
-        for hour in range(1, HOURS_OF_DAY + 1):
-            for table in tables:
-                add_hour(database, table, hour)
+        for rows in all_rows:
+            rows.add(database)
     grown = database_size(copy) - before
     copy.unlink()
-    return grown / HOURS_OF_DAY
+    return grown
 
 
-def add_hour(database, table, hour):
-    columns = [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
-    later = [
-        f"{name} + {hour * HOUR_MILLISECONDS}" if name == "from_ms" else name for name in columns
-    ]
-    first = f"(SELECT min(from_ms) FROM {table}) + {HOUR_MILLISECONDS}"
-    database.execute(
-        f"INSERT INTO {table} SELECT {', '.join(later)} FROM {table} WHERE from_ms < {first}"
-    )
+OURS = Recorder(
+    "gua",
+    GUA,
+    "SELECT count(DISTINCT at_ms) FROM sample",
+    "SELECT count(*) FROM card",
+    "SELECT count(*) FROM process",
+    bytes_of_day,
+)
+# On the host on which one process works on each card.
+ONE_WORKER = replace(OURS, name="gua-one-worker")
 
 
 class Running:
@@ -203,8 +230,6 @@ class Running:
         # Of its own, as two of ours may record at once.
         home = folder / f"{recorder.name}.home"
         home.mkdir(exist_ok=True)
-        config = home / "config.toml"
-        config.write_text(recorder.config)
         interval = f"{interval_seconds * 1000:.0f}ms"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
@@ -214,12 +239,12 @@ class Running:
                     **env,
                     "NVML_SIM_CALLS": str(self.calls),
                     "GUA_HOME": str(home),
-                    "GUA_CONFIG": str(config),
                 },
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
             )
+        self.started = time.monotonic()
 
     def check(self):
         """Nothing can be measured on one that has ended."""
@@ -332,11 +357,15 @@ def cost(recorder, folder, env, length=LONG, runs=RUNS, holders=HOLDERS):
     for run in long:
         check_seen(recorder, run, CARDS, holders)
     calls = by_tick(long, short, "calls")
+    if recorder.bytes_of_day:
+        # A file grows by whole pages, and a tick of ours adds a part of one.
+        grown = recorder.bytes_of_day(folder / f"{recorder.name}.db") / TICKS_PER_DAY
+    else:
+        grown = by_tick(long, short, "database_bytes")
     return Cost(
         cpu_seconds=statistics.median(each for run in long for each in run.cpu_seconds),
         calls_per_card=calls / CARDS,
-        database_bytes=by_tick(long, short, "database_bytes"),
-        hourly_bytes=bytes_by_hour(folder / f"{recorder.name}.db", recorder.span_tables),
+        database_bytes=grown,
         resident_bytes=statistics.median(run.resident_bytes for run in long),
         peak_bytes=statistics.median(run.peak_bytes for run in long),
         other_calls=short.calls - calls * short.ticks,
@@ -350,16 +379,10 @@ def by_tick(long, short, name):
     )
 
 
-def bytes_per_tick(cost):
-    """What a tick adds to the database on the average of a day, estimated: neither recorder can be
-    shown a day in less than one, so it is what a tick of a short run adds, and its share of what
-    begins anew at every hour."""
-    return cost.database_bytes + cost.hourly_bytes / TICKS_PER_HOUR
-
-
 @dataclass(frozen=True)
 class RealCost:
-    """What one tick costs at the interval that the daemon really has."""
+    """What one tick costs at the interval that the daemon really has, and how many calls per card
+    it makes in the time of one."""
 
     cpu_seconds: float
     calls_per_card: float
@@ -376,29 +399,32 @@ class Steps:
 
     def real_cost(self, other_calls):
         each = [after - before for before, after in pairwise(self.readings)]
+        intervals = (time.monotonic() - self.running.started) / REAL_INTERVAL_SECONDS
         run, ticks = self.running.finish(), len(each)
         # One more came before the first reading of the clock, if it looks at once, and one when
         # it was told to end, if it takes a last look.
         if run.ticks - ticks not in (0, 1, 2):
             name = self.running.recorder.name
             raise NotMeasured(f"{name} made {run.ticks} ticks where {ticks} were due")
-        calls = (run.calls - other_calls) / run.ticks / CARDS
+        calls = (run.calls - other_calls) / intervals / CARDS
         return RealCost(statistics.median(each), calls)
 
 
-def real_costs(costs, ticks, folder, env):
-    """What a tick costs at the real interval, of each recorder whose other costs are known.
+def real_costs(other_calls, places, ticks):
+    """What a tick costs at the real interval, of each recorder whose other calls are known, in a
+    place of its own.
 
-    They run side by side: nearly all the time both sleep. The clocks are read half an
-    interval after a tick, so that from one reading to the next there is exactly one tick,
+    They run side by side: nearly all the time all sleep. The clocks are read in the middle between
+    two ticks and between two polls, so that from one reading to the next there is exactly one tick,
     and all that a recorder does between two.
     """
     say(f"recording {ticks} ticks of {REAL_INTERVAL_SECONDS} s")
     steps = {}
     try:
-        for recorder in costs:
-            steps[recorder] = Steps(Running(recorder, folder, env, REAL_INTERVAL_SECONDS))
-        time.sleep(REAL_INTERVAL_SECONDS / 2)
+        for recorder in other_calls:
+            place = places[recorder]
+            steps[recorder] = Steps(Running(recorder, *place, REAL_INTERVAL_SECONDS))
+        time.sleep(REAL_INTERVAL_SECONDS / 2 + POLL_SECONDS / 2)
         for _ in range(ticks):
             for each in steps.values():
                 each.take()
@@ -406,7 +432,7 @@ def real_costs(costs, ticks, folder, env):
         for each in steps.values():
             each.take()
         return {
-            recorder: tried(each.real_cost, costs[recorder].other_calls)
+            recorder: tried(each.real_cost, other_calls[recorder])
             for recorder, each in steps.items()
         }
     finally:
@@ -414,28 +440,37 @@ def real_costs(costs, ticks, folder, env):
             each.running.end()
 
 
-def real_rows(costs, setting, mine, their):
+def real_rows(setting, mine, peer, their):
     """At the interval that the daemon really has."""
-    known = {each: cost for each, cost in costs.items() if not isinstance(cost, Missing)}
+    usual = setting.folder, setting.env
+    alone = installed(setting, "one-worker", one_worker_per_card(setting.pids))
+    costs, places = {OURS: mine, ONE_WORKER: mine}, {OURS: usual, ONE_WORKER: alone}
+    if not isinstance(peer, Missing):
+        costs[peer], places[peer] = their, usual
+    known = {
+        each: cost.other_calls for each, cost in costs.items() if not isinstance(cost, Missing)
+    }
     # Nobody is waited for five minutes for nothing.
-    real = tried(real_costs, known, REAL_TICKS, setting.folder, setting.env) if known else {}
+    real = tried(real_costs, known, places, REAL_TICKS) if known else {}
 
-    def found(recorder):
-        if isinstance(real, Missing):
-            return real
-        return real.get(recorder, costs[recorder])
+    def figure(recorder, name):
+        if isinstance(recorder, Missing):
+            return recorder
+        return of(real if isinstance(real, Missing) else real.get(recorder, costs[recorder]), name)
 
-    def compared(what, unit, name, budget=None, headline=None):
-        figures = of(found(mine), name), of(found(their), name)
-        runs = (REAL_TICKS, REAL_TICKS)
-        return Row(what, unit, *figures, budget, runs=runs, headline=headline)
+    def compared(what, unit, name, budget, recorder, beside=None):
+        theirs = beside and figure(beside, name)
+        runs = (REAL_TICKS,) * (2 if beside else 1)
+        headline = what.removeprefix("— ")
+        ours = figure(recorder, name)
+        return Row(what, unit, ours, theirs, budget, runs=runs, headline=headline)
 
-    cpu, calls = "recorder at 30 s: CPU per tick", "NVML calls per card and tick of 30 s"
-    few = at_most(40, count_calls)
-    return [
-        compared(cpu, milliseconds, "cpu_seconds", share(3), cpu),
-        compared("— NVML calls per card and tick", count_calls, "calls_per_card", few, calls),
-    ]
+    cpu, calls = "recorder at 30 s: CPU per tick", "— NVML calls per card and 30 s"
+    several, one = f"{calls}, several at work on six of eight", f"{calls}, one at work on each"
+    most, few = (at_most(calls, count_calls) for calls in (MOST_CALLS_SEVERAL, MOST_CALLS))
+    yield compared(cpu, milliseconds, "cpu_seconds", share(3), OURS, peer)
+    yield compared(several, count_calls, "calls_per_card", most, OURS, peer)
+    yield compared(one, count_calls, "calls_per_card", few, ONE_WORKER)
 
 
 def year_of(bytes_per_tick):
@@ -448,34 +483,27 @@ def rows(setting):
     peer = tried(python_recorder, setting)
     runs = setting.runs(RUNS, QUICK_RUNS)
     length, place = setting.runs(LONG, QUICK), (setting.folder, setting.env)
-    with_sensors = setting.runs(WITH_SENSORS, QUICK_WITH_SENSORS)
-    recorders = [(OURS, length, runs), (EVERY_SENSOR, with_sensors, 1), (peer, length, runs)]
-    asked = [(each, cost, *place, ticks, times) for each, ticks, times in recorders]
-    mine, thorough, their = setting.each(tried_on, asked)
+    asked = [(each, cost, *place, length, runs) for each in (OURS, peer)]
+    mine, their = setting.each(tried_on, asked)
 
-    def compared(what, unit, name, budget=None, headline=None, ours=mine, times=runs):
-        figures = of(ours, name), of(their, name)
-        return Row(what, unit, *figures, budget, runs=(times, runs), headline=headline)
-
-    def thoroughly(unit, name, times):
-        return compared("— with sensors at each", unit, name, ours=thorough, times=times)
+    def compared(what, unit, name, budget=None, headline=None):
+        figures = of(mine, name), of(their, name)
+        return Row(what, unit, *figures, budget, runs=(runs, runs), headline=headline)
 
     cpu, calls = "recorder at 1 s: CPU per tick", "— NVML calls per card and tick"
     limit, resident = at_most(16e6, megabytes), "resident memory of the recorder"
-    yield compared(f"{cpu}, sensors every 10 s", milliseconds, "cpu_seconds", share(3), cpu)
-    yield thoroughly(milliseconds, "cpu_seconds", with_sensors.slices)
+    yield compared(cpu, milliseconds, "cpu_seconds", share(3), cpu)
     yield compared("— resident memory", megabytes, "resident_bytes", limit, resident)
     yield compared("— its peak", megabytes, "peak_bytes", limit)
-    yield compared(f"{calls}, sensors every 10 s", count_calls, "calls_per_card")
-    yield thoroughly(count_calls, "calls_per_card", 1)
-    yield from database_rows(thorough, their, (1, runs))
+    yield compared(calls, count_calls, "calls_per_card")
+    yield from database_rows(mine, their, (1, runs))
     if not setting.is_quick:
-        yield from real_rows({OURS: mine, peer: their}, setting, OURS, peer)
+        yield from real_rows(setting, mine, peer, their)
 
 
 def database_rows(mine, their, runs):
-    """At 30 s every tick has its sensors, so ours is that which reads them at each."""
-    each = [tried_on(cost, bytes_per_tick) for cost in (mine, their)]
+    """Estimated, as neither recorder can be shown a day in less than one."""
+    each = [of(cost, "database_bytes") for cost in (mine, their)]
     year = [tried_on(bytes_by_tick, year_of) for bytes_by_tick in each]
     what = "database per tick, estimated for a day at 30 s"
     yield Row(f"— {what}", count_bytes, *each, runs=runs, headline=what)

@@ -83,7 +83,8 @@ def recorder(home, env, *more):
 def scraped(setting):
     port = free_port()
     with recorder(setting.folder / "listens", setting.env, "--listen", str(port)) as running:
-        wait_for(port, "/metrics", "gua_gpu_state_seconds_total")
+        # The last series to come: time of users is counted once it is final.
+        wait_for(port, "/metrics", "gua_user_gpu_seconds_total{")
         connection = http.client.HTTPConnection("127.0.0.1", port)
         costs, size = [], 0
         for _ in range(RUNS):

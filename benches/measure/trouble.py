@@ -105,10 +105,11 @@ def keeps_the_gone(ours):
     return holder["presence"] == "gone"
 
 
-def holder_is_unseen(ours):
+def holder_is_unlisted(ours):
     """Nobody is named, but neither is it said that nobody is there."""
     card = ours.cards[0]
-    is_told = card["unknown"].get("holders") == "no_permission"
+    unlisted = card["unlisted"] or {}
+    is_told = unlisted.get("holders_reason") == "no_permission"
     return not card["holders"] and not card["holders_complete"] and is_told
 
 
@@ -148,8 +149,8 @@ TROUBLES = [
     Trouble(
         "process list denied",
         beside_a_whole_one(FIRST, lambda pid: Process(pid, 0, 40000), [DENIED]),
-        "held by somebody unseen",
-        lambda ours: holder_is_unseen(ours) and is_held(ours),
+        "held, the holders not listed",
+        lambda ours: holder_is_unlisted(ours) and is_held(ours),
     ),
     Trouble(
         "pid gone",

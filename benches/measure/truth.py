@@ -1,8 +1,7 @@
-"""Truth: plays with a known answer, watched by gua's classifier and by the Python gua at the same
-time, and how far from the answer they are."""
+"""Truth: plays with a known answer, recorded by gua at several intervals and by the Python gua at
+the same time, and how far from the answer their reports are."""
 
 import json
-import math
 import pwd
 import shutil
 import sqlite3
@@ -14,20 +13,22 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from itertools import chain
 from pathlib import Path
 
-from common import RELEASE, NotMeasured, build, ended, of, reading_one_pipe, say, tried, tried_on
+from common import GUA, NotMeasured, ended, of, ours, reading_one_pipe, say, stamp, tried, tried_on
 from measure.host import installed
 from measure.play import (
     HIDDEN,
     PEOPLE,
     POLL_SECONDS,
+    START_SECONDS,
     STATES,
     TAIL_SECONDS,
     Account,
     Play,
+    differences,
     errors,
+    first_moment,
     plays,
     uuid,
 )
@@ -36,51 +37,81 @@ from table import Missing, Row, at_most, percent
 
 TITLE = "Truth: what is reported of plays with a known answer"
 NOTE = (
-    "Both watch the same simulated hosts in real time, judged for {seconds} s: gua's classifier "
-    "with a poll every {poll} s (the example `classify` of the crate `probe`), the Python gua "
-    "with its default interval of 30 s. The truth comes from the scripts of the plays. Where "
-    "pauses are short, the rule decides: the data loader and the 30 % duty are active throughout, "
-    "the blips are idle-held and in low use. An error is in percent of the time of the worst "
-    "card, or of the worst person: present, working, holding idle, and the share of the card's "
-    "time. The Python gua reports presence and holding idle alone, and no hidden time, in which "
-    "the driver did not answer. The budget is {state} % of card time and {person:.2f} % of a "
-    "person's (1 %, but at least 1 s, as process samples are a second apart); where the driver or "
-    "a card goes away, {edges:.2f} % more, which is one poll for each of two edges: an outage "
-    "lasts from the last poll before it to the first poll after it."
+    "All record the same simulated hosts in real time, and their reports on {seconds} s are "
+    "compared: gua at intervals of {intervals} s, the Python gua at its default of 30 s. The truth "
+    "comes from the scripts of the plays. Where pauses are short, the rule decides: the data "
+    "loader and the 30 % duty are active throughout, the blips are idle-held and in low use. An "
+    "error is in percent of the time of the worst card, or of the worst person: present, working, "
+    "holding idle, and the share of the card's time; of gua at the worst interval. The table has "
+    "gua at 30 s, and the largest error at any interval. The Python gua reports presence and "
+    "holding idle alone, and no hidden time, in which the driver did not answer. The budget is "
+    "{state} % of card time and {person:.2f} % of a person's (1 %, but at least 1 s, as process "
+    "samples are a second apart); two intervals of gua may be {apart:.2f} % apart. Where the "
+    "driver or a card goes away, {edges:.2f} % is added, which is one poll for each of two edges: "
+    "an outage lasts from the last poll before it to the first poll after it."
 )
-HEADER = ("play", "seconds", "true", "gua", "its error", "Python gua", "its error")
-FIGURES = (2, 3, 4, 5, 6)
+HEADER = (
+    "play",
+    "seconds",
+    "true",
+    "gua",
+    "its error",
+    "its largest error",
+    "Python gua",
+    "its error",
+)
+FIGURES = (2, 3, 4, 5, 6, 7)
 SECONDS, QUICK_SECONDS = 300, 60
+# Of the recorders of ours, in seconds; the last is the default.
+INTERVALS, QUICK_INTERVALS = (1, 5, 10, 30), (1, 30)
+# Time for starting the processes of all plays.
+PREPARING_SECONDS = 10
 # People are accounts of this system, since the Python gua looks them up in the real /proc. Debian
 # has these.
 LOGINS = ("games", "mail", "news", "man", "lp", "uucp", "proxy", "backup", "irc")
 ACCOUNTS = dict(zip(PEOPLE, LOGINS, strict=True))
 STATE_PERCENT, PERSON_PERCENT = 0.5, 1.0
+# How far reports on one play may be apart, recorded at the shortest and at the longest interval.
+APART_PERCENT = 0.5
 # Where two work on a card, the edges of their work are as exact as process samples are frequent.
 PROCESS_SAMPLE_SECONDS = 1
-CLASSIFY = RELEASE / "examples" / "classify"
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A play, what is true of it, and what either says or why it does not."""
+    """A play, what is true of it, and what each report says or why there is none."""
 
     play: Play
     truth: Account
-    ours: Account | Missing
+    # By interval, the shortest first.
+    ours: dict
     theirs: Account | Missing
 
     def rows(self):
-        mine, their = (
-            said if isinstance(said, Missing) else errors(self.play, self.truth, said)
-            for said in (self.ours, self.theirs)
-        )
+        mine, their = [self.errors(said) for said in self.ours.values()], self.errors(self.theirs)
+        runs = (len(mine), 1)
         for what, name, allowed in (
             (f"{self.play.name}: the largest error of a state", "state_percent", STATE_PERCENT),
             ("— of a person", "person_percent", person_percent(self.play.seconds)),
         ):
-            budget = at_most(allowed + self.play.edges_percent(), percent)
-            yield Row(what, percent, of(mine, name), of(their, name), budget, runs=(1, 1))
+            figures = largest([of(each, name) for each in mine]), of(their, name)
+            yield Row(what, percent, *figures, self.budget(allowed), runs=runs)
+        shortest, *_, longest = self.ours
+        what = f"— the report at {shortest} s beside that at {longest} s"
+        budget = self.budget(apart_percent(self.play.seconds))
+        yield Row(what, percent, self.apart(shortest, longest), None, budget, runs=runs[:1])
+
+    def errors(self, said):
+        return said if isinstance(said, Missing) else errors(self.play, self.truth, said)
+
+    def apart(self, *intervals):
+        """Returns how far the reports of two intervals are apart."""
+        both = [self.ours[each] for each in intervals]
+        missing = next((each for each in both if isinstance(each, Missing)), None)
+        return missing or differences(self.play, self.truth, *both).largest()
+
+    def budget(self, allowed):
+        return at_most(allowed + self.play.edges_percent(), percent)
 
     def lines(self):
         """The states of each card that has them, and the people who share a card."""
@@ -96,12 +127,28 @@ class Judged:
 
     def line(self, group, key, what):
         true = getattr(self.truth, group)[key]
-        said = (seconds_and_error(each, group, key, true) for each in (self.ours, self.theirs))
-        return self.play.name, what, f"{true:.2f}", *chain.from_iterable(said)
+        *_, at_default = self.ours.values()
+        mine, their = (
+            seconds_and_error(each, group, key, true) for each in (at_default, self.theirs)
+        )
+        known = [each for each in self.ours.values() if not isinstance(each, Missing)]
+        off = [getattr(each, group)[key] - true for each in known]
+        worst = f"{max(off, key=abs):+.2f}" if off else "–"
+        return self.play.name, what, f"{true:.2f}", *mine, worst, *their
+
+
+def largest(figures):
+    """Returns the largest of all figures, or the first that is missing."""
+    missing = next((each for each in figures if isinstance(each, Missing)), None)
+    return missing or max(figures)
 
 
 def person_percent(seconds):
     return max(PERSON_PERCENT, 100 * PROCESS_SAMPLE_SECONDS / seconds)
+
+
+def apart_percent(seconds):
+    return max(APART_PERCENT, 100 * PROCESS_SAMPLE_SECONDS / seconds)
 
 
 def seconds_and_error(account, group, key, true):
@@ -183,37 +230,57 @@ def running(command, env, home):
             ended(started)
 
 
-def our_account(play, folder, env, began, pids):
-    """Polls until all of the play is final, and adds up the spans."""
-    home, until = folder / "ours", play.end() + TAIL_SECONDS
-    seconds = math.floor(began + until - time.time())
-    with running([CLASSIFY, str(seconds), str(POLL_SECONDS)], env, home) as classify:
-        classify.wait(timeout=seconds + 60)
-    spans = map(json.loads, (home / "out").read_text().splitlines())
-    return account_of_spans(play, dict(zip(pids, play.people(), strict=True)), spans, began)
+def our_account(play, folder, env, began, interval):
+    """Records the play at an interval, and reads our report on the judged time."""
+    home, until = folder / f"ours-{interval}", began + play.end() + TAIL_SECONDS
+    database = home / "gua.db"
+    daemon = [GUA, "daemon", "--foreground", "--db", database, "--interval", f"{interval}s"]
+    with running(daemon, env, home) as recorder:
+        time.sleep(max(until - time.time(), 0))
+        if not ended(recorder):
+            raise NotMeasured("the recorder did not stop when it was told to")
+    edges = [stamp(began + at) for at in (play.begin(), play.end())]
+    window = ["--from", edges[0], "--until", edges[1]]
+    return account_of_our_report(
+        play, json.loads(ours("report", "--db", database, *window, "--json", env=env))
+    )
 
 
-def account_of_spans(play, people, spans, began):
-    """Spans, clipped to the time that is judged and added up by card and by person. `people` are
-    the people by pid."""
+def account_of_our_report(play, said):
+    """Returns the seconds of cards and people in our report on the judged time."""
     account = Account()
+    cards = {card["uuid"]: card["states"] for card in said["cards"]}
     for card in range(len(play.cards)):
-        account.states[card, HIDDEN] = play.seconds
-    for span in spans:
-        begin, end = (span[edge] / 1000 - began for edge in ("from_ms", "to_ms"))
-        seconds = min(end, play.end()) - max(begin, play.begin())
-        if seconds <= 0 or span["state"] == "unknown":
-            continue
-        account.states[span["card"], span["state"]] += seconds
-        account.states[span["card"], HIDDEN] -= seconds
-        for holder in span["holders"]:
-            person = people.get(holder["pid"], "somebody else")
-            account.people[person, "present"] += seconds
-            share = holder["share_ms"] / 1000 * seconds / (end - begin)
-            account.people[person, "share"] += share
-            if holder["work"] == "working" or span["state"] != "truly_idle":
-                account.people[person, holder["work"]] += seconds
+        states = cards.get(uuid(card), {})
+        for state in STATES:
+            account.states[card, state] = seconds_of(states.get(state, {}), "gpu_hours")
+        known = sum(account.states[card, state] for state in STATES)
+        account.states[card, HIDDEN] = play.seconds - known
+    for each in said["accounts"]:
+        if each["by"] == "user" and each["name"] is not None:
+            person = person_of(each["name"])
+            # Who is on a free card is idle, but holds nothing.
+            on_cards = [holding.card for holding in play.holdings if holding.person == person]
+            free = sum(account.states[card, "truly_idle"] for card in on_cards)
+            idle, working = (
+                seconds_of(each, f"{work}_process_hours") for work in ("idle", "working")
+            )
+            account.people[person, "present"] = idle + working
+            account.people[person, "working"] = working
+            account.people[person, "idle"] = max(idle - free, 0)
+            shares = (seconds_of(each, f"{state}_gpu_hours") for state in ("active", "idle_held"))
+            account.people[person, "share"] = sum(shares)
     return account
+
+
+def seconds_of(said, name):
+    """Returns hours in a report as seconds."""
+    return said.get(name, 0) * 3600
+
+
+def person_of(login):
+    """Returns the person whom an account of this system plays."""
+    return next((person for person, account in ACCOUNTS.items() if account == login), login)
 
 
 def their_account(peer, play, folder, env, began):
@@ -250,58 +317,72 @@ def their_stamp(seconds):
 def account_of_report(play, said, recorded):
     """`recorded` has the seconds that the report's rows stand for, by UUID."""
     account = Account(unreported=(HIDDEN, "working", "share"))
-    names = {login: person for person, login in ACCOUNTS.items()}
     for card in range(len(play.cards)):
         for state in STATES:
             share = said["cards"].get(uuid(card), {}).get(state, 0)
             account.states[card, state] = share * recorded.get(uuid(card), 0)
     for login, each in said["identities"].items():
-        person = names.get(login, login)
+        person = person_of(login)
         account.people[person, "present"] = each["gpu_hours"] * 3600
         account.people[person, "idle"] = each["idle_held_gpu_hours"] * 3600
     return account
 
 
-def judged(setting, play):
-    """One play, with what either says of it or why it does not."""
-    said = tried(watched, setting, play)
-    both = (said, said) if isinstance(said, Missing) else said
-    return Judged(play, play.truth(), *both)
+def judged(setting, play, began):
+    """Returns one play, with what the reports say of it or why there are none."""
+    said = tried(recorded, setting, play, began)
+    if isinstance(said, Missing):
+        said = dict.fromkeys(intervals(setting), said), said
+    return Judged(play, play.truth(), *said)
 
 
-def watched(setting, play):
-    """What either says of a play that both have watched."""
-    peer = tried(setting.peer, "gua", "gua")
-    with processes(play) as pids, ThreadPoolExecutor(2) as pool:
+def recorded(setting, play, began):
+    """Returns what ours say of a play at each interval, and what theirs says."""
+    peer, each = tried(setting.peer, "gua", "gua"), intervals(setting)
+    with processes(play) as pids, ThreadPoolExecutor(len(each) + 1) as pool:
         name = f"truth-{play.name.replace(' ', '-')}"
         folder, env = installed(setting, name, play.scenario(pids))
-        there = (play, folder, env, int(env["NVML_SIM_START"]) / 1e6)
-        mine = pool.submit(tried, our_account, *there, pids)
+        env["NVML_SIM_START"] = str(began * 1_000_000)
+        wait_for_beginning(began)
+        there = (play, folder, env, began)
+        mine = {at: pool.submit(tried, our_account, *there, at) for at in each}
         their = pool.submit(tried_on, peer, their_account, *there)
-        return mine.result(), their.result()
+        return {at: said.result() for at, said in mine.items()}, their.result()
+
+
+def wait_for_beginning(began):
+    late = time.time() - began
+    if late > START_SECONDS / 2:
+        raise NotMeasured(f"the play began {late:.0f} s before all was prepared")
+    time.sleep(max(-late, 0))
 
 
 def all_judged(setting):
     """All plays at once: nearly all of the time everybody sleeps."""
-    build("-p", "probe", "--example", "classify")
     # Before many ask for it at once.
     tried(setting.venv, "gua")
     played = plays(judged_seconds(setting))
-    say(f"watching {len(played)} plays for {judged_seconds(setting)} s")
+    say(f"recording {len(played)} plays for {judged_seconds(setting)} s")
+    began = first_moment(time.time() + PREPARING_SECONDS)
     with ThreadPoolExecutor(len(played)) as pool:
-        yield from pool.map(lambda play: judged(setting, play), played)
+        yield from pool.map(lambda play: judged(setting, play, began), played)
 
 
 def judged_seconds(setting):
     return setting.runs(SECONDS, QUICK_SECONDS)
 
 
+def intervals(setting):
+    return setting.runs(INTERVALS, QUICK_INTERVALS)
+
+
 def note(setting):
     seconds = judged_seconds(setting)
     return NOTE.format(
         seconds=seconds,
-        poll=POLL_SECONDS,
+        intervals=", ".join(map(str, intervals(setting))),
         state=STATE_PERCENT,
         person=person_percent(seconds),
+        apart=apart_percent(seconds),
         edges=100 * 2 * POLL_SECONDS / seconds,
     )

@@ -2,8 +2,20 @@
 
 import pytest
 
-from measure.play import Account, Holding, Play, cycles, errors, in_work, plays
-from measure.truth import account_of_report, account_of_spans
+from measure.play import (
+    START_SECONDS,
+    Account,
+    Holding,
+    Play,
+    cycles,
+    differences,
+    errors,
+    first_moment,
+    in_work,
+    plays,
+)
+from measure.truth import HEADER, Judged, account_of_our_report, account_of_report
+from table import Missing
 
 PLAYS = {play.name: play for play in plays(120)}
 TRUTHS = {name: play.truth() for name, play in PLAYS.items()}
@@ -112,18 +124,56 @@ def test_edges_of_outages_may_cost_a_poll_each():
 ONE_CARD = Play("one", 60, ["a card"], [Holding("alice", 0, 8000, 90, cycles(20, 20))])
 
 
-def test_spans_are_clipped_to_the_judged_time():
-    holder = {"pid": 7, "work": "working", "share_ms": 20_000}
-    idle = {"pid": 7, "work": "idle", "share_ms": 30_000}
-    spans = [
-        {"card": 0, "from_ms": 100_000, "to_ms": 120_000, "state": "active", "holders": [holder]},
-        {"card": 0, "from_ms": 120_000, "to_ms": 150_000, "state": "idle_held", "holders": [idle]},
-        {"card": 0, "from_ms": 150_000, "to_ms": 190_000, "state": "unknown", "holders": []},
-    ]
-    account = account_of_spans(ONE_CARD, {7: "alice"}, spans, began=100)
-    assert account.states == {(0, "active"): 14, (0, "idle_held"): 30, (0, "hidden"): 16}
-    assert account.people["alice", "present"] == 44
-    assert account.people["alice", "working"] == account.people["alice", "share"] - 30 == 14
+def hours(seconds):
+    return seconds / 3600
+
+
+def our_report(name="games", **seconds):
+    """A report on one card; times in seconds."""
+    states = {state: {"gpu_hours": hours(seconds[state])} for state in ("active", "idle_held")}
+    account = {
+        "by": "user",
+        "name": name,
+        "working_process_hours": hours(seconds["active"]),
+        "idle_process_hours": hours(seconds["idle"]),
+        "active_gpu_hours": hours(seconds["active"]),
+        "idle_held_gpu_hours": hours(seconds["idle_held"]),
+    }
+    unattributed = {"by": "user", "name": None, "active_gpu_hours": 1}
+    states |= {
+        "truly_idle": {"gpu_hours": hours(seconds["truly_idle"])},
+        "unknown": {"gpu_hours": 1},
+    }
+    card = {"uuid": "GPU-00000000-0000-0000-0000-000000000000", "states": states}
+    return {"cards": [card], "accounts": [account, unattributed]}
+
+
+def test_our_report_is_read_in_seconds():
+    said = our_report(active=14, idle_held=30, truly_idle=0, idle=30)
+    account = account_of_our_report(ONE_CARD, said)
+    expected = {"active": 14, "idle_held": 30, "truly_idle": 0, "hidden": 16}
+    assert account.states == {(0, state): about(spent) for state, spent in expected.items()}
+    figures = {"present": 44, "working": 14, "idle": 30, "share": 44}
+    assert account.people == {("alice", what): about(spent) for what, spent in figures.items()}
+
+
+def test_who_is_idle_on_a_free_card_holds_nothing():
+    said = our_report(active=0, idle_held=20, truly_idle=40, idle=60)
+    account = account_of_our_report(ONE_CARD, said)
+    assert account.people["alice", "present"] == about(60)
+    assert account.people["alice", "idle"] == about(20)
+
+
+def test_card_that_is_not_in_our_report_is_hidden():
+    account = account_of_our_report(ONE_CARD, {"cards": [], "accounts": []})
+    assert account.states[0, "hidden"] == 60
+
+
+def test_judged_time_begins_and_ends_at_full_half_minutes():
+    for now in (1_000_000_000, 1_000_000_013.7, 1_000_000_024):
+        began = first_moment(now)
+        assert began >= now and began - now < 30
+        assert (began + START_SECONDS) % 30 == 0
 
 
 def test_report_of_the_python_gua_is_scaled_to_its_recorded_time():
@@ -144,3 +194,25 @@ def test_unreported_figures_are_not_judged():
     assert errors(play, truth, said).state_percent == pytest.approx(26)
     said.unreported = ("hidden",)
     assert errors(play, truth, said).state_percent == 0
+
+
+def test_worst_interval_counts_and_intervals_are_compared():
+    play, truth = ONE_CARD, ONE_CARD.truth()
+    at_1, at_30 = ONE_CARD.truth(), ONE_CARD.truth()
+    at_1.states[0, "active"] += 0.3
+    at_30.states[0, "active"] -= 0.6
+    states, _, apart = Judged(play, truth, {1: at_1, 30: at_30}, truth).rows()
+    assert (states.ours, apart.ours) == (pytest.approx(1), pytest.approx(1.5))
+    assert differences(play, truth, at_1, at_1).largest() == 0
+    assert states.verdict() == "SHORT"
+
+
+def test_interval_without_a_report_is_missing():
+    truth = ONE_CARD.truth()
+    judged = Judged(ONE_CARD, truth, {1: Missing("it broke"), 30: truth}, Missing("no peer"))
+    assert [row.missing() for row in judged.rows()] == [
+        ["it broke", "no peer"],
+        ["it broke", "no peer"],
+        ["it broke"],
+    ]
+    assert {len(line) for line in judged.lines()} == {len(HEADER)}

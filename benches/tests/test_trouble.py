@@ -11,7 +11,7 @@ OTHER = {"state": "active", "holders": [{}]}
 
 
 def answer(state, recorded, **of_first):
-    first = {"state": state, "holders": [], "holders_complete": True, "unknown": {}, **of_first}
+    first = {"state": state, "holders": [], "holders_complete": True, "unlisted": None, **of_first}
     kept = Kept(None, "", [{recorded: 0.001}, {"active": 0.001}])
     return Ours(0, [first, OTHER], "", kept)
 
@@ -23,7 +23,7 @@ RIGHT = {
         "idle-held",
         "idle_held",
         holders_complete=False,
-        unknown={"holders": "no_permission"},
+        unlisted={"holders_reason": "no_permission"},
     ),
     "pid gone": answer("idle-held", "idle_held", holders=[{"presence": "gone"}]),
 }

@@ -17,7 +17,7 @@ def our_cards(lab, machine):
     done = lab.run(machine, GUA, "stat", "--json")
     assert done.stdout, done.stderr
     seen = json.loads(done.stdout)
-    assert seen["schema"] == "gua.stat/1"
+    assert seen["schema"] == "gua.stat/2"
     return seen["cards"]
 
 

@@ -237,7 +237,9 @@ fn is_ours(label: &str) -> bool {
 }
 
 fn last_time(series: &Series) -> Option<i64> {
-    series.points().last().map(|(_, seconds)| millis(*seconds))
+    let (_, seconds) = series.points().last()?;
+    // Not a number is no time, either.
+    (*seconds >= 0.0).then(|| millis(*seconds))
 }
 
 /// Returns seconds in milliseconds.

@@ -20,19 +20,9 @@
 //! | [`following`] | follows a command to its end, signals and all |
 //! | [`process_handle`] | a handle on one process, so that a signal reaches no other |
 //! | [`reservation`] | cards that somebody was given and does not hold yet |
-//! | [`engine`] | Prometheus and its kin, asked over HTTP |
 //! | [`simulated`] | snapshots of a scenario, without a library |
-//! | [`sampler`] | reads all cards and holders once, or a scenario: a [`sampler::Tick`] |
-//! | [`classify`] | judges what a card was doing (pure) |
-//! | [`ledger`] | from ticks to what is kept of them: entries, spans, events (pure) |
-//! | [`metrics`] | what the ticks have counted, as series for Prometheus and its kin (pure) |
-//! | [`store`] | the database; the only SQL |
-//! | [`recorder`] | looks at its beat and keeps what it saw, whatever happens |
-//! | [`counting`] | the counters of a host: kept from run to run, and shown to who asks |
 //! | [`policy`] | rules for cards that are held idle: notice first, end last |
 //! | [`demo`] | makes a history of a machine that does not exist |
-//! | [`service`] | the recorder's files, how it is started and stopped |
-//! | [`push`] | sends every tick to a receiver of remote writes |
 //! | [`report`] | one file or folder a question, plain structs as answers (pure) |
 //! | [`render`] | answers as text, JSON, CSV, Markdown, a page or a picture (pure) |
 //! | [`tui`] | the live view: a state made of looks and keys, drawn on a screen of any size |
@@ -46,36 +36,26 @@
 
 pub mod calendar;
 pub mod checkup;
-pub mod classify;
 pub mod cli;
 pub mod commands;
 pub mod config;
-pub mod counting;
 pub mod demo;
 pub mod destination;
-pub mod engine;
 pub mod failure;
 pub mod following;
 pub mod gpu_tracker;
 pub mod interval;
-pub mod ledger;
 pub mod line_file;
-pub mod metrics;
 pub mod near;
 pub mod policy;
 pub mod process_handle;
-pub mod push;
 pub mod quantity;
-pub mod recorder;
 pub mod render;
 pub mod report;
 pub mod reservation;
 pub mod safe;
-pub mod sampler;
-pub mod service;
 pub mod shared_folder;
 pub mod simulated;
-pub mod store;
 pub mod talk;
 pub mod terminal;
 pub mod tui;

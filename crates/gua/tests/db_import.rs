@@ -73,9 +73,9 @@ fn unusable_file_is_refused_with_the_next_step() {
     let is_empty = fs::read_dir(home.at("home")).is_ok_and(|mut files| files.next().is_none());
     assert!(is_empty, "no database is left of a file that is refused");
     assert_eq!(home.import(&["old.db"]).code, Some(0));
-    home.refuses(&["old.db"], 1, &["recorded already: 2026-11-15T19:59:30Z", "--db PATH"]);
+    home.refuses(&["old.db"], 1, &["recorded already: 2026-11-15T19:59:30Z", "--db"]);
     home.refuses(&["home/gua.db"], 2, &["of this gua", "--db home/gua.db"]);
-    home.refuses(&["old.db", "--db", "notes.txt"], 2, &["notes.txt", "--db PATH"]);
+    home.refuses(&["old.db", "--db", "notes.txt"], 2, &["notes.txt", "--db"]);
     fs::copy(home.at("old.db"), home.at("copy.db")).unwrap();
     home.refuses(&["old.db", "--db", "copy.db"], 2, &["gua db import copy.db --db copy.db"]);
     let layout = "PRAGMA application_id = 0x47554131; PRAGMA user_version = 4; CREATE TABLE t (x);";

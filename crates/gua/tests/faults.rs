@@ -38,7 +38,7 @@ name = "two"
 
 [[card]]
 uuid = "GPU-00000000"
-utilization = 1
+utilization = 0
 
 [[card]]
 uuid = "GPU-00000001"

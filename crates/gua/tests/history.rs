@@ -8,7 +8,7 @@ use gua_core::classifier::CardActivity;
 use gua_core::identity::{Source, Told, User, Who};
 use gua_core::process::{Holder, Holders, Kinds, Presence, ProcessFacts, ProcessId};
 use gua_core::snapshot::{CardNow, HostNow, SeenProcess};
-use gua_core::span::{HolderId, HolderTime, Integral, Work};
+use gua_core::span::{Gap, GapReason, HolderId, HolderTime, Integral, Work};
 use gua_core::units::{Bytes, Percent, UnixMillis};
 use gua_core::{Period, Reading, Reason, SessionBuilder, SessionUpdate, Span, State, Thresholds};
 use gua_store::{CardSample, Database, Latest, Person, ProcessEntry, Run, Tick, Writer};
@@ -98,6 +98,14 @@ impl CardUse {
         self
     }
 
+    /// Makes the process of the last holder that of another user.
+    pub(crate) fn of_uid(mut self, uid: u32) -> Self {
+        if let Some(holder) = self.holders.last_mut() {
+            holder.uid = Some(uid);
+        }
+        self
+    }
+
     /// Makes the SM use of the last holder unknown.
     pub(crate) fn with_unknown_work(mut self) -> Self {
         if let Some(holder) = self.holders.last_mut() {
@@ -146,6 +154,8 @@ pub(crate) struct Recording {
     at: i64,
     thresholds: Thresholds,
     sessions: SessionBuilder,
+    /// Time that was skipped since the last tick.
+    gaps: Vec<Gap>,
 }
 
 impl Recording {
@@ -184,7 +194,7 @@ impl Recording {
         let mut sessions = SessionBuilder::new(&thresholds);
         sessions.resume(database.open_sessions(boot).unwrap());
         let writer = Writer::begin(database, run).unwrap();
-        Self { writer, at: started, thresholds, sessions }
+        Self { writer, at: started, thresholds, sessions, gaps: Vec::new() }
     }
 
     /// Records the next tick, which covers the time since the last one.
@@ -194,7 +204,9 @@ impl Recording {
     }
 
     /// Records nothing for some time.
-    pub(crate) const fn skip(&mut self, millis: i64) {
+    pub(crate) fn skip(&mut self, millis: i64) {
+        let period = Period::new(UnixMillis(self.at), UnixMillis(self.at + millis));
+        self.gaps.push(Gap { period, reason: GapReason::Late });
         self.at += millis;
     }
 
@@ -242,8 +254,10 @@ impl Recording {
             .collect();
         let latest = self.latest(cards);
         let samples: Vec<_> = (0..).zip(cards).map(|(index, it)| sample(index, it)).collect();
+        let gaps = std::mem::take(&mut self.gaps);
         let tick = Tick {
             closed: spans,
+            gaps: &gaps,
             sessions: &sessions,
             processes: &processes,
             latest: Some(&latest),

@@ -20,9 +20,11 @@
 //! | [`places`] | where the database, the pid file and the log are |
 //! | [`pid_file`] | the file that names the recorder's process and database |
 //! | [`background`] | starts a recorder in the background, and stops it |
+//! | [`boot`] | boot of this host |
 //! | [`error`] | why a recorder cannot be started or stopped |
 
 pub mod background;
+pub mod boot;
 pub mod error;
 mod file;
 mod latest;
@@ -41,6 +43,7 @@ pub mod schedule;
 pub mod signals;
 
 pub use background::{Start, Stop, start, stop};
+pub use boot::boot_id;
 pub use error::RecorderError;
 pub use log::Log;
 pub use observer::{RecordedTick, TickObserver};
@@ -49,3 +52,6 @@ pub use places::{ExistingFile, Places};
 pub use recorder::{Options, Outcome, Recorder};
 pub use recording::{DriverNow, RULE, Recording};
 pub use signals::Signals;
+
+/// Name of this program in the histories that it writes.
+pub const RECORDER: &str = concat!("gua ", env!("CARGO_PKG_VERSION"));

@@ -296,11 +296,13 @@ fn open_read_write(path: &Path) -> Result<Connection, Problem> {
 
 fn open_read_only(path: &Path) -> Result<Connection, Problem> {
     let connection = Connection::open_with_flags(path, READ_ONLY)?;
-    set_options(&connection)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // Before any option, some of which read the file too.
     let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
     let code = read.as_ref().err().and_then(rusqlite::Error::sqlite_error_code);
     if !matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) {
         read?;
+        set_options(&connection)?;
         return Ok(connection);
     }
     // SQLite may not write its index of the log beside the file: it reads the file alone.
@@ -622,7 +624,7 @@ mod tests {
         let path = dir.path().join("gua.db");
         Database::create(&path).unwrap();
         let writer = Database::open_to_write(&path).unwrap();
-        let grow = "INSERT INTO push SELECT value, zeroblob(99999) FROM json_each('[1, 2, 3]')";
+        let grow = "INSERT INTO push (at_ms, body) SELECT value, zeroblob(99999) FROM json_each('[1, 2, 3]')";
         writer.connection.execute(grow, []).unwrap();
         let pages: u32 =
             writer.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();

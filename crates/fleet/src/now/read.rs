@@ -194,12 +194,11 @@ impl CardsOfTarget {
                 });
             }
             name if name == family::USER_IDLE_SINCE.name => {
-                let since = UnixMillis(millis(value));
+                let since = time(value);
                 card.holder(own_label(series, "user"), |holder| {
-                    // A time that no calendar has is not known.
-                    holder.idle_since = Timestamp::from_millisecond(since.0).ok();
-                    let idle = holder.idle_since.map(|_| Period::new(since, now).seconds());
-                    holder.idle_seconds = idle;
+                    holder.idle_since = since.map(Timestamp::from);
+                    let idle = |since| Period::new(since, now).seconds();
+                    holder.idle_seconds = since.map(idle);
                 });
             }
             _ => {}
@@ -240,6 +239,12 @@ impl FleetCard {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes of a card")]
 const fn whole(value: f64) -> u64 {
     value.round() as u64
+}
+
+/// Returns a time in seconds since 1970; `None` for one that no calendar has.
+fn time(seconds: f64) -> Option<UnixMillis> {
+    let time = (seconds >= 0.0).then(|| UnixMillis(millis(seconds)))?;
+    Timestamp::from_millisecond(time.0).is_ok().then_some(time)
 }
 
 #[cfg(test)]

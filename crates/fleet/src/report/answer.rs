@@ -58,11 +58,15 @@ pub struct ModelUsage {
     pub states: States,
 }
 
-/// One person on all hosts. Their time is an account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// Presence of one person on all hosts. Their shares are an account.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FleetPerson {
     /// Null for everybody who is not known.
     pub user: Option<String>,
     /// Hosts on which they held a card.
     pub hosts: usize,
+    /// A card counts once for everybody who holds it.
+    pub present_gpu_hours: f64,
+    /// Part of it in which they did not work.
+    pub present_idle_gpu_hours: f64,
 }

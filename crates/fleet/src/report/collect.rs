@@ -259,6 +259,11 @@ impl Collector {
         }
     }
 
+    /// Returns the last time around the end of the window up to which counters are final.
+    pub fn last_final(&self) -> Option<i64> {
+        self.times(Edge::End).last()
+    }
+
     const fn times(&self, edge: Edge) -> &FinalTimes {
         match edge {
             Edge::Begin => &self.final_times[0],

@@ -37,6 +37,11 @@ impl FinalTimes {
         self.times.get(&target)?.iter().map(|(_, until)| *until).min()
     }
 
+    /// Returns the last time up to which counters of any target are final.
+    pub fn last(&self) -> Option<i64> {
+        self.times.values().flatten().map(|(_, until)| *until).max()
+    }
+
     /// Returns the time up to which a sample is final: the time of the sample if nothing says so.
     pub fn final_until(&self, target: TargetId, at: i64) -> i64 {
         let times = self.times.get(&target);

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use gua_core::Period;
 use gua_core::units::UnixMillis;
 use gua_query::usage::{
-    AccountName, By, CardTotals, CardUsage, Equivalent, States, Sums, Usage, UsageRequest, Verdict,
+    Account, AccountName, By, CardTotals, CardUsage, Equivalent, States, Sums, Unattributed, Usage,
+    UsageRequest, Verdict,
 };
 use gua_store::{CardTimes, HolderSums, HolderTimes};
 
@@ -33,7 +34,7 @@ impl Collector {
         let silent_after = self.distance() * SILENT_SAMPLES;
         let week = self.hours.finish(&self.taken, request.zone.clone());
         let hosts = self.hosts(silent_after);
-        let window = final_window(&hosts, self.window);
+        let window = self.final_window(&hosts);
         let mut sums = Sums {
             host: None,
             window,
@@ -53,6 +54,7 @@ impl Collector {
         let times = sums.card_times();
         let mut usage = Usage::from_sums(sums, request);
         usage.schema = "gua.fleet-report/2";
+        usage.accounts.iter_mut().for_each(clear_process_hours);
         set_coverage(&mut usage, &hosts, &times);
         let people = people(&usage, &hosts);
         let mut hosts: Vec<HostUsage> = host_usages;
@@ -88,19 +90,21 @@ impl Collector {
         hosts.filter_map(host).collect()
     }
 
+    /// Returns the window up to where the counters of a host that goes on are final. Samples after the window
+    /// may be final up to its end.
+    fn final_window(&self, hosts: &[FleetHost<'_>]) -> Period {
+        let going_on = hosts.iter().filter(|host| !host.is_silent);
+        let last = going_on.filter_map(|host| host.target.final_until).max();
+        let last = last.max(last.and(self.last_final()));
+        let to = last.map_or(self.window.to, |last| self.window.to.min(UnixMillis(last)));
+        Period::new(self.window.from, to.max(self.window.from))
+    }
+
     /// Returns the target that was heard of last.
     fn newest(&self, targets: &[TargetId]) -> Option<&Target> {
         let targets = targets.iter().filter_map(|id| self.targets.get(*id));
         targets.max_by_key(|target| target.last_tick)
     }
-}
-
-/// Returns the window up to where the counters of a host that goes on are final.
-fn final_window(hosts: &[FleetHost<'_>], window: Period) -> Period {
-    let going_on = hosts.iter().filter(|host| !host.is_silent);
-    let newest = going_on.filter_map(|host| host.target.final_until).max();
-    let to = newest.map_or(window.to, |newest| window.to.min(UnixMillis(newest)));
-    Period::new(window.from, to.max(window.from))
 }
 
 /// Adds the cards and people of a host, and returns what the host did.
@@ -219,23 +223,46 @@ fn models(cards: &[CardTotals]) -> Vec<ModelUsage> {
     models
 }
 
-/// Returns on how many hosts the people of the accounts were.
+/// Sets what counters do not have: they count the presence of users, not of processes.
+fn clear_process_hours(account: &mut Account) {
+    account.present_process_hours = None;
+    account.working_process_hours = None;
+    account.idle_process_hours = None;
+    account.idle_beside_process_hours = None;
+    account.held_idle_gib_hours = None;
+}
+
+/// Returns the presence of the people of the accounts, in the same order.
 fn people(usage: &Usage, hosts: &[FleetHost<'_>]) -> Vec<FleetPerson> {
-    let mut names: BTreeMap<Option<&str>, BTreeSet<&str>> = BTreeMap::new();
+    let mut present: BTreeMap<Option<&str>, (BTreeSet<&str>, HolderTimes<f64>)> = BTreeMap::new();
     for host in hosts {
         let users = host.sums.cards.values().flat_map(|card| &card.users);
         let users = users.filter(|(_, times)| times.values().iter().any(|value| *value > 0.0));
-        for (user, _) in users {
+        for (user, times) in users {
             let user = Some(user.as_str()).filter(|user| *user != UNATTRIBUTED);
-            names.entry(user).or_default().insert(&host.target.hostname);
+            let (names, sums) = present.entry(user).or_default();
+            names.insert(&host.target.hostname);
+            sums.add_sums(times);
         }
     }
-    let person = |name: Option<&str>| {
-        let hosts = names.get(&name).map_or(0, BTreeSet::len);
-        FleetPerson { user: name.map(str::to_owned), hosts }
-    };
-    let accounts = usage.accounts.iter().map(|account| person(account.name.as_deref()));
-    accounts.filter(|person| person.hosts > 0).collect()
+    let accounts = usage.accounts.iter();
+    let accounts = accounts.filter(|it| it.unattributed != Some(Unattributed::HoldersUnknown));
+    let people = accounts.filter_map(|account| {
+        let (hosts, times) = present.get(&account.name.as_deref())?;
+        let present_ms = times.working_ms + times.idle_ms + times.unknown_ms;
+        Some(FleetPerson {
+            user: account.name.clone(),
+            hosts: hosts.len(),
+            present_gpu_hours: hours(present_ms),
+            present_idle_gpu_hours: hours(times.idle_ms),
+        })
+    });
+    people.collect()
+}
+
+/// Returns milliseconds as hours, to the billionth.
+fn hours(millis: f64) -> f64 {
+    (millis / 3.6e6 * 1e9).round() / 1e9
 }
 
 /// Returns a part of a whole, to six decimals; `None` if there is no whole.

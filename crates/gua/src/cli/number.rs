@@ -7,11 +7,6 @@ use std::str::FromStr;
 /// More MB of 1024² bytes than any card has.
 pub(crate) const MOST_MB: u64 = 1 << 30;
 
-/// MB of 1024² bytes.
-pub(super) fn mebibytes(typed: &str) -> Result<u64, String> {
-    within(typed, 0..=MOST_MB, "MB")
-}
-
 /// How many cards.
 pub(super) fn cards(typed: &str) -> Result<u32, String> {
     within(typed, 1..=4096, "cards")
@@ -73,7 +68,7 @@ mod tests {
     fn the_bounds_are_part_of_what_may_be_typed() {
         assert_eq!((cards("1"), cards("4096")), (Ok(1), Ok(4096)));
         assert_eq!((looks("1"), looks("18446744073709551615")), (Ok(1), Ok(u64::MAX)));
-        assert_eq!((mebibytes("0"), pid("4194304")), (Ok(0), Ok(4_194_304)));
+        assert_eq!(pid("4194304"), Ok(4_194_304));
     }
 
     #[test]
@@ -83,6 +78,5 @@ mod tests {
             assert_eq!(said, "expected a number of cards from 1 to 4096", "{typed}");
         }
         assert_eq!(looks("0").unwrap_err(), "expected a number of looks from 1 on, such as 10");
-        assert_eq!(mebibytes("-1").unwrap_err(), "expected a number of MB from 0 to 1073741824");
     }
 }

@@ -161,6 +161,6 @@ mod tests {
     #[test]
     fn a_history_that_is_not_there_is_a_failure() {
         let words = ["report", "--db", "/nowhere/gua.db"].map(OsString::from);
-        assert!(matches!(ask(words), Err(Refused::Failure(Failure::Store { .. }))));
+        assert!(matches!(ask(words), Err(Refused::Failure(Failure::Database(_)))));
     }
 }

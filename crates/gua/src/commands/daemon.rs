@@ -12,8 +12,8 @@ use gua_recorder::pid_file::running_recorder;
 use gua_recorder::places::GivenPaths;
 use gua_recorder::schedule::poll_interval;
 use gua_recorder::{
-    ExistingFile, Log, Options, Outcome, PidFileLock, Places, RULE, Recorder, RecorderError,
-    Signals, Start, TickObserver,
+    ExistingFile, Log, Options, Outcome, PidFileLock, Places, RECORDER, RULE, Recorder,
+    RecorderError, Signals, Start, TickObserver, boot_id,
 };
 use gua_store::Run;
 use gua_store::lock::RecorderLock;
@@ -30,7 +30,6 @@ use super::served::RecordAnswers;
 use crate::cli;
 use crate::config::{Config, Files, Listen, Machine, Metrics, Settings};
 use crate::failure::Failure;
-use crate::recorder::{self, boot_id};
 use crate::render::words;
 use crate::talk::say;
 
@@ -255,7 +254,7 @@ impl Foreground<'_> {
             host: hostname.clone(),
             boot: boot_id(),
             driver: None,
-            recorder: recorder::name(),
+            recorder: RECORDER.to_owned(),
             rule: RULE.to_owned(),
             thresholds: config.thresholds.into(),
             interval_ms: None,

@@ -116,7 +116,7 @@ fn exists(path: &Path) -> Failure {
 fn failure(error: DemoError) -> Failure {
     match error {
         DemoError::Record(error) => error.into(),
-        DemoError::Store(_) | DemoError::Machine(_) => Failure::Failed {
+        DemoError::Machine(_) => Failure::Failed {
             what: error.to_string(),
             next: "This is a mistake of gua; please report it.".to_owned(),
         },

@@ -7,8 +7,7 @@ use gua_store::{Database, Problem};
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::ledger::Period;
-use crate::store::{self, History, Identity, StoreError, python};
+use gua_core::Period;
 
 /// Where the history is: as typed, else at its usual place.
 pub(super) fn path(typed: Option<&Path>, config: &Config) -> Result<PathBuf, Failure> {
@@ -18,13 +17,6 @@ pub(super) fn path(typed: Option<&Path>, config: &Config) -> Result<PathBuf, Fai
             .to_owned(),
         next: "Name it with --db PATH.".to_owned(),
     })
-}
-
-/// What is kept besides spans.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detail {
-    Spans,
-    Samples,
 }
 
 /// Opens the record for reading. A history of the Python gua is converted in memory, but only the window;
@@ -39,26 +31,5 @@ pub(super) fn open_record(
             gua_store::python::open_converted(path, window, interval)
         }
         opened => opened,
-    }
-}
-
-/// Opens it for reading a window of it. One of the Python gua is read as it is.
-pub(super) fn open(path: &Path, window: Period, detail: Detail) -> Result<History, Failure> {
-    read(path, window, detail).map_err(|error| error.failure(path))
-}
-
-/// The same, for who can do without it.
-pub(super) fn read(path: &Path, window: Period, detail: Detail) -> Result<History, StoreError> {
-    match store::identify(path) {
-        Identity::PythonGua => python::history(path, window, detail == Detail::Samples),
-        _ => History::open_for(path, window),
-    }
-}
-
-/// Why it could not be read, for who can do without it.
-pub(super) fn reason(path: &Path, error: &StoreError) -> String {
-    match error {
-        StoreError::Missing => format!("there is no history at {}", path.display()),
-        error => format!("the history at {} cannot be read: {error}", path.display()),
     }
 }

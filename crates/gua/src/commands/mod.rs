@@ -22,6 +22,7 @@ mod redraw;
 mod remote_write;
 mod report;
 mod reserved;
+mod schedule;
 mod serve;
 mod served;
 mod stat;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gua_query::snapshot::LiveSource;
 
-use crate::recorder::{Schedule, Task};
+use super::schedule::{Schedule, Task};
 
 /// The beat of the looks, which does not drift.
 #[derive(Debug)]

@@ -2,28 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use gua_core::Period;
 use gua_query::snapshot::{Snapshot, add_idle_times, add_no_history};
-use gua_store::{Database, Problem, StoreError, python};
+use gua_store::{Database, Problem, StoreError};
 use probe::units::UnixMillis;
 
 use super::history;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::ledger::Period;
-use crate::recorder::boot_id;
+use gua_recorder::boot_id;
 
 /// Part of a history of the Python gua that is read: nobody holds a card idle for longer.
 const PYTHON_MS: i64 = 30 * 24 * 3_600_000;
-
-/// Opens a record to read a window of it. A history of the Python gua is converted in memory.
-pub(super) fn open(path: &Path, window: Period) -> Result<Database, StoreError> {
-    match Database::open(path) {
-        Err(StoreError { problem: Problem::PythonGua, .. }) => {
-            python::open_converted(path, window, None)
-        }
-        opened => opened,
-    }
-}
 
 /// Adds to one snapshot after the other since when holders are idle.
 #[derive(Debug)]
@@ -75,7 +65,7 @@ impl Record {
 
     fn open(&mut self, path: &Path, now: UnixMillis) -> Result<Database, StoreError> {
         let window = Period::new(UnixMillis(now.0.saturating_sub(PYTHON_MS)), now);
-        self.converted.take().map_or_else(|| open(path, window), Ok)
+        self.converted.take().map_or_else(|| history::open_record(path, window, None), Ok)
     }
 }
 

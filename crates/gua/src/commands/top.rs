@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use gua_core::Period;
+use gua_core::period::HOUR;
 use gua_query::snapshot::{CardSelection, Snapshot, add_idle_times, add_no_history};
 use gua_store::Database;
 use jiff::tz::TimeZone;
@@ -11,13 +13,12 @@ use probe::nvml::Wants;
 use probe::proc::Host;
 use probe::units::UnixMillis;
 
-use super::record::{self, Record};
+use super::record::Record;
 use super::{history, live};
 use crate::cli;
 use crate::config::{Config, Files, Machine, Screen};
 use crate::demo;
 use crate::failure::Failure;
-use crate::ledger::{HOUR, Period};
 use crate::safe::safe;
 use crate::simulated::SimulatedHost;
 use crate::tui::{self, AddRecord, Completion, Past, Played, ReadPast, Settings, Source, Theme};
@@ -158,7 +159,7 @@ impl History {
             Self::File { path, .. } => Some(Box::new(move || {
                 let now = now();
                 let window = Period::new(UnixMillis(now.0 - HOUR), now);
-                Ok(Past::read(&record::open(&path, window)?, now)?)
+                Ok(Past::read(&history::open_record(&path, window, None)?, now)?)
             })),
             Self::Demo { database, end } => Some(Box::new(move || {
                 let plan = demo::Plan::of_the_last_day(end);

@@ -2,15 +2,14 @@
 //!
 //! # Layout
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `play` | what a simulated machine and its recorder do over time |
 //! | `cycle` | three cards that repeat five ticks |
 //! | `lab` | eight cards, a dozen people and their habits, for as long as it takes |
 //! | `live` | the lab as it is now |
 //! | `dice` | chance that is the same every time |
-//! | `taking` | plays one into a database |
-//! | [`record`] | writes one into the record, without polls |
+//! | [`record`] | writes a history into the record, without polls |
 
 mod cycle;
 mod dice;
@@ -18,46 +17,42 @@ mod lab;
 mod live;
 mod play;
 pub mod record;
-mod taking;
 
 use std::time::Duration;
 
-use probe::units::UnixMillis;
-
-use crate::ledger::Period;
-use crate::store::StoreError;
+use gua_core::Period;
+use gua_core::units::UnixMillis;
 
 pub use live::Live;
-pub use taking::make;
 
 /// Which machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Machine {
     /// Three cards that repeat five ticks.
     Cycle,
-    /// A lab with eight cards. What happened on a date does not depend on what is asked.
+    /// A lab with eight cards. What happens on a date does not depend on the window.
     Lab,
 }
 
-/// What history to make.
+/// History to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     pub machine: Machine,
     pub end: UnixMillis,
     pub interval: Duration,
-    /// How many ticks speak for some time; one before them begins it.
+    /// Number of ticks.
     pub ticks: i64,
 }
 
 impl Plan {
-    /// The time that it speaks for.
+    /// Returns the time that it covers.
     #[must_use]
     pub fn period(&self) -> Period {
         let length = self.interval_millis().saturating_mul(self.ticks);
         Period::new(UnixMillis(self.end.0.saturating_sub(length)), self.end)
     }
 
-    /// The lab's last day, as a recorder would have it.
+    /// Returns the plan of the lab's last day.
     #[must_use]
     pub const fn of_the_last_day(end: UnixMillis) -> Self {
         Self { machine: Machine::Lab, end, interval: Duration::from_secs(30), ticks: 2 * 60 * 24 }
@@ -68,13 +63,11 @@ impl Plan {
     }
 }
 
-/// Why there is no history.
+/// Reason that there is no history.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
     Record(#[from] gua_store::StoreError),
-    #[error("the pretend machine makes no sense: {0}")]
+    #[error("the simulated machine makes no sense: {0}")]
     Machine(#[from] scenario::parse::Refused),
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use gua_core::Period;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use probe::Reading;
@@ -11,7 +12,6 @@ use probe::units::{Bytes, UnixMillis};
 use super::subject::{Facts, Holding, Sign, Signs, Subject};
 use super::watch::Token;
 use crate::calendar;
-use crate::ledger::Period;
 
 /// What one tick says.
 #[derive(Debug, Clone)]

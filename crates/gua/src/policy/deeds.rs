@@ -1,7 +1,8 @@
-//! What is decided and what comes of it, as lines of the log (pure).
+//! What the rules did, as entries of the log (pure).
 
-use probe::Reading;
-use probe::units::{Percent, UnixMillis};
+use gua_core::Reading;
+use gua_core::units::{Percent, UnixMillis};
+use gua_store::{LogEntry, LogKind};
 use serde_json::{Value, json};
 
 use super::actor::{By, NotEnded};
@@ -9,7 +10,6 @@ use super::decision::{Decision, Evidence, Relief, What};
 use super::subject::{Facts, Person, Subject};
 use crate::config::policy::Channel;
 use crate::policy::notice::NotDelivered;
-use crate::store::{Deed, DeedKind};
 
 /// When, by both clocks.
 #[derive(Debug, Clone, Copy)]
@@ -18,12 +18,12 @@ pub struct Moment {
     pub clock_millis: i64,
 }
 
-/// A line on something that is about nobody: the switch, the config.
+/// Returns an entry that is about no process: the switch, the config.
 #[must_use]
-pub fn general(now: Moment, kind: DeedKind, detail: String) -> Deed {
-    Deed {
+pub fn general(now: Moment, kind: LogKind, detail: String) -> LogEntry {
+    LogEntry {
         at: now.at,
-        clock_millis: now.clock_millis,
+        clock_ms: now.clock_millis,
         kind,
         pid: None,
         start_ticks: None,
@@ -36,33 +36,33 @@ pub fn general(now: Moment, kind: DeedKind, detail: String) -> Deed {
     }
 }
 
-/// A line on a decision; a notice is told once it has gone one way or the other.
+/// Returns the entry of a decision; `None` for a notice, which has one once it was delivered or not.
 #[must_use]
-pub fn decided(now: Moment, decision: &Decision) -> Option<Deed> {
+pub fn decided(now: Moment, decision: &Decision) -> Option<LogEntry> {
     let (kind, detail) = match decision.what {
         What::Notice { .. } => return None,
         What::WouldNotice { number } => {
-            (DeedKind::WouldNotice, format!("would give notice {}", number + 1))
+            (LogKind::WouldNotice, format!("would give notice {}", number + 1))
         }
-        What::WouldEnd => (DeedKind::WouldEnd, "would end it".to_owned()),
-        What::End { .. } => (DeedKind::EndBegun, "is about to be ended".to_owned()),
+        What::WouldEnd => (LogKind::WouldEnd, "would end it".to_owned()),
+        What::End { .. } => (LogKind::EndBegun, "is about to be ended".to_owned()),
         What::Relieved { notices, why } => {
             let plural = if notices == 1 { "" } else { "s" };
             let why = relief(why);
-            (DeedKind::Relieved, format!("is left alone after {notices} notice{plural}: {why}"))
+            (LogKind::Relieved, format!("is left alone after {notices} notice{plural}: {why}"))
         }
     };
     Some(about(now, decision, kind, detail))
 }
 
-/// A line on how a notice went on one way.
+/// Returns the entry of a notice in one channel.
 #[must_use]
 pub fn noticed(
     now: Moment,
     decision: &Decision,
     channel: Channel,
     outcome: &Result<(), NotDelivered>,
-) -> Deed {
+) -> LogEntry {
     let number = match decision.what {
         What::Notice { number, .. } => number + 1,
         _ => 0,
@@ -72,32 +72,32 @@ pub fn noticed(
         Ok(()) => about(
             now,
             decision,
-            DeedKind::NoticeSent,
+            LogKind::NoticeSent,
             format!("notice {number} delivered by {word}"),
         ),
         Err(error) => {
             let detail = format!("notice {number} not delivered by {word}: {error}");
-            about(now, decision, DeedKind::NoticeFailed, detail)
+            about(now, decision, LogKind::NoticeFailed, detail)
         }
     }
 }
 
-/// A line on how an end went.
+/// Returns the entry of an end.
 #[must_use]
-pub fn ended(now: Moment, decision: &Decision, outcome: &Result<By, NotEnded>) -> Deed {
+pub fn ended(now: Moment, decision: &Decision, outcome: &Result<By, NotEnded>) -> LogEntry {
     let (kind, detail) = match outcome {
-        Ok(By::Asked) => (DeedKind::Ended, "ended when it was asked to (SIGTERM)".to_owned()),
-        Ok(By::Killed) => (DeedKind::Ended, "killed (SIGKILL)".to_owned()),
-        Ok(By::Cancelled(words)) => (DeedKind::Ended, format!("ended by `{words}`")),
-        Err(error) => (DeedKind::NotEnded, format!("not ended: {error}")),
+        Ok(By::Asked) => (LogKind::Ended, "ended when it was asked to (SIGTERM)".to_owned()),
+        Ok(By::Killed) => (LogKind::Ended, "killed (SIGKILL)".to_owned()),
+        Ok(By::Cancelled(words)) => (LogKind::Ended, format!("ended by `{words}`")),
+        Err(error) => (LogKind::NotEnded, format!("not ended: {error}")),
     };
     about(now, decision, kind, detail)
 }
 
-fn about(now: Moment, decision: &Decision, kind: DeedKind, detail: String) -> Deed {
+fn about(now: Moment, decision: &Decision, kind: LogKind, detail: String) -> LogEntry {
     let Decision { subject, rule, evidence, .. } = decision;
     let person = evidence.facts.person.as_ref();
-    Deed {
+    LogEntry {
         pid: Some(subject.pid),
         start_ticks: subject.start_ticks,
         uid: person.map(|person| person.uid),
@@ -157,7 +157,7 @@ pub fn relief(why: Relief) -> String {
 
 /// For the recorder's own log.
 #[must_use]
-pub fn sentence(deed: &Deed) -> String {
+pub fn sentence(deed: &LogEntry) -> String {
     match (deed.pid, &deed.rule) {
         (Some(pid), Some(rule)) => {
             let program = deed.program.as_deref().unwrap_or("?");

@@ -1,51 +1,43 @@
-//! Rules for cards that are held idle: notice first, end last.
+//! Rules for cards that are held idle: notices first, an end last.
 //!
 //! # Layout
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `subject` | one process that holds cards, as the rules see it |
-//! | `matching`, `judged`, `guard` | which rule it falls under; what is never ended (pure) |
-//! | `company` | who works together, and is judged together (pure) |
+//! | `matching`, `judged`, `guard` | which rule applies to it; what is never ended (pure) |
+//! | `company` | which processes work together, and are judged together (pure) |
 //! | `watch` | the timers of one holder (pure) |
 //! | `decision`, `standing` | what is decided, and where a holder stands |
-//! | `engine`, `limits` | all holders and the rules, tick by tick (pure) |
-//! | `activity`, `observed` | what a process did over a tick, by every sign (pure) |
-//! | `feed`, `present`, `groups`, `meter`, `own` | what the recorder sees, made into what the rules judge |
-//! | `replay`, `simulation` | what was recorded, made into the same, and what would come of it |
+//! | `engine`, `limits` | all holders and the rules, step by step (pure) |
 //! | [`input`] | what the rules judge, from the recorder or from its record |
-//! | [`notice`] | what a person is told, and how it reaches them |
+//! | `present`, `groups`, `meter`, `own` | what the host says of holders |
+//! | `simulation` | what the rules would have done over a history (pure) |
+//! | [`notice`] | what a person is told, and how it is delivered |
 //! | `actor`, `brake` | ends a process, after one more look at everything; what stops that |
 //! | `snooze`, `switch` | what exempts one process for a time, and what stops all rules |
 //! | `settled` | what the config says, and where that comes from |
-//! | `runner`, `state` | the rules beside a recorder of `gua-recorder`, and what outlasts a restart |
-//! | `keeper`, `deeds`, `saved`, `signs` | the rules at work beside a recorder, and what they write down |
+//! | `runner`, `state` | the rules beside a recorder, and what outlasts a restart |
+//! | `deeds` | what the rules did, as entries of the log |
 
-mod activity;
 mod actor;
 mod brake;
 mod company;
 mod decision;
 mod deeds;
 mod engine;
-mod feed;
 mod groups;
 mod guard;
 pub mod input;
 mod judged;
-mod keeper;
 mod limits;
 mod matching;
 mod meter;
 pub mod notice;
-mod observed;
 mod own;
 mod present;
-mod replay;
 mod runner;
-mod saved;
 mod settled;
-mod signs;
 mod simulation;
 mod snooze;
 mod standing;
@@ -63,15 +55,11 @@ pub use company::Grouping;
 pub use decision::{Answer, Decision, Evidence, Relief, Step, What, time_of_day};
 pub use deeds::Moment;
 pub use engine::{Engine, Saved};
-pub use feed::{Fed, Feed};
 pub use guard::{Guard, nature};
 pub use judged::{Judged, Spared};
-pub use keeper::{Keeper, Places};
 pub use limits::Limits;
 pub use matching::Missing;
-pub use replay::{GroupsOf, Replay, Replayed, all as replay_all};
 pub use runner::{PolicyRunner, RunnerPlaces};
-pub use saved::{engine_of, restored};
 pub use settled::{Rules, Settled};
 pub use simulation::{Case, Simulation, Unjudged};
 pub use snooze::{Sleeper, SnoozeError, SnoozePlace, Snoozes};

@@ -34,7 +34,6 @@ use super::switch::Switch;
 use super::watch::Token;
 use crate::config::policy::Rule;
 use crate::failure::Failure;
-use crate::store::{Deed, DeedKind};
 
 /// Observed time after which idle counts are stored if nothing happens.
 const SAVE_EVERY_MS: i64 = 60_000;
@@ -83,7 +82,7 @@ pub struct PolicyRunner {
     /// Time since boot at the last tick.
     last_tick: Option<Duration>,
     /// Entries of the log that are not stored yet.
-    unwritten: Vec<Deed>,
+    unwritten: Vec<LogEntry>,
     /// What the tick that is being stored comes to.
     pending: Option<Pending>,
 }
@@ -95,7 +94,7 @@ struct Pending {
     input: LiveInput,
     signs: Vec<SignSpan>,
     decisions: Vec<Decision>,
-    deeds: Vec<Deed>,
+    deeds: Vec<LogEntry>,
     holdings: Vec<Holding>,
     is_saved: bool,
 }
@@ -194,7 +193,7 @@ impl TickObserver for PolicyRunner {
             transaction.write_policy_state(&policy_state(&pending.engine))?;
         }
         for deed in self.unwritten.iter().chain(&pending.deeds) {
-            transaction.write_log_entry(&log_entry(deed))?;
+            transaction.write_log_entry(deed)?;
         }
         self.pending = Some(pending);
         Ok(())
@@ -239,8 +238,7 @@ impl TickObserver for PolicyRunner {
         }
         let written = writer.write_between(|transaction| {
             advance.signs.iter().try_for_each(|sign| transaction.write_sign(sign))?;
-            let mut entries = deeds.iter().map(log_entry);
-            entries.try_for_each(|entry| transaction.write_log_entry(&entry))?;
+            deeds.iter().try_for_each(|entry| transaction.write_log_entry(entry))?;
             transaction.write_policy_state(&policy_state(&self.engine))
         });
         if let Err(error) = written {
@@ -300,14 +298,14 @@ impl PolicyRunner {
     }
 
     /// Reads the snoozes, and forgets processes that are gone.
-    fn begin_facts(&mut self, tick: &RecordedTick<'_>) -> Vec<Deed> {
+    fn begin_facts(&mut self, tick: &RecordedTick<'_>) -> Vec<LogEntry> {
         let known: Vec<Subject> = tick.processes.keys().map(|id| Subject::from(*id)).collect();
         let error = self.facts.begin(|subject| known.contains(subject)).err();
         let was_read = std::mem::replace(&mut self.reads_snoozes, error.is_none());
         let Some(error) = error.filter(|_| was_read) else { return Vec::new() };
         let detail = format!("snoozes cannot be read, so no process is touched: {error}");
         let now = Moment { at: tick.tick.at, clock_millis: self.engine.clock_millis() };
-        vec![deeds::general(now, DeedKind::SnoozesUnread, detail)]
+        vec![deeds::general(now, LogKind::SnoozesUnread, detail)]
     }
 
     /// Reads the signs of all processes of the newest poll since the last tick. Of those that work by
@@ -400,7 +398,7 @@ impl PolicyRunner {
                 self.is_refused = true;
                 let why = first_line(&failure);
                 let detail = format!("the config cannot be used, so the rules only observe: {why}");
-                deeds::general(now, DeedKind::ConfigRefused, detail)
+                deeds::general(now, LogKind::ConfigRefused, detail)
             }
             Some(Ok(settled)) => {
                 if settled.notify != self.settled.notify {
@@ -410,11 +408,11 @@ impl PolicyRunner {
                 self.is_refused = false;
                 self.settled = settled;
                 let detail = "the config was changed and read again".to_owned();
-                deeds::general(now, DeedKind::ConfigTaken, detail)
+                deeds::general(now, LogKind::ConfigTaken, detail)
             }
         };
         // While the rules are off, a good config is nothing to tell.
-        if !(was_at_rest && self.is_at_rest() && news.kind == DeedKind::ConfigTaken) {
+        if !(was_at_rest && self.is_at_rest() && news.kind == LogKind::ConfigTaken) {
             self.unwritten.push(news);
         }
     }
@@ -443,8 +441,8 @@ impl PolicyRunner {
         match self.was_on.replace(is_on) {
             Some(was) if was != is_on => {
                 let (kind, word) = match is_on {
-                    true => (DeedKind::SwitchedOn, "on"),
-                    false => (DeedKind::SwitchedOff, "off"),
+                    true => (LogKind::SwitchedOn, "on"),
+                    false => (LogKind::SwitchedOff, "off"),
                 };
                 let detail = format!("the rules were switched {word}");
                 self.unwritten.push(deeds::general(now, kind, detail));
@@ -553,7 +551,7 @@ fn step_now(holdings: &[Holding], working: &[Subject], at: UnixMillis, is_on: bo
 }
 
 /// Takes back ends of processes that work by now. Returns the entries of the log.
-fn veto(engine: &mut Engine, decisions: &[Decision], seen: &Step, now: Moment) -> Vec<Deed> {
+fn veto(engine: &mut Engine, decisions: &[Decision], seen: &Step, now: Moment) -> Vec<LogEntry> {
     let mut deeds = Vec::new();
     for decision in decisions {
         let What::End { token } = decision.what else { continue };
@@ -564,22 +562,6 @@ fn veto(engine: &mut Engine, decisions: &[Decision], seen: &Step, now: Moment) -
         }
     }
     deeds
-}
-
-fn log_entry(deed: &Deed) -> LogEntry {
-    LogEntry {
-        at: deed.at,
-        clock_ms: deed.clock_millis,
-        kind: LogKind::from(deed.kind.slug().to_owned()),
-        pid: deed.pid,
-        start_ticks: deed.start_ticks,
-        uid: deed.uid,
-        user: deed.user.clone(),
-        program: deed.program.clone(),
-        rule: deed.rule.clone(),
-        detail: deed.detail.clone(),
-        evidence: deed.evidence.clone(),
-    }
 }
 
 /// Returns the error without its next step.

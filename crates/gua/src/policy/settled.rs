@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::classify::Thresholds;
+use gua_core::Thresholds;
+
 use crate::config::policy::{Notify, Policy};
 use crate::failure::Failure;
 

@@ -99,12 +99,6 @@ impl Unknowns {
         self.0.get(field).copied()
     }
 
-    /// Those of some fields.
-    pub(super) fn only(&self, fields: &[&str]) -> Self {
-        let wanted = self.0.iter().filter(|(field, _)| fields.contains(field));
-        Self(wanted.map(|(field, reason)| (*field, *reason)).collect())
-    }
-
     /// Takes the value out of a reading, and keeps the reason where there is none.
     pub(super) fn take<T>(&mut self, field: &'static str, reading: Reading<T>) -> Option<T> {
         if let Some(why) = reading.why() {

@@ -7,7 +7,8 @@ use probe::units::UnixMillis;
 
 use super::look::CardKey;
 use super::series::Point;
-use crate::ledger::{HOUR, Period};
+use gua_core::Period;
+use gua_core::period::HOUR;
 
 /// Longest time that one sample speaks for. After a longer one, nothing was recorded.
 const LONGEST: i64 = 120_000;

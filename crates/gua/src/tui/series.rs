@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::ledger::{HOUR, Period};
+use gua_core::Period;
+use gua_core::period::HOUR;
 
 /// What one look says of a time: shares of the whole, 0 to 1, or nothing where unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]

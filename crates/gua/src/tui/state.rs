@@ -14,10 +14,11 @@ use super::past::Past;
 use super::series::{Point, Series};
 use super::signal::{Signal, Target};
 use super::tree::{self, Line, LineKey, What};
-use crate::classify::Thresholds;
 use crate::failure::Failure;
-use crate::ledger::{HOUR, Period};
 use crate::safe::safe;
+use gua_core::Period;
+use gua_core::Thresholds;
+use gua_core::period::HOUR;
 
 /// What does not change while the view is shown.
 #[derive(Debug, Clone)]

@@ -42,9 +42,33 @@ fn deleted_rows_and_sizes_are_printed() {
     let size = || std::fs::metadata(&path).unwrap().len();
     let before = size();
     let run = gua(&path, &["prune", "--yes", "--keep-hours", "99999d"]);
-    insta::assert_snapshot!(run.stdout, @"");
+    insta::assert_snapshot!(run.stdout, @"
+    [DIR]/gua.db: 8683 rows deleted; 676.0 KiB before, 260.0 KiB now
+    Rows: card_span 4320, holder_span 4320, person 13, sample 30.
+    ");
     let json = gua(&path, &["prune", "--yes", "--json"]);
-    insta::assert_snapshot!(json.stdout, @"");
+    insta::assert_snapshot!(json.stdout, @r#"
+    {
+      "schema": "gua.db_prune/2",
+      "path": "[DIR]/gua.db",
+      "deleted_rows": 1844,
+      "deleted_rows_by_table": {
+        "card_hour": 720,
+        "holder": 29,
+        "holder_hour": 720,
+        "person": 29,
+        "process": 29,
+        "session": 317
+      },
+      "before_bytes": 266240,
+      "after_bytes": 172032,
+      "keep_exact_seconds": 172800.0,
+      "keep_quarters_seconds": 2592000.0,
+      "keep_hours_seconds": 34560000.0,
+      "keep_samples_seconds": 604800.0,
+      "are_names_left": false
+    }
+    "#);
     assert!(size() < before / 2, "{before} → {}", size());
     assert_sound(&path);
 }
@@ -58,7 +82,10 @@ fn dry_run_shows_the_rows_and_deletes_nothing() {
     let run = gua(&path, &["prune", "--dry-run"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     let (rows, clock) = run.stdout.split_once("The clock").unwrap();
-    insta::assert_snapshot!(rows, @"");
+    insta::assert_snapshot!(rows, @"
+    [DIR]/gua.db: this would delete rows from 2023-11-14T00:00:00Z to 2023-11-19T00:00:00Z (card_hour 120, card_span 720, holder_hour 120, holder_span 720, sample 5, session 52).
+    It is more than two days of history.
+    ");
     assert!(clock.contains(" ahead of the newest record: is it right?"), "{clock}");
     let json = gua(&path, &["prune", "--dry-run", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();

@@ -158,14 +158,14 @@ fn an_engine_without_our_series_says_so() {
         for args in [&["report"][..], &["fleet"], &["who"], &["report", "--match", "a=\"b\""]] {
             let run = engine.gua(args);
             assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
-            assert!(run.stderr.contains("there are no series of gua in"), "{run:?}");
+            assert!(run.stderr.contains("has no series of gua"), "{run:?}");
         }
         let wrong = engine.gua(&["report", "--match", "a=b"]);
         assert_eq!(wrong.code, Some(2), "{wrong:?}");
-        assert!(wrong.stderr.contains("does not take --match a=b"), "{wrong:?}");
+        assert!(wrong.stderr.contains("does not accept --match a=b"), "{wrong:?}");
         let wrong = engine.gua(&["fleet", "--host", "("]);
         assert_eq!(wrong.code, Some(2), "{wrong:?}");
-        assert!(wrong.stderr.contains("does not take --host ("), "{wrong:?}");
+        assert!(wrong.stderr.contains("does not accept --host ("), "{wrong:?}");
     }
 }
 
@@ -185,13 +185,14 @@ fn an_answer_that_is_not_whole_is_not_taken_for_it() {
     let url = server(answer);
     for command in ["report", "fleet", "who"] {
         let told = run(program(&[command, "--prometheus", &url]));
-        let expected =
-            format!("gua: {url} does not tell everything: some of its storage did not answer\n");
+        let expected = format!(
+            "gua: the response of {url} is incomplete: some of its storage did not respond\n"
+        );
         assert_eq!((told.code, told.stderr), (Some(1), expected), "{}", told.stdout);
         assert!(!told.stdout.is_empty());
     }
     let told = run(program(&["fleet", "--json", "--prometheus", &url]));
-    assert!(told.stdout.contains("\"some of its storage did not answer\""), "{}", told.stdout);
+    assert!(told.stdout.contains("\"some of its storage did not respond\""), "{}", told.stdout);
 }
 
 #[test]

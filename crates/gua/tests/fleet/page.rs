@@ -118,7 +118,15 @@ fn api_answers_as_the_commands_do() {
     let (from, until) = (window["from"].as_str().unwrap(), window["to"].as_str().unwrap());
     let answer = json(port, &format!("/api/v1/report?from={from}&until={until}&tz=UTC"));
     let printed = served.report(&["--json", "--from", from, "--until", until, "--tz", "UTC"]);
-    assert_eq!(answer, serde_json::from_str::<Value>(&printed).unwrap());
+    // Whoever reads the API is nobody in particular, and may need sudo.
+    let without_commands = |mut report: Value| {
+        for session in report["sessions"].as_array_mut().unwrap() {
+            session["end"] = Value::Null;
+        }
+        report
+    };
+    let printed = serde_json::from_str::<Value>(&printed).unwrap();
+    assert_eq!(without_commands(answer.clone()), without_commands(printed));
     let (idle_held, active) = (&answer["states"]["idle_held"], &answer["states"]["active"]);
     assert_eq!(idle_held["gpu_hours"], active["gpu_hours"], "{answer}");
     let folder = served.dir.path().to_str().unwrap();
@@ -134,7 +142,7 @@ fn page_has_the_figures_of_the_report() {
     let served = Served::new();
     let page = get(served.port, "/?since=2h&tz=UTC").1;
     for part in
-        ["id=\"now\"", "1 of 2 cards</strong> is held for nothing", "id=\"time\"", ">alice<"]
+        ["id=\"now\"", "1 of 2 cards is held for nothing</strong>", "id=\"time\"", ">alice<"]
     {
         assert!(page.contains(part), "{part}: {page}");
     }

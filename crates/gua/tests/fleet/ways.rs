@@ -76,6 +76,7 @@ impl Way {
             line("build_info", &format!(",hostname=\"{host}\",version=\"0.1.0\""), 1);
             line("gpu_info", &format!("{card},gpu=\"0\",model_name=\"A100\""), 1);
             line("last_tick_timestamp_seconds", "", MONDAY + tick);
+            line("final_until_timestamp_seconds", "", MONDAY + tick);
             line("interval_seconds", "", *interval);
             line("counting_since_timestamp_seconds", "", MONDAY + since);
             line("observed_seconds_total", "", active + held);
@@ -85,6 +86,10 @@ impl Way {
                 let labels = format!("{labels},user=\"alice\"");
                 line("user_gpu_seconds_total", &labels, value);
                 line("user_gpu_present_seconds_total", &labels, value);
+            }
+            for (part, value) in [("unused", held), ("low_use", 0)] {
+                let labels = format!("{card},use=\"{part}\",user=\"alice\"");
+                line("user_gpu_idle_held_seconds_total", &labels, value);
             }
             second += self.step;
         }
@@ -113,11 +118,12 @@ fn assert_told(report: &Value, hosts: usize, active: f64, held: f64) {
         let said = said.as_f64().unwrap();
         assert!((said - is).abs() < 0.02, "{what}: said {said}, is {is}\n{report:#}");
     };
-    let (states, person) = (&report["states"], &report["people"][0]);
+    let (states, alice) = (&report["states"], &report["accounts"][0]);
+    assert_eq!(alice["name"], "alice", "{report:#}");
     near("active", &states["active"]["gpu_hours"], active);
     near("idle-held", &states["idle_held"]["gpu_hours"], held);
-    near("alice", &person["gpu_hours"], active + held);
-    near("alice's part", &person["idle_held_part_gpu_hours"], held);
+    near("alice", &alice["total_gpu_hours"], active + held);
+    near("alice, unused", &alice["unused_gpu_hours"], held);
     near(
         "observed",
         &(report["window"]["observed_seconds"].as_f64().unwrap() / 3600.0).into(),

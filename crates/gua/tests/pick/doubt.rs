@@ -86,5 +86,5 @@ fn wrong_usage_is_refused_with_a_sentence() {
     }
     let (code, said) = pick(&machine, &["--db", "/nowhere/gua.db"]).unwrap_err();
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.starts_with("gua: cannot use the database /nowhere/gua.db: there is none"));
+    assert!(said.starts_with("gua: cannot use /nowhere/gua.db: there is no such file"));
 }

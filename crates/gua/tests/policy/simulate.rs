@@ -111,7 +111,7 @@ fn uncertainty_grows_with_the_age_of_rows() {
     let made = run(program(&[
         "demo",
         "--days",
-        "40",
+        "33",
         "--at",
         "2026-11-15T20:00:00Z",
         "--db",
@@ -129,7 +129,7 @@ fn uncertainty_grows_with_the_age_of_rows() {
     let days = [
         ("2026-11-14T20:00:00Z", 0.0, ""),
         ("2026-11-08T20:00:00Z", 900.0, "; times are exact to ± 15m"),
-        ("2026-10-10T00:00:00Z", 3600.0, "; times are exact to ± 1h"),
+        ("2026-10-14T00:00:00Z", 3600.0, "; times are exact to ± 1h"),
     ];
     for (since, seconds, words) in days {
         let json: serde_json::Value = serde_json::from_str(&simulated(since, &["--json"])).unwrap();

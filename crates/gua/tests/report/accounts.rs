@@ -69,14 +69,14 @@ fn a_day() -> Histories {
 }
 
 /// The last two hours of it, which go on.
-fn until_now() -> Histories {
+fn until_now() -> (Histories, Recording) {
     let histories = Histories::new();
     let end = Timestamp::now().as_millisecond();
     let begin = end - 2 * HOUR;
     let mut recording = Recording::begin(&histories.path(), begin, MINUTE);
     // At midnight of that Saturday nobody works.
     recording.until(end - MINUTE, 1, |_| shared(SATURDAY));
-    histories
+    (histories, recording)
 }
 
 fn hours(value: &Value, field: &str) -> f64 {
@@ -123,53 +123,58 @@ fn accounts_of_every_kind_for_a_person() {
         histories.report(&[&DAY[..], &["--by", &KINDS.join(","), "--width", "100"]].concat());
     let (_, rest) = shown.stdout.split_once("§4").unwrap();
     insta::assert_snapshot!(rest.split("§5").next().unwrap(), @"
-    Top identities
-     user                               present  worked  idle-held  of all  all idle  GiB-h idle
-     mallory                               24.0       0       18.0  47.4 %      24.0         141
-     alice                                 24.0    10.0       10.5  27.6 %      14.0         410
-     no visible process (unattributed)     24.0       0        4.5  11.8 %      24.0          35
-     bob                                   24.0       0        3.5   9.2 %      24.0         234
-     root                                  24.0       0        1.5   3.9 %      24.0          12
+    Accounts (GPU-hours; shared cards are split; columns add up to §1)
+     user      active  idle-held  = unused  + low use  unknown  total  share
+     alice       10.0       10.5      10.5          0        0   20.5   43 %
+     mallory        0       18.0      18.0          0        0   18.0   38 %
+     unlisted       0        4.5       4.5          0        0    4.5    9 %
+     bob            0        3.5       3.5          0        0    3.5    7 %
+     root           0        1.5       1.5          0        0    1.5    3 %
+     all         10.0       38.0      38.0          0        0   48.0  100 %
 
-     job                              who      present  worked  idle-held  of all  all idle  GiB-h idle
-     4711                             mallory     24.0       0       18.0  47.4 %      24.0         141
-     4711                             alice       24.0    10.0       10.5  27.6 %      14.0         410
-     no job                                       48.0       0        5.0  13.2 %      48.0         246
-     no visible process (unattribut…              24.0       0        4.5  11.8 %      24.0          35
+     job       who      active  idle-held  = unused  + low use  unknown  total  share
+     4711      alice      10.0       10.5      10.5          0        0   20.5   43 %
+     4711      mallory       0       18.0      18.0          0        0   18.0   38 %
+     no job                  0        5.0       5.0          0        0    5.0   10 %
+     unlisted                0        4.5       4.5          0        0    4.5    9 %
+     all                  10.0       38.0      38.0          0        0   48.0  100 %
 
-     container                          present  worked  idle-held  of all  all idle  GiB-h idle
-     no container                          48.0    10.0       32.0  84.2 %      38.0         785
-     no visible process (unattributed)     24.0       0        4.5  11.8 %      24.0          35
-     quiet_fox                             24.0       0        1.5   3.9 %      24.0          12
+     container     active  idle-held  = unused  + low use  unknown  total  share
+     no container    10.0       32.0      32.0          0        0   42.0   88 %
+     unlisted           0        4.5       4.5          0        0    4.5    9 %
+     quiet_fox          0        1.5       1.5          0        0    1.5    3 %
+     all             10.0       38.0      38.0          0        0   48.0  100 %
 
-     pod                                present  worked  idle-held  of all  all idle  GiB-h idle
-     no pod                                48.0    10.0       32.0  84.2 %      38.0         785
-     no visible process (unattributed)     24.0       0        4.5  11.8 %      24.0          35
-     lab/fit-0                             24.0       0        1.5   3.9 %      24.0          12
+     pod        active  idle-held  = unused  + low use  unknown  total  share
+     no pod       10.0       32.0      32.0          0        0   42.0   88 %
+     unlisted        0        4.5       4.5          0        0    4.5    9 %
+     lab/fit-0       0        1.5       1.5          0        0    1.5    3 %
+     all          10.0       38.0      38.0          0        0   48.0  100 %
 
-     notebook                           who  present  worked  idle-held  of all  all idle  GiB-h idle
-     no notebook                                48.0    10.0       30.0  78.9 %      38.0         562
-     no visible process (unattributed)          24.0       0        4.5  11.8 %      24.0          35
-     exp/sweep.ipynb                    bob     24.0       0        3.5   9.2 %      24.0         234
+     notebook         who  active  idle-held  = unused  + low use  unknown  total  share
+     no notebook             10.0       30.0      30.0          0        0   40.0   83 %
+     unlisted                   0        4.5       4.5          0        0    4.5   10 %
+     exp/sweep.ipynb  bob       0        3.5       3.5          0        0    3.5    7 %
+     all                     10.0       38.0      38.0          0        0   48.0  100 %
 
-     program                            present  worked  idle-held  of all  all idle  GiB-h idle
-     python fit.py                         48.0    10.0       28.5  75.0 %      38.0         551
-     python                                48.0       0        5.0  13.2 %      48.0         246
-     no visible process (unattributed)     24.0       0        4.5  11.8 %      24.0          35
+     program        active  idle-held  = unused  + low use  unknown  total  share
+     python fit.py    10.0       28.5      28.5          0        0   38.5   80 %
+     python              0        5.0       5.0          0        0    5.0   11 %
+     unlisted            0        4.5       4.5          0        0    4.5    9 %
+     all              10.0       38.0      38.0          0        0   48.0  100 %
 
-     card              present  worked  idle-held  of all  all idle  GiB-h idle
-     1 RTX 4090           24.0       0       24.0  63.2 %      24.0         188
-     0 A100-SXM4-80GB     24.0    10.0       14.0  36.8 %      14.0         645
-     in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held
-     time; a shared card is split by memory, so this column adds up to the cards' 38.0. all idle:
-     whenever they held memory without working, also while others worked on the card. GiB-h idle: that
-     memory × time
+     card              active  idle-held  = unused  + low use  unknown  total  share
+     1 RTX 4090             0       24.0      24.0          0        0   24.0   50 %
+     0 A100-SXM4-80GB    10.0       14.0      14.0          0        0   24.0   50 %
+     all                 10.0       38.0      38.0          0        0   48.0  100 %
+     unused: memory held, no work. low use: work below 10 % of the card. unlisted: memory that no
+     listed process holds.
     ");
 }
 
 #[test]
 fn sessions_that_are_on_say_what_to_type() {
-    let histories = until_now();
+    let (histories, _recording) = until_now();
     let shown = |hosts_name: &str| {
         let root = histories.dir().join("root");
         fs::create_dir_all(root.join("proc/sys/kernel")).unwrap();
@@ -266,20 +271,20 @@ fn the_page_of_one_person_reads_well() {
     9 Nov 00:00 → 10 Nov 2024 00:00 UTC, 1d, 100.0 % observed
 
     What bob held
-      present    24.0 GPU-h  with a process on a card
-      worked        0 GPU-h
-      idle-held   3.5 GPU-h  9.2 % of all; a shared card is split by memory
-      all idle   24.0 GPU-h  also where others worked
-      memory      234 GiB-h  held idle
-      cost         8.75 EUR  of idle-held
+      total          3.50 GPU-h  7.3 % of what all held; shared cards are split
+      active            0 GPU-h
+      idle-held      3.50 GPU-h  9.2 % of all
+      = unused       3.50 GPU-h  memory held, no work
+      + low use         0 GPU-h  work below 10 % of the card
+      beside others      10.0 h  idle while others worked on the card
+      memory          234 GiB-h  held idle
+      cost             8.75 EUR  of idle-held
 
     Where
-      card        present  worked  idle-held  of all  all idle  GiB-h idle      cost
-      0 A100-SX…     24.0       0        3.5   9.2 %      24.0         234  8.75 EUR
-      in GPU-hours. present: with a process on a card. idle-held: their part of the
-      cards' idle-held time; a shared card is split by memory, the cards' are 38.0.
-      all idle: whenever they held memory without working, also while others worked
-      on the card. GiB-h idle: that memory × time. cost: of idle-held
+      card              active  idle-held  = unused  + low use  total  cost of idle
+      0 A100-SXM4-80GB       0       3.50      3.50          0   3.50      8.75 EUR
+      all                    0       3.50      3.50          0   3.50      8.75 EUR
+      unused: memory held, no work. low use: work below 10 % of the card.
 
     Holding sessions
       on at the end, longest first
@@ -295,7 +300,7 @@ fn the_page_of_one_person_reads_well() {
 /// Nobody has to be told how to ask themselves.
 #[test]
 fn the_page_of_one_person_says_how_to_end_and_not_whom_to_ask() {
-    let histories = until_now();
+    let (histories, _recording) = until_now();
     for format in ["text", "json", "csv", "markdown"] {
         let asked = ["--since", "3h", "--user", "bob", "--format", format];
         let page = histories.report(&asked).stdout;
@@ -308,16 +313,16 @@ fn the_page_of_one_person_says_how_to_end_and_not_whom_to_ask() {
 fn containers_of_one_name_are_told_apart() {
     let histories = Histories::new();
     let mut recording = Recording::begin(&histories.path(), SATURDAY, 5 * MINUTE);
-    recording.until(SATURDAY + 24 * HOUR, 5, |at| {
-        let hour = (at - SATURDAY) / HOUR;
-        let digit = if hour < 8 { "a" } else { "b" };
+    for (hours, process, digit) in [(8, (100, 1), "a"), (24, (101, 2), "b")] {
         let mut who = in_a_container();
         if let Some(container) = &mut who.container {
             container.value.id = digit.repeat(64).into();
         }
-        let process = if hour < 8 { (100, 1) } else { (101, 2) };
-        vec![card(A100, 0.0).held_at_work("ann", process, 9_000, 0.0).running_for(who)]
-    });
+        recording.until(SATURDAY + hours * HOUR, 5, |_| {
+            let card = card(A100, 0.0).held_at_work("ann", process, 9_000, 0.0);
+            vec![card.running_for(who.clone())]
+        });
+    }
     recording.end("stopped");
     for format in ["text", "markdown"] {
         let asked = ["--by", "container", "--width", "120", "--format", format];
@@ -357,18 +362,18 @@ fn a_window_beside_the_one_before() {
     let (_, rest) = shown.split_once("\nCompared").unwrap();
     insta::assert_snapshot!(rest.split("\n\n").next().unwrap(), @"
     with 9 Nov 00:00 → 10 Nov 2024 00:00 UTC, 1d, 100.0 % observed
-                                       now     before   difference
-     active                         15.2 %     13.9 %  +1.3 points
-     idle-held                      42.4 %     41.7 %  +0.8 points
-     truly-idle                     39.4 %     44.4 %  −5.1 points
-     unknown                         3.0 %      0.0 %  +3.0 points
-     idle-held GPU-h                  28.0       30.0         −2.0
-     idle-held cards                   1.3        1.2          0.0
-     idle-held cost              56.00 EUR  60.00 EUR    −4.00 EUR
+                                    now     before   difference
+     active                      15.2 %     13.9 %  +1.3 points
+     idle-held                   42.4 %     41.7 %  +0.8 points
+     truly-idle                  39.4 %     44.4 %  −5.1 points
+     unknown                      3.0 %      0.0 %  +3.0 points
+     idle-held GPU-h               28.0       30.0         −2.0
+     idle-held cards                1.3        1.2          0.0
+     idle-held cost           56.00 EUR  60.00 EUR    −4.00 EUR
      idle-held GPU-h by user
-       bob                            21.5       23.4         −2.0
-       alice                          6.00       6.00            0
-       not known (unattributed)       0.54       0.59        −0.05
+       bob                         21.5       23.4         −2.0
+       alice                       6.00       6.00            0
+       not known                   0.54       0.59        −0.05
     ");
 }
 

@@ -135,7 +135,7 @@ fn work_below_the_threshold_of_the_card_is_low_use() {
     let (person, shown) = page(|_| vec![card(A100, 5.0).held_at_work("bob", (1, 1), 60_000, 5.0)]);
     let hours = ["idle_held_gpu_hours", "low_use_gpu_hours", "unused_gpu_hours"]
         .map(|field| person[field].clone());
-    assert_eq!(hours, [24.0, 24.0, 0.0]);
+    assert_eq!(json!(hours), json!([24.0, 24.0, 0.0]));
     assert_eq!(person["idle_process_hours"], 0.0);
     assert_eq!(person["suggestion"], json!({"kind": "worked_little", "gpu_hours": 24.0}));
     assert!(shown.contains("+ low use  24.0 GPU-h  work below 10 % of the card"), "{shown}");

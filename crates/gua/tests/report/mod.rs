@@ -12,8 +12,6 @@ mod files;
 mod forged;
 /// As a page and as pictures.
 mod page;
-/// Histories in the old record, for tests of what still reads it.
-pub(crate) mod record;
 /// How it reads, for a person and for a program.
 mod view;
 

@@ -17,7 +17,8 @@ fn on_a_wide_screen() {
     not observed: 2h the recorder was stopped
 
     §1 Headline
-      basis: card time; active ≥ 10 % utilization; idle-held < 10 % with > 100 MiB held by processes
+      basis: card time. by hand Thresholds: active ≥ 10 % utilization, held > 100 MiB, working ≥ 1 % of
+      the SMs.
       █████████▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░░░░░░?
       active      █  14.5 %  20.0 GPU-h
       idle-held   ▒  42.0 %  58.0 GPU-h
@@ -34,15 +35,15 @@ fn on_a_wide_screen() {
       1  A100-SXM4-80GB   0.0 %    100.0 %       0.0 %    0.0 %  ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒
       2  RTX 4090         0.0 %      0.0 %      95.7 %    4.3 %  ░░░░░░░░░░░░░░░░░░░░░░░?
 
-    §4 Top identities
-      user                      present  worked  idle-held  of all  all idle  GiB-h idle
-      bob                          46.0       0       44.9  77.4 %      46.0         359
-      alice                        32.0    20.0       12.0  20.7 %      12.0         820
-      not known (unattributed)     46.0       0        1.1   1.9 %      46.0           9
-      in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held
-      time; a shared card is split by memory, so this column adds up to the cards' 58.0. all idle:
-      whenever they held memory without working, also while others worked on the card. GiB-h idle: that
-      memory × time
+    §4 Accounts (GPU-hours; shared cards are split; columns add up to §1)
+      user             active  idle-held  = unused  + low use  unknown  total  share
+      bob                   0       44.9      44.9          0        0   44.9   56 %
+      alice              20.0       12.0      12.0          0        0   32.0   40 %
+      holders unknown       0          0         0          0      2.0    2.0    3 %
+      not known             0        1.1       1.1          0        0    1.1    1 %
+      all                20.0       58.0      58.0          0      2.0   80.0  100 %
+      unused: memory held, no work. low use: work below 10 % of the card. holders unknown: time of cards
+      whose processes could not be read.
 
     §5 Time-of-day heatmap (UTC)
            00       03       06       09       12       15       18       21
@@ -87,8 +88,8 @@ fn on_a_narrower_screen() {
     not observed: 2h the recorder was stopped
 
     §1 Headline
-      basis: card time; active ≥ 10 % utilization; idle-held <
-      10 % with > 100 MiB held by processes
+      basis: card time. by hand Thresholds: active ≥ 10 %
+      utilization, held > 100 MiB, working ≥ 1 % of the SMs.
       ████████▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░░░░?
       active      █  14.5 %  20.0 GPU-h
       idle-held   ▒  42.0 %  58.0 GPU-h
@@ -107,16 +108,17 @@ fn on_a_narrower_screen() {
       1  A100-SXM4-80GB   0.0 %    100.0 %       0.0 %    0.0 %
       2  RTX 4090         0.0 %      0.0 %      95.7 %    4.3 %
 
-    §4 Top identities
-      user          present  worked  idle-held  of all  all idle
-      bob              46.0       0       44.9  77.4 %      46.0
-      alice            32.0    20.0       12.0  20.7 %      12.0
-      not known (…     46.0       0        1.1   1.9 %      46.0
-      in GPU-hours. present: with a process on a card.
-      idle-held: their part of the cards' idle-held time; a
-      shared card is split by memory, so this column adds up to
-      the cards' 58.0. all idle: whenever they held memory
-      without working, also while others worked on the card
+    §4 Accounts (GPU-hours; shared cards are split; columns add
+    up to §1)
+      user             active  idle-held  unknown  total
+      bob                   0       44.9        0   44.9
+      alice              20.0       12.0        0   32.0
+      holders unknown       0          0      2.0    2.0
+      not known             0        1.1        0    1.1
+      all                20.0       58.0      2.0   80.0
+      unused: memory held, no work. low use: work below 10 % of
+      the card. holders unknown: time of cards whose processes
+      could not be read.
 
     §5 Time-of-day heatmap (UTC)
            00    03    06    09    12    15    18    21
@@ -162,9 +164,9 @@ fn on_the_narrowest_screen() {
     stopped
 
     §1 Headline
-      basis: card time; active ≥ 10 %
-      utilization; idle-held < 10 % with
-      > 100 MiB held by processes
+      basis: card time. by hand Thresholds:
+      active ≥ 10 % utilization, held
+      > 100 MiB, working ≥ 1 % of the SMs.
       █████▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░?
       active      █  14.5 %  20.0 GPU-h
       idle-held   ▒  42.0 %  58.0 GPU-h
@@ -183,18 +185,18 @@ fn on_the_narrowest_screen() {
       1   0.0 %  100.0 %   0.0 %  0.0 %
       2   0.0 %    0.0 %  95.7 %  4.3 %
 
-    §4 Top identities
-      user               idle-held  all idle
-      bob                     44.9      46.0
-      alice                   12.0      12.0
-      not known (unatt…        1.1      46.0
-      in GPU-hours. idle-held: their part of
-      the cards' idle-held time; a shared
-      card is split by memory, so this
-      column adds up to the cards' 58.0. all
-      idle: whenever they held memory
-      without working, also while others
-      worked on the card
+    §4 Accounts (GPU-hours; shared cards are
+    split; columns add up to §1)
+      user          active  idle-held  total
+      bob                0       44.9   44.9
+      alice           20.0       12.0   32.0
+      holders unk…       0          0    2.0
+      not known          0        1.1    1.1
+      all             20.0       58.0   80.0
+      unused: memory held, no work. low use:
+      work below 10 % of the card. holders
+      unknown: time of cards whose processes
+      could not be read.
 
     §5 Time-of-day heatmap (UTC)
            00 03 06 09 12 15 18 21
@@ -251,32 +253,32 @@ fn as_rows_for_a_spreadsheet() {
     assert!(rows_of_one_length.records().all(|row| row.is_ok_and(|row| row.len() == 56)));
     let rows: Vec<_> = rows.lines().take(26).collect();
     insta::assert_snapshot!(rows.join("\n"), @"
-    kind,card_index,card_slot,card_uuid,card_name,user,uid,weekday,hour,state,gpu_hours,share,by,name,unattributed,id,gb_hours,cost,cost_per_month,unpriced_gpu_hours,currency,pid,program,from,to,open,peak_memory_bytes,job,container,pod,notebook,gpu_hours_difference,from_seen,to_seen,busy_card_seconds,as_the_card_seconds,idle_held_gpu_hours,bare_context,script,command,ask,end,sentence
-    total,,,,,,,,,active,20,0.144928,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    total,,,,,,,,,idle_held,58,0.42029,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    total,,,,,,,,,truly_idle,58,0.42029,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    total,,,,,,,,,unknown,2,0.014493,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,active,20,0.434783,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,idle_held,12,0.26087,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,truly_idle,14,0.304348,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,idle_held,46,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,truly_idle,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,idle_held,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,truly_idle,44,0.956522,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,unknown,2,0.043478,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    identity,,,,,bob,1001,,,all,46,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    identity,,,,,bob,1001,,,idle_held,46,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    identity,,,,,,,,,all,46,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    identity,,,,,,,,,idle_held,46,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    identity,,,,,alice,1000,,,all,32,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    identity,,,,,alice,1000,,,idle_held,12,0.375,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    heatmap,,,,,,,0,0,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    heatmap,,,,,,,0,1,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    heatmap,,,,,,,0,2,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    kind,card_index,card_slot,card_uuid,card_name,user,uid,weekday,hour,state,gpu_hours,share,by,name,unattributed,id,held_idle_gib_hours,cost,cost_per_month,unpriced_gpu_hours,currency,pid,program,from,to,open,peak_memory_bytes,job,container,pod,notebook,gpu_hours_difference,from_seen,to_seen,busy_card_seconds,idle_held_gpu_hours,bare_context,script,command,ask,end,sentence,present_process_hours,working_process_hours,idle_process_hours,idle_beside_process_hours,active_energy_kwh,idle_held_energy_kwh,energy_unknown_gpu_hours,mean_utilization_percent,mean_memory_used_bytes,imported,active_percent,held_mb,worked_percent,reason
+    basis,,,,,,,,,,,,,,,,,,,,,,,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,,,,,,,,,,,,,,,,,by hand,,,,,,,,,,false,10,100,1,
+    gap,,,,,,,,,,,,,,,,,,,,,,,2024-11-10T03:00:00Z,2024-11-10T05:00:00Z,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,stopped
+    total,,,,,,,,,active,20,0.144928,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,idle_held,58,0.42029,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,truly_idle,58,0.42029,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,unknown,2,0.014493,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,all,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,138,,,,,,,
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,active,20,0.434783,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,idle_held,12,0.26087,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,truly_idle,14,0.304348,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,all,46,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,46,35.304348,51061092174,,,,,
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,idle_held,46,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,truly_idle,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,all,46,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,46,5,8598323200,,,,,
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,idle_held,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,truly_idle,44,0.956522,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,unknown,2,0.043478,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,all,46,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,46,0,0,,,,,
+    heatmap,,,,,,,0,0,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    heatmap,,,,,,,0,1,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    heatmap,,,,,,,0,2,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
     ");
 }
 
@@ -291,7 +293,7 @@ fn as_markdown() {
 
     ## §1 Headline
 
-    basis: card time; active ≥ 10 % utilization; idle-held \< 10 % with \> 100 MiB held by processes
+    basis: card time. by hand Thresholds: active ≥ 10 % utilization, held \> 100 MiB, working ≥ 1 % of the SMs.
 
     | state |  | share | GPU-h |
     |---|---|---:|---:|
@@ -313,15 +315,17 @@ fn as_markdown() {
     | 1 | A100-SXM4-80GB | 0.0 % | 100.0 % | 0.0 % | 0.0 % |
     | 2 | RTX 4090 | 0.0 % | 0.0 % | 95.7 % | 4.3 % |
 
-    ## §4 Top identities
+    ## §4 Accounts (GPU-hours; shared cards are split; columns add up to §1)
 
-    | user | present | worked | idle-held | of all | all idle | GiB-h idle |
-    |---|---:|---:|---:|---:|---:|---:|
-    | bob | 46.0 | 0 | 44.9 | 77.4 % | 46.0 | 359 |
-    | alice | 32.0 | 20.0 | 12.0 | 20.7 % | 12.0 | 820 |
-    | not known (unattributed) | 46.0 | 0 | 1.1 | 1.9 % | 46.0 | 9 |
+    | user | active | idle-held | = unused | + low use | unknown | total | share |
+    |---|---:|---:|---:|---:|---:|---:|---:|
+    | bob | 0 | 44.9 | 44.9 | 0 | 0 | 44.9 | 56 % |
+    | alice | 20.0 | 12.0 | 12.0 | 0 | 0 | 32.0 | 40 % |
+    | holders unknown | 0 | 0 | 0 | 0 | 2.0 | 2.0 | 3 % |
+    | not known | 0 | 1.1 | 1.1 | 0 | 0 | 1.1 | 1 % |
+    | all | 20.0 | 58.0 | 58.0 | 0 | 2.0 | 80.0 | 100 % |
 
-    in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held time; a shared card is split by memory, so this column adds up to the cards' 58.0. all idle: whenever they held memory without working, also while others worked on the card. GiB-h idle: that memory × time
+    unused: memory held, no work. low use: work below 10 % of the card. holders unknown: time of cards whose processes could not be read.
 
     ## §5 Time-of-day heatmap (UTC)
 
@@ -375,7 +379,7 @@ fn a_window_without_data() {
     let shown = run.stdout.split("--db").next().unwrap().to_owned();
     insta::assert_snapshot!(shown, @"
     gua — lab-a100 (driver 560.35.05)
-    1 Dec 00:00 → 2 Dec 2099 00:00 UTC, 1d, 0.0 % observed
+    1 Dec 00:00 → 2 Dec 2099 00:00 UTC, nothing observed
 
     Nothing was recorded in this window. There is data from 9 Nov 2024 00:00 to 11
     Nov 2024 00:00 UTC.
@@ -392,7 +396,7 @@ fn a_history_without_data() {
     gua_store::Database::create(&histories.path()).unwrap();
     let shown = histories.report(&["--from", "2099-12-01", "--until", "2099-12-02"]).stdout;
     insta::assert_snapshot!(shown, @"
-    gua   1 Dec 00:00 → 2 Dec 2099 00:00 UTC, 1d, 0.0 % observed
+    gua   1 Dec 00:00 → 2 Dec 2099 00:00 UTC, nothing observed
 
     Nothing is recorded yet.
       → `gua daemon` starts recording; `gua demo` shows a report without a GPU.

@@ -131,12 +131,12 @@ class Account:
     unused_gpu_hours: float
     low_use_gpu_hours: float
     unknown_gpu_hours: float
-    present_process_hours: float
-    working_process_hours: float
-    idle_process_hours: float
-    idle_beside_process_hours: float
+    present_process_hours: Optional[float]
+    working_process_hours: Optional[float]
+    idle_process_hours: Optional[float]
+    idle_beside_process_hours: Optional[float]
     peak_memory_bytes: Optional[int]
-    held_idle_gib_hours: float
+    held_idle_gib_hours: Optional[float]
     active_energy_kwh: Optional[float]
     idle_held_energy_kwh: Optional[float]
     energy_unknown_gpu_hours: float

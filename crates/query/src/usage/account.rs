@@ -206,7 +206,8 @@ impl AccountName {
 }
 
 /// Time of one account. GPU-hours are shares of the cards' time: those of all accounts of one kind add up
-/// to the cards'. Process-hours add up the processes, also those that are on one card at once.
+/// to the cards'. Process-hours add up the processes, also those that are on one card at once; they are
+/// null if the report is made of counters, which do not have them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Account {
     pub by: By,
@@ -232,15 +233,15 @@ pub struct Account {
     /// Idle-held with work below the threshold of the card.
     pub low_use_gpu_hours: f64,
     pub unknown_gpu_hours: f64,
-    pub present_process_hours: f64,
-    pub working_process_hours: f64,
-    pub idle_process_hours: f64,
+    pub present_process_hours: Option<f64>,
+    pub working_process_hours: Option<f64>,
+    pub idle_process_hours: Option<f64>,
     /// Part of the idle time in which another process worked on the card.
-    pub idle_beside_process_hours: f64,
+    pub idle_beside_process_hours: Option<f64>,
     /// Most memory of one process on one card; null if memory was not always known.
     pub peak_memory_bytes: Option<u64>,
-    /// Memory held without working, over time.
-    pub held_idle_gib_hours: f64,
+    /// Memory held without working, over time; null if it is not known.
+    pub held_idle_gib_hours: Option<f64>,
     #[serde(flatten)]
     pub energy: Energy,
     /// Cost of the idle-held time; null if it is not known.
@@ -323,6 +324,7 @@ impl Accounting<'_> {
         let present = times.working_ms + times.idle_ms + times.unknown_ms;
         let is_memory_known = present > 0.0 && times.memory_unknown_ms <= 0.0;
         let shared = times.active_share_ms + idle_held;
+        let held_idle_mib_s = times.memory - times.working_memory;
         let account = Account {
             by,
             name: None,
@@ -337,12 +339,12 @@ impl Accounting<'_> {
             unused_gpu_hours: hours(times.unused_share_ms),
             low_use_gpu_hours: hours(times.low_use_share_ms),
             unknown_gpu_hours: hours(times.unknown_share_ms),
-            present_process_hours: hours(present),
-            working_process_hours: hours(times.working_ms),
-            idle_process_hours: hours(times.idle_ms),
-            idle_beside_process_hours: hours(times.idle_beside_ms),
+            present_process_hours: Some(hours(present)),
+            working_process_hours: Some(hours(times.working_ms)),
+            idle_process_hours: Some(hours(times.idle_ms)),
+            idle_beside_process_hours: Some(hours(times.idle_beside_ms)),
             peak_memory_bytes: peak.filter(|_| is_memory_known).map(bytes),
-            held_idle_gib_hours: rounded((times.memory - times.working_memory) / 1024.0 / 3600.0),
+            held_idle_gib_hours: Some(rounded(held_idle_mib_s / 1024.0 / 3600.0)),
             energy: Energy::new(times.active_j, times.idle_held_j, times.energy_unknown_ms, shared),
             cost: cost.cost,
             unpriced_gpu_hours: cost.unpriced_gpu_hours,
@@ -406,7 +408,7 @@ impl Account {
     /// Returns true if it has any time. A process that held next to nothing on a free card has none, but
     /// was there.
     fn is_shown(&self) -> bool {
-        self.total_gpu_hours > 0.0 || self.present_process_hours > 0.0
+        self.total_gpu_hours > 0.0 || self.present_process_hours.is_some_and(|hours| hours > 0.0)
     }
 }
 
@@ -418,7 +420,8 @@ fn order(a: &Account, b: &Account, by: SortBy) -> Ordering {
             SortBy::Active => it.active_gpu_hours,
             SortBy::Cost => it.cost.unwrap_or(-1.0),
         };
-        [first, it.total_gpu_hours, it.idle_held_gpu_hours, it.present_process_hours]
+        let present = it.present_process_hours.unwrap_or(0.0);
+        [first, it.total_gpu_hours, it.idle_held_gpu_hours, present]
     };
     let pairs = figures(b).into_iter().zip(figures(a));
     let largest = pairs.map(|(b, a)| b.total_cmp(&a)).fold(Ordering::Equal, Ordering::then);

@@ -4,5 +4,6 @@
 
 mod accounts;
 mod lab;
+mod page;
 mod sessions;
 mod windows;

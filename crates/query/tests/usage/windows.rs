@@ -32,8 +32,8 @@ fn figures(usage: &Usage) -> BTreeMap<String, f64> {
         figures.insert(format!("{name} unused"), it.unused_gpu_hours);
         figures.insert(format!("{name} low"), it.low_use_gpu_hours);
         figures.insert(format!("{name} unknown"), it.unknown_gpu_hours);
-        figures.insert(format!("{name} present"), it.present_process_hours);
-        figures.insert(format!("{name} memory"), it.held_idle_gib_hours / 100.0);
+        figures.insert(format!("{name} present"), it.present_process_hours.unwrap());
+        figures.insert(format!("{name} memory"), it.held_idle_gib_hours.unwrap() / 100.0);
     }
     for cell in &usage.heatmap {
         let hours = cell.observed_seconds / 3600.0;

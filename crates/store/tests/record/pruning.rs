@@ -195,7 +195,7 @@ fn free_pages_are_given_back_round_by_round() {
     let mut writer = lab.begin(START);
     record(&mut writer, &spans(&card(0), START, &[(MINUTE, 0)]), MINUTE);
     lab.execute(
-        "INSERT INTO push VALUES (1, zeroblob(4096000)), (2, zeroblob(4096)); DELETE FROM push",
+        "INSERT INTO push (at_ms, body) VALUES (1, zeroblob(4096000)), (2, zeroblob(4096)); DELETE FROM push",
     );
     let free_pages = || lab.read().info().unwrap().free_bytes / 4096;
     assert!((1000..1010).contains(&free_pages()), "{}", free_pages());
@@ -205,7 +205,7 @@ fn free_pages_are_given_back_round_by_round() {
     }
     // So few are used again soon.
     assert_eq!(returned, [500, 500, 0]);
-    lab.execute("INSERT INTO push VALUES (1, zeroblob(800000)); DELETE FROM push");
+    lab.execute("INSERT INTO push (at_ms, body) VALUES (1, zeroblob(800000)); DELETE FROM push");
     assert_eq!(writer.prune(&Retention::default(), usize::MAX).unwrap().returned_pages, 0);
     assert!(free_pages() > 190);
     drop(writer);

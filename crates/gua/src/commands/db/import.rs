@@ -52,7 +52,9 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 /// Returns a failure with the next step for the file to blame.
 fn failure(file: &Path, target: &Path, error: StoreError) -> Failure {
     let is_source = is_same_file(&error.path, file);
-    let (shown, word) = (error.path.display(), shell_word(&error.path.display().to_string()));
+    // The path as it was typed: the error may have the one that a link leads to.
+    let path = if is_source { file } else { &error.path };
+    let (shown, word) = (path.display(), shell_word(&path.display().to_string()));
     let not_python = |what: String| Failure::Usage {
         what: format!("cannot import {shown}: {what}"),
         next: "Name a database of the Python gua, such as ~/.gua/gua.db of the account it ran as."

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use gua_core::Period;
 use gua_query::pick::{PastWorks, Pick, PickCard, PickRequest, VisibleDevices, choose};
 use gua_query::snapshot::Snapshot;
 use gua_store::StoreError;
@@ -13,7 +14,6 @@ use super::super::{history, record, reserved};
 use crate::cli;
 use crate::config::{Config, Machine};
 use crate::failure::Failure;
-use crate::ledger::Period;
 use crate::render::words;
 use crate::reservation::{Folder, Kind, Locked, ReservationError, Slip, Taken};
 
@@ -113,7 +113,7 @@ impl Round<'_> {
         let from = UnixMillis(now.0.saturating_sub(millis(self.typed.over)));
         let window = Period::new(from, now);
         let read = || -> Result<PastWorks, StoreError> {
-            PastWorks::read(&record::open(&path, window)?, window)
+            PastWorks::read(&history::open_record(&path, window, None)?, window)
         };
         match read() {
             Ok(past) if past.is_empty() => {

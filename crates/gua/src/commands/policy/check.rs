@@ -2,12 +2,9 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::Duration;
 
-use gua_core::{Poll, Reason};
+use gua_core::Reason;
 use gua_store::{Database, Problem, StoreError};
-use probe::nvml::{Prober, Wants};
-use probe::poller::Poller;
 use probe::proc::Host;
 use rustix::process::geteuid;
 
@@ -16,15 +13,12 @@ use crate::cli::PolicyCheck;
 use crate::commands::history;
 use crate::config::{self, Machine, Settings};
 use crate::failure::Failure;
-use crate::policy::input::{LiveFacts, Look};
+use crate::policy::input::{LiveFacts, Look, poll_once};
 use crate::policy::{Engine, SnoozePlace, Switch, read_engine};
-use crate::recorder::boot_id;
 use crate::render::policy::check as render;
 use crate::report::policy::check::{Around, check};
 use crate::talk::say;
-
-/// Interval of a poller that polls once: everything is read at the first poll.
-const ONE_POLL: Duration = Duration::from_secs(5);
+use gua_recorder::boot_id;
 
 pub(super) fn run(
     machine: &Machine,
@@ -41,10 +35,13 @@ pub(super) fn run(
         }
         Err(error) => return Err(error.into()),
     };
-    let host = Host::new(machine.host_root.clone()).with_who(true);
+    let root = Host::new(machine.host_root.clone()).root().to_owned();
     let snoozes = SnoozePlace { folder: config::snoozes(), keeper: keeper(&path) };
-    let mut facts = LiveFacts::new(host.root().to_owned(), snoozes).for_one_look();
-    let poll = poll(machine, host)?;
+    let mut facts = LiveFacts::new(root, snoozes).for_one_look();
+    let poll = poll_once(machine)?;
+    if let Err(reason) = poll.cards {
+        return Err(unread_driver(reason));
+    }
     let is_on = Switch::of(&path).is_on();
     let policy = &config.policy;
     let Look { step, unread_snoozes } =
@@ -56,16 +53,6 @@ pub(super) fn run(
     let around = Around { at: step.covers.to, is_on, watched_at: engine.saved().last };
     let answer = check(policy, &step.holdings, &standings, around);
     show(&answer, typed.json, &typed.color, here(), |view| render::lines(&answer, view))
-}
-
-/// Polls the driver once.
-fn poll(machine: &Machine, host: Host) -> Result<Poll, Failure> {
-    let prober = Prober::open(machine.probe_options(Wants::ESSENTIALS))?;
-    let poll = Poller::new(prober, host, ONE_POLL).first_poll();
-    match poll.cards {
-        Err(reason) => Err(unread_driver(reason)),
-        Ok(_) => Ok(poll),
-    }
 }
 
 fn unread_driver(reason: Reason) -> Failure {

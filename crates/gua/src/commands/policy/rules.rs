@@ -14,7 +14,7 @@ use crate::config::{self, Config, Files, Machine};
 use crate::failure::Failure;
 use crate::policy::input::{LiveFacts, step_ms};
 use crate::policy::{DriverLook, PolicyRunner, Rules, RunnerPlaces, Settled, SnoozePlace};
-use crate::recorder::boot_id;
+use gua_recorder::boot_id;
 
 /// How often it is looked whether a file has changed, at most: ticks may come faster, and an end
 /// reads them all once more.

@@ -82,6 +82,8 @@ impl Play for Lab {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulated::SimulatedHost;
+    use gua_core::Thresholds;
     use scenario::Moment;
     use scenario::state::Place;
 
@@ -134,15 +136,16 @@ mod tests {
         for day in DAYS {
             let Scene { scenario, origin, .. } =
                 lab.scene(UnixMillis(Day::new(day).start() * 1000));
-            let mut pretend = crate::sampler::Pretend::new(scenario, origin);
+            let mut host = SimulatedHost::new(scenario, origin, Thresholds::default());
             let noon = UnixMillis(origin.0 + 12 * sessions::HOUR * 1000);
-            let tick = pretend.tick(noon, std::time::Duration::from_secs(30));
-            for holder in tick.cards.iter().flat_map(|card| card.holders.iter()) {
-                let probe::process::Presence::Here(facts) = &holder.process else { continue };
-                let who = facts.who.clone().known().unwrap();
-                let user = who.user.as_ref().map(|user| (user.value.uid, user.value.name.clone()));
-                let owner = (facts.uid.known().unwrap(), facts.user.clone().known().unwrap());
-                assert_eq!(user, Some(owner));
+            let snapshot = host.snapshot(noon, std::time::Duration::from_secs(30));
+            for holder in snapshot.cards.iter().flat_map(|card| &card.holders) {
+                let Some(who) = &holder.identity else { continue };
+                let user = &who.user.as_ref().unwrap().value;
+                assert_eq!(
+                    (Some(user.uid), user.name.as_deref()),
+                    (holder.uid, holder.user.as_deref())
+                );
                 found.extend(who.job.as_ref().map(|_| "job"));
                 found.extend(who.notebook.as_ref().map(|_| "notebook"));
                 let named = who.container.as_ref().and_then(|told| told.value.name.as_ref());

@@ -3,7 +3,7 @@
 use gua_core::session::SessionBuilder;
 use gua_core::units::UnixMillis;
 use gua_core::{Period, Thresholds};
-use gua_recorder::RULE;
+use gua_recorder::{RECORDER, RULE};
 use gua_store::{Database, Retention, Run, StoreError, Tick, Writer};
 
 use super::latest::latest;
@@ -12,7 +12,6 @@ use crate::demo::cycle::Cycle;
 use crate::demo::lab::Lab;
 use crate::demo::play::{Play, Shift};
 use crate::demo::{DemoError, Machine, Plan};
-use crate::recorder;
 use crate::simulated::Unit;
 
 /// Boot of the simulated host, which was booted in 1970.
@@ -142,7 +141,7 @@ impl<P: Play> History<P> {
             host: scenario.host_name,
             boot: BOOT.to_owned(),
             driver: Some(scenario.driver.version),
-            recorder: recorder::name(),
+            recorder: RECORDER.to_owned(),
             rule: RULE.to_owned(),
             thresholds: self.thresholds,
             interval_ms: i64::try_from(self.plan.interval.as_millis()).ok(),

@@ -3,25 +3,19 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use gua_core::Thresholds;
 use probe::Why;
-use probe::nvml::{Prober, Wants};
-use probe::poller::Poller;
 use probe::proc::Host;
 
 use super::order::Order;
 use crate::config::Machine;
 use crate::failure::Failure;
 use crate::policy::company::beside;
-use crate::policy::input::{LiveFacts, Look as OnePoll};
+use crate::policy::input::{LiveFacts, Look as OnePoll, poll_once};
 use crate::policy::{
     Activity, Followed, Holding, Judged, Relief, Settled, SnoozePlace, Spared, Step,
 };
-
-/// Interval of a poller that polls once: everything is read at the first poll.
-const ONE_POLL: Duration = Duration::from_secs(5);
 
 /// What a look has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,10 +72,9 @@ impl Look for DriverLook {
 
 impl DriverLook {
     fn step(&self, settled: &Settled) -> Result<Step, Failure> {
-        let prober = Prober::open(self.machine.probe_options(Wants::ESSENTIALS))?;
-        let host = Host::new(self.machine.host_root.clone());
-        let mut facts = LiveFacts::new(host.root().to_owned(), self.snoozes.clone()).for_one_look();
-        let poll = Poller::new(prober, host, ONE_POLL).first_poll();
+        let root = Host::new(self.machine.host_root.clone()).root().to_owned();
+        let mut facts = LiveFacts::new(root, self.snoozes.clone()).for_one_look();
+        let poll = poll_once(&self.machine)?;
         Ok(OnePoll::new(&poll, &mut facts, &settled.policy, &self.thresholds, true).step)
     }
 }

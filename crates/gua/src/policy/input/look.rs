@@ -1,6 +1,7 @@
 //! One poll as a step that covers no time: who is idle now, as far as one look says.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use gua_core::card::Vitals;
 use gua_core::poll::{CardPoll, Poll};
@@ -8,15 +9,32 @@ use gua_core::process::{Holder, Kinds};
 use gua_core::sign::Sign as StoredSign;
 use gua_core::units::Bytes;
 use gua_core::{Period, Reading, Reason, Thresholds};
+use probe::nvml::{OpenError, Prober, Wants};
+use probe::poller::Poller;
+use probe::proc::Host;
 
 use super::facts::{Held, LiveFacts, sign};
 use super::samples::WorkSamples;
 use super::sign_time::with_sign;
+use crate::config::Machine;
 use crate::config::policy::Policy;
 use crate::policy::company::together;
 use crate::policy::decision::{Step, time_of_day};
 use crate::policy::snooze::SnoozeError;
 use crate::policy::subject::{Activity, Card, Sign, Signs, Subject};
+
+/// Interval of a poller that polls once: everything is read at the first poll.
+const ONE_POLL: Duration = Duration::from_secs(5);
+
+/// Polls all cards and their holders once.
+///
+/// # Errors
+/// When the driver cannot be opened.
+pub fn poll_once(machine: &Machine) -> Result<Poll, OpenError> {
+    let prober = Prober::open(machine.probe_options(Wants::ESSENTIALS))?;
+    let host = Host::new(machine.host_root.clone());
+    Ok(Poller::new(prober, host, ONE_POLL).first_poll())
+}
 
 /// What one poll says.
 #[derive(Debug)]

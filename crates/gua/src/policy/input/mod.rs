@@ -27,6 +27,6 @@ mod timeline;
 
 pub use facts::{Held, LiveFacts, sign};
 pub use live::{Advance, LiveInput};
-pub use look::Look;
+pub use look::{Look, poll_once};
 pub use stored::{ReplayBasis, StoredInput, UserGroups};
 pub use timeline::{Cell, step_ms};

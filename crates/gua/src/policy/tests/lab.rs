@@ -14,8 +14,8 @@ use gua_core::units::{Bytes, Percent, UnixMillis};
 use gua_core::{Classifier, Clocks, Period, Reading, Reason, Thresholds};
 use gua_store::{Database, Person as StoredPerson, ProcessEntry, Run, Tick, Writer};
 use probe::proc::status::Uids;
+use probe::who::{Client, Group, GroupKind, Job, Notebook, Source, Told, User, Who};
 
-use super::two_sources::{person, who};
 use crate::config::policy::Policy;
 use crate::policy::company::together;
 use crate::policy::input::{Advance, Cell, LiveInput, ReplayBasis, StoredInput, step_ms};
@@ -69,7 +69,7 @@ pub fn entry(place: u32) -> ProcessEntry {
             source: Some(user.source),
         },
         kinds: Kinds::COMPUTE,
-        workload: Some(Arc::new(gua_core::identity::Who { user: None, ..who(place) })),
+        workload: Some(Arc::new(Who { user: None, ..who(place) })),
         ..ProcessEntry::unread(id(place))
     }
 }
@@ -371,4 +371,26 @@ pub fn replay<'a>(database: &Database, policy: &'a Policy) -> Replayed<'a> {
     let input = StoredInput::new(database, window, policy).unwrap();
     let basis = input.replay(database, window, &groups, |step| simulation.step(step)).unwrap();
     Replayed { simulation, basis }
+}
+
+/// The first and the third are one person's, and of one job. The last two are another's, and
+/// siblings whose environment cannot be read.
+fn person(place: u32) -> u32 {
+    if place < 3 { place % 2 } else { 2 }
+}
+
+fn who(place: u32) -> Who {
+    let person = person(place);
+    let value = User { uid: 1001 + person, name: Some(format!("user{person}").into()) };
+    let job = Job { id: "7".into(), step: None };
+    let kernel = Notebook { kernel: None, path: Some("a.ipynb".into()), client: Client::Jupyter };
+    Who {
+        user: Some(Told { value, source: Source::UserSlice }),
+        job: (person == 0).then_some(Told { value: job, source: Source::Environment }),
+        possible_group: (person == 2)
+            .then(|| Group { kind: GroupKind::Siblings, id: "train.py of pid 7".into() }),
+        ancestor_names: Some(if place == 3 { ["VLLM::x".into()].into() } else { [].into() }),
+        notebook: (place == 1).then_some(Told { value: kernel, source: Source::CommandLine }),
+        ..Who::default()
+    }
 }

@@ -12,12 +12,11 @@ mod record;
 mod runner;
 /// From state to state, one case a row.
 mod table;
-/// What was recorded is judged as what was seen.
-mod two_sources;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use gua_core::Period;
 use jiff::civil::time;
 use probe::proc::status::Uids;
 use probe::units::{Bytes, UnixMillis};
@@ -26,7 +25,6 @@ use probe::{Reading, Why};
 
 use super::{Activity, Card, Engine, Facts, Holding, Nature, Person, Sign, Signs, Step, Subject};
 use crate::config::policy::{Action, Channel, Exempt, Match, Policy, Rule};
-use crate::ledger::Period;
 
 pub(super) const MINUTE: i64 = 60_000;
 pub(in crate::policy) const IDLE: Activity = Activity::Idle;

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gua_core::sign::Sign as StoredSign;
-use gua_core::units::UnixMillis;
+use gua_core::units::{Bytes, UnixMillis};
 use gua_store::{Precision, Retention, Writer};
 use proptest::prelude::*;
 
 use super::lab::{Held, Lab, Moment, START, replay, run};
-use super::two_sources::{rules, told};
-use crate::config::policy::{Action, Policy, Rule};
+use crate::config::policy::{Action, Exempt, Kind, Match, Pattern, Policy, Rule};
 use crate::policy::{Decision, What};
 
 const MINUTE: i64 = 60_000;
@@ -58,6 +57,43 @@ fn history() -> impl Strategy<Value = Vec<(Change, i64)>> {
     prop::collection::vec((change(), 8_i64..60), 4..16)
 }
 
+/// Returns rules by card, kind and program, and for everybody else.
+fn rules() -> Policy {
+    let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
+    let base = Rule {
+        notices: vec![minutes(2), minutes(3)],
+        idle_for: minutes(4),
+        ..super::rule(Action::End)
+    };
+    let rule = |name: &str, matches: Match| Rule { name: name.into(), matches, ..base.clone() };
+    let notebooks = Match { kinds: vec![Kind::Notebook], ..Match::default() };
+    let large = Match {
+        memory_over: Some(Bytes::from_mib(1000)),
+        cards: vec!["h100".into()],
+        ..Match::default()
+    };
+    let exempt = Exempt { users: vec![Pattern::new("user9")], ..Exempt::default() };
+    let vllm =
+        Exempt { programs: vec![Pattern::new("vllm*").ignoring_case()], ..Exempt::default() };
+    let large = Rule { exempt: vllm, ..rule("large", large) };
+    let watched = Rule { action: Action::Observe, ..rule("watched", notebooks) };
+    let mut policy = super::policy(vec![watched, large, rule("all", Match::default())]);
+    policy.exempt = exempt;
+    policy.max_ends_per_hour = 2;
+    policy
+}
+
+/// Returns decisions as lines.
+fn format_decisions(decisions: &[Decision]) -> Vec<String> {
+    let line = |it: &Decision| {
+        format!(
+            "{} {:?} {} {:?} {}",
+            it.at.0, it.subject, it.rule, it.what, it.evidence.idle_millis
+        )
+    };
+    decisions.iter().map(line).collect()
+}
+
 /// Records a history, and gives what was decided live and over the record, where that is exact.
 fn both(changes: &[(Change, i64)]) -> Option<(Vec<String>, Vec<String>)> {
     let policy = rules();
@@ -92,7 +128,8 @@ fn both(changes: &[(Change, i64)]) -> Option<(Vec<String>, Vec<String>)> {
     let replayed = replay(&database, &policy);
     assert_eq!(replayed.basis.assumed_ms, 0, "every sign is stored");
     let is_exact = replayed.basis.precision == Precision::Exact;
-    is_exact.then(|| (told(&decisions), told(replayed.simulation.decisions())))
+    is_exact
+        .then(|| (format_decisions(&decisions), format_decisions(replayed.simulation.decisions())))
 }
 
 proptest! {

@@ -1,6 +1,6 @@
 //! Whose the time was: a table for each kind of account, with columns that add up.
 
-use gua_query::usage::{Account, By, Usage};
+use gua_query::usage::{Account, By, Unattributed, Usage};
 
 use super::figures::{apportion, format_units, hour_decimals, units};
 use super::label::{label, shortened};
@@ -17,7 +17,7 @@ pub(in crate::render) const TITLE: &str =
 /// Accounts of each kind that have a row of their own.
 pub(super) const MOST: usize = 10;
 /// Names are not cut below this before a column is left out.
-const SHORTEST_NAME: usize = 10;
+const SHORTEST_NAME: usize = 15;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +36,13 @@ pub(super) enum Figure {
 
 impl Figure {
     /// In the order in which they are left out if there is little room.
-    const DISPENSABLE: [Self; 6] =
-        [Self::Share, Self::LowUse, Self::Unused, Self::Unknown, Self::Cost, Self::User];
+    const DISPENSABLE: [&[Self]; 5] = [
+        &[Self::Share],
+        &[Self::Unused, Self::LowUse],
+        &[Self::Unknown],
+        &[Self::Cost],
+        &[Self::User],
+    ];
 
     pub(super) const fn head(self, by: By) -> &'static str {
         match self {
@@ -136,9 +141,14 @@ impl PrintedAccounts {
         let mut rows: Vec<Row> = shown.iter().map(|account| Row::new(account, usage)).collect();
         if !others.is_empty() {
             let name = format!("{} more", others.len());
-            rows.push(others.iter().map(|it| Row::new(it, usage)).fold(Row::named(name), Row::add));
+            rows.push(
+                others
+                    .iter()
+                    .map(|it| Row::new(it, usage))
+                    .fold(Row::named(name), |sum, row| sum.add(&row)),
+            );
         }
-        let sum = rows.iter().cloned().fold(Row::named("all".to_owned()), Row::add);
+        let sum = rows.iter().fold(Row::named("all".to_owned()), Row::add);
         let mut printed = print(&rows, &sum, usage);
         let sum = printed.pop().unwrap_or_default();
         let rest = if others.is_empty() { None } else { printed.pop() };
@@ -186,7 +196,7 @@ impl Row {
     }
 
     /// Adds a row to a sum, which keeps its name.
-    fn add(mut self, other: Self) -> Self {
+    fn add(mut self, other: &Self) -> Self {
         let add = |a: Option<f64>, b: Option<f64>| match (a, b) {
             (Some(a), Some(b)) => Some(a + b),
             (known, None) | (None, known) => known,
@@ -279,10 +289,10 @@ pub(super) fn legend(usage: &Usage) -> String {
         active_threshold(usage, "of the card")
     );
     let has = |why| usage.accounts.iter().any(|account| account.unattributed == Some(why));
-    if has(gua_query::usage::Unattributed::Unlisted) {
+    if has(Unattributed::Unlisted) {
         legend.push_str(" unlisted: memory that no listed process holds.");
     }
-    if has(gua_query::usage::Unattributed::HoldersUnknown) {
+    if has(Unattributed::HoldersUnknown) {
         legend.push_str(" holders unknown: time of cards whose processes could not be read.");
     }
     legend
@@ -332,32 +342,39 @@ fn table(page: &mut Page<'_>, usage: &Usage, by: By) {
 
 /// Leaves out what is least needed until names have enough room, and cuts names to what there is.
 fn squeezed(figures: &mut Vec<Figure>, rows: &mut [Vec<Cell>], most: usize) -> Vec<Column> {
-    let fitted = |figures: &[Figure], rows: &[Vec<Cell>]| {
-        let aligns: Vec<_> = figures.iter().map(|figure| figure.align()).collect();
-        fit(&aligns, rows.iter().map(Vec::as_slice))
-    };
     let mut columns = fitted(figures, rows);
-    let is_nothing = |place: usize| {
-        let cells = rows.iter().skip(1).filter_map(|row| row.get(place));
-        cells.fold(true, |all, cell| all && cell.text == "0")
-    };
     let unknown = figures.iter().position(|figure| *figure == Figure::Unknown);
-    let first = unknown.filter(|place| is_nothing(*place)).map(|_| Figure::Unknown);
-    for dispensable in first.into_iter().chain(Figure::DISPENSABLE) {
+    let is_zero = |place: usize| {
+        rows.iter().skip(1).all(|row| row.get(place).is_none_or(|it| it.text == "0"))
+    };
+    if let Some(place) = unknown.filter(|place| total(&columns) > most && is_zero(*place)) {
+        columns = without(place, figures, rows);
+    }
+    for dispensable in Figure::DISPENSABLE {
         let name = columns.first().map_or(0, |column| column.width);
         if total(&columns) - name + name.min(SHORTEST_NAME) <= most {
             break;
         }
-        if let Some(place) = figures.iter().position(|figure| *figure == dispensable) {
-            figures.remove(place);
-            for row in rows.iter_mut() {
-                row.remove(place);
-            }
-            columns = fitted(figures, rows);
+        while let Some(place) = figures.iter().position(|figure| dispensable.contains(figure)) {
+            columns = without(place, figures, rows);
         }
     }
     crate::render::table::shorten(&mut columns, 0, 1, most);
     columns
+}
+
+fn fitted(figures: &[Figure], rows: &[Vec<Cell>]) -> Vec<Column> {
+    let aligns: Vec<_> = figures.iter().map(|figure| figure.align()).collect();
+    fit(&aligns, rows.iter().map(Vec::as_slice))
+}
+
+/// Leaves out a column, and returns the others.
+fn without(place: usize, figures: &mut Vec<Figure>, rows: &mut [Vec<Cell>]) -> Vec<Column> {
+    figures.remove(place);
+    for row in rows.iter_mut() {
+        row.remove(place);
+    }
+    fitted(figures, rows)
 }
 
 /// The end of a notebook's path says most.

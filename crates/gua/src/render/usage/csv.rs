@@ -230,12 +230,12 @@ fn account(out: &mut impl Write, account: &Account, currency: Option<&str>) -> i
     of_state("unknown", account.unknown_gpu_hours).write(out)?;
     let all = of_state("all", account.total_gpu_hours)
         .maybe("share", account.share_of_total)
-        .with("held_idle_gib_hours", account.held_idle_gib_hours)
+        .maybe("held_idle_gib_hours", account.held_idle_gib_hours)
         .maybe("peak_memory_bytes", account.peak_memory_bytes)
-        .with("present_process_hours", account.present_process_hours)
-        .with("working_process_hours", account.working_process_hours)
-        .with("idle_process_hours", account.idle_process_hours)
-        .with("idle_beside_process_hours", account.idle_beside_process_hours);
+        .maybe("present_process_hours", account.present_process_hours)
+        .maybe("working_process_hours", account.working_process_hours)
+        .maybe("idle_process_hours", account.idle_process_hours)
+        .maybe("idle_beside_process_hours", account.idle_beside_process_hours);
     energy(all, &account.energy).write(out)
 }
 

@@ -38,6 +38,10 @@ pub(in crate::render) fn name(usage: &Usage) -> String {
 /// The window and how much of it was observed.
 pub(in crate::render) fn window(usage: &Usage, tz: &jiff::tz::TimeZone) -> String {
     let window = &usage.window;
+    if window.to <= window.from {
+        let times = stretch(window.from, window.requested_to, tz, &window.tz);
+        return format!("{times}, nothing observed");
+    }
     let times = stretch(window.from, window.to, tz, &window.tz);
     let observed = percent(window.coverage);
     let missing: f64 = usage.gaps.iter().map(|gap| gap.seconds).sum();
@@ -52,7 +56,7 @@ pub(in crate::render) fn window(usage: &Usage, tz: &jiff::tz::TimeZone) -> Strin
 /// Where the window ends, if that is before the end that was asked for.
 pub(in crate::render) fn end(usage: &Usage, tz: &jiff::tz::TimeZone) -> Option<String> {
     let window = &usage.window;
-    (window.to < window.requested_to).then(|| {
+    (window.from < window.to && window.to < window.requested_to).then(|| {
         let end = window.to.to_zoned(tz.clone());
         format!("ends at {}, up to where the record is final", end.strftime("%H:%M:%S"))
     })

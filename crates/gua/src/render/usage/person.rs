@@ -59,13 +59,13 @@ pub(super) fn figures(usage: &Usage, person: &PersonPage) -> Vec<[String; 3]> {
     if account.unknown_gpu_hours > 0.0 {
         rows.push(gpu_hours("unknown", Figure::Unknown, "work that could not be read".to_owned()));
     }
-    let beside = account.idle_beside_process_hours;
-    if beside > 0.0 {
+    if let Some(beside) = account.idle_beside_process_hours.filter(|beside| *beside > 0.0) {
         let hours = format!("{} h", hours(beside, beside));
         rows.push(row("beside others", hours, "idle while others worked on the card".to_owned()));
     }
-    let held = account.held_idle_gib_hours;
-    rows.push(row("memory", format!("{} GiB-h", hours(held, held)), "held idle".to_owned()));
+    if let Some(held) = account.held_idle_gib_hours {
+        rows.push(row("memory", format!("{} GiB-h", hours(held, held)), "held idle".to_owned()));
+    }
     if let Some(money) = &usage.money {
         let cost = Cost {
             cost: account.cost,

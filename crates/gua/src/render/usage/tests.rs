@@ -44,7 +44,8 @@ fn on_a_wide_screen() {
     gua — lab-a100 (driver 560.35.05)   8 Nov 20:00 → 15 Nov 2026 20:00 UTC, 7d, 100.0 % observed
 
     §1 Headline
-      basis: card time; active ≥ 10 % utilization; idle-held < 10 % with > 100 MiB held by processes
+      basis: card time. A card is active during every 5 seconds of enough utilization. Thresholds:
+      active ≥ 10 % utilization, held > 100 MiB, working ≥ 1 % of the SMs.
       ██████████████████▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░░░░░░░░░
       active      █  29.8 %  150 GPU-h
       idle-held   ▒  23.8 %  120 GPU-h   $300
@@ -62,21 +63,21 @@ fn on_a_wide_screen() {
       1  A100-SXM4-80GB  41.7 %     47.6 %      10.7 %  ██████████▒▒▒▒▒▒▒▒▒▒▒░░░
       2  RTX 4090        11.9 %      0.0 %      88.1 %  ███░░░░░░░░░░░░░░░░░░░░░
 
-    §4 Top identities
-      user                              present  worked  idle-held  of all  all idle  GiB-h idle    cost
-      bob                                   150      10         70  58.3 %       130         969    $175
-      alice                                 100      60         40  33.3 %        40       2,235    $100
-      no visible process (unattribute…       80       0         10   8.3 %        80          75  $25.00
-      carol                                  20      20          0   0.0 %         0           0   $0.00
+    §4 Accounts (GPU-hours; shared cards are split; columns add up to §1)
+      user      active  idle-held  = unused  + low use  unknown  total  share  cost of idle
+      bob           70         70        62          8        0    140   52 %          $175
+      alice         60         40        40          0        0    100   37 %          $100
+      carol         20          0         0          0        0     20    7 %            $0
+      unlisted       0         10        10          0        0     10    4 %           $25
+      all          150        120       112          8        0    270  100 %          $300
 
-      notebook                     who  present  worked  idle-held  of all  all idle  GiB-h idle    cost
-      home/bob/exp/sweep.ipynb     bob      150      10         70  58.3 %       130         969    $175
-      no notebook                           120      80         40  33.3 %        40       2,235    $100
-      no visible process (unattr…            80       0         10   8.3 %        80          75  $25.00
-      in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held
-      time; a shared card is split by memory, so this column adds up to the cards' 120. all idle:
-      whenever they held memory without working, also while others worked on the card. GiB-h idle: that
-      memory × time. cost: of idle-held
+      notebook                  who  active  idle-held  = unused  + low use  total  share  cost of idle
+      home/bob/exp/sweep.ipynb  bob      70         70        62          8    140   52 %          $175
+      no notebook                        80         40        40          0    120   44 %          $100
+      unlisted                            0         10        10          0     10    4 %           $25
+      all                               150        120       112          8    270  100 %          $300
+      unused: memory held, no work. low use: work below 10 % of the card. unlisted: memory that no
+      listed process holds.
 
     §5 Time-of-day heatmap (UTC)
            00       03       06       09       12       15       18       21
@@ -115,24 +116,23 @@ fn on_a_wide_screen() {
 fn on_the_narrowest_screen() {
     let usage = week(everything);
     insta::assert_snapshot!(from(&usage, 40, "§4"), @"
-    §4 Top identities
-      user               idle-held  all idle
-      bob                       70       130
-      alice                     40        40
-      no visible proce…         10        80
-      carol                      0         0
+    §4 Accounts (GPU-hours; shared cards are
+    split; columns add up to §1)
+      user      active  idle-held  total
+      bob           70         70    140
+      alice         60         40    100
+      carol         20          0     20
+      unlisted       0         10     10
+      all          150        120    270
 
-      notebook           idle-held  all idle
-      …/exp/sweep.ipynb         70       130
-      no notebook               40        40
-      no visible proce…         10        80
-      in GPU-hours. idle-held: their part of
-      the cards' idle-held time; a shared
-      card is split by memory, so this
-      column adds up to the cards' 120. all
-      idle: whenever they held memory
-      without working, also while others
-      worked on the card
+      notebook      active  idle-held  total
+      …sweep.ipynb      70         70    140
+      no notebook       80         40    120
+      unlisted           0         10     10
+      all              150        120    270
+      unused: memory held, no work. low use:
+      work below 10 % of the card. unlisted:
+      memory that no listed process holds.
 
     §5 Time-of-day heatmap (UTC)
            00 03 06 09 12 15 18 21
@@ -183,23 +183,24 @@ fn the_page_for_one_person() {
     8 Nov 20:00 → 15 Nov 2026 20:00 UTC, 7d, 100.0 % observed
 
     What bob held
-      present    150 GPU-h  with a process on a card
-      worked      10 GPU-h
-      idle-held   70 GPU-h  58.3 % of all; a shared card is split by memory
-      all idle   130 GPU-h  also where others worked
-      memory     969 GiB-h  held idle
-      cost            $175  of idle-held
+      total          140 GPU-h  51.9 % of what all held; shared cards are split
+      active          70 GPU-h
+      idle-held       70 GPU-h  58.3 % of all
+      = unused        62 GPU-h  memory held, no work
+      + low use        8 GPU-h  work below 10 % of the card
+      beside others     60.0 h  idle while others worked on the card
+      memory         956 GiB-h  held idle
+      cost                $175  of idle-held
 
     Where
-      user  present  worked  idle-held  of all  all idle  GiB-h idle  cost
-      bob       150      10         70  58.3 %       130         969  $175
+      user  active  idle-held  = unused  + low use  total  share  cost of idle
+      bob       70         70        62          8    140   52 %          $175
+      all       70         70        62          8    140   52 %          $175
 
-      notebook        present  worked  idle-held  of all  all idle  GiB-h idle  cost
-      …p/sweep.ipynb      150      10         70  58.3 %       130         969  $175
-      in GPU-hours. present: with a process on a card. idle-held: their part of the
-      cards' idle-held time; a shared card is split by memory, the cards' are 120.
-      all idle: whenever they held memory without working, also while others worked
-      on the card. GiB-h idle: that memory × time. cost: of idle-held
+      notebook           active  idle-held  = unused  + low use  total  cost of idle
+      …/exp/sweep.ipynb      70         70        62          8    140          $175
+      all                    70         70        62          8    140          $175
+      unused: memory held, no work. low use: work below 10 % of the card.
 
     Holding sessions
       commands are for lab-a100
@@ -224,23 +225,23 @@ fn beside_an_earlier_window() {
     let usage = beside(week(everything), &before);
     insta::assert_snapshot!(from(&usage, 80, "Compared"), @"
     Compared with 8 Nov 20:00 → 15 Nov 2026 20:00 UTC, 7d, 100.0 % observed
-                                              now  before  difference
-      active                               29.8 %  29.8 %  0.0 points
-      idle-held                            23.8 %  23.8 %  0.0 points
-      truly-idle                           46.4 %  46.4 %  0.0 points
-      idle-held GPU-h                         120     120           0
-      idle-held cards                         0.7     0.7         0.0
-      idle-held cost                         $300    $300       $0.00
+                                            now  before  difference
+      active                             29.8 %  29.8 %  0.0 points
+      idle-held                          23.8 %  23.8 %  0.0 points
+      truly-idle                         46.4 %  46.4 %  0.0 points
+      idle-held GPU-h                       120     120           0
+      idle-held cards                       0.7     0.7         0.0
+      idle-held cost                       $300    $300       $0.00
       idle-held GPU-h by user
-        bob                                  70.0       0       +70.0
-        eve                                     0    70.0       −70.0
-        alice                                40.0    40.0           0
-        no visible process (unattributed)    10.0    10.0           0
+        bob                                70.0       0       +70.0
+        eve                                   0    70.0       −70.0
+        alice                              40.0    40.0           0
+        unlisted                           10.0    10.0           0
       idle-held GPU-h by notebook
-        home/bob/exp/sweep.ipynb of bob      70.0       0       +70.0
-        x.ipynb of eve                          0    70.0       −70.0
-        no notebook                          40.0    40.0           0
-        no visible process (unattributed)    10.0    10.0           0
+        home/bob/exp/sweep.ipynb of bob    70.0       0       +70.0
+        x.ipynb of eve                        0    70.0       −70.0
+        no notebook                        40.0    40.0           0
+        unlisted                           10.0    10.0           0
 
     Verdict
       Idle-held is 23.8 % of the observed card time, over the 20 % line: a matter of
@@ -262,22 +263,24 @@ fn as_markdown() {
     let (people, rest) = rest.split_once("## §5").unwrap();
     let (_, rest) = rest.split_once("## Holding").unwrap();
     insta::assert_snapshot!(format!("{people}…{rest}"), @"
-     Top identities
+     Accounts (GPU-hours; shared cards are split; columns add up to §1)
 
-    | user | present | worked | idle-held | of all | all idle | GiB-h idle | cost |
-    |---|---:|---:|---:|---:|---:|---:|---:|
-    | bob | 150 | 10 | 70 | 58.3 % | 130 | 969 | $175 |
-    | alice | 100 | 60 | 40 | 33.3 % | 40 | 2,235 | $100 |
-    | no visible process (unattributed) | 80 | 0 | 10 | 8.3 % | 80 | 75 | $25.00 |
-    | carol | 20 | 20 | 0 | 0.0 % | 0 | 0 | $0.00 |
+    | user | active | idle-held | = unused | + low use | unknown | total | share | cost of idle |
+    |---|---:|---:|---:|---:|---:|---:|---:|---:|
+    | bob | 70 | 70 | 62 | 8 | 0 | 140 | 52 % | $175 |
+    | alice | 60 | 40 | 40 | 0 | 0 | 100 | 37 % | $100 |
+    | carol | 20 | 0 | 0 | 0 | 0 | 20 | 7 % | $0 |
+    | unlisted | 0 | 10 | 10 | 0 | 0 | 10 | 4 % | $25 |
+    | all | 150 | 120 | 112 | 8 | 0 | 270 | 100 % | $300 |
 
-    | notebook | who | present | worked | idle-held | of all | all idle | GiB-h idle | cost |
-    |---|---|---:|---:|---:|---:|---:|---:|---:|
-    | home/bob/exp/sweep.ipynb | bob | 150 | 10 | 70 | 58.3 % | 130 | 969 | $175 |
-    | no notebook |  | 120 | 80 | 40 | 33.3 % | 40 | 2,235 | $100 |
-    | no visible process (unattributed) |  | 80 | 0 | 10 | 8.3 % | 80 | 75 | $25.00 |
+    | notebook | who | active | idle-held | = unused | + low use | unknown | total | share | cost of idle |
+    |---|---|---:|---:|---:|---:|---:|---:|---:|---:|
+    | home/bob/exp/sweep.ipynb | bob | 70 | 70 | 62 | 8 | 0 | 140 | 52 % | $175 |
+    | no notebook |  | 80 | 40 | 40 | 0 | 0 | 120 | 44 % | $100 |
+    | unlisted |  | 0 | 10 | 10 | 0 | 0 | 10 | 4 % | $25 |
+    | all |  | 150 | 120 | 112 | 8 | 0 | 270 | 100 % | $300 |
 
-    in GPU-hours. present: with a process on a card. idle-held: their part of the cards' idle-held time; a shared card is split by memory, so this column adds up to the cards' 120. all idle: whenever they held memory without working, also while others worked on the card. GiB-h idle: that memory × time. cost: of idle-held
+    unused: memory held, no work. low use: work below 10 % of the card. unlisted: memory that no listed process holds.
 
     … sessions
 
@@ -311,11 +314,11 @@ fn as_markdown() {
     | idle-held GPU-h by user |  |  |  |
     |   bob | 70.0 | 70.0 | 0 |
     |   alice | 40.0 | 40.0 | 0 |
-    |   no visible process (unattributed) | 10.0 | 10.0 | 0 |
+    |   unlisted | 10.0 | 10.0 | 0 |
     | idle-held GPU-h by notebook |  |  |  |
     |   home/bob/exp/sweep.ipynb of bob | 70.0 | 70.0 | 0 |
     |   no notebook | 40.0 | 40.0 | 0 |
-    |   no visible process (unattributed) | 10.0 | 10.0 | 0 |
+    |   unlisted | 10.0 | 10.0 | 0 |
 
     ## Verdict
 
@@ -337,96 +340,94 @@ fn as_rows_for_a_spreadsheet() {
     let shown = String::from_utf8(out).unwrap();
     let rows: Vec<_> = shown.lines().filter(|row| !row.starts_with("heatmap")).collect();
     insta::assert_snapshot!(rows.join("\n"), @r#"
-    kind,card_index,card_slot,card_uuid,card_name,user,uid,weekday,hour,state,gpu_hours,share,by,name,unattributed,id,gb_hours,cost,cost_per_month,unpriced_gpu_hours,currency,pid,program,from,to,open,peak_memory_bytes,job,container,pod,notebook,gpu_hours_difference,from_seen,to_seen,busy_card_seconds,as_the_card_seconds,idle_held_gpu_hours,bare_context,script,command,ask,end,sentence
-    total,,,,,,,,,active,150,0.297619,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    total,,,,,,,,,idle_held,120,0.238095,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    total,,,,,,,,,truly_idle,234,0.464286,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    total,,,,,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-0,NVIDIA A100-SXM4-80GB,,,,,active,60,0.357143,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-0,NVIDIA A100-SXM4-80GB,,,,,idle_held,40,0.238095,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-0,NVIDIA A100-SXM4-80GB,,,,,truly_idle,68,0.404762,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-0,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-1,NVIDIA A100-SXM4-80GB,,,,,active,70,0.416667,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-1,NVIDIA A100-SXM4-80GB,,,,,idle_held,80,0.47619,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-1,NVIDIA A100-SXM4-80GB,,,,,truly_idle,18,0.107143,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-1,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-2,NVIDIA GeForce RTX 4090,,,,,active,20,0.119048,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-2,NVIDIA GeForce RTX 4090,,,,,idle_held,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-2,NVIDIA GeForce RTX 4090,,,,,truly_idle,148,0.880952,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-2,NVIDIA GeForce RTX 4090,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,all,150,,user,bob,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,worked,10,,user,bob,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,idle_held,70,0.583333,user,bob,,,,175,,0,$,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,idle,130,,user,bob,,,1040,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,unknown,0,,user,bob,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,as_the_card,0,,user,bob,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,worked_on_idle_held,0,,user,bob,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,all,100,,user,alice,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,worked,60,,user,alice,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,idle_held,40,0.333333,user,alice,,,,100,,0,$,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,idle,40,,user,alice,,,2400,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,unknown,0,,user,alice,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,as_the_card,0,,user,alice,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,worked_on_idle_held,0,,user,alice,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,all,80,,user,,no_visible_process,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,worked,0,,user,,no_visible_process,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,idle_held,10,0.083333,user,,no_visible_process,,,25,,0,$,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,idle,80,,user,,no_visible_process,,80,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,unknown,0,,user,,no_visible_process,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,as_the_card,0,,user,,no_visible_process,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,worked_on_idle_held,0,,user,,no_visible_process,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,all,20,,user,carol,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,worked,20,,user,carol,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,idle_held,0,0,user,carol,,,,0,,0,$,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,idle,0,,user,carol,,,0,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,unknown,0,,user,carol,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,as_the_card,0,,user,carol,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,worked_on_idle_held,0,,user,carol,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,bob,,,,all,150,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,bob,,,,worked,10,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,bob,,,,idle_held,70,0.583333,notebook,home/bob/exp/sweep.ipynb,,,,175,,0,$,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,bob,,,,idle,130,,notebook,home/bob/exp/sweep.ipynb,,,1040,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,bob,,,,unknown,0,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,bob,,,,as_the_card,0,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,bob,,,,worked_on_idle_held,0,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,all,120,,notebook,,none,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,worked,80,,notebook,,none,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,idle_held,40,0.333333,notebook,,none,,,100,,0,$,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,idle,40,,notebook,,none,,2400,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,unknown,0,,notebook,,none,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,as_the_card,0,,notebook,,none,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,worked_on_idle_held,0,,notebook,,none,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,all,80,,notebook,,no_visible_process,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,worked,0,,notebook,,no_visible_process,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,idle_held,10,0.083333,notebook,,no_visible_process,,,25,,0,$,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,idle,80,,notebook,,no_visible_process,,80,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,unknown,0,,notebook,,no_visible_process,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,as_the_card,0,,notebook,,no_visible_process,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    account,,,,,,,,,worked_on_idle_held,0,,notebook,,no_visible_process,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    session,1,,GPU-1,,bob,1001,,,idle,62,,,,,,,,,,,5001,python,2026-11-13T06:00:00Z,2026-11-15T20:00:00Z,true,8100000000,4711,,,home/bob/exp/sweep.ipynb,,true,false,0,0,60,false,,,gua who --user 1001,scancel 4711,
-    session,0,,GPU-0,,alice,1000,,,idle,40,,,,,,,,,,,5000,python,2026-11-09T16:00:00Z,2026-11-11T08:00:00Z,false,61000000000,,,,,,true,true,0,0,40,false,train.py,,,,
-    session,1,,GPU-1,,bob,1001,,,idle,10,,,,,,,,,,,5001,python,2026-11-08T20:00:00Z,2026-11-09T06:00:00Z,false,,,,,,,false,true,30000,0,0.5,true,train.py,,,,
-    money,,,,,,,,,idle_held,,,,,,,,300,1285.714286,0,$,,,,,,,,,,,,,,,,,,,,,,
-    money,,,,,,,,,truly_idle,,,,,,,,215,921.428571,148,$,,,,,,,,,,,,,,,,,,,,,,
-    before,,,,,,,,,active,150,0.297619,,,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,,,,,idle_held,120,0.238095,,,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,,,,,truly_idle,234,0.464286,,,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,,,,,unknown,0,0,,,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,,,,,all,150,,user,bob,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,,,,,idle_held,70,,user,bob,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,,,,,all,100,,user,alice,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,,,,,idle_held,40,,user,alice,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,,,,,all,80,,user,,no_visible_process,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,,,,,idle_held,10,,user,,no_visible_process,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,,,,,all,20,,user,carol,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,,,,,idle_held,0,,user,carol,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,bob,,,,all,150,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,bob,,,,idle_held,70,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,,,,,all,120,,notebook,,none,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,,,,,idle_held,40,,notebook,,none,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,,,,,all,80,,notebook,,no_visible_process,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    before,,,,,,,,,idle_held,10,,notebook,,no_visible_process,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,
-    verdict,,,,,,,,,exceeded,,0.238095,,idle_held_share_over_threshold,,,,,,,,,,,,,,,,,,,,,,,,,,,,,"Idle-held is 23.8 % of the observed card time, over the 20 % line: a matter of allocation, not of too few cards."
+    kind,card_index,card_slot,card_uuid,card_name,user,uid,weekday,hour,state,gpu_hours,share,by,name,unattributed,id,held_idle_gib_hours,cost,cost_per_month,unpriced_gpu_hours,currency,pid,program,from,to,open,peak_memory_bytes,job,container,pod,notebook,gpu_hours_difference,from_seen,to_seen,busy_card_seconds,idle_held_gpu_hours,bare_context,script,command,ask,end,sentence,present_process_hours,working_process_hours,idle_process_hours,idle_beside_process_hours,active_energy_kwh,idle_held_energy_kwh,energy_unknown_gpu_hours,mean_utilization_percent,mean_memory_used_bytes,imported,active_percent,held_mb,worked_percent,reason
+    basis,,,,,,,,,,,,,,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,,,,,,,,,,,A card is active during every 5 seconds of enough utilization.,,,,,,,,,,false,10,100,1,
+    total,,,,,,,,,active,150,0.297619,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,idle_held,120,0.238095,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,truly_idle,234,0.464286,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    total,,,,,,,,,all,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,0,0,0,,,,,,,
+    card,0,,GPU-0,NVIDIA A100-SXM4-80GB,,,,,active,60,0.357143,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-0,NVIDIA A100-SXM4-80GB,,,,,idle_held,40,0.238095,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-0,NVIDIA A100-SXM4-80GB,,,,,truly_idle,68,0.404762,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-0,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,0,,GPU-0,NVIDIA A100-SXM4-80GB,,,,,all,168,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,0,0,0,32.142857,12483047619,,,,,
+    card,1,,GPU-1,NVIDIA A100-SXM4-80GB,,,,,active,70,0.416667,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-1,NVIDIA A100-SXM4-80GB,,,,,idle_held,80,0.47619,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-1,NVIDIA A100-SXM4-80GB,,,,,truly_idle,18,0.107143,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-1,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,1,,GPU-1,NVIDIA A100-SXM4-80GB,,,,,all,168,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,0,0,0,37.5,18724571429,,,,,
+    card,2,,GPU-2,NVIDIA GeForce RTX 4090,,,,,active,20,0.119048,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-2,NVIDIA GeForce RTX 4090,,,,,idle_held,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-2,NVIDIA GeForce RTX 4090,,,,,truly_idle,148,0.880952,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-2,NVIDIA GeForce RTX 4090,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    card,2,,GPU-2,NVIDIA GeForce RTX 4090,,,,,all,168,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,0,0,0,10.714286,2496609524,,,,,
+    account,,,,,,,,,active,70,,user,bob,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,idle_held,70,0.583333,user,bob,,,,175,,0,$,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,unused,62.4,,user,bob,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,low_use,7.6,,user,bob,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,unknown,0,,user,bob,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,all,140,0.518519,user,bob,,,956.25,,,,,,,,,,8388608000,,,,,,,,,,,,,,,,200,77.6,122.4,60,0,0,0,,,,,,,
+    account,,,,,,,,,active,60,,user,alice,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,idle_held,40,0.333333,user,alice,,,,100,,0,$,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,unused,40,,user,alice,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,low_use,0,,user,alice,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,unknown,0,,user,alice,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,all,100,0.37037,user,alice,,,2343.75,,,,,,,,,,62914560000,,,,,,,,,,,,,,,,100,60,40,0,0,0,0,,,,,,,
+    account,,,,,,,,,active,20,,user,carol,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,idle_held,0,0,user,carol,,,,0,,0,$,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,unused,0,,user,carol,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,low_use,0,,user,carol,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,unknown,0,,user,carol,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,all,20,0.074074,user,carol,,,0,,,,,,,,,,9437184000,,,,,,,,,,,,,,,,20,20,0,0,0,0,0,,,,,,,
+    account,,,,,,,,,active,0,,user,,unlisted,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,idle_held,10,0.083333,user,,unlisted,,,25,,0,$,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,unused,10,,user,,unlisted,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,low_use,0,,user,,unlisted,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,unknown,0,,user,,unlisted,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,all,10,0.037037,user,,unlisted,,9.765625,,,,,,,,,,1048576000,,,,,,,,,,,,,,,,10,0,10,0,0,0,0,,,,,,,
+    account,,,,,bob,,,,active,70,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,bob,,,,idle_held,70,0.583333,notebook,home/bob/exp/sweep.ipynb,,,,175,,0,$,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,bob,,,,unused,62.4,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,bob,,,,low_use,7.6,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,bob,,,,unknown,0,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,bob,,,,all,140,0.518519,notebook,home/bob/exp/sweep.ipynb,,,956.25,,,,,,,,,,8388608000,,,,,,,,,,,,,,,,200,77.6,122.4,60,0,0,0,,,,,,,
+    account,,,,,,,,,active,80,,notebook,,none,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,idle_held,40,0.333333,notebook,,none,,,100,,0,$,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,unused,40,,notebook,,none,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,low_use,0,,notebook,,none,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,unknown,0,,notebook,,none,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,all,120,0.444444,notebook,,none,,2343.75,,,,,,,,,,62914560000,,,,,,,,,,,,,,,,120,80,40,0,0,0,0,,,,,,,
+    account,,,,,,,,,active,0,,notebook,,unlisted,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,idle_held,10,0.083333,notebook,,unlisted,,,25,,0,$,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,unused,10,,notebook,,unlisted,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,low_use,0,,notebook,,unlisted,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,unknown,0,,notebook,,unlisted,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    account,,,,,,,,,all,10,0.037037,notebook,,unlisted,,9.765625,,,,,,,,,,1048576000,,,,,,,,,,,,,,,,10,0,10,0,0,0,0,,,,,,,
+    session,1,,GPU-1,,bob,1001,,,idle,62,,,,,,,,,,,5001,python,2026-11-13T06:00:00Z,2026-11-15T20:00:00Z,true,8100000000,4711,,,home/bob/exp/sweep.ipynb,,true,false,0,60,false,,,gua who --user 1001,scancel 4711,,,,,,,,,,,,,,,
+    session,0,,GPU-0,,alice,1000,,,idle,40,,,,,,,,,,,5000,python,2026-11-09T16:00:00Z,2026-11-11T08:00:00Z,false,61000000000,,,,,,true,true,0,40,false,train.py,,,,,,,,,,,,,,,,,,
+    session,1,,GPU-1,,bob,1001,,,idle,10,,,,,,,,,,,5001,python,2026-11-08T20:00:00Z,2026-11-09T06:00:00Z,false,,,,,,,false,true,30000,0.5,true,train.py,,,,,,,,,,,,,,,,,,
+    money,,,,,,,,,idle_held,,,,,,,,300,1285.714286,0,$,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    money,,,,,,,,,truly_idle,,,,,,,,215,921.428571,148,$,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,active,150,0.297619,,,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,idle_held,120,0.238095,,,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,truly_idle,234,0.464286,,,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,unknown,0,0,,,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,all,140,,user,bob,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,idle_held,70,,user,bob,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,all,100,,user,alice,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,idle_held,40,,user,alice,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,all,20,,user,carol,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,idle_held,0,,user,carol,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,all,10,,user,,unlisted,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,idle_held,10,,user,,unlisted,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,bob,,,,all,140,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,bob,,,,idle_held,70,,notebook,home/bob/exp/sweep.ipynb,,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,all,120,,notebook,,none,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,idle_held,40,,notebook,,none,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,all,10,,notebook,,unlisted,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    before,,,,,,,,,idle_held,10,,notebook,,unlisted,,,,,,,,,2026-11-08T20:00:00Z,2026-11-15T20:00:00Z,,,,,,,0,,,,,,,,,,,,,,,,,,,,,,,,
+    verdict,,,,,,,,,exceeded,,0.238095,,idle_held_share_over_threshold,,,,,,,,,,,,,,,,,,,,,,,,,,,,"Idle-held is 23.8 % of the observed card time, over the 20 % line: a matter of allocation, not of too few cards.",,,,,,,,,,,,,,
     "#);
 }
 

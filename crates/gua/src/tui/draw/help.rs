@@ -2,7 +2,7 @@
 
 use super::popup::{Line, Text};
 use super::theme::Ink;
-use crate::classify::Thresholds;
+use gua_core::Thresholds;
 
 const KEYS: [(&str, &str); 17] = [
     ("↑ ↓ j k", "one line; PgUp, PgDn, Home, End, the wheel: more"),

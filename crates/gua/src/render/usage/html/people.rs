@@ -56,7 +56,11 @@ fn accounts_by(sheet: &Sheet<'_>, by: By) -> Markup {
                     (table(&more_id, format!("The others by {}, {order}", by.slug()), folded, folded.len()))
                 }
             }
-            p.quiet { (accounts::legend(usage)) }
+            p.quiet {
+                "In GPU-hours; shared cards are split"
+                @if usage.person.is_none() { ", and columns add up to the card time above" }
+                ". " (accounts::legend(usage))
+            }
         }
     }
 }
