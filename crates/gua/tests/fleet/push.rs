@@ -412,6 +412,8 @@ fn both_engines_take_what_waited_for_them() {
         until("all is taken", || {
             done(&machine) > 0 && recorder.number("SELECT count(*) FROM push") < 2
         });
+        let observed = "gua_observed_seconds_total{cluster=\"a\"} > 2";
+        until("time is counted", || engine.count(observed) == 1);
         recorder.end();
         let ticks = "count_over_time(gua_last_tick_timestamp_seconds{cluster=\"a\"}[1h])";
         until("it can be asked for", || engine.count(ticks) == 1);
