@@ -1,7 +1,6 @@
 //! Why a command could not do its work, in words and as an exit code.
 
 use std::io;
-use std::path::PathBuf;
 
 use gua_query::snapshot::{SelectionError, SnapshotError};
 use gua_recorder::RecorderError;
@@ -32,14 +31,6 @@ pub enum Failure {
         .0.next_step()
     )]
     NoDriver(#[from] OpenError),
-    /// The database could not be used.
-    #[error(
-        "cannot use the database {}: {}\n     {}",
-        safe(&.path.display().to_string()),
-        safe(.what),
-        safe(.next)
-    )]
-    Store { path: PathBuf, what: String, next: String },
     /// The database cannot be used. The error names the file and the next step.
     #[error("{}", safe(&.0.to_string()))]
     Database(#[from] gua_store::StoreError),
@@ -66,7 +57,6 @@ impl Failure {
             Self::NotStarted { code, .. } => *code,
             Self::CannotTell { .. }
             | Self::Failed { .. }
-            | Self::Store { .. }
             | Self::Database(_)
             | Self::Recorder(_)
             | Self::NoDriver(_)

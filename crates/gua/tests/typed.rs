@@ -37,7 +37,7 @@ fn every_option_stands_below_its_own_heading() {
 fn a_word_that_makes_no_sense_is_answered_in_words() {
     let mut said = String::new();
     for args in [
-        &["report", "--held-mb", "-1"][..],
+        &["report", "--sort", "name"][..],
         &["pick", "-n", "abc"],
         &["policy", "snooze", "abc"],
         &["query", "-n", "0"],

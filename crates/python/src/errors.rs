@@ -127,10 +127,11 @@ fn of_failure(failure: &Failure, words: String) -> PyErr {
         Failure::Usage { .. } => PyValueError::new_err(words),
         Failure::NoDriver(OpenError::LibraryNotFound { .. }) => NoLibrary::new_err(words),
         Failure::NoDriver(_) => NoDriver::new_err(words),
-        Failure::Store { .. } | Failure::Database(_) => HistoryError::new_err(words),
+        Failure::Database(_) => HistoryError::new_err(words),
         Failure::CannotTell { .. }
         | Failure::Failed { .. }
         | Failure::NotStarted { .. }
+        | Failure::Recorder(_)
         | Failure::Output(_) => GuaError::new_err(words),
     }
 }

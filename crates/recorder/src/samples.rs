@@ -9,6 +9,9 @@ use gua_core::units::{Celsius, Milliwatts, Percent};
 use gua_core::{Clocks, Poll, Reading, Reason};
 use gua_store::CardSample;
 
+/// More than any card draws. An energy counter that rises faster has leapt.
+const MOST_MILLIWATTS: f64 = 1e8;
+
 /// Collects what polls read of each card.
 #[derive(Debug, Default)]
 pub(crate) struct PlotSamples {
@@ -160,6 +163,7 @@ impl CardMeans {
         let seconds = end.checked_sub(begin)?.as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "the energy of a tick is small")]
         let used = newest.checked_sub(first)? as f64;
-        (seconds > 0.0).then(|| used / seconds)
+        let power = (seconds > 0.0).then(|| used / seconds);
+        power.filter(|milliwatts| *milliwatts <= MOST_MILLIWATTS)
     }
 }

@@ -424,7 +424,7 @@ pub(crate) fn write_sample(
             card,
             sample.utilization.map(|percent| percent.0.round() as i64),
             sample.memory.and_then(|memory| i64::try_from(memory.0 >> 20).ok()),
-            sample.power.map(|power| (power.0 + 500) / 1000),
+            sample.power.map(|power| power.0.saturating_add(500) / 1000),
             sample.temperature.map(|temperature| temperature.0)
         ],
     )?;

@@ -58,7 +58,7 @@ fn plain(told: &str) -> String {
 }
 
 fn is_moving(series: &str) -> bool {
-    series.contains("_seconds") || series.contains("_joules") || series.contains("_ratio")
+    ["_seconds", "_joules", "_ratio", "_watts"].iter().any(|unit| series.contains(unit))
 }
 
 #[test]

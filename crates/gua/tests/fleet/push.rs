@@ -283,7 +283,7 @@ fn what_is_not_taken_is_sent_again() {
     assert!(recorder.said().contains("remote write works again"));
     let done = done(&machine);
     recorder.end();
-    assert!(sent(&receiver).len() as i64 >= done, "none of {done} is left out");
+    assert!(i64::try_from(sent(&receiver).len()).unwrap() >= done, "none of {done} is left out");
 }
 
 /// What will never be taken is said once and left behind.
@@ -353,7 +353,10 @@ fn a_wrong_address_loses_nothing() {
         until_done(&machine, 2);
         let done = done(&machine);
         recorder.end();
-        assert!(sent(&right).len() as i64 >= done, "{answer}: none of {done} is left out");
+        assert!(
+            i64::try_from(sent(&right).len()).unwrap() >= done,
+            "{answer}: none of {done} is left out"
+        );
         assert_eq!(counted(&machine, "push_rejected"), 0);
     }
 }

@@ -21,7 +21,7 @@ fn refused(histories: &Histories) -> String {
 #[test]
 fn a_history_that_is_not_there() {
     insta::assert_snapshot!(refused(&Histories::new()), @"
-    gua: cannot use DIR/gua.db: there is no such file; start the recorder, or choose another file with --db
+    gua: cannot use DIR/gua.db: there is no such file; `gua daemon` starts recording, or choose another file with --db
     ");
 }
 

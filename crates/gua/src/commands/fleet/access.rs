@@ -59,6 +59,7 @@ pub(super) fn query_failure(error: EngineError, selection: &Selection) -> Failur
 }
 
 /// Returns an error of an engine as a failure, with its next step.
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes a value")]
 pub(super) fn failure(error: EngineError) -> Failure {
     let (what, next) = (error.to_string(), error.next_step().to_owned());
     match error.is_usage() {
