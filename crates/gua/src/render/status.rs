@@ -55,7 +55,7 @@ fn details(status: &Status) -> Vec<(&'static str, String)> {
     let mut add = |label, text: Option<String>| details.extend(text.map(|text| (label, text)));
     add("since", since(status));
     add("last tick", last_tick(status));
-    add("final until", status.record.final_until.map(moment));
+    add("final to", status.record.final_until.map(moment));
     add("polls", polls(status));
     add("observed", observed(status));
     if let Some(database) = &status.database {

@@ -52,7 +52,7 @@ fn a_recorder_at_work() {
         " UTC, every 100ms\n",
         " ago (",
         "2 cards\n",
-        "final until",
+        "final to",
         " driver calls\n",
         " % of the last hour\n",
         "gua.db, ",

@@ -64,8 +64,9 @@ fn reported(forged: &str) -> Value {
     let machine = machine(forged);
     let mut recorder = Recorder::start(&machine);
     recorder.has_ticked(5);
-    let told = machine.gua(&["report", "--since", "1h", "--by", "container,pod", "--json"]);
+    // A clean stop stores what is not final yet.
     recorder.end();
+    let told = machine.gua(&["report", "--since", "1h", "--by", "container,pod", "--json"]);
     assert_eq!(told.code, Some(0), "{told:?}");
     serde_json::from_str(&told.stdout).unwrap()
 }
