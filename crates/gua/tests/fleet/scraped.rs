@@ -72,6 +72,8 @@ fn labels_of_a_scrape_do_not_get_in_the_way() {
             "count_over_time(gua_last_tick_timestamp_seconds{{instance=\"{target}\"}}[1m]) > 1"
         );
         until("it is scraped", || engine.count(&twice) == 1);
+        let alice = format!("gua_user_gpu_seconds_total{{instance=\"{target}\"}} > 2");
+        until("alice is counted", || engine.count(&alice) > 0);
         assert_is_whole(&engine);
         engine.stop();
     }

@@ -94,7 +94,7 @@ fn an_interval_changes_nothing_where_time_was_measured() {
 fn window_ends_where_the_record_is_final() {
     let histories = Histories::new();
     let now = jiff::Timestamp::now().as_millisecond();
-    let begin = (now - 2 * HOUR) / MINUTE * MINUTE;
+    let begin = (now - 2 * HOUR) / 1000 * 1000;
     let mut recording = Recording::begin(&histories.path(), begin, MINUTE);
     recording.until(begin + HOUR + 59 * MINUTE, 1, lab);
     let report = histories.json(&["--since", "1h"]);
