@@ -1,11 +1,17 @@
 //! Quantities as short text.
 
+/// Formats bytes as gibibytes with one decimal: `8.0`.
+#[must_use]
+pub fn format_gib(bytes: u64) -> String {
+    let gib = bytes as f64 / f64::from(1 << 30);
+    // A small holder is not nothing.
+    if bytes > 0 && gib < 0.05 { "<0.1".to_owned() } else { format!("{gib:.1}") }
+}
+
 /// Formats memory of a card or a process: `8.0 GiB`.
 #[must_use]
 pub fn format_memory(bytes: u64) -> String {
-    let gib = bytes as f64 / f64::from(1 << 30);
-    // A small holder is not nothing.
-    if bytes > 0 && gib < 0.05 { "<0.1 GiB".to_owned() } else { format!("{gib:.1} GiB") }
+    format!("{} GiB", format_gib(bytes))
 }
 
 /// Formats a length of time in at most two units: `5h12m`, `3d02h`, `47m`, `9s`.

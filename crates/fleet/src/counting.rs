@@ -26,25 +26,6 @@ pub(crate) const OWNERS_CAPPED: &str = "owners_capped";
 /// Reason of cards that were removed, as there are too many.
 pub(crate) const CARDS_CAPPED: &str = "cards_capped";
 
-/// Reasons why a card is unknown, or nothing is: series at 0 from the beginning, so that their first
-/// time is an increase.
-const REASONS: [Reason; 15] = [
-    Reason::NotSupported,
-    Reason::NoPermission,
-    Reason::Lost,
-    Reason::NeedsReset,
-    Reason::TimedOut,
-    Reason::NoTurn,
-    Reason::DriverGone,
-    Reason::NotTold,
-    Reason::FirstLook,
-    Reason::Gone,
-    Reason::NotAsked,
-    Reason::Garbled,
-    Reason::Foreign,
-    Reason::EntrySize,
-    Reason::Code(0),
-];
 const GAP_REASONS: [GapReason; 4] =
     [GapReason::ClockSet, GapReason::Suspended, GapReason::Late, GapReason::Storage];
 
@@ -116,10 +97,12 @@ impl Counting {
         for counter in [Counter::Observed, Counter::Gap, Counter::PollSum] {
             self.counters.ensure(Key::host(counter, ""), stamp);
         }
-        let reasons = REASONS.map(Reason::slug).into_iter();
-        let reasons =
-            reasons.chain(GAP_REASONS.map(GapReason::slug)).chain([OWNERS_CAPPED, CARDS_CAPPED]);
-        for reason in reasons.chain(losses.iter().copied()) {
+        // Series of all reasons are there with 0, so that the first time is an increase.
+        let named = Reason::NAMED.into_iter().chain([Reason::Code(0)]).map(Reason::slug);
+        let gaps = GAP_REASONS.into_iter().map(GapReason::slug);
+        let reasons = named.chain(gaps).chain([OWNERS_CAPPED, CARDS_CAPPED]);
+        let known: Vec<&str> = reasons.collect();
+        for reason in known.iter().chain(losses) {
             self.counters.ensure(Key::host(Counter::Errors, reason), stamp);
         }
         for card in recorded.poll.cards.iter().flatten() {

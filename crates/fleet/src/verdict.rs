@@ -1,4 +1,4 @@
-//! What a receiver's response means, and how long to wait.
+//! Meaning of a receiver's response, and the time to wait before the next request.
 
 use std::time::Duration;
 

@@ -1,19 +1,6 @@
 //! Quantities in few characters.
 
-/// Bytes as gibibytes with one decimal.
-#[must_use]
-#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
-pub fn gib(bytes: u64) -> String {
-    let gib = bytes as f64 / f64::from(1 << 30);
-    // A small holder is not nothing.
-    if bytes > 0 && gib < 0.05 { "<0.1".to_owned() } else { format!("{gib:.1}") }
-}
-
-/// Memory of a card or a process, in the unit in which cards are told: `8.0 GiB`.
-#[must_use]
-pub fn memory(bytes: u64) -> String {
-    format!("{} GiB", gib(bytes))
-}
+pub use gua_core::text::{format_duration as duration, format_gib as gib, format_memory as memory};
 
 /// The same where it may be unknown: `? GiB`.
 #[must_use]
@@ -26,12 +13,6 @@ pub fn memory_or_unknown(bytes: Option<u64>) -> String {
 pub fn memory_of(used: Option<u64>, total: Option<u64>) -> String {
     let used = used.map_or_else(|| "?".to_owned(), gib);
     format!("{used}/{}", memory_or_unknown(total))
-}
-
-/// Memory × time, kept in GB of 10⁹ bytes × hours, in the unit in which cards are told.
-#[must_use]
-pub fn gib_hours(gb_hours: f64) -> f64 {
-    gb_hours * 1e9 / f64::from(1 << 30)
 }
 
 /// A size of a file in the unit that fits it: `812 kB`, `41.3 MB`.
@@ -57,21 +38,6 @@ pub fn thousands(digits: &str) -> String {
         shown.push(digit);
     }
     shown
-}
-
-/// A length of time in at most two units: `5h12m`, `3d02h`, `47m`, `9s`.
-#[must_use]
-pub fn duration(seconds: f64) -> String {
-    let units = [(86_400, 'd', 3_600, 'h'), (3_600, 'h', 60, 'm')];
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    let seconds = seconds.max(0.0) as u64;
-    for (large, large_sign, small, small_sign) in units {
-        if seconds >= large {
-            let rest = seconds % large / small;
-            return format!("{}{large_sign}{rest:02}{small_sign}", seconds / large);
-        }
-    }
-    if seconds >= 60 { format!("{}m", seconds / 60) } else { format!("{seconds}s") }
 }
 
 /// An interval as it is typed: `30s`, `1m30s`, `250ms`.
@@ -111,6 +77,5 @@ mod tests {
         assert_eq!(memory_of(Some(8 << 30), Some(80 << 30)), "8.0/80.0 GiB");
         assert_eq!(memory_of(None, Some(80 << 30)), "?/80.0 GiB");
         assert_eq!(memory_of(Some(0), None), "0.0/? GiB");
-        assert!((gib_hours(1.073_741_824) - 1.0).abs() < 1e-12);
     }
 }

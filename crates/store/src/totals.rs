@@ -1,7 +1,7 @@
 //! Totals of counters, and the outbox of remote write.
 //!
-//! What a counter counts is not known here: it is a number, with the texts of its labels. Totals are
-//! kept apart from the record, as they must not fall when time is pruned or recorded again.
+//! A counter is a number here, with the texts of its labels; its meaning belongs to who writes it. Totals
+//! are kept apart from the record, as they must not fall when time is pruned or recorded again.
 
 use std::sync::Arc;
 

@@ -139,7 +139,7 @@ pub enum Command {
     Fleet(Fleet),
     /// End the recorder in the background
     Stop(Stop),
-    /// Print the fields that you choose, once or at a beat, and keep them in a file
+    /// Print the fields that you choose, once or at an interval, and keep them in a file
     Query(Query),
     /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
     /// held idle, stood free, and by whom

@@ -31,8 +31,7 @@ pub struct Daemon {
     pub append: bool,
     #[command(flatten)]
     pub keep: KeepOptions,
-    /// Serve the page, its JSON and /metrics for Prometheus and its kin there: an address and a
-    /// port, or a port of this host only
+    /// Serve the dashboard, JSON API and /metrics on ADDR:PORT (a port alone: localhost)
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<String>,
     #[command(flatten)]

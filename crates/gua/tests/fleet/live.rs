@@ -1,7 +1,7 @@
 //! Ten recorders at once, scraped by a real Prometheus and pushing to a real VictoriaMetrics.
 //!
-//! They are scraped every 5 s over most of a minute. Scrapes every 60 s need hours: `agreement` simulates
-//! those.
+//! Prometheus scrapes the recorders every 5 s for most of a minute. Scrapes every 60 s need hours: the
+//! tests in `agreement` simulate those.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! It is killed at any moment, again and again: that costs what is not final yet, and never a stored row.
+//! Kills of the recorder at any moment: time that is not final yet is lost, a stored row never is.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::{self, AssertUnwindSafe};

@@ -1,4 +1,4 @@
-//! What `CUDA_VISIBLE_DEVICES` lets a program use: a scheduler gives a job its share with it.
+//! Cards that `CUDA_VISIBLE_DEVICES` allows: a scheduler sets it to the cards of a job.
 
 use gua_core::snapshot::{CardIdentity, Snapshot};
 

@@ -5,8 +5,8 @@
 //! memory counts as 0. A tick counts as a whole for the interval of its run, in the hour of its time. So
 //! the times of a row may differ from its length.
 //!
-//! What a process does is not known apart from its card: while the card is active, all its processes
-//! work, and they share the card's time by their memory.
+//! The use that a process makes of its card is not recorded there: while the card is active, all its
+//! processes count as working, and they share its time by memory.
 //!
 //! # Layout
 //!

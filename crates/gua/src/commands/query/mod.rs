@@ -1,4 +1,4 @@
-//! `gua query`: chosen fields of the cards or their holders, once or at a beat.
+//! `gua query`: chosen fields of the cards or their holders, once or at an interval.
 
 mod asked;
 mod output;

@@ -1,4 +1,4 @@
-//! What a card and its holders do over a time, exactly.
+//! Utilization, memory and holders of a card over a period, straight from the scenario.
 
 use std::sync::Arc;
 

@@ -206,7 +206,7 @@ impl LiveFacts {
 }
 
 impl Person {
-    /// Returns who is behind a process, or else its owner. Where nobody was found it is nobody's: the
+    /// Returns who is behind a process, or else its owner. Without either, it has no owner: the
     /// owner of a process in a container may be anybody's root.
     #[must_use]
     pub fn from_process(facts: &ProcessFacts) -> Option<Self> {

@@ -1,4 +1,4 @@
-//! What a page about many hosts has in the place of sessions: hosts, models and accounts.
+//! Hosts, models and accounts on a page about many hosts, which has no sessions.
 
 use std::io::{self, Write};
 
