@@ -225,8 +225,10 @@ impl<'a> Check<'a> {
             ),
             ("unknown", times.unknown_ms, sum(|row| row.times.unknown_share_ms)),
         ];
+        // A card may be active before a holder is listed: only one that was there all the time has all of it.
+        let is_held_throughout = holders.iter().any(|row| present_ms(row) >= length);
         for (state, whole, shares) in shares {
-            let is_shared = !holders.is_empty() && whole == length && state != "unknown";
+            let is_shared = is_held_throughout && whole == length && state != "unknown";
             if shares > whole || (is_shared && shares < whole) {
                 let card = card.card;
                 let detail = format!("{state} shares of card {card} are {shares} of {whole} ms");
@@ -239,9 +241,8 @@ impl<'a> Check<'a> {
                     format!("a row of holder {} has another length than its card's", row.holder);
                 self.find(from, detail);
             }
-            let HolderTimes { working_ms, idle_ms, unknown_ms, .. } = row.times;
             // Each time of a row that was cut is rounded.
-            if working_ms.saturating_add(idle_ms).saturating_add(unknown_ms) > length + 2 {
+            if present_ms(row) > length + 2 {
                 let detail = format!("times of holder {} are more than its card's", row.holder);
                 self.find(from, detail);
             }
@@ -260,4 +261,10 @@ impl<'a> Check<'a> {
     fn find(&mut self, from_ms: i64, detail: String) {
         self.findings.push(Finding { from_ms, detail });
     }
+}
+
+/// Returns the time for which a holder was there.
+fn present_ms(row: &HolderRow) -> i64 {
+    let HolderTimes { working_ms, idle_ms, unknown_ms, .. } = row.times;
+    working_ms.saturating_add(idle_ms).saturating_add(unknown_ms)
 }

@@ -84,6 +84,30 @@ fn gaps_restarts_and_cards_that_go_are_sound() {
     lab.assert_sound();
 }
 
+/// Several spans within half a minute are one row, and a process may be listed after it began to work.
+#[test]
+fn active_card_that_is_held_for_a_part_of_a_row_is_sound() {
+    let lab = Lab::new();
+    let states = [(5000, 0), (5000, 0), (5000, 0)];
+    let mut all = Vec::new();
+    let mut at = START;
+    for (length, state) in states {
+        all.extend(spans(&card(0), at, &[(length, state)]));
+        at += length;
+    }
+    all[0].holders.clear();
+    record(&mut lab.begin(START), &all, MINUTE);
+    assert_eq!(lab.number("SELECT count(*) FROM card_span"), 1);
+    lab.assert_sound();
+    // One that was there throughout has a share of everything.
+    lab.execute("UPDATE holder_span SET idle_ms = idle_ms + 5000 WHERE holder = 2");
+    let findings = lab.read().check().unwrap();
+    assert!(
+        findings[0].detail.contains("active shares of card 1 are 10000 of 15000"),
+        "{findings:?}"
+    );
+}
+
 #[test]
 fn rows_of_a_wrong_length_are_found() {
     assert_found(
