@@ -152,6 +152,13 @@ impl Targets {
         }
     }
 
+    /// Sets the time up to which a target's counters are final, if it is later than the known one.
+    pub(crate) fn raise_final_until(&mut self, id: TargetId, until: i64) {
+        if let Some(target) = self.all.get_mut(id.0) {
+            target.final_until = target.final_until.max(Some(until));
+        }
+    }
+
     /// Returns the target of a series; `None` if it is of no target in the selection.
     #[must_use]
     pub fn find(&self, series: &Series) -> Option<TargetId> {

@@ -91,8 +91,12 @@ impl Collector {
         }
     }
 
-    /// Finds the epochs, once the final times at the begin are known.
+    /// Finds the epochs, once the final times at both ends are known. Samples after the window may be final
+    /// up to a time within it, where those before its end are final only up to a time before its begin.
     pub fn find_epochs(&mut self) {
+        for (target, last) in self.times(Edge::End).last_of_each() {
+            self.targets.raise_final_until(target, last);
+        }
         self.epochs = Epochs::new(&self.targets, self.times(Edge::Begin), self.window);
     }
 
@@ -257,11 +261,6 @@ impl Collector {
                 self.hours.add_shared_point(id, key, is_active, *point);
             }
         }
-    }
-
-    /// Returns the last time around the end of the window up to which counters are final.
-    pub fn last_final(&self) -> Option<i64> {
-        self.times(Edge::End).last()
     }
 
     const fn times(&self, edge: Edge) -> &FinalTimes {

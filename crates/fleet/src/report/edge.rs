@@ -1,6 +1,6 @@
 //! Value of a counter at one moment, from the samples around it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::target::{TargetId, millis};
 
@@ -37,9 +37,10 @@ impl FinalTimes {
         self.times.get(&target)?.iter().map(|(_, until)| *until).min()
     }
 
-    /// Returns the last time up to which counters of any target are final.
-    pub fn last(&self) -> Option<i64> {
-        self.times.values().flatten().map(|(_, until)| *until).max()
+    /// Returns the last time up to which counters of each target are final.
+    pub fn last_of_each(&self) -> BTreeMap<TargetId, i64> {
+        let last = |times: &Vec<(i64, i64)>| times.iter().map(|(_, until)| *until).max();
+        self.times.iter().filter_map(|(target, times)| Some((*target, last(times)?))).collect()
     }
 
     /// Returns the time up to which a sample is final: the time of the sample if nothing says so.

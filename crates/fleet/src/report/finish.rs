@@ -90,12 +90,10 @@ impl Collector {
         hosts.filter_map(host).collect()
     }
 
-    /// Returns the window up to where the counters of a host that goes on are final. Samples after the window
-    /// may be final up to its end.
+    /// Returns the window up to where the counters of a host that goes on are final.
     fn final_window(&self, hosts: &[FleetHost<'_>]) -> Period {
         let going_on = hosts.iter().filter(|host| !host.is_silent);
         let last = going_on.filter_map(|host| host.target.final_until).max();
-        let last = last.max(last.and(self.last_final()));
         let to = last.map_or(self.window.to, |last| self.window.to.min(UnixMillis(last)));
         Period::new(self.window.from, to.max(self.window.from))
     }

@@ -65,8 +65,10 @@ impl Engine {
             }
             Kind::Victoria => {
                 engine.start("");
-                engine.post("/api/v1/import/prometheus", &fs::read(samples).unwrap());
+                let samples = fs::read_to_string(samples).unwrap();
+                engine.post("/api/v1/import/prometheus", samples.as_bytes());
                 engine.get("/internal/force_flush");
+                until("all samples are found", || engine.has_all(&samples));
             }
         }
         engine
@@ -146,15 +148,31 @@ impl Engine {
         assert!((200..300).contains(&status), "{path}: {status} {body}");
     }
 
-    /// How many series a question has for an answer now.
+    /// Returns true if it finds as many samples as a file of lines to import has.
+    fn has_all(&self, samples: &str) -> bool {
+        let time = |line: &str| line.rsplit(' ').next()?.parse::<i64>().ok();
+        let last = samples.lines().filter_map(time).max().unwrap();
+        let query =
+            format!("sum(count_over_time({{__name__!=\"\"}}[30d])) @ {}", last / 1000 + 600);
+        let found = self.query(&query);
+        let count = found.first().and_then(|series| series["value"][1].as_str()?.parse().ok());
+        count == Some(samples.lines().count())
+    }
+
+    /// Returns the number of series in the answer to a query now.
     pub fn count(&self, query: &str) -> usize {
+        self.query(query).len()
+    }
+
+    /// Returns the series in the answer to a query now.
+    fn query(&self, query: &str) -> Vec<Value> {
         let body = format!("query={}", encoded(query));
         let headers = [("Content-Type", "application/x-www-form-urlencoded")];
         let (status, answer) =
             request(self.port, "POST", "/api/v1/query", &headers, body.as_bytes()).unwrap();
         assert_eq!(status, 200, "{query}: {answer}");
         let answer: Value = serde_json::from_str(&answer).unwrap();
-        answer["data"]["result"].as_array().unwrap().len()
+        answer["data"]["result"].as_array().unwrap().clone()
     }
 
     /// The program, asked about this engine.

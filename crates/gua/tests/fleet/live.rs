@@ -6,7 +6,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::engine::{Engine, Kind, free_port, programs};
@@ -142,12 +142,15 @@ fn ten_recorders_agree_with_both_engines() {
         until("everything has arrived", || engine.count(&late) == 10);
     }
     assert_dashboard_has_data(&prometheus);
-    let (from, to) = (from.to_string(), until_then.to_string());
-    let window = ["--from", &from, "--until", &to];
-    let own: Vec<Value> = hosts.iter().map(|host| host.report(&window)).collect();
-    for engine in [&prometheus, &victoria] {
-        let fleet = engine.json(&[&["report"], &window[..]].concat());
-        assert_agrees(&fleet, &own, &engine.url());
+    let last_seconds = until_then - SignedDuration::from_secs(9);
+    for from in [from, last_seconds] {
+        let (from, to) = (from.to_string(), until_then.to_string());
+        let window = ["--from", &from, "--until", &to];
+        let own: Vec<Value> = hosts.iter().map(|host| host.report(&window)).collect();
+        for engine in [&prometheus, &victoria] {
+            let fleet = engine.json(&[&["report"], &window[..]].concat());
+            assert_agrees(&fleet, &own, &engine.url());
+        }
     }
     let now = prometheus.json(&["fleet"]);
     assert_eq!(now["totals"]["cards"], 30, "{now}");
