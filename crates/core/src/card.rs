@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::Holders;
 use crate::reading::{Reading, Reason};
+use crate::slices::Slices;
 use crate::units::{Bytes, Celsius, Megahertz, Millijoules, Milliwatts, Percent};
 
 /// A card as one look saw it.
@@ -36,16 +37,19 @@ pub struct CardFacts {
     pub minor: Reading<u32>,
     pub bus_id: Reading<String>,
     pub power_limit: Reading<u32>,
-    /// Set for a MIG instance.
+    /// Set for a MIG instance, and for what is left of a GPU beside its instances.
     pub instance: Option<InstanceFacts>,
 }
 
 /// What a MIG instance has besides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstanceFacts {
-    pub slot: u32,
+    /// `None` for what is left of the GPU: nobody can hold it.
+    pub slot: Option<u32>,
     pub gpu_instance: Reading<u32>,
     pub parent_uuid: Reading<String>,
+    /// Its part of the GPU.
+    pub slices: Slices,
 }
 
 impl CardFacts {
@@ -66,10 +70,9 @@ impl CardFacts {
     /// Returns true if both are one card: by UUID, or by place where that is not known.
     #[must_use]
     pub fn is_same_card(&self, other: &Self) -> bool {
-        let slot = |facts: &Self| facts.instance.as_ref().map(|instance| instance.slot);
         match (self.uuid.as_ref().known(), other.uuid.as_ref().known()) {
             (Some(one), Some(other)) => one == other,
-            (None, None) => self.index == other.index && slot(self) == slot(other),
+            (None, None) => self.index == other.index && self.slot() == other.slot(),
             _ => false,
         }
     }
@@ -77,7 +80,25 @@ impl CardFacts {
     /// Its number as it is shown.
     #[must_use]
     pub fn label(&self) -> String {
-        label(self.index, self.instance.as_ref().map(|instance| instance.slot))
+        if self.is_unpartitioned() { rest_label(self.index) } else { label(self.index, self.slot()) }
+    }
+
+    /// Returns the slot of a MIG instance.
+    #[must_use]
+    pub fn slot(&self) -> Option<u32> {
+        self.instance.as_ref()?.slot
+    }
+
+    /// Returns true if it is what is left of a GPU beside its MIG instances.
+    #[must_use]
+    pub fn is_unpartitioned(&self) -> bool {
+        self.instance.as_ref().is_some_and(|instance| instance.slot.is_none())
+    }
+
+    /// Returns its part of a GPU.
+    #[must_use]
+    pub fn slices(&self) -> Slices {
+        self.instance.as_ref().map_or(Slices::WHOLE, |instance| instance.slices)
     }
 
     /// The enforced power limit.
@@ -93,6 +114,12 @@ pub fn label(index: u32, slot: Option<u32>) -> String {
     slot.map_or_else(|| index.to_string(), |slot| format!("{index}:{slot}"))
 }
 
+/// The number that is shown for what is left of a GPU beside its MIG instances.
+#[must_use]
+pub fn rest_label(index: u32) -> String {
+    format!("{index}:rest")
+}
+
 /// What one look reads of a card.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vitals {
@@ -103,6 +130,8 @@ pub struct Vitals {
     pub power: Reading<Milliwatts>,
     /// Since the driver was loaded.
     pub energy: Reading<Millijoules>,
+    /// Energy of the GPU of a MIG instance, which has none of its own.
+    pub gpu_energy: GpuEnergy,
     pub temperature: Reading<Celsius>,
     pub sm_clock: Reading<Megahertz>,
     pub memory_clock: Reading<Megahertz>,
@@ -116,6 +145,27 @@ pub struct Vitals {
     pub holders: Holders,
     /// SM samples of processes that came with this reading.
     pub process_samples: Reading<Vec<ProcessSample>>,
+}
+
+/// Energy of the whole GPU that a MIG instance is a part of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GpuEnergy {
+    /// Since the driver was loaded.
+    pub counter: Reading<Millijoules>,
+    /// Power now; asked for where there is no counter.
+    pub power: Reading<Milliwatts>,
+}
+
+impl GpuEnergy {
+    #[must_use]
+    pub const fn unknown(why: Reason) -> Self {
+        Self { counter: Reading::Unknown(why), power: Reading::Unknown(why) }
+    }
+
+    #[must_use]
+    pub const fn is_known(&self) -> bool {
+        matches!(self.counter, Reading::Known(_)) || matches!(self.power, Reading::Known(_))
+    }
 }
 
 /// From 0, the highest, to 15.
@@ -154,6 +204,7 @@ impl Vitals {
             memory: Reading::Unknown(why),
             power: Reading::Unknown(why),
             energy: Reading::Unknown(why),
+            gpu_energy: GpuEnergy::unknown(why),
             temperature: Reading::Unknown(why),
             sm_clock: Reading::Unknown(why),
             memory_clock: Reading::Unknown(why),

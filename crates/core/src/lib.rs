@@ -19,6 +19,7 @@
 //! | [`snapshot`] | all cards and holders now, as they are shown |
 //! | [`text`] | quantities as short text |
 //! | [`unknowns`] | why fields are null |
+//! | [`slices`] | parts of a GPU that is partitioned into MIG instances |
 //! | [`session`] | stretches in which a process holds a card without using it |
 //! | [`sign`] | signs that a process works, besides its classified time |
 //! | [`state`] | the state of a card, and the thresholds between the states |
@@ -34,6 +35,7 @@ pub mod process;
 pub mod reading;
 pub mod session;
 pub mod sign;
+pub mod slices;
 pub mod snapshot;
 pub mod span;
 pub mod state;
@@ -47,5 +49,6 @@ pub use period::Period;
 pub use poll::Poll;
 pub use reading::{Reading, Reason};
 pub use session::{Session, SessionBuilder, SessionUpdate};
+pub use slices::Slices;
 pub use span::Span;
 pub use state::{State, Thresholds};

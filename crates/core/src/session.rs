@@ -285,7 +285,8 @@ mod tests {
     fn span(from: i64, to: i64, state: State, holders: Vec<HolderTime>) -> Span {
         let period = Period::new(UnixMillis(from * MINUTE), UnixMillis(to * MINUTE));
         let [busy, memory, energy] = [Integral::default(); 3];
-        Span { card: card(), period, state, holders, busy, memory, energy }
+        let energy_estimated_ms = 0;
+        Span { card: card(), period, state, holders, busy, memory, energy, energy_estimated_ms }
     }
 
     fn idle(from: i64, to: i64) -> Span {

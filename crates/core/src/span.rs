@@ -24,6 +24,8 @@ pub struct Span {
     pub memory: Integral,
     /// Energy in joules.
     pub energy: Integral,
+    /// Part of the time whose energy is known: there it is power × time, as the card has no counter.
+    pub energy_estimated_ms: i64,
 }
 
 /// A holder's part of a span.

@@ -1,6 +1,6 @@
 //! The recent past of a card that can be read.
 
-use crate::card::{Basis, ProcessSample, Vitals};
+use crate::card::{Basis, GpuEnergy, ProcessSample, Vitals};
 use crate::clocks::Clocks;
 use crate::poll::{CardPoll, Exit};
 use crate::reading::{Reading, Reason};
@@ -10,6 +10,7 @@ use crate::units::{Bytes, Percent};
 
 use super::activity::{CentiPercent, Micros, PieceBasis, Stretch, WINDOW};
 use super::holders::{HolderFact, HolderList, ProcessSamples, Stay, Stays, mean};
+use super::open_span::PieceEnergy;
 use super::piece::{NEARBY, idle_state, unknown_state};
 use super::samples::{PollTime, SampleLine, micros};
 
@@ -21,6 +22,9 @@ const LOOKBACK: Micros = NEARBY + 2 * WINDOW;
 
 /// Time after its last work for which a holder counts as a recent worker.
 const RECENTLY: Micros = 60_000_000;
+
+/// More than any card draws. An energy counter that rises faster has leapt.
+const MOST_WATTS: f64 = 1e5;
 
 /// Thresholds with utilization as exact integers.
 #[derive(Debug, Clone, Copy)]
@@ -51,8 +55,8 @@ pub(super) struct Observed {
     pub polls: Vec<PollFacts>,
     pub stays: Stays,
     pub process_samples: ProcessSamples,
-    /// Lowest mean power between two polls so far, in watts.
-    idle_power: Option<f64>,
+    /// Power without work in the time that is handed out, in watts.
+    pub idle_power: Option<f64>,
     /// End of the newest sample that reached the threshold of an active card.
     last_active: Option<Micros>,
 }
@@ -65,10 +69,11 @@ pub(super) struct PollFacts {
     pub used: Option<Bytes>,
     /// Why it is not known how busy the card was before this poll.
     pub utilization_unknown: Option<Reason>,
+    /// Joules since the driver was loaded, and watts.
     energy_counter: Option<f64>,
     power: Option<f64>,
-    /// Energy since the poll before, in joules, and how much of it is idle power.
-    pub energy: Option<(f64, f64)>,
+    /// Energy since the poll before.
+    pub energy: Option<PieceEnergy>,
 }
 
 impl Observed {
@@ -106,7 +111,7 @@ impl Observed {
             self.add_process_samples(samples, clocks, thresholds);
         }
         self.note_work(&list, thresholds);
-        let facts = self.facts(&poll.reading, list, at, unknown);
+        let facts = self.facts(poll, list, at, unknown);
         self.polls.push(facts);
     }
 
@@ -158,23 +163,31 @@ impl Observed {
     }
 
     fn facts(
-        &mut self,
-        reading: &Vitals,
+        &self,
+        poll: &CardPoll,
         list: HolderList,
         at: Micros,
         utilization_unknown: Option<Reason>,
     ) -> PollFacts {
-        let energy_counter = reading.energy.known().map(|energy| energy.0 as f64 / 1e3);
-        let power = reading.power.known().map(|power| f64::from(power.0) / 1e3);
+        let reading = &poll.reading;
+        // The energy of a GPU is divided by slices among its instances and what they leave of it.
+        let (counter, power, part) = match &poll.card.instance {
+            None => (reading.energy, reading.power, 1.0),
+            Some(instance) => {
+                let GpuEnergy { counter, power } = reading.gpu_energy;
+                (counter, power, instance.slices.weight())
+            }
+        };
+        let energy_counter = counter.known().map(|energy| energy.0 as f64 / 1e3 * part);
+        let power = power.known().map(|power| f64::from(power.0) / 1e3 * part);
         let energy = self.polls.last().and_then(|last| {
             let seconds = (at - last.at) as f64 / 1e6;
             let counted = energy_counter.zip(last.energy_counter).map(|(now, then)| now - then);
             let estimated = power.zip(last.power).map(|(now, then)| (now + then) / 2.0 * seconds);
             // A counter that stands still or goes back was reset.
-            let energy = counted.filter(|energy| *energy > 0.0).or(estimated)?;
-            let idle = self.idle_power.map_or(energy / seconds, |idle| idle.min(energy / seconds));
-            self.idle_power = Some(idle);
-            Some((energy, idle * seconds))
+            let counted = counted.filter(|joules| 0.0 < *joules && *joules <= MOST_WATTS * seconds);
+            let joules = counted.or(estimated)?;
+            Some(PieceEnergy { joules, is_estimated: counted.is_none() })
         });
         let used = reading.memory.known().map(|memory| memory.used);
         PollFacts { at, list, used, utilization_unknown, energy_counter, power, energy }

@@ -17,9 +17,16 @@ pub struct SpanPiece {
     pub state: State,
     pub busy: Sum,
     pub memory: Option<Bytes>,
-    /// Joules.
-    pub energy: Option<f64>,
+    pub energy: Option<PieceEnergy>,
     pub holders: Vec<HolderPiece>,
+}
+
+/// Energy of a piece.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PieceEnergy {
+    pub joules: f64,
+    /// True if it is power × time.
+    pub is_estimated: bool,
 }
 
 /// A holder's part of a piece.
@@ -41,6 +48,7 @@ pub struct OpenSpan {
     busy: KnownSum,
     memory: KnownSum,
     energy: KnownSum,
+    energy_estimated: Micros,
     holders: Vec<OpenHolder>,
 }
 
@@ -100,6 +108,7 @@ impl OpenSpan {
             busy: KnownSum::default(),
             memory: KnownSum::default(),
             energy: KnownSum::default(),
+            energy_estimated: 0,
             holders: piece.holders.iter().map(holder).collect(),
         };
         span.add(piece);
@@ -122,14 +131,15 @@ impl OpenSpan {
         self.time.to = piece.time.to;
         self.busy.add(piece.busy.sum as f64 / 1e8, piece.busy.known);
         self.memory.add_memory(piece.memory, length);
-        if let Some(energy) = piece.energy {
-            self.energy.add(energy, length);
+        if let Some(PieceEnergy { joules, is_estimated }) = piece.energy {
+            self.energy.add(joules, length);
+            self.energy_estimated += if is_estimated { length } else { 0 };
         }
         for (holder, piece_of_it) in self.holders.iter_mut().zip(&piece.holders) {
             holder.share += piece_of_it.share * length as f64;
             holder.memory.add_memory(piece_of_it.memory, length);
             holder.peak = holder.peak.max(piece_of_it.memory);
-            holder.energy += piece.energy.unwrap_or(0.0) * piece_of_it.share;
+            holder.energy += piece.energy.map_or(0.0, |it| it.joules) * piece_of_it.share;
         }
     }
 
@@ -158,6 +168,11 @@ impl OpenSpan {
             busy: self.busy.integral(self.time, period.millis()),
             memory: self.memory.integral(self.time, period.millis()),
             energy: self.energy.integral(self.time, period.millis()),
+            energy_estimated_ms: portion(
+                period.millis(),
+                self.energy_estimated,
+                self.time.to - self.time.from,
+            ),
         })
     }
 

@@ -8,29 +8,32 @@ use crate::units::Bytes;
 use super::activity::{self, Micros, Piece, Stretch, Sums, WINDOW};
 use super::holders::{HolderFact, HolderList, Stay, mean, middle};
 use super::observed::{ExactThresholds, Observed, PollFacts};
-use super::open_span::{HolderPiece, SpanPiece};
+use super::open_span::{HolderPiece, PieceEnergy, SpanPiece};
 
 /// Distance within which a holder's own samples say who did work that nobody was seen to do; and over
 /// which the SM use of those who work at once is compared.
 pub(super) const NEARBY: Micros = 15_000_000;
 
-/// Classifies a time that is final. `is_end` is true if no more samples come.
+/// Classifies a time that is final. `is_end` is true if no more samples come. Returns the power without
+/// work, where it is known.
 pub(super) fn classify(
     observed: &Observed,
     time: Stretch,
     is_end: bool,
     thresholds: &ExactThresholds,
     mut each: impl FnMut(SpanPiece),
-) {
+) -> Option<f64> {
     let end = Some(time.to).filter(|_| is_end);
     let samples = observed.samples.pieces(time.from - 2 * WINDOW, end);
     let mut active = activity::work(&samples, thresholds.active);
     let work = activity::union(&active, &activity::work(&samples, thresholds.worked));
     // A sample in which work begins or ends may be below the threshold of the card.
     active.iter_mut().for_each(|stretch| snap(stretch, &work, observed.samples.period()));
+    let sums = Sums::new(&samples);
     let view = View {
         observed,
-        sums: Sums::new(&samples),
+        idle_power: idle_power(observed, &sums, time.to, thresholds),
+        sums,
         own: own_work(observed, &work, time, thresholds),
         active,
         work,
@@ -41,6 +44,32 @@ pub(super) fn classify(
         each(view.piece(Stretch { from, to }));
         from = to;
     }
+    view.idle_power
+}
+
+/// Returns the power without work: the mean power between the newest two polls between which nobody worked.
+/// Where somebody always works a little, it is the lowest mean power between two polls of a card that is
+/// not active.
+fn idle_power(
+    observed: &Observed,
+    sums: &Sums<'_>,
+    until: Micros,
+    thresholds: &ExactThresholds,
+) -> Option<f64> {
+    let mut idle = observed.idle_power;
+    for pair in observed.polls.windows(2).filter(|pair| pair[1].at <= until) {
+        let interval = Stretch { from: pair[0].at, to: pair[1].at };
+        let busy = sums.over(interval);
+        let Some(energy) = pair[1].energy.filter(|_| busy.known == interval.length()) else {
+            continue;
+        };
+        let power = energy.joules * 1e6 / interval.length().max(1) as f64;
+        let below = |line: u32| busy.sum < i64::from(line) * interval.length();
+        if below(thresholds.worked) || (below(thresholds.active) && idle.is_none_or(|it| power < it)) {
+            idle = Some(power);
+        }
+    }
+    idle
 }
 
 /// Work of one holder by its own samples.
@@ -112,6 +141,8 @@ fn join_edges(all: &mut [OwnWork], period: Micros) {
 struct View<'a> {
     observed: &'a Observed,
     sums: Sums<'a>,
+    /// Power without work, in watts.
+    idle_power: Option<f64>,
     active: Vec<Stretch>,
     /// Time in which somebody works, above the threshold of the card or below it.
     work: Vec<Stretch>,
@@ -294,17 +325,20 @@ impl View<'_> {
         mean(&own.pieces, around)
     }
 
-    /// Returns the energy of a time between two polls. What exceeds the idle power is split by
+    /// Returns the energy of a time between two polls. What exceeds the power without work is split by
     /// utilization.
-    fn energy(&self, time: Stretch, poll: &PollFacts) -> Option<f64> {
-        let (total, idle) = poll.energy?;
+    fn energy(&self, time: Stretch, poll: &PollFacts) -> Option<PieceEnergy> {
+        let PieceEnergy { joules, is_estimated } = poll.energy?;
         let polls = &self.observed.polls;
         let before = polls.partition_point(|other| other.at < poll.at).checked_sub(1)?;
         let interval = Stretch { from: polls.get(before)?.at, to: poll.at };
         let part_of_time = time.length() as f64 / interval.length().max(1) as f64;
         let (part, all) = (self.sums.over(time).sum, self.sums.over(interval).sum);
         let part_of_work = if all > 0 { part as f64 / all as f64 } else { part_of_time };
-        Some(idle * part_of_time + (total - idle) * part_of_work)
+        let seconds = interval.length() as f64 / 1e6;
+        let idle = self.idle_power.map_or(joules, |power| joules.min(power * seconds));
+        let joules = idle * part_of_time + (joules - idle) * part_of_work;
+        Some(PieceEnergy { joules, is_estimated })
     }
 }
 

@@ -163,7 +163,7 @@ impl CardTrack {
                 pieces.close();
             }
             if from < to {
-                pieces.add_segment(&segment, Stretch { from, to }, thresholds);
+                pieces.add_segment(&mut segment, Stretch { from, to }, thresholds);
                 self.done = to;
             }
             self.open = pieces.open;
@@ -226,15 +226,16 @@ struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    fn add_segment(&mut self, segment: &Segment, time: Stretch, thresholds: &ExactThresholds) {
+    fn add_segment(&mut self, segment: &mut Segment, time: Stretch, thresholds: &ExactThresholds) {
         for (part, begins_quarter) in self.wall.by_quarter_hour(time) {
             if begins_quarter {
                 self.close();
             }
-            match &segment.content {
+            match &mut segment.content {
                 Content::Observed(observed) => {
                     let is_end = segment.end.is_some();
-                    piece::classify(observed, part, is_end, thresholds, |piece| self.add(&piece));
+                    observed.idle_power =
+                        piece::classify(observed, part, is_end, thresholds, |it| self.add(&it));
                 }
                 Content::Unread(reason) => self.add(&SpanPiece {
                     time: part,

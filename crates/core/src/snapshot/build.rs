@@ -108,7 +108,7 @@ impl CardIdentity {
         let instance = facts.instance.as_ref();
         Self {
             index: facts.index,
-            mig_slot: instance.map(|instance| instance.slot),
+            mig_slot: facts.slot(),
             gpu_instance: instance
                 .and_then(|instance| unknown.take("gpu_instance", instance.gpu_instance)),
             uuid: unknown.take("uuid", facts.uuid.clone()),
