@@ -80,7 +80,11 @@ impl CardFacts {
     /// Its number as it is shown.
     #[must_use]
     pub fn label(&self) -> String {
-        if self.is_unpartitioned() { rest_label(self.index) } else { label(self.index, self.slot()) }
+        if self.is_unpartitioned() {
+            rest_label(self.index)
+        } else {
+            label(self.index, self.slot())
+        }
     }
 
     /// Returns the slot of a MIG instance.

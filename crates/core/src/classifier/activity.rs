@@ -185,6 +185,12 @@ impl<'a> Sums<'a> {
         pairs.map(|pair| Stretch { from: pair[0].to, to: pair[1].from })
     }
 
+    /// Returns the utilization of the piece that a moment lies in, in percent; 0 outside of all.
+    pub fn around(&self, at: Micros) -> f64 {
+        let piece = self.pieces.get(self.pieces.partition_point(|piece| piece.to < at));
+        piece.filter(|piece| piece.from <= at).map_or(0.0, |piece| f64::from(piece.value) / 100.0)
+    }
+
     /// Returns the integral over a time.
     pub fn over(&self, time: Stretch) -> Sum {
         let begin = self.pieces.partition_point(|piece| piece.to <= time.from);

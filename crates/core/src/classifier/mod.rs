@@ -15,6 +15,7 @@
 //! | `holders` | who was on the card, and the samples of processes |
 //! | `observed` | the recent past of one card that can be read |
 //! | `piece` | a stretch of it: state, who works, shares, energy |
+//! | `power` | the card's power without work, and for work |
 //! | `open_span` | sums of the pieces of one span |
 //! | `track` | one card: what is not handed out yet |
 //! | `wall` | wall time of the boot clock |
@@ -24,6 +25,7 @@ mod holders;
 mod observed;
 pub mod open_span;
 mod piece;
+mod power;
 mod samples;
 mod track;
 mod wall;

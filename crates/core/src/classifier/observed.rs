@@ -12,6 +12,7 @@ use super::activity::{CentiPercent, Micros, PieceBasis, Stretch, WINDOW};
 use super::holders::{HolderFact, HolderList, ProcessSamples, Stay, Stays, mean};
 use super::open_span::PieceEnergy;
 use super::piece::{NEARBY, idle_state, unknown_state};
+use super::power::Power;
 use super::samples::{PollTime, SampleLine, micros};
 
 /// Time after which shares of several holders no longer change.
@@ -55,8 +56,7 @@ pub(super) struct Observed {
     pub polls: Vec<PollFacts>,
     pub stays: Stays,
     pub process_samples: ProcessSamples,
-    /// Power without work in the time that is handed out, in watts.
-    pub idle_power: Option<f64>,
+    pub power: Power,
     /// End of the newest sample that reached the threshold of an active card.
     last_active: Option<Micros>,
 }
@@ -71,7 +71,7 @@ pub(super) struct PollFacts {
     pub utilization_unknown: Option<Reason>,
     /// Joules since the driver was loaded, and watts.
     energy_counter: Option<f64>,
-    power: Option<f64>,
+    pub power: Option<f64>,
     /// Energy since the poll before.
     pub energy: Option<PieceEnergy>,
 }
@@ -85,7 +85,7 @@ impl Observed {
             polls: Vec::new(),
             stays: before.map_or_else(Stays::default, |before| before.stays.ended(begin)),
             process_samples: ProcessSamples::default(),
-            idle_power: before.and_then(|before| before.idle_power),
+            power: before.map_or_else(Power::default, |before| before.power),
             last_active: before.and_then(|before| before.last_active),
         }
     }

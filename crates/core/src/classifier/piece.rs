@@ -5,24 +5,25 @@ use crate::span::{HolderId, Work};
 use crate::state::State;
 use crate::units::Bytes;
 
-use super::activity::{self, Micros, Piece, Stretch, Sums, WINDOW};
+use super::activity::{self, CentiPercent, Micros, Piece, Stretch, Sums, WINDOW};
 use super::holders::{HolderFact, HolderList, Stay, mean, middle};
 use super::observed::{ExactThresholds, Observed, PollFacts};
 use super::open_span::{HolderPiece, PieceEnergy, SpanPiece};
+use super::power::Power;
 
 /// Distance within which a holder's own samples say who did work that nobody was seen to do; and over
 /// which the SM use of those who work at once is compared.
 pub(super) const NEARBY: Micros = 15_000_000;
 
-/// Classifies a time that is final. `is_end` is true if no more samples come. Returns the power without
-/// work, where it is known.
+/// Classifies a time that is final. `is_end` is true if no more samples come. Returns what is known of the
+/// card's power by then.
 pub(super) fn classify(
     observed: &Observed,
     time: Stretch,
     is_end: bool,
     thresholds: &ExactThresholds,
     mut each: impl FnMut(SpanPiece),
-) -> Option<f64> {
+) -> Power {
     let end = Some(time.to).filter(|_| is_end);
     let samples = observed.samples.pieces(time.from - 2 * WINDOW, end);
     let mut active = activity::work(&samples, thresholds.active);
@@ -30,9 +31,11 @@ pub(super) fn classify(
     // A sample in which work begins or ends may be below the threshold of the card.
     active.iter_mut().for_each(|stretch| snap(stretch, &work, observed.samples.period()));
     let sums = Sums::new(&samples);
+    let at_work = at_work(&samples, &work);
     let view = View {
         observed,
-        idle_power: idle_power(observed, &sums, time.to, thresholds),
+        power: observed.power.at(time.to, observed, &sums, thresholds),
+        at_work: at_work.as_deref().map(Sums::new),
         sums,
         own: own_work(observed, &work, time, thresholds),
         active,
@@ -44,32 +47,7 @@ pub(super) fn classify(
         each(view.piece(Stretch { from, to }));
         from = to;
     }
-    view.idle_power
-}
-
-/// Returns the power without work: the mean power between the newest two polls between which nobody worked.
-/// Where somebody always works a little, it is the lowest mean power between two polls of a card that is
-/// not active.
-fn idle_power(
-    observed: &Observed,
-    sums: &Sums<'_>,
-    until: Micros,
-    thresholds: &ExactThresholds,
-) -> Option<f64> {
-    let mut idle = observed.idle_power;
-    for pair in observed.polls.windows(2).filter(|pair| pair[1].at <= until) {
-        let interval = Stretch { from: pair[0].at, to: pair[1].at };
-        let busy = sums.over(interval);
-        let Some(energy) = pair[1].energy.filter(|_| busy.known == interval.length()) else {
-            continue;
-        };
-        let power = energy.joules * 1e6 / interval.length().max(1) as f64;
-        let below = |line: u32| busy.sum < i64::from(line) * interval.length();
-        if below(thresholds.worked) || (below(thresholds.active) && idle.is_none_or(|it| power < it)) {
-            idle = Some(power);
-        }
-    }
-    idle
+    view.power
 }
 
 /// Work of one holder by its own samples.
@@ -141,8 +119,9 @@ fn join_edges(all: &mut [OwnWork], period: Micros) {
 struct View<'a> {
     observed: &'a Observed,
     sums: Sums<'a>,
-    /// Power without work, in watts.
-    idle_power: Option<f64>,
+    /// The same with what a sample says of an edge of work moved into the work; `None` if it is the same.
+    at_work: Option<Sums<'a>>,
+    power: Power,
     active: Vec<Stretch>,
     /// Time in which somebody works, above the threshold of the card or below it.
     work: Vec<Stretch>,
@@ -332,13 +311,69 @@ impl View<'_> {
         let polls = &self.observed.polls;
         let before = polls.partition_point(|other| other.at < poll.at).checked_sub(1)?;
         let interval = Stretch { from: polls.get(before)?.at, to: poll.at };
+        let sums = self.at_work.as_ref().unwrap_or(&self.sums);
+        let (part, all) = (sums.over(time), sums.over(interval));
+        if is_estimated
+            && all.known == interval.length()
+            && let Some(joules) = self.power.joules(time, part)
+        {
+            return Some(PieceEnergy { joules, is_estimated });
+        }
         let part_of_time = time.length() as f64 / interval.length().max(1) as f64;
-        let (part, all) = (self.sums.over(time).sum, self.sums.over(interval).sum);
-        let part_of_work = if all > 0 { part as f64 / all as f64 } else { part_of_time };
+        let part_of_work =
+            if all.sum > 0 { part.sum as f64 / all.sum as f64 } else { part_of_time };
         let seconds = interval.length() as f64 / 1e6;
-        let idle = self.idle_power.map_or(joules, |power| joules.min(power * seconds));
+        let idle = self.power.idle.map_or(joules, |power| joules.min(power * seconds));
         let joules = idle * part_of_time + (joules - idle) * part_of_work;
         Some(PieceEnergy { joules, is_estimated })
+    }
+}
+
+/// Returns samples in which what is said of an edge of work lies within the work; `None` if no sample has
+/// an edge. A sample in which work begins or ends is a mean over more than the work.
+fn at_work(samples: &[Piece], work: &[Stretch]) -> Option<Vec<Piece>> {
+    let has_edge = |piece: &Piece| {
+        let is_inside = |at: Micros| piece.from < at && at < piece.to;
+        work.iter().any(|stretch| is_inside(stretch.from) || is_inside(stretch.to))
+    };
+    samples.iter().any(has_edge).then(|| {
+        let mut moved = Vec::with_capacity(samples.len() + 2 * work.len());
+        for piece in samples {
+            if has_edge(piece) {
+                split_at_edges(piece, work, &mut moved)
+            } else {
+                moved.push(*piece)
+            }
+        }
+        moved
+    })
+}
+
+/// Splits a sample at the edges of work. What was done belongs to the work as far as it can have been done
+/// there.
+fn split_at_edges(piece: &Piece, work: &[Stretch], into: &mut Vec<Piece>) {
+    let inside = |stretch: &Stretch| {
+        let (from, to) = (stretch.from.max(piece.from), stretch.to.min(piece.to));
+        (from < to).then_some(Stretch { from, to })
+    };
+    let stretches: Vec<Stretch> = work.iter().filter_map(inside).collect();
+    let working: Micros = stretches.iter().map(|stretch| stretch.length()).sum();
+    let length = piece.to - piece.from;
+    let done = i64::from(piece.value) * length;
+    let value = (done / working.max(1)).min(10_000);
+    let rest = (done - value * working) / (length - working).max(1);
+    let centi = |value: i64| CentiPercent::try_from(value.max(0)).unwrap_or(0);
+    let mut from = piece.from;
+    for stretch in stretches {
+        for (to, value) in [(stretch.from, rest), (stretch.to, value)] {
+            if from < to {
+                into.push(Piece { from, to, value: centi(value), ..*piece });
+            }
+            from = to;
+        }
+    }
+    if from < piece.to {
+        into.push(Piece { from, value: centi(rest), ..*piece });
     }
 }
 

@@ -234,7 +234,7 @@ impl Pieces<'_> {
             match &mut segment.content {
                 Content::Observed(observed) => {
                     let is_end = segment.end.is_some();
-                    observed.idle_power =
+                    observed.power =
                         piece::classify(observed, part, is_end, thresholds, |it| self.add(&it));
                 }
                 Content::Unread(reason) => self.add(&SpanPiece {

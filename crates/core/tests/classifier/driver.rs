@@ -8,7 +8,7 @@ use gua_core::card::{
 };
 use gua_core::poll::{CardPoll, HolderProcess};
 use gua_core::process::{Holder, Holders, Kinds, ProcessId};
-use gua_core::units::{Bytes, Millijoules, Percent, UnixMillis};
+use gua_core::units::{Bytes, Millijoules, Milliwatts, Percent, UnixMillis};
 use gua_core::{Clocks, Reading, Reason};
 
 use crate::workload::{HOUR, Random, SECOND, Slots, Workload};
@@ -25,6 +25,8 @@ pub struct Kind {
     pub stamps: Stamps,
     /// Percent of samples that are lost.
     pub lost_percent: f64,
+    /// The card has no energy counter: its power is read.
+    pub power_only: bool,
 }
 
 /// What the driver says of processes.
@@ -54,7 +56,11 @@ pub const USUAL: Kind = Kind {
     runs_dry: false,
     stamps: Stamps::Unix,
     lost_percent: 0.0,
+    power_only: false,
 };
+
+/// Power without work, and for each percent of utilization, in watts.
+pub const POWER: [f64; 2] = [60.0, 3.4];
 
 /// Samples that the buffer holds.
 const CAPACITY: u64 = 100;
@@ -115,6 +121,7 @@ impl Driver {
         let holders: Vec<Holder> = present.iter().map(|place| self.holder(*place, slot)).collect();
         let used: Bytes = holders.iter().filter_map(|holder| holder.memory.known()).sum();
         let used = used + Bytes::from_mib(self.workload.unlisted);
+        let now = self.card_load.mean(micros.saturating_sub(10_000), micros);
         let instant = self.card_load.mean(micros.saturating_sub(self.period()), micros);
         let samples = self.samples(micros);
         let is_dry = samples.samples.is_empty() || self.kind.period == 0;
@@ -136,7 +143,11 @@ impl Driver {
                 reserved: Reading::Known(Bytes::from_mib(600)),
                 source: MemorySource::Card,
             }),
-            energy: Reading::Known(Millijoules(self.millijoules(micros))),
+            energy: match self.kind.power_only {
+                false => Reading::Known(Millijoules(self.millijoules(micros))),
+                true => Reading::Unknown(Reason::NotSupported),
+            },
+            power: Reading::Known(Milliwatts((1000.0 * (POWER[0] + POWER[1] * now)) as u32)),
             holders: Holders { seen: holders, unread: None },
             process_samples: Reading::Known(self.process_samples(micros)),
             ..Vitals::unknown(Reason::NotAsked)
@@ -145,10 +156,9 @@ impl Driver {
         CardPoll { card: Arc::clone(&self.card), reading, processes }
     }
 
-    /// Power is 60 W, and 3.4 W more for each percent.
     pub fn millijoules(&self, micros: u64) -> u64 {
         let busy = self.card_load.mean(0, micros) * micros as f64 / 1e6;
-        (60_000.0 * micros as f64 / 1e6 + 3400.0 * busy) as u64
+        (1000.0 * (POWER[0] * micros as f64 / 1e6 + POWER[1] * busy)) as u64
     }
 
     fn period(&self) -> u64 {

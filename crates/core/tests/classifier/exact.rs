@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::driver::POWER;
 use crate::workload::{HOUR, Process, SECOND, Slots, Workload};
 
 /// Seconds in each state, and of each person.
@@ -11,6 +12,8 @@ pub struct Account {
     pub idle_held: f64,
     pub free: f64,
     pub unknown: f64,
+    /// Joules while active, idle-held and free.
+    pub energy: [f64; 3],
     pub people: BTreeMap<String, Person>,
 }
 
@@ -24,6 +27,8 @@ pub struct Person {
     pub low_use_share: f64,
     pub unused_share: f64,
     pub unknown_share: f64,
+    /// Joules while the card was active and idle-held.
+    pub energy: [f64; 2],
 }
 
 const HELD_MIB: u64 = 100;
@@ -32,6 +37,7 @@ const HELD_MIB: u64 = 100;
 pub fn account(workload: &Workload) -> Account {
     let active = card_work(workload);
     let works: Vec<Vec<(Slots, f64)>> = workload.processes.iter().map(process_work).collect();
+    let utilization = workload.utilization();
     let mut account = Account::default();
     for slots in steady_times(workload, &active, &works) {
         let (slot, seconds) = (slots.start, slots.len() as f64 / SECOND as f64);
@@ -52,15 +58,21 @@ pub fn account(workload: &Workload) -> Account {
         };
         let total: f64 = present.iter().filter_map(level).sum();
         let is_active = is_in(&active, slot);
+        let percents: u32 = utilization[slots.clone()].iter().sum();
+        let joules = POWER[0] * seconds + POWER[1] * f64::from(percents) / SECOND as f64;
         for place in &present {
             let name = workload.processes[*place].person.to_owned();
             let person = account.people.entry(name).or_default();
             let by_memory = if memory > 0.0 { mib(place) / memory } else { 0.0 } * seconds;
+            if !is_active && memory > HELD_MIB as f64 {
+                person.energy[1] += by_memory / seconds * joules;
+            }
             match level(place) {
                 Some(level) => {
                     person.working += seconds;
                     if is_active {
                         person.active_share += level / total * seconds;
+                        person.energy[0] += level / total * joules;
                     } else {
                         person.low_use_share += by_memory;
                     }
@@ -73,12 +85,13 @@ pub fn account(workload: &Workload) -> Account {
                 }
             }
         }
-        let state = match () {
-            () if is_active => &mut account.active,
-            () if memory > HELD_MIB as f64 => &mut account.idle_held,
-            () => &mut account.free,
+        let (state, energy) = match () {
+            () if is_active => (&mut account.active, 0),
+            () if memory > HELD_MIB as f64 => (&mut account.idle_held, 1),
+            () => (&mut account.free, 2),
         };
         *state += seconds;
+        account.energy[energy] += joules;
     }
     account
 }

@@ -44,6 +44,7 @@ fn columns(person: &Person) -> [f64; 7] {
         low_use_share,
         unused_share,
         unknown_share,
+        energy: _,
     } = *person;
     [working, idle, work_unknown, active_share, low_use_share, unused_share, unknown_share]
 }

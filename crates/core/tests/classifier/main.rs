@@ -12,6 +12,8 @@
 mod accuracy;
 /// A driver that plays a workload.
 mod driver;
+/// Energy by state and person, against the true answer.
+mod energy;
 /// The true answer of a workload.
 mod exact;
 /// How far from the truth an account is.

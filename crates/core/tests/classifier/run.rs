@@ -92,12 +92,21 @@ fn account(workload: &Workload, spans: &[Span]) -> Account {
             State::TrulyIdle => account.free += seconds,
             State::Unknown(_) => account.unknown += seconds,
         }
+        let energy = match span.state {
+            State::Active => 0,
+            State::IdleHeld => 1,
+            State::TrulyIdle | State::Unknown(_) => 2,
+        };
+        account.energy[energy] += span.energy.sum;
         for holder in &span.holders {
             let HolderId::Process(id) = holder.holder else { continue };
             let is_it = |place: &usize| pid(*place) == id.pid;
             let place = (0..workload.processes.len()).find(is_it).unwrap();
             let name = workload.processes[place].person;
             let person = account.people.get_mut(name).unwrap();
+            if let Some(energy) = person.energy.get_mut(energy) {
+                *energy += holder.energy;
+            }
             add(person, span, holder.work, holder.share_ms as f64 / 1000.0);
         }
     }
