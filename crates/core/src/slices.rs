@@ -171,9 +171,7 @@ pub fn rest_facts<'a>(
         Slices { part, of: MEMORY_SLICES } => part.to_string(),
         Slices { part, of } => format!("{part}of{of}"),
     };
-    // "NVIDIA H100 80GB HBM3 MIG 3g.40gb"
-    let gpu = |name: &str| name.split(" MIG ").next().unwrap_or_default().to_owned();
-    let name = first.name.as_ref().map(|name| format!("{} MIG unpartitioned", gpu(name)));
+    let name = first.name.as_ref().map(|name| format!("{} MIG unpartitioned", gpu_name(name)));
     Some(CardFacts {
         uuid: Reading::Known(format!("{parent}/unpartitioned/{size}")),
         name,
@@ -185,6 +183,12 @@ pub fn rest_facts<'a>(
         }),
         ..first.clone()
     })
+}
+
+/// Returns the name of the GPU in that of a card: instances are called `NVIDIA H100 80GB HBM3 MIG 3g.40gb`.
+#[must_use]
+pub fn gpu_name(card: &str) -> &str {
+    card.split_once(" MIG ").map_or(card, |(gpu, _)| gpu)
 }
 
 /// Returns the reading of a rest: nobody can use it. While no instance can be read, the GPU is in trouble.

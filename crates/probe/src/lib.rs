@@ -47,7 +47,7 @@ pub use clocks::Clocks;
 pub use gua_core::card::{Basis, CardFacts, CardLook, MemoryUse, Utilization, Vitals};
 pub use gua_core::process::{Holder, Holders, Kinds};
 pub use gua_core::reading::{Reading, Reason as Why};
-pub use gua_core::{card, process, units};
+pub use gua_core::{card, process, slices, units};
 
 /// Values that were read, or the reason why not.
 pub mod reading {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use gua_core::Poll;
 use gua_core::poll::{CardPoll, Exit, HolderProcess, ProcessPoll};
 use gua_core::process::ProcessId;
+use gua_core::slices::Unpartitioned;
 
 use crate::card::{CardFacts, CardLook};
 use crate::clocks::{self, Clocks};
@@ -32,6 +33,8 @@ pub struct Poller {
     until_slow: u32,
     /// True if a card has no energy counter, so that its power is needed.
     needs_power: bool,
+    /// What is left of partitioned GPUs.
+    unpartitioned: Unpartitioned,
     /// CPU time of the holders at the last poll.
     cpu_times: HashMap<ProcessId, CpuTime>,
     /// Exits that were noticed since the last poll.
@@ -58,6 +61,7 @@ impl Poller {
             slow_every: u32::try_from(slow_every).unwrap_or(u32::MAX).max(1),
             until_slow: 0,
             needs_power: false,
+            unpartitioned: Unpartitioned::default(),
             cpu_times: HashMap::new(),
             exits: Vec::new(),
             checked: None,
@@ -161,7 +165,11 @@ impl Poller {
         now: &Clocks,
     ) -> Vec<CardPoll> {
         let has_no_counter = |look: &CardLook| {
-            look.facts.instance.is_none() && look.vitals.energy.why() == Some(Why::NotSupported)
+            let counter = match look.facts.instance {
+                None => look.vitals.energy,
+                Some(_) => look.vitals.gpu_energy.counter,
+            };
+            counter.why() == Some(Why::NotSupported)
         };
         self.needs_power = looks.iter().any(has_no_counter);
         let mut known = HashMap::new();
@@ -171,7 +179,8 @@ impl Poller {
             let processes = vitals.holders.seen.iter().map(|it| process(it.pid)).collect();
             CardPoll { card: facts, reading: vitals, processes }
         };
-        looks.into_iter().map(card_poll).collect()
+        let cards = looks.into_iter().map(card_poll).collect();
+        self.unpartitioned.add_to(cards)
     }
 
     /// Returns the process that a pid is now, with the CPU time since the last poll.

@@ -1,6 +1,7 @@
 //! MIG: instances are cards of their own, slots have holes, utilization needs counters.
 
 use probe::card::Basis;
+use probe::nvml::Look;
 use probe::{Reading, Why};
 
 use crate::machine::{look_until, on, percent, pids};
@@ -42,11 +43,8 @@ fn divided(gpm: bool) -> String {
 fn instances_are_found_past_empty_slots() {
     on(&divided(true), |machine| {
         let look = machine.prober().look();
-        let places: Vec<_> = look
-            .cards
-            .iter()
-            .map(|card| (card.facts.index, card.facts.instance.as_ref().map(|i| i.slot)))
-            .collect();
+        let places: Vec<_> =
+            look.cards.iter().map(|card| (card.facts.index, card.facts.slot())).collect();
         assert_eq!(places, [(0, Some(1)), (0, Some(5)), (1, None)]);
         assert_eq!((pids(&look.cards[0]), pids(&look.cards[1])), (vec![8], vec![9]));
         let used = |card: usize| look.cards[card].vitals.memory.map(|m| m.used.0 >> 30);
@@ -105,7 +103,7 @@ fn an_instance_that_was_removed_is_no_longer_listed() {
                      profile = \"3g.40gb\"\nmemory = \"40GiB\"\nutilization = 55\n[[card]]\nutilization = 20\n";
         machine.becomes(slots);
         let look = look_until(&mut prober, "divided anew", |look| look.cards.len() == 2);
-        assert_eq!(look.cards[0].facts.instance.as_ref().map(|i| i.slot), Some(1));
+        assert_eq!(look.cards[0].facts.slot(), Some(1));
     });
 }
 
@@ -132,7 +130,7 @@ fn an_instance_without_a_name_leaves_the_others() {
         let look = prober.look();
         assert_eq!(look.cards.len(), 3);
         assert_eq!(look.cards[0].facts.uuid, Reading::Unknown(Why::Code(999)));
-        assert_eq!(look.cards[0].facts.instance.as_ref().map(|i| i.slot), Some(1));
+        assert_eq!(look.cards[0].facts.slot(), Some(1));
         assert_eq!(pids(&look.cards[1]), [9]);
         machine.becomes(&divided(true));
         look_until(&mut prober, "named", |look| look.cards[0].facts.uuid.why().is_none());
@@ -199,5 +197,40 @@ fn a_first_look_reaches_back_on_whole_cards_beside_instances() {
         let whole = look.cards[2].vitals.utilization.known().unwrap();
         let Basis::Samples { covers, .. } = whole.basis else { panic!("{whole:?}") };
         assert!(covers.as_millis() > 4500, "{whole:?}");
+    });
+}
+
+fn slices(look: &Look) -> Vec<(u32, u32)> {
+    look.cards.iter().map(|card| card.facts.slices()).map(|it| (it.part, it.of)).collect()
+}
+
+#[test]
+fn instances_count_by_their_memory_slices() {
+    on(&divided(true), |machine| {
+        assert_eq!(slices(&machine.prober().look()), [(4, 8), (1, 8), (1, 1)]);
+    });
+    // Without the permission to read the whole GPU, compute slices are known.
+    let fault =
+        "[[fault]]\ncall = \"nvmlDeviceGetMemoryInfo*\"\ncard = 0\ncode = \"NO_PERMISSION\"\n";
+    on(&format!("{}{fault}", divided(true)), |machine| {
+        assert_eq!(slices(&machine.prober().look()), [(3, 7), (1, 7), (1, 1)]);
+    });
+    // An old driver says nothing of an instance's slices: its memory does.
+    let lacks = "[driver]\nlacks = [\"nvmlDeviceGetAttributes*\"]\n";
+    on(&format!("{lacks}{}", divided(true)), |machine| {
+        assert_eq!(slices(&machine.prober().look()), [(4, 8), (1, 8), (1, 1)]);
+    });
+}
+
+#[test]
+fn instances_have_the_energy_of_their_gpu_beside_them() {
+    on(&divided(true), |machine| {
+        let look = machine.prober().look();
+        let energy = |card: usize| &look.cards[card].vitals;
+        let of_gpu = energy(0).gpu_energy.counter.known().unwrap();
+        assert!(of_gpu.0 > 0);
+        assert_eq!(energy(1).gpu_energy.counter.known(), Some(of_gpu));
+        assert_eq!(energy(0).energy, Reading::Unknown(Why::NotSupported));
+        assert_eq!(energy(2).gpu_energy.counter, Reading::Unknown(Why::NotAsked));
     });
 }

@@ -279,3 +279,21 @@ fn a_dry_buffer_with_a_rate_of_0_spares_the_process_samples() {
         });
     }
 }
+
+/// What is left of a partitioned GPU is a card of the record, free and with its part of the energy.
+#[test]
+fn a_poll_has_what_is_left_of_a_partitioned_gpu() {
+    let gpu = "[[card]]\nname = \"NVIDIA H100 80GB HBM3\"\ngpm = true\n[[card.mig]]\nslot = 1\n\
+               profile = \"3g.40gb\"\nmemory = \"40GiB\"\n[[card]]\n";
+    on(gpu, |machine| {
+        let mut poller = poller(machine, "");
+        let poll = poller.poll();
+        let labels: Vec<_> = cards(&poll).iter().map(|card| card.card.label()).collect();
+        assert_eq!(labels, ["0:1", "0:rest", "1"]);
+        let rest = &cards(&poll)[1];
+        assert_eq!((rest.card.slices().part, rest.card.slices().of), (4, 8));
+        assert!(rest.card.uuid.as_ref().known().unwrap().ends_with("/unpartitioned/4"));
+        assert!(rest.reading.gpu_energy.is_known());
+        assert_eq!(rest.reading.memory.map(|memory| memory.total.0 >> 30), Reading::Known(40));
+    });
+}

@@ -230,6 +230,7 @@ fn span(card: &Arc<CardFacts>, from: i64, to: i64, state: State) -> Span {
         busy: integral(if state == State::Active { 87.3 } else { 0.4 }),
         memory: integral(69_284.0),
         energy: integral(if state == State::Active { 643.0 } else { 121.0 }),
+        energy_estimated_ms: 0,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::sums::Bounds;
 use crate::tables::Age;
 use crate::usage::{Grain, parts};
 
-/// Card time of a stretch of at most an hour, in milliseconds.
+/// Card time of a stretch of at most an hour, in milliseconds. A part of a GPU counts as such.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CardHours {
     pub period: Period,
@@ -46,11 +46,12 @@ fn read_part(
     // Hour rows are added up over the cards; fine rows of one begin may have several lengths.
     let group = match age {
         Age::Hours => "from_ms",
-        Age::Fine => "from_ms, card, reason",
+        Age::Fine => "from_ms, r.card, reason",
     };
     let sql = format!(
-        "SELECT from_ms, max(length_ms), total(active_ms),
-                total(active_ms + idle_held_ms + free_ms + unknown_ms) FROM {}
+        "SELECT from_ms, max(length_ms), total(active_ms * (1.0 * slices / slices_of)),
+                total((active_ms + idle_held_ms + free_ms + unknown_ms) * (1.0 * slices / slices_of))
+             FROM {} AS r JOIN card ON card.id = r.card
              WHERE from_ms >= ?1 AND from_ms < ?2 GROUP BY {group}",
         age.card_table()
     );

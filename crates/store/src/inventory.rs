@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gua_core::Slices;
 use gua_core::identity::Source;
 use gua_core::process::Kinds;
 use gua_core::units::UnixMillis;
@@ -22,6 +23,15 @@ pub struct StoredCard {
     pub parent_uuid: Option<String>,
     pub name: Option<String>,
     pub memory_mib: Option<i64>,
+    pub slices: Slices,
+}
+
+impl StoredCard {
+    /// Returns true if it is what is left of a GPU beside its MIG instances.
+    #[must_use]
+    pub const fn is_unpartitioned(&self) -> bool {
+        self.parent_uuid.is_some() && self.slot.is_none()
+    }
 }
 
 /// Facts about a holder.
@@ -58,8 +68,9 @@ impl Database {
 }
 
 fn read_cards(db: &Connection) -> Result<BTreeMap<i64, StoredCard>, Problem> {
-    let mut query =
-        db.prepare_cached("SELECT id, uuid, number, slot, parent, name, memory_mib FROM card")?;
+    let mut query = db.prepare_cached(
+        "SELECT id, uuid, number, slot, parent, name, memory_mib, slices, slices_of FROM card",
+    )?;
     let cards = query.query_map([], |row| {
         let card = StoredCard {
             uuid: row.get(1)?,
@@ -68,6 +79,7 @@ fn read_cards(db: &Connection) -> Result<BTreeMap<i64, StoredCard>, Problem> {
             parent_uuid: row.get(4)?,
             name: row.get(5)?,
             memory_mib: row.get(6)?,
+            slices: Slices { part: row.get(7)?, of: row.get(8)? },
         };
         Ok((row.get(0)?, card))
     })?;

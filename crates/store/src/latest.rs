@@ -15,6 +15,8 @@ pub struct LastSeen {
     pub host: Option<String>,
     /// In the order in which they were written.
     pub cards: Vec<String>,
+    /// What is left of partitioned GPUs.
+    pub unpartitioned: Vec<String>,
 }
 
 impl Database {
@@ -41,13 +43,22 @@ pub(crate) fn replace(
 }
 
 fn read(db: &Connection) -> Result<Option<LastSeen>, Problem> {
-    let mut query = db.prepare_cached("SELECT card, at_ms, body FROM latest ORDER BY rowid")?;
+    let mut query = db.prepare_cached(
+        "SELECT latest.card, at_ms, body, parent IS NOT NULL AND slot IS NULL FROM latest
+             LEFT JOIN card ON card.id = latest.card ORDER BY latest.rowid",
+    )?;
     let mut rows = query.query([])?;
     let mut seen: Option<LastSeen> = None;
     while let Some(row) = rows.next()? {
         let at = UnixMillis(row.get(1)?);
-        let seen = seen.get_or_insert_with(|| LastSeen { at, host: None, cards: Vec::new() });
+        let seen = seen.get_or_insert_with(|| LastSeen {
+            at,
+            host: None,
+            cards: Vec::new(),
+            unpartitioned: Vec::new(),
+        });
         match row.get::<_, Option<i64>>(0)? {
+            Some(_) if row.get(3)? => seen.unpartitioned.push(row.get(2)?),
             Some(_) => seen.cards.push(row.get(2)?),
             None => seen.host = Some(row.get(2)?),
         }

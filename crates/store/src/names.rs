@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use gua_core::Slices;
 use gua_core::card::CardFacts;
 use gua_core::identity::{Source, Who};
 use gua_core::process::{Kinds, ProcessId};
@@ -153,7 +154,7 @@ pub(crate) fn write_card_memory(db: &Connection, card: i64, total: Bytes) -> Res
 
 /// Stores a card. A fact that cannot be read now does not replace a known one.
 fn write_card(db: &Connection, facts: &CardFacts) -> Result<i64, Problem> {
-    let slot = facts.instance.as_ref().map(|instance| instance.slot);
+    let (slot, Slices { part, of }) = (facts.slot(), facts.slices());
     let parent = facts.instance.as_ref().and_then(|it| it.parent_uuid.as_ref().known());
     let (uuid, name) = (facts.uuid.as_ref().known(), facts.name.as_ref().known());
     let found: Option<i64> = match uuid {
@@ -168,14 +169,15 @@ fn write_card(db: &Connection, facts: &CardFacts) -> Result<i64, Problem> {
     if let Some(id) = found {
         db.execute(
             "UPDATE card SET number = ?2, slot = ?3, parent = ifnull(?4, parent),
-                 name = ifnull(?5, name) WHERE id = ?1",
-            params![id, facts.index, slot, parent, name],
+                 name = ifnull(?5, name), slices = ?6, slices_of = ?7 WHERE id = ?1",
+            params![id, facts.index, slot, parent, name, part, of],
         )?;
         return Ok(id);
     }
     db.execute(
-        "INSERT INTO card (uuid, number, slot, parent, name) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![uuid, facts.index, slot, parent, name],
+        "INSERT INTO card (uuid, number, slot, parent, name, slices, slices_of)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![uuid, facts.index, slot, parent, name, part, of],
     )?;
     Ok(db.last_insert_rowid())
 }

@@ -72,7 +72,7 @@ macro_rules! times {
 
 times! {
     /// Times and sums of a card: durations in milliseconds, percent × seconds, MiB × seconds and joules.
-    CardTimes [12] {
+    CardTimes [13] {
         active_ms,
         idle_held_ms,
         free_ms,
@@ -85,6 +85,8 @@ times! {
         idle_held_j,
         other_j,
         energy_unknown_ms,
+        /// Part of the time whose energy is known: there it is power × time.
+        energy_estimated_ms,
     }
 }
 
@@ -115,6 +117,32 @@ impl<T: Copy + std::ops::Add<Output = T>> CardTimes<T> {
     #[must_use]
     pub fn observed_ms(&self) -> T {
         self.active_ms + self.idle_held_ms + self.free_ms + self.unknown_ms
+    }
+}
+
+impl CardTimes<f64> {
+    /// Returns the times of a part of a GPU: time counts by the part. Energy is that of the part already.
+    #[must_use]
+    pub fn weighed(self, weight: f64) -> Self {
+        let Self { active_j, idle_held_j, other_j, .. } = self;
+        let weighed = Self::from_values(self.values().map(|value| value * weight));
+        Self { active_j, idle_held_j, other_j, ..weighed }
+    }
+}
+
+impl HolderTimes<f64> {
+    /// Returns the times of a holder of a part of a GPU: shares of time count by the part. Memory and the
+    /// process's own time do not, and energy is that of the part already.
+    #[must_use]
+    pub fn weighed(self, weight: f64) -> Self {
+        Self {
+            active_share_ms: self.active_share_ms * weight,
+            low_use_share_ms: self.low_use_share_ms * weight,
+            unused_share_ms: self.unused_share_ms * weight,
+            unknown_share_ms: self.unknown_share_ms * weight,
+            energy_unknown_ms: self.energy_unknown_ms * weight,
+            ..self
+        }
     }
 }
 
@@ -207,6 +235,7 @@ fn card_times(span: &Span) -> CardTimes {
         memory: round(span.memory.sum),
         memory_unknown_ms: unknown_ms(span.memory, length),
         energy_unknown_ms: unknown_ms(span.energy, length),
+        energy_estimated_ms: span.energy_estimated_ms.clamp(0, length),
         ..CardTimes::default()
     };
     match span.state {
@@ -329,6 +358,7 @@ mod tests {
             holders,
             busy: integral(50.0, length),
             memory: integral(70.0, length / 2),
+            energy_estimated_ms: 0,
         }
     }
 

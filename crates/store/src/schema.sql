@@ -52,12 +52,13 @@ CREATE TABLE card (
     uuid       TEXT UNIQUE,                 -- NULL: it could never be read
     number     INTEGER NOT NULL,            -- the driver's index when last seen
     slot       INTEGER,                     -- of a MIG instance
-    parent     TEXT,                        -- UUID of the card of a MIG instance
+    parent     TEXT,                        -- UUID of the GPU of a MIG instance
     name       TEXT,
     memory_mib INTEGER,
-    -- Defaults, as most cards are not partitioned and the facts of a card do not hold slices.
+    -- Part of a GPU: what is left of one beside its instances is a card of its own for each size, with a parent, without
+    -- a slot, and free all the time. Its UUID is '<parent>/unpartitioned/<slices>'.
     slices     INTEGER NOT NULL DEFAULT 1,
-    slices_of  INTEGER NOT NULL DEFAULT 1
+    slices_of  INTEGER NOT NULL DEFAULT 1 CHECK (slices BETWEEN 0 AND slices_of AND slices_of > 0)
 ) STRICT;
 CREATE UNIQUE INDEX card_without_uuid ON card (number, ifnull(slot, -1)) WHERE uuid IS NULL;
 
@@ -140,8 +141,9 @@ CREATE TABLE card_span (
     memory_unknown_ms INTEGER NOT NULL,
     active_j          INTEGER NOT NULL,
     idle_held_j       INTEGER NOT NULL,
-    other_j           INTEGER NOT NULL,
+    other_j           INTEGER NOT NULL,     -- free; in rows of a reason: unknown
     energy_unknown_ms INTEGER NOT NULL,
+    energy_estimated_ms INTEGER NOT NULL,   -- part of the known time in which it is power × time
     PRIMARY KEY (from_ms, card, reason)
 ) STRICT, WITHOUT ROWID;
 
@@ -185,6 +187,7 @@ CREATE TABLE card_hour (
     idle_held_j       INTEGER NOT NULL,
     other_j           INTEGER NOT NULL,
     energy_unknown_ms INTEGER NOT NULL,
+    energy_estimated_ms INTEGER NOT NULL,
     PRIMARY KEY (from_ms, card, reason)
 ) STRICT, WITHOUT ROWID;
 

@@ -7,7 +7,7 @@ use gua_core::process::ProcessId;
 use gua_core::session::SHORTEST_SESSION_MS;
 use gua_core::span::HolderId;
 use gua_core::units::{Bytes, UnixMillis};
-use gua_core::{Period, Reading, Reason, Session, SessionUpdate};
+use gua_core::{Period, Reading, Reason, Session, SessionUpdate, Slices};
 use rusqlite::{Connection, Row, params};
 
 use crate::database::Database;
@@ -163,7 +163,8 @@ fn read(db: &Connection, window: Period) -> Result<Vec<StoredSession>, Problem> 
 fn read_open(db: &Connection, boot: &str) -> Result<Vec<Session>, Problem> {
     let mut query = db.prepare_cached(&format!(
         "SELECT session.from_ms, {OPEN_UNTIL}, begin_seen, doubt_ms, unused_share_ms, idle_beside_ms,
-             memory, peak_mib, pid, start_ticks, person.uid, card.uuid, number, slot, parent
+             memory, peak_mib, pid, start_ticks, person.uid, card.uuid, number, slot, parent,
+             slices, slices_of
              FROM session JOIN holder ON holder.id = session.holder
              JOIN card ON card.id = holder.card JOIN process ON process.id = holder.process
              JOIN person ON person.id = process.person JOIN boot ON boot.id = process.boot
@@ -197,10 +198,12 @@ fn read_card(row: &Row<'_>) -> rusqlite::Result<CardFacts> {
     };
     let slot: Option<u32> = row.get(13)?;
     let parent_uuid = text(14)?;
+    let slices = Slices { part: row.get(15)?, of: row.get(16)? };
     let instance = slot.map(|slot| InstanceFacts {
-        slot,
+        slot: Some(slot),
         gpu_instance: Reading::Unknown(Reason::NotAsked),
         parent_uuid,
+        slices,
     });
     let facts = CardFacts::unread(row.get(12)?, Reason::NotAsked);
     Ok(CardFacts { uuid: text(11)?, instance, ..facts })

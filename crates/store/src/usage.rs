@@ -36,6 +36,8 @@ pub struct CardSums {
     pub times: CardTimes<f64>,
     /// Unknown time in milliseconds, by its reason.
     pub unknown_ms: HashMap<Reason, f64>,
+    /// Part of `other_j` of unknown time.
+    pub unknown_j: f64,
 }
 
 /// Sums of a holder.
@@ -186,7 +188,9 @@ impl WindowSums {
                 sums.times.add_part(&row.times, inside);
                 if row.reason != codes::KNOWN {
                     #[expect(clippy::cast_precision_loss, reason = "milliseconds fit 53 bits")]
-                    let unknown = row.times.unknown_ms as f64 * inside;
+                    let [unknown, joules] =
+                        [row.times.unknown_ms, row.times.other_j].map(|it| it as f64 * inside);
+                    sums.unknown_j += joules;
                     *sums.unknown_ms.entry(codes::reason(row.reason)).or_default() += unknown;
                 }
             }

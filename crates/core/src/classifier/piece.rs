@@ -340,9 +340,9 @@ fn at_work(samples: &[Piece], work: &[Stretch]) -> Option<Vec<Piece>> {
         let mut moved = Vec::with_capacity(samples.len() + 2 * work.len());
         for piece in samples {
             if has_edge(piece) {
-                split_at_edges(piece, work, &mut moved)
+                split_at_edges(piece, work, &mut moved);
             } else {
-                moved.push(*piece)
+                moved.push(*piece);
             }
         }
         moved
@@ -357,7 +357,7 @@ fn split_at_edges(piece: &Piece, work: &[Stretch], into: &mut Vec<Piece>) {
         (from < to).then_some(Stretch { from, to })
     };
     let stretches: Vec<Stretch> = work.iter().filter_map(inside).collect();
-    let working: Micros = stretches.iter().map(|stretch| stretch.length()).sum();
+    let working: Micros = stretches.iter().map(Stretch::length).sum();
     let length = piece.to - piece.from;
     let done = i64::from(piece.value) * length;
     let value = (done / working.max(1)).min(10_000);

@@ -33,10 +33,7 @@ pub(super) fn report(look: &CardLook) -> CardReport {
     let work = vitals.utilization.known();
     let memory = vitals.memory.known();
     let mut report = CardReport {
-        place: Place {
-            index: facts.index,
-            mig_slot: facts.instance.as_ref().map(|instance| instance.slot),
-        },
+        place: Place { index: facts.index, mig_slot: facts.slot() },
         uuid: facts.uuid.clone().known(),
         name: facts.name.clone().known(),
         readable: Vec::new(),

@@ -69,22 +69,39 @@ fn instance_of<'a>(device: &Device<'a>) -> Answer<&'a Instance> {
 
 fn attributes_of(place: Place<'_>) -> Answer<DeviceAttributes> {
     let instance = place.instance.ok_or(Code::NOT_SUPPORTED)?;
-    let slices = slices_of(&instance.profile);
+    let [slices, compute_slices] = slices_of(&instance.profile);
     Ok(DeviceAttributes {
-        multiprocessor_count: slices.saturating_mul(14),
+        multiprocessor_count: compute_slices.saturating_mul(14),
         shared_copy_engine_count: slices,
         shared_decoder_count: slices / 2,
         shared_encoder_count: 0,
         shared_jpeg_count: 0,
         shared_ofa_count: 0,
         gpu_instance_slice_count: slices,
-        compute_instance_slice_count: slices,
+        compute_instance_slice_count: compute_slices,
         memory_size_mb: instance.memory >> 20,
     })
 }
 
-/// The `3` of `3g.40gb`.
-fn slices_of(profile: &str) -> u32 {
-    let digits = profile.split('g').next().unwrap_or_default();
-    digits.parse().unwrap_or(1)
+/// Returns the compute slices of the GPU instance and of the compute instance: 3 and 3 of `3g.40gb`, 3 and 1
+/// of `1c.3g.40gb`.
+fn slices_of(profile: &str) -> [u32; 2] {
+    let number = |part: &str| part.parse().ok();
+    let (compute, gpu) = match profile.split_once("c.") {
+        Some((compute, gpu)) => (number(compute), gpu),
+        None => (None, profile),
+    };
+    let slices = gpu.split('g').next().and_then(number).unwrap_or(1);
+    [slices, compute.unwrap_or(slices)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_have_slices_of_both_instances() {
+        let profiles = ["3g.40gb", "1g.10gb", "1c.3g.40gb", "7g.80gb", "odd"];
+        assert_eq!(profiles.map(slices_of), [[3, 3], [1, 1], [3, 1], [7, 7], [1, 1]]);
+    }
 }

@@ -19,7 +19,8 @@ use super::unit::Wants;
 use super::utilization::{CardTime, SampleReader};
 use crate::account::CardAccounts;
 use crate::card::{
-    Basis, CardFacts, CardLook, ComputeMode, PerformanceState, Samples, Setup, Utilization, Vitals,
+    Basis, CardFacts, CardLook, ComputeMode, GpuEnergy, PerformanceState, Samples, Setup,
+    Utilization, Vitals,
 };
 use crate::clocks::{self, Clocks};
 use crate::proc::meminfo;
@@ -51,7 +52,7 @@ enum Source {
 
 /// The quantities that a card has said it does not support. They are not asked for again.
 #[derive(Debug, Default)]
-struct Lacks(u16);
+pub(super) struct Lacks(u16);
 
 #[derive(Debug, Clone, Copy)]
 enum Quantity {
@@ -210,10 +211,9 @@ impl Attached {
             process_samples,
             memory: self.memory.read(nvml, self.gpu, host_memory),
             holders,
-            power: ask.when(wants.power, Quantity::Power, Device::power_usage).map(Milliwatts),
-            energy: ask
-                .when(wants.energy, Quantity::Energy, Device::total_energy_consumption)
-                .map(Millijoules),
+            power: ask.power(wants.power),
+            energy: ask.energy(wants.energy),
+            gpu_energy: GpuEnergy::unknown(Why::NotAsked),
             temperature: ask
                 .when(wants.temperature, Quantity::Temperature, |d| {
                     d.temperature(TemperatureSensor::Gpu)
@@ -249,6 +249,13 @@ fn is_idle(utilization: &Reading<Utilization>, samples: &Reading<Samples>) -> bo
     samples.why().is_none() && utilization.is_known_and(rests)
 }
 
+/// Reads the energy of a GPU that is partitioned into MIG instances: the driver gives none for them.
+pub(super) fn gpu_energy(nvml: &Nvml, gpu: Gpu, lacks: &mut Lacks, wants: Wants) -> GpuEnergy {
+    let device = gpu.on(nvml);
+    let mut ask = Ask { device: &device, lacks };
+    GpuEnergy { counter: ask.energy(wants.energy), power: ask.power(wants.power) }
+}
+
 /// Asks a card for single quantities, those that it has.
 struct Ask<'a, 'nvml> {
     device: &'a Device<'nvml>,
@@ -274,6 +281,14 @@ impl<'nvml> Ask<'_, 'nvml> {
             self.lacks.0 |= bit;
         }
         reading
+    }
+
+    fn power(&mut self, wanted: bool) -> Reading<Milliwatts> {
+        self.when(wanted, Quantity::Power, Device::power_usage).map(Milliwatts)
+    }
+
+    fn energy(&mut self, wanted: bool) -> Reading<Millijoules> {
+        self.when(wanted, Quantity::Energy, Device::total_energy_consumption).map(Millijoules)
     }
 
     fn performance(&mut self, wants: Wants) -> Reading<PerformanceState> {

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gua_core::poll::ProcessPoll;
+use gua_core::slices::{self, GpuSize, InstanceSize, Slices};
 use nvml_wrapper::{Device, Nvml};
 
-use super::attached::Attached;
+use super::attached::{self, Attached, Lacks};
 use super::calls::count_call;
 use super::division::{Division, Slot, division_of};
 use super::error::{reading, reason};
+use super::memory::MemoryReader;
 use super::raw::{self, Gpu, Version};
 use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook, InstanceFacts, Vitals};
 use crate::reading::{Reading, Why};
+use crate::units::Bytes;
 
 /// How often a card that can be divided is asked whether it was divided anew.
 const CENSUS_EVERY: Duration = Duration::from_secs(60);
@@ -101,6 +104,8 @@ pub(super) struct Unit {
     /// How it was divided when it was attached, and when that was last compared.
     division: Division,
     compared: Option<Instant>,
+    /// The GPU itself if it is partitioned, for its energy.
+    partitioned: Option<(Gpu, Lacks)>,
 }
 
 /// Whether the driver has handed out a GPU.
@@ -143,6 +148,7 @@ impl Unit {
             last_facts: Vec::new(),
             division: Division::Never,
             compared: None,
+            partitioned: None,
         }
     }
 
@@ -239,7 +245,7 @@ impl Unit {
     }
 
     fn read(&mut self, wants: Wants) -> Vec<CardLook> {
-        let Self { contact, nvml, host_root, .. } = self;
+        let Self { contact, nvml, host_root, partitioned, .. } = self;
         let cards = match contact {
             Contact::Made(cards) => cards,
             Contact::Refused(why) => return unread(&self.last_facts, self.index, *why),
@@ -251,7 +257,12 @@ impl Unit {
                 CardLook { facts: Arc::clone(facts), vitals: Vitals::unknown(*why) }
             }
         });
-        read.collect()
+        let mut looks: Vec<_> = read.collect();
+        if let Some((gpu, lacks)) = partitioned.as_mut().filter(|_| wants.energy || wants.power) {
+            let energy = attached::gpu_energy(nvml, *gpu, lacks, wants);
+            looks.iter_mut().for_each(|look| look.vitals.gpu_energy = energy);
+        }
+        looks
     }
 
     fn is_missing_something(&self, looks: &[CardLook]) -> bool {
@@ -283,9 +294,15 @@ impl Unit {
         let gpu = Gpu::of(&device);
         self.division = division_of(&device)?;
         self.compared = Some(Instant::now());
+        self.partitioned = None;
         Ok(match &self.division {
             Division::Into(slots) => {
-                slots.iter().map(|slot| member(&nvml, &facts, gpu, slot, self.lists)).collect()
+                self.partitioned = Some((gpu, Lacks::default()));
+                let slices = slices_of(&nvml, gpu, slots);
+                let members = slots.iter().zip(slices);
+                members
+                    .map(|(slot, slices)| member(&nvml, &facts, gpu, slot, slices, self.lists))
+                    .collect()
             }
             Division::Hidden(why) => vec![Member::Unread(Arc::new(facts), *why)],
             Division::Never | Division::Whole | Division::Unsure => {
@@ -336,8 +353,44 @@ fn facts(index: u32, device: &Device<'_>) -> Result<CardFacts, Why> {
     })
 }
 
+/// Returns the part of a GPU that each of its instances is.
+fn slices_of(nvml: &Nvml, gpu: Gpu, slots: &[Slot]) -> Vec<Slices> {
+    let instance = |slot: &Slot| match slot.gpu {
+        Reading::Known(instance) => instance_size(nvml, instance),
+        Reading::Unknown(_) => InstanceSize::default(),
+    };
+    let instances: Vec<_> = slots.iter().map(instance).collect();
+    count_call();
+    let compute = gpu.on(nvml).mig_device_count().ok();
+    slices::divide(&instances, GpuSize { memory: memory_of(nvml, gpu), compute })
+}
+
+fn instance_size(nvml: &Nvml, instance: Gpu) -> InstanceSize {
+    count_call();
+    let attributes = instance.on(nvml).attributes().ok();
+    let compute = attributes.as_ref().map(|attributes| {
+        [attributes.gpu_instance_slice_count, attributes.compute_instance_slice_count]
+    });
+    let memory = attributes.map(|attributes| Bytes::from_mib(attributes.memory_size_mb));
+    let memory = memory.filter(|memory| memory.0 > 0).or_else(|| memory_of(nvml, instance));
+    InstanceSize { memory, compute }
+}
+
+/// Returns the size of a card's memory; `None` if it may not be read.
+fn memory_of(nvml: &Nvml, gpu: Gpu) -> Option<Bytes> {
+    let memory = MemoryReader::default().read(nvml, gpu, || None).known()?;
+    Some(memory.total)
+}
+
 /// A slot as a card, or what is known of it when it would not say what it is.
-fn member(nvml: &Nvml, card: &CardFacts, card_gpu: Gpu, slot: &Slot, lists: Version) -> Member {
+fn member(
+    nvml: &Nvml,
+    card: &CardFacts,
+    card_gpu: Gpu,
+    slot: &Slot,
+    slices: Slices,
+    lists: Version,
+) -> Member {
     let (id, name) = match slot.gpu {
         Reading::Known(gpu) => {
             (reading(raw::gpu_instance(nvml, gpu)), reading(gpu.on(nvml).name()))
@@ -345,7 +398,8 @@ fn member(nvml: &Nvml, card: &CardFacts, card_gpu: Gpu, slot: &Slot, lists: Vers
         Reading::Unknown(why) => (Reading::Unknown(why), Reading::Unknown(why)),
     };
     let why = slot.uuid.why().or(id.why());
-    let place = InstanceFacts { slot: slot.slot, gpu_instance: id, parent_uuid: card.uuid.clone() };
+    let parent_uuid = card.uuid.clone();
+    let place = InstanceFacts { slot: Some(slot.slot), gpu_instance: id, parent_uuid, slices };
     let facts = CardFacts {
         uuid: slot.uuid.clone(),
         name,

@@ -169,6 +169,7 @@ fn past_work_is_the_mean_of_the_known_time() {
             busy: gua_core::span::Integral { sum: percent * 60.0, known_ms: MINUTE },
             memory: gua_core::span::Integral::default(),
             energy: gua_core::span::Integral::default(),
+            energy_estimated_ms: 0,
         }
     };
     let begin = UNTIL.0 - 2 * MINUTE;

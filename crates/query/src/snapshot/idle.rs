@@ -200,7 +200,7 @@ fn is_same_card(one: &CardIdentity, other: &CardIdentity) -> bool {
 fn is_card(card: &CardIdentity, facts: &CardFacts) -> bool {
     let identity = CardIdentity {
         index: facts.index,
-        mig_slot: facts.instance.as_ref().map(|instance| instance.slot),
+        mig_slot: facts.slot(),
         uuid: facts.uuid.clone().known(),
         ..CardIdentity::default()
     };

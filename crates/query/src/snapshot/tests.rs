@@ -246,6 +246,7 @@ fn unlisted_span(from: i64, to: i64, work: Work) -> Span {
         busy: Integral { sum: 0.0, known_ms: to - from },
         memory,
         energy: Integral::default(),
+        energy_estimated_ms: 0,
     }
 }
 

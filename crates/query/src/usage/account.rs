@@ -248,6 +248,8 @@ pub struct Account {
     pub cost: Option<f64>,
     /// Idle-held time that is not in the cost, as its cards have no price.
     pub unpriced_gpu_hours: f64,
+    /// Cost of the energy of active and idle-held time; null if it is not known or has no price.
+    pub energy_cost: Option<f64>,
 }
 
 /// What the figures of accounts are set in relation to.
@@ -324,6 +326,8 @@ impl Accounting<'_> {
         let present = times.working_ms + times.idle_ms + times.unknown_ms;
         let is_memory_known = present > 0.0 && times.memory_unknown_ms <= 0.0;
         let shared = times.active_share_ms + idle_held;
+        let energy =
+            Energy::new(times.active_j, times.idle_held_j, times.energy_unknown_ms, shared);
         let held_idle_mib_s = times.memory - times.working_memory;
         let account = Account {
             by,
@@ -345,9 +349,10 @@ impl Accounting<'_> {
             idle_beside_process_hours: Some(hours(times.idle_beside_ms)),
             peak_memory_bytes: peak.filter(|_| is_memory_known).map(bytes),
             held_idle_gib_hours: Some(rounded(held_idle_mib_s / 1024.0 / 3600.0)),
-            energy: Energy::new(times.active_j, times.idle_held_j, times.energy_unknown_ms, shared),
+            energy,
             cost: cost.cost,
             unpriced_gpu_hours: cost.unpriced_gpu_hours,
+            energy_cost: self.pricing.energy_cost(energy.energy_kwh),
         };
         account.with_name(name, &self.sums.cards)
     }

@@ -14,7 +14,7 @@ use super::hours::HeatCell;
 use super::money::{Money, Pricing};
 use super::request::UsageRequest;
 use super::session::{Culprits, Session};
-use super::states::{Energy, States, float, hours, share};
+use super::states::{CardEnergy, States, float, hours, share};
 use super::suggestion::{PersonPage, Suggestion, smallest_memory};
 use super::sums::{CardTotals, OnCards, Sums};
 use super::verdict::Verdict;
@@ -35,7 +35,7 @@ pub struct Usage {
     /// Shares are of all card time.
     pub states: States,
     #[serde(flatten)]
-    pub energy: Energy,
+    pub energy: CardEnergy,
     pub equivalent_gpus: Equivalent,
     pub cards: Vec<CardUsage>,
     /// Kinds of accounts that were asked for.
@@ -111,12 +111,20 @@ pub struct CardUsage {
     /// Slot of a MIG instance.
     pub slot: Option<u32>,
     pub name: Option<String>,
+    /// UUID of the GPU that it is a part of.
+    pub parent_uuid: Option<String>,
+    /// Its part of a GPU, by memory slices; 1 of 1 for a whole one, null if only its counters are known.
+    /// GPU-hours are those of the part.
+    pub slices: Option<u32>,
+    pub slices_of: Option<u32>,
+    /// True if it is what is left of a GPU beside its MIG instances.
+    pub unpartitioned: bool,
     pub states: States,
     /// Means over the time for which they are known; null if they never were.
     pub mean_utilization_percent: Option<f64>,
     pub mean_memory_used_bytes: Option<u64>,
     #[serde(flatten)]
-    pub energy: Energy,
+    pub energy: CardEnergy,
     /// Unknown GPU-hours by their reason.
     pub unknown_reasons: BTreeMap<&'static str, f64>,
 }
@@ -148,7 +156,7 @@ impl Usage {
                 context_mb: request.context.0 >> 20,
             }),
             states: States::new(&times),
-            energy: Energy::from_cards(&times),
+            energy: CardEnergy::new(sums.cards.iter()),
             equivalent_gpus: Equivalent {
                 idle_held: share(times.idle_held_ms, recorded_ms),
                 truly_idle: share(times.free_ms, recorded_ms),
@@ -176,6 +184,14 @@ impl From<Period> for Stretch {
     }
 }
 
+impl CardUsage {
+    /// Returns the number that a card is shown with; `None` if only its counters are known.
+    #[must_use]
+    pub fn label(&self) -> Option<String> {
+        super::sums::label(self.index, self.slot, self.unpartitioned)
+    }
+}
+
 impl From<&CardTotals> for CardUsage {
     fn from(card: &CardTotals) -> Self {
         let times = &card.times;
@@ -194,6 +210,10 @@ impl From<&CardTotals> for CardUsage {
             index: card.index,
             slot: card.slot,
             name: card.name.clone(),
+            parent_uuid: card.parent_uuid.clone(),
+            slices: card.slices.map(|slices| slices.part),
+            slices_of: card.slices.map(|slices| slices.of),
+            unpartitioned: card.unpartitioned,
             states: States::new(times),
             mean_utilization_percent: mean(times.busy, times.busy_unknown_ms)
                 .map(super::states::rounded),
@@ -203,7 +223,7 @@ impl From<&CardTotals> for CardUsage {
                 reason = "saturates"
             )]
             mean_memory_used_bytes: memory_mib.map(|mib| (mib * 1024.0 * 1024.0).round() as u64),
-            energy: Energy::from_cards(times),
+            energy: CardEnergy::new(std::iter::once(card)),
             unknown_reasons,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use gua_core::Period;
+use gua_core::{Period, Slices};
 use gua_store::{Database, HolderSums, OwnerProcess, Person, StoreError, WindowSums, Workload};
 
 use super::account::{AccountName, By, Unattributed, bytes};
@@ -65,15 +65,30 @@ fn cards(
 ) -> Result<(Vec<CardTotals>, HashMap<i64, usize>), StoreError> {
     let facts = store.cards()?;
     let mut ids: Vec<_> = found.cards.keys().copied().collect();
-    let order = |id: &i64| facts.get(id).map(|card| (card.index, card.slot, *id));
+    let order =
+        |id: &i64| facts.get(id).map(|card| (card.index, card.is_unpartitioned(), card.slot, *id));
     ids.sort_by_key(order);
     let card = |id: &i64| {
         let sums = found.cards.get(id).cloned().unwrap_or_default();
-        let totals =
-            CardTotals { times: sums.times, unknown_ms: sums.unknown_ms, ..CardTotals::default() };
+        let totals = CardTotals {
+            times: sums.times,
+            unknown_ms: sums.unknown_ms,
+            unknown_j: sums.unknown_j,
+            slices: Some(Slices::WHOLE),
+            ..CardTotals::default()
+        };
         let Some(card) = facts.get(id) else { return totals };
+        // Here, and where holders are added, a part of a GPU begins to count as such.
+        let weight = card.slices.weight();
+        let mut unknown_ms = totals.unknown_ms;
+        unknown_ms.values_mut().for_each(|millis| *millis *= weight);
         CardTotals {
             uuid: card.uuid.clone(),
+            parent_uuid: card.parent_uuid.clone(),
+            slices: Some(card.slices),
+            unpartitioned: card.is_unpartitioned(),
+            times: totals.times.weighed(weight),
+            unknown_ms,
             index: Some(card.index),
             slot: card.slot,
             name: card.name.clone(),
@@ -110,7 +125,8 @@ impl AccountReader<'_> {
     ) -> Result<(), StoreError> {
         let kinds = self.kinds();
         let nobody = Person::default();
-        for ((card, process), holder) in &self.groups(found, card_places, &kinds)? {
+        let groups = self.groups(found, &sums.cards, card_places, &kinds)?;
+        for ((card, process), holder) in &groups {
             let Some(process) = process else {
                 self.add_unlisted(sums, &kinds, *card, holder);
                 continue;
@@ -135,6 +151,7 @@ impl AccountReader<'_> {
     fn groups(
         &self,
         found: &WindowSums,
+        cards: &[CardTotals],
         card_places: &HashMap<i64, usize>,
         kinds: &[By],
     ) -> Result<BTreeMap<(usize, Option<OwnerProcess>), HolderSums>, StoreError> {
@@ -144,6 +161,8 @@ impl AccountReader<'_> {
         for owner in self.store.owners(&ids)? {
             let Some(card) = card_places.get(&owner.card) else { continue };
             let Some(holder) = found.holders.get(&owner.holder) else { continue };
+            let slices = cards.get(*card).and_then(|card| card.slices).unwrap_or(Slices::WHOLE);
+            let holder = &HolderSums { times: holder.times.weighed(slices.weight()), ..*holder };
             let process = owner.process.map(|process| match needs_workload {
                 true => process,
                 false => OwnerProcess { program: None, workload: None, ..process },

@@ -48,9 +48,9 @@ pub use hours::{HeatCell, Week};
 pub use money::{Cost, Money, Price};
 pub use request::{Prices, SortBy, UsageRequest};
 pub use session::{Culprits, MOST_CULPRITS, Session};
-pub use states::{Amount, Energy, States, TotalState};
+pub use states::{Amount, CardEnergy, Energy, States, TotalState};
 pub use suggestion::{PersonPage, Suggestion};
-pub use sums::{CardTotals, OnCards, Sums};
+pub use sums::{CardTotals, OnCards, Sums, label};
 pub use verdict::Verdict;
 
 use gua_store::{Database, StoreError};

@@ -1,11 +1,11 @@
 //! What idle time costs, and what it would cost in a month.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::request::Prices;
-use super::states::{Energy, float, hours, rounded};
+use super::states::{CardEnergy, float, hours, rounded};
 use super::sums::{CardTotals, Sums};
 
 /// Length that a month is taken for, in milliseconds.
@@ -23,9 +23,11 @@ pub struct Money {
     /// Prices by the models of the cards.
     pub prices: Vec<Price>,
     pub cost_per_kwh: Option<f64>,
-    /// Cost of the energy that is known; null without a price of energy.
+    /// Cost of the energy that is known, of all states; null without a price of energy.
+    pub energy_cost: Option<f64>,
     pub active_energy_cost: Option<f64>,
     pub idle_held_energy_cost: Option<f64>,
+    pub truly_idle_energy_cost: Option<f64>,
     /// Length that a month is taken for.
     pub month_seconds: f64,
     /// Observed time that the pace is of. Costs a month are null if it is less than an hour.
@@ -97,34 +99,44 @@ impl<'a> Pricing<'a> {
             let cost = self.cost(self.cards.iter().map(millis).enumerate());
             Cost { cost_per_month: per_month(cost.cost, sums.recorded_ms), ..cost }
         };
-        let energy = Energy::from_cards(&sums.card_times());
-        let energy_cost =
-            |kwh: Option<f64>| kwh.zip(self.prices.kwh).map(|(kwh, price)| rounded(kwh * price));
+        let energy = CardEnergy::new(self.cards.iter());
         Some(Money {
             currency: self.prices.currency.clone(),
             idle_held: cost(|card| card.times.idle_held_ms),
             truly_idle: cost(|card| card.times.free_ms),
             prices: self.by_model(),
             cost_per_kwh: self.prices.kwh,
-            active_energy_cost: energy_cost(energy.active_energy_kwh),
-            idle_held_energy_cost: energy_cost(energy.idle_held_energy_kwh),
+            energy_cost: self.energy_cost(energy.total.energy_kwh),
+            active_energy_cost: self.energy_cost(energy.total.active_energy_kwh),
+            idle_held_energy_cost: self.energy_cost(energy.total.idle_held_energy_kwh),
+            truly_idle_energy_cost: self.energy_cost(energy.truly_idle_energy_kwh),
             month_seconds: float(MONTH_MS) / 1000.0,
             rests_on_seconds: float(sums.recorded_ms) / 1000.0,
         })
+    }
+
+    /// Returns the cost of energy; `None` if it is not known or has no price.
+    pub fn energy_cost(&self, kwh: Option<f64>) -> Option<f64> {
+        kwh.zip(self.prices.kwh).map(|(kwh, price)| rounded(kwh * price))
     }
 
     fn has_prices(&self) -> bool {
         self.by_card.iter().any(Option::is_some)
     }
 
+    /// Returns the prices by model. The parts of a GPU are one card.
     fn by_model(&self) -> Vec<Price> {
-        let mut models: BTreeMap<Option<&str>, Price> = BTreeMap::new();
+        let mut models: BTreeMap<Option<&str>, (BTreeSet<&str>, Price)> = BTreeMap::new();
         for (card, cost_per_gpu_hour) in self.cards.iter().zip(&self.by_card) {
-            let model = card.name.clone();
+            let name = card.name.as_deref().map(gua_core::slices::gpu_name);
+            let model = name.map(str::to_owned);
             let price = || Price { model, cards: 0, cost_per_gpu_hour: *cost_per_gpu_hour };
-            models.entry(card.name.as_deref()).or_insert_with(price).cards += 1;
+            let (parents, price) = models.entry(name).or_insert_with(|| (BTreeSet::new(), price()));
+            if card.parent_uuid.as_deref().is_none_or(|parent| parents.insert(parent)) {
+                price.cards += 1;
+            }
         }
-        models.into_values().collect()
+        models.into_values().map(|(_, price)| price).collect()
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use gua_core::Period;
 use gua_core::identity::{Told, User, Who};
+use gua_core::{Period, Slices};
 use gua_store::{Database, Owner, Person, StoreError, StoredProcess, StoredSession};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -133,6 +133,9 @@ impl SessionReader<'_> {
         let owners: HashMap<_, _> = owners.iter().map(|owner| (owner.holder, owner)).collect();
         stored.retain(|it| owners.get(&it.holder).is_some_and(|owner| self.is_wanted(owner)));
         let mut found = self.with_sums(&stored)?;
+        for it in &mut found {
+            it.unused_ms *= owners.get(&it.stored.holder).map_or(1.0, |owner| self.weight(owner));
+        }
         found.sort_by(|a, b| {
             let longest = b.idle_ms.total_cmp(&a.idle_ms);
             rank(a.open).cmp(&rank(b.open)).then(longest).then_with(|| key(a).cmp(&key(b)))
@@ -143,6 +146,12 @@ impl SessionReader<'_> {
             sessions.extend(self.session(found)?);
         }
         Ok((sessions, left_out))
+    }
+
+    /// Returns the part of a GPU that a holder's card is.
+    fn weight(&self, owner: &Owner) -> f64 {
+        let card = self.card_places.get(&owner.card).and_then(|place| self.cards.get(*place));
+        card.and_then(|card| card.slices).map_or(1.0, Slices::weight)
     }
 
     fn is_wanted(&self, owner: &Owner) -> bool {

@@ -3,6 +3,8 @@
 use gua_store::CardTimes;
 use serde::Serialize;
 
+use super::sums::CardTotals;
+
 /// Card time in each state.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct States {
@@ -87,28 +89,73 @@ impl TotalState {
 /// Energy in kilowatt-hours; null if nothing of it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Energy {
+    /// Of all states; of an account, active and idle-held.
+    pub energy_kwh: Option<f64>,
     pub active_energy_kwh: Option<f64>,
     pub idle_held_energy_kwh: Option<f64>,
     /// Time whose energy is not known and not in the figures.
     pub energy_unknown_gpu_hours: f64,
 }
 
+/// Energy of cards by state. That of time that is neither active nor idle-held belongs to no account.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CardEnergy {
+    #[serde(flatten)]
+    pub total: Energy,
+    pub truly_idle_energy_kwh: Option<f64>,
+    /// Of time in which the state is unknown.
+    pub unknown_state_energy_kwh: Option<f64>,
+    /// Time whose energy is power × time, as the card has no energy counter.
+    pub energy_estimated_gpu_hours: f64,
+    /// True if it is the part of a GPU by slices: the driver has no energy of MIG instances.
+    pub energy_divided: bool,
+}
+
+/// Known time below which energy counts as never known: that is rounding.
+const LEAST_KNOWN_MS: f64 = 0.5;
+
 impl Energy {
     /// Returns the energy of a time of which `unknown_ms` are without a reading.
     pub(super) fn new(active_j: f64, idle_held_j: f64, unknown_ms: f64, time_ms: f64) -> Self {
-        let is_known = time_ms <= 0.0 || unknown_ms < time_ms;
-        let kwh = |joules: f64| is_known.then(|| rounded(joules / 3.6e6));
+        let is_known = is_energy_known(unknown_ms, time_ms);
         Self {
-            active_energy_kwh: kwh(active_j),
-            idle_held_energy_kwh: kwh(idle_held_j),
+            energy_kwh: is_known.then(|| kwh(active_j + idle_held_j)),
+            active_energy_kwh: is_known.then(|| kwh(active_j)),
+            idle_held_energy_kwh: is_known.then(|| kwh(idle_held_j)),
             energy_unknown_gpu_hours: hours(unknown_ms),
         }
     }
+}
 
-    /// Returns the energy of cards. Of time that was not active and not idle-held it is left out.
-    pub(super) fn from_cards(times: &CardTimes<f64>) -> Self {
-        Self::new(times.active_j, times.idle_held_j, times.energy_unknown_ms, times.observed_ms())
+impl CardEnergy {
+    pub(super) fn new<'a>(cards: impl Iterator<Item = &'a CardTotals>) -> Self {
+        let (mut times, mut unknown_j, mut is_divided) = (CardTimes::default(), 0.0, false);
+        for card in cards {
+            times.add_sums(&card.times);
+            unknown_j += card.unknown_j;
+            is_divided |= card.is_part();
+        }
+        let CardTimes { active_j, idle_held_j, other_j, energy_unknown_ms, .. } = times;
+        let total = Energy::new(active_j, idle_held_j, energy_unknown_ms, times.observed_ms());
+        let is_known = is_energy_known(energy_unknown_ms, times.observed_ms());
+        let kwh = |joules: f64| is_known.then(|| kwh(joules));
+        Self {
+            total: Energy { energy_kwh: kwh(active_j + idle_held_j + other_j), ..total },
+            truly_idle_energy_kwh: kwh(other_j - unknown_j),
+            unknown_state_energy_kwh: kwh(unknown_j),
+            energy_estimated_gpu_hours: hours(times.energy_estimated_ms),
+            energy_divided: is_divided && is_known,
+        }
     }
+}
+
+fn is_energy_known(unknown_ms: f64, time_ms: f64) -> bool {
+    time_ms <= 0.0 || time_ms - unknown_ms > LEAST_KNOWN_MS
+}
+
+/// Returns joules as kilowatt-hours, to the billionth, so that columns still add up.
+fn kwh(joules: f64) -> f64 {
+    (joules / 3.6e6 * 1e9).round() / 1e9
 }
 
 /// Returns milliseconds as hours, to the billionth: that is finer than a millisecond, so that columns

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use gua_core::{Period, Reason};
+use gua_core::{Period, Reason, Slices, card};
 use gua_store::{CardTimes, HolderSums};
 
 use super::account::{AccountName, By};
@@ -44,9 +44,18 @@ pub struct CardTotals {
     pub slot: Option<u32>,
     pub name: Option<String>,
     pub memory_bytes: Option<u64>,
+    /// UUID of the GPU that it is a part of.
+    pub parent_uuid: Option<String>,
+    /// Its part of a GPU; `None` if only its counters are known.
+    pub slices: Option<Slices>,
+    /// True if it is what is left of a GPU beside its MIG instances.
+    pub unpartitioned: bool,
+    /// Times of a part of a GPU count by that part.
     pub times: CardTimes<f64>,
     /// Unknown time in milliseconds, by its reason.
     pub unknown_ms: HashMap<Reason, f64>,
+    /// Energy of unknown time in joules: a part of `times.other_j`.
+    pub unknown_j: f64,
 }
 
 /// Sums of an account by the place of the card. Most accounts are on one or two cards.
@@ -57,8 +66,21 @@ impl CardTotals {
     /// Returns the number that a card is shown with.
     #[must_use]
     pub fn label(&self) -> Option<String> {
-        Some(gua_core::card::label(self.index?, self.slot))
+        label(self.index, self.slot, self.unpartitioned)
     }
+
+    /// Returns true if it is a part of a GPU, whose energy is divided by slices.
+    #[must_use]
+    pub const fn is_part(&self) -> bool {
+        self.slot.is_some() || self.unpartitioned
+    }
+}
+
+/// Returns the number that a card is shown with; `None` if only its counters are known.
+#[must_use]
+pub fn label(index: Option<u32>, slot: Option<u32>, unpartitioned: bool) -> Option<String> {
+    let index = index?;
+    Some(if unpartitioned { card::rest_label(index) } else { card::label(index, slot) })
 }
 
 impl Sums {

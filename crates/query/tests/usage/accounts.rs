@@ -128,7 +128,7 @@ fn account_has_times_of_its_own() {
     let first = &usage.cards[0];
     assert_eq!(first.mean_utilization_percent, Some(33.333_333));
     assert_eq!(first.unknown_reasons["lost"], 2.0);
-    assert_eq!(usage.energy.active_energy_kwh, Some(1.0));
+    assert_eq!(usage.energy.total.active_energy_kwh, Some(1.0));
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn unknown_energy_is_null() {
         db.execute(&sql, []).unwrap();
     }
     let usage = lab.report(0, DAY);
-    assert_eq!(usage.energy.active_energy_kwh, None);
+    assert_eq!(usage.energy.total.active_energy_kwh, None);
     let alice = account(&usage, "alice").energy;
     assert_eq!((alice.idle_held_energy_kwh, alice.energy_unknown_gpu_hours), (None, 19.0));
 }
@@ -337,6 +337,8 @@ fn json_has_flat_keys_with_units() {
             "active_gpu_hours",
             "by",
             "cost",
+            "energy_cost",
+            "energy_kwh",
             "energy_unknown_gpu_hours",
             "held_idle_gib_hours",
             "id",
@@ -369,6 +371,9 @@ fn json_has_flat_keys_with_units() {
             "cards",
             "compared",
             "data",
+            "energy_divided",
+            "energy_estimated_gpu_hours",
+            "energy_kwh",
             "energy_unknown_gpu_hours",
             "equivalent_gpus",
             "gaps",
@@ -381,6 +386,8 @@ fn json_has_flat_keys_with_units() {
             "sessions",
             "states",
             "thresholds",
+            "truly_idle_energy_kwh",
+            "unknown_state_energy_kwh",
             "verdict",
             "window",
         ]

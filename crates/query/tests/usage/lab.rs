@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gua_core::card::CardFacts;
+use gua_core::card::{CardFacts, InstanceFacts};
 use gua_core::identity::{Source, Who};
 use gua_core::process::{Kinds, ProcessId};
 use gua_core::session::SessionBuilder;
 use gua_core::span::{Gap, GapReason, HolderId, HolderTime, Integral, Work};
 use gua_core::units::{Bytes, UnixMillis};
-use gua_core::{Period, Reading, Reason, SessionUpdate, Span, State, Thresholds};
+use gua_core::{Period, Reading, Reason, SessionUpdate, Slices, Span, State, Thresholds};
 use gua_query::usage::{Account, Usage, UsageRequest, usage};
 use gua_store::{
     CardSample, Database, Person, ProcessEntry, Retention, Run, StoreError, Tick, Writer,
@@ -146,11 +146,18 @@ pub struct Scene {
     pub state: State,
     pub holders: Vec<Holder>,
     pub unlisted_mib: u64,
+    /// Slot and slices of a MIG instance, or what its GPU's instances leave.
+    pub part: Option<(Option<u32>, u32)>,
+}
+
+/// A part of a GPU of eight memory slices.
+pub fn part(index: u32, part: (Option<u32>, u32), state: State, holders: &[Holder]) -> Scene {
+    Scene { model: "NVIDIA H100 MIG", part: Some(part), ..scene(index, state, holders) }
 }
 
 pub fn scene(index: u32, state: State, holders: &[Holder]) -> Scene {
     let model = if index == 0 { "NVIDIA A100-SXM4-80GB" } else { "NVIDIA GeForce RTX 4090" };
-    Scene { index, model, state, holders: holders.to_vec(), unlisted_mib: 0 }
+    Scene { index, model, state, holders: holders.to_vec(), unlisted_mib: 0, part: None }
 }
 
 #[derive(Clone)]
@@ -203,6 +210,19 @@ impl Scene {
         let mut card = CardFacts::unread(self.index, Reason::NotAsked);
         card.uuid = Reading::Known(format!("GPU-{}", self.index));
         card.name = Reading::Known(self.model.into());
+        if let Some((slot, part)) = self.part {
+            let parent = format!("GPU-{}", self.index);
+            card.uuid = Reading::Known(match slot {
+                Some(slot) => format!("MIG-{}-{slot}-{part}", self.index),
+                None => format!("{parent}/unpartitioned/{part}"),
+            });
+            card.instance = Some(InstanceFacts {
+                slot,
+                gpu_instance: Reading::Unknown(Reason::NotAsked),
+                parent_uuid: Reading::Known(parent),
+                slices: Slices { part, of: 8 },
+            });
+        }
         card.into()
     }
 
@@ -246,7 +266,7 @@ impl Scene {
                 share_ms,
                 memory: integral(mib as f64),
                 peak: Some(Bytes::from_mib(mib)),
-                energy: 0.1 * share_ms as f64,
+                energy: 0.1 * share_ms as f64 * self.facts().slices().weight(),
             });
         }
         let used: u64 = self.holders.iter().map(|it| it.mib).sum::<u64>() + self.unlisted_mib;
@@ -257,7 +277,8 @@ impl Scene {
             holders,
             busy: integral(if self.state == State::Active { 80.0 } else { 0.0 }),
             memory: integral(used as f64),
-            energy: integral(100.0),
+            energy: integral(100.0 * self.facts().slices().weight()),
+            energy_estimated_ms: 0,
         }
     }
 }

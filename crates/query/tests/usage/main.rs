@@ -5,5 +5,6 @@
 mod accounts;
 mod lab;
 mod page;
+mod parts;
 mod sessions;
 mod windows;

@@ -216,6 +216,10 @@ const CARD_UUID: ExportColumn = outside("card_uuid", "card.uuid", "UUID of the c
 const CARD_INDEX: ExportColumn =
     column("card_index", "card.number", "Index of the card when it was last seen");
 const MIG_SLOT: ExportColumn = column("mig_slot", "card.slot", "Slot of a MIG instance");
+const SLICES: ExportColumn =
+    column("slices", "card.slices", "Memory slices of the GPU that the card is: its part of a GPU");
+const SLICES_OF: ExportColumn =
+    column("slices_of", "card.slices_of", "Memory slices of that GPU; 1 if it is not partitioned");
 const USER: ExportColumn = outside("user", "person.user", "Person behind the process");
 const UID: ExportColumn = column("uid", "person.uid", "User id of the process");
 const PID: ExportColumn =
@@ -244,7 +248,7 @@ const ENERGY_UNKNOWN: ExportColumn = column(
 const CARD_ROWS: &str = "card_span AS r LEFT JOIN card ON card.id = r.card";
 const CARD_HOUR_ROWS: &str = "card_hour AS r LEFT JOIN card ON card.id = r.card";
 
-const CARDS: [ExportColumn; 20] = [
+const CARDS: [ExportColumn; 23] = [
     ROW,
     FROM,
     TO,
@@ -252,6 +256,8 @@ const CARDS: [ExportColumn; 20] = [
     CARD_UUID,
     CARD_INDEX,
     MIG_SLOT,
+    SLICES,
+    SLICES_OF,
     ExportColumn {
         name: "unknown_reason",
         about: "Reason of unknown time",
@@ -290,6 +296,11 @@ const CARDS: [ExportColumn; 20] = [
         "Energy of all other time, as far as power was known",
     ),
     ENERGY_UNKNOWN,
+    column(
+        "energy_estimated_ms",
+        "r.energy_estimated_ms",
+        "Time in which energy is power × time, as the card has no counter",
+    ),
 ];
 
 const HOLDER_ROWS: &str = "holder_span AS r LEFT JOIN holder ON holder.id = r.holder
@@ -301,7 +312,7 @@ const HOLDER_HOUR_ROWS: &str = "holder_hour AS r LEFT JOIN holder ON holder.id =
      LEFT JOIN person ON person.id = process.person
      LEFT JOIN workload ON workload.id = process.workload";
 
-const HOLDERS: [ExportColumn; 34] = [
+const HOLDERS: [ExportColumn; 36] = [
     ROW,
     FROM,
     TO,
@@ -309,6 +320,8 @@ const HOLDERS: [ExportColumn; 34] = [
     CARD_UUID,
     CARD_INDEX,
     MIG_SLOT,
+    SLICES,
+    SLICES_OF,
     USER,
     UID,
     PID,
@@ -379,7 +392,7 @@ const SESSION_ROWS: &str = "(SELECT *, ifnull(to_ms, (SELECT until_ms FROM run W
      LEFT JOIN person ON person.id = process.person
      LEFT JOIN workload ON workload.id = process.workload";
 
-const SESSIONS: [ExportColumn; 22] = [
+const SESSIONS: [ExportColumn; 24] = [
     FROM,
     column("to", moment!("r.end_ms"), "End in UTC; of an open session the end of the record"),
     flag("is_open", "r.to_ms IS NULL", "True if it goes on"),
@@ -387,6 +400,8 @@ const SESSIONS: [ExportColumn; 22] = [
     CARD_UUID,
     CARD_INDEX,
     MIG_SLOT,
+    SLICES,
+    SLICES_OF,
     USER,
     UID,
     PID,

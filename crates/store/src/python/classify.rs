@@ -82,6 +82,7 @@ pub(super) fn span(
         }),
         memory: integral(reading.used_mib, counts_ms),
         energy: integral(reading.power_w, counts_ms),
+        energy_estimated_ms: integral(reading.power_w, counts_ms).known_ms,
     }
 }
 

@@ -103,7 +103,7 @@ fn file_with_everything_in_its_log_is_known() {
 fn free_span(card: &Arc<CardFacts>, period: Period) -> Span {
     let (busy, memory, energy) = (Integral::default(), Integral::default(), Integral::default());
     let (card, state) = (Arc::clone(card), State::TrulyIdle);
-    Span { card, period, state, holders: vec![], busy, memory, energy }
+    Span { card, period, state, holders: vec![], busy, memory, energy, energy_estimated_ms: 0 }
 }
 
 /// Records a free card of this gua's own.

@@ -44,12 +44,12 @@ fn cards_and_holders_have_names_and_units() {
     let at = UnixMillis(START + 10_000);
     writer.tick(&Tick { closed: &[span], processes: &[entry], ..Tick::new(at, at) }).unwrap();
     let csv = export(&lab, ExportTable::Cards, ExportFormat::Csv, START, at.0);
-    let expected = "row,from,to,length_ms,card_uuid,card_index,mig_slot,unknown_reason,active_ms,\
-        idle_held_ms,free_ms,unknown_ms,utilization_mean_percent,utilization_unknown_ms,\
+    let expected = "row,from,to,length_ms,card_uuid,card_index,mig_slot,slices,slices_of,\
+        unknown_reason,active_ms,idle_held_ms,free_ms,unknown_ms,utilization_mean_percent,utilization_unknown_ms,\
         memory_mean_bytes,memory_unknown_ms,active_joules,idle_held_joules,other_joules,\
-        energy_unknown_ms\r\n\
-        span,2024-10-04T00:00:00.000Z,2024-10-04T00:00:10.000Z,10000,GPU-0,0,,,10000,0,0,0,50.0,0,\
-        16777216000,0,1000,0,0,0\r\n";
+        energy_unknown_ms,energy_estimated_ms\r\n\
+        span,2024-10-04T00:00:00.000Z,2024-10-04T00:00:10.000Z,10000,GPU-0,0,,1,1,,10000,0,0,\
+        0,50.0,0,16777216000,0,1000,0,0,0,0\r\n";
     assert_eq!(csv, expected);
     let holders = objects(&lab, ExportTable::Holders);
     let first = &holders[0];

@@ -109,6 +109,7 @@ pub fn span(card: &Arc<CardFacts>, from: i64, to: i64, state: State) -> Span {
         busy: integral(50.0),
         memory: integral(16_000.0),
         energy: integral(100.0),
+        energy_estimated_ms: 0,
     }
 }
 

@@ -105,9 +105,10 @@ fn card_without_uuid_is_known_by_its_place() {
     let unread = |slot: Option<u32>| {
         let mut facts = CardFacts::unread(0, Reason::Lost);
         facts.instance = slot.map(|slot| InstanceFacts {
-            slot,
+            slot: Some(slot),
             gpu_instance: Reading::Unknown(Reason::Lost),
             parent_uuid: Reading::Known("GPU-9".into()),
+            slices: gua_core::Slices { part: 1, of: 8 },
         });
         facts
     };

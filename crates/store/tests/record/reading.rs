@@ -1,6 +1,9 @@
+use std::sync::Arc;
+
+use gua_core::card::{CardFacts, InstanceFacts};
 use gua_core::units::UnixMillis;
-use gua_core::{Reason, Span};
-use gua_store::{Database, WindowSums};
+use gua_core::{Reading, Reason, Slices, Span};
+use gua_store::{CardHours, Database, Grain, WindowSums};
 use proptest::prelude::*;
 
 use crate::lab::*;
@@ -137,4 +140,46 @@ fn damage_is_found_and_does_not_panic() {
         let mut writer = lab.begin(START + 3 * HOUR);
         record(&mut writer, &spans(&card(0), START + 3 * HOUR, &[(2 * HOUR, 0)]), HOUR);
     }
+}
+
+/// A MIG instance of half a GPU, which is re-created with a quarter of it, and what it leaves.
+#[test]
+fn parts_of_a_gpu_are_cards_of_their_own_by_size() {
+    let part = |uuid: &str, slot, part| {
+        let instance = InstanceFacts {
+            slot,
+            gpu_instance: Reading::Unknown(Reason::NotAsked),
+            parent_uuid: Reading::Known("GPU-0".into()),
+            slices: Slices { part, of: 8 },
+        };
+        let mut facts = CardFacts::clone(&card(0));
+        (facts.uuid, facts.instance) = (Reading::Known(uuid.into()), Some(instance));
+        Arc::new(facts)
+    };
+    let hours = [
+        [part("MIG-a", Some(0), 4), part("GPU-0/unpartitioned/4", None, 4)],
+        [part("MIG-b", Some(0), 2), part("GPU-0/unpartitioned/6", None, 6)],
+    ];
+    let lab = Lab::new();
+    let mut writer = lab.begin(START);
+    for (from, [instance, rest]) in (0..).map(|hour| START + hour * HOUR).zip(hours) {
+        let mut all = spans(&instance, from, &[(HOUR, 0)]);
+        all.extend(spans(&rest, from, &[(HOUR, 2)]));
+        all.sort_by_key(|span| span.period.from);
+        record(&mut writer, &all, HOUR);
+    }
+    let database = lab.read();
+    let cards = database.cards().unwrap();
+    let found: Vec<_> = cards.values().map(|it| (it.slices.part, it.is_unpartitioned())).collect();
+    assert_eq!(found, [(4, false), (4, true), (2, false), (6, true)]);
+    let mut sums = [0.0; 2];
+    let window = period(START, START + DAY);
+    let add = |hours: CardHours| {
+        sums[0] += hours.active_ms;
+        sums[1] += hours.observed_ms;
+    };
+    database.card_hours(window, Grain::Hours, add).unwrap();
+    // Half of the first hour and a quarter of the second one were active.
+    assert_eq!(sums, [0.75 * HOUR as f64, 2.0 * HOUR as f64]);
+    lab.assert_sound();
 }

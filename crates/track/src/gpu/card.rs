@@ -183,7 +183,7 @@ impl CardTally {
 }
 
 fn place(facts: &CardFacts) -> (u32, Option<u32>) {
-    (facts.index, facts.instance.as_ref().map(|instance| instance.slot))
+    (facts.index, facts.slot())
 }
 
 /// All three, to be changed.

@@ -260,7 +260,7 @@ impl From<&CardFacts> for Card {
         let text = |text: Option<&String>| text.map(|text| Arc::from(text.as_str()));
         Self {
             number: facts.index,
-            slot: facts.instance.as_ref().map(|instance| instance.slot),
+            slot: facts.slot(),
             uuid: text(facts.uuid.as_ref().known()),
             model: text(facts.name.as_ref().known()),
         }

@@ -199,7 +199,7 @@ impl WorkSamples {
 }
 
 fn key(card: &CardFacts) -> (u32, Option<u32>) {
-    (card.index, card.instance.as_ref().map(|instance| instance.slot))
+    (card.index, card.slot())
 }
 
 fn holders(card: &CardPoll) -> impl Iterator<Item = (&Holder, &HolderProcess)> {

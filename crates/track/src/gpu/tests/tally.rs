@@ -341,9 +341,10 @@ fn a_card_that_gets_its_name_later_is_one_card() {
 fn an_instance_without_a_name_stays_where_it_is() {
     let slot = |slot, uuid| {
         let instance = InstanceFacts {
-            slot,
+            slot: Some(slot),
             gpu_instance: Reading::Known(slot),
             parent_uuid: Reading::Unknown(Why::NotAsked),
+            slices: probe::slices::Slices::WHOLE,
         };
         let facts = CardFacts { uuid, instance: Some(instance), ..(*facts(0)).clone() };
         CardLook { facts: Arc::new(facts), vitals: card(0, &[(MAIN, 3)]).vitals }
