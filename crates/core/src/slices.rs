@@ -51,6 +51,14 @@ impl Slices {
         f64::from(self.part) / f64::from(self.of.max(1))
     }
 
+    /// Returns the part of an amount, rounded.
+    #[must_use]
+    pub fn portion(self, amount: i64) -> i64 {
+        let of = i128::from(self.of.max(1));
+        let portion = (i128::from(amount) * i128::from(self.part) * 2 + of).div_euclid(2 * of);
+        i64::try_from(portion).unwrap_or(i64::MAX)
+    }
+
     #[must_use]
     pub const fn is_whole(self) -> bool {
         self.part == self.of

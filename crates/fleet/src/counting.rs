@@ -48,13 +48,17 @@ pub(crate) struct Counting {
 #[derive(Debug, Clone)]
 struct CountedSpan {
     holders: Vec<HolderId>,
+    /// With the times of a part of a GPU counted as such.
     rows: SpanRows,
+    length_ms: i64,
 }
 
 /// Growth of a span since it was last counted.
 #[derive(Debug)]
 struct Growth {
     period: Period,
+    /// Length of the period, of a part of a GPU by that part.
+    length_ms: i64,
     card: CardTimes,
     /// In the order of the span's holders.
     holders: Vec<HolderTimes>,
@@ -157,13 +161,18 @@ impl Counting {
     /// Returns what a span has that was not counted yet, and remembers it if it goes on.
     fn grow(&mut self, span: &Span, card: &Arc<str>, is_closed: bool) -> Growth {
         let places = 0..i64::try_from(span.holders.len()).unwrap_or(i64::MAX);
-        let rows = SpanRows::new(span, 0, &places.collect::<Vec<_>>());
+        let mut rows = SpanRows::new(span, 0, &places.collect::<Vec<_>>());
+        // Here a part of a GPU begins to count as such.
+        let slices = span.card.slices();
+        rows.weigh(slices);
+        let length_ms = slices.portion(span.period.millis());
         let is_same = |known: &CountedSpan| known.rows.card.period.from == span.period.from;
         let before = self.open.get(card).filter(|known| is_same(known));
         let growth = match before {
-            Some(before) => before.growth(span, &rows),
+            Some(before) => before.growth(span, &rows, length_ms),
             None => Growth {
                 period: span.period,
+                length_ms,
                 card: rows.card.times,
                 holders: rows.holders.iter().map(|row| row.times).collect(),
             },
@@ -172,7 +181,7 @@ impl Counting {
             self.open.remove(card);
         } else {
             let holders = span.holders.iter().map(|time| time.holder).collect();
-            self.open.insert(Arc::clone(card), CountedSpan { holders, rows });
+            self.open.insert(Arc::clone(card), CountedSpan { holders, rows, length_ms });
         }
         growth
     }
@@ -201,7 +210,7 @@ impl Counting {
 }
 
 impl CountedSpan {
-    fn growth(&self, span: &Span, rows: &SpanRows) -> Growth {
+    fn growth(&self, span: &Span, rows: &SpanRows, length_ms: i64) -> Growth {
         let known = |holder: HolderId| {
             let place = self.holders.iter().position(|known| *known == holder)?;
             Some(self.rows.holders.get(place)?.times)
@@ -213,6 +222,7 @@ impl CountedSpan {
         let before = &self.rows.card;
         Growth {
             period: Period::new(before.period.to.min(span.period.to), span.period.to),
+            length_ms: length_ms.saturating_sub(self.length_ms),
             card: CardTimes::from_values(minus(rows.card.times.values(), before.times.values())),
             holders: holders.collect(),
         }
@@ -221,7 +231,7 @@ impl CountedSpan {
 
 impl Counted<'_> {
     fn count(&mut self, counters: &mut Counters, span: &Span, card: &Arc<str>, growth: &Growth) {
-        self.count_card(counters, card, growth);
+        self.count_card(counters, span.state, card, growth);
         if let State::Unknown(reason) = span.state
             && !growth.period.is_empty()
         {
@@ -230,17 +240,19 @@ impl Counted<'_> {
         if !growth.period.is_empty() {
             self.periods.push(growth.period);
         }
-        self.count_presence(counters, span, card, growth.period.millis());
+        self.count_presence(counters, span, card, growth.length_ms);
         for (time, growth) in span.holders.iter().zip(&growth.holders) {
             self.count_share(counters, card, time.holder, growth);
         }
     }
 
-    fn count_card(&self, counters: &mut Counters, card: &Arc<str>, growth: &Growth) {
+    fn count_card(&self, counters: &mut Counters, state: State, card: &Arc<str>, growth: &Growth) {
         let none: Arc<str> = "".into();
         ensure(counters, Counter::CARD, card, &none, self.stamp);
         let sum = |part: fn(&HolderTimes) -> i64| growth.holders.iter().map(part).sum::<i64>();
         let times = &growth.card;
+        let unknown_j = if let State::Unknown(_) = state { times.other_j } else { 0 };
+        let [unknown_ms, estimated_ms] = [times.energy_unknown_ms, times.energy_estimated_ms];
         for (counter, amount) in [
             (Counter::StateActive, times.active_ms),
             (Counter::StateIdleHeld, times.idle_held_ms),
@@ -252,7 +264,11 @@ impl Counted<'_> {
             (Counter::Energy, times.active_j + times.idle_held_j + times.other_j),
             (Counter::EnergyActive, times.active_j),
             (Counter::EnergyIdleHeld, times.idle_held_j),
-            (Counter::EnergyOther, times.other_j),
+            (Counter::EnergyFree, times.other_j - unknown_j),
+            (Counter::EnergyUnknownState, unknown_j),
+            (Counter::EnergyCounted, times.observed_ms() - unknown_ms - estimated_ms),
+            (Counter::EnergyEstimated, estimated_ms),
+            (Counter::EnergyUnknown, unknown_ms),
         ] {
             counters.add(Key::new(counter, card, &none), amount, self.stamp);
         }
@@ -296,6 +312,7 @@ impl Counted<'_> {
             (Counter::UserLowUse, growth.low_use_share_ms),
             (Counter::UserEnergyActive, growth.active_j),
             (Counter::UserEnergyIdleHeld, growth.idle_held_j),
+            (Counter::UserEnergyUnknown, growth.energy_unknown_ms),
         ];
         // Nobody has a share of a free card.
         if amounts.iter().all(|(_, amount)| *amount == 0) {

@@ -45,7 +45,7 @@ families! {
     GPU_STATE Gauge "gua_gpu_state"
         "1 for the state of the card at the last tick, else 0.";
     GPU_STATE_SECONDS Counter "gua_gpu_state_seconds_total"
-        "Observed time of the card in each state.";
+        "Observed time of the card in each state. A MIG instance, and what is left of its GPU, count by their part of the GPU.";
     GPU_IDLE_HELD_SECONDS Counter "gua_gpu_idle_held_seconds_total"
         "Idle-held time of the card: unused, or in low use (work below its threshold).";
     GPU_BUSY_SECONDS Counter "gua_gpu_busy_seconds_total"
@@ -59,9 +59,11 @@ families! {
     GPU_POWER Gauge "gua_gpu_power_watts"
         "Power draw when last read. Absent if unknown.";
     GPU_ENERGY Counter "gua_gpu_energy_joules_total"
-        "Energy of the card over the observed time in which it was known.";
+        "Energy of the card over the observed time in which it was known. A MIG instance has its part of the GPU's.";
     GPU_STATE_ENERGY Counter "gua_gpu_state_energy_joules_total"
-        "The same by state: active, idle_held, other.";
+        "The same by state.";
+    GPU_ENERGY_SECONDS Counter "gua_gpu_energy_seconds_total"
+        "Observed time of the card by what its energy is from: counter of the driver, power × time, or unknown.";
     GPU_TEMPERATURE Gauge "gua_gpu_temperature_celsius"
         "Temperature when last read. Absent if unknown.";
     USER_SECONDS Counter "gua_user_gpu_seconds_total"
@@ -70,6 +72,8 @@ families! {
         "Shares of the card's idle-held time by what the user did: unused or low_use.";
     USER_ENERGY Counter "gua_user_gpu_energy_joules_total"
         "Shares of the card's energy by its state.";
+    USER_ENERGY_UNKNOWN Counter "gua_user_gpu_energy_unknown_seconds_total"
+        "Part of the user's active and idle-held time whose energy is unknown.";
     WORKLOAD_SECONDS Counter "gua_workload_gpu_seconds_total"
         "Shares of the card's time by job, container and notebook, if [metrics] asks for them. Part of the user's.";
     USER_PRESENT_SECONDS Counter "gua_user_gpu_present_seconds_total"
@@ -167,7 +171,11 @@ counters! {
     8 Energy One Some(&GPU_ENERGY), None;
     9 EnergyActive One Some(&GPU_STATE_ENERGY), Some(("state", "active"));
     10 EnergyIdleHeld One Some(&GPU_STATE_ENERGY), Some(("state", "idle_held"));
-    11 EnergyOther One Some(&GPU_STATE_ENERGY), Some(("state", "other"));
+    11 EnergyFree One Some(&GPU_STATE_ENERGY), Some(("state", "truly_idle"));
+    12 EnergyUnknownState One Some(&GPU_STATE_ENERGY), Some(("state", "unknown"));
+    13 EnergyCounted Milliseconds Some(&GPU_ENERGY_SECONDS), Some(("basis", "counter"));
+    14 EnergyEstimated Milliseconds Some(&GPU_ENERGY_SECONDS), Some(("basis", "power"));
+    15 EnergyUnknown Milliseconds Some(&GPU_ENERGY_SECONDS), Some(("basis", "unknown"));
     20 UserActive Milliseconds Some(&USER_SECONDS), Some(("state", "active"));
     21 UserIdleHeld Milliseconds Some(&USER_SECONDS), Some(("state", "idle_held"));
     22 UserUnknown Milliseconds Some(&USER_SECONDS), Some(("state", "unknown"));
@@ -175,6 +183,7 @@ counters! {
     24 UserLowUse Milliseconds Some(&USER_IDLE_HELD_SECONDS), Some(("use", "low_use"));
     25 UserEnergyActive One Some(&USER_ENERGY), Some(("state", "active"));
     26 UserEnergyIdleHeld One Some(&USER_ENERGY), Some(("state", "idle_held"));
+    27 UserEnergyUnknown Milliseconds Some(&USER_ENERGY_UNKNOWN), None;
     30 WorkloadActive Milliseconds Some(&WORKLOAD_SECONDS), Some(("state", "active"));
     31 WorkloadIdleHeld Milliseconds Some(&WORKLOAD_SECONDS), Some(("state", "idle_held"));
     32 WorkloadUnknown Milliseconds Some(&WORKLOAD_SECONDS), Some(("state", "unknown"));
@@ -207,7 +216,11 @@ impl Counter {
         Self::Energy,
         Self::EnergyActive,
         Self::EnergyIdleHeld,
-        Self::EnergyOther,
+        Self::EnergyFree,
+        Self::EnergyUnknownState,
+        Self::EnergyCounted,
+        Self::EnergyEstimated,
+        Self::EnergyUnknown,
     ];
     /// Counters of a user's shares of a card.
     pub const SHARES: &[Self] = &[
@@ -218,6 +231,7 @@ impl Counter {
         Self::UserLowUse,
         Self::UserEnergyActive,
         Self::UserEnergyIdleHeld,
+        Self::UserEnergyUnknown,
     ];
     /// Counters of a workload's shares of a card.
     pub const WORKLOAD: &[Self] =

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gua_core::State;
+use gua_core::card::rest_label;
 use gua_core::snapshot::{CardNow, HolderNow, HostNow};
 use gua_core::units::UnixMillis;
 use gua_recorder::RecordedTick;
@@ -27,6 +28,16 @@ pub struct Frame {
     pub counting_since: Option<UnixMillis>,
     pub counters: Counters,
     pub cards: Vec<CardGauges>,
+    pub unpartitioned: Vec<CardInfo>,
+}
+
+/// What is left of a partitioned GPU: it has counters, and no gauges of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CardInfo {
+    pub uuid: Arc<str>,
+    /// `0:rest`.
+    pub gpu: String,
+    pub model: Option<String>,
 }
 
 /// Facts about the host.
@@ -61,6 +72,7 @@ pub struct CardGauges {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SeenNow {
     pub cards: Vec<CardGauges>,
+    pub unpartitioned: Vec<CardInfo>,
     pub driver_version: Option<String>,
 }
 
@@ -68,8 +80,13 @@ impl SeenNow {
     /// Reads what a tick stores as last seen.
     pub fn from_tick(recorded: &RecordedTick<'_>, latest: &[Latest], counters: &Counters) -> Self {
         let host = latest.iter().find(|it| it.card.is_none()).map(|it| &*it.body);
-        let cards = latest.iter().filter(|it| it.card.is_some()).map(|it| &*it.body);
-        Self::read(host, cards, counters, |holder| {
+        let bodies = |unpartitioned: bool| {
+            let is_it = move |it: &&Latest| {
+                it.card.as_ref().is_some_and(|card| card.is_unpartitioned() == unpartitioned)
+            };
+            latest.iter().filter(is_it).map(|it| &*it.body)
+        };
+        Self::read(host, bodies(false), bodies(true), counters, |holder| {
             let known = recorded.processes.get(&holder.process());
             known.map_or_else(|| person(holder), |entry| entry.person.clone())
         })
@@ -78,19 +95,26 @@ impl SeenNow {
     fn from_database(database: &Database, counters: &Counters) -> Result<Self, StoreError> {
         let Some(seen) = database.last_seen()? else { return Ok(Self::default()) };
         let cards = seen.cards.iter().map(|body| &**body);
-        Ok(Self::read(seen.host.as_deref(), cards, counters, person))
+        let unpartitioned = seen.unpartitioned.iter().map(|body| &**body);
+        Ok(Self::read(seen.host.as_deref(), cards, unpartitioned, counters, person))
     }
 
     /// A body that another version wrote, and this one cannot read, gives no gauges.
     fn read<'a>(
         host: Option<&str>,
         cards: impl Iterator<Item = &'a str>,
+        unpartitioned: impl Iterator<Item = &'a str>,
         counters: &Counters,
         person: impl Fn(&HolderNow) -> Person,
     ) -> Self {
         let host: Option<HostNow> = host.and_then(|body| serde_json::from_str(body).ok());
         let cards = cards.filter_map(|body| serde_json::from_str::<CardNow>(body).ok());
+        let unpartitioned =
+            unpartitioned.filter_map(|body| serde_json::from_str::<CardNow>(body).ok());
         Self {
+            unpartitioned: unpartitioned
+                .filter_map(|card| CardInfo::unpartitioned(&card))
+                .collect(),
             cards: cards.map(|card| CardGauges::new(&card, counters, &person)).collect(),
             driver_version: host.and_then(|host| host.driver_version),
         }
@@ -114,6 +138,7 @@ impl Frame {
             counting_since,
             counters: counting.counters.clone(),
             cards: seen.cards.clone(),
+            unpartitioned: seen.unpartitioned.clone(),
         }
     }
 
@@ -136,7 +161,16 @@ impl Frame {
             counting_since: database.counting_since()?,
             counters,
             cards: seen.cards,
+            unpartitioned: seen.unpartitioned,
         }))
+    }
+}
+
+impl CardInfo {
+    fn unpartitioned(card: &CardNow) -> Option<Self> {
+        let uuid = clean_label(card.card.uuid.as_deref()?).into();
+        let model = card.card.name.as_deref().map(clean_label);
+        Some(Self { uuid, gpu: rest_label(card.card.index), model })
     }
 }
 

@@ -13,8 +13,9 @@ pub const UNATTRIBUTED: &str = "unattributed";
 pub const OTHERS: &str = "others";
 
 /// Names of labels that our series have. Labels of the config must have others.
-pub const OUR_LABELS: [&str; 15] = [
+pub const OUR_LABELS: [&str; 16] = [
     "UUID",
+    "basis",
     "container",
     "driver_version",
     "gpu",

@@ -64,11 +64,13 @@ fn write_info(frame: &Frame, sink: &mut impl Sink) {
     sink.sample("", &labels, 0, 1.0);
     sink.family(&family::GPU_INFO);
     let driver = frame.host.driver_version.as_deref().unwrap_or("unknown");
-    for card in &frame.cards {
+    let cards = frame.cards.iter().map(|card| (&card.uuid, &card.gpu, &card.model));
+    let rests = frame.unpartitioned.iter().map(|card| (&card.uuid, &card.gpu, &card.model));
+    for (uuid, gpu, model) in cards.chain(rests) {
         let labels = [
-            ("UUID", &*card.uuid),
-            ("gpu", card.gpu.as_str()),
-            ("model_name", card.model.as_deref().unwrap_or("unknown")),
+            ("UUID", &**uuid),
+            ("gpu", gpu.as_str()),
+            ("model_name", model.as_deref().unwrap_or("unknown")),
             ("driver_version", driver),
         ];
         sink.sample("", &labels, 0, 1.0);

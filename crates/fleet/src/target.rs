@@ -79,6 +79,17 @@ pub struct Targets {
     all: Vec<Target>,
 }
 
+/// Label of what is left of a partitioned GPU, behind its index.
+pub const UNPARTITIONED: &str = "rest";
+
+impl TargetCard {
+    /// Returns true if it is what is left of a GPU beside its MIG instances.
+    pub fn is_unpartitioned(&self) -> bool {
+        let label = self.gpu.as_ref().and_then(|gpu| gpu.split_once(':'));
+        label.is_some_and(|(_, slot)| slot == UNPARTITIONED)
+    }
+}
+
 impl Targets {
     /// Returns the targets of `gua_build_info` and of times of the recorders.
     ///

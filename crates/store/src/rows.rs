@@ -5,7 +5,7 @@
 
 use gua_core::span::{HolderTime, Integral, Work};
 use gua_core::units::UnixMillis;
-use gua_core::{Period, Span, State};
+use gua_core::{Period, Slices, Span, State};
 use rusqlite::Row;
 
 use crate::codes;
@@ -223,6 +223,37 @@ impl SpanRows {
             }
         }
         self.holders.iter_mut().for_each(|row| row.period = period);
+    }
+}
+
+impl SpanRows {
+    /// Lets the time of a part of a GPU count by that part. Shares still add up to the card's time. The
+    /// time of processes and their memory stay, and energy is that of the part already.
+    pub fn weigh(&mut self, slices: Slices) {
+        if slices.is_whole() {
+            return;
+        }
+        let times = &mut self.card.times;
+        let CardTimes { active_j, idle_held_j, other_j, .. } = *times;
+        let weighed = CardTimes::from_values(times.values().map(|value| slices.portion(value)));
+        *times = CardTimes { active_j, idle_held_j, other_j, ..weighed };
+        let columns: [fn(&mut HolderTimes) -> &mut i64; 5] = [
+            |times| &mut times.active_share_ms,
+            |times| &mut times.low_use_share_ms,
+            |times| &mut times.unused_share_ms,
+            |times| &mut times.unknown_share_ms,
+            |times| &mut times.energy_unknown_ms,
+        ];
+        for column in columns {
+            // Each sum of the first holders is rounded.
+            let (mut sum, mut rounded) = (0_i64, 0);
+            for row in &mut self.holders {
+                let share = column(&mut row.times);
+                sum = sum.saturating_add(*share);
+                let until = slices.portion(sum);
+                *share = until - std::mem::replace(&mut rounded, until);
+            }
+        }
     }
 }
 

@@ -139,7 +139,7 @@ struct CardsOfTarget {
 
 fn host(target: &Target, found: CardsOfTarget, now: UnixMillis) -> HostCards {
     let CardsOfTarget { mut cards, present } = found;
-    for (uuid, known) in &target.cards {
+    for (uuid, known) in target.cards.iter().filter(|(_, known)| !known.is_unpartitioned()) {
         let card = cards.entry(uuid.clone()).or_insert_with(|| FleetCard::unknown(uuid));
         card.gpu.clone_from(&known.gpu);
         card.model.clone_from(&known.model);

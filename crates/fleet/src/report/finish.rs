@@ -15,7 +15,7 @@ use super::collect::Collector;
 use super::epoch::HostTargets;
 use super::tally::{CardTally, HostTally};
 use crate::labels::UNATTRIBUTED;
-use crate::target::{Target, TargetId};
+use crate::target::{Target, TargetId, UNPARTITIONED};
 
 /// A host with rare samples is silent later: after the time of this many.
 const SILENT_SAMPLES: i64 = 3;
@@ -111,17 +111,17 @@ fn add_host(sums: &mut Sums, host: &FleetHost<'_>, window: Period) -> HostUsage 
     let mut cards: Vec<_> =
         host_sums.cards.iter().map(|it| (card_totals(target, it), it.1)).collect();
     // A card of which only counters are known comes last.
-    cards.sort_by_key(|(card, _)| (card.index.is_none(), card.index, card.slot));
+    cards
+        .sort_by_key(|(card, _)| (card.index.is_none(), card.index, card.unpartitioned, card.slot));
     let mut times = CardTimes::default();
     let mut usages = Vec::new();
     for (card, tally) in cards {
         times.add_sums(&card.times);
         usages.push(CardUsage::from(&card));
-        let has_energy = card.times.energy_unknown_ms <= 0.0;
         let place = sums.cards.len();
         sums.cards.push(card);
         for (user, times) in &tally.users {
-            let holder = HolderSums { times: holder_times(times, has_energy), peak_mib: 0 };
+            let holder = HolderSums { times: holder_times(times), peak_mib: 0 };
             sums.add_holder(By::User, account_name(user), place, &holder);
         }
     }
@@ -146,31 +146,21 @@ fn card_totals(target: &Target, (uuid, tally): (&String, &CardTally)) -> CardTot
     let (index, slot) = gpu.split_once(':').map_or((gpu, None), |(card, slot)| (card, Some(slot)));
     let times = tally.times;
     let observed_ms = times.observed_ms();
-    let has_energy = times.active_j + times.idle_held_j + times.other_j > 0.0;
     CardTotals {
         uuid: Some(uuid.clone()),
         index: index.parse().ok(),
         slot: slot.and_then(|slot| slot.parse().ok()),
         name: card.and_then(|card| card.model.clone()),
-        times: CardTimes {
-            busy_unknown_ms: observed_ms,
-            memory_unknown_ms: observed_ms,
-            // A card that is on uses energy. If none was counted, it could not be read.
-            energy_unknown_ms: if has_energy { 0.0 } else { observed_ms },
-            ..times
-        },
+        times: CardTimes { busy_unknown_ms: observed_ms, memory_unknown_ms: observed_ms, ..times },
+        unknown_j: tally.unknown_j,
+        unpartitioned: slot == Some(UNPARTITIONED),
         ..CardTotals::default()
     }
 }
 
 /// Returns the times of a user, with what counters do not say as unknown.
-fn holder_times(times: &HolderTimes<f64>, has_energy: bool) -> HolderTimes<f64> {
-    let shares = times.active_share_ms + times.unused_share_ms + times.low_use_share_ms;
-    HolderTimes {
-        memory_unknown_ms: times.working_ms + times.idle_ms + times.unknown_ms,
-        energy_unknown_ms: if has_energy { 0.0 } else { shares },
-        ..*times
-    }
+fn holder_times(times: &HolderTimes<f64>) -> HolderTimes<f64> {
+    HolderTimes { memory_unknown_ms: times.working_ms + times.idle_ms + times.unknown_ms, ..*times }
 }
 
 fn account_name(user: &str) -> AccountName {

@@ -34,7 +34,7 @@ const LONGEST_LAG_MS: i64 = 20_000;
 const MOST_SAMPLES: i64 = 10_000_000;
 
 /// Series of a card with its users, about.
-const SERIES_PER_CARD: i64 = 32;
+const SERIES_PER_CARD: i64 = 40;
 
 /// Points of a range query, at most. Engines limit them to 11,000.
 const MOST_POINTS: i64 = 10_000;

@@ -10,13 +10,15 @@ use crate::family::{self, Counter, Family, Unit};
 use crate::target::{own_label, series_name};
 
 /// Families that a report is made from.
-pub(super) static REPORT_FAMILIES: [&Family; 7] = [
+pub(super) static REPORT_FAMILIES: [&Family; 9] = [
     &family::GPU_STATE_SECONDS,
     &family::GPU_STATE_ENERGY,
+    &family::GPU_ENERGY_SECONDS,
     &family::OBSERVED_SECONDS,
     &family::USER_SECONDS,
     &family::USER_IDLE_HELD_SECONDS,
     &family::USER_ENERGY,
+    &family::USER_ENERGY_UNKNOWN,
     &family::USER_PRESENT_SECONDS,
 ];
 
@@ -46,6 +48,8 @@ pub(super) struct HostTally {
 #[derive(Debug, Default)]
 pub(super) struct CardTally {
     pub times: CardTimes<f64>,
+    /// Part of `times.other_j` of unknown time.
+    pub unknown_j: f64,
     /// Shares of users. Their times of presence are in the place of those of processes: several processes
     /// of one user count once.
     pub users: BTreeMap<String, HolderTimes<f64>>,
@@ -102,6 +106,9 @@ impl HostTally {
             return;
         }
         let card = self.cards.entry(card).or_default();
+        if counter == Counter::EnergyUnknownState {
+            card.unknown_j += amount;
+        }
         if let Some(sum) = card_sum(&mut card.times, counter) {
             *sum += amount;
         } else if let Some(sum) = user_sum(card.users.entry(user).or_default(), counter) {
@@ -115,6 +122,7 @@ impl HostTally {
         for (uuid, card) in &other.cards {
             let sums = self.cards.entry(uuid.clone()).or_default();
             sums.times.add_sums(&card.times);
+            sums.unknown_j += card.unknown_j;
             for (user, times) in &card.users {
                 sums.users.entry(user.clone()).or_default().add_sums(times);
             }
@@ -130,7 +138,9 @@ fn card_sum(times: &mut CardTimes<f64>, counter: Counter) -> Option<&mut f64> {
         Counter::StateUnknown => &mut times.unknown_ms,
         Counter::EnergyActive => &mut times.active_j,
         Counter::EnergyIdleHeld => &mut times.idle_held_j,
-        Counter::EnergyOther => &mut times.other_j,
+        Counter::EnergyFree | Counter::EnergyUnknownState => &mut times.other_j,
+        Counter::EnergyEstimated => &mut times.energy_estimated_ms,
+        Counter::EnergyUnknown => &mut times.energy_unknown_ms,
         _ => return None,
     })
 }
@@ -144,6 +154,7 @@ fn user_sum(times: &mut HolderTimes<f64>, counter: Counter) -> Option<&mut f64> 
         Counter::UserLowUse => &mut times.low_use_share_ms,
         Counter::UserEnergyActive => &mut times.active_j,
         Counter::UserEnergyIdleHeld => &mut times.idle_held_j,
+        Counter::UserEnergyUnknown => &mut times.energy_unknown_ms,
         Counter::PresentActive => &mut times.working_ms,
         Counter::PresentIdleHeld | Counter::PresentFree => &mut times.idle_ms,
         Counter::PresentUnknown => &mut times.unknown_ms,

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gua_core::card::{Basis, CardFacts, Utilization, Vitals};
+use gua_core::card::{Basis, CardFacts, InstanceFacts, Utilization, Vitals};
 use gua_core::classifier::{CardActivity, HolderActivity};
 use gua_core::poll::{CardPoll, Poll};
 use gua_core::process::{Holder, Holders, Kinds, Presence, ProcessFacts, ProcessId};
 use gua_core::snapshot::{CardNow, HostNow, SeenProcess};
 use gua_core::span::{HolderId, HolderTime, Integral, Work};
 use gua_core::units::{Bytes, Milliwatts, Percent, UnixMillis};
-use gua_core::{Clocks, Period, Reading, Reason, Span, State, Thresholds};
+use gua_core::{Clocks, Period, Reading, Reason, Slices, Span, State, Thresholds};
 use gua_fleet::counters::Key;
 use gua_fleet::{Counter, Counters, Frames, Host, OwnerLabels, Scraper, Totals};
 use gua_recorder::{Log, RecordedTick, TickObserver};
@@ -174,6 +174,23 @@ pub fn card(index: u32) -> Arc<CardFacts> {
     Arc::new(card)
 }
 
+/// A part of a GPU of eight memory slices: a MIG instance, or without a slot what its GPU's leave.
+pub fn part(index: u32, slot: Option<u32>, part: u32) -> Arc<CardFacts> {
+    let mut facts = CardFacts::clone(&card(index));
+    let uuid = match slot {
+        Some(slot) => format!("MIG-{index}-{slot}"),
+        None => format!("GPU-{index}/unpartitioned/{part}"),
+    };
+    facts.uuid = Reading::Known(uuid);
+    facts.instance = Some(InstanceFacts {
+        slot,
+        gpu_instance: Reading::Unknown(Reason::NotAsked),
+        parent_uuid: Reading::Known(format!("GPU-{index}")),
+        slices: Slices { part, of: 8 },
+    });
+    Arc::new(facts)
+}
+
 pub fn period(from: i64, to: i64) -> Period {
     Period::new(UnixMillis(from), UnixMillis(to))
 }
@@ -228,6 +245,7 @@ pub fn span(card: &Arc<CardFacts>, from: i64, to: i64, state: State, parts: &[Pa
         busy: integral(37.0),
         memory: integral(16_000.0),
         energy: integral(97.0),
+        energy_estimated_ms: length / 3,
     }
 }
 

@@ -67,7 +67,8 @@ fn assert_sums(lab: &Lab) {
     };
     let cards = lab.rows(
         "SELECT uuid, '', sum(active_ms), sum(idle_held_ms), sum(free_ms), sum(unknown_ms), sum(busy),
-             sum(active_j), sum(idle_held_j), sum(other_j)
+             sum(active_j), sum(idle_held_j), sum(iif(reason = 0, other_j, 0)),
+             sum(iif(reason = 0, 0, other_j)), sum(energy_estimated_ms), sum(energy_unknown_ms)
              FROM card_span JOIN card ON card.id = card GROUP BY uuid",
     );
     for ((card, _), sums) in cards {
@@ -79,16 +80,21 @@ fn assert_sums(lab: &Lab) {
             Counter::Busy,
             Counter::EnergyActive,
             Counter::EnergyIdleHeld,
-            Counter::EnergyOther,
+            Counter::EnergyFree,
+            Counter::EnergyUnknownState,
+            Counter::EnergyEstimated,
+            Counter::EnergyUnknown,
         ];
         assert_eq!(counters.map(|counter| value(counter, &card, "")).to_vec(), sums, "{card}");
-        let energy: i64 = sums[5..].iter().sum();
+        let [observed, energy] = [&sums[..4], &sums[5..9]].map(|sums| sums.iter().sum::<i64>());
         assert_eq!(value(Counter::Energy, &card, ""), energy);
+        let counted = observed - sums[9] - sums[10];
+        assert_eq!(value(Counter::EnergyCounted, &card, ""), counted);
     }
     let users = lab.rows(
         "SELECT uuid, ifnull(user, 'unattributed'), sum(active_share_ms),
              sum(low_use_share_ms + unused_share_ms), sum(unknown_share_ms), sum(unused_share_ms),
-             sum(low_use_share_ms), sum(active_j), sum(idle_held_j)
+             sum(low_use_share_ms), sum(active_j), sum(idle_held_j), sum(holder_span.energy_unknown_ms)
              FROM holder_span JOIN holder ON holder.id = holder JOIN card ON card.id = holder.card
              LEFT JOIN process ON process.id = process LEFT JOIN person ON person.id = person
              GROUP BY uuid, user",
@@ -293,4 +299,39 @@ fn file_that_is_opened_again_counts_nothing_twice() {
     lab.totals.as_mut().unwrap().opened(&database).unwrap();
     assert!(lab.tick(&Tick { open: &open(50), ..Tick::new(at(50), at(50)) }, true));
     assert_eq!(lab.value(Counter::StateActive, "GPU-0", ""), 50_000);
+}
+
+/// A GPU in parts counts as one, also for its users, and at any interval.
+#[test]
+fn parts_of_a_gpu_count_as_such() {
+    for interval in [777, 5_000, 30_000] {
+        let mut lab = Lab::new();
+        lab.begin(START);
+        let cards = [lab::part(0, Some(0), 3), lab::part(0, Some(1), 4), lab::part(0, None, 1)];
+        let end = START + 100_001;
+        let mut at = START;
+        while at < end {
+            at = end.min(at + interval);
+            let workers = [(1, 3, Work::Working), (2, 4, Work::Working), (0, 1, Work::Working)];
+            let holder = [(2, 1, Work::Idle)];
+            let spans = [
+                span(&cards[0], START, at, State::Active, &workers),
+                span(&cards[1], START, at, State::IdleHeld, &holder),
+                span(&cards[2], START, at, State::TrulyIdle, &[]),
+            ];
+            lab.tick(&Tick { open: &spans, ..Tick::new(UnixMillis(at), UnixMillis(at)) }, true);
+        }
+        let states = [Counter::StateActive, Counter::StateIdleHeld, Counter::StateFree];
+        let uuids = ["MIG-0-0", "MIG-0-1", "GPU-0/unpartitioned/1"];
+        let both = || states.into_iter().zip(uuids);
+        let found = both().map(|(counter, uuid)| lab.value(counter, uuid, ""));
+        assert_eq!(found.collect::<Vec<_>>(), [37_500, 50_001, 12_500], "{interval}");
+        let share = |user| lab.value(Counter::UserActive, uuids[0], user);
+        assert_eq!(["ann", "ben", "unattributed"].map(share).iter().sum::<i64>(), 37_500);
+        assert_eq!(lab.value(Counter::UserUnused, uuids[1], "ben"), 50_001);
+        assert_eq!(lab.value(Counter::PresentIdleHeld, uuids[1], "ben"), 50_001);
+        assert_eq!(lab.value(Counter::Observed, "", ""), 100_001);
+        // Energy is divided before.
+        assert_eq!(lab.value(Counter::EnergyActive, uuids[0], ""), 9_700);
+    }
 }
