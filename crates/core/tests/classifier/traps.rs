@@ -575,6 +575,30 @@ fn work_that_nobody_was_seen_to_do_is_unknown_and_split_by_memory() {
     assert_eq!(run.of_holder(Some(2), ACTIVE), (120_000, 0, 0));
 }
 
+/// The CPU time that a poll reads was used since the poll before.
+#[test]
+fn work_between_two_polls_is_that_of_the_holder_who_used_cpu_then() {
+    let mut run = Run::new();
+    run.every_5_s(0, 600_000, |at| {
+        let has_worked = at > 0 && at % 60_000 == 0;
+        idle(at).with(|card| {
+            card.holders = vec![holder(1, 3000), holder(2, 9000)];
+            if has_worked {
+                card.holders[0].cpu = 80.0;
+                let mut samples = sampled(at - 5000, at - 4500, 0);
+                samples.extend(sampled(at - 4500, at - 500, 85));
+                samples.extend(sampled(at - 500, at, 0));
+                card.samples = Some(samples);
+            }
+        })
+    });
+    let run = run.finish();
+    let (_, worked, active) = run.of_holder(Some(1), ACTIVE);
+    assert!((39_000..=41_000).contains(&active), "{active} ms of ten times 4 s");
+    assert_eq!(worked, active);
+    assert_eq!(run.of_holder(Some(2), ACTIVE).2, 0, "a share of somebody who never worked");
+}
+
 /// One unbroken sleep stays one, whatever the others do.
 #[test]
 fn sleeper_beside_a_worker_is_never_credited_with_work() {
