@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_the_wall_clock_is_found() {
+    fn clock_that_was_set_is_found_beyond_the_tolerated_drift() {
         let earlier = clocks(UNIX, HOUR);
         let second = Duration::from_secs(1);
         let later = |wall: Duration| clocks(wall, HOUR + second).was_set_since(&earlier);

@@ -131,7 +131,7 @@ proptest! {
     /// Trap: exported counters never go back, also over restarts, pruning and gaps. State in memory
     /// advances only after COMMIT.
     #[test]
-    fn totals_are_the_sums_of_rows(runs in runs()) {
+    fn exported_counters_are_sums_of_rows_and_never_go_back(runs in runs()) {
         let mut lab = Lab::new();
         let (mut from, mut before) = (START, BTreeMap::new());
         let (mut presence, mut observed, mut gaps) = (BTreeMap::new(), 0, 0);
@@ -192,7 +192,7 @@ fn record(lab: &mut Lab, from: i64, to: i64, state: State) {
 
 /// Trap: the clock was set back. Rows are replaced; counters count what passed, and do not fall.
 #[test]
-fn clock_set_back_counts_on() {
+fn clock_set_back_takes_no_counter_back() {
     let mut lab = Lab::new();
     lab.begin(START + HOUR);
     record(&mut lab, START + HOUR, START + HOUR + MINUTE, State::Active);
@@ -208,7 +208,7 @@ fn clock_set_back_counts_on() {
 }
 
 #[test]
-fn pruning_leaves_totals() {
+fn pruning_takes_no_counter_back() {
     let mut lab = Lab::new();
     lab.begin(START);
     for quarter in 0..4 * 24 * 3 {
@@ -251,7 +251,7 @@ fn gap_is_counted_with_its_reason() {
 
 /// Trap: a workload learned later is attached later; it does not move what counters have counted.
 #[test]
-fn user_that_is_learned_later_has_the_rest_of_a_span() {
+fn user_learned_later_does_not_move_what_was_counted() {
     let mut lab = Lab::new();
     lab.begin(START);
     let known = lab.processes.remove(&lab::process(1)).unwrap();

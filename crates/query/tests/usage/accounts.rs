@@ -84,7 +84,7 @@ fn assert_adds_up(usage: &Usage) {
 
 /// Trap: memory that no listed process holds has a share of its own, or shares do not add up.
 #[test]
-fn every_kind_adds_up_to_the_cards() {
+fn shares_of_every_kind_add_up_with_unlisted_memory() {
     let lab = a_day();
     for (from, to) in [(0, DAY), (HOUR + 1, 23 * HOUR - 777), (21 * HOUR + 1, 22 * HOUR + 54_321)] {
         assert_adds_up(&lab.usage(&all_kinds(from, to)));
@@ -170,7 +170,7 @@ fn every_kind_has_its_names() {
 
 /// Trap: a forged container name stays its user's.
 #[test]
-fn forged_container_or_pod_costs_its_victim_nothing() {
+fn forged_container_or_pod_name_stays_its_users() {
     let lab = Lab::new();
     let victim = holder(400, "root", 8_000).running_for(container(Source::Cgroup)).working();
     let forged = container(Source::DelegatedCgroup);

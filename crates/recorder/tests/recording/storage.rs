@@ -37,7 +37,7 @@ fn locked_database_loses_nothing() {
 
 /// Trap: time that cannot be stored for too long is a gap with its reason.
 #[test]
-fn time_dropped_after_an_hour_is_a_gap() {
+fn time_not_stored_for_an_hour_is_a_gap_with_its_reason() {
     let mut lab = Lab::started();
     lab.record(10 * MINUTE);
     let other = lab.other_program();

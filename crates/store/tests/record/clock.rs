@@ -7,7 +7,7 @@ use crate::lab::*;
 
 /// Trap: the clock was set back.
 #[test]
-fn time_recorded_twice_counts_once() {
+fn clock_set_back_counts_time_once() {
     let lab = Lab::new();
     record(&mut lab.begin(START), &spans(&card(0), START, &[(3 * HOUR, 0)]), 30_000);
     let back = START + 110 * MINUTE + 7;
@@ -30,7 +30,7 @@ fn time_recorded_twice_counts_once() {
 }
 
 #[test]
-fn other_cards_and_times_are_not_trimmed() {
+fn clock_set_back_cuts_no_other_card_or_time() {
     let lab = Lab::new();
     let both =
         [spans(&card(0), START, &[(HOUR, 0)]), spans(&card(1), START, &[(HOUR, 0)])].concat();
@@ -49,7 +49,7 @@ fn other_cards_and_times_are_not_trimmed() {
 }
 
 #[test]
-fn gap_in_time_that_is_recorded_again_is_trimmed() {
+fn clock_set_back_cuts_gaps_out_of_time_recorded_again() {
     use gua_core::span::{Gap, GapReason};
     let lab = Lab::new();
     let at = UnixMillis(START + HOUR);
@@ -66,7 +66,7 @@ fn gap_in_time_that_is_recorded_again_is_trimmed() {
 
 /// Trap: where only hour rows are left, they stay, and an event is written.
 #[test]
-fn hours_without_fine_rows_are_not_recorded_again() {
+fn clock_set_back_to_hours_alone_keeps_them_with_an_event() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     record(&mut writer, &spans(&card(0), START, &[(2 * DAY, 0)]), HOUR);
@@ -91,7 +91,7 @@ proptest! {
 
     /// Whatever runs overlap, no time counts twice and none is lost.
     #[test]
-    fn overlapping_runs_count_once(
+    fn newer_of_overlapping_runs_counts(
         first in proptest::collection::vec((500_i64..60_000, 0_usize..4), 20..60),
         second in proptest::collection::vec((500_i64..60_000, 0_usize..4), 1..60),
         offset in 0_i64..600_000,

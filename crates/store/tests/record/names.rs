@@ -32,7 +32,7 @@ fn tick(writer: &mut Writer, second: i64, card: &Arc<CardFacts>, processes: &[Pr
 
 /// Trap: a process is (pid, start time, boot, person).
 #[test]
-fn process_is_another_after_setuid_and_after_a_reused_pid() {
+fn process_is_another_after_setuid_a_reused_pid_or_a_reboot() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     let id = |start, uid| ProcessId { pid: 9, start_ticks: Some(start), uid: Some(uid) };
@@ -51,7 +51,7 @@ fn process_is_another_after_setuid_and_after_a_reused_pid() {
 
 /// Trap: start time may be unknown.
 #[test]
-fn process_without_start_time_is_kept() {
+fn process_of_unknown_start_time_is_kept() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     let unread = ProcessEntry::unread(ProcessId::unread(7));
@@ -99,7 +99,7 @@ fn workload_learned_later_is_attached() {
 
 /// Trap: a card without UUID is known by (index, slot); an unread fact does not overwrite a known one.
 #[test]
-fn card_without_uuid_is_known_by_its_place() {
+fn card_without_uuid_is_known_by_index_and_slot() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     let unread = |slot: Option<u32>| {

@@ -54,7 +54,7 @@ fn rows_are_kept_as_long_as_configured_and_sums_stay() {
 
 /// Trap: the clock leapt ahead.
 #[test]
-fn nothing_is_pruned_within_a_day_after_a_leap() {
+fn clock_that_leapt_ahead_prunes_nothing_for_a_day() {
     let lab = Lab::new();
     let retention = Retention { quarters_ms: 4 * DAY, ..Retention::default() };
     let mut writer = lab.begin(START);
@@ -73,7 +73,7 @@ fn nothing_is_pruned_within_a_day_after_a_leap() {
 
 /// Trap: the newest run and what was last seen are never pruned.
 #[test]
-fn newest_run_is_never_pruned() {
+fn newest_run_and_last_seen_are_never_pruned() {
     let lab = Lab::new();
     let retention = Retention { exact_ms: 0, quarters_ms: 0, hours_ms: 0, samples_ms: 0 };
     record_days(&mut lab.begin(START), START, 1, &Retention::default());
@@ -165,7 +165,7 @@ fn admin_prunes_without_proof_of_time_what_was_announced() {
 
 /// Trap: names are swept only by who holds the lock.
 #[test]
-fn admin_prunes_beside_a_recorder_and_leaves_the_names() {
+fn names_are_swept_only_by_who_holds_the_lock() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     record_days(&mut writer, START, 2, &Retention::default());
