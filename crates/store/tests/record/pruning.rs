@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use gua_core::span::{Gap, GapReason};
 use gua_core::units::UnixMillis;
-use gua_store::{Database, Pruned, Retention, Tick, Writer};
+use gua_store::{Database, Latest, Pruned, Retention, Tick, Writer};
 
 use crate::lab::*;
 
@@ -78,7 +78,13 @@ fn newest_run_and_last_seen_are_never_pruned() {
     let retention = Retention { exact_ms: 0, quarters_ms: 0, hours_ms: 0, samples_ms: 0 };
     record_days(&mut lab.begin(START), START, 1, &Retention::default());
     let mut writer = lab.begin(START + DAY);
+    let at = UnixMillis(START + DAY);
+    let latest = [Latest { card: Some(card(0)), body: "{}".into() }];
+    writer.tick(&Tick { latest: Some(&latest), ..Tick::new(at, at) }).unwrap();
     record_days(&mut writer, START + DAY, 3, &retention);
+    assert_eq!(lab.number("SELECT count(*) FROM card_hour"), 0);
+    let seen = lab.read().last_seen().unwrap().unwrap();
+    assert_eq!((seen.at, seen.cards), (at, vec!["{}".to_owned()]));
     assert_eq!(lab.number("SELECT min(id) FROM run"), 2);
     assert_eq!(lab.number("SELECT count(*) FROM run"), 1);
     assert_eq!(lab.read().final_until().unwrap().unwrap().0, START + 4 * DAY);
