@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use gua_core::identity::{Job, Source, Told, Who};
 use gua_core::span::{Gap, GapReason, Work};
 use gua_core::units::UnixMillis;
 use gua_core::{Reason, State};
-use gua_fleet::Counter;
+use gua_fleet::{Counter, OwnerLabels};
 use gua_recorder::TickObserver;
 use gua_store::{Retention, Tick};
 use proptest::prelude::*;
@@ -207,6 +208,7 @@ fn clock_set_back_takes_no_counter_back() {
     assert_eq!(lab.value(Counter::Observed, "", ""), 3 * MINUTE);
 }
 
+/// Trap: exported counters never go back, also over pruning.
 #[test]
 fn pruning_takes_no_counter_back() {
     let mut lab = Lab::new();
@@ -250,6 +252,23 @@ fn gap_is_counted_with_its_reason() {
 }
 
 /// Trap: a workload learned later is attached later; it does not move what counters have counted.
+#[test]
+fn workload_learned_later_does_not_move_what_was_counted() {
+    let mut lab = Lab::new();
+    lab.labels = OwnerLabels { job: true, ..OwnerLabels::default() };
+    lab.begin(START);
+    let at = |second: i64| UnixMillis(START + second * 1000);
+    let open = |to| [span(&card(0), START, at(to).0, State::Active, &[(1, 1, Work::Working)])];
+    assert!(lab.tick(&Tick { open: &open(20), ..Tick::new(at(20), at(20)) }, true));
+    let job = Told { value: Job { id: "7".into(), step: None }, source: Source::Cgroup };
+    let who = Who { job: Some(job), ..Who::default() };
+    lab.processes.get_mut(&lab::process(1)).unwrap().workload = Some(who.into());
+    assert!(lab.tick(&Tick { closed: &open(50), ..Tick::new(at(50), at(50)) }, true));
+    assert_eq!(lab.value(Counter::WorkloadActive, "GPU-0", "ann\nslurm_job=7"), 30_000);
+    assert_eq!(lab.value(Counter::UserActive, "GPU-0", "ann"), 50_000);
+}
+
+/// Trap: who is behind a process is learned later; that does not move what counters have counted.
 #[test]
 fn user_learned_later_does_not_move_what_was_counted() {
     let mut lab = Lab::new();

@@ -168,6 +168,25 @@ fn every_kind_has_its_names() {
     assert_eq!(names(By::Card), ["1 GPU-1", "0 GPU-0"]);
 }
 
+/// Trap: a workload learned later is attached later: it moves past report time.
+#[test]
+fn workload_learned_later_moves_past_report_time() {
+    let lab = Lab::new();
+    let alice = holder(100, "alice", 8_000);
+    let mut recording = lab.begin(0);
+    let unread = Holder { who: None, ..alice.clone() };
+    recording.record(HOUR, &[scene(0, State::IdleHeld, &[unread])]);
+    let jobs = || {
+        let usage = lab.usage(&UsageRequest { by: vec![By::Job], ..request(0, HOUR) });
+        let jobs = usage.accounts.into_iter();
+        jobs.map(|it| (it.name, it.unattributed, it.unused_gpu_hours)).collect::<Vec<_>>()
+    };
+    assert_eq!(jobs(), [(None, Some(Unattributed::NotKnown), 1.0)]);
+    let known = alice.running_for(job("4711", Source::Cgroup));
+    recording.record(MINUTE, &[scene(0, State::IdleHeld, &[known])]);
+    assert_eq!(jobs(), [(Some("4711".to_owned()), None, 1.0)]);
+}
+
 /// Trap: a forged container name stays its user's.
 #[test]
 fn forged_container_or_pod_name_stays_its_users() {
