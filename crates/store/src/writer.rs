@@ -17,7 +17,7 @@ use crate::sums::{self, Bounds};
 use crate::tick::{CardSample, Event, Run, Tick};
 use crate::transaction::TickTransaction;
 use crate::trim;
-use crate::{latest, retention, sessions, tables};
+use crate::{latest, retention, sessions, signs, tables};
 
 /// Monotonic recording after which the allowance for pruning is saved.
 const SAVE_ALLOWANCE_MS: i64 = 60_000;
@@ -389,6 +389,7 @@ fn begin_run(db: &Connection, run: &Run, recorded_until: i64) -> Result<RunIds, 
     sessions::end_other_boots(db, boot)?;
     if goes_back {
         sessions::cut_from(db, run.started.0)?;
+        signs::cut_from(db, run.started.0)?;
     }
     let held = i64::try_from(run.thresholds.held.0 >> 10).unwrap_or(i64::MAX);
     db.execute(

@@ -1,7 +1,8 @@
+use gua_core::sign::{Sign, SignSpan};
 use gua_core::span::{Gap, GapReason};
 use gua_core::units::UnixMillis;
 use gua_core::{Reason, State};
-use gua_store::{Retention, Tick};
+use gua_store::{Retention, Tick, TickTransaction, Writer};
 use proptest::prelude::*;
 
 use crate::lab::*;
@@ -137,6 +138,41 @@ fn clock_set_back_counts_a_gap_of_the_newer_run_once() {
     assert_eq!((times.active_ms, times.idle_held_ms), ((30 * MINUTE) as f64, 2.0 * 60_000.0));
     // The newer run did not see the second card: where it observed the host, the older record stands.
     assert_eq!(sums.cards[&2].times.active_ms, (32 * MINUTE) as f64);
+}
+
+/// Trap: the clock was set back: a sign of work of the older record says nothing of the newer time.
+#[test]
+fn clock_set_back_cuts_signs_in_time_recorded_again() {
+    let lab = Lab::new();
+    let at = |minutes: i64| UnixMillis(START + minutes * MINUTE);
+    let sign = |pid, from, to: Option<i64>| SignSpan {
+        process: process(pid),
+        sign: Sign::Cpu,
+        from: at(from),
+        to: to.map(at),
+    };
+    let write = |writer: &mut Writer, now: i64, signs: &[SignSpan]| {
+        let tick = Tick::new(at(now), at(now));
+        let write =
+            |it: &mut TickTransaction<'_>| signs.iter().try_for_each(|sign| it.write_sign(sign));
+        writer.tick_with(&tick, write).unwrap();
+    };
+    // One lasted when its recorder was killed, long before.
+    write(&mut lab.begin(START), 5, &[sign(1, 1, None)]);
+    let older =
+        [sign(2, 12, Some(15)), sign(3, 12, Some(40)), sign(4, 12, None), sign(5, 31, None)];
+    write(&mut lab.begin(at(10).0), 60, &older);
+    let mut writer = lab.begin(at(30).0);
+    write(&mut writer, 50, &[sign(6, 35, None)]);
+    let found = lab.read().signs(period(START, at(60).0)).unwrap();
+    let expected = [
+        sign(1, 1, None),
+        sign(2, 12, Some(15)),
+        sign(3, 12, Some(30)),
+        sign(4, 12, Some(30)),
+        sign(6, 35, None),
+    ];
+    assert_eq!(found, expected);
 }
 
 /// Trap: where only hour rows are left, they stay, and the newer run records nothing but an event.
