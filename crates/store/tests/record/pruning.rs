@@ -87,7 +87,21 @@ fn newest_run_and_last_seen_are_never_pruned() {
     assert_eq!((seen.at, seen.cards), (at, vec!["{}".to_owned()]));
     assert_eq!(lab.number("SELECT min(id) FROM run"), 2);
     assert_eq!(lab.number("SELECT count(*) FROM run"), 1);
+    drop(writer);
+    // After its end something happened, and something was imported, and all of it is too old.
+    let late = START + 4 * DAY + MINUTE;
+    lab.execute(&format!(
+        "INSERT INTO event VALUES (NULL, 2, {late}, NULL, 'a', '');
+         INSERT INTO run SELECT 99, host, boot, driver, recorder, rule, 1, 0, 0, 0, NULL, started_ms,
+             until_ms, tick_ms, 0, 0, 0, NULL FROM run"
+    ));
+    let mut database = Database::open_to_prune(&lab.path()).unwrap();
+    prune_now(&mut database, &retention, START + 9 * DAY);
+    assert_eq!(lab.number("SELECT count(*) FROM event"), 0);
+    assert_eq!(lab.number("SELECT count(*) FROM run"), 2);
+    assert_eq!(lab.number("SELECT min(id) FROM run"), 2);
     assert_eq!(lab.read().final_until().unwrap().unwrap().0, START + 4 * DAY);
+    assert_eq!(lab.read().last_seen().unwrap().unwrap().at, at);
 }
 
 #[test]
