@@ -1,6 +1,6 @@
 //! Cuts rows out of time that a run records again after the clock was set back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gua_core::Period;
 use gua_core::units::UnixMillis;
@@ -119,6 +119,18 @@ impl Group {
             *place = until - std::mem::replace(&mut set, until);
         }
     }
+}
+
+/// Returns the cards that have fine rows in a period.
+pub(crate) fn cards_within(db: &Connection, period: Period) -> Result<BTreeSet<i64>, Problem> {
+    let mut cards = BTreeSet::new();
+    tables::each_card_row(db, Age::Fine, Age::Fine.range(period), |row| {
+        if !row.period.overlap(&period).is_empty() {
+            cards.insert(row.card);
+        }
+        Ok(())
+    })?;
+    Ok(cards)
 }
 
 /// Cuts gaps out of a period.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use gua_core::span::Gap;
+use gua_core::span::{Gap, GapReason};
 use gua_core::units::{Percent, UnixMillis};
 use gua_core::{Period, Span};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
@@ -17,7 +17,7 @@ use crate::sums::{self, Bounds};
 use crate::tick::{CardSample, Event, Run, Tick};
 use crate::transaction::TickTransaction;
 use crate::trim;
-use crate::{latest, retention, sessions, tables};
+use crate::{latest, retention, sessions, signs, tables};
 
 /// Monotonic recording after which the allowance for pruning is saved.
 const SAVE_ALLOWANCE_MS: i64 = 60_000;
@@ -39,6 +39,8 @@ struct RunState {
     /// End of what earlier runs recorded.
     recorded_until: i64,
     cards: HashMap<i64, CardState>,
+    /// End of the gaps that were cut out of what earlier runs recorded.
+    gaps_cut_until: i64,
     allowance: Allowance,
     unsaved_ms: i64,
     /// True once it was noted that some time cannot be recorded again.
@@ -77,6 +79,7 @@ impl Writer {
                 ids: None,
                 recorded_until,
                 cards: HashMap::new(),
+                gaps_cut_until: i64::MIN,
                 allowance,
                 unsaved_ms: SAVE_ALLOWANCE_MS,
                 is_loss_noted: false,
@@ -151,11 +154,12 @@ impl Writer {
         for process in tick.processes {
             self.names.process(db, ids.boot, process)?;
         }
-        let bounds = make_room(db, tick)?;
+        let bounds = make_room(db, tick, state)?;
         let mut spans = SpanWriter { db, names: &mut self.names, ids, bounds, state };
+        // Before the spans that follow them, which are not to be cut.
+        tick.gaps.iter().chain(&tick.open_gap).try_for_each(|gap| spans.write_gap(gap))?;
         tick.closed.iter().try_for_each(|span| spans.write(span, true))?;
         tick.open.iter().try_for_each(|span| spans.write(span, false))?;
-        tick.gaps.iter().chain(&tick.open_gap).try_for_each(|gap| write_gap(db, gap))?;
         tick.events.iter().try_for_each(|event| write_event(db, ids.run, event))?;
         for sample in tick.samples {
             let card = self.names.card(db, &sample.card)?;
@@ -269,14 +273,7 @@ impl SpanWriter<'_> {
     /// recorded again, because it has only hour rows.
     fn trim(&mut self, card: i64, period: Period) -> Result<bool, Problem> {
         if period.from.0 < self.bounds.fine_from {
-            if !self.state.is_loss_noted {
-                self.state.is_loss_noted = true;
-                let detail = "The clock was set back to a time of which only hours are kept. \
-                              They stay, and nothing is recorded for that time.";
-                let kind = "not-recorded".to_owned();
-                let event = Event { at: period.from, until: None, kind, detail: detail.to_owned() };
-                write_event(self.db, self.ids.run, &event)?;
-            }
+            self.note_loss(period.from)?;
             return Ok(false);
         }
         // What this run has written before is not cut.
@@ -288,6 +285,49 @@ impl SpanWriter<'_> {
         }
         Ok(true)
     }
+
+    /// Writes a gap, in place of what earlier runs have recorded of that time.
+    fn write_gap(&mut self, gap: &Gap) -> Result<(), Problem> {
+        let mut period = gap.period;
+        let recorded_until = self.state.recorded_until;
+        if period.from.0 < recorded_until.min(self.bounds.fine_from) {
+            self.note_loss(period.from)?;
+            period.from = UnixMillis(self.bounds.fine_from);
+        }
+        let out = recorded_part(self.state, period);
+        if !out.is_empty() {
+            for card in trim::cards_within(self.db, out)? {
+                // What this run has written before is not cut.
+                let until = self.state.cards.get(&card).map_or(i64::MIN, |known| known.until);
+                let out = Period::new(out.from.max(UnixMillis(until)), out.to);
+                if !out.is_empty() {
+                    trim::cut_card(self.db, card, out)?;
+                }
+            }
+            trim::cut_gaps(self.db, out)?;
+            self.state.gaps_cut_until = out.to.0;
+        }
+        if period.is_empty() { Ok(()) } else { write_gap(self.db, period, gap.reason) }
+    }
+
+    /// Notes once that some time cannot be recorded again.
+    fn note_loss(&mut self, at: UnixMillis) -> Result<(), Problem> {
+        if self.state.is_loss_noted {
+            return Ok(());
+        }
+        self.state.is_loss_noted = true;
+        let detail = "The clock was set back to a time of which only hours are kept. They stay, and \
+                      nothing is recorded for that time.";
+        let kind = "not-recorded".to_owned();
+        let event = Event { at, until: None, kind, detail: detail.to_owned() };
+        write_event(self.db, self.ids.run, &event)
+    }
+}
+
+/// Returns the part of a gap that earlier runs may have recorded, and that is not cut out yet.
+fn recorded_part(state: &RunState, gap: Period) -> Period {
+    let from = gap.from.max(UnixMillis(state.gaps_cut_until));
+    Period::new(from, gap.to.min(UnixMillis(state.recorded_until)))
 }
 
 impl CardState {
@@ -328,12 +368,14 @@ fn delete_rows_within(db: &Connection, sum: &SpanRows, first: i64) -> Result<(),
     Ok(())
 }
 
-/// Deletes the hour rows of hours that a tick adds time to: after the clock was set back. They are
-/// made again from fine rows.
-fn make_room(db: &Connection, tick: &Tick<'_>) -> Result<Bounds, Problem> {
+/// Deletes the hour rows of hours that a tick adds time to, or takes time from: after the clock was set
+/// back. They are made again from fine rows.
+fn make_room(db: &Connection, tick: &Tick<'_>, state: &RunState) -> Result<Bounds, Problem> {
     let bounds = Bounds::read(db)?;
-    let earliest = tick.closed.iter().chain(tick.open).map(|span| span.period.from.0).min();
-    match earliest {
+    let spans = tick.closed.iter().chain(tick.open).map(|span| span.period);
+    let gaps = tick.gaps.iter().chain(&tick.open_gap).map(|gap| recorded_part(state, gap.period));
+    let changed = spans.chain(gaps.filter(|gap| !gap.is_empty()));
+    match changed.map(|period| period.from.0).min() {
         Some(earliest) if earliest < bounds.hours_until => bounds.go_back(db, earliest),
         _ => Ok(bounds),
     }
@@ -347,6 +389,7 @@ fn begin_run(db: &Connection, run: &Run, recorded_until: i64) -> Result<RunIds, 
     sessions::end_other_boots(db, boot)?;
     if goes_back {
         sessions::cut_from(db, run.started.0)?;
+        signs::cut_from(db, run.started.0)?;
     }
     let held = i64::try_from(run.thresholds.held.0 >> 10).unwrap_or(i64::MAX);
     db.execute(
@@ -393,9 +436,9 @@ fn recorded_until(db: &Connection) -> Result<i64, Problem> {
     Ok(until.unwrap_or(i64::MIN))
 }
 
-fn write_gap(db: &Connection, gap: &Gap) -> Result<(), Problem> {
+fn write_gap(db: &Connection, period: Period, reason: GapReason) -> Result<(), Problem> {
     db.prepare_cached("INSERT OR REPLACE INTO gap (from_ms, to_ms, reason) VALUES (?1, ?2, ?3)")?
-        .execute((gap.period.from.0, gap.period.to.0, codes::from_gap_reason(gap.reason)))?;
+        .execute((period.from.0, period.to.0, codes::from_gap_reason(reason)))?;
     Ok(())
 }
 
