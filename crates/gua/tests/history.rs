@@ -439,6 +439,7 @@ fn span(index: u32, card: &CardUse, period: Period) -> Span {
         busy: integral(card.percent),
         memory: integral(used),
         energy: Integral::default(),
+        energy_estimated_ms: 0,
     }
 }
 

@@ -45,10 +45,21 @@ pub struct CardTimeline {
     /// Slot of a MIG instance.
     pub slot: Option<u32>,
     pub name: Option<String>,
+    /// True if it is what is left of a GPU beside its MIG instances.
+    pub unpartitioned: bool,
     pub stretches: Vec<TimelineStretch>,
 }
 
 impl CardTimeline {
+    /// Returns the number that the card is shown with.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self.unpartitioned {
+            true => gua_core::card::rest_label(self.index),
+            false => gua_core::card::label(self.index, self.slot),
+        }
+    }
+
     /// Returns true if it is of this card.
     #[must_use]
     pub fn is_of(&self, card: &CardUsage) -> bool {
@@ -104,11 +115,12 @@ pub fn timeline(
             }
         }
         let mut cards: Vec<_> = store.cards()?.into_iter().collect();
-        cards.sort_by_key(|(id, card)| (card.index, card.slot, *id));
+        cards.sort_by_key(|(id, card)| (card.index, card.is_unpartitioned(), card.slot, *id));
         let card = |(id, card): (i64, gua_store::StoredCard)| {
             let stretches = columns.cards.contains_key(&id).then_some(Vec::new())?;
+            let unpartitioned = card.is_unpartitioned();
             let gua_store::StoredCard { uuid, index, slot, name, .. } = card;
-            Some((id, CardTimeline { uuid, index, slot, name, stretches }))
+            Some((id, CardTimeline { uuid, index, slot, name, unpartitioned, stretches }))
         };
         Ok(columns.finish(cards.into_iter().filter_map(card).collect(), &people.named))
     })

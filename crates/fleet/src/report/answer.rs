@@ -47,6 +47,8 @@ pub struct HostUsage {
     pub last_tick: Option<Timestamp>,
     /// True if it was not heard of at the end of the window.
     pub is_silent: bool,
+    /// Number of GPUs that the cards are or are parts of.
+    pub gpu_count: usize,
     pub cards: Vec<CardUsage>,
 }
 
@@ -54,6 +56,7 @@ pub struct HostUsage {
 pub struct ModelUsage {
     /// Null if it is not known.
     pub name: Option<String>,
+    /// Number of GPUs.
     pub cards: usize,
     pub states: States,
 }

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gua_core::Period;
+use gua_core::slices::gpu_name;
 use gua_core::units::UnixMillis;
 use gua_query::usage::{
     Account, AccountName, By, CardTotals, CardUsage, Equivalent, States, Sums, Unattributed, Usage,
-    UsageRequest, Verdict,
+    UsageRequest, Verdict, gpu_count,
 };
 use gua_store::{CardTimes, HolderSums, HolderTimes};
 
@@ -49,8 +50,10 @@ impl Collector {
             sessions: Vec::new(),
             sessions_left_out: 0,
         };
-        let host_usages = hosts.iter().map(|host| add_host(&mut sums, host, window)).collect();
-        let models = models(&sums.cards);
+        let mut by_model = Models::new();
+        let add = |host| add_host(&mut sums, &mut by_model, host, window);
+        let host_usages = hosts.iter().map(add).collect();
+        let models = models(by_model);
         let times = sums.card_times();
         let mut usage = Usage::from_sums(sums, request);
         usage.schema = "gua.fleet-report/2";
@@ -58,6 +61,7 @@ impl Collector {
         set_coverage(&mut usage, &hosts, &times);
         let people = people(&usage, &hosts);
         let mut hosts: Vec<HostUsage> = host_usages;
+        usage.gpu_count = hosts.iter().map(|host| host.gpu_count).sum();
         hosts.sort_by(|a, b| {
             let idle = |host: &HostUsage| host.states.idle_held.gpu_hours;
             idle(b).total_cmp(&idle(a)).then_with(|| a.name.cmp(&b.name))
@@ -106,7 +110,12 @@ impl Collector {
 }
 
 /// Adds the cards and people of a host, and returns what the host did.
-fn add_host(sums: &mut Sums, host: &FleetHost<'_>, window: Period) -> HostUsage {
+fn add_host(
+    sums: &mut Sums,
+    models: &mut Models,
+    host: &FleetHost<'_>,
+    window: Period,
+) -> HostUsage {
     let FleetHost { target, sums: host_sums, is_silent } = host;
     let mut cards: Vec<_> =
         host_sums.cards.iter().map(|it| (card_totals(target, it), it.1)).collect();
@@ -117,7 +126,7 @@ fn add_host(sums: &mut Sums, host: &FleetHost<'_>, window: Period) -> HostUsage 
     let mut usages = Vec::new();
     for (card, tally) in cards {
         times.add_sums(&card.times);
-        usages.push(CardUsage::from(&card));
+        usages.push((CardUsage::from(&card), card.times));
         let place = sums.cards.len();
         sums.cards.push(card);
         for (user, times) in &tally.users {
@@ -125,6 +134,7 @@ fn add_host(sums: &mut Sums, host: &FleetHost<'_>, window: Period) -> HostUsage 
             sums.add_holder(By::User, account_name(user), place, &holder);
         }
     }
+    add_models(models, &usages);
     let observed = Period::new(UnixMillis(0), UnixMillis(whole(host_sums.observed_ms)));
     HostUsage {
         name: target.hostname.clone(),
@@ -136,7 +146,8 @@ fn add_host(sums: &mut Sums, host: &FleetHost<'_>, window: Period) -> HostUsage 
         coverage: part(observed.seconds(), window.seconds()),
         last_tick: target.last_tick.map(|last| UnixMillis(last).into()),
         is_silent: *is_silent,
-        cards: usages,
+        gpu_count: gpu_count(usages.iter().map(|(card, _)| card)),
+        cards: usages.into_iter().map(|(card, _)| card).collect(),
     }
 }
 
@@ -192,21 +203,30 @@ fn cards_all_the_time(hosts: &[FleetHost<'_>], millis: fn(&CardTimes<f64>) -> f6
     hosts.iter().filter_map(of_host).reduce(|a, b| a + b)
 }
 
-fn models(cards: &[CardTotals]) -> Vec<ModelUsage> {
-    let mut models: BTreeMap<Option<&str>, (usize, CardTimes<f64>)> = BTreeMap::new();
+/// Sums by the model of the GPU: number of GPUs, and times.
+type Models = BTreeMap<Option<String>, (usize, CardTimes<f64>)>;
+
+/// Adds the cards of a host. MIG instances are of the model of their GPU.
+fn add_models(models: &mut Models, cards: &[(CardUsage, CardTimes<f64>)]) {
+    let mut of_host: BTreeMap<Option<String>, Vec<&(CardUsage, CardTimes<f64>)>> = BTreeMap::new();
     for card in cards {
-        let (count, times) = models.entry(card.name.as_deref()).or_default();
-        *count += 1;
-        times.add_sums(&card.times);
+        let name = card.0.name.as_deref().map(|name| gpu_name(name).to_owned());
+        of_host.entry(name).or_default().push(card);
     }
-    let mut models: Vec<_> = models
-        .into_iter()
-        .map(|(name, (cards, times))| ModelUsage {
-            name: name.map(str::to_owned),
-            cards,
-            states: States::new(&times),
-        })
-        .collect();
+    for (name, cards) in of_host {
+        let (count, times) = models.entry(name).or_default();
+        *count += gpu_count(cards.iter().map(|(card, _)| card));
+        cards.iter().for_each(|(_, card)| times.add_sums(card));
+    }
+}
+
+fn models(models: Models) -> Vec<ModelUsage> {
+    let model = |(name, (cards, times)): (Option<String>, (usize, CardTimes<f64>))| ModelUsage {
+        name,
+        cards,
+        states: States::new(&times),
+    };
+    let mut models: Vec<_> = models.into_iter().map(model).collect();
     models.sort_by_key(|model| std::cmp::Reverse(model.cards));
     models
 }

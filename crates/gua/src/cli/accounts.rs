@@ -22,6 +22,9 @@ pub struct Accounts {
     /// that in their model's name. May be given several times
     #[arg(help_heading = HEADING, long, value_name = "[MODEL=]PRICE", value_parser = price, allow_hyphen_values = true)]
     pub price: Vec<Price>,
+    /// What a kilowatt-hour costs, in the place of what the config says
+    #[arg(help_heading = HEADING, long, value_name = "PRICE", value_parser = price_kwh, allow_hyphen_values = true)]
+    pub price_kwh: Option<f64>,
     /// What stands beside an amount of money: a sign or a name of up to 8 characters
     #[arg(help_heading = HEADING, long, value_name = "CURRENCY", value_parser = currency)]
     pub currency: Option<String>,
@@ -81,14 +84,23 @@ fn price(typed: &str) -> Result<Price, String> {
         None => (None, typed),
     };
     let is_empty = model.is_some_and(str::is_empty);
-    let is_plain = price.trim().chars().all(|c| c.is_ascii_digit() || c == '.');
-    let per_gpu_hour = price.trim().parse().ok().filter(|price| *price <= MOST_PRICE && is_plain);
-    match per_gpu_hour {
+    match plain_price(price) {
         Some(per_gpu_hour) if !is_empty => {
             Ok(Price { model: model.map(str::to_owned), per_gpu_hour })
         }
         _ => Err(expected.to_owned()),
     }
+}
+
+fn price_kwh(typed: &str) -> Result<f64, String> {
+    plain_price(typed).ok_or_else(|| "expected a price from 0 to 1000000, such as 0.30".to_owned())
+}
+
+/// Returns an amount of digits and a point alone.
+fn plain_price(typed: &str) -> Option<f64> {
+    let typed = typed.trim();
+    let is_plain = typed.chars().all(|c| c.is_ascii_digit() || c == '.');
+    typed.parse().ok().filter(|price| *price <= MOST_PRICE && is_plain)
 }
 
 fn currency(typed: &str) -> Result<String, String> {
@@ -111,6 +123,14 @@ mod tests {
         assert_eq!(of("A100 80GB = 3"), Ok((Some("A100 80GB".to_owned()), 3.0)));
         for typed in ["", "-1", "1e3", "NaN", "inf", "=2", "A100=", "2,50", "1000001"] {
             assert!(of(typed).is_err(), "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_price_of_energy_is_of_everything() {
+        assert_eq!(price_kwh("0.30"), Ok(0.3));
+        for typed in ["", "-1", "NaN", "A100=2", "0,30"] {
+            assert!(price_kwh(typed).is_err(), "{typed}");
         }
     }
 

@@ -66,12 +66,12 @@ impl RecordAnswers {
     /// Returns what is asked of the record, with whether somebody records now.
     fn request(&self, asked: &Asked) -> UsageRequest {
         let window = Period::new(asked.window.from.into(), asked.window.until.into());
-        let Cost { currency, price, models } = self.config.cost.clone();
+        let Cost { currency, price, models, per_kwh } = self.config.cost.clone();
         UsageRequest {
             zone: asked.window.zone.tz.clone(),
             zone_name: asked.window.zone.name.clone(),
             by: vec![asked.by],
-            prices: Prices { currency, gpu_hour: price, models, kwh: None },
+            prices: Prices { currency, gpu_hour: price, models, kwh: per_kwh },
             context: self.config.thresholds.context,
             most_sessions: asked.sessions,
             // Readers are nobody in particular.

@@ -1,6 +1,6 @@
 //! The answer: what is printed, and the JSON of a report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gua_core::Period;
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use super::basis::{Basis, RuleThresholds};
 use super::compared::Compared;
 use super::gaps::Gap;
 use super::hours::HeatCell;
-use super::money::{Money, Pricing};
+use super::money::{EnergyMoney, Money, Pricing};
 use super::request::UsageRequest;
 use super::session::{Culprits, Session};
 use super::states::{CardEnergy, States, float, hours, share};
@@ -37,6 +37,8 @@ pub struct Usage {
     #[serde(flatten)]
     pub energy: CardEnergy,
     pub equivalent_gpus: Equivalent,
+    /// Number of GPUs that the cards are or are parts of.
+    pub gpu_count: usize,
     pub cards: Vec<CardUsage>,
     /// Kinds of accounts that were asked for.
     pub accounts_by: Vec<By>,
@@ -49,6 +51,8 @@ pub struct Usage {
     pub sessions_left_out: usize,
     /// Null if there are no prices.
     pub money: Option<Money>,
+    /// Null if energy has no price.
+    pub energy_money: Option<EnergyMoney>,
     /// Person whom the report is about: then accounts, sessions and cards are theirs alone. Null if nobody
     /// was asked for, or they held no card.
     pub person: Option<PersonPage>,
@@ -136,6 +140,8 @@ impl Usage {
         let pricing = Pricing::new(&request.prices, &sums.cards);
         let times = sums.card_times();
         let accounting = Accounting { sums: &sums, pricing: &pricing, times: &times };
+        let energy = CardEnergy::new(sums.cards.iter());
+        let cards = cards(&sums, request);
         let recorded_ms = float(sums.recorded_ms);
         let coverage = share(recorded_ms, float(sums.window.millis()));
         let culprits = Culprits::new(&sums.sessions, hours(times.idle_held_ms));
@@ -156,15 +162,17 @@ impl Usage {
                 context_mb: request.context.0 >> 20,
             }),
             states: States::new(&times),
-            energy: CardEnergy::new(sums.cards.iter()),
+            energy,
             equivalent_gpus: Equivalent {
                 idle_held: share(times.idle_held_ms, recorded_ms),
                 truly_idle: share(times.free_ms, recorded_ms),
             },
-            cards: cards(&sums, request),
+            gpu_count: gpu_count(cards.iter()),
+            cards,
             accounts_by: request.by.clone(),
             accounts: accounting.accounts(request),
             money: pricing.money(&sums),
+            energy_money: pricing.energy_money(&energy),
             person: person(&accounting, request),
             compared: None,
             heatmap: sums.week.cells(),
@@ -227,6 +235,23 @@ impl From<&CardTotals> for CardUsage {
             unknown_reasons,
         }
     }
+}
+
+/// Returns the number of GPUs that cards are or are parts of. Only counters do not say which GPU a part
+/// belongs to: there, cards are those of one host, and parts of one index are one GPU.
+pub fn gpu_count<'a>(cards: impl Iterator<Item = &'a CardUsage>) -> usize {
+    let mut gpus = BTreeSet::new();
+    let mut unknown = 0;
+    for card in cards {
+        let uuid = card.parent_uuid.as_ref().or(card.uuid.as_ref());
+        match (card.slices, card.index, uuid) {
+            (None, Some(index), _) => _ = gpus.insert(Err(index)),
+            (_, _, Some(uuid)) => _ = gpus.insert(Ok(uuid)),
+            (_, Some(index), None) => _ = gpus.insert(Err(index)),
+            (_, None, None) => unknown += 1,
+        }
+    }
+    gpus.len() + unknown
 }
 
 /// Returns the cards of the window; in a report on one person, those that they were on.

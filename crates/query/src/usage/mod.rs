@@ -40,12 +40,12 @@ pub mod sums;
 pub mod verdict;
 
 pub use account::{Account, AccountName, By, Unattributed};
-pub use answer::{CardUsage, Equivalent, Host, Stretch, Thresholds, Usage, Window};
+pub use answer::{CardUsage, Equivalent, Host, Stretch, Thresholds, Usage, Window, gpu_count};
 pub use basis::{Basis, RuleThresholds};
 pub use compared::{Compared, ComparedAccount, ComparedState, Pair};
 pub use gaps::{Gap, GapCause};
 pub use hours::{HeatCell, Week};
-pub use money::{Cost, Money, Price};
+pub use money::{Cost, EnergyMoney, Money, Price};
 pub use request::{Prices, SortBy, UsageRequest};
 pub use session::{Culprits, MOST_CULPRITS, Session};
 pub use states::{Amount, CardEnergy, Energy, States, TotalState};

@@ -22,16 +22,23 @@ pub struct Money {
     pub truly_idle: Cost,
     /// Prices by the models of the cards.
     pub prices: Vec<Price>,
-    pub cost_per_kwh: Option<f64>,
-    /// Cost of the energy that is known, of all states; null without a price of energy.
-    pub energy_cost: Option<f64>,
-    pub active_energy_cost: Option<f64>,
-    pub idle_held_energy_cost: Option<f64>,
-    pub truly_idle_energy_cost: Option<f64>,
     /// Length that a month is taken for.
     pub month_seconds: f64,
     /// Observed time that the pace is of. Costs a month are null if it is less than an hour.
     pub rests_on_seconds: f64,
+}
+
+/// Energy in money, as far as the energy is known.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EnergyMoney {
+    pub currency: String,
+    pub cost_per_kwh: f64,
+    /// Of all states.
+    pub energy_cost: Option<f64>,
+    pub active_energy_cost: Option<f64>,
+    pub idle_held_energy_cost: Option<f64>,
+    pub truly_idle_energy_cost: Option<f64>,
+    pub unknown_state_energy_cost: Option<f64>,
 }
 
 /// An amount of money, without the cards that have no price.
@@ -92,26 +99,33 @@ impl<'a> Pricing<'a> {
 
     /// Returns what the idle time of all cards costs; `None` if nothing has a price.
     pub fn money(&self, sums: &Sums) -> Option<Money> {
-        if !self.has_prices() && self.prices.kwh.is_none() {
+        if !self.has_prices() {
             return None;
         }
         let cost = |millis: fn(&CardTotals) -> f64| {
             let cost = self.cost(self.cards.iter().map(millis).enumerate());
             Cost { cost_per_month: per_month(cost.cost, sums.recorded_ms), ..cost }
         };
-        let energy = CardEnergy::new(self.cards.iter());
         Some(Money {
             currency: self.prices.currency.clone(),
             idle_held: cost(|card| card.times.idle_held_ms),
             truly_idle: cost(|card| card.times.free_ms),
             prices: self.by_model(),
-            cost_per_kwh: self.prices.kwh,
+            month_seconds: float(MONTH_MS) / 1000.0,
+            rests_on_seconds: float(sums.recorded_ms) / 1000.0,
+        })
+    }
+
+    /// Returns what the energy of all cards costs; `None` if it has no price.
+    pub fn energy_money(&self, energy: &CardEnergy) -> Option<EnergyMoney> {
+        Some(EnergyMoney {
+            currency: self.prices.currency.clone(),
+            cost_per_kwh: self.prices.kwh?,
             energy_cost: self.energy_cost(energy.total.energy_kwh),
             active_energy_cost: self.energy_cost(energy.total.active_energy_kwh),
             idle_held_energy_cost: self.energy_cost(energy.total.idle_held_energy_kwh),
             truly_idle_energy_cost: self.energy_cost(energy.truly_idle_energy_kwh),
-            month_seconds: float(MONTH_MS) / 1000.0,
-            rests_on_seconds: float(sums.recorded_ms) / 1000.0,
+            unknown_state_energy_cost: self.energy_cost(energy.unknown_state_energy_kwh),
         })
     }
 

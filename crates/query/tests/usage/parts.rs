@@ -91,9 +91,11 @@ fn cost_is_that_of_two_gpus() {
     assert_eq!((money.idle_held.cost, money.truly_idle.cost), (Some(1.25), Some(2.25)));
     let models: Vec<_> = money.prices.iter().map(|price| price.cards).collect();
     assert_eq!(models, [1, 1]);
+    assert_eq!(usage.gpu_count, 2);
     // Each GPU draws 100 W.
-    assert_eq!((usage.energy.total.energy_kwh, money.energy_cost), (Some(0.4), Some(0.2)));
-    assert_eq!(money.truly_idle_energy_cost, Some(0.05625));
+    let energy = usage.energy_money.as_ref().unwrap();
+    assert_eq!((usage.energy.total.energy_kwh, energy.energy_cost), (Some(0.4), Some(0.2)));
+    assert_eq!(energy.truly_idle_energy_cost, Some(0.05625));
     let ann = account(&usage, "ann");
     assert_eq!((ann.energy.energy_kwh, ann.energy_cost), (Some(0.25), Some(0.125)));
 }

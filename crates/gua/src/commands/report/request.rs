@@ -97,17 +97,18 @@ pub(in crate::commands) fn sort(typed: &cli::Accounts, prices: &Prices) -> Resul
 
 /// Returns the prices: those that were typed replace all others.
 pub(in crate::commands) fn prices(typed: &cli::Accounts, configured: Cost) -> Prices {
-    let Cost { currency, price, models } = configured;
+    let Cost { currency, price, models, per_kwh } = configured;
+    let kwh = typed.price_kwh.or(per_kwh);
     let currency = typed.currency.clone().unwrap_or(currency);
     if typed.price.is_empty() {
-        return Prices { currency, gpu_hour: price, models, kwh: None };
+        return Prices { currency, gpu_hour: price, models, kwh };
     }
     let of_models = typed.price.iter().filter_map(|price| Some((price.model.as_ref()?, price)));
     let mut models: Vec<_> =
         of_models.map(|(model, it)| (model.to_lowercase(), it.per_gpu_hour)).collect();
     models.sort_by_key(|(part, _)| Reverse(part.chars().count()));
     let any = typed.price.iter().rfind(|price| price.model.is_none());
-    Prices { currency, gpu_hour: any.map(|price| price.per_gpu_hour), models, kwh: None }
+    Prices { currency, gpu_hour: any.map(|price| price.per_gpu_hour), models, kwh }
 }
 
 /// Returns the number of sessions to read, if no more than those that are shown are needed.

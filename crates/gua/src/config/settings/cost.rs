@@ -1,13 +1,13 @@
-//! `[cost]`: what a GPU-hour costs, by the model of the card.
+//! `[cost]`: what a GPU-hour costs, by the model of the card, and what energy costs.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::origin::Setting;
 use super::section::{self, Visit};
-use super::value::{Currency, Price};
+use super::value::{Currency, EnergyPrice, Price};
 
-/// What a GPU-hour costs.
+/// What a GPU-hour and energy cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cost {
     pub currency: String,
@@ -15,11 +15,13 @@ pub struct Cost {
     pub price: Option<f64>,
     /// By parts of models' names in small letters, the longest first.
     pub models: Vec<(String, f64)>,
+    /// Price of a kilowatt-hour.
+    pub per_kwh: Option<f64>,
 }
 
 impl Default for Cost {
     fn default() -> Self {
-        Self { currency: "EUR".to_owned(), price: None, models: Vec::new() }
+        Self { currency: "EUR".to_owned(), price: None, models: Vec::new(), per_kwh: None }
     }
 }
 
@@ -42,15 +44,17 @@ pub(super) struct Section {
     price: Setting<Option<Price>>,
     currency: Setting<Currency>,
     models: Models,
+    per_kwh: Setting<Option<EnergyPrice>>,
 }
 
 impl Section {
     pub fn usual() -> Self {
-        let Cost { currency, price, models: _ } = Cost::default();
+        let Cost { currency, price, models: _, per_kwh } = Cost::default();
         Self {
             price: Setting::usual(price.map(Price)),
             currency: Setting::usual(Currency(currency)),
             models: Models::new(),
+            per_kwh: Setting::usual(per_kwh.map(EnergyPrice)),
         }
     }
 
@@ -63,6 +67,7 @@ impl Section {
             currency: self.currency.value.0.clone(),
             price: self.price.value.map(|price| price.0),
             models,
+            per_kwh: self.per_kwh.value.map(|price| price.0),
         }
     }
 }
@@ -75,6 +80,7 @@ impl section::Section for Section {
     fn visit(&mut self, keys: &mut dyn Visit) {
         keys.key("price", &mut self.price);
         keys.key("currency", &mut self.currency);
+        keys.key("per_kwh", &mut self.per_kwh);
         keys.prices("models", &mut self.models);
     }
 }

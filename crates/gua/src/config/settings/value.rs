@@ -202,6 +202,27 @@ impl Value for Price {
     }
 }
 
+/// What a kilowatt-hour costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EnergyPrice(pub f64);
+
+impl Value for EnergyPrice {
+    const EXPECTED: &'static str = "a price of one kWh from 0 to 1000000, such as 0.30";
+    const UNIT: &'static str = "";
+
+    fn read(typed: &DeValue<'_>, path: Option<&Path>) -> Option<Self> {
+        Price::read(typed, path).map(|price| Self(price.0))
+    }
+
+    fn toml(&self) -> Option<toml::Value> {
+        Price(self.0).toml()
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!(self.0)
+    }
+}
+
 /// What stands beside an amount of money.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Currency(pub String);

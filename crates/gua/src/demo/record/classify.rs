@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use gua_core::card::CardFacts;
-use gua_core::classifier::activity::{Micros, Stretch, Sums, union};
-use gua_core::classifier::open_span::{HolderPiece, OpenSpan, SpanPiece};
+use gua_core::classifier::activity::{Micros, Stretch, Sum, Sums, union};
+use gua_core::classifier::open_span::{HolderPiece, OpenSpan, PieceEnergy, SpanPiece};
 use gua_core::reading::Reason;
 use gua_core::span::Work;
 use gua_core::units::Bytes;
@@ -51,6 +51,24 @@ pub(super) fn classify_unread(
         busy: Default::default(),
         memory: None,
         energy: None,
+        holders: Vec::new(),
+    };
+    join(between(time, quarter_hours(time)).map(piece), facts, spans);
+}
+
+/// Adds the spans of a time in which what is left of a partitioned GPU is free.
+pub(super) fn classify_unpartitioned(
+    energy: impl Fn(Stretch) -> PieceEnergy,
+    facts: &Arc<CardFacts>,
+    time: Stretch,
+    spans: &mut Vec<Span>,
+) {
+    let piece = |time: Stretch| SpanPiece {
+        time,
+        state: State::TrulyIdle,
+        busy: Sum { sum: 0, known: time.length() },
+        memory: Some(Bytes(0)),
+        energy: Some(energy(time)),
         holders: Vec::new(),
     };
     join(between(time, quarter_hours(time)).map(piece), facts, spans);
@@ -127,19 +145,12 @@ impl<'a> View<'a> {
         let holders = present.iter().zip(works).zip(shares).map(|((holder, work), share)| {
             HolderPiece { id: holder.id, work: *work, share, memory: holder.memory }
         });
-        let busy = self.sums.over(time);
-        let power = &self.course.place.card.power;
-        // Percent × seconds.
-        let worked = busy.sum as f64 / 1e8;
-        let energy = power.idle_watts * time.length() as f64 / 1e6
-            + (power.full_watts - power.idle_watts) * worked / 100.0;
         SpanPiece {
             time,
             state,
-            busy,
+            busy: self.sums.over(time),
             memory: Some(self.course.used_memory(time)),
-            // An instance has no power of its own.
-            energy: self.course.place.instance.is_none().then_some(energy),
+            energy: Some(self.course.energy(time)),
             holders: holders.collect(),
         }
     }

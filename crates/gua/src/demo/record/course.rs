@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use gua_core::Thresholds;
 use gua_core::card::CardFacts;
 use gua_core::classifier::activity::{CentiPercent, Micros, Piece, PieceBasis, Stretch, Sum, Sums};
+use gua_core::classifier::open_span::PieceEnergy;
 use gua_core::span::HolderId;
 use gua_core::units::{Bytes, Celsius, Milliwatts, Percent};
+use gua_core::{Slices, Thresholds};
 use gua_store::CardSample;
 use scenario::state::Place;
-use scenario::{Card, Load, Process};
+use scenario::{Card, Load, Process, Scenario};
 
 use super::identity::process_id;
 use super::timeline::{Timeline, between};
@@ -19,7 +20,10 @@ use crate::demo::play::Scene;
 /// A card over a time in which it can be read.
 #[derive(Debug)]
 pub(super) struct Course<'a> {
+    scenario: &'a Scenario,
     pub place: Place<'a>,
+    /// Part of a GPU that the card is.
+    slices: Slices,
     pub timeline: Timeline,
     pub holders: Vec<Holder<'a>>,
     /// Utilization; empty where the card does not offer it.
@@ -39,7 +43,12 @@ pub(super) struct Holder<'a> {
 }
 
 impl<'a> Course<'a> {
-    pub fn new(scene: &'a Scene, place: Place<'a>, time: Stretch, thresholds: &Thresholds) -> Self {
+    pub fn new(
+        scene: &'a Scene,
+        (place, slices): (Place<'a>, Slices),
+        time: Stretch,
+        thresholds: &Thresholds,
+    ) -> Self {
         let timeline = Timeline::new(scene);
         let processes = scene.scenario.processes.iter().filter(|process| place.holds(process));
         let mut holders: Vec<_> =
@@ -51,7 +60,9 @@ impl<'a> Course<'a> {
             let memory = Some(unlisted);
             holders.push(Holder { id, process: None, stay: time, memory, own: Vec::new() });
         }
-        let mut course = Self { place, timeline, holders, utilization: Vec::new() };
+        let scenario = &scene.scenario;
+        let utilization = Vec::new();
+        let mut course = Self { scenario, place, slices, timeline, holders, utilization };
         // An instance's processes have no SM samples.
         if place.instance.is_none() && course.holders.len() > 1 {
             for holder in &mut course.holders {
@@ -88,16 +99,14 @@ impl<'a> Course<'a> {
         times: impl Iterator<Item = Stretch>,
         mut each: impl FnMut(Micros, CardSample),
     ) {
-        let Card { power, temperature, .. } = self.place.card;
+        let temperature = &self.place.card.temperature;
         let is_card = self.place.instance.is_none();
         let sums = Sums::new(&self.utilization);
         for time in times {
             let Sum { sum, known } = sums.over(time);
             let percent = (known > 0).then(|| sum as f64 / known as f64 / 100.0);
             let of_card = percent.filter(|_| is_card);
-            let watts = |percent: f64| {
-                power.idle_watts + (power.full_watts - power.idle_watts) * percent / 100.0
-            };
+            let watts = |percent: f64| watts(self.place.card, percent);
             each(
                 time.to,
                 CardSample {
@@ -110,6 +119,11 @@ impl<'a> Course<'a> {
                 },
             );
         }
+    }
+
+    /// Returns the energy of a time.
+    pub fn energy(&self, time: Stretch) -> PieceEnergy {
+        energy(self.scenario, self.place.card, self.slices, time, self.timeline)
     }
 
     pub fn present(&self, time: Stretch) -> impl Iterator<Item = &Holder<'a>> {
@@ -144,6 +158,25 @@ impl<'a> Holder<'a> {
         let pieces = pieces(self.stay, cuts, |part| mean(&process.sm, timeline, part));
         self.own = work(&pieces, threshold);
     }
+}
+
+/// Returns the energy of a part of a GPU over a time.
+pub(super) fn energy(
+    scenario: &Scenario,
+    card: &Card,
+    slices: Slices,
+    time: Stretch,
+    timeline: Timeline,
+) -> PieceEnergy {
+    let [from, to] = [time.from, time.to].map(|at| timeline.moment(at));
+    let percent = scenario.mean_utilization(Place::card(card), from, to);
+    let seconds = time.length() as f64 / 1e6;
+    let joules = watts(card, percent) * seconds * slices.weight();
+    PieceEnergy { joules, is_estimated: false }
+}
+
+fn watts(Card { power, .. }: &Card, percent: f64) -> f64 {
+    power.idle_watts + (power.full_watts - power.idle_watts) * percent / 100.0
 }
 
 /// Returns pieces between cuts, each with the mean over it, in percent.

@@ -6,8 +6,8 @@ use gua_core::units::UnixMillis;
 use gua_core::{Period, Span, Thresholds};
 use gua_store::{CardSample, ProcessEntry};
 
-use super::classify::{classify, classify_unread};
-use super::course::Course;
+use super::classify::{classify, classify_unpartitioned, classify_unread};
+use super::course::{Course, energy};
 use super::identity::entry;
 use super::observed::{Condition, conditions};
 use super::timeline::{Timeline, multiples, period, stretch};
@@ -65,7 +65,14 @@ impl Part {
                     Condition::Unread(reason) => {
                         classify_unread(reason, &unit.facts, inside, &mut part.spans);
                     }
+                    Condition::Observed if unit.facts.is_unpartitioned() => {
+                        let timeline = Timeline::new(scene);
+                        let (card, slices) = (place.card, unit.facts.slices());
+                        let energy = |time| energy(&scene.scenario, card, slices, time, timeline);
+                        classify_unpartitioned(energy, &unit.facts, inside, &mut part.spans);
+                    }
                     Condition::Observed => {
+                        let place = (place, unit.facts.slices());
                         let course = Course::new(scene, place, observed, thresholds);
                         classify(&course, &unit.facts, inside, thresholds, &mut part.spans);
                         let times = sample_times(observed, inside, samples_from);

@@ -93,7 +93,7 @@ impl<P: Play> History<P> {
         let mut recording = RunWriter {
             history: self,
             shift,
-            units: Unit::all(&self.play.scene(shift.period.from).scenario),
+            units: Unit::recorded(&self.play.scene(shift.period.from).scenario),
             writer: Writer::begin(database, run)?,
             sessions,
             totals,

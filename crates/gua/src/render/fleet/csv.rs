@@ -8,7 +8,7 @@ use gua_query::usage::{Account, Energy, States, Unattributed};
 use crate::render::csv::{name, row};
 use crate::render::words::safe;
 
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 13] = [
     "kind",
     "host",
     "name",
@@ -18,6 +18,7 @@ const COLUMNS: [&str; 12] = [
     "share",
     "hosts",
     "cost",
+    "energy_kwh",
     "active_energy_kwh",
     "idle_held_energy_kwh",
     "energy_unknown_gpu_hours",
@@ -49,7 +50,7 @@ pub fn write(out: &mut impl Write, fleet: &FleetUsage) -> io::Result<()> {
         "all",
         Some(rounded(fleet.usage.states.gpu_hours())),
         None,
-        Some(&fleet.usage.energy),
+        Some(&fleet.usage.energy.total),
     )?;
     for host in &fleet.hosts {
         let host_name = cell(&host.name);
@@ -66,7 +67,7 @@ pub fn write(out: &mut impl Write, fleet: &FleetUsage) -> io::Result<()> {
             };
             states(out, &subject, &card.states)?;
             let hours = rounded(card.states.gpu_hours());
-            put(out, &subject, "all", Some(hours), None, Some(&card.energy))?;
+            put(out, &subject, "all", Some(hours), None, Some(&card.energy.total))?;
         }
     }
     for model in &fleet.models {
@@ -154,6 +155,7 @@ fn put(
             number(share),
             hosts,
             cost,
+            number(energy.and_then(|energy| energy.energy_kwh)),
             number(energy.and_then(|energy| energy.active_energy_kwh)),
             number(energy.and_then(|energy| energy.idle_held_energy_kwh)),
             number(energy.map(|energy| energy.energy_unknown_gpu_hours)),

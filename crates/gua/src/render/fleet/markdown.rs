@@ -33,6 +33,7 @@ pub fn write(out: &mut impl Write, fleet: &FleetUsage, view: &View) -> io::Resul
     section(out, rows::MODELS, rows::models(fleet))?;
     writeln!(out, "\n## {}", accounts::TITLE)?;
     markdown::accounts(out, usage)?;
+    markdown::energy_section(out, usage)?;
     markdown::heatmap(out, usage)?;
     writeln!(out, "\n## Verdict\n\n{}", text(&usage.verdict.sentence))
 }

@@ -25,7 +25,7 @@ pub(super) fn title(fleet: &FleetUsage) -> String {
         many => format!("{many} {one}s"),
     };
     let hosts = plural(fleet.hosts.len(), "host");
-    let cards = plural(fleet.usage.cards.len(), "card");
+    let cards = plural(fleet.usage.gpu_count, "card");
     format!("gua — {hosts}, {cards} at {}", safe(&fleet.source.url))
 }
 
@@ -46,7 +46,7 @@ pub(super) fn hosts(fleet: &FleetUsage) -> Vec<Vec<String>> {
         let mark = if host.is_silent { " (silent)" } else { "" };
         let mut row = vec![
             format!("{}{mark}", safe(&host.name)),
-            host.cards.len().to_string(),
+            host.gpu_count.to_string(),
             percent(host.coverage),
         ];
         row.extend(shares(fleet, &host.states));

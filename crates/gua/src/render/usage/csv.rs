@@ -120,7 +120,7 @@ pub fn write(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
         row.with("reason", gap.reason.slug()).write(out)
     })?;
     states(out, &usage.states, &Row::of("total"))?;
-    energy(Row::of("total").with("state", "all"), &usage.energy).write(out)?;
+    energy(Row::of("total").with("state", "all"), &usage.energy.total).write(out)?;
     usage.cards.iter().try_for_each(|one| card(out, one))?;
     usage.heatmap.iter().try_for_each(|cell| hour(out, cell))?;
     let currency = usage.money.as_ref().map(|money| money.currency.as_str());
@@ -184,7 +184,7 @@ fn card(out: &mut impl Write, card: &CardUsage) -> io::Result<()> {
         .text("card_uuid", card.uuid.as_deref())
         .text("card_name", card.name.as_deref());
     states(out, &card.states, &row)?;
-    energy(row.with("state", "all"), &card.energy)
+    energy(row.with("state", "all"), &card.energy.total)
         .with("gpu_hours", rounded(card.states.gpu_hours()))
         .maybe("mean_utilization_percent", card.mean_utilization_percent)
         .maybe("mean_memory_used_bytes", card.mean_memory_used_bytes)

@@ -9,7 +9,7 @@ use super::figures::{hours, mark, percent};
 use super::heatmap::{DAYS, title, week};
 use super::sections::{amount, basis, called, capacity, cost, largest, place, shown};
 use super::sessions::{self, Standing};
-use super::{View, compared, header, money, person, verdict};
+use super::{View, compared, energy, header, money, person, verdict};
 use crate::render::markdown::{code, row, table, text};
 use crate::render::table::Align;
 
@@ -47,6 +47,7 @@ fn of_everybody(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<
     cards(out, usage)?;
     writeln!(out, "\n## {}", accounts::TITLE)?;
     accounts(out, usage)?;
+    energy_section(out, usage)?;
     heatmap(out, usage)?;
     sessions(out, usage, view)?;
     side_by_side(out, usage, view)?;
@@ -99,7 +100,7 @@ fn headline(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> 
         }
         row(out, &cells)?;
     }
-    Ok(())
+    writeln!(out, "\n{}", text(&energy::headline(usage)))
 }
 
 fn cards(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
@@ -107,15 +108,28 @@ fn cards(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     let states: Vec<_> = shown(&usage.states).collect();
     let mut heads = vec!["#", "card"];
     heads.extend(states.iter().map(|state| state.word()));
+    let energy = energy::card_column(usage);
+    heads.extend(energy.as_ref().map(|_| "kWh"));
     let mut rights = vec![true, false];
     rights.resize(heads.len(), true);
     table(out, &heads, &rights)?;
-    for card in &usage.cards {
+    for (place_in_list, card) in usage.cards.iter().enumerate() {
         let mut cells = vec![place(card), called(card)];
         cells.extend(states.iter().map(|state| percent(amount(&card.states, *state).share)));
+        cells.extend(energy.as_ref().and_then(|energy| energy.get(place_in_list)).cloned());
         row(out, &cells)?;
     }
     Ok(())
+}
+
+pub(in crate::render) fn energy_section(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
+    let Some(energy) = energy::table(usage) else { return Ok(()) };
+    writeln!(out, "\n## {}\n", energy::TITLE)?;
+    let heads: Vec<_> = energy.heads.iter().map(String::as_str).collect();
+    let rights: Vec<_> = (0..heads.len()).map(|column| column > 0).collect();
+    table(out, &heads, &rights)?;
+    energy.rows.iter().try_for_each(|cells| row(out, cells))?;
+    energy::notes(usage).iter().try_for_each(|note| writeln!(out, "\n{}", text(note)))
 }
 
 pub(in crate::render) fn accounts(out: &mut impl Write, usage: &Usage) -> io::Result<()> {

@@ -3,6 +3,7 @@
 pub(in crate::render) mod accounts;
 mod compared;
 pub mod csv;
+pub(in crate::render) mod energy;
 #[cfg(test)]
 pub(crate) mod examples;
 pub(in crate::render) mod figures;
@@ -77,6 +78,7 @@ fn of_everybody(page: &mut Page<'_>, usage: &Usage) {
     sections::cards(page, usage);
     page.heading(accounts::TITLE);
     accounts::tables(page, usage);
+    energy::section(page, usage);
     heatmap::heatmap(page, usage);
     sessions::section(page, usage);
     compared::section(page, usage);

@@ -1,9 +1,9 @@
 //! The sections about time: how it was spent, on which cards, by whom.
 
-use gua_core::card::label;
 use gua_query::usage::{Amount, Basis, CardUsage, Cost, RuleThresholds, States, TotalState, Usage};
 use jiff::tz::TimeZone;
 
+use super::energy;
 use super::figures::{bar, hours, ink, mark, percent, stretch};
 use super::money;
 use super::page::{INDENT, Page};
@@ -48,6 +48,7 @@ pub(in crate::render) fn headline_by(page: &mut Page<'_>, usage: &Usage, basis: 
         .collect();
     let right = Align::Right;
     page.table(&[Align::Left, Align::Left, right, right, right], &rows, 0);
+    page.text(INDENT, &energy::headline(usage), Ink::Plain);
 }
 
 /// What a state cost, where it is one of those that cost for nothing.
@@ -121,7 +122,7 @@ pub(in crate::render) fn idle_capacity(page: &mut Page<'_>, usage: &Usage) {
 /// What stood idle, in hours and in cards.
 pub(in crate::render) fn capacity(usage: &Usage) -> [(TotalState, String); 2] {
     let equivalent = usage.equivalent_gpus;
-    let of = match usage.cards.len() {
+    let of = match usage.gpu_count {
         1 => "of 1 card".to_owned(),
         cards => format!("of {cards} cards"),
     };
@@ -144,6 +145,7 @@ pub(in crate::render) fn cards(page: &mut Page<'_>, usage: &Usage) {
     let states: Vec<_> = shown(&usage.states).collect();
     let mut aligns = vec![Align::Right, Align::Left];
     aligns.extend(states.iter().map(|_| Align::Right));
+    aligns.extend(usage.energy.total.energy_kwh.map(|_| Align::Right));
     let mut rows = card_rows(usage, &states, |state| state.word().to_owned(), true);
     if page.room_beside(&aligns, &rows) == 0 {
         // The marks stand for the words, and the names go last.
@@ -182,11 +184,15 @@ fn card_rows(
     let name = |name: String| if with_names { name } else { String::new() };
     let mut first = vec![quiet("#".to_owned()), quiet(name("card".to_owned()))];
     first.extend(states.iter().map(|state| quiet(head(*state))));
+    let energy = energy::card_column(usage);
+    first.extend(energy.as_ref().map(|_| quiet("kWh".to_owned())));
     let mut rows = vec![first];
-    for card in &usage.cards {
+    for (place_in_list, card) in usage.cards.iter().enumerate() {
         let mut row = vec![Cell::plain(place(card)), Cell::plain(name(called(card)))];
         let shares = states.iter().map(|state| percent(amount(&card.states, *state).share));
         row.extend(shares.map(Cell::plain));
+        let kwh = energy.as_ref().and_then(|energy| energy.get(place_in_list));
+        row.extend(kwh.cloned().map(Cell::plain));
         rows.push(row);
     }
     rows
@@ -194,7 +200,7 @@ fn card_rows(
 
 /// The index, with the slot of an instance.
 pub(in crate::render) fn place(card: &CardUsage) -> String {
-    card.index.map_or_else(|| "?".to_owned(), |index| label(index, card.slot))
+    card.label().unwrap_or_else(|| "?".to_owned())
 }
 
 pub(in crate::render) fn called(card: &CardUsage) -> String {

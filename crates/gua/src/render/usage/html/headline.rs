@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::marks::{Mark, swatch};
 use super::text::shown;
 use super::{Dress, Sheet};
+use crate::render::usage::energy::headline as headline_of_energy;
 use crate::render::usage::figures::{hours, percent};
 use crate::render::usage::money::{amount as money, cost};
 use crate::render::usage::sections::{amount, basis, capacity, largest, shown as states};
@@ -53,6 +54,7 @@ fn verdict(sheet: &Sheet<'_>) -> Markup {
         }
         (stacked(&usage.states))
         (amounts(usage))
+        @if usage.person.is_none() { p { (shown(&headline_of_energy(usage))) } }
         @for line in basis_lines(sheet) { p.quiet { (line) } }
     }
 }

@@ -23,6 +23,7 @@ pub mod address;
 mod axis;
 mod compared;
 mod coverage;
+mod energy;
 mod habit;
 mod headline;
 mod marks;
@@ -169,6 +170,7 @@ pub fn content(sheet: &Sheet<'_>) -> Markup {
                 (super::super::fleet::tables(fleet))
             }
             (people::section(sheet))
+            (energy::section(sheet))
             @if let Some(before) = &usage.compared { (compared::section(sheet, before)) }
             @if usage.person.is_none() { (habit::section(sheet)) }
             (coverage::section(sheet))

@@ -58,6 +58,7 @@ fn timeline(bob: &str, usage: &Usage) -> Timeline {
         uuid: card.uuid.clone(),
         index: 0,
         slot: None,
+        unpartitioned: false,
         name: card.name.clone(),
         stretches: vec![held, gap],
     };

@@ -80,7 +80,7 @@ fn observed_seconds(card: &CardUsage) -> f64 {
 }
 
 pub(super) fn label(band: &CardTimeline) -> String {
-    gua_core::card::label(band.index, band.slot)
+    band.label()
 }
 
 pub(super) fn name(band: &CardTimeline) -> String {
