@@ -3,7 +3,7 @@
 use gua_query::usage::{Account, By, CardEnergy, CardUsage, EnergyMoney, Usage};
 
 use super::accounts::of_kind;
-use super::figures::{apportion, format_units, hour_decimals, hours, units};
+use super::figures::{apportion, format_units, hours, units};
 use super::label::label;
 use super::money::{amount, amount_of_units, money_decimals};
 use super::page::{INDENT, Page};
@@ -38,9 +38,9 @@ struct Row {
     cost: Option<f64>,
 }
 
-/// Returns energy by the first kind of account; `None` if nothing of it is known.
+/// Returns energy by the first kind of account; `None` if there is none, or nothing of it is known.
 pub(in crate::render) fn table(usage: &Usage) -> Option<EnergyTable> {
-    let all = by_state(&usage.energy)?;
+    let all = by_state(&usage.energy).filter(|all| all.iter().sum::<f64>() > 0.0)?;
     let by = usage.accounts_by.first().copied().unwrap_or(By::User);
     let mut rows = account_rows(usage, by);
     let [_, _, truly_idle, unknown] = all;
@@ -84,7 +84,7 @@ fn account_rows(usage: &Usage, by: By) -> Vec<Row> {
 /// Rounds states so that they add up to all, rows so that they add up to their states, and prints them.
 fn print(usage: &Usage, by: By, rows: &[Row], all: ByState) -> EnergyTable {
     let total: f64 = all.iter().sum();
-    let decimals = hour_decimals(total);
+    let decimals = kwh_decimals(total);
     let states = apportion(&all, units(total, decimals));
     let columns: Vec<Vec<i64>> = (0..all.len())
         .zip(&states)
@@ -143,6 +143,16 @@ fn add_costs(lines: &mut [Vec<String>], rows: &[Row], money: &EnergyMoney) {
     lines.iter_mut().zip(cells).for_each(|(line, cell)| line.push(cell));
 }
 
+/// Returns the decimals of kilowatt-hours in a table of which the largest sum is this.
+fn kwh_decimals(sum: f64) -> usize {
+    match sum {
+        kwh if kwh < 9.9995 => 3,
+        kwh if kwh < 99.995 => 2,
+        kwh if kwh < 999.95 => 1,
+        _ => 0,
+    }
+}
+
 fn by_state(energy: &CardEnergy) -> Option<ByState> {
     Some([
         energy.total.active_energy_kwh?,
@@ -152,11 +162,14 @@ fn by_state(energy: &CardEnergy) -> Option<ByState> {
     ])
 }
 
-/// Returns the energy of all cards as a sentence.
-pub(in crate::render) fn headline(usage: &Usage) -> String {
-    let Some(all) = by_state(&usage.energy) else { return "energy: unknown".to_owned() };
+/// Returns the energy of all cards as a sentence; `None` if there is none.
+pub(in crate::render) fn headline(usage: &Usage) -> Option<String> {
+    let Some(all) = by_state(&usage.energy) else { return Some("energy: unknown".to_owned()) };
     let total: f64 = all.iter().sum();
-    let decimals = hour_decimals(total);
+    if total <= 0.0 {
+        return None;
+    }
+    let decimals = kwh_decimals(total);
     let whole = units(total, decimals);
     let states = apportion(&all, whole).into_iter().zip(all).zip(STATES);
     let states = states.filter(|((_, kwh), _)| *kwh > 0.0);
@@ -168,10 +181,7 @@ pub(in crate::render) fn headline(usage: &Usage) -> String {
         .as_ref()
         .and_then(|money| Some(format!("; {}", amount(money.energy_cost?, &money.currency))));
     let (total, cost) = (format_units(whole, total, decimals), cost.unwrap_or_default());
-    match states.is_empty() {
-        true => format!("energy: {total} kWh{cost}"),
-        false => format!("energy: {total} kWh ({}){cost}", states.join(", ")),
-    }
+    Some(format!("energy: {total} kWh ({}){cost}", states.join(", ")))
 }
 
 /// Returns what the figures are based on, and what is missing in them.
@@ -204,14 +214,14 @@ pub(in crate::render) fn notes(usage: &Usage) -> Vec<String> {
     notes
 }
 
-/// Returns the energy of each card as it is printed in a column; `None` if none is known. The figures add
+/// Returns the energy of each card as it is printed in a column; `None` if there is none, or none is known. The figures add
 /// up to that of all cards.
 pub(in crate::render) fn card_column(usage: &Usage) -> Option<Vec<String>> {
-    usage.energy.total.energy_kwh?;
+    usage.energy.total.energy_kwh.filter(|kwh| *kwh > 0.0)?;
     let of = |card: &CardUsage| card.energy.total.energy_kwh;
     let exact: Vec<f64> = usage.cards.iter().map(|card| of(card).unwrap_or(0.0)).collect();
     let total: f64 = exact.iter().sum();
-    let decimals = hour_decimals(total);
+    let decimals = kwh_decimals(total);
     let parts = apportion(&exact, units(total, decimals));
     let cell = |((card, units), exact): ((&CardUsage, i64), &f64)| match of(card) {
         Some(_) => format_units(units, *exact, decimals),

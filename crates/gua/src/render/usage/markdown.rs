@@ -100,7 +100,10 @@ fn headline(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> 
         }
         row(out, &cells)?;
     }
-    writeln!(out, "\n{}", text(&energy::headline(usage)))
+    match energy::headline(usage) {
+        Some(energy) => writeln!(out, "\n{}", text(&energy)),
+        None => Ok(()),
+    }
 }
 
 fn cards(out: &mut impl Write, usage: &Usage) -> io::Result<()> {

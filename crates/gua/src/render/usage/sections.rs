@@ -48,7 +48,9 @@ pub(in crate::render) fn headline_by(page: &mut Page<'_>, usage: &Usage, basis: 
         .collect();
     let right = Align::Right;
     page.table(&[Align::Left, Align::Left, right, right, right], &rows, 0);
-    page.text(INDENT, &energy::headline(usage), Ink::Plain);
+    if let Some(energy) = energy::headline(usage) {
+        page.text(INDENT, &energy, Ink::Plain);
+    }
 }
 
 /// What a state cost, where it is one of those that cost for nothing.
@@ -145,7 +147,7 @@ pub(in crate::render) fn cards(page: &mut Page<'_>, usage: &Usage) {
     let states: Vec<_> = shown(&usage.states).collect();
     let mut aligns = vec![Align::Right, Align::Left];
     aligns.extend(states.iter().map(|_| Align::Right));
-    aligns.extend(usage.energy.total.energy_kwh.map(|_| Align::Right));
+    aligns.extend(energy::card_column(usage).map(|_| Align::Right));
     let mut rows = card_rows(usage, &states, |state| state.word().to_owned(), true);
     if page.room_beside(&aligns, &rows) == 0 {
         // The marks stand for the words, and the names go last.

@@ -54,7 +54,9 @@ fn verdict(sheet: &Sheet<'_>) -> Markup {
         }
         (stacked(&usage.states))
         (amounts(usage))
-        @if usage.person.is_none() { p { (shown(&headline_of_energy(usage))) } }
+        @if let Some(energy) = headline_of_energy(usage).filter(|_| usage.person.is_none()) {
+            p { (shown(&energy)) }
+        }
         @for line in basis_lines(sheet) { p.quiet { (line) } }
     }
 }
