@@ -44,16 +44,17 @@ fn three_cards() {
       active      █  13.3 %  0.10 GPU-h
       idle-held   ▒  46.7 %  0.35 GPU-h
       truly-idle  ░  40.0 %  0.30 GPU-h
+      energy: 0.071 kWh (active 0.033, idle-held 0.020, truly-idle 0.018)
 
     §2 Idle capacity
       idle-held   0.35 GPU-hours, as if 1.4 of 3 cards were taken away
       truly-idle  0.30 GPU-hours, as if 1.2 of 3 cards stood free
 
     §3 Per-GPU
-      #  card            active  idle-held  truly-idle
-      0  A100-SXM4-80GB  40.0 %     40.0 %      20.0 %  ██████████▒▒▒▒▒▒▒▒▒░░░░░
-      1  A100-SXM4-80GB   0.0 %    100.0 %       0.0 %  ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒
-      2  A100-SXM4-80GB   0.0 %      0.0 %     100.0 %  ░░░░░░░░░░░░░░░░░░░░░░░░
+      #  card            active  idle-held  truly-idle    kWh
+      0  A100-SXM4-80GB  40.0 %     40.0 %      20.0 %  0.042  ████████▒▒▒▒▒▒▒▒▒░░░░
+      1  A100-SXM4-80GB   0.0 %    100.0 %       0.0 %  0.015  ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒
+      2  A100-SXM4-80GB   0.0 %      0.0 %     100.0 %  0.014  ░░░░░░░░░░░░░░░░░░░░░
 
     §4 Accounts (GPU-hours; shared cards are split; columns add up to §1)
       user       active  idle-held  = unused  + low use  unknown  total  share
@@ -62,6 +63,14 @@ fn three_cards() {
       not known       0       0.01      0.01          0        0   0.01    1 %
       all          0.10       0.35      0.35          0        0   0.45  100 %
       unused: memory held, no work. low use: work below 10 % of the card.
+
+    Energy (kWh; accounts have that of active and idle-held)
+      user           active  idle-held  truly-idle   total
+      alice           0.033      0.006               0.039
+      bob                        0.014               0.014
+      not known                 <0.001              <0.001
+      of no account                          0.018   0.018
+      all             0.033      0.020       0.018   0.071
 
     §5 Time-of-day heatmap (UTC)
            00       03       06       09       12       15       18       21

@@ -26,9 +26,10 @@ fn settings(machine: &Machine) -> Value {
 }
 
 /// Keys that have no default.
-const WITHOUT: [&str; 9] = [
+const WITHOUT: [&str; 10] = [
     "cost.price_per_gpu_hour",
     "cost.models",
+    "cost.per_kwh",
     "notify.webhook",
     "notify.command",
     "remote_write.url",

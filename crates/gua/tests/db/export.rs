@@ -17,10 +17,10 @@ fn cards_as_csv() {
     let run = gua(&path, &["export", "--from", "2026-01-01T01:01:00Z"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(run.stdout, @"
-    row,from,to,length_ms,card_uuid,card_index,mig_slot,unknown_reason,active_ms,idle_held_ms,free_ms,unknown_ms,utilization_mean_percent,utilization_unknown_ms,memory_mean_bytes,memory_unknown_ms,active_joules,idle_held_joules,other_joules,energy_unknown_ms
-    span,2026-01-01T01:01:00.000Z,2026-01-01T01:01:30.000Z,30000,GPU-00000000,0,,,30000,0,0,0,80.0,0,73400320000,0,,,,30000
-    span,2026-01-01T01:01:00.000Z,2026-01-01T01:01:30.000Z,30000,GPU-00000001,1,,,0,0,30000,0,0.0,0,0,0,,,,30000
-    span,2026-01-01T01:58:00.000Z,2026-01-01T01:58:30.000Z,30000,GPU-00000000,0,,lost,0,0,0,30000,,30000,,30000,,,,30000
+    row,from,to,length_ms,card_uuid,card_index,mig_slot,slices,slices_of,unknown_reason,active_ms,idle_held_ms,free_ms,unknown_ms,utilization_mean_percent,utilization_unknown_ms,memory_mean_bytes,memory_unknown_ms,active_joules,idle_held_joules,other_joules,energy_unknown_ms,energy_estimated_ms
+    span,2026-01-01T01:01:00.000Z,2026-01-01T01:01:30.000Z,30000,GPU-00000000,0,,1,1,,30000,0,0,0,80.0,0,73400320000,0,,,,30000,0
+    span,2026-01-01T01:01:00.000Z,2026-01-01T01:01:30.000Z,30000,GPU-00000001,1,,1,1,,0,0,30000,0,0.0,0,0,0,,,,30000,0
+    span,2026-01-01T01:58:00.000Z,2026-01-01T01:58:30.000Z,30000,GPU-00000000,0,,1,1,lost,0,0,0,30000,,30000,,30000,,,,30000,0
     ");
     let cards = gua(&path, &["export", "--what", "cards"]).stdout;
     assert_eq!(gua(&path, &["export"]).stdout, cards);
@@ -33,10 +33,10 @@ fn holders_as_csv() {
     let (_dir, path) = lab();
     let args = ["export", "--what", "holders", "--from", "2026-01-01T01:00:30Z"];
     insta::assert_snapshot!(gua(&path, &args).stdout, @"
-    row,from,to,length_ms,card_uuid,card_index,mig_slot,user,uid,pid,process_started,program,job,container,pod,notebook,script,command,working_ms,idle_ms,work_unknown_ms,idle_beside_ms,active_share_ms,low_use_share_ms,unused_share_ms,unknown_share_ms,memory_mean_bytes,memory_mib_seconds,working_memory_mib_seconds,memory_unknown_ms,memory_peak_bytes,active_joules,idle_held_joules,energy_unknown_ms
-    span,2026-01-01T01:00:30.000Z,2026-01-01T01:01:00.000Z,30000,GPU-00000000,0,,alice,1000,100,1970-01-01T00:00:00.000Z,python,,,,,,,30000,0,0,0,30000,0,0,0,73400320000,2100000,2100000,0,73400320000,,,30000
-    span,2026-01-01T01:00:30.000Z,2026-01-01T01:01:00.000Z,30000,GPU-00000001,1,,'=SUM(A1),1001,200,1970-01-01T00:00:00.000Z,python,,,,,,,0,30000,0,0,0,0,30000,0,8388608000,240000,0,0,8388608000,,,30000
-    span,2026-01-01T01:01:00.000Z,2026-01-01T01:01:30.000Z,30000,GPU-00000000,0,,alice,1000,100,1970-01-01T00:00:00.000Z,python,,,,,,,30000,0,0,0,30000,0,0,0,73400320000,2100000,2100000,0,73400320000,,,30000
+    row,from,to,length_ms,card_uuid,card_index,mig_slot,slices,slices_of,user,uid,pid,process_started,program,job,container,pod,notebook,script,command,working_ms,idle_ms,work_unknown_ms,idle_beside_ms,active_share_ms,low_use_share_ms,unused_share_ms,unknown_share_ms,memory_mean_bytes,memory_mib_seconds,working_memory_mib_seconds,memory_unknown_ms,memory_peak_bytes,active_joules,idle_held_joules,energy_unknown_ms
+    span,2026-01-01T01:00:30.000Z,2026-01-01T01:01:00.000Z,30000,GPU-00000000,0,,1,1,alice,1000,100,1970-01-01T00:00:00.000Z,python,,,,,,,30000,0,0,0,30000,0,0,0,73400320000,2100000,2100000,0,73400320000,,,30000
+    span,2026-01-01T01:00:30.000Z,2026-01-01T01:01:00.000Z,30000,GPU-00000001,1,,1,1,'=SUM(A1),1001,200,1970-01-01T00:00:00.000Z,python,,,,,,,0,30000,0,0,0,0,30000,0,8388608000,240000,0,0,8388608000,,,30000
+    span,2026-01-01T01:01:00.000Z,2026-01-01T01:01:30.000Z,30000,GPU-00000000,0,,1,1,alice,1000,100,1970-01-01T00:00:00.000Z,python,,,,,,,30000,0,0,0,30000,0,0,0,73400320000,2100000,2100000,0,73400320000,,,30000
     ");
 }
 

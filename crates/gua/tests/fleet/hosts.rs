@@ -38,14 +38,16 @@ const POLL: i64 = 5;
 const BOOT: i64 = 1_000_000;
 
 /// Families that a report is made from. The others would only make the files larger.
-const NEEDED: [&str; 13] = [
+const NEEDED: [&str; 15] = [
     "gua_build_info",
     "gua_gpu_info",
     "gua_gpu_state_seconds_total",
     "gua_gpu_state_energy_joules_total",
+    "gua_gpu_energy_seconds_total",
     "gua_user_gpu_seconds_total",
     "gua_user_gpu_idle_held_seconds_total",
     "gua_user_gpu_energy_joules_total",
+    "gua_user_gpu_energy_unknown_seconds_total",
     "gua_user_gpu_present_seconds_total",
     "gua_observed_seconds_total",
     "gua_last_tick_timestamp_seconds",

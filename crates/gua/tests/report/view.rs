@@ -24,6 +24,7 @@ fn on_a_wide_screen() {
       idle-held   ▒  42.0 %  58.0 GPU-h
       truly-idle  ░  42.0 %  58.0 GPU-h
       unknown     ?   1.4 %   2.0 GPU-h
+      energy: unknown
 
     §2 Idle capacity
       idle-held   58.0 GPU-hours, as if 1.3 of 3 cards were taken away
@@ -95,6 +96,7 @@ fn on_a_narrower_screen() {
       idle-held   ▒  42.0 %  58.0 GPU-h
       truly-idle  ░  42.0 %  58.0 GPU-h
       unknown     ?   1.4 %   2.0 GPU-h
+      energy: unknown
 
     §2 Idle capacity
       idle-held   58.0 GPU-hours, as if 1.3 of 3 cards were
@@ -172,6 +174,7 @@ fn on_the_narrowest_screen() {
       idle-held   ▒  42.0 %  58.0 GPU-h
       truly-idle  ░  42.0 %  58.0 GPU-h
       unknown     ?   1.4 %   2.0 GPU-h
+      energy: unknown
 
     §2 Idle capacity
       idle-held   58.0 GPU-hours, as if 1.3
@@ -301,6 +304,8 @@ fn as_markdown() {
     | idle-held | ▒ | 42.0 % | 58.0 |
     | truly-idle | ░ | 42.0 % | 58.0 |
     | unknown | ? | 1.4 % | 2.0 |
+
+    energy: unknown
 
     ## §2 Idle capacity
 

@@ -14,6 +14,7 @@ from .parts import (
     Basis,
     CardReport,
     Compared,
+    EnergyMoney,
     EquivalentGpus,
     Gap,
     HeatCell,
@@ -47,6 +48,7 @@ class Report:
         "accounts": Account,
         "sessions": Session,
         "money": Money,
+        "energy_money": EnergyMoney,
         "person": PersonPage,
         "compared": Compared,
         "heatmap": HeatCell,
@@ -61,15 +63,22 @@ class Report:
     thresholds: Optional[Thresholds]
     basis: List[Basis]
     states: States
+    energy_kwh: Optional[float]
     active_energy_kwh: Optional[float]
     idle_held_energy_kwh: Optional[float]
     energy_unknown_gpu_hours: float
+    truly_idle_energy_kwh: Optional[float]
+    unknown_state_energy_kwh: Optional[float]
+    energy_estimated_gpu_hours: float
+    energy_divided: bool
     equivalent_gpus: EquivalentGpus
+    gpu_count: int
     cards: List[CardReport]
     accounts_by: List[str]
     accounts: List[Account]
     sessions: List[Session]
     money: Optional[Money]
+    energy_money: Optional[EnergyMoney]
     person: Optional[PersonPage]
     compared: Optional[Compared]
     heatmap: List[HeatCell]
@@ -113,9 +122,13 @@ _TABLES: Dict[str, Any] = {
 _CARD_FIGURES = (
     "mean_utilization_percent",
     "mean_memory_used_bytes",
+    "energy_kwh",
     "active_energy_kwh",
     "idle_held_energy_kwh",
+    "truly_idle_energy_kwh",
+    "unknown_state_energy_kwh",
     "energy_unknown_gpu_hours",
+    "energy_estimated_gpu_hours",
 )
 
 

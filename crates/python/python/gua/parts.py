@@ -101,12 +101,21 @@ class CardReport:
     index: Optional[int]
     slot: Optional[int]
     name: Optional[str]
+    parent_uuid: Optional[str]
+    slices: Optional[int]
+    slices_of: Optional[int]
+    unpartitioned: bool
     states: States
     mean_utilization_percent: Optional[float]
     mean_memory_used_bytes: Optional[int]
+    energy_kwh: Optional[float]
     active_energy_kwh: Optional[float]
     idle_held_energy_kwh: Optional[float]
     energy_unknown_gpu_hours: float
+    truly_idle_energy_kwh: Optional[float]
+    unknown_state_energy_kwh: Optional[float]
+    energy_estimated_gpu_hours: float
+    energy_divided: bool
     unknown_reasons: Dict[str, float]
 
 
@@ -137,11 +146,13 @@ class Account:
     idle_beside_process_hours: Optional[float]
     peak_memory_bytes: Optional[int]
     held_idle_gib_hours: Optional[float]
+    energy_kwh: Optional[float]
     active_energy_kwh: Optional[float]
     idle_held_energy_kwh: Optional[float]
     energy_unknown_gpu_hours: float
     cost: Optional[float]
     unpriced_gpu_hours: float
+    energy_cost: Optional[float]
 
 
 @dataclass
@@ -204,11 +215,21 @@ class Money:
     idle_held: Cost
     truly_idle: Cost
     prices: List[Price]
-    cost_per_kwh: Optional[float]
-    active_energy_cost: Optional[float]
-    idle_held_energy_cost: Optional[float]
     month_seconds: float
     rests_on_seconds: float
+
+
+@dataclass
+class EnergyMoney:
+    """What energy cost, as far as it is known."""
+
+    currency: str
+    cost_per_kwh: float
+    energy_cost: Optional[float]
+    active_energy_cost: Optional[float]
+    idle_held_energy_cost: Optional[float]
+    truly_idle_energy_cost: Optional[float]
+    unknown_state_energy_cost: Optional[float]
 
 
 @dataclass

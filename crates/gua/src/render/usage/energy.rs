@@ -60,6 +60,7 @@ pub(in crate::render) fn table(usage: &Usage) -> Option<EnergyTable> {
 /// Returns the accounts with most energy, and the others as one.
 fn account_rows(usage: &Usage, by: By) -> Vec<Row> {
     let mut accounts = of_kind(usage, by);
+    accounts.retain(|account| account.energy.energy_kwh != Some(0.0));
     let total = |account: &Account| account.energy.energy_kwh.unwrap_or(0.0);
     accounts.sort_by(|a, b| total(b).total_cmp(&total(a)));
     let row = |account: &&Account| {

@@ -15,6 +15,7 @@
 //! | `people` | accounts and sessions |
 //! | `habit` | the hours of a week |
 //! | `coverage` | what was not observed, and why |
+//! | `energy` | energy by account and card, and what it cost |
 //! | `wide` | tables that may be wider than a screen |
 //! | `picture` | one of these as an SVG by itself |
 //! | `style.css`, `script.js` | how it looks, and what moves |
