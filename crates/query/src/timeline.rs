@@ -443,7 +443,7 @@ mod tests {
         let card = |id: &i64| {
             let index = u32::try_from(*id).unwrap();
             let (uuid, slot, name, stretches) = (None, None, None, Vec::new());
-            (*id, CardTimeline { uuid, index, slot, name, stretches })
+            (*id, CardTimeline { uuid, index, slot, name, unpartitioned: false, stretches })
         };
         columns.finish(columns.cards.keys().map(card).collect(), people)
     }

@@ -297,9 +297,10 @@ fn money_is_by_model_and_names_what_has_no_price() {
     assert_eq!(account(&one, "mallory").unpriced_gpu_hours, 15.0);
     assert_eq!(account(&one, "alice").cost, Some(27.0));
     let kwh = Prices { kwh: Some(0.5), ..prices(None, &[]) };
-    let energy = priced(kwh).money.unwrap();
+    let with_energy = priced(kwh);
+    let energy = with_energy.energy_money.unwrap();
     assert_eq!((energy.active_energy_cost, energy.idle_held_energy_cost), (Some(0.5), Some(1.8)));
-    assert_eq!(energy.idle_held.cost, None);
+    assert_eq!(with_energy.money, None);
     let short = UsageRequest { prices: prices(Some(1.0), &[]), ..request(0, HOUR / 2) };
     assert_eq!(lab.usage(&short).money.unwrap().idle_held.cost_per_month, None);
 }

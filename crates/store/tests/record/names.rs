@@ -144,9 +144,10 @@ fn unread_fact_of_a_card_does_not_overwrite_a_known_one() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     let instance = |parent_uuid| InstanceFacts {
-        slot: 1,
+        slot: Some(1),
         gpu_instance: Reading::Unknown(Reason::NotAsked),
         parent_uuid,
+        slices: gua_core::Slices { part: 1, of: 8 },
     };
     let mut facts = CardFacts::clone(&card(0));
     facts.name = Reading::Known("H100".into());

@@ -245,3 +245,74 @@ pub(in crate::render) fn section(page: &mut Page<'_>, usage: &Usage) {
     page.table(&aligns, &rows, 0);
     notes(usage).iter().for_each(|note| page.text(INDENT, note, Ink::Quiet));
 }
+
+#[cfg(test)]
+mod tests {
+    use gua_core::Period;
+    use gua_core::units::UnixMillis;
+    use gua_query::usage::{Prices, UsageRequest, usage};
+    use gua_store::Database;
+
+    use super::*;
+    use crate::demo::{self, Machine, Plan};
+
+    /// The report on a day of the lab, with a price of energy.
+    fn day() -> Usage {
+        let end = UnixMillis(1_794_750_000_000);
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gua.db");
+        Database::create(&path).unwrap();
+        let plan = Plan { machine: Machine::Lab, ..Plan::of_the_last_day(end) };
+        let database = Database::open_to_write(&path).unwrap();
+        let database = demo::record::write(database, &plan).unwrap();
+        let window = Period::new(UnixMillis(end.0 - 86_400_000), end);
+        let prices = Prices { currency: "EUR".into(), kwh: Some(0.3), ..Prices::default() };
+        usage(&database, &UsageRequest { prices, ..UsageRequest::new(window, end) }).unwrap()
+    }
+
+    fn number(cell: &str) -> f64 {
+        let digits: String = cell.chars().filter(|c| c.is_ascii_digit() || *c == '.').collect();
+        if cell.starts_with('<') { 0.0 } else { digits.parse().unwrap_or(0.0) }
+    }
+
+    /// Printed figures add up, in rows and in columns.
+    #[test]
+    fn rows_and_columns_add_up() {
+        let usage = day();
+        let table = table(&usage).unwrap();
+        let heads = ["user", "active", "idle-held", "truly-idle", "total", "cost"];
+        assert_eq!(table.heads, heads);
+        let (all, rows) = table.rows.split_last().unwrap();
+        assert!(rows.len() > 3, "{rows:?}");
+        for column in 1..heads.len() {
+            let sum: f64 = rows.iter().map(|row| number(&row[column])).sum();
+            assert!((sum - number(&all[column])).abs() < 1e-6, "{} of {rows:?}", heads[column]);
+        }
+        for row in &table.rows {
+            let states: f64 = row[1..4].iter().map(|cell| number(cell)).sum();
+            assert!((states - number(&row[4])).abs() < 1e-6, "{row:?}");
+        }
+        let free = rows.last().unwrap();
+        assert_eq!(
+            (free[0].as_str(), free[1].as_str(), free[2].as_str()),
+            ("of no account", "", "")
+        );
+        let cards: f64 = card_column(&usage).unwrap().iter().map(|cell| number(cell)).sum();
+        assert!((cards - number(&all[4])).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_figures_are_based_on_is_said() {
+        let mut usage = day();
+        let said = |usage: &Usage| notes(usage).join(" ");
+        assert!(said(&usage).contains("divided by slices"));
+        assert!(said(&usage).contains("Energy at 0.30 EUR a kWh."));
+        assert!(!said(&usage).contains("power × time"));
+        usage.energy.energy_estimated_gpu_hours = 24.0;
+        assert!(said(&usage).contains("Energy of 24.0 GPU-h is from power × time"));
+        usage.energy.total.energy_kwh = None;
+        usage.energy.total.active_energy_kwh = None;
+        assert_eq!(headline(&usage).as_deref(), Some("energy: unknown"));
+        assert!(table(&usage).is_none() && card_column(&usage).is_none());
+    }
+}
