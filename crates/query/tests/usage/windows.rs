@@ -195,7 +195,7 @@ fn nothing_recorded_is_an_answer() {
 
 /// Trap: DST and half-hour zones in the heatmap. Where only hours are kept, they are split in proportion.
 #[test]
-fn heatmap_follows_the_zone() {
+fn heatmap_follows_zones_of_half_an_hour() {
     let lab = Lab::new();
     let mut recording = lab.begin(0);
     for _ in 0..24 {
@@ -223,7 +223,7 @@ fn heatmap_follows_the_zone() {
 
 /// Trap: thresholds differ between runs.
 #[test]
-fn basis_has_the_rule_of_every_run() {
+fn thresholds_that_differ_between_runs_are_in_the_basis() {
     let lab = Lab::new();
     let held = [scene(0, State::IdleHeld, &bob())];
     let mut first = lab.begin(0);
