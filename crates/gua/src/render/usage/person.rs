@@ -3,7 +3,7 @@
 use gua_query::usage::{Cost, PersonPage, Suggestion, Usage};
 
 use super::accounts::{self, Figure, PrintedAccounts};
-use super::figures::{hours, length, percent};
+use super::figures::{hours, largest, length, percent};
 use super::label::named;
 use super::money::at_this_pace;
 use super::page::{INDENT, Page};
@@ -131,7 +131,7 @@ pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
         }
         Suggestion::WorkedLittle { gpu_hours } => format!(
             "Work more at a time, or share the card: for {} GPU-hours it was held and worked below {}.",
-            hours(*gpu_hours, *gpu_hours),
+            hours(*gpu_hours, largest(&usage.states)),
             active_threshold(usage, "of the card")
         ),
         Suggestion::SmallerCard { peak_memory_bytes, card_memory_bytes } => format!(
