@@ -145,7 +145,7 @@ impl Writer {
         let db = &transaction;
         let ids = match state.ids {
             Some(ids) => ids,
-            None => begin_run(db, &self.run, state.recorded_until)?,
+            None => begin_run(db, &self.run)?,
         };
         state.ids = Some(ids);
         for process in tick.processes {
@@ -360,10 +360,13 @@ fn make_room(db: &Connection, tick: &Tick<'_>) -> Result<Bounds, Problem> {
 }
 
 /// Writes the row of a run.
-fn begin_run(db: &Connection, run: &Run, recorded_until: i64) -> Result<RunIds, Problem> {
+fn begin_run(db: &Connection, run: &Run) -> Result<RunIds, Problem> {
     let host = names::named(db, "host", "name", &run.host)?;
     let boot = names::named(db, "boot", "uuid", &run.boot)?;
-    let goes_back = run.started.0 < recorded_until;
+    // The run before, and not the latest: one whose clock was far ahead stays in the future.
+    let newest = "SELECT until_ms FROM run ORDER BY id DESC LIMIT 1";
+    let until: Option<i64> = db.query_row(newest, [], |row| row.get(0)).optional()?;
+    let goes_back = until.is_some_and(|until| run.started.0 < until);
     sessions::end_other_boots(db, boot)?;
     if goes_back {
         sessions::cut_from(db, run.started.0)?;
@@ -396,7 +399,7 @@ fn begin_run(db: &Connection, run: &Run, recorded_until: i64) -> Result<RunIds, 
     if goes_back {
         let event = Event {
             at: run.started,
-            until: Some(UnixMillis(recorded_until)),
+            until: until.map(UnixMillis),
             kind: "clock-set-back".to_owned(),
             detail: "The run begins before the end of what was recorded. Time recorded again \
                      replaces the earlier record."

@@ -166,6 +166,23 @@ fn time_that_is_not_kept_is_a_gap() {
     assert_eq!(usage.equivalent_gpus.idle_held, Some(1.0));
 }
 
+/// The runs of that time are not kept either.
+#[test]
+fn time_of_runs_that_are_not_kept_is_not_kept() {
+    let lab = Lab::new();
+    for begin in [0, 20 * HOUR, 40 * HOUR] {
+        let mut recording = lab.begin(begin);
+        recording.record(10 * HOUR, &[scene(0, State::IdleHeld, &bob())]);
+        recording.end("stopped");
+    }
+    let short = Retention { exact_ms: HOUR, quarters_ms: HOUR, hours_ms: 5 * HOUR, samples_ms: 0 };
+    let mut recording = lab.begin(50 * HOUR);
+    recording.record(5 * HOUR, &[scene(0, State::IdleHeld, &bob())]);
+    recording.prune(&short).unwrap();
+    let usage = lab.report(-10 * HOUR, 55 * HOUR);
+    assert_eq!(gaps(&usage), [("not_recorded", 10.0 * 60.0), ("not_kept", 50.0 * 60.0)]);
+}
+
 #[test]
 fn holders_with_ids_far_apart_are_found() {
     let lab = Lab::new();

@@ -178,6 +178,18 @@ fn clock_set_back_cuts_signs_in_time_recorded_again() {
     assert_eq!(found, expected);
 }
 
+/// A run whose clock was far ahead stays in the future; later runs do not go back because of it.
+#[test]
+fn run_of_a_clock_that_was_ahead_makes_no_later_run_go_back() {
+    let lab = Lab::new();
+    for (from, goes_back) in [(START + 500 * DAY, 0), (START, 1), (START + HOUR, 0)] {
+        record(&mut lab.begin(from), &spans(&card(0), from, &[(MINUTE, 0)]), 30_000);
+        let newest = "SELECT goes_back FROM run ORDER BY id DESC LIMIT 1";
+        assert_eq!(lab.number(newest), goes_back, "{from}");
+    }
+    assert_eq!(lab.number("SELECT count(*) FROM event WHERE kind = 'clock-set-back'"), 1);
+}
+
 /// Trap: where only hour rows are left, they stay.
 #[test]
 fn clock_set_back_to_hours_alone_stores_no_gap_there() {
