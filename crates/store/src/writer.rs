@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use gua_core::span::{Gap, GapReason};
+use gua_core::span::Gap;
 use gua_core::units::{Percent, UnixMillis};
 use gua_core::{Period, Span};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
@@ -39,8 +39,6 @@ struct RunState {
     /// End of what earlier runs recorded.
     recorded_until: i64,
     cards: HashMap<i64, CardState>,
-    /// End of the gaps that were cut out of what earlier runs recorded.
-    gaps_cut_until: i64,
     allowance: Allowance,
     unsaved_ms: i64,
     /// True once it was noted that some time cannot be recorded again.
@@ -79,7 +77,6 @@ impl Writer {
                 ids: None,
                 recorded_until,
                 cards: HashMap::new(),
-                gaps_cut_until: i64::MIN,
                 allowance,
                 unsaved_ms: SAVE_ALLOWANCE_MS,
                 is_loss_noted: false,
@@ -148,18 +145,17 @@ impl Writer {
         let db = &transaction;
         let ids = match state.ids {
             Some(ids) => ids,
-            None => begin_run(db, &self.run, state.recorded_until)?,
+            None => begin_run(db, &self.run)?,
         };
         state.ids = Some(ids);
         for process in tick.processes {
             self.names.process(db, ids.boot, process)?;
         }
-        let bounds = make_room(db, tick, state)?;
+        let bounds = make_room(db, tick)?;
         let mut spans = SpanWriter { db, names: &mut self.names, ids, bounds, state };
-        // Before the spans that follow them, which are not to be cut.
-        tick.gaps.iter().chain(&tick.open_gap).try_for_each(|gap| spans.write_gap(gap))?;
         tick.closed.iter().try_for_each(|span| spans.write(span, true))?;
         tick.open.iter().try_for_each(|span| spans.write(span, false))?;
+        tick.gaps.iter().chain(&tick.open_gap).try_for_each(|gap| spans.write_gap(gap))?;
         tick.events.iter().try_for_each(|event| write_event(db, ids.run, event))?;
         for sample in tick.samples {
             let card = self.names.card(db, &sample.card)?;
@@ -286,28 +282,18 @@ impl SpanWriter<'_> {
         Ok(true)
     }
 
-    /// Writes a gap, in place of what earlier runs have recorded of that time.
-    fn write_gap(&mut self, gap: &Gap) -> Result<(), Problem> {
-        let mut period = gap.period;
-        let recorded_until = self.state.recorded_until;
-        if period.from.0 < recorded_until.min(self.bounds.fine_from) {
-            self.note_loss(period.from)?;
-            period.from = UnixMillis(self.bounds.fine_from);
+    /// Writes a gap. What earlier runs observed of that time stays, and is no gap: a clock that is wrong for
+    /// a moment and is set back and ahead again must not cost the record of the time between.
+    fn write_gap(&self, gap: &Gap) -> Result<(), Problem> {
+        if gap.period.from.0 >= self.state.recorded_until {
+            return write_gap(self.db, gap);
         }
-        let out = recorded_part(self.state, period);
-        if !out.is_empty() {
-            for card in trim::cards_within(self.db, out)? {
-                // What this run has written before is not cut.
-                let until = self.state.cards.get(&card).map_or(i64::MIN, |known| known.until);
-                let out = Period::new(out.from.max(UnixMillis(until)), out.to);
-                if !out.is_empty() {
-                    trim::cut_card(self.db, card, out)?;
-                }
-            }
-            trim::cut_gaps(self.db, out)?;
-            self.state.gaps_cut_until = out.to.0;
+        let observed = trim::observed_before(self.db, self.ids.run, gap.period)?;
+        for period in gap.period.without(&observed) {
+            trim::cut_gaps(self.db, period)?;
+            write_gap(self.db, &Gap { period, ..*gap })?;
         }
-        if period.is_empty() { Ok(()) } else { write_gap(self.db, period, gap.reason) }
+        Ok(())
     }
 
     /// Notes once that some time cannot be recorded again.
@@ -322,12 +308,6 @@ impl SpanWriter<'_> {
         let event = Event { at, until: None, kind, detail: detail.to_owned() };
         write_event(self.db, self.ids.run, &event)
     }
-}
-
-/// Returns the part of a gap that earlier runs may have recorded, and that is not cut out yet.
-fn recorded_part(state: &RunState, gap: Period) -> Period {
-    let from = gap.from.max(UnixMillis(state.gaps_cut_until));
-    Period::new(from, gap.to.min(UnixMillis(state.recorded_until)))
 }
 
 impl CardState {
@@ -368,24 +348,25 @@ fn delete_rows_within(db: &Connection, sum: &SpanRows, first: i64) -> Result<(),
     Ok(())
 }
 
-/// Deletes the hour rows of hours that a tick adds time to, or takes time from: after the clock was set
-/// back. They are made again from fine rows.
-fn make_room(db: &Connection, tick: &Tick<'_>, state: &RunState) -> Result<Bounds, Problem> {
+/// Deletes the hour rows of hours that a tick adds time to: after the clock was set back. They are
+/// made again from fine rows.
+fn make_room(db: &Connection, tick: &Tick<'_>) -> Result<Bounds, Problem> {
     let bounds = Bounds::read(db)?;
-    let spans = tick.closed.iter().chain(tick.open).map(|span| span.period);
-    let gaps = tick.gaps.iter().chain(&tick.open_gap).map(|gap| recorded_part(state, gap.period));
-    let changed = spans.chain(gaps.filter(|gap| !gap.is_empty()));
-    match changed.map(|period| period.from.0).min() {
+    let earliest = tick.closed.iter().chain(tick.open).map(|span| span.period.from.0).min();
+    match earliest {
         Some(earliest) if earliest < bounds.hours_until => bounds.go_back(db, earliest),
         _ => Ok(bounds),
     }
 }
 
 /// Writes the row of a run.
-fn begin_run(db: &Connection, run: &Run, recorded_until: i64) -> Result<RunIds, Problem> {
+fn begin_run(db: &Connection, run: &Run) -> Result<RunIds, Problem> {
     let host = names::named(db, "host", "name", &run.host)?;
     let boot = names::named(db, "boot", "uuid", &run.boot)?;
-    let goes_back = run.started.0 < recorded_until;
+    // The run before, and not the latest: one whose clock was far ahead stays in the future.
+    let newest = "SELECT until_ms FROM run ORDER BY id DESC LIMIT 1";
+    let until: Option<i64> = db.query_row(newest, [], |row| row.get(0)).optional()?;
+    let goes_back = until.is_some_and(|until| run.started.0 < until);
     sessions::end_other_boots(db, boot)?;
     if goes_back {
         sessions::cut_from(db, run.started.0)?;
@@ -418,7 +399,7 @@ fn begin_run(db: &Connection, run: &Run, recorded_until: i64) -> Result<RunIds, 
     if goes_back {
         let event = Event {
             at: run.started,
-            until: Some(UnixMillis(recorded_until)),
+            until: until.map(UnixMillis),
             kind: "clock-set-back".to_owned(),
             detail: "The run begins before the end of what was recorded. Time recorded again \
                      replaces the earlier record."
@@ -436,9 +417,9 @@ fn recorded_until(db: &Connection) -> Result<i64, Problem> {
     Ok(until.unwrap_or(i64::MIN))
 }
 
-fn write_gap(db: &Connection, period: Period, reason: GapReason) -> Result<(), Problem> {
+fn write_gap(db: &Connection, gap: &Gap) -> Result<(), Problem> {
     db.prepare_cached("INSERT OR REPLACE INTO gap (from_ms, to_ms, reason) VALUES (?1, ?2, ?3)")?
-        .execute((period.from.0, period.to.0, codes::from_gap_reason(reason)))?;
+        .execute((gap.period.from.0, gap.period.to.0, codes::from_gap_reason(gap.reason)))?;
     Ok(())
 }
 

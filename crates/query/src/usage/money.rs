@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::request::Prices;
 use super::states::{CardEnergy, float, hours, rounded};
-use super::sums::{CardTotals, Sums};
+use super::sums::CardTotals;
 
 /// Length that a month is taken for, in milliseconds.
 const MONTH_MS: i64 = 30 * 86_400_000;
@@ -98,13 +98,13 @@ impl<'a> Pricing<'a> {
     }
 
     /// Returns what the idle time of all cards costs; `None` if nothing has a price.
-    pub fn money(&self, sums: &Sums) -> Option<Money> {
+    pub fn money(&self, recorded_ms: i64) -> Option<Money> {
         if !self.has_prices() {
             return None;
         }
         let cost = |millis: fn(&CardTotals) -> f64| {
             let cost = self.cost(self.cards.iter().map(millis).enumerate());
-            Cost { cost_per_month: per_month(cost.cost, sums.recorded_ms), ..cost }
+            Cost { cost_per_month: per_month(cost.cost, recorded_ms), ..cost }
         };
         Some(Money {
             currency: self.prices.currency.clone(),
@@ -112,7 +112,7 @@ impl<'a> Pricing<'a> {
             truly_idle: cost(|card| card.times.free_ms),
             prices: self.by_model(),
             month_seconds: float(MONTH_MS) / 1000.0,
-            rests_on_seconds: float(sums.recorded_ms) / 1000.0,
+            rests_on_seconds: float(recorded_ms) / 1000.0,
         })
     }
 

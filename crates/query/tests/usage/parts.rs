@@ -74,7 +74,7 @@ fn people_and_sessions_have_the_part_of_the_gpu_that_they_held() {
     let idle: Vec<_> =
         usage.sessions.iter().map(|it| (it.idle_seconds, it.idle_held_gpu_hours)).collect();
     assert_eq!(idle, [(3600.0, 0.125), (3600.0, 0.5)]);
-    let week: f64 = usage.heatmap.iter().map(|cell| cell.observed_seconds).sum();
+    let week: f64 = usage.heatmap.iter().flatten().map(|cell| cell.observed_seconds).sum();
     assert_eq!(week, 4.0 * 3600.0);
     // A window that cuts rows has parts of them.
     let half = lab.report(0, HOUR / 2);

@@ -118,10 +118,11 @@ impl Drop for Unmount {
 #[test]
 fn moved_file_ends_its_run_and_another_one_begins() {
     let mut lab = Lab::started();
-    lab.record(10 * MINUTE);
+    // Within a quarter hour, so that spans go on.
+    lab.record(7 * MINUTE);
     let moved = lab.dir.path().join("moved.db");
     fs::rename(lab.path(), &moved).unwrap();
-    lab.record(10 * MINUTE);
+    lab.record(7 * MINUTE);
     assert!(!lab.dir.path().join("moved.db-wal").exists());
     let old = Database::open(&moved).unwrap();
     let run = &old.runs().unwrap()[0];
@@ -130,9 +131,17 @@ fn moved_file_ends_its_run_and_another_one_begins() {
     lab.stop();
     let new = lab.read().runs().unwrap();
     assert_eq!(new.len(), 1);
-    assert!(new[0].run.started.0 <= run.until.0, "nothing in between is lost");
+    assert_eq!(new[0].run.started, run.until, "nothing is lost, and nothing is in both");
     assert_eq!(new[0].until.0, WALL + lab.now);
     assert_eq!(lab.gaps(), []);
+    let all = Period::new(UnixMillis(0), UnixMillis(i64::MAX));
+    let observed = [&old, &lab.read()].map(|file| {
+        let sums = file.usage(all).unwrap();
+        let observed_ms = sums.cards[&1].times.observed_ms();
+        assert_eq!(observed_ms, sums.recorded_ms as f64, "each file has rows for what it recorded");
+        observed_ms
+    });
+    assert_eq!(observed.iter().sum::<f64>(), lab.now as f64, "no time is in both");
     lab.assert_sound();
 }
 

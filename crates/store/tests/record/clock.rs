@@ -112,11 +112,12 @@ fn away(from: i64, to: i64) -> Gap {
     Gap { period: period(from, to), reason: GapReason::Driver(Reason::DriverGone) }
 }
 
-/// Trap: the clock was set back, and the newer run did not observe all of the time that it covers.
+/// Trap: the clock was set back, and the newer run did not observe all of the time that it covers. What the
+/// older one observed of it stays, and only the rest is a gap.
 #[test]
 fn clock_set_back_counts_a_gap_of_the_newer_run_once() {
     let lab = Lab::new();
-    let both = [spans(&card(0), START, &[(3 * HOUR, 0)]), spans(&card(1), START, &[(3 * HOUR, 0)])];
+    let both = [spans(&card(0), START, &[(HOUR, 0)]), spans(&card(1), START, &[(HOUR, 0)])];
     record(&mut lab.begin(START), &both.concat(), 30_000);
     let back = START + 30 * MINUTE;
     let mut writer = lab.begin(back);
@@ -131,13 +132,15 @@ fn clock_set_back_counts_a_gap_of_the_newer_run_once() {
     writer.tick(&Tick { gaps: &[away(from, end.0)], ..Tick::new(end, end) }).unwrap();
     record(&mut writer, &spans(&card(0), end.0, &[(MINUTE, 1)]), 30_000);
     lab.assert_sound();
-    let sums = lab.read().usage(period(START, START + 3 * HOUR)).unwrap();
-    assert_eq!(sums.gaps.iter().map(|gap| gap.period.millis()).collect::<Vec<_>>(), [HOUR]);
-    assert_eq!(sums.recorded_ms, 32 * MINUTE);
+    let window = period(START, end.0 + MINUTE);
+    let sums = lab.read().usage(window).unwrap();
+    let gaps: Vec<_> = sums.gaps.iter().map(|gap| gap.period).collect();
+    assert_eq!(gaps, [period(START + HOUR, end.0)]);
+    assert_eq!(sums.recorded_ms, window.millis() - gaps[0].millis());
     let times = sums.cards[&1].times;
-    assert_eq!((times.active_ms, times.idle_held_ms), ((30 * MINUTE) as f64, 2.0 * 60_000.0));
+    assert_eq!((times.active_ms, times.idle_held_ms), ((59 * MINUTE) as f64, 2.0 * 60_000.0));
     // The newer run did not see the second card: where it observed the host, the older record stands.
-    assert_eq!(sums.cards[&2].times.active_ms, (32 * MINUTE) as f64);
+    assert_eq!(sums.cards[&2].times.active_ms, HOUR as f64);
 }
 
 /// Trap: the clock was set back: a sign of work of the older record says nothing of the newer time.
@@ -175,7 +178,19 @@ fn clock_set_back_cuts_signs_in_time_recorded_again() {
     assert_eq!(found, expected);
 }
 
-/// Trap: where only hour rows are left, they stay, and the newer run records nothing but an event.
+/// A run whose clock was far ahead stays in the future; later runs do not go back because of it.
+#[test]
+fn run_of_a_clock_that_was_ahead_makes_no_later_run_go_back() {
+    let lab = Lab::new();
+    for (from, goes_back) in [(START + 500 * DAY, 0), (START, 1), (START + HOUR, 0)] {
+        record(&mut lab.begin(from), &spans(&card(0), from, &[(MINUTE, 0)]), 30_000);
+        let newest = "SELECT goes_back FROM run ORDER BY id DESC LIMIT 1";
+        assert_eq!(lab.number(newest), goes_back, "{from}");
+    }
+    assert_eq!(lab.number("SELECT count(*) FROM event WHERE kind = 'clock-set-back'"), 1);
+}
+
+/// Trap: where only hour rows are left, they stay.
 #[test]
 fn clock_set_back_to_hours_alone_stores_no_gap_there() {
     let lab = Lab::new();
@@ -184,18 +199,18 @@ fn clock_set_back_to_hours_alone_stores_no_gap_there() {
     let retention = Retention { quarters_ms: 12 * HOUR, ..Retention::default() };
     writer.prune(&retention, usize::MAX).unwrap();
     drop(writer);
-    let fine_from = START + 36 * HOUR;
-    let back = fine_from - 30 * MINUTE;
+    let back = START + 36 * HOUR - 30 * MINUTE;
     let mut writer = lab.begin(back);
-    for at in [fine_from - MINUTE, fine_from + MINUTE] {
+    for at in [back + 29 * MINUTE, back + 31 * MINUTE] {
         let at = UnixMillis(at);
         writer.tick(&Tick { open_gap: Some(away(back, at.0)), ..Tick::new(at, at) }).unwrap();
     }
-    assert_eq!(lab.number("SELECT min(from_ms) FROM gap"), fine_from);
-    assert_eq!(lab.number("SELECT count(*) FROM event WHERE kind = 'not-recorded'"), 1);
-    let sums = lab.read().usage(period(START, fine_from + HOUR)).unwrap();
-    assert_eq!(sums.recorded_ms, 36 * HOUR);
-    assert_eq!(sums.cards[&1].times.active_ms, (36 * HOUR) as f64);
+    assert_eq!(lab.number("SELECT count(*) FROM gap"), 0);
+    // The newest run says where the record ends.
+    let window = period(START, back + 31 * MINUTE);
+    let sums = lab.read().usage(window).unwrap();
+    assert_eq!(sums.recorded_ms, window.millis());
+    assert_eq!(sums.cards[&1].times.active_ms, window.millis() as f64);
     lab.assert_sound();
 }
 

@@ -309,7 +309,7 @@ mod tests {
         assert!(said(&usage).contains("Energy at 0.30 EUR a kWh."));
         assert!(!said(&usage).contains("power × time"));
         usage.energy.energy_estimated_gpu_hours = 24.0;
-        assert!(said(&usage).contains("Energy of 24.0 GPU-h is from power × time"));
+        assert!(said(&usage).contains("Energy of 24 GPU-h is from power × time"));
         usage.energy.total.energy_kwh = None;
         usage.energy.total.active_energy_kwh = None;
         assert_eq!(headline(&usage).as_deref(), Some("energy: unknown"));
