@@ -84,6 +84,7 @@ impl Span {
             integral.known_ms = portion(integral.known_ms, part, whole);
         };
         [&mut self.busy, &mut self.memory, &mut self.energy].into_iter().for_each(scale);
+        self.energy_estimated_ms = portion(self.energy_estimated_ms, part, whole);
         let (mut shares, mut set) = (0, 0);
         for holder in &mut self.holders {
             scale(&mut holder.memory);
@@ -166,12 +167,14 @@ mod tests {
             busy: integral(50.0),
             memory: integral(100.0),
             energy: integral(30.0),
+            energy_estimated_ms: 600,
         };
         assert_eq!(span.clone().since(UnixMillis(500)), Some(span.clone()));
         assert_eq!(span.clone().since(UnixMillis(2000)), None);
         let part = span.since(UnixMillis(1500)).unwrap();
         assert_eq!(part.period, time(1500, 2000));
         assert_eq!((part.busy.sum, part.busy.known_ms, part.energy.sum), (25.0, 450, 15.0));
+        assert_eq!(part.energy_estimated_ms, 300);
         assert_eq!(part.holders.iter().map(|holder| holder.share_ms).sum::<i64>(), 500);
         assert_eq!((part.holders[0].energy, part.holders[0].peak), (5.0, Some(Bytes(7))));
     }
