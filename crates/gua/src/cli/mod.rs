@@ -14,6 +14,7 @@ mod listen;
 mod moment;
 mod number;
 mod output;
+mod period;
 mod pick;
 mod policy;
 mod query;
@@ -44,6 +45,8 @@ pub use moment::Moment;
 pub(crate) use moment::moment;
 pub(crate) use number::MOST_MB;
 pub use output::Output;
+pub use period::CalendarPeriod;
+pub(crate) use period::period;
 pub use pick::{Pick, PickFormat, is_without_its_command};
 pub use policy::{Policy, PolicyCheck, PolicyLog, PolicySimulate, PolicySnooze, PolicySwitch};
 pub use query::{FormatWord, Preset, Query, with_habits};
@@ -58,8 +61,8 @@ pub use top::Top;
 pub use track::{MemoryUnit, Track};
 pub use who::Who;
 pub use window::Window;
-pub use zone::Zone;
 pub(crate) use zone::zone;
+pub use zone::{Tz, Zone};
 
 use std::ffi::OsString;
 

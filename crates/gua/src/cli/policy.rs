@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::duration::duration;
 use super::number;
-use super::{Color, Window};
+use super::{Color, Tz, Window};
 
 #[derive(Debug, Subcommand)]
 pub enum Policy {
@@ -39,6 +39,8 @@ pub struct PolicyCheck {
     /// Print JSON; null is what is not known
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub tz: Tz,
     #[command(flatten)]
     pub color: Color,
 }
@@ -89,6 +91,8 @@ pub struct PolicySnooze {
     /// For how long
     #[arg(long = "for", value_name = "DURATION", default_value = "4h", value_parser = duration)]
     pub time: Duration,
+    #[command(flatten)]
+    pub tz: Tz,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

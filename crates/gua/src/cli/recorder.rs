@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{KeepOptions, Protection, duration};
+use super::{KeepOptions, Protection, Tz, duration};
 
 /// What `gua daemon` was asked.
 #[derive(Debug, Args)]
@@ -53,6 +53,8 @@ pub struct Status {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub tz: Tz,
     #[command(flatten)]
     pub color: super::Color,
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::cli::{self, Zone};
+use crate::cli::{self, CalendarPeriod, Zone};
 use crate::failure::Failure;
 
 /// How far back a question looks that does not say.
-const SINCE: Duration = Duration::from_secs(3_600);
+const SINCE: Duration = Duration::from_secs(86_400);
 
 /// A stretch of time, and the zone in which it is shown.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// What was typed, as it is meant now; the last hour where nothing was.
+    /// What was typed, as it is meant now; the last 24 hours where nothing was.
     ///
     /// # Errors
     /// When it ends before it begins, or is no time at all.
@@ -44,13 +44,31 @@ impl Window {
         Self::with(typed, now, end, |_| Timestamp::MIN)
     }
 
+    /// Returns the window of a period of the calendar; one that goes on ends now.
+    fn of_period(period: CalendarPeriod, now: Timestamp, zone: &Zone) -> Result<Self, Failure> {
+        let wrong = |what| Failure::Usage {
+            what: format!("--period: {what}"),
+            next: "Name a period that has begun; --tz is the zone of its days.".to_owned(),
+        };
+        let resolved = period.resolve(now, &zone.tz);
+        let (from, end) = resolved.ok_or_else(|| wrong("no calendar has it".to_owned()))?;
+        if from >= now {
+            let begins = zone.second(from);
+            return Err(wrong(format!("it has not begun: it begins on {begins}")));
+        }
+        Ok(Self { from, until: end.min(now), zone: zone.clone() })
+    }
+
     fn with(
         typed: &cli::Window,
         now: Timestamp,
         end: Timestamp,
         begin: impl Fn(Timestamp) -> Timestamp,
     ) -> Result<Self, Failure> {
-        let zone = &typed.tz;
+        let zone = &typed.tz.zone;
+        if let Some(period) = typed.period {
+            return Self::of_period(period, now, zone);
+        }
         let resolve = |option, moment: cli::Moment| {
             moment.resolve(now, &zone.tz).ok_or_else(|| Failure::Usage {
                 what: format!("{option} is a time that no clock shows"),

@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use gua_core::units::UnixMillis;
 use gua_store::{DueRows, StoreInfo};
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 
 use super::words::{duration, safe};
 use crate::calendar::nearest;
+use crate::cli::Zone;
 use crate::report::database::{Checked, DatabaseInfo, NewestRun, PrunePlan, PruneResult};
 use crate::wrap::hung;
 
@@ -26,7 +26,7 @@ const SUMMED: &str = "exact";
 pub fn info(
     out: &mut impl Write,
     info: &DatabaseInfo,
-    zone: &TimeZone,
+    zone: &Zone,
     width: Option<usize>,
 ) -> io::Result<()> {
     let mut line =
@@ -72,12 +72,12 @@ const fn recorder(is_being_recorded: Option<bool>) -> &'static str {
     }
 }
 
-fn runs(info: &DatabaseInfo, count: i64, zone: &TimeZone) -> String {
+fn runs(info: &DatabaseInfo, count: i64, zone: &Zone) -> String {
     let Some(newest) = &info.newest_run else { return "none".to_owned() };
     format!("{count}; the newest: {}", run(newest, info.is_being_recorded, zone))
 }
 
-fn run(run: &NewestRun, is_being_recorded: Option<bool>, zone: &TimeZone) -> String {
+fn run(run: &NewestRun, is_being_recorded: Option<bool>, zone: &Zone) -> String {
     let every = run.interval_seconds.map_or_else(String::new, |seconds| {
         // `duration` has no fractions of a second.
         if seconds < 10.0 {
@@ -217,9 +217,9 @@ fn or_none(text: &str) -> String {
     if text.is_empty() { "none".to_owned() } else { text.to_owned() }
 }
 
-fn moment(at: Option<Timestamp>, zone: &TimeZone) -> String {
+fn moment(at: Option<Timestamp>, zone: &Zone) -> String {
     match at {
-        Some(at) => at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string(),
+        Some(at) => zone.second(at),
         None => "an unknown time".to_owned(),
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 
 use super::words::{safe, shell_word};
+use crate::cli::Zone;
 use crate::report::imported::{Import, UnusableRows};
 use crate::wrap::hung;
 
@@ -19,13 +20,18 @@ type Hung = (String, usize);
 ///
 /// # Errors
 /// When the writer fails.
-pub fn write(out: &mut impl Write, import: &Import, width: Option<usize>) -> io::Result<()> {
-    let lines = lines(import);
+pub fn write(
+    out: &mut impl Write,
+    import: &Import,
+    zone: &Zone,
+    width: Option<usize>,
+) -> io::Result<()> {
+    let lines = lines(import, zone);
     let mut fitted = lines.iter().flat_map(|(line, hang)| hung(line, *hang, width));
     fitted.try_for_each(|line| writeln!(out, "{line}"))
 }
 
-fn lines(import: &Import) -> Vec<Hung> {
+fn lines(import: &Import, zone: &Zone) -> Vec<Hung> {
     let mut lines = vec![
         (format!("Imported {}", safe(&import.file)), PATH_AT),
         (format!("    into {}", safe(&import.database)), PATH_AT),
@@ -36,20 +42,20 @@ fn lines(import: &Import) -> Vec<Hung> {
         lines.extend(unusable(&import.unusable_rows));
         return lines;
     };
-    lines.extend(figures(import, from, to));
+    lines.extend(figures(import, from, to, zone));
     lines.extend(unusable(&import.unusable_rows));
     if let Some(kept) = &import.kept {
         lines.extend(apart(format!("The old file is kept as {}", safe(kept))));
     }
     let database = shell_word(&safe(&import.database));
-    let from = from.strftime("%Y-%m-%d");
+    let from = zone.format(from, "%Y-%m-%d");
     lines.extend(apart(format!("Next: `gua report --db {database} --from {from}`")));
     lines
 }
 
-fn figures(import: &Import, from: Timestamp, to: Timestamp) -> Vec<Hung> {
+fn figures(import: &Import, from: Timestamp, to: Timestamp, zone: &Zone) -> Vec<Hung> {
     let Import { card_rows, process_rows, ticks, cards, runs, .. } = import;
-    let shown = |at: Timestamp| at.strftime("%Y-%m-%d %H:%M UTC").to_string();
+    let shown = |at: Timestamp| zone.format(at, "%Y-%m-%d %H:%M %Z");
     let mut figures = vec![
         format!("  time        {} to {}", shown(from), shown(to)),
         format!("  cards       {cards}, in {ticks} ticks of {runs} runs"),
@@ -115,7 +121,7 @@ mod tests {
 
     fn text(import: &Import) -> String {
         let mut out = Vec::new();
-        write(&mut out, import, None).unwrap();
+        write(&mut out, import, &Zone::utc(), None).unwrap();
         String::from_utf8(out).unwrap()
     }
 

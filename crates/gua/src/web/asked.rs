@@ -6,9 +6,9 @@ use gua_query::usage::By;
 use gua_query::who::WhoFilter;
 use jiff::Timestamp;
 
-use crate::cli::{self, duration, moment, zone};
+use crate::cli::{self, duration, moment, period, zone};
 use crate::config::Window;
-use crate::render::usage::html::address::{Address, Sort, USUAL_SINCE};
+use crate::render::usage::html::address::{Address, Sort};
 use crate::render::usage::html::{ALL_SESSIONS, MOST_SESSIONS};
 
 /// A window of time, and what to make accounts of.
@@ -33,7 +33,7 @@ pub enum Senseless {
     Window(String),
 }
 
-const PAGE: &str = "since, from, until, tz, by, sort and sessions";
+const PAGE: &str = "since, period, from, until, tz, by, sort and sessions";
 const WHO: &str = "user and idle";
 
 /// The names and values of an address. A value that is empty is none.
@@ -82,6 +82,7 @@ pub(super) fn page(query: Option<&str>, now: Timestamp) -> Result<(Asked, Addres
     let mut take = |name: &str| pairs.remove(name);
     let mut address = Address {
         since: take("since"),
+        period: take("period"),
         from: take("from"),
         until: take("until"),
         tz: take("tz"),
@@ -107,16 +108,18 @@ fn window(address: &Address, now: Timestamp) -> Result<Window, Senseless> {
     if address.since.is_some() && address.from.is_some() {
         return Err(Senseless::Window("`since` and `from` cannot both be given".to_owned()));
     }
-    let is_bare = address.since.is_none() && address.from.is_none();
-    let since = address.since.as_deref().or(is_bare.then_some(USUAL_SINCE));
+    let Address { since, period: of_calendar, from, until, tz, .. } = address;
+    if of_calendar.is_some() && (since.is_some() || from.is_some() || until.is_some()) {
+        let both = "`period` cannot be given with `since`, `from` or `until`";
+        return Err(Senseless::Window(both.to_owned()));
+    }
+    let since = since.as_deref();
     let typed = cli::Window {
         since: since.map(|text| parsed("since", text, duration)).transpose()?,
-        from: address.from.as_deref().map(|text| parsed("from", text, moment)).transpose()?,
-        until: address.until.as_deref().map(|text| parsed("until", text, moment)).transpose()?,
-        tz: match &address.tz {
-            Some(text) => parsed("tz", text, zone)?,
-            None => parsed("tz", "local", zone).or_else(|_| parsed("tz", "UTC", zone))?,
-        },
+        period: of_calendar.as_deref().map(|it| parsed("period", it, period)).transpose()?,
+        from: from.as_deref().map(|text| parsed("from", text, moment)).transpose()?,
+        until: until.as_deref().map(|text| parsed("until", text, moment)).transpose()?,
+        tz: cli::Tz { zone: parsed("tz", tz.as_deref().unwrap_or("local"), zone)? },
     };
     Window::new(&typed, now).map_err(|failure| {
         let told = failure.to_string();
@@ -195,7 +198,7 @@ mod tests {
         );
         assert_eq!(
             told("from=2026-11-08T20:00&until=&tz=+01:00"),
-            "`tz= 01:00`: expected UTC, local, a name such as Europe/Berlin, or an offset such \
+            "`tz= 01:00`: expected local, UTC, a name such as Europe/Berlin, or an offset such \
              as +02:00"
         );
         assert_eq!(
@@ -207,6 +210,29 @@ mod tests {
             "2026-11-08T19:00:00Z → 2026-11-08T23:00:00Z \
              /?from=2026-11-08T19:00:00Z&until=2026-11-08T23:00:00Z&tz=Europe/Berlin"
         );
+    }
+
+    #[test]
+    fn address_may_name_a_period_of_the_calendar() {
+        assert_eq!(
+            told("period=last-month&tz=Europe/Berlin"),
+            "2026-09-30T22:00:00Z → 2026-10-31T23:00:00Z \
+             /?period=last-month&tz=Europe/Berlin"
+        );
+        assert_eq!(
+            told("period=this-week&tz=UTC"),
+            "2026-11-09T00:00:00Z → 2026-11-15T20:00:00Z /?period=this-week&tz=UTC"
+        );
+        assert_eq!(
+            told("period=today&until=now"),
+            "`period` cannot be given with `since`, `from` or `until`"
+        );
+        assert_eq!(
+            told("period=2026-12&tz=UTC"),
+            "--period: it has not begun: it begins on 2026-12-01 00:00:00 UTC"
+        );
+        let wrong = told("period=soon");
+        assert!(wrong.starts_with("`period=soon`: expected today, yesterday, "), "{wrong}");
     }
 
     #[test]

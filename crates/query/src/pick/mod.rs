@@ -34,6 +34,8 @@ pub struct PickRequest {
     pub max_utilization: Option<Percent>,
     /// Utilization from which on a card is active.
     pub active: Percent,
+    /// Who asks: their own reservation for a time does not keep a card from them.
+    pub uid: u32,
 }
 
 impl PickRequest {
@@ -82,6 +84,9 @@ pub struct PickCard {
     pub recorded_utilization_percent: Option<f64>,
     /// Recorded part of the time that is judged.
     pub recorded_seconds: f64,
+    /// True if who asks has reserved it for a time.
+    #[serde(skip)]
+    pub is_reserved_by_asker: bool,
     /// Names of the holders, each once.
     pub holders: Vec<String>,
     pub unknown: Unknowns,

@@ -22,8 +22,9 @@ pub(in crate::commands) fn report(
     url: &str,
 ) -> Result<u8, Failure> {
     refuse_accounts(&typed.accounts)?;
-    let picture = refuse_timeline(typed)?;
-    let output = Output::new(typed.output.as_ref())?;
+    let format = report::format(typed)?;
+    let picture = refuse_timeline(typed, format)?;
+    let output = Output::new(typed)?;
     let now = Timestamp::now();
     let window = Window::new(&typed.window, now)?;
     let request = report::request(&window, typed, config, now)?;
@@ -33,7 +34,7 @@ pub(in crate::commands) fn report(
     reader.find_hosts().map_err(|error| query_failure(error, &selection))?;
     let fleet = reader.read().map_err(failure)?;
     let view = view(&window, typed, url, now);
-    output.write(|mut out| write(&mut out, &fleet, &view, (typed, picture)))?;
+    output.write(|mut out| write(&mut out, &fleet, &view, (format, picture)))?;
     Ok(warn(&client))
 }
 
@@ -51,13 +52,16 @@ fn refuse_accounts(typed: &cli::Accounts) -> Result<(), Failure> {
 }
 
 /// Refuses pictures of what happened when: counters say only how long.
-fn refuse_timeline(typed: &cli::Report) -> Result<cli::Picture, Failure> {
+fn refuse_timeline(
+    typed: &cli::Report,
+    format: cli::ReportFormat,
+) -> Result<cli::Picture, Failure> {
     let picture = report::picture(typed)?;
     let is_possible = match picture {
         cli::Picture::Habit | cli::Picture::States => true,
         cli::Picture::Time | cli::Picture::People => false,
     };
-    if typed.format != cli::ReportFormat::Svg || is_possible {
+    if format != cli::ReportFormat::Svg || is_possible {
         return Ok(picture);
     }
     Err(Failure::Usage {
@@ -70,9 +74,8 @@ fn write(
     out: &mut impl Write,
     fleet: &FleetUsage,
     view: &View,
-    (typed, picture): (&cli::Report, cli::Picture),
+    (format, picture): (cli::ReportFormat, cli::Picture),
 ) -> io::Result<()> {
-    let format = if typed.json { cli::ReportFormat::Json } else { typed.format };
     match format {
         cli::ReportFormat::Text => render::write(out, fleet, view),
         cli::ReportFormat::Json => json::pretty(out, fleet),

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use jiff::tz::TimeZone;
 use probe::proc::Host;
 use probe::process::{Presence, ProcessFacts};
 use probe::units::UnixMillis;
@@ -38,7 +37,7 @@ pub(super) fn run(files: &Files, typed: &PolicySnooze) -> Result<u8, Failure> {
         json::pretty(&mut io::stdout().lock(), &snoozed)?;
         return Ok(0);
     }
-    let at = calendar::nearest(until).to_zoned(TimeZone::system()).strftime("%-d %b %H:%M");
+    let at = typed.tz.zone.format(calendar::nearest(until), "%-d %b %H:%M %Z");
     writeln!(io::stdout(), "no rule touches process {} until {at}", typed.pid)?;
     Ok(0)
 }

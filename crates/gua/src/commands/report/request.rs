@@ -22,8 +22,7 @@ pub(in crate::commands) fn request(
     let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
     let period = Period::new(moment(window.from), moment(window.until));
     let is_about_one = typed.user.is_some();
-    let is_data =
-        typed.json || matches!(typed.format, cli::ReportFormat::Json | cli::ReportFormat::Csv);
+    let is_data = matches!(super::format(typed)?, cli::ReportFormat::Json | cli::ReportFormat::Csv);
     let prices = prices(&typed.accounts, config.cost.clone());
     Ok(UsageRequest {
         zone: window.zone.tz.clone(),

@@ -271,7 +271,7 @@ fn facts(holder: &StoredHolder, process: &StoredProcess, groups: impl Fn(&str) -
         program: program.as_deref().map(Arc::from),
         who: Reading::Known(Arc::new(who)),
         cards: Vec::new(),
-        person: Person::from_stored(person),
+        person: Person::new(person),
         cgroup: Reading::Unknown(Reason::NotAsked),
     }
 }

@@ -109,7 +109,8 @@ fn a_filter_works_as_it_is_typed_and_can_be_left() {
     assert_eq!(state.choice.text, "jup", "Esc leaves what was there");
     assert_eq!(press(&mut state, "Esc"), Action::None);
     assert_eq!(pids(&state).len(), 6);
-    assert_eq!(press(&mut state, "Esc"), Action::Quit);
+    assert_eq!(press(&mut state, "Esc"), Action::None, "it closes nothing more");
+    assert_eq!(press(&mut state, "q"), Action::Quit);
 }
 
 #[test]
