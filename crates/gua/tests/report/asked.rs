@@ -9,7 +9,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_read() {
     let cases: [(&[&str], &str); 23] = [
         (&["--since", "0s"], "0s"),
         (&["--since", "-5m"], "-5m"),
-        (&["--since", "5"], "expected a number and ms, s, m, h or d"),
+        (&["--since", "5"], "expected a number and ms, s, m, h, d, w or mo"),
         (&["--since", "1h", "--from", "2024-11-09"], "cannot be used with"),
         (&["--from", "2024-11-10", "--until", "2024-11-09"], "ends before it begins"),
         (&["--from", "yesterday"], "2026-11-08T20:00:00Z"),

@@ -138,7 +138,7 @@ fn memory_on_a_busy_card_and_a_bare_context_are_told() {
     assert_eq!(shown.matches("(on a busy card)").count(), 1, "{shown}");
     // Regression: what stood below the table counted other cards than the table had.
     let of_bob = text(&machine, &["--user", "bob"], "140");
-    assert!(of_bob.contains("\n1 card is held without working on it."), "{of_bob}");
+    assert!(of_bob.contains("\n1 holder is idle on a busy card. Ask first."), "{of_bob}");
     recorder.end();
 }
 
@@ -287,7 +287,7 @@ fn who_sleeps_on_a_busy_card_is_idle_on_it() {
     assert!((hours(bob) - 3.0).abs() < 0.2, "{bob}");
     assert_eq!((&carol["state"], &carol["idle_since"]), (&"active".into(), &Value::Null));
     let text = text(&machine, &[], "100");
-    assert!(text.contains("\n1 card is held without working on it."), "by bob: {text}");
+    assert!(text.contains("\n1 holder is idle on a busy card. Ask first."), "by bob: {text}");
 }
 
 /// Regression: without a history it was called active, as its card is.

@@ -94,10 +94,10 @@ pub fn choose(
     pick
 }
 
-type Rank = (bool, bool, Reverse<u64>, u32, Option<u32>);
+type Rank = (Option<i64>, bool, Reverse<u64>, u32, Option<u32>);
 
 impl PickCard {
-    fn new(now: &CardNow, past: &PastWorks, uid: u32) -> Self {
+    fn new(now: &CardNow, past: &PastWorks, uid: Option<u32>) -> Self {
         /// Fields of a card that are repeated here.
         const FIELDS: [&str; 8] = [
             "uuid",
@@ -126,34 +126,34 @@ impl PickCard {
             utilization_percent: now.utilization_percent,
             recorded_utilization_percent: past.map(|work| work.percent.0),
             recorded_seconds: past.map_or(0.0, |work| work.seconds),
-            is_reserved_by_asker: now.reservations.iter().any(|by| is_own(by, uid)),
+            own_reservation: now.reservations.iter().find_map(|by| own(by, uid)),
             holders,
             unknown,
         }
     }
 
-    /// Returns the place of a card among those that would do. One that who asks has reserved comes last:
-    /// another of their programs may be about to use it.
+    /// Returns the place of a card among those that would do. Those that who asks has reserved come last,
+    /// the oldest first: another of their programs may be about to use them.
     pub(super) fn rank(&self) -> Rank {
         let free = self.memory_free_bytes.unwrap_or(0);
         let is_held = self.state != State::TrulyIdle;
-        let is_reserved = self.is_reserved_by_asker;
-        (is_reserved, is_held, Reverse(free), self.card.index, self.card.mig_slot)
+        (self.own_reservation, is_held, Reverse(free), self.card.index, self.card.mig_slot)
     }
 }
 
-/// Returns true for a reservation for a time by who asks. A command keeps its cards also from other
-/// commands of its user.
-fn is_own(by: &Reservation, uid: u32) -> bool {
-    by.uid == uid && by.pid.is_none() && by.seconds_left.is_some()
+/// Returns the seconds left of a reservation for a time by who asks. A command keeps its cards also from
+/// other commands of its user.
+fn own(by: &Reservation, uid: Option<u32>) -> Option<i64> {
+    by.seconds_left.filter(|_| Some(by.uid) == uid && by.pid.is_none())
 }
 
-/// Formats the person behind a holder; one without a person also by its pid.
+/// Formats the person behind a holder; without a person, the process.
 fn format_holder(holder: &HolderNow) -> String {
     let user = holder.format_user();
-    match holder.uid {
-        Some(_) => user,
-        None => format!("{user} (pid {})", holder.pid),
+    match (holder.uid, &holder.identity) {
+        (Some(_), _) => user,
+        (None, Some(_)) => format!("{user} (pid {})", holder.pid),
+        (None, None) => format!("pid {}", holder.pid),
     }
 }
 
@@ -177,7 +177,7 @@ fn refusal(
     if let Some(obstacle) = obstacle(now) {
         return Some(Refusal::Obstacle(obstacle));
     }
-    if let Some(by) = now.reservations.iter().find(|by| !is_own(by, request.uid)) {
+    if let Some(by) = now.reservations.iter().find(|by| own(by, request.uid).is_none()) {
         return Some(Refusal::Reserved(by.format_terms()));
     }
     if let Some(busy) = busy(card.utilization_percent, past, request) {

@@ -34,8 +34,8 @@ pub struct PickRequest {
     pub max_utilization: Option<Percent>,
     /// Utilization from which on a card is active.
     pub active: Percent,
-    /// Who asks: their own reservation for a time does not keep a card from them.
-    pub uid: u32,
+    /// User whose own reservations for a time keep no card from them; `None` for nobody.
+    pub uid: Option<u32>,
 }
 
 impl PickRequest {
@@ -84,9 +84,9 @@ pub struct PickCard {
     pub recorded_utilization_percent: Option<f64>,
     /// Recorded part of the time that is judged.
     pub recorded_seconds: f64,
-    /// True if who asks has reserved it for a time.
+    /// Seconds left of the reservation of who asks.
     #[serde(skip)]
-    pub is_reserved_by_asker: bool,
+    pub own_reservation: Option<i64>,
     /// Names of the holders, each once.
     pub holders: Vec<String>,
     pub unknown: Unknowns,

@@ -95,8 +95,10 @@ impl IdleRecord {
                 let session = self.session(card, holder);
                 let last = self.last_seen(card, holder);
                 if *state == State::Active && !self.may_be_idle(holder, session, last) {
-                    let undecided = State::Unknown(Reason::FirstLook);
-                    (holder.work, holder.state) = (Work::Unknown, undecided);
+                    // What the recorder last saw counts, until it says otherwise.
+                    let undecided = (Work::Unknown, State::Unknown(Reason::FirstLook));
+                    (holder.work, holder.state) =
+                        last.map_or(undecided, |last| (last.work, last.state));
                     holder.idle = IdleNow::default();
                     continue;
                 }

@@ -52,7 +52,8 @@ fn request(typed: &cli::Pick, config: &Config) -> PickRequest {
         min_free: typed.min_free.map(Bytes),
         max_utilization: typed.max_util.map(Percent),
         active: config.thresholds.active,
-        uid: rustix::process::geteuid().as_raw(),
+        // Who waits for free cards, waits for those that they have reserved as well.
+        uid: typed.wait.is_none().then(|| rustix::process::geteuid().as_raw()),
     }
 }
 
