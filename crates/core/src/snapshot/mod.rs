@@ -375,15 +375,13 @@ impl HolderNow {
         Person { user: self.user.as_deref().map(Into::into), uid: self.uid, source }
     }
 
-    /// Formats the person behind it: their name or number, `unattributed` where nothing names a person,
-    /// `?` where the process cannot be read.
+    /// Formats the person behind it: their name or number, `unattributed` if nobody is known.
     #[must_use]
     pub fn format_user(&self) -> String {
         match (&self.user, self.uid) {
             (Some(user), _) => user.clone(),
             (None, Some(uid)) => format!("uid {uid}"),
-            (None, None) if self.identity.is_some() => UNATTRIBUTED.to_owned(),
-            (None, None) => "?".to_owned(),
+            (None, None) => UNATTRIBUTED.to_owned(),
         }
     }
 }

@@ -144,7 +144,7 @@ pub enum Command {
     Stop(Stop),
     /// Print the fields that you choose, once or at an interval, and keep them in a file
     Query(Query),
-    /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
+    /// Tell what the cards did over a time (the last 24 hours, unless told otherwise): worked, were
     /// held idle, stood free, and by whom
     Report(Box<Report>),
     /// Serve the page, its JSON and /metrics from the history

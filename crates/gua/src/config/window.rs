@@ -105,3 +105,43 @@ fn back(until: Timestamp, since: Duration) -> Timestamp {
     let from = until.checked_sub(since).unwrap_or(Timestamp::UNIX_EPOCH);
     from.max(Timestamp::UNIX_EPOCH)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: &str = "2026-11-15T20:00:00Z";
+
+    fn typed(period: Option<&str>, zone: &str) -> cli::Window {
+        let period = period.map(|period| cli::period(period).unwrap());
+        let tz = cli::Tz { zone: cli::zone(zone).unwrap() };
+        cli::Window { since: None, period, from: None, until: None, tz }
+    }
+
+    fn resolved(period: Option<&str>, zone: &str) -> Result<(String, String), String> {
+        let window = Window::new(&typed(period, zone), NOW.parse().unwrap());
+        let window = window.map_err(|failure| failure.to_string())?;
+        Ok((window.from.to_string(), window.until.to_string()))
+    }
+
+    #[test]
+    fn usual_window_is_the_last_day() {
+        let expected = ("2026-11-14T20:00:00Z".to_owned(), NOW.to_owned());
+        assert_eq!(resolved(None, "UTC"), Ok(expected));
+    }
+
+    #[test]
+    fn period_that_goes_on_ends_now() {
+        let window = |period| resolved(Some(period), "Europe/Berlin").unwrap();
+        assert_eq!(window("today"), ("2026-11-14T23:00:00Z".to_owned(), NOW.to_owned()));
+        let october = ("2026-09-30T22:00:00Z".to_owned(), "2026-10-31T23:00:00Z".to_owned());
+        assert_eq!([window("last-month"), window("2026-10")], [october.clone(), october]);
+    }
+
+    #[test]
+    fn period_that_has_not_begun_is_refused() {
+        let error = resolved(Some("2026-W47"), "Europe/Berlin").unwrap_err();
+        assert!(error.contains("it begins on 2026-11-16 00:00:00 CET"), "{error}");
+        assert!(error.contains("Name a period that has begun"), "{error}");
+    }
+}

@@ -20,13 +20,13 @@ fn the_lab_reads_at_a_glance() {
     ]}, {
         insta::assert_snapshot!(run.stdout, @"
         lab-a100  driver 560.35.05  6 cards:  2 active  2 idle-held  1 free  1 unknown  +1 idle beside others  DATE HH:MM:SS UTC
-        [0]  A100-SXM4-80GB  active     NN %  NN °C  NNN/400 W  68.4/80.0 GiB  alice  python           train.py                           68.4 GiB  SM 91 %   5h12m
-        [1]  A100-SXM4-80GB  idle-held   N %  NN °C   NN/400 W   8.0/80.0 GiB  bob    jupyter-lab      probe.ipynb                         7.8 GiB   SM 0 %   3d02h  idle
-                                                                               ?      pid 9999 (gone)                                      0.2 GiB   SM 0 %          idle
+        [0]  A100-SXM4-80GB  active     NN %  NN °C  NNN/400 W  68.4/80.0 GiB  alice         python           train.py                           68.4 GiB  SM 91 %   5h12m
+        [1]  A100-SXM4-80GB  idle-held   N %  NN °C   NN/400 W   8.0/80.0 GiB  bob           jupyter-lab      probe.ipynb                         7.8 GiB   SM 0 %   3d02h  idle
+                                                                               unattributed  pid 9999 (gone)                                      0.2 GiB   SM 0 %          idle
         [2]  A100-SXM4-80GB  free        0 %  34 °C   58/400 W   0.0/80.0 GiB
-        [3]  A100-SXM4-80GB  active     NN %  NN °C  NNN/400 W  51.0/80.0 GiB  bob    python           container quiet_fox                 9.0 GiB   SM 0 %  20h00m  idle
-                                                                               carol  python3.11       job 4711.0, torch.distributed.run  42.0 GiB  SM 60 %     47m
-        [4]  A100-SXM4-80GB  idle-held   N %  NN °C   NN/400 W  12.0/80.0 GiB  dora   python                                                 ? GiB   SM 0 %   2h30m  idle
+        [3]  A100-SXM4-80GB  active     NN %  NN °C  NNN/400 W  51.0/80.0 GiB  bob           python           container quiet_fox                 9.0 GiB   SM 0 %  20h00m  idle
+                                                                               carol         python3.11       job 4711.0, torch.distributed.run  42.0 GiB  SM 60 %     47m
+        [4]  A100-SXM4-80GB  idle-held   N %  NN °C   NN/400 W  12.0/80.0 GiB  dora          python                                                 ? GiB   SM 0 %   2h30m  idle
         [5]  ?               unknown       –                                   not judged: lost from the bus
         ");
     });

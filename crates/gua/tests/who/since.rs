@@ -286,6 +286,15 @@ fn who_sleeps_on_a_busy_card_is_idle_on_it() {
     assert_eq!((&bob["state"], &bob["card_state"]), (&"idle-held".into(), &"active".into()));
     assert!((hours(bob) - 3.0).abs() < 0.2, "{bob}");
     assert_eq!((&carol["state"], &carol["idle_since"]), (&"active".into(), &Value::Null));
+    let stat: Value =
+        serde_json::from_str(&machine.gua(&["stat", "--json", "--tz", "+05:30"]).stdout).unwrap();
+    let holders = stat["cards"][0]["holders"].as_array().unwrap();
+    let in_stat = holders.iter().find(|it| it["user"] == "bob").unwrap();
+    for field in ["state", "idle_since", "idle_certainty", "idle_source", "idle_doubt"] {
+        assert_eq!(in_stat[field], bob[field], "{field}");
+    }
+    let shown = machine.gua(&["stat", "--no-header"]).stdout;
+    assert!(shown.lines().any(|line| line.contains(" idle since ")), "{shown}");
     let text = text(&machine, &[], "100");
     assert!(text.contains("\n1 holder is idle on a busy card. Ask first."), "by bob: {text}");
 }

@@ -147,13 +147,12 @@ fn own(by: &Reservation, uid: Option<u32>) -> Option<i64> {
     by.seconds_left.filter(|_| Some(by.uid) == uid && by.pid.is_none())
 }
 
-/// Formats the person behind a holder; without a person, the process.
+/// Formats the person behind a holder; without a person, also the process.
 fn format_holder(holder: &HolderNow) -> String {
     let user = holder.format_user();
-    match (holder.uid, &holder.identity) {
-        (Some(_), _) => user,
-        (None, Some(_)) => format!("{user} (pid {})", holder.pid),
-        (None, None) => format!("pid {}", holder.pid),
+    match (&holder.user, holder.uid) {
+        (None, None) => format!("{user} (pid {})", holder.pid),
+        _ => user,
     }
 }
 
