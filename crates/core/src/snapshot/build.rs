@@ -597,7 +597,7 @@ mod tests {
         assert_eq!(shown(&activity).idle_seconds, Some(8.0));
     }
 
-    fn with_facts(change: impl Fn(&mut ProcessFacts)) -> HolderNow {
+    fn with_facts(change: impl FnOnce(&mut ProcessFacts)) -> HolderNow {
         let mut process = process(7);
         let Presence::Here(facts) = &mut process.presence else { unreachable!() };
         change(Arc::make_mut(facts));
