@@ -33,7 +33,7 @@ fn why_there_are_not_enough_is_told_card_by_card() {
         gua: judged by the last seconds only: there is no history at [DIR]/home/.gua/gua.db
         gua: 2 cards wanted: there are 6, and 1 will do
              [0]  A100-SXM4-80GB  busy: NN % now
-             [1]  A100-SXM4-80GB  held by bob, pid 9999, 71.4 GiB left
+             [1]  A100-SXM4-80GB  held by bob, unattributed (pid 9999), 71.4 GiB left
              [2]  A100-SXM4-80GB  would do
              [3]  A100-SXM4-80GB  busy: NN % now
              [4]  A100-SXM4-80GB  held by dora, 67.4 GiB left

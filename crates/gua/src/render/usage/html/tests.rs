@@ -137,7 +137,7 @@ fn longest_idle_holders_come_first() {
     assert!(names.is_sorted(), "{names:?} in {live}");
     let ended = tiles(HistoryState::Ended);
     assert!(ended.contains("The recorder is not running. This is what it last saw."), "{ended}");
-    assert!(ended.contains("1 of 4 cards was held for nothing</strong>"), "{ended}");
+    assert!(ended.contains("1 of 4 cards was held idle</strong>"), "{ended}");
 }
 
 /// The same figures as in the text report: parts add up in rows and columns, and the sum is last.
