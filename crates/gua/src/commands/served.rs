@@ -11,15 +11,15 @@ use gua_core::units::UnixMillis;
 use gua_fleet::{NotReady, Slot};
 use gua_query::page::{UsagePage, usage_page};
 use gua_query::snapshot::{HistoryNow, Snapshot, SnapshotError, recorded};
-use gua_query::status::{DatabaseStatus, RecordStatus, RecorderProcess, Status, status};
+use gua_query::status::{RecordStatus, RecorderProcess, Status, status};
 use gua_query::usage::{Prices, Usage, UsageRequest, usage};
 use gua_query::who::{WhoAnswer, WhoFilter};
-use gua_recorder::pid_file::{FoundPidFile, NamedProcess, PidFile};
 use gua_store::lock::RecorderLock;
 use gua_store::{Database, StoreError};
 use jiff::Timestamp;
 
 use super::history;
+use super::status::{NamedRecorder, database};
 use crate::config::{self, Config, Cost};
 use crate::web::{Answers, Asked};
 
@@ -84,25 +84,10 @@ impl RecordAnswers {
         }
     }
 
-    /// Returns what another process is that records, by the pid file at home, else by the lock.
+    /// Returns the process that records, if this one does not.
     fn process_elsewhere(&self) -> RecorderProcess {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let is_ours = |file: &PidFile| {
-            file.database.as_ref().is_none_or(|path| real(path) == real(&self.database))
-        };
-        match config::home().map(|home| PidFile::find(&home.join("gua.pid"))) {
-            Some(FoundPidFile::Names(file, NamedProcess::Recorder)) if is_ours(&file) => {
-                RecorderProcess::Here(file.pid)
-            }
-            Some(FoundPidFile::Names(file, NamedProcess::Hidden)) if is_ours(&file) => {
-                RecorderProcess::Unsure(Some(file.pid))
-            }
-            _ => match RecorderLock::is_taken(&self.database) {
-                Some(true) => RecorderProcess::Unnamed,
-                Some(false) => RecorderProcess::None,
-                None => RecorderProcess::Unsure(None),
-            },
-        }
+        let named = config::home().map(|home| NamedRecorder::read(&home.join("gua.pid")));
+        named.unwrap_or_else(NamedRecorder::none).process_of(&self.database)
     }
 }
 
@@ -161,10 +146,8 @@ impl Answers for RecordAnswers {
             let store = self.open(last_day())?;
             Ok(store.at_once(|| RecordStatus::read(&store, now()))?)
         };
-        let path = Some(self.database.display().to_string());
-        let database = DatabaseStatus { path, size_bytes: size_bytes(&self.database) };
         let record = read().map_err(|error| error.to_string());
-        status(process, None, Some(database), record, now())
+        status(process, None, Some(database(&self.database)), record, now())
     }
 
     fn tick(&self) -> Option<i64> {
@@ -175,12 +158,6 @@ impl Answers for RecordAnswers {
             }
         }
     }
-}
-
-/// Returns the size of a database with its log.
-fn size_bytes(path: &Path) -> Option<u64> {
-    let log = fs::metadata(log_path(path)).map_or(0, |log| log.len());
-    fs::metadata(path).ok().map(|file| file.len() + log)
 }
 
 fn log_path(database: &Path) -> PathBuf {

@@ -46,44 +46,57 @@ pub(super) fn run(config: &Config, typed: &cli::Status) -> Result<u8, Failure> {
 
 /// Returns the status of the recorder at these places. `is_given`: of its own database alone.
 pub(super) fn look(places: &Places, is_given: bool) -> Status {
-    let (mut process, recorded_into) = named_process(&places.pid_file);
-    let path = match recorded_into {
-        Some(path) if !is_given => path,
-        Some(path) => {
-            if !is_same_path(&path, &places.database) {
-                process = RecorderProcess::None;
-            }
-            places.database.clone()
-        }
-        None => places.database.clone(),
-    };
-    if process == RecorderProcess::None {
-        // There may be a recorder with another pid file.
-        process = match RecorderLock::is_taken(&path) {
-            Some(true) => RecorderProcess::Unnamed,
-            Some(false) => RecorderProcess::None,
-            None => RecorderProcess::Unsure(None),
-        };
-    }
+    let named = NamedRecorder::read(&places.pid_file);
+    let path = named.database.clone().filter(|_| !is_given);
+    let path = path.unwrap_or_else(|| places.database.clone());
+    let process = named.process_of(&path);
     let now = UnixMillis::from(SystemTime::now());
     let record = record(&path, now).map_err(|error| doubt(&error));
     let pid_file = places.pid_file.display().to_string();
     status::status(process, Some(pid_file), Some(database(&path)), record, now)
 }
 
-fn named_process(pid_file: &Path) -> (RecorderProcess, Option<PathBuf>) {
-    match PidFile::find(pid_file) {
-        FoundPidFile::Names(file, NamedProcess::Recorder) => {
-            (RecorderProcess::Here(file.pid), file.database)
+/// The recorder that a pid file names.
+pub(super) struct NamedRecorder {
+    process: RecorderProcess,
+    database: Option<PathBuf>,
+}
+
+impl NamedRecorder {
+    pub fn read(pid_file: &Path) -> Self {
+        let named = |process, file: PidFile| Self { process, database: file.database };
+        match PidFile::find(pid_file) {
+            FoundPidFile::Names(file, NamedProcess::Recorder) => {
+                named(RecorderProcess::Here(file.pid), file)
+            }
+            FoundPidFile::Names(file, NamedProcess::Hidden) => {
+                named(RecorderProcess::Unsure(Some(file.pid)), file)
+            }
+            FoundPidFile::Unreadable(_) => {
+                Self { process: RecorderProcess::Unsure(None), database: None }
+            }
+            FoundPidFile::Missing
+            | FoundPidFile::Empty
+            | FoundPidFile::Garbled
+            | FoundPidFile::Names(..) => Self::none(),
         }
-        FoundPidFile::Names(file, NamedProcess::Hidden) => {
-            (RecorderProcess::Unsure(Some(file.pid)), file.database)
+    }
+
+    pub const fn none() -> Self {
+        Self { process: RecorderProcess::None, database: None }
+    }
+
+    /// Returns the recorder of a database: the named one, or another one that has locked the file.
+    pub fn process_of(&self, database: &Path) -> RecorderProcess {
+        let is_ours = self.database.as_ref().is_none_or(|path| is_same_path(path, database));
+        if is_ours && self.process != RecorderProcess::None {
+            return self.process;
         }
-        FoundPidFile::Unreadable(_) => (RecorderProcess::Unsure(None), None),
-        FoundPidFile::Missing
-        | FoundPidFile::Empty
-        | FoundPidFile::Garbled
-        | FoundPidFile::Names(..) => (RecorderProcess::None, None),
+        match RecorderLock::is_taken(database) {
+            Some(true) => RecorderProcess::Unnamed,
+            Some(false) => RecorderProcess::None,
+            None => RecorderProcess::Unsure(None),
+        }
     }
 }
 

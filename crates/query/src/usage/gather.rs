@@ -24,7 +24,8 @@ pub(super) fn gather(
     let end = RecordEnd::new(&runs, request);
     let window = end.end_window(window, request.now);
     let found = store.usage(window)?;
-    let gaps = gaps(window, &found.gaps, data, &runs, &end);
+    let first = runs.iter().map(|run| run.run.started).chain(store.counting_since()?).min();
+    let gaps = gaps(window, &found.gaps, data, first, &runs, &end);
     let missing: i64 = gaps.iter().map(|(period, _)| period.millis()).sum();
     let (cards, card_places) = cards(store, &found)?;
     let mut sums = Sums {

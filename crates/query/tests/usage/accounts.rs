@@ -84,7 +84,7 @@ fn assert_adds_up(usage: &Usage) {
 
 /// Trap: memory that no listed process holds has a share of its own, or shares do not add up.
 #[test]
-fn every_kind_adds_up_to_the_cards() {
+fn shares_of_every_kind_add_up_with_unlisted_memory() {
     let lab = a_day();
     for (from, to) in [(0, DAY), (HOUR + 1, 23 * HOUR - 777), (21 * HOUR + 1, 22 * HOUR + 54_321)] {
         assert_adds_up(&lab.usage(&all_kinds(from, to)));
@@ -168,9 +168,28 @@ fn every_kind_has_its_names() {
     assert_eq!(names(By::Card), ["1 GPU-1", "0 GPU-0"]);
 }
 
+/// Trap: a workload learned later is attached later: it moves past report time.
+#[test]
+fn workload_learned_later_moves_past_report_time() {
+    let lab = Lab::new();
+    let alice = holder(100, "alice", 8_000);
+    let mut recording = lab.begin(0);
+    let unread = Holder { who: None, ..alice.clone() };
+    recording.record(HOUR, &[scene(0, State::IdleHeld, &[unread])]);
+    let jobs = || {
+        let usage = lab.usage(&UsageRequest { by: vec![By::Job], ..request(0, HOUR) });
+        let jobs = usage.accounts.into_iter();
+        jobs.map(|it| (it.name, it.unattributed, it.unused_gpu_hours)).collect::<Vec<_>>()
+    };
+    assert_eq!(jobs(), [(None, Some(Unattributed::NotKnown), 1.0)]);
+    let known = alice.running_for(job("4711", Source::Cgroup));
+    recording.record(MINUTE, &[scene(0, State::IdleHeld, &[known])]);
+    assert_eq!(jobs(), [(Some("4711".to_owned()), None, 1.0)]);
+}
+
 /// Trap: a forged container name stays its user's.
 #[test]
-fn forged_container_or_pod_costs_its_victim_nothing() {
+fn forged_container_or_pod_name_stays_its_users() {
     let lab = Lab::new();
     let victim = holder(400, "root", 8_000).running_for(container(Source::Cgroup)).working();
     let forged = container(Source::DelegatedCgroup);

@@ -166,6 +166,23 @@ fn time_that_is_not_kept_is_a_gap() {
     assert_eq!(usage.equivalent_gpus.idle_held, Some(1.0));
 }
 
+/// The runs of that time are not kept either.
+#[test]
+fn time_of_runs_that_are_not_kept_is_not_kept() {
+    let lab = Lab::new();
+    for begin in [0, 20 * HOUR, 40 * HOUR] {
+        let mut recording = lab.begin(begin);
+        recording.record(10 * HOUR, &[scene(0, State::IdleHeld, &bob())]);
+        recording.end("stopped");
+    }
+    let short = Retention { exact_ms: HOUR, quarters_ms: HOUR, hours_ms: 5 * HOUR, samples_ms: 0 };
+    let mut recording = lab.begin(50 * HOUR);
+    recording.record(5 * HOUR, &[scene(0, State::IdleHeld, &bob())]);
+    recording.prune(&short).unwrap();
+    let usage = lab.report(-10 * HOUR, 55 * HOUR);
+    assert_eq!(gaps(&usage), [("not_recorded", 10.0 * 60.0), ("not_kept", 50.0 * 60.0)]);
+}
+
 #[test]
 fn holders_with_ids_far_apart_are_found() {
     let lab = Lab::new();
@@ -195,7 +212,7 @@ fn nothing_recorded_is_an_answer() {
 
 /// Trap: DST and half-hour zones in the heatmap. Where only hours are kept, they are split in proportion.
 #[test]
-fn heatmap_follows_the_zone() {
+fn heatmap_follows_zones_of_half_an_hour() {
     let lab = Lab::new();
     let mut recording = lab.begin(0);
     for _ in 0..24 {
@@ -223,7 +240,7 @@ fn heatmap_follows_the_zone() {
 
 /// Trap: thresholds differ between runs.
 #[test]
-fn basis_has_the_rule_of_every_run() {
+fn thresholds_that_differ_between_runs_are_in_the_basis() {
     let lab = Lab::new();
     let held = [scene(0, State::IdleHeld, &bob())];
     let mut first = lab.begin(0);

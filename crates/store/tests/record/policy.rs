@@ -69,7 +69,7 @@ fn idle_counts_and_log_are_stored_in_the_transaction_of_a_tick() {
 
 /// Trap: `policy_log` is append-only by triggers and never pruned.
 #[test]
-fn log_is_append_only_and_never_pruned() {
+fn policy_log_is_append_only_and_never_pruned() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     record(&mut writer, &spans(&card(0), START, &[(DAY, 0)]), HOUR);

@@ -1,10 +1,15 @@
 //! Writes a history into a database, as a recorder would have left it.
 
+use std::collections::HashMap;
+use std::time::Duration;
+
+use gua_core::process::ProcessId;
 use gua_core::session::SessionBuilder;
 use gua_core::units::UnixMillis;
-use gua_core::{Period, Thresholds};
-use gua_recorder::{RECORDER, RULE};
-use gua_store::{Database, Retention, Run, StoreError, Tick, Writer};
+use gua_core::{Clocks, Period, Poll, Thresholds};
+use gua_fleet::{Host, OwnerLabels, Totals};
+use gua_recorder::{Log, RECORDER, RULE, RecordedTick, TickObserver};
+use gua_store::{Database, ProcessEntry, Retention, Run, StoreError, Tick, Writer};
 
 use super::latest::latest;
 use super::part::{Part, processes};
@@ -82,57 +87,27 @@ impl<P: Play> History<P> {
     fn write_run(&self, database: Database, shift: &Shift) -> Result<Database, StoreError> {
         let mut sessions = SessionBuilder::new(&self.thresholds);
         sessions.resume(database.open_sessions(BOOT)?);
-        let units = Unit::all(&self.play.scene(shift.period.from).scenario);
-        let mut writer = Writer::begin(database, self.run(shift.period.from))?;
+        let run = self.run(shift.period.from);
+        let mut totals = totals(&run);
+        totals.opened(&database)?;
+        let mut recording = RunWriter {
+            history: self,
+            shift,
+            units: Unit::all(&self.play.scene(shift.period.from).scenario),
+            writer: Writer::begin(database, run)?,
+            sessions,
+            totals,
+            processes: HashMap::new(),
+        };
         let mut from = shift.period.from;
         while from < shift.period.to {
-            let to = self.write_tick(&mut writer, shift, &units, &mut sessions, from)?;
-            writer.prune(&self.retention, usize::MAX)?;
-            from = to;
+            from = recording.write_tick(from)?;
         }
         let goes_on = !self.is_ended && shift.period.to == self.plan.end;
         match shift.ending.word().filter(|_| !goes_on) {
-            Some(ending) => writer.end(ending),
-            None => Ok(writer.into_database()),
+            Some(ending) => recording.writer.end(ending),
+            None => Ok(recording.writer.into_database()),
         }
-    }
-
-    /// Writes a tick that begins at a time. Returns its end: at most that of the day, since more would be
-    /// a leap of the clock. The last tick of a run has what was last seen.
-    fn write_tick(
-        &self,
-        writer: &mut Writer,
-        shift: &Shift,
-        units: &[Unit],
-        sessions: &mut SessionBuilder,
-        from: UnixMillis,
-    ) -> Result<UnixMillis, StoreError> {
-        let scene = self.play.scene(from);
-        let day_end = UnixMillis((from.0.div_euclid(DAY) + 1) * DAY);
-        let scene_end = UnixMillis(scene.until.0.saturating_add(1));
-        let to = shift.period.to.min(day_end).min(scene_end);
-        let time = Period::new(from, to);
-        let samples_from = UnixMillis(self.plan.end.0.saturating_sub(self.retention.samples_ms));
-        let part = Part::new(&scene, units, shift, time, samples_from, &self.thresholds);
-        let is_first = from == shift.period.from;
-        let begin = if is_first { UnixMillis(i64::MIN / 1000) } else { from };
-        part.spans.iter().for_each(|span| sessions.add(span));
-        let asleep: i64 = shift.asleep.iter().map(|sleep| sleep.overlap(&time).millis()).sum();
-        let latest = (to == shift.period.to).then(|| latest(&scene, units, to, self.thresholds));
-        let tick = Tick {
-            recorded_ms: time.millis() - asleep,
-            closed: &part.spans,
-            gaps: &part.gaps,
-            processes: &processes(&scene, begin, time),
-            sessions: &sessions.take_updates(&[], to),
-            latest: latest.as_deref(),
-            ..Tick::new(to, to)
-        };
-        writer.tick_with(&tick, |transaction| {
-            let mut samples = part.samples.iter();
-            samples.try_for_each(|(at, sample)| transaction.write_sample(*at, sample))
-        })?;
-        Ok(to)
     }
 
     fn run(&self, started: UnixMillis) -> Run {
@@ -148,4 +123,78 @@ impl<P: Play> History<P> {
             started,
         }
     }
+}
+
+/// A run while it is written.
+struct RunWriter<'a, P> {
+    history: &'a History<P>,
+    shift: &'a Shift,
+    units: Vec<Unit>,
+    writer: Writer,
+    sessions: SessionBuilder,
+    totals: Totals,
+    /// Processes of all ticks so far.
+    processes: HashMap<ProcessId, ProcessEntry>,
+}
+
+impl<P: Play> RunWriter<'_, P> {
+    /// Writes a tick that begins at a time. Returns its end: at most that of the day, since more would be
+    /// a leap of the clock. The last tick of a run has what was last seen.
+    fn write_tick(&mut self, from: UnixMillis) -> Result<UnixMillis, StoreError> {
+        let Self { history: History { play, plan, retention, thresholds, .. }, shift, .. } = *self;
+        let scene = play.scene(from);
+        let day_end = UnixMillis((from.0.div_euclid(DAY) + 1) * DAY);
+        let scene_end = UnixMillis(scene.until.0.saturating_add(1));
+        let to = shift.period.to.min(day_end).min(scene_end);
+        let time = Period::new(from, to);
+        let samples_from = UnixMillis(plan.end.0.saturating_sub(retention.samples_ms));
+        let part = Part::new(&scene, &self.units, shift, time, samples_from, thresholds);
+        let is_first = from == shift.period.from;
+        let begin = if is_first { UnixMillis(i64::MIN / 1000) } else { from };
+        let processes = processes(&scene, begin, time);
+        self.processes.extend(processes.iter().map(|process| (process.id, process.clone())));
+        part.spans.iter().for_each(|span| self.sessions.add(span));
+        let asleep: i64 = shift.asleep.iter().map(|sleep| sleep.overlap(&time).millis()).sum();
+        let latest = (to == shift.period.to).then(|| latest(&scene, &self.units, to, *thresholds));
+        let tick = Tick {
+            recorded_ms: time.millis() - asleep,
+            closed: &part.spans,
+            gaps: &part.gaps,
+            processes: &processes,
+            sessions: &self.sessions.take_updates(&[], to),
+            latest: latest.as_deref(),
+            ..Tick::new(to, to)
+        };
+        let recorded = RecordedTick {
+            tick: &tick,
+            poll: &no_poll(to),
+            processes: &self.processes,
+            thresholds: *thresholds,
+        };
+        let totals = &mut self.totals;
+        self.writer.tick_with(&tick, |transaction| {
+            totals.write(&recorded, transaction)?;
+            let mut samples = part.samples.iter();
+            samples.try_for_each(|(at, sample)| transaction.write_sample(*at, sample))
+        })?;
+        self.totals.stored(&recorded, &mut self.writer, &mut Log::to_nothing());
+        self.writer.prune(retention, usize::MAX)?;
+        Ok(to)
+    }
+}
+
+/// Returns the counters of a run, as a recorder would count them.
+fn totals(run: &Run) -> Totals {
+    let host = Host {
+        name: run.host.clone(),
+        driver_version: run.driver.clone(),
+        interval_ms: run.interval_ms,
+    };
+    Totals::new(host, OwnerLabels::default())
+}
+
+/// Returns a poll that read no card: there are no polls here.
+const fn no_poll(at: UnixMillis) -> Poll {
+    let clocks = Clocks { wall: at, since_boot: Duration::ZERO, awake: Duration::ZERO };
+    Poll { clocks, cards: Ok(Vec::new()), exits: Vec::new() }
 }
