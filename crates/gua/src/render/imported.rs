@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use jiff::Timestamp;
 
-use super::words::{safe, shell_word};
+use super::words::{count, safe, shell_word};
 use crate::cli::Zone;
 use crate::report::imported::{Import, UnusableRows};
 use crate::wrap::hung;
@@ -58,8 +58,12 @@ fn figures(import: &Import, from: Timestamp, to: Timestamp, zone: &Zone) -> Vec<
     let shown = |at: Timestamp| zone.format(at, "%Y-%m-%d %H:%M %Z");
     let mut figures = vec![
         format!("  time        {} to {}", shown(from), shown(to)),
-        format!("  cards       {cards}, in {ticks} ticks of {runs} runs"),
-        format!("  rows        {card_rows} of cards, {process_rows} of processes"),
+        format!("  cards       {cards}, in {} ticks of {runs} runs", count(*ticks)),
+        format!(
+            "  rows        {} of cards, {} of processes",
+            count(*card_rows),
+            count(*process_rows)
+        ),
     ];
     let total = import.total_gpu_hours();
     let states = [
@@ -91,7 +95,8 @@ fn unusable(rows: &UnusableRows) -> Vec<Hung> {
         (without_card, "of a process on a card without a sample at that tick"),
     ];
     let some = reasons.into_iter().filter(|(rows, _)| *rows > 0);
-    some.map(|(rows, reason)| (format!("  left out    {rows} rows {reason}"), TEXT_AT)).collect()
+    some.map(|(rows, reason)| (format!("  left out    {} rows {reason}", count(rows)), TEXT_AT))
+        .collect()
 }
 
 #[cfg(test)]

@@ -99,6 +99,7 @@ fn last_tick(status: &Status, zone: &Zone) -> Option<String> {
 /// Polls of the newest run, and calls of the driver.
 fn polls(status: &Status) -> Option<String> {
     let (polls, calls) = (status.record.polls?, status.record.driver_calls?);
+    let [polls, calls] = [polls, calls].map(|it| words::count(it.unsigned_abs()));
     Some(format!("{polls}, {calls} driver calls"))
 }
 
