@@ -147,10 +147,10 @@ impl RecordedHost {
             (Counter::StateIdleHeld, "", "idle_held_ms", "card_span"),
             (Counter::Energy, "", "active_j + idle_held_j + other_j", "card_span"),
             (Counter::Observed, "", "length_ms", "card_span"),
-            (Counter::UserActive, "uid 1001", "active_share_ms", "holder_span"),
-            (Counter::UserUnused, "uid 1001", "unused_share_ms", "holder_span"),
-            (Counter::PresentActive, "uid 1001", "working_ms", "holder_span"),
-            (Counter::UserEnergyActive, "uid 1001", "active_j", "holder_span"),
+            (Counter::UserActive, "ann", "active_share_ms", "holder_span"),
+            (Counter::UserUnused, "ann", "unused_share_ms", "holder_span"),
+            (Counter::PresentActive, "ann", "working_ms", "holder_span"),
+            (Counter::UserEnergyActive, "ann", "active_j", "holder_span"),
         ] {
             assert_eq!(self.value(counter, label), self.row(sum, table), "{counter:?}");
         }
