@@ -175,7 +175,7 @@ fn totals_follow_the_recorder() {
     let newest = host.slot.newest(&Scraper("lab".into())).unwrap().frame;
     let text = |frame: &Frame| gua_fleet::format_text(frame, u64::MAX, Format::Prometheus);
     assert_eq!(text(&stored), text(&Frame { host: stored.host.clone(), ..(*newest).clone() }));
-    assert!(text(&stored).contains("gua_user_gpu_memory_bytes{UUID=\"GPU-0\",user=\"uid 1001\"}"));
+    assert!(text(&stored).contains("gua_user_gpu_memory_bytes{UUID=\"GPU-0\",user=\"ann\"}"));
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn every_view_says_the_same_of_one_moment() {
     }
     let page = get("/?tz=UTC");
     for part in [
-        "2 of 5 cards are held idle</strong>",
+        "2 of 5 cards are idle-held</strong>",
         "1 active, 1 free (3), 1 unknown.",
         "1 holder idle beside others who work.",
         "<strong>unattributed</strong>",

@@ -36,6 +36,7 @@ pub(super) fn gather(
         gaps: gaps.iter().map(|(period, cause)| Gap::new(*period, *cause)).collect(),
         basis: basis(&runs, window),
         cards,
+        uids: BTreeMap::new(),
         accounts: BTreeMap::new(),
         week: week(store, request, window)?,
         sessions: Vec::new(),
@@ -120,6 +121,7 @@ impl AccountReader<'_> {
             if !self.request.is_about(person.user.as_deref(), person.uid) {
                 continue;
             }
+            sums.add_uid(person);
             for by in &kinds {
                 let name = match by {
                     By::Card => AccountName::Card(*card),

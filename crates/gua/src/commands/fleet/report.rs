@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::access::{client, failure, query_failure, selection, warn};
 use crate::cli;
-use crate::commands::report::{self, Output, width};
+use crate::commands::report::{self, Output, width_of_report};
 use crate::config::{Config, Screen, Window};
 use crate::failure::Failure;
 use crate::render::fleet as render;
@@ -24,6 +24,7 @@ pub(in crate::commands) fn report(
     refuse_accounts(&typed.accounts)?;
     let format = report::format(typed)?;
     let picture = refuse_timeline(typed, format)?;
+    let table = refuse_sessions(typed)?;
     let output = Output::new(typed)?;
     let now = Timestamp::now();
     let window = Window::new(&typed.window, now)?;
@@ -34,7 +35,7 @@ pub(in crate::commands) fn report(
     reader.find_hosts().map_err(|error| query_failure(error, &selection))?;
     let fleet = reader.read().map_err(failure)?;
     let view = view(&window, typed, url, now);
-    output.write(|mut out| write(&mut out, &fleet, &view, (format, picture)))?;
+    output.write(|mut out| write(&mut out, &fleet, &view, (format, table, picture)))?;
     Ok(warn(&client))
 }
 
@@ -70,16 +71,29 @@ fn refuse_timeline(
     })
 }
 
+/// Refuses tables that counters do not have.
+fn refuse_sessions(typed: &cli::Report) -> Result<cli::ReportTable, Failure> {
+    let table = report::table(typed)?;
+    match table {
+        cli::ReportTable::Accounts | cli::ReportTable::Cards | cli::ReportTable::Hours => Ok(table),
+        cli::ReportTable::Sessions | cli::ReportTable::Gaps => Err(Failure::Usage {
+            what: "--table: over many hosts there are only the tables accounts, cards and hours"
+                .to_owned(),
+            next: "Use one of these, or run the report on a host.".to_owned(),
+        }),
+    }
+}
+
 fn write(
     out: &mut impl Write,
     fleet: &FleetUsage,
     view: &View,
-    (format, picture): (cli::ReportFormat, cli::Picture),
+    (format, table, picture): (cli::ReportFormat, cli::ReportTable, cli::Picture),
 ) -> io::Result<()> {
     match format {
         cli::ReportFormat::Text => render::write(out, fleet, view),
         cli::ReportFormat::Json => json::pretty(out, fleet),
-        cli::ReportFormat::Csv => render::csv::write(out, fleet),
+        cli::ReportFormat::Csv => render::csv::write(out, fleet, table),
         cli::ReportFormat::Markdown => render::markdown::write(out, fleet, view),
         cli::ReportFormat::Html => render::write_html(out, fleet, view),
         cli::ReportFormat::Svg => {
@@ -92,7 +106,8 @@ fn view(window: &Window, typed: &cli::Report, url: &str, now: Timestamp) -> View
     let screen = Screen::of_stdout(&typed.color);
     View {
         paint: Paint(screen.color),
-        width: width(typed.width, &screen),
+        width: width_of_report(typed, &screen),
+        is_wide: typed.wide,
         tz: window.zone.tz.clone(),
         now,
         command: format!("gua report --prometheus {url}"),
