@@ -130,6 +130,11 @@ impl Usage {
         let accounting = Accounting { sums: &sums, pricing: &pricing, times: &times };
         let recorded_ms = float(sums.recorded_ms);
         let coverage = share(recorded_ms, float(sums.window.millis()));
+        let equivalent = |millis: f64| match sums.basis.iter().all(|basis| basis.imported) {
+            // Ticks count for what they are said to; the number of cards does not change with that.
+            true => share(millis, times.observed_ms()).map(|share| share * sums.observed_cards()),
+            false => share(millis, recorded_ms),
+        };
         let culprits = Culprits::new(&sums.sessions, hours(times.idle_held_ms));
         Self {
             schema: "gua.report/2",
@@ -150,8 +155,8 @@ impl Usage {
             states: States::new(&times),
             energy: Energy::from_cards(&times),
             equivalent_gpus: Equivalent {
-                idle_held: share(times.idle_held_ms, recorded_ms),
-                truly_idle: share(times.free_ms, recorded_ms),
+                idle_held: equivalent(times.idle_held_ms),
+                truly_idle: equivalent(times.free_ms),
             },
             cards: cards(&sums, request),
             accounts_by: request.by.clone(),
