@@ -16,7 +16,7 @@ pub fn zone(typed: &str) -> Result<Zone, String> {
     }
     if typed.eq_ignore_ascii_case("local") {
         let tz = TimeZone::try_system()
-            .map_err(|error| format!("the time zone of this host cannot be told: {error}"))?;
+            .map_err(|error| format!("the time zone of this host is unknown: {error}"))?;
         let name = tz.iana_name().unwrap_or("local").to_owned();
         return Ok(Zone { tz, name });
     }

@@ -52,7 +52,8 @@ fn figures(import: &Import, from: Timestamp, to: Timestamp) -> Vec<Hung> {
     let shown = |at: Timestamp| at.strftime("%Y-%m-%d %H:%M UTC").to_string();
     let mut figures = vec![
         format!("  time        {} to {}", shown(from), shown(to)),
-        format!("  cards       {cards}, in {ticks} ticks of {runs} runs"),
+        format!("  cards       {cards}"),
+        format!("  ticks       {ticks} in {runs} run{}", if *runs == 1 { "" } else { "s" }),
         format!("  rows        {card_rows} of cards, {process_rows} of processes"),
     ];
     let total = import.total_gpu_hours();
@@ -126,7 +127,8 @@ mod tests {
             into /home/ann b/gua.db
 
           time        2026-11-15 20:00 UTC to 2026-11-15 20:02 UTC
-          cards       3, in 4 ticks of 1 runs
+          cards       3
+          ticks       4 in 1 run
           rows        12 of cards, 16 of processes
           active      0.02 GPU-hours, 16.7 %
           idle-held   0.08 GPU-hours, 83.3 %

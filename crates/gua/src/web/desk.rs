@@ -46,7 +46,7 @@ const OLDEST_NOW: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     window: [Option<String>; 4],
-    by: By,
+    by: Vec<By>,
     sessions: Option<usize>,
 }
 
@@ -179,7 +179,11 @@ impl Desk {
 
     fn place(&self, asked: &Asked, address: &Address) -> Arc<Place> {
         let Address { since, from, until, tz, .. } = address.clone();
-        let key = Key { window: [since, from, until, tz], by: asked.by, sessions: asked.sessions };
+        let key = Key {
+            window: [since, from, until, tz],
+            by: asked.by.clone(),
+            sessions: asked.sessions,
+        };
         let mut places = lock(&self.places);
         if places.len() >= MOST_WINDOWS && !places.contains_key(&key) {
             forget_one(&mut places);
