@@ -76,8 +76,9 @@ mod tests {
         Clocks { wall: UnixMillis(millis(wall)), since_boot, awake: since_boot }
     }
 
+    /// Trap: the clock was set; a clock that is being corrected was not.
     #[test]
-    fn a_step_of_the_wall_clock_is_found() {
+    fn clock_that_was_set_is_found_beyond_the_tolerated_drift() {
         let earlier = clocks(UNIX, HOUR);
         let second = Duration::from_secs(1);
         let later = |wall: Duration| clocks(wall, HOUR + second).was_set_since(&earlier);
@@ -87,6 +88,26 @@ mod tests {
         assert!(later(UNIX - Duration::from_secs(600)));
         assert!(later(UNIX + Duration::from_secs(600)));
         assert!(later(UNIX));
+        let much_later = |drift: Duration| {
+            clocks(UNIX + 1000 * second + drift, HOUR + 1000 * second).was_set_since(&earlier)
+        };
+        assert!(!much_later(Duration::from_millis(2200)), "0.2 s and 0.2 %");
+        assert!(much_later(Duration::from_millis(2201)));
+    }
+
+    /// Trap: the machine slept: two clocks since boot differ by more than a drift.
+    #[test]
+    fn sleep_of_the_machine_is_found_beyond_the_tolerated_drift() {
+        let second = Duration::from_secs(1);
+        let earlier = clocks(UNIX, HOUR);
+        let slept = |passed: Duration, asleep: Duration| {
+            let awake = HOUR + passed - asleep;
+            Clocks { awake, ..clocks(UNIX + passed, HOUR + passed) }.slept_since(&earlier)
+        };
+        assert!(!slept(second, Duration::from_millis(202)));
+        assert!(slept(second, Duration::from_millis(203)));
+        assert!(!slept(1000 * second, Duration::from_millis(2200)));
+        assert!(slept(1000 * second, Duration::from_millis(2201)));
     }
 
     #[test]

@@ -159,7 +159,7 @@ mod tests {
 
     /// Trap: evidence rounds so that a card is never called busier or freer than it was.
     #[test]
-    fn thresholds_are_exact() {
+    fn rounding_never_calls_a_card_busier_or_freer_than_it_was() {
         assert_eq!(state_of(&vitals(Some(10.0), &[], Some(0))), State::Active);
         assert_eq!(state_of(&vitals(Some(9.999_999), &[Some(101)], Some(101))), State::IdleHeld);
         assert_eq!(state_of(&vitals(Some(0.0), &[Some(100)], Some(100))), State::TrulyIdle);
@@ -182,7 +182,7 @@ mod tests {
 
     /// Trap: an unreadable process list never makes a card free.
     #[test]
-    fn denied_list_is_held_if_used_memory_says_so() {
+    fn unreadable_process_list_never_makes_a_card_free() {
         let denied = |used| Vitals {
             holders: Holders::unread(Reason::NoPermission),
             ..vitals(Some(0.0), &[], used)
@@ -222,7 +222,7 @@ mod tests {
 
     /// Trap: the driver's reserve is not a holder.
     #[test]
-    fn memory_that_may_be_the_reserve_decides_nothing() {
+    fn driver_reserve_is_not_a_holder() {
         assert_eq!(state_of(&with_reserve_in_used(&[], 700)), State::TrulyIdle);
         assert_eq!(state_of(&with_reserve_in_used(&[], 5_100)), State::TrulyIdle);
         let hidden = with_reserve_in_used(&[None], 700);
@@ -237,7 +237,7 @@ mod tests {
 
     /// Trap: host memory is not a holder.
     #[test]
-    fn memory_shared_with_the_host_says_nothing() {
+    fn host_memory_is_not_a_holder() {
         let mut shared = vitals(Some(0.0), &[], Some(40_000));
         let source = MemorySource::System;
         shared.memory = shared.memory.map(|memory| MemoryUse { source, ..memory });
@@ -279,7 +279,7 @@ mod tests {
 
     /// Trap: one holder alone does what its card does.
     #[test]
-    fn lone_holder_works_while_its_card_does() {
+    fn one_holder_alone_works_while_its_card_does() {
         assert_eq!(work_of(80.0, &[Some(0.0)], |_| ()), [Work::Working]);
         assert_eq!(work_of(1.0, &[None], |_| ()), [Work::Working]);
         assert_eq!(work_of(0.99, &[None], |_| ()), [Work::Idle]);
@@ -287,7 +287,7 @@ mod tests {
 
     /// Trap: work that nobody was seen to do makes nobody idle.
     #[test]
-    fn unexplained_work_may_be_anybodys() {
+    fn work_that_nobody_was_seen_to_do_makes_nobody_idle() {
         assert_eq!(work_of(80.0, &[Some(0.0); 2], |_| ()), [Work::Unknown; 2]);
         let denied = |vitals: &mut Vitals| vitals.holders.unread = Some(Reason::NoPermission);
         assert_eq!(work_of(80.0, &[Some(0.0)], denied), [Work::Unknown]);
@@ -302,7 +302,7 @@ mod tests {
 
     /// Trap: under MPS the attribution is unknown, not idle.
     #[test]
-    fn work_of_a_client_of_mps_is_unknown() {
+    fn work_of_mps_clients_is_unknown_and_not_idle() {
         let mps = |vitals: &mut Vitals| vitals.holders.seen[1].kinds = Kinds::MPS;
         let quiet = [Some(50.0), Some(0.0)];
         assert_eq!(work_of(50.0, &quiet, mps), [Work::Working, Work::Unknown]);

@@ -321,7 +321,7 @@ mod tests {
 
     /// Trap: sessions bridge doubts of up to 2 min; "at least" where the begin was not seen.
     #[test]
-    fn short_doubt_does_not_end_a_session() {
+    fn session_bridges_doubts_of_up_to_two_minutes() {
         let lost = |from, to| span(from, to, State::Unknown(Reason::Lost), vec![]);
         let spans = [idle(0, 10), lost(10, 12), idle(12, 20), lost(20, 23), idle(23, 30)];
         assert_eq!(sessions(&spans), [(0, 20, false, 2), (23, 30, false, 0)]);

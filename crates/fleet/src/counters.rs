@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_exported_never_falls() {
+    fn exported_counter_never_goes_back() {
         let tick = TickStamp { number: 1, at: UnixMillis(0) };
         let mut counters = Counters::default();
         let key = Key::host(Counter::Observed, "");

@@ -46,8 +46,8 @@ fn three_cards() {
       truly-idle  ░  40.0 %  0.30 GPU-h
 
     §2 Idle capacity
-      idle-held   0.35 GPU-hours, as if 1.4 of 3 cards were taken away
-      truly-idle  0.30 GPU-hours, as if 1.2 of 3 cards stood free
+      idle-held   0.35 GPU-hours, as much as 1.4 of 3 cards held all the time
+      truly-idle  0.30 GPU-hours, as much as 1.2 of 3 cards free all the time
 
     §3 Per-GPU
       #  card            active  idle-held  truly-idle
@@ -78,18 +78,18 @@ fn three_cards() {
     Holding sessions
       commands are for lab-a100
       now, longest first
-      idle  who           card   memory  what                pid  when
-      ≥15m  bob              1  7.8 GiB  jupyter-lab        5678  since 15 Nov 19:45
+      idle  who           card   memory  what         pid  when
+      ≥15m  bob              1  7.8 GiB  jupyter-l…  5678  since before 15 Nov 19:45
         → ask: `gua who --user bob`, end: `sudo kill 5678`
-      ≥15m  unattributed     1  0.2 GiB  not known (bare …  9999  since 15 Nov 19:45
+      ≥15m  unattributed     1  0.2 GiB  not known…  9999  since before 15 Nov 19:45
 
     Verdict
       Idle-held is 46.7 % of the observed card time, over the 20 % line: a matter of
       allocation, not of too few cards. It rests on little: 15 minutes, 100.0 % of
       the window.
       Two sessions make up 71.4 % of it:
-      bob           jupyter-lab          card 1  15m, still on  → gua who --user bob
-      unattributed  not known (bare CU…  card 1  15m, still on
+      bob           jupyter-lab         card 1  ≥15m, still on  → gua who --user bob
+      unattributed  not known (bare C…  card 1  ≥15m, still on
     ");
     insta::assert_snapshot!(run.stderr, @"
     gua: this history is made up, and not kept
@@ -191,7 +191,7 @@ fn a_day_is_the_same_in_a_week_as_alone() {
         report["data"].take();
         // What began before that day is told from its beginning on, where that is known.
         report["sessions"].take();
-        report["verdict"]["culprits"]["sessions"].take();
+        report["verdict"]["largest_sessions"]["sessions"].take();
         report
     };
     assert_eq!(last_day(&week), last_day(&day));

@@ -99,15 +99,18 @@ fn notebook_that_sleeps_beside_a_job_is_in_one_session() {
     assert_eq!(figures(bob), ("bob".to_owned(), 20, 260, 240, 180, Some(false), true));
 }
 
-/// A window in the middle of it does not make it begin later.
+/// What a report says of a session is within its window.
 #[test]
-fn session_that_began_before_the_window_is_shown_from_its_beginning() {
+fn session_is_cut_to_the_window() {
     let lab = Lab::new();
     let mut recording = lab.begin(0);
     recording.until(START + 30 * MINUTE, 1, |_| shared(60.0, 30.0));
     recording.until(START + 40 * HOUR, 1, |_| shared(60.0, 0.0));
     let sessions = lab.sessions(35 * 60, 40 * 60);
-    assert_eq!(all(&sessions), [("bob".to_owned(), 30, 40 * 60, 5 * 60, 5 * 60, Some(true), true)]);
+    assert_eq!(
+        all(&sessions),
+        [("bob".to_owned(), 35 * 60, 40 * 60, 5 * 60, 5 * 60, Some(true), false)]
+    );
     // What came after a window is not in it.
     let earlier = lab.sessions(0, 60);
     assert_eq!(all(&earlier), [("bob".to_owned(), 30, 60, 30, 30, None, true)]);

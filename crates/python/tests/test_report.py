@@ -80,6 +80,9 @@ def test_windows_accounts_and_errors(lab, history):
         name = next(account.name for account in priced.accounts if account.name)
         page = gua.report('24h', until=until, db=db, user=name)
         assert page.person.name == name and page.person.suggestion['kind']
+        assert page.verdict is None and page.heatmap is None
+        assert page.states.active.gpu_hours == page.person.active_gpu_hours
+        assert str(page) == repr(page)[1:-1] and 'observed' in page._repr_html_()
         with pytest.raises(gua.GuaError, match='nobody called nobody-here'):
             gua.report('24h', until=until, db=db, user='nobody-here')
         assert len(repr(day)) < 100 and str(day).startswith(repr(day)[1:-1] + ': ')

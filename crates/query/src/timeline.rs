@@ -82,7 +82,8 @@ pub struct TimelinePerson {
     pub identity: Option<Who>,
 }
 
-/// Reads what each card did over a window. A request for one person names nobody else.
+/// Reads what each card did over a window. For one person, it shows what their processes did on it, and
+/// nothing of others: time in which they did not hold it has no state.
 pub fn timeline(
     store: &Database,
     window: Period,
@@ -94,13 +95,20 @@ pub fn timeline(
         store.each_row(
             window,
             grain(window),
-            |row, inside| columns.add_card(row, inside),
+            |row, inside| {
+                if request.user.is_none() {
+                    columns.add_card(row, inside);
+                }
+            },
             |row, inside| holders.push((*row, inside)),
         )?;
         let people = People::read(store, &holders, request)?;
         for (row, inside) in &holders {
             if let Some(person) = people.of_holder.get(&row.holder) {
                 columns.add_holder(person, row, *inside);
+                if request.user.is_some() {
+                    columns.add_own(person, row, *inside);
+                }
             }
         }
         let mut cards: Vec<_> = store.cards()?.into_iter().collect();
@@ -217,6 +225,20 @@ impl Columns {
         }
     }
 
+    /// Adds what a person's process did, as if it were the card.
+    fn add_own(&mut self, (card, person): &(i64, Option<usize>), row: &HolderRow, inside: Period) {
+        if person.is_none() {
+            return;
+        }
+        let times = CardTimes {
+            active_ms: row.times.working_ms,
+            idle_held_ms: row.times.idle_ms,
+            unknown_ms: row.times.unknown_ms,
+            ..CardTimes::default()
+        };
+        self.each(*card, row.period, inside, |column, part| column.times.add_part(&times, part));
+    }
+
     /// Calls `add` with each column of a row and the part of the row that lies in it.
     fn each(
         &mut self,
@@ -294,7 +316,14 @@ impl Column {
     fn state(&self, period: Period) -> (Option<TotalState>, f64) {
         let CardTimes { active_ms, idle_held_ms, free_ms, unknown_ms, .. } = self.times;
         #[expect(clippy::cast_precision_loss, reason = "milliseconds fit 53 bits")]
-        let missing = period.millis() as f64 - self.times.observed_ms();
+        let mut missing = period.millis() as f64;
+        // Of several processes of one person, those that work count first.
+        let [active_ms, idle_held_ms, unknown_ms, free_ms] =
+            [active_ms, idle_held_ms, unknown_ms, free_ms].map(|millis| {
+                let millis = millis.min(missing);
+                missing -= millis;
+                millis
+            });
         let all = [
             (Some(TotalState::IdleHeld), idle_held_ms),
             (Some(TotalState::Active), active_ms),

@@ -87,17 +87,21 @@ impl PendingRun {
         i64::try_from(self.calls_until.saturating_sub(self.calls_before)).unwrap_or(i64::MAX)
     }
 
-    /// Begins the rest of a run that goes on in another file, in which nothing of it is stored yet.
-    pub fn begin_again(&mut self, open: &[Span]) {
-        let spans = self.closed.iter().chain(open).map(|span| span.period.from);
-        self.started = spans.chain([self.stored_until]).min().unwrap_or(self.stored_until);
+    /// Begins the rest of a run that goes on in another file. What the first file has is not stored again.
+    pub fn begin_again(&mut self) {
+        self.started = self.stored_until;
+        self.closed = std::mem::take(&mut self.closed)
+            .into_iter()
+            .filter_map(|span| span.since(self.started))
+            .collect();
         self.polls = 1;
         self.calls_before = self.calls_until;
     }
 
     /// Takes what was classified. Returns lines for the log.
     pub fn take_classified(&mut self, classifier: &mut Classifier) -> Vec<String> {
-        self.closed.extend(classifier.take_spans());
+        let spans = classifier.take_spans().into_iter();
+        self.closed.extend(spans.filter_map(|span| span.since(self.started)));
         let gaps = classifier.take_gaps();
         let lines = gaps.iter().filter_map(describe_gap).collect();
         self.gaps.extend(gaps);

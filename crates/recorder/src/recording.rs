@@ -257,10 +257,9 @@ impl Recording {
     /// Leaves a file that was moved. The run goes on in another one.
     fn follow_file(&mut self) {
         let Some(now) = self.runs.back().map(|run| run.newest.clocks.since_boot) else { return };
-        let open: Vec<Span> = self.classifier.open_spans().collect();
         let Some(run) = self.runs.front_mut() else { return };
         if self.file.leave_if_moved(now, &mut self.log) {
-            run.begin_again(&open);
+            run.begin_again();
             self.pruning = None;
         }
     }
@@ -327,7 +326,8 @@ impl Recording {
             return TickContents { sessions: sessions.finish(), ..contents };
         }
         contents.events.extend(self.failure.as_ref().map(|it| it.event(run.newest.clocks)));
-        let open: Vec<Span> = self.classifier.open_spans().collect();
+        let open = self.classifier.open_spans().filter_map(|span| span.since(run.started));
+        let open: Vec<Span> = open.collect();
         TickContents {
             sessions: sessions.take_updates(&open, run.until),
             open,

@@ -148,7 +148,7 @@ mod tests {
 
     /// Trap: the clock leapt ahead.
     #[test]
-    fn leap_of_the_clock_stops_pruning_for_a_day_of_recording() {
+    fn clock_that_leapt_ahead_stops_pruning_for_a_day_of_recording() {
         let db = Database::in_memory().unwrap().connection;
         let mut allowance = Allowance::load(&db, 0).unwrap();
         allowance.record(UnixMillis(DAY), DAY);

@@ -51,8 +51,6 @@ impl Database {
 struct Check<'a> {
     db: &'a Connection,
     bounds: Bounds,
-    /// Fine rows after this are exact: their times add up to their length.
-    exact_from: i64,
     coverage: Coverage,
     card_of: HashMap<i64, i64>,
     /// Newest row by card.
@@ -70,17 +68,11 @@ struct Group {
 impl<'a> Check<'a> {
     fn new(db: &'a Connection) -> Result<Self, Problem> {
         let bounds = Bounds::read(db)?;
-        // Time that was recorded again is cut out of sums as well.
-        let goes_back: bool =
-            db.query_row("SELECT EXISTS (SELECT 1 FROM run WHERE goes_back)", [], |row| {
-                row.get(0)
-            })?;
         let mut query = db.prepare("SELECT id, card FROM holder")?;
         let card_of = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(Self {
             db,
             bounds,
-            exact_from: if goes_back { i64::MAX } else { bounds.quarters_until },
             coverage: Coverage::read(db)?,
             card_of: card_of.collect::<Result<_, _>>()?,
             last: HashMap::new(),
@@ -161,7 +153,10 @@ impl<'a> Check<'a> {
             times.values()[..4].iter().fold(0_i64, |sum, value| sum.saturating_add(*value));
         let is_imported = self.coverage.overlaps_import(first.period);
         let length = if is_imported { observed } else { first.period.millis() };
-        if observed > length || (from >= self.exact_from && observed != length) {
+        // Fine rows are exact until they are summed up, unless a later run cut its time out of them.
+        let is_exact =
+            from >= self.bounds.quarters_until && !self.coverage.is_recorded_again(first.period);
+        if observed > length || (is_exact && observed != length) {
             let detail =
                 format!("times of card {} add up to {observed} of {length} ms", first.card);
             self.find(from, detail);
@@ -191,11 +186,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Compares a row with runs and gaps. Imported ticks count as a whole, beyond their run too. Where a run went back in time, they need not agree.
+    /// Compares a row with runs and gaps. Imported ticks count as a whole, beyond their run too.
     fn check_coverage(&mut self, row: &CardRow, observed: i64) {
-        if self.exact_from == i64::MAX {
-            return;
-        }
         let from = row.period.from.0;
         if let Some(detail) = self.coverage.check_observed(row.period, observed) {
             self.find(from, format!("a row of card {} {detail}", row.card));

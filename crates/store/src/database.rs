@@ -493,26 +493,25 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "no draft is left");
         Database::open(&path).unwrap();
-        let database = Database::open_to_write(&path).unwrap();
-        let pragma = |name| {
-            database
-                .connection
-                .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
-        };
-        assert_eq!(pragma("journal_mode").unwrap(), "wal".to_owned().into());
-        assert_eq!(pragma("synchronous").unwrap(), 2.into());
     }
 
-    /// Trap: a database is made beside its path and renamed.
+    /// Trap: a power loss must not cost commits.
     #[test]
-    fn killed_creation_leaves_no_half_database() {
+    fn power_loss_costs_no_commit_as_the_log_is_synced_with_each() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("gua.db");
-        let draft = with_suffix(&path, &format!(".new-{}", std::process::id()));
-        fs::write(&draft, "half").unwrap();
-        assert!(!path.exists());
         Database::create(&path).unwrap();
-        Database::open(&path).unwrap();
+        for open in [Database::open_to_write, Database::open_to_prune] {
+            let database = open(&path).unwrap();
+            let pragma = |name| {
+                database
+                    .connection
+                    .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+            };
+            assert_eq!(pragma("journal_mode").unwrap(), "wal".to_owned().into());
+            // FULL: NORMAL syncs the log only when it is moved into the file.
+            assert_eq!(pragma("synchronous").unwrap(), 2.into());
+        }
     }
 
     #[test]
@@ -573,12 +572,18 @@ mod tests {
     #[test]
     fn second_recorder_is_refused_by_device_and_inode() {
         let dir = tempfile::tempdir().unwrap();
-        let [path, link] = ["gua.db", "link.db"].map(|name| dir.path().join(name));
+        let [path, link, other] =
+            ["gua.db", "link.db", "other.db"].map(|name| dir.path().join(name));
         Database::create(&path).unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
+        // Nothing in its path says that it is the same file.
+        fs::hard_link(&path, &other).unwrap();
         assert_eq!(RecorderLock::is_taken(&path), Some(false));
         let first = Database::open_to_write(&path).unwrap();
-        assert!(problem(Database::open_to_write(&link)).contains("another recorder writes to it"));
+        for name in [&path, &link, &other] {
+            let refusal = problem(Database::open_to_write(name));
+            assert!(refusal.contains("another recorder writes to it"), "{refusal}");
+        }
         assert!(first.is_in_place());
         drop(first);
         Database::open_to_write(&link).unwrap();

@@ -350,7 +350,7 @@ mod tests {
 
     /// Trap: an integral needs the time for which its quantity was known.
     #[test]
-    fn unknown_integral_is_not_zero() {
+    fn integral_keeps_its_known_time_so_unknown_is_not_zero() {
         let times = SpanRows::new(&span(0, 10_000, State::Active, vec![]), 1, &[]).card.times;
         assert_eq!((times.memory, times.memory_unknown_ms), (70, 5000));
         assert_eq!((times.busy, times.busy_unknown_ms), (50, 0));
@@ -407,7 +407,7 @@ mod tests {
 
         /// Trap: shares without remainder.
         #[test]
-        fn energy_of_holders_adds_up(energy in proptest::collection::vec(0.0..1000.0, 1..9)) {
+        fn energy_shares_add_up_without_remainder(energy in proptest::collection::vec(0.0..1000.0, 1..9)) {
             let holders = energy.iter().map(|joules| holder(1, Work::Idle, 1, *joules)).collect();
             let ids = vec![1; energy.len()];
             let rows = SpanRows::new(&span(0, 1000, State::IdleHeld, holders), 1, &ids);

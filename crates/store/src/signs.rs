@@ -32,6 +32,18 @@ impl Database {
     }
 }
 
+/// Cuts signs where a run begins that records their time again. One that lasts ends with its run.
+pub(crate) fn cut_from(db: &Connection, at: i64) -> Result<(), Problem> {
+    db.execute("DELETE FROM sign_span WHERE from_ms >= ?1", [at])?;
+    db.execute(
+        "UPDATE sign_span SET to_ms = ?1 WHERE ?1 < ifnull(to_ms,
+             (SELECT until_ms FROM run WHERE from_ms BETWEEN started_ms AND until_ms
+                 ORDER BY id DESC LIMIT 1))",
+        [at],
+    )?;
+    Ok(())
+}
+
 fn read(db: &Connection, window: Period) -> Result<Vec<SignSpan>, Problem> {
     let mut query = db.prepare_cached(
         "SELECT pid, start_ticks, uid, sign, from_ms, to_ms FROM sign_span

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use gua_core::Period;
 use gua_core::units::UnixMillis;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
 use crate::error::Problem;
 use crate::rows::{CardRow, CardTimes, HolderRow, HolderTimes};
 use crate::tables::{self, Age};
+use crate::usage::union;
 
 /// Fine rows with one begin: the card's for known time and for each reason, and its holders'.
 #[derive(Debug, Default)]
@@ -119,6 +120,27 @@ impl Group {
             *place = until - std::mem::replace(&mut set, until);
         }
     }
+}
+
+/// Returns what runs before one observed of a period, in order: their time without gaps.
+pub(crate) fn observed_before(
+    db: &Connection,
+    run: i64,
+    period: Period,
+) -> Result<Vec<Period>, Problem> {
+    let periods = |select: &str, values: &[i64]| -> Result<Vec<Period>, Problem> {
+        let mut query = db.prepare_cached(select)?;
+        let rows = query.query_map(params_from_iter(values), |row| {
+            Ok(Period::new(UnixMillis(row.get(0)?), UnixMillis(row.get(1)?)).overlap(&period))
+        })?;
+        Ok(union(rows.collect::<Result<_, _>>()?))
+    };
+    let runs = "SELECT started_ms, until_ms FROM run
+                    WHERE started_ms < ?2 AND until_ms > ?1 AND id < ?3";
+    let gaps = "SELECT from_ms, to_ms FROM gap WHERE from_ms < ?2 AND to_ms > ?1";
+    let gaps = periods(gaps, &[period.from.0, period.to.0])?;
+    let runs = periods(runs, &[period.from.0, period.to.0, run])?;
+    Ok(runs.into_iter().flat_map(|run| run.without(&gaps)).collect())
 }
 
 /// Cuts gaps out of a period.

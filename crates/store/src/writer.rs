@@ -17,7 +17,7 @@ use crate::sums::{self, Bounds};
 use crate::tick::{CardSample, Event, Run, Tick};
 use crate::transaction::TickTransaction;
 use crate::trim;
-use crate::{latest, retention, sessions, tables, totals};
+use crate::{latest, retention, sessions, signs, tables, totals};
 
 /// Monotonic recording after which the allowance for pruning is saved.
 const SAVE_ALLOWANCE_MS: i64 = 60_000;
@@ -148,7 +148,7 @@ impl Writer {
         let db = &transaction;
         let ids = match state.ids {
             Some(ids) => ids,
-            None => begin_run(db, &self.run, state.recorded_until)?,
+            None => begin_run(db, &self.run)?,
         };
         state.ids = Some(ids);
         for process in tick.processes {
@@ -158,7 +158,7 @@ impl Writer {
         let mut spans = SpanWriter { db, names: &mut self.names, ids, bounds, state };
         tick.closed.iter().try_for_each(|span| spans.write(span, true))?;
         tick.open.iter().try_for_each(|span| spans.write(span, false))?;
-        tick.gaps.iter().chain(&tick.open_gap).try_for_each(|gap| write_gap(db, gap))?;
+        tick.gaps.iter().chain(&tick.open_gap).try_for_each(|gap| spans.write_gap(gap))?;
         tick.events.iter().try_for_each(|event| write_event(db, ids.run, event))?;
         for sample in tick.samples {
             let card = self.names.card(db, &sample.card)?;
@@ -276,14 +276,7 @@ impl SpanWriter<'_> {
     /// recorded again, because it has only hour rows.
     fn trim(&mut self, card: i64, period: Period) -> Result<bool, Problem> {
         if period.from.0 < self.bounds.fine_from {
-            if !self.state.is_loss_noted {
-                self.state.is_loss_noted = true;
-                let detail = "The clock was set back to a time of which only hours are kept. \
-                              They stay, and nothing is recorded for that time.";
-                let kind = "not-recorded".to_owned();
-                let event = Event { at: period.from, until: None, kind, detail: detail.to_owned() };
-                write_event(self.db, self.ids.run, &event)?;
-            }
+            self.note_loss(period.from)?;
             return Ok(false);
         }
         // What this run has written before is not cut.
@@ -294,6 +287,33 @@ impl SpanWriter<'_> {
             trim::cut_gaps(self.db, out)?;
         }
         Ok(true)
+    }
+
+    /// Writes a gap. What earlier runs observed of that time stays, and is no gap: a clock that is wrong for
+    /// a moment and is set back and ahead again must not cost the record of the time between.
+    fn write_gap(&self, gap: &Gap) -> Result<(), Problem> {
+        if gap.period.from.0 >= self.state.recorded_until {
+            return write_gap(self.db, gap);
+        }
+        let observed = trim::observed_before(self.db, self.ids.run, gap.period)?;
+        for period in gap.period.without(&observed) {
+            trim::cut_gaps(self.db, period)?;
+            write_gap(self.db, &Gap { period, ..*gap })?;
+        }
+        Ok(())
+    }
+
+    /// Notes once that some time cannot be recorded again.
+    fn note_loss(&mut self, at: UnixMillis) -> Result<(), Problem> {
+        if self.state.is_loss_noted {
+            return Ok(());
+        }
+        self.state.is_loss_noted = true;
+        let detail = "The clock was set back to a time of which only hours are kept. They stay, and \
+                      nothing is recorded for that time.";
+        let kind = "not-recorded".to_owned();
+        let event = Event { at, until: None, kind, detail: detail.to_owned() };
+        write_event(self.db, self.ids.run, &event)
     }
 }
 
@@ -347,13 +367,17 @@ fn make_room(db: &Connection, tick: &Tick<'_>) -> Result<Bounds, Problem> {
 }
 
 /// Writes the row of a run.
-fn begin_run(db: &Connection, run: &Run, recorded_until: i64) -> Result<RunIds, Problem> {
+fn begin_run(db: &Connection, run: &Run) -> Result<RunIds, Problem> {
     let host = names::named(db, "host", "name", &run.host)?;
     let boot = names::named(db, "boot", "uuid", &run.boot)?;
-    let goes_back = run.started.0 < recorded_until;
+    // The run before, and not the latest: one whose clock was far ahead stays in the future.
+    let newest = "SELECT until_ms FROM run ORDER BY id DESC LIMIT 1";
+    let until: Option<i64> = db.query_row(newest, [], |row| row.get(0)).optional()?;
+    let goes_back = until.is_some_and(|until| run.started.0 < until);
     sessions::end_other_boots(db, boot)?;
     if goes_back {
         sessions::cut_from(db, run.started.0)?;
+        signs::cut_from(db, run.started.0)?;
     }
     let held = i64::try_from(run.thresholds.held.0 >> 10).unwrap_or(i64::MAX);
     db.execute(
@@ -382,7 +406,7 @@ fn begin_run(db: &Connection, run: &Run, recorded_until: i64) -> Result<RunIds, 
     if goes_back {
         let event = Event {
             at: run.started,
-            until: Some(UnixMillis(recorded_until)),
+            until: until.map(UnixMillis),
             kind: "clock-set-back".to_owned(),
             detail: "The run begins before the end of what was recorded. Time recorded again \
                      replaces the earlier record."

@@ -182,3 +182,53 @@ impl OpenSpan {
         shares
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::ProcessId;
+    use crate::reading::Reason;
+
+    /// A piece that three holders share by these parts.
+    fn piece(from: Micros, to: Micros, parts: [f64; 3]) -> SpanPiece {
+        let holder = |(pid, share): (u32, f64)| HolderPiece {
+            id: HolderId::Process(ProcessId::unread(pid)),
+            work: Work::Idle,
+            share,
+            memory: None,
+        };
+        SpanPiece {
+            time: Stretch { from, to },
+            state: State::IdleHeld,
+            busy: Sum::default(),
+            memory: None,
+            energy: None,
+            holders: (1..).zip(parts).map(holder).collect(),
+        }
+    }
+
+    fn shares(pieces: &[SpanPiece]) -> Vec<i64> {
+        let card = Arc::new(CardFacts::unread(0, Reason::NotAsked));
+        let mut span = OpenSpan::new(&pieces[0], UnixMillis(0));
+        pieces[1..].iter().for_each(|piece| span.add(piece));
+        let to = UnixMillis(span.end() / 1000);
+        span.span(&card, to).unwrap().holders.iter().map(|holder| holder.share_ms).collect()
+    }
+
+    /// Trap: shares without remainder, deterministic rounding.
+    #[test]
+    fn shares_add_up_without_remainder_and_round_the_same_way() {
+        let thirds = [1.0 / 3.0; 3];
+        assert_eq!(shares(&[piece(0, 1000, thirds)]), [1, 0, 0]);
+        assert_eq!(shares(&[piece(0, 2000, thirds)]), [1, 1, 0]);
+        assert_eq!(shares(&[piece(0, 1_000_000, thirds)]), [334, 333, 333]);
+        // The largest remainder is rounded up first.
+        assert_eq!(shares(&[piece(0, 10_000, [0.11, 0.27, 0.62])]), [1, 3, 6]);
+        for cut in (0..1_000_000).step_by(997).skip(1) {
+            let parts = [piece(0, cut, thirds), piece(cut, 1_000_000, [0.5, 0.2, 0.3])];
+            let found = shares(&parts);
+            assert_eq!(found.iter().sum::<i64>(), 1000, "{cut}: {found:?}");
+            assert_eq!(found, shares(&parts), "{cut}");
+        }
+    }
+}

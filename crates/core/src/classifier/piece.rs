@@ -160,7 +160,7 @@ impl View<'_> {
             .iter()
             .map(|it| HolderPiece { id: it.id, work: Work::Idle, share: 0.0, memory: it.memory })
             .collect();
-        self.set_work(time, state, &facts, &mut holders);
+        self.set_work(time, state, covering, &facts, &mut holders);
         self.set_shares(time, state, &facts, &mut holders);
         SpanPiece {
             time,
@@ -201,11 +201,12 @@ impl View<'_> {
         }
     }
 
-    /// Finds out who of the holders works.
+    /// Finds out who of the holders works. The CPU time of `covering` is that since the poll before.
     fn set_work(
         &self,
         time: Stretch,
         state: State,
+        covering: Option<&PollFacts>,
         facts: &[&HolderFact],
         holders: &mut [HolderPiece],
     ) {
@@ -222,14 +223,19 @@ impl View<'_> {
         }
         let distances: Vec<_> = holders.iter().map(|it| self.distance(it.id, time)).collect();
         let nearest = distances.iter().flatten().min();
-        let busy = facts.iter().filter(|fact| fact.is_busy_on_cpu).count();
+        // One that has ended before the poll is as busy as it was last seen.
+        let is_busy = |fact: &HolderFact| {
+            let covered = covering.and_then(|poll| poll.list.get(fact.id));
+            covered.unwrap_or(fact).is_busy_on_cpu
+        };
+        let busy = facts.iter().filter(|fact| is_busy(fact)).count();
         for ((holder, fact), distance) in holders.iter_mut().zip(facts).zip(&distances) {
             holder.work = match nearest {
                 Some(_) if distance.as_ref() == nearest => Work::Working,
                 // The driver counts the work of a client of MPS for its server.
                 Some(_) if fact.is_mps => Work::Unknown,
                 Some(_) => Work::Idle,
-                None if busy == 1 && fact.is_busy_on_cpu => Work::Working,
+                None if busy == 1 && is_busy(fact) => Work::Working,
                 None if busy == 1 => Work::Idle,
                 None => Work::Unknown,
             };

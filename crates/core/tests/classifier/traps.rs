@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use gua_core::card::{Basis, MemorySource, Utilization, Vitals};
-use gua_core::poll::Exit;
+use gua_core::card::{Basis, MemorySource, MemoryUse, Utilization, Vitals};
+use gua_core::poll::{CardPoll, Exit};
 use gua_core::process::{Kinds, ProcessId};
 use gua_core::span::{GapReason, HolderId, Work};
-use gua_core::units::{Percent, UnixMillis};
+use gua_core::units::{Bytes, Milliwatts, Percent, UnixMillis};
 use gua_core::{Clocks, Poll, Reading, Reason, State};
 
 use crate::polls::{
@@ -343,6 +343,67 @@ fn small_steps_of_the_clock_lose_no_samples() {
     assert_eq!(run.gaps, []);
 }
 
+/// Edges are mapped to wall time once. The clock is corrected by 0.18 %, which is no step.
+#[test]
+fn spans_abut_while_the_wall_clock_drifts() {
+    for drift in [9, -9] {
+        let mut run = Run::new();
+        for (poll, at) in (0..=3_600_000).step_by(5000).enumerate() {
+            let percent = if at % 47_000 < 20_000 { 60 } else { 0 };
+            let wall = UnixMillis(WALL + at + drift * i64::try_from(poll).unwrap());
+            run.add(Clocks { wall, ..clocks(at) }, Ok(vec![busy(at, percent).poll()]));
+        }
+        let run = run.finish();
+        let states = run.states();
+        assert!(states.len() > 100, "{}", states.len());
+        assert!(states.windows(2).all(|pair| pair[0].1 == pair[1].0), "{states:?}");
+        assert_eq!((states[0].0, states[states.len() - 1].1), (0, 3_600_000 + 720 * drift));
+        assert_eq!(run.gaps, []);
+    }
+}
+
+/// A third of a second of work on both sides of two seconds is not enough on each, and would be together.
+#[test]
+fn window_restarts_after_the_driver_was_away_or_the_machine_slept() {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Trouble {
+        Nothing,
+        DriverAway,
+        Sleep,
+    }
+    let active = |trouble: Trouble| {
+        let mut run = Run::new();
+        for at in (0..=60_000).step_by(1000) {
+            let percent = |end: Millis| {
+                let is_busy = (29_700..=30_000).contains(&end) || (32_100..32_500).contains(&end);
+                if is_busy { 100 } else { 0 }
+            };
+            let ends = sampled(at - 1000, at, 0).into_iter();
+            let mut samples: Vec<_> = ends.map(|(end, _)| (end, percent(end))).collect();
+            let mut now = clocks(at);
+            match trouble {
+                Trouble::DriverAway if at == 31_000 => {
+                    run.add(now, Err(Reason::DriverGone));
+                    continue;
+                }
+                Trouble::Sleep if at == 31_000 => continue,
+                Trouble::Sleep if at > 31_000 => now.awake -= Duration::from_secs(2),
+                _ => {}
+            }
+            if trouble != Trouble::Nothing && at == 32_000 {
+                samples.clear();
+            }
+            run.add(now, Ok(vec![idle(at).with(|it| it.samples = Some(samples)).poll()]));
+        }
+        let run = run.finish();
+        assert_eq!(run.gaps.len(), usize::from(trouble != Trouble::Nothing));
+        run.time_in(|state| state == ACTIVE)
+    };
+    assert!(active(Trouble::Nothing) > 2000);
+    assert_eq!(active(Trouble::DriverAway), 0);
+    assert_eq!(active(Trouble::Sleep), 0);
+}
+
 /// Another card, whose time is final later, changes nothing.
 #[test]
 fn spans_do_not_depend_on_other_cards() {
@@ -488,45 +549,140 @@ fn unknown_utilization_is_unknown_unless_nobody_holds_the_card() {
     assert_eq!(run.of_holder(Some(1), unknown), (57_500, 0, 57_500));
 }
 
+/// Returns the state of a card that idles for a minute, with changes to its polls.
+fn idle_state(change: impl Fn(&mut CardPoll)) -> State {
+    let mut run = Run::new();
+    for at in (0..=60_000).step_by(5000) {
+        let mut poll = idle(at).poll();
+        change(&mut poll);
+        run.add(clocks(at), Ok(vec![poll]));
+    }
+    let states = run.finish().states();
+    assert_eq!(states.len(), 1, "{states:?}");
+    states[0].2
+}
+
+/// Returns the state of an idle card with these holders and this used memory.
+fn held_state(holders: &[TestHolder], used: u64, change: impl Fn(&mut CardPoll)) -> State {
+    idle_state(|poll| {
+        let card = idle(0).with(|card| {
+            card.holders = holders.to_vec();
+            card.used = Some(used);
+        });
+        let CardPoll { reading, processes, .. } = card.poll();
+        poll.reading.memory = reading.memory;
+        poll.reading.holders = reading.holders;
+        poll.processes = processes;
+        change(poll);
+    })
+}
+
+fn set_memory(poll: &mut CardPoll, change: impl Fn(&mut MemoryUse)) {
+    poll.reading.memory = poll.reading.memory.map(|mut memory| {
+        change(&mut memory);
+        memory
+    });
+}
+
 #[test]
-fn memory_thresholds() {
-    let state = |change: &dyn Fn(&mut Card)| {
-        let mut run = Run::new();
-        run.every_5_s(0, 60_000, |at| idle(at).with(change));
-        let states = run.finish().states();
-        assert_eq!(states.len(), 1, "{states:?}");
-        states[0].2
-    };
-    let with = |holders: Vec<TestHolder>, used: u64| {
-        state(&move |card: &mut Card| {
-            card.holders.clone_from(&holders);
-            card.used = Some(used);
-        })
-    };
+fn card_is_held_above_the_threshold_of_memory() {
+    let with = |holders: &[TestHolder], used: u64| held_state(holders, used, |_| ());
     let unknown = |pid| TestHolder { mib: None, ..holder(pid, 0) };
-    assert_eq!(with(vec![holder(1, 101)], 101), HELD);
-    assert_eq!(with(vec![holder(1, 100)], 100), State::TrulyIdle);
-    assert_eq!(with(vec![holder(1, 60), holder(2, 60)], 120), HELD);
-    assert_eq!(with(vec![], 5), State::TrulyIdle);
-    assert_eq!(with(vec![], 40_000), HELD, "unlisted memory");
-    assert_eq!(with(vec![holder(1, 60)], 150), State::TrulyIdle);
-    assert_eq!(with(vec![unknown(1)], 40_000), HELD);
-    assert_eq!(with(vec![unknown(1)], 50), State::Unknown(Reason::NotTold));
-    let denied = |used: u64| {
-        state(&move |card: &mut Card| {
-            card.holders.clear();
-            card.used = Some(used);
-            card.reading.holders.unread = Some(Reason::NoPermission);
+    assert_eq!(with(&[holder(1, 101)], 101), HELD);
+    assert_eq!(with(&[holder(1, 100)], 100), State::TrulyIdle);
+    assert_eq!(with(&[holder(1, 60), holder(2, 60)], 120), HELD);
+    assert_eq!(with(&[], 5), State::TrulyIdle);
+    assert_eq!(with(&[], 40_000), HELD, "unlisted memory");
+    assert_eq!(with(&[holder(1, 60)], 150), State::TrulyIdle);
+    assert_eq!(with(&[unknown(1)], 40_000), HELD);
+    assert_eq!(with(&[unknown(1)], 50), State::Unknown(Reason::NotTold));
+}
+
+#[test]
+fn unreadable_process_list_never_makes_a_card_free() {
+    let denied = |used: Option<u64>| {
+        held_state(&[], used.unwrap_or(0), |poll| {
+            poll.reading.holders.unread = Some(Reason::NoPermission);
+            if used.is_none() {
+                poll.reading.memory = Reading::Unknown(Reason::NotSupported);
+            }
         })
     };
-    assert_eq!(denied(40_000), HELD);
-    assert_eq!(denied(4), State::Unknown(Reason::NoPermission));
-    let shared = |card: &mut Card| {
-        card.holders.clear();
-        card.used = Some(40_000);
-        card.source = MemorySource::System;
+    assert_eq!(denied(Some(40_000)), HELD);
+    assert_eq!(denied(Some(4)), State::Unknown(Reason::NoPermission));
+    assert_eq!(denied(None), State::Unknown(Reason::NoPermission));
+}
+
+/// An old driver counts its reserve as used: up to a sixteenth of the card.
+#[test]
+fn driver_reserve_is_not_a_holder() {
+    let old = |used: u64| {
+        held_state(&[], used, |poll| {
+            set_memory(poll, |memory| memory.reserved = Reading::Unknown(Reason::NotSupported));
+        })
     };
-    assert_eq!(state(&shared), State::TrulyIdle, "the memory is the host's");
+    assert_eq!(old(700), State::TrulyIdle);
+    assert_eq!(old(5100), State::TrulyIdle);
+    assert_eq!(old(5101), HELD);
+    assert_eq!(held_state(&[], 700, |_| ()), HELD, "a newer one does not");
+}
+
+#[test]
+fn host_memory_is_not_a_holder() {
+    let shared = |poll: &mut CardPoll| set_memory(poll, |it| it.source = MemorySource::System);
+    assert_eq!(held_state(&[], 40_000, shared), State::TrulyIdle);
+    assert_eq!(held_state(&[holder(1, 60)], 40_000, shared), State::TrulyIdle);
+    assert_eq!(held_state(&[holder(1, 500)], 40_000, shared), HELD);
+}
+
+/// A byte or a thousandth of a percent below a threshold is below it, and the threshold itself is not.
+#[test]
+fn rounding_never_calls_a_card_busier_or_freer_than_it_was() {
+    let at_rate = |percent: f64| {
+        idle_state(|poll| {
+            let basis = Basis::Counters { covers: Duration::from_secs(5) };
+            poll.reading.samples = Reading::Unknown(Reason::NotSupported);
+            poll.reading.utilization =
+                Reading::Known(Utilization { percent: Percent(percent), basis });
+        })
+    };
+    assert_eq!(at_rate(9.999), HELD);
+    assert_eq!(at_rate(10.0), ACTIVE);
+    let with_bytes = |bytes: u64| {
+        held_state(&[holder(1, 100)], 100, |poll| {
+            poll.reading.holders.seen[0].memory = Reading::Known(Bytes(bytes));
+        })
+    };
+    assert_eq!(with_bytes(100 << 20), State::TrulyIdle);
+    assert_eq!(with_bytes((100 << 20) + 1), HELD);
+}
+
+/// Without any samples of its own.
+#[test]
+fn one_holder_alone_works_while_its_card_does() {
+    let mut run = Run::new();
+    run.every_5_s(0, 120_000, |at| busy(at, if at <= 60_000 { 80 } else { 0 }));
+    let run = run.finish();
+    assert_eq!(run.of_holder(Some(1), ACTIVE), (60_000, 60_000, 60_000));
+    assert_eq!(run.of_holder(Some(1), HELD), (60_000, 0, 60_000));
+}
+
+/// Power is known for half of the time: what is missing is not zero.
+#[test]
+fn integral_keeps_the_time_for_which_its_quantity_was_known() {
+    let mut run = Run::new();
+    run.every_5_s(0, 120_000, |at| {
+        idle(at).with(|card| {
+            if at <= 60_000 {
+                card.reading.power = Reading::Known(Milliwatts(100_000));
+            }
+        })
+    });
+    let run = run.finish();
+    let known: i64 = run.spans.iter().map(|span| span.energy.known_ms).sum();
+    let joules: f64 = run.spans.iter().map(|span| span.energy.sum).sum();
+    assert_eq!((known, joules.round()), (60_000, 6000.0));
+    assert_eq!(run.time_in(|_| true), 120_000);
 }
 
 #[test]
@@ -573,6 +729,30 @@ fn work_that_nobody_was_seen_to_do_is_unknown_and_split_by_memory() {
     let run = run.finish();
     assert_eq!(run.of_holder(Some(1), ACTIVE), (120_000, 120_000, 120_000));
     assert_eq!(run.of_holder(Some(2), ACTIVE), (120_000, 0, 0));
+}
+
+/// The CPU time that a poll reads was used since the poll before.
+#[test]
+fn work_between_two_polls_is_that_of_the_holder_who_used_cpu_then() {
+    let mut run = Run::new();
+    run.every_5_s(0, 600_000, |at| {
+        let has_worked = at > 0 && at % 60_000 == 0;
+        idle(at).with(|card| {
+            card.holders = vec![holder(1, 3000), holder(2, 9000)];
+            if has_worked {
+                card.holders[0].cpu = 80.0;
+                let mut samples = sampled(at - 5000, at - 4500, 0);
+                samples.extend(sampled(at - 4500, at - 500, 85));
+                samples.extend(sampled(at - 500, at, 0));
+                card.samples = Some(samples);
+            }
+        })
+    });
+    let run = run.finish();
+    let (_, worked, active) = run.of_holder(Some(1), ACTIVE);
+    assert!((39_000..=41_000).contains(&active), "{active} ms of ten times 4 s");
+    assert_eq!(worked, active);
+    assert_eq!(run.of_holder(Some(2), ACTIVE).2, 0, "a share of somebody who never worked");
 }
 
 /// One unbroken sleep stays one, whatever the others do.

@@ -44,6 +44,7 @@ impl Collector {
             // Each host has thresholds of its own, which it does not export.
             basis: Vec::new(),
             cards: Vec::new(),
+            uids: BTreeMap::new(),
             accounts: BTreeMap::new(),
             week,
             sessions: Vec::new(),
@@ -176,7 +177,7 @@ fn holder_times(times: &HolderTimes<f64>, has_energy: bool) -> HolderTimes<f64> 
 fn account_name(user: &str) -> AccountName {
     match user {
         UNATTRIBUTED => AccountName::NOT_KNOWN,
-        user => AccountName::known(user),
+        user => AccountName::user(user),
     }
 }
 
@@ -191,7 +192,7 @@ fn set_coverage(usage: &mut Usage, hosts: &[FleetHost<'_>], times: &CardTimes<f6
         idle_held: cards_all_the_time(hosts, |times| times.idle_held_ms),
         truly_idle: cards_all_the_time(hosts, |times| times.free_ms),
     };
-    usage.verdict = Verdict::new(times, longest, usage.window.coverage, None);
+    usage.verdict = Some(Verdict::new(times, longest, usage.window.coverage, None));
 }
 
 /// Returns the number of cards that would have been in a state all the time that their hosts were observed.
@@ -228,6 +229,7 @@ fn clear_process_hours(account: &mut Account) {
     account.idle_process_hours = None;
     account.idle_beside_process_hours = None;
     account.held_idle_gib_hours = None;
+    account.memory_unknown_process_hours = None;
 }
 
 /// Returns the presence of the people of the accounts, in the same order.

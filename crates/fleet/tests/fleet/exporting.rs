@@ -110,7 +110,7 @@ fn text_has_counters_and_gauges() {
 
 /// Trap: counters start at 0-first series, caps keep `others`.
 #[test]
-fn scraper_sees_a_new_series_from_zero() {
+fn scraped_counter_begins_with_zero() {
     let mut lab = Lab::new();
     lab.begin(START);
     tick(&mut lab, START, START + MINUTE, State::Active, &[(1, 1, Work::Working)]);

@@ -110,7 +110,7 @@ fn every_tick_is_sent_with_its_time() {
 
 /// Trap: counters start at 0-first series.
 #[test]
-fn new_counter_begins_with_zero() {
+fn pushed_counter_begins_with_zero() {
     let receiver = Receiver::start();
     let mut sending = Sending::new(&receiver);
     sending.ticks(2, 30_000);
@@ -143,7 +143,7 @@ fn gauge_that_ends_is_marked() {
 
 /// Trap: remote write sends every tick with its own time after hours without the receiver.
 #[test]
-fn receiver_away_loses_nothing() {
+fn every_tick_keeps_its_time_after_hours_without_the_receiver() {
     for (away, interval) in [(HOUR, 30_000), (3 * DAY, 2 * MINUTE)] {
         let receiver = Receiver::start();
         receiver.respond(|_| ("503 Service Unavailable", ""));

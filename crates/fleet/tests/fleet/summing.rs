@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use gua_core::identity::{Job, Source, Told, Who};
 use gua_core::span::{Gap, GapReason, Work};
 use gua_core::units::UnixMillis;
 use gua_core::{Reason, State};
-use gua_fleet::Counter;
+use gua_fleet::{Counter, OwnerLabels};
 use gua_recorder::TickObserver;
 use gua_store::{Retention, Tick};
 use proptest::prelude::*;
@@ -131,7 +132,7 @@ proptest! {
     /// Trap: exported counters never go back, also over restarts, pruning and gaps. State in memory
     /// advances only after COMMIT.
     #[test]
-    fn totals_are_the_sums_of_rows(runs in runs()) {
+    fn exported_counters_are_sums_of_rows_and_never_go_back(runs in runs()) {
         let mut lab = Lab::new();
         let (mut from, mut before) = (START, BTreeMap::new());
         let (mut presence, mut observed, mut gaps) = (BTreeMap::new(), 0, 0);
@@ -192,7 +193,7 @@ fn record(lab: &mut Lab, from: i64, to: i64, state: State) {
 
 /// Trap: the clock was set back. Rows are replaced; counters count what passed, and do not fall.
 #[test]
-fn clock_set_back_counts_on() {
+fn clock_set_back_takes_no_counter_back() {
     let mut lab = Lab::new();
     lab.begin(START + HOUR);
     record(&mut lab, START + HOUR, START + HOUR + MINUTE, State::Active);
@@ -207,8 +208,9 @@ fn clock_set_back_counts_on() {
     assert_eq!(lab.value(Counter::Observed, "", ""), 3 * MINUTE);
 }
 
+/// Trap: exported counters never go back, also over pruning.
 #[test]
-fn pruning_leaves_totals() {
+fn pruning_takes_no_counter_back() {
     let mut lab = Lab::new();
     lab.begin(START);
     for quarter in 0..4 * 24 * 3 {
@@ -251,7 +253,24 @@ fn gap_is_counted_with_its_reason() {
 
 /// Trap: a workload learned later is attached later; it does not move what counters have counted.
 #[test]
-fn user_that_is_learned_later_has_the_rest_of_a_span() {
+fn workload_learned_later_does_not_move_what_was_counted() {
+    let mut lab = Lab::new();
+    lab.labels = OwnerLabels { job: true, ..OwnerLabels::default() };
+    lab.begin(START);
+    let at = |second: i64| UnixMillis(START + second * 1000);
+    let open = |to| [span(&card(0), START, at(to).0, State::Active, &[(1, 1, Work::Working)])];
+    assert!(lab.tick(&Tick { open: &open(20), ..Tick::new(at(20), at(20)) }, true));
+    let job = Told { value: Job { id: "7".into(), step: None }, source: Source::Cgroup };
+    let who = Who { job: Some(job), ..Who::default() };
+    lab.processes.get_mut(&lab::process(1)).unwrap().workload = Some(who.into());
+    assert!(lab.tick(&Tick { closed: &open(50), ..Tick::new(at(50), at(50)) }, true));
+    assert_eq!(lab.value(Counter::WorkloadActive, "GPU-0", "ann\nslurm_job=7"), 30_000);
+    assert_eq!(lab.value(Counter::UserActive, "GPU-0", "ann"), 50_000);
+}
+
+/// Trap: who is behind a process is learned later; that does not move what counters have counted.
+#[test]
+fn user_learned_later_does_not_move_what_was_counted() {
     let mut lab = Lab::new();
     lab.begin(START);
     let known = lab.processes.remove(&lab::process(1)).unwrap();

@@ -50,7 +50,7 @@ pub use policy::{Policy, PolicyCheck, PolicyLog, PolicySimulate, PolicySnooze, P
 pub use query::{FormatWord, Preset, Query, with_habits};
 pub use recorder::{Daemon, Status, Stop};
 pub(crate) use report::percent;
-pub use report::{Compare, Format, Picture, Report, ReportFormat};
+pub use report::{Compare, Format, Picture, Report, ReportFormat, ReportTable};
 pub use retention::KeepOptions;
 pub use serve::Serve;
 pub(crate) use size::size;

@@ -26,7 +26,7 @@ pub struct Report {
     #[arg(long, value_name = "WHEN", value_parser = compare, allow_hyphen_values = true,
           conflicts_with = "prometheus")]
     pub compare: Option<Compare>,
-    /// The page for one person, by name or uid: theirs alone, and nobody else's name
+    /// The report on one person, by name or uid: their figures alone, and nobody else's name
     #[arg(
         short, long, value_name = "USER",
         conflicts_with = "prometheus",
@@ -47,6 +47,14 @@ pub struct Report {
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
+    /// Which table --format csv has: accounts (of one --by), cards, sessions, hours of the week, or
+    /// gaps [default: accounts]
+    #[arg(long, value_name = "WHICH")]
+    pub table: Option<ReportTable>,
+    /// Show more of accounts as text or Markdown: memory held idle, time idle beside others, peak
+    /// memory and energy. CSV, JSON and HTML have it always
+    #[arg(long)]
+    pub wide: bool,
     /// Which picture --format svg draws: what every card did when, the hours of the week, the
     /// states of each card, or whose the idle-held time was [default: time]
     #[arg(long, value_name = "WHICH")]
@@ -54,7 +62,8 @@ pub struct Report {
     /// Write to FILE instead of stdout (- for stdout)
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<Output>,
-    /// Columns of the text, 40 to 300 [default: the terminal's, at most 100; else 80]
+    /// Columns of the text, 40 to 300 [default: the terminal's, at most 100; else 80; with --wide
+    /// 160]
     #[arg(long, value_name = "COLUMNS", value_parser = number::columns)]
     pub width: Option<u16>,
     #[command(flatten)]
@@ -80,6 +89,17 @@ pub enum ReportFormat {
     Html,
     /// A picture for a wiki or a mail
     Svg,
+}
+
+/// What a table of CSV has a row for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ReportTable {
+    #[default]
+    Accounts,
+    Cards,
+    Sessions,
+    Hours,
+    Gaps,
 }
 
 /// What a picture shows.

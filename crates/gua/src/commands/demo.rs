@@ -166,6 +166,7 @@ fn view(typed: &cli::Demo, now: Timestamp) -> View {
     View {
         paint: Paint(screen.color),
         width: report::width(typed.width, &screen),
+        is_wide: false,
         tz: typed.tz.tz.clone(),
         now,
         command: "gua report".to_owned(),

@@ -2,6 +2,44 @@
 
 use std::io::{self, Write};
 
+use serde_json::Value;
+
+use super::words::safe;
+
+/// A column of a table: its title, and where its figure is in the JSON of a row.
+pub type Column = (&'static str, &'static str);
+
+/// Writes a table of rows that are JSON. What is null or missing is empty.
+///
+/// # Errors
+/// When the writer fails.
+pub fn table(
+    out: &mut impl Write,
+    columns: &[Column],
+    rows: impl IntoIterator<Item = Value>,
+) -> io::Result<()> {
+    let titles: Vec<_> = columns.iter().map(|(title, _)| (*title).to_owned()).collect();
+    row(out, &titles)?;
+    for value in rows {
+        let cells =
+            columns.iter().map(|(_, place)| value.pointer(place).map_or_else(String::new, cell));
+        row(out, &cells.collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => name(&safe(text)),
+        // Without an exponent, and whole numbers without a point.
+        Value::Number(number) if number.is_f64() => {
+            number.as_f64().map_or_else(String::new, |number| number.to_string())
+        }
+        other => other.to_string(),
+    }
+}
+
 /// Writes one row. Fields are quoted where they have to be.
 ///
 /// # Errors

@@ -303,6 +303,7 @@ fn view(asked: &Asked, now: Timestamp) -> View {
         now,
         command: "gua report".to_owned(),
         sessions: 0,
+        is_wide: true,
         is_here: false,
     }
 }

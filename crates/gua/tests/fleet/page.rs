@@ -141,9 +141,7 @@ fn api_answers_as_the_commands_do() {
 fn page_has_the_figures_of_the_report() {
     let served = Served::new();
     let page = get(served.port, "/?since=2h&tz=UTC").1;
-    for part in
-        ["id=\"now\"", "1 of 2 cards is held for nothing</strong>", "id=\"time\"", ">alice<"]
-    {
+    for part in ["id=\"now\"", "1 of 2 cards is idle-held</strong>", "id=\"time\"", ">alice<"] {
         assert!(page.contains(part), "{part}: {page}");
     }
     let text = served.report(&["--since", "2h", "--tz", "UTC"]);

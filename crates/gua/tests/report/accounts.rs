@@ -188,14 +188,14 @@ fn sessions_that_are_on_say_what_to_type() {
     let here = sessions(&shown("lab-a100"));
     insta::assert_snapshot!(here, @"
     now, longest first
-      idle  who      card    memory  what                  pid  when
-    ≥1h59m  alice       0  29.3 GiB  job 4711, fit.py      100
+      idle  who      card    memory  what           pid  when
+    ≥1h59m  alice       0  29.3 GiB  job 4711, fi…  100
       → ask: `gua who --user alice`, end: `scancel 4711`
-    ≥1h59m  bob         0   9.8 GiB  sweep.ipynb           101
+    ≥1h59m  bob         0   9.8 GiB  sweep.ipynb    101
       → ask: `gua who --user bob`, end: `kill 101`
-    ≥1h59m  mallory     1   5.9 GiB  job 4711 (by its en…  200
+    ≥1h59m  mallory     1   5.9 GiB  job 4711 (by…  200
       → ask: `gua who --user mallory`, end: `kill 200`
-    ≥1h59m  root        1   0.5 GiB  pod lab/fit-0 (bare…  201
+    ≥1h59m  root        1   0.5 GiB  pod lab/fit-…  201
       → ask: `gua who --user root`, end: `kubectl delete pod fit-0 -n lab`
     ");
     assert!(sessions(&shown("elsewhere")).contains("  commands are for lab-a100\n"));
@@ -234,14 +234,28 @@ fn sessions_of_a_window_that_is_over_are_not_on() {
 
 /// Everything that `--user` prints, in every format.
 fn all_formats(histories: &Histories, user: &str) -> String {
-    let by = KINDS.join(",");
-    let print = |format: &str| {
-        let asked = ["--user", user, "--by", &by, "--sessions", "all", "--compare", "previous"];
-        let run = histories.report(&[&DAY[..], &asked, &["--format", format]].concat());
+    let all_kinds = KINDS.join(",");
+    let print = |format: &[&str], by: &str| {
+        let asked = ["--user", user, "--by", by, "--sessions", "all", "--compare", "previous"];
+        let run = histories.report(&[&DAY[..], &asked, format].concat());
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
-        run.stdout
+        // Colours are named for the root of a page.
+        run.stdout.replace(":root", "")
     };
-    ["text", "json", "csv", "markdown"].map(print).concat()
+    let mut all = String::new();
+    for format in ["text", "json", "markdown", "html"] {
+        all += &print(&["--format", format], &all_kinds);
+    }
+    for kind in KINDS {
+        all += &print(&["--format", "csv"], kind);
+    }
+    for table in ["cards", "sessions", "gaps"] {
+        all += &print(&["--format", "csv", "--table", table], "user");
+    }
+    for picture in ["time", "states", "people"] {
+        all += &print(&["--format", "svg", "--picture", picture], "card");
+    }
+    all
 }
 
 #[test]
@@ -262,6 +276,24 @@ fn the_page_of_one_person_names_nobody_else() {
     assert_eq!(by_number["person"]["name"], "bob");
 }
 
+/// Regression: the page and the JSON of one person had the figures of the whole server.
+#[test]
+fn the_page_of_one_person_has_their_figures_alone() {
+    let histories = a_day();
+    let asked = ["--user", "bob", "--price", "2"];
+    let report = histories.json(&[&DAY[..], &asked].concat());
+    assert_eq!(hours(&report["states"]["idle_held"], "gpu_hours"), 3.5);
+    assert_eq!((&report["verdict"], &report["heatmap"]), (&Value::Null, &Value::Null));
+    assert_eq!(report["cards"].as_array().unwrap().len(), 1);
+    assert_eq!(hours(&report["money"]["idle_held"], "cost"), 7.0);
+    let page = histories.report(&[&DAY[..], &asked, &["--format", "html"]].concat()).stdout;
+    assert!(page.contains("<title>bob on lab-a100, 9 Nov 00:00 → 10 Nov 2024 00:00 UTC"), "{page}");
+    assert!(page.contains("What bob held") && page.contains(">3.50 GPU-h<"), "{page}");
+    for part in ["id=\"habit\"", "id=\"now\"", "truly-idle", "of the observed card time", "38.0"] {
+        assert!(!page.contains(part), "{part}: {page}");
+    }
+}
+
 #[test]
 fn the_page_of_one_person_reads_well() {
     let histories = a_day();
@@ -278,6 +310,7 @@ fn the_page_of_one_person_reads_well() {
       + low use         0 GPU-h  work below 10 % of the card
       beside others      10.0 h  idle while others worked on the card
       memory          234 GiB-h  held idle
+      peak              9.8 GiB  most memory of one process on one card
       cost             8.75 EUR  of idle-held
 
     Where
@@ -301,9 +334,11 @@ fn the_page_of_one_person_reads_well() {
 #[test]
 fn the_page_of_one_person_says_how_to_end_and_not_whom_to_ask() {
     let (histories, _recording) = until_now();
-    for format in ["text", "json", "csv", "markdown"] {
-        let asked = ["--since", "3h", "--user", "bob", "--format", format];
-        let page = histories.report(&asked).stdout;
+    for format in
+        [&["text"][..], &["json"], &["csv", "--table", "sessions"], &["markdown"], &["html"]]
+    {
+        let asked = ["--since", "3h", "--user", "bob", "--format"];
+        let page = histories.report(&[&asked[..], format].concat()).stdout;
         assert!(page.contains("kill 101") && !page.contains("gua who"), "{page}");
     }
 }

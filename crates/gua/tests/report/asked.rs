@@ -6,7 +6,7 @@ use crate::machine::{program, run};
 
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_is_read() {
-    let cases: [(&[&str], &str); 23] = [
+    let cases: [(&[&str], &str); 29] = [
         (&["--since", "0s"], "0s"),
         (&["--since", "-5m"], "-5m"),
         (&["--since", "5"], "expected a number and ms, s, m, h or d"),
@@ -30,6 +30,15 @@ fn what_makes_no_sense_is_refused_before_anything_is_read() {
         (&["--compare", "-7d"], "expected `previous`"),
         (&["--user", "bob", "--prometheus", "http://localhost"], "cannot be used with"),
         (&["--user", ""], "--user"),
+        (&["--table", "cards"], "Add --format csv"),
+        (&["--format", "csv", "--table", "totals"], "accounts, cards, sessions, hours, gaps"),
+        (&["--format", "csv", "--by", "job,user"], "--by job, --by user"),
+        (&["--format", "csv", "--table", "hours", "--user", "bob"], "Leave out --user"),
+        (&["--format", "svg", "--picture", "habit", "--user", "bob"], "Leave out --user"),
+        (
+            &["--format", "csv", "--table", "gaps", "--prometheus", "http://localhost"],
+            "run the report on a host",
+        ),
     ];
     for (args, expected) in cases {
         let mut command = program(&["report"]);

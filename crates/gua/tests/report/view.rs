@@ -26,8 +26,8 @@ fn on_a_wide_screen() {
       unknown     ?   1.4 %   2.0 GPU-h
 
     §2 Idle capacity
-      idle-held   58.0 GPU-hours, as if 1.3 of 3 cards were taken away
-      truly-idle  58.0 GPU-hours, as if 1.3 of 3 cards stood free
+      idle-held   58.0 GPU-hours, as much as 1.3 of 3 cards held all the time
+      truly-idle  58.0 GPU-hours, as much as 1.3 of 3 cards free all the time
 
     §3 Per-GPU
       #  card            active  idle-held  truly-idle  unknown
@@ -73,9 +73,9 @@ fn on_a_wide_screen() {
       Idle-held is 42.0 % of the observed card time, over the 20 % line: a matter of allocation, not of
       too few cards.
       Three sessions make up 87.7 % of it:
-      bob    python  card 1  1d03h
-      bob    python  card 1  19h
-      alice  python  card 0  6h
+      bob    python  card 1  ≥1d03h
+      bob    python  card 1  ≥19h
+      alice  python  card 0  ≥6h
     ");
 }
 
@@ -97,10 +97,10 @@ fn on_a_narrower_screen() {
       unknown     ?   1.4 %   2.0 GPU-h
 
     §2 Idle capacity
-      idle-held   58.0 GPU-hours, as if 1.3 of 3 cards were
-                  taken away
-      truly-idle  58.0 GPU-hours, as if 1.3 of 3 cards stood
-                  free
+      idle-held   58.0 GPU-hours, as much as 1.3 of 3 cards held
+                  all the time
+      truly-idle  58.0 GPU-hours, as much as 1.3 of 3 cards free
+                  all the time
 
     §3 Per-GPU
       #  card            active  idle-held  truly-idle  unknown
@@ -148,9 +148,9 @@ fn on_a_narrower_screen() {
       Idle-held is 42.0 % of the observed card time, over the
       20 % line: a matter of allocation, not of too few cards.
       Three sessions make up 87.7 % of it:
-      bob    python  card 1  1d03h
-      bob    python  card 1  19h
-      alice  python  card 0  6h
+      bob    python  card 1  ≥1d03h
+      bob    python  card 1  ≥19h
+      alice  python  card 0  ≥6h
     ");
 }
 
@@ -174,10 +174,12 @@ fn on_the_narrowest_screen() {
       unknown     ?   1.4 %   2.0 GPU-h
 
     §2 Idle capacity
-      idle-held   58.0 GPU-hours, as if 1.3
-                  of 3 cards were taken away
-      truly-idle  58.0 GPU-hours, as if 1.3
-                  of 3 cards stood free
+      idle-held   58.0 GPU-hours, as much as
+                  1.3 of 3 cards held all
+                  the time
+      truly-idle  58.0 GPU-hours, as much as
+                  1.3 of 3 cards free all
+                  the time
 
     §3 Per-GPU
       #       █        ▒       ░      ?
@@ -229,9 +231,9 @@ fn on_the_narrowest_screen() {
       matter of allocation, not of too few
       cards.
       Three sessions make up 87.7 % of it:
-      bob    python  card 1  1d03h
-      bob    python  card 1  19h
-      alice  python  card 0  6h
+      bob    python  card 1  ≥1d03h
+      bob    python  card 1  ≥19h
+      alice  python  card 0  ≥6h
     ");
 }
 
@@ -246,40 +248,37 @@ fn as_json() {
 }
 
 #[test]
-fn as_rows_for_a_spreadsheet() {
-    let rows = text(&["--format", "csv"]);
-    assert!(rows.lines().count() > 60);
-    let mut rows_of_one_length = csv::Reader::from_reader(rows.as_bytes());
-    assert!(rows_of_one_length.records().all(|row| row.is_ok_and(|row| row.len() == 56)));
-    let rows: Vec<_> = rows.lines().take(26).collect();
-    insta::assert_snapshot!(rows.join("\n"), @"
-    kind,card_index,card_slot,card_uuid,card_name,user,uid,weekday,hour,state,gpu_hours,share,by,name,unattributed,id,held_idle_gib_hours,cost,cost_per_month,unpriced_gpu_hours,currency,pid,program,from,to,open,peak_memory_bytes,job,container,pod,notebook,gpu_hours_difference,from_seen,to_seen,busy_card_seconds,idle_held_gpu_hours,bare_context,script,command,ask,end,sentence,present_process_hours,working_process_hours,idle_process_hours,idle_beside_process_hours,active_energy_kwh,idle_held_energy_kwh,energy_unknown_gpu_hours,mean_utilization_percent,mean_memory_used_bytes,imported,active_percent,held_mb,worked_percent,reason
-    basis,,,,,,,,,,,,,,,,,,,,,,,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,,,,,,,,,,,,,,,,,by hand,,,,,,,,,,false,10,100,1,
-    gap,,,,,,,,,,,,,,,,,,,,,,,2024-11-10T03:00:00Z,2024-11-10T05:00:00Z,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,stopped
-    total,,,,,,,,,active,20,0.144928,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    total,,,,,,,,,idle_held,58,0.42029,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    total,,,,,,,,,truly_idle,58,0.42029,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    total,,,,,,,,,unknown,2,0.014493,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    total,,,,,,,,,all,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,138,,,,,,,
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,active,20,0.434783,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,idle_held,12,0.26087,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,truly_idle,14,0.304348,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,,,,all,46,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,46,35.304348,51061092174,,,,,
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,idle_held,46,1,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,truly_idle,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,unknown,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,,,,all,46,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,46,5,8598323200,,,,,
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,idle_held,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,truly_idle,44,0.956522,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,unknown,2,0.043478,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    card,2,,GPU-00000002,NVIDIA GeForce RTX 4090,,,,,all,46,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,46,0,0,,,,,
-    heatmap,,,,,,,0,0,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    heatmap,,,,,,,0,1,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
-    heatmap,,,,,,,0,2,active,0,0,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+fn as_tables_for_a_spreadsheet() {
+    let first_rows = ["accounts", "cards", "sessions", "hours", "gaps"].map(|table| {
+        let rows = text(&["--format", "csv", "--table", table]);
+        let mut reader = csv::Reader::from_reader(rows.as_bytes());
+        assert!(reader.records().all(|row| row.is_ok()), "rows of {table} have other lengths");
+        rows.lines().take(3).collect::<Vec<_>>().join("\n")
+    });
+    insta::assert_snapshot!(first_rows.join("\n\n"), @"
+    by,name,user,uid,id,unattributed,active_gpu_hours,idle_held_gpu_hours,unused_gpu_hours,low_use_gpu_hours,unknown_gpu_hours,total_gpu_hours,share_of_total,idle_held_share,active_cost,idle_held_cost,currency,unpriced_active_gpu_hours,unpriced_idle_held_gpu_hours,active_energy_kwh,idle_held_energy_kwh,energy_unknown_gpu_hours,held_idle_gib_hours,memory_unknown_process_hours,peak_memory_bytes,present_process_hours,working_process_hours,idle_process_hours,idle_beside_process_hours,window_from,window_to,window_coverage,host
+    user,bob,bob,1001,,,0,44.87806,44.87806,0,0,44.87806,0.560976,0.77376,,,,0,44.87806,,,44.87806,359.375,0,8388608000,46,0,46,0,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
+    user,alice,alice,1000,,,20,12,12,0,0,32,0.4,0.206897,,,,20,12,,,32,820.3125,0,73400320000,32,20,12,0,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
+
+    index,slot,uuid,name,active_gpu_hours,idle_held_gpu_hours,truly_idle_gpu_hours,unknown_gpu_hours,observed_gpu_hours,active_share,idle_held_share,truly_idle_share,unknown_share,mean_utilization_percent,mean_memory_used_bytes,active_energy_kwh,idle_held_energy_kwh,energy_unknown_gpu_hours,window_from,window_to,window_coverage,host
+    0,,GPU-00000000,NVIDIA A100-SXM4-80GB,20,12,14,0,46,0.434783,0.26087,0.304348,0,35.304348,51061092174,,,46,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
+    1,,GPU-00000001,NVIDIA A100-SXM4-80GB,0,46,0,0,46,0,1,0,0,5,8598323200,,,46,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
+
+    user,uid,card_index,card_slot,card_uuid,pid,program,from,from_seen,to,to_seen,open,idle_seconds,busy_card_seconds,idle_held_gpu_hours,peak_memory_bytes,bare_context,job,container_name,container_id,pod_name,pod_uid,notebook_path,script,command,ask,end,window_from,window_to,window_coverage,host
+    bob,1001,1,,GPU-00000001,200,python,2024-11-10T05:00:00Z,false,2024-11-11T00:00:00Z,false,,68400,0,18.53659,8388608000,false,,,,,,,,,,,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
+    ,,1,,GPU-00000001,201,,2024-11-10T05:00:00Z,false,2024-11-11T00:00:00Z,false,,68400,0,0.46341,209715200,true,,,,,,,,,,,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
+
+    weekday,hour,active_share,observed_seconds,tz,window_from,window_to,window_coverage,host
+    0,0,0,10800,UTC,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
+    0,1,0,10800,UTC,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
+
+    from,to,seconds,reason,window_from,window_to,window_coverage,host
+    2024-11-10T03:00:00Z,2024-11-10T05:00:00Z,7200,stopped,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
     ");
+    assert_eq!(
+        text(&["--format", "csv"]),
+        text(&["--format", "csv", "--table", "accounts", "--by", "user"])
+    );
 }
 
 #[test]
@@ -304,8 +303,8 @@ fn as_markdown() {
 
     ## §2 Idle capacity
 
-    - idle-held: 58.0 GPU-hours, as if 1.3 of 3 cards were taken away
-    - truly-idle: 58.0 GPU-hours, as if 1.3 of 3 cards stood free
+    - idle-held: 58.0 GPU-hours, as much as 1.3 of 3 cards held all the time
+    - truly-idle: 58.0 GPU-hours, as much as 1.3 of 3 cards free all the time
 
     ## §3 Per-GPU
 
@@ -365,9 +364,9 @@ fn as_markdown() {
 
     Three sessions make up 87.7 % of it:
 
-    - bob, python, card 1, 1d03h
-    - bob, python, card 1, 19h
-    - alice, python, card 0, 6h
+    - bob, python, card 1, ≥1d03h
+    - bob, python, card 1, ≥19h
+    - alice, python, card 0, ≥6h
     ");
 }
 
@@ -458,7 +457,13 @@ fn names_break_neither_a_line_nor_a_table_nor_a_spreadsheet() {
     let window = ["--from", "2024-11-09", "--until", "2024-11-09 01:00"];
     let shown = |format| histories.report(&[&window[..], &["--format", format]].concat()).stdout;
     assert!(shown("text").contains("  =cmd|'x'!?[2J,\" "));
-    assert!(shown("csv").contains(",'=A|B,"));
-    assert!(shown("csv").contains(",\"'=cmd|'x'!?[2J,\"\"\",1,"));
+    let csv = |table| {
+        let options = ["--format", "csv", "--table", table];
+        histories.report(&[&window[..], &options].concat()).stdout
+    };
+    assert!(csv("cards").contains(",'=A|B,"));
+    for table in ["accounts", "sessions"] {
+        assert!(csv(table).contains("\"'=cmd|'x'!?[2J,\"\"\",1,"), "{}", csv(table));
+    }
     assert!(shown("markdown").contains(r#"| =cmd\|'x'!?\[2J," |"#));
 }

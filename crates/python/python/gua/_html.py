@@ -213,4 +213,5 @@ def of_report(report: Report) -> str:
             for card in report.cards
         ),
     )
-    return f"{words}{cards}<div>{text(report.verdict.sentence)}</div>"
+    verdict = f"<div>{text(report.verdict.sentence)}</div>" if report.verdict else ""
+    return f"{words}{cards}{verdict}"

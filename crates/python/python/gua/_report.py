@@ -33,7 +33,12 @@ from .parts import (
 
 @dataclass(repr=False)
 class Report:
-    """What the cards did. Time that was not observed is no part of any share."""
+    """What the cards did. Time that was not observed is no part of any share.
+
+    A report on one person has their figures alone: states, energy, equivalent_gpus, cards and money are
+    their part of the cards that they were on, and verdict and heatmap, which are about all cards, are
+    None. Shares of their accounts are parts of what all held.
+    """
 
     _PARTS: ClassVar[Dict[str, Any]] = {
         "host": Host,
@@ -72,8 +77,8 @@ class Report:
     money: Optional[Money]
     person: Optional[PersonPage]
     compared: Optional[Compared]
-    heatmap: List[HeatCell]
-    verdict: Verdict
+    heatmap: Optional[List[HeatCell]]
+    verdict: Optional[Verdict]
     gaps: List[Gap]
 
     def to_frame(self, part: str = "cards") -> Any:
@@ -84,7 +89,7 @@ class Report:
         if part not in _TABLES:
             there = ", ".join(("cards", *_TABLES))
             raise ValueError(f"{part!r} is no part of a report. There are {there}")
-        return frame([asdict(one) for one in getattr(self, part)], _columns(_TABLES[part]))
+        return frame([asdict(one) for one in getattr(self, part) or ()], _columns(_TABLES[part]))
 
     def __repr__(self) -> str:
         window = self.window
@@ -92,6 +97,8 @@ class Report:
         return f"<gua.Report of {cards}, {window.from_:%Y-%m-%d %H:%M} to {window.to:%Y-%m-%d %H:%M}>"
 
     def __str__(self) -> str:
+        if self.verdict is None:
+            return repr(self)[1:-1]
         return _native.safe(f"{repr(self)[1:-1]}: {self.verdict.sentence}")
 
     def _repr_html_(self) -> str:
@@ -160,7 +167,7 @@ def report(
     :param by: What to make accounts of: user, job, container, pod, notebook, program or card.
     :param sort: Which accounts come first: those with the most ``"total"`` (the default), ``"idle"`` or
         ``"active"`` time, or the highest ``"cost"`` of idle time.
-    :param user: The page for one person alone, by name or uid.
+    :param user: The report on one person alone, by name or uid.
     :param compare: An earlier time to set it beside: ``"previous"``, or how long before.
     :param price: What a GPU-hour costs; ``"A100=3.20"`` is for cards of that model.
     :param currency: What stands beside an amount of money.

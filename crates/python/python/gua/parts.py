@@ -123,6 +123,7 @@ class Account:
     unattributed: Optional[str]
     id: Optional[str]
     user: Optional[str]
+    uid: Optional[int]
     total_gpu_hours: float
     share_of_total: Optional[float]
     active_gpu_hours: float
@@ -137,16 +138,19 @@ class Account:
     idle_beside_process_hours: Optional[float]
     peak_memory_bytes: Optional[int]
     held_idle_gib_hours: Optional[float]
+    memory_unknown_process_hours: Optional[float]
     active_energy_kwh: Optional[float]
     idle_held_energy_kwh: Optional[float]
     energy_unknown_gpu_hours: float
-    cost: Optional[float]
-    unpriced_gpu_hours: float
+    active_cost: Optional[float]
+    idle_held_cost: Optional[float]
+    unpriced_active_gpu_hours: float
+    unpriced_idle_held_gpu_hours: float
 
 
 @dataclass
 class PersonPage(Account):
-    """One person's own account, and what could be done; ``suggestion`` has its ``kind``."""
+    """One person's own account, and what would help; ``suggestion`` has its ``kind``."""
 
     suggestion: Dict[str, Any]
 
@@ -230,16 +234,38 @@ class ComparedState:
 
 
 @dataclass
+class ComparedCard:
+    _PARTS: ClassVar[Dict[str, Any]] = {
+        "active_gpu_hours": Pair,
+        "idle_held_gpu_hours": Pair,
+        "truly_idle_gpu_hours": Pair,
+    }
+
+    uuid: Optional[str]
+    index: Optional[int]
+    slot: Optional[int]
+    name: Optional[str]
+    active_gpu_hours: Pair
+    idle_held_gpu_hours: Pair
+    truly_idle_gpu_hours: Pair
+
+
+@dataclass
 class ComparedAccount:
-    _PARTS: ClassVar[Dict[str, Any]] = {"total_gpu_hours": Pair, "idle_held_gpu_hours": Pair}
+    _PARTS: ClassVar[Dict[str, Any]] = {
+        "active_gpu_hours": Pair,
+        "idle_held_gpu_hours": Pair,
+        "total_gpu_hours": Pair,
+    }
 
     by: str
     name: Optional[str]
     unattributed: Optional[str]
     id: Optional[str]
     user: Optional[str]
-    total_gpu_hours: Pair
+    active_gpu_hours: Pair
     idle_held_gpu_hours: Pair
+    total_gpu_hours: Pair
 
 
 @dataclass
@@ -251,6 +277,7 @@ class Compared:
         "states": ComparedState,
         "equivalent_gpus_idle_held": Pair,
         "idle_held_cost": Pair,
+        "cards": ComparedCard,
         "accounts": ComparedAccount,
     }
 
@@ -259,6 +286,7 @@ class Compared:
     states: List[ComparedState]
     equivalent_gpus_idle_held: Pair
     idle_held_cost: Pair
+    cards: List[ComparedCard]
     accounts: List[ComparedAccount]
 
 
@@ -273,8 +301,8 @@ class HeatCell:
 
 
 @dataclass
-class Culprits:
-    """The few sessions (by their place in ``Report.sessions``) that make up so much of it."""
+class LargestSessions:
+    """The few sessions (by their place in ``Report.sessions``) that make up so much of the idle-held time."""
 
     sessions: List[int]
     idle_held_share: float
@@ -282,7 +310,7 @@ class Culprits:
 
 @dataclass
 class Verdict:
-    _PARTS: ClassVar[Dict[str, Any]] = {"culprits": Culprits}
+    _PARTS: ClassVar[Dict[str, Any]] = {"largest_sessions": LargestSessions}
 
     rule: str
     threshold: float
@@ -290,7 +318,7 @@ class Verdict:
     exceeded: Optional[bool]
     rests_on_little: bool
     sentence: str
-    culprits: Optional[Culprits]
+    largest_sessions: Optional[LargestSessions]
 
 
 @dataclass

@@ -137,7 +137,8 @@ fn notebook(notebook: &Notebook) -> [Arc<str>; 2] {
     [Arc::clone(&name), name]
 }
 
-fn person_name(person: &Person) -> String {
+/// Returns the name that the accounts of a person have: the user's, else the uid.
+pub(super) fn person_name(person: &Person) -> String {
     match (&person.user, person.uid) {
         (Some(user), _) => user.to_string(),
         (None, Some(uid)) => format!("uid {uid}"),
@@ -151,7 +152,7 @@ pub enum AccountName {
     Known {
         id: Arc<str>,
         label: Arc<str>,
-        /// Set where others may have an account of the same name.
+        /// Set for a user, and where others may have an account of the same name.
         user: Option<Arc<str>>,
     },
     /// Place of a card.
@@ -195,12 +196,19 @@ impl AccountName {
         Self::Known { id: Arc::clone(&name), label: name, user: None }
     }
 
+    /// Returns the account of a user.
+    #[must_use]
+    pub fn user(name: &str) -> Self {
+        let name: Arc<str> = name.into();
+        Self::Known { id: Arc::clone(&name), label: Arc::clone(&name), user: Some(name) }
+    }
+
     /// Returns the account of a person. One name is one person, whichever uid it has.
     #[must_use]
     pub fn from_person(person: &Person) -> Self {
         match (&person.user, person.uid) {
             (None, None) => Self::NOT_KNOWN,
-            _ => Self::known(&person_name(person)),
+            _ => Self::user(&person_name(person)),
         }
     }
 }
@@ -217,8 +225,11 @@ pub struct Account {
     pub unattributed: Option<Unattributed>,
     /// Id of a container, uid of a pod, UUID of a card.
     pub id: Option<String>,
-    /// User of a job, of a notebook, or of a container or pod whose name anybody could have chosen.
+    /// The user itself; user of a job, of a notebook, or of a container or pod whose name anybody could
+    /// have chosen. `uid 1001` if the uid has no name.
     pub user: Option<String>,
+    /// Null if the user has several, or it is not known.
+    pub uid: Option<u32>,
     /// Active, idle-held and unknown.
     pub total_gpu_hours: f64,
     /// Part of the cards' active, idle-held and unknown time.
@@ -240,14 +251,19 @@ pub struct Account {
     pub idle_beside_process_hours: Option<f64>,
     /// Most memory of one process on one card; null if memory was not always known.
     pub peak_memory_bytes: Option<u64>,
-    /// Memory held without working, over time; null if it is not known.
+    /// Memory held without working, over time; null if nothing of it is known.
     pub held_idle_gib_hours: Option<f64>,
+    /// Time of processes whose memory is not known and not in the figure.
+    pub memory_unknown_process_hours: Option<f64>,
     #[serde(flatten)]
     pub energy: Energy,
+    /// Cost of the active time; null if it is not known.
+    pub active_cost: Option<f64>,
     /// Cost of the idle-held time; null if it is not known.
-    pub cost: Option<f64>,
-    /// Idle-held time that is not in the cost, as its cards have no price.
-    pub unpriced_gpu_hours: f64,
+    pub idle_held_cost: Option<f64>,
+    /// Time that is not in the costs, as its cards have no price.
+    pub unpriced_active_gpu_hours: f64,
+    pub unpriced_idle_held_gpu_hours: f64,
 }
 
 /// What the figures of accounts are set in relation to.
@@ -316,8 +332,10 @@ impl Accounting<'_> {
         let mut times = HolderTimes::default();
         on_cards.0.iter().for_each(|(_, holder)| times.add_sums(&holder.times));
         let peak = on_cards.0.iter().map(|(_, holder)| holder.peak_mib).max();
-        let idle_on_cards = on_cards.0.iter().map(|(card, on)| (*card, idle_held_ms(&on.times)));
-        let cost = self.pricing.cost(idle_on_cards);
+        let on = || on_cards.0.iter();
+        let active_cost =
+            self.pricing.cost(on().map(|(card, it)| (*card, it.times.active_share_ms)));
+        let idle_cost = self.pricing.cost(on().map(|(card, it)| (*card, idle_held_ms(&it.times))));
         let cards = self.times;
         let held = cards.active_ms + cards.idle_held_ms + cards.unknown_ms;
         let idle_held = idle_held_ms(&times);
@@ -325,12 +343,17 @@ impl Accounting<'_> {
         let is_memory_known = present > 0.0 && times.memory_unknown_ms <= 0.0;
         let shared = times.active_share_ms + idle_held;
         let held_idle_mib_s = times.memory - times.working_memory;
+        // Nothing is known of the processes on a card whose holders are not known.
+        let is_known = *name != AccountName::Unattributed(Unattributed::HoldersUnknown);
+        let process_hours = |millis| is_known.then(|| hours(millis));
+        let is_any_memory_known = is_known && times.memory_unknown_ms < present.max(1.0);
         let account = Account {
             by,
             name: None,
             unattributed: None,
             id: None,
             user: None,
+            uid: None,
             total_gpu_hours: hours(total_ms(&times)),
             share_of_total: share(total_ms(&times), held),
             active_gpu_hours: hours(times.active_share_ms),
@@ -339,17 +362,21 @@ impl Accounting<'_> {
             unused_gpu_hours: hours(times.unused_share_ms),
             low_use_gpu_hours: hours(times.low_use_share_ms),
             unknown_gpu_hours: hours(times.unknown_share_ms),
-            present_process_hours: Some(hours(present)),
-            working_process_hours: Some(hours(times.working_ms)),
-            idle_process_hours: Some(hours(times.idle_ms)),
-            idle_beside_process_hours: Some(hours(times.idle_beside_ms)),
+            present_process_hours: process_hours(present),
+            working_process_hours: process_hours(times.working_ms),
+            idle_process_hours: process_hours(times.idle_ms),
+            idle_beside_process_hours: process_hours(times.idle_beside_ms),
             peak_memory_bytes: peak.filter(|_| is_memory_known).map(bytes),
-            held_idle_gib_hours: Some(rounded(held_idle_mib_s / 1024.0 / 3600.0)),
+            held_idle_gib_hours: is_any_memory_known
+                .then(|| rounded(held_idle_mib_s / 1024.0 / 3600.0)),
+            memory_unknown_process_hours: process_hours(times.memory_unknown_ms),
             energy: Energy::new(times.active_j, times.idle_held_j, times.energy_unknown_ms, shared),
-            cost: cost.cost,
-            unpriced_gpu_hours: cost.unpriced_gpu_hours,
+            active_cost: active_cost.cost,
+            idle_held_cost: idle_cost.cost,
+            unpriced_active_gpu_hours: active_cost.unpriced_gpu_hours,
+            unpriced_idle_held_gpu_hours: idle_cost.unpriced_gpu_hours,
         };
-        account.with_name(name, &self.sums.cards)
+        account.with_name(name, self.sums)
     }
 }
 
@@ -388,16 +415,17 @@ pub(super) fn bytes(mib: i64) -> u64 {
 }
 
 impl Account {
-    fn with_name(self, name: &AccountName, cards: &[CardTotals]) -> Self {
+    fn with_name(self, name: &AccountName, sums: &Sums) -> Self {
         match name {
             AccountName::Known { id, label, user } => Self {
                 name: Some(label.to_string()),
                 id: matches!(self.by, By::Container | By::Pod).then(|| id.to_string()),
                 user: user.as_ref().map(ToString::to_string),
+                uid: user.as_ref().and_then(|user| sums.uids.get(user).copied().flatten()),
                 ..self
             },
             AccountName::Card(place) => {
-                let card = cards.get(*place);
+                let card = sums.cards.get(*place);
                 let uuid = card.and_then(|card| card.uuid.clone());
                 Self { name: card.and_then(CardTotals::label), id: uuid, ..self }
             }
@@ -408,7 +436,12 @@ impl Account {
     /// Returns true if it has any time. A process that held next to nothing on a free card has none, but
     /// was there.
     fn is_shown(&self) -> bool {
-        self.total_gpu_hours > 0.0 || self.present_process_hours.is_some_and(|hours| hours > 0.0)
+        let is_nobody = matches!(
+            self.unattributed,
+            Some(Unattributed::Unlisted | Unattributed::HoldersUnknown)
+        );
+        let was_present = self.present_process_hours.is_some_and(|hours| hours > 0.0);
+        self.total_gpu_hours > 0.0 || (was_present && !is_nobody)
     }
 }
 
@@ -418,7 +451,7 @@ fn order(a: &Account, b: &Account, by: SortBy) -> Ordering {
             SortBy::Total => it.total_gpu_hours,
             SortBy::Idle => it.idle_held_gpu_hours,
             SortBy::Active => it.active_gpu_hours,
-            SortBy::Cost => it.cost.unwrap_or(-1.0),
+            SortBy::Cost => it.idle_held_cost.unwrap_or(-1.0),
         };
         let present = it.present_process_hours.unwrap_or(0.0);
         [first, it.total_gpu_hours, it.idle_held_gpu_hours, present]

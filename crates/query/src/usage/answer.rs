@@ -13,13 +13,19 @@ use super::gaps::Gap;
 use super::hours::HeatCell;
 use super::money::{Money, Pricing};
 use super::request::UsageRequest;
-use super::session::{Culprits, Session};
+use super::session::{LargestSessions, Session};
 use super::states::{Energy, States, float, hours, share};
 use super::suggestion::{PersonPage, Suggestion, smallest_memory};
-use super::sums::{CardTotals, OnCards, Sums};
+use super::sums::{CardTotals, OnCards, Sums, card_times};
 use super::verdict::Verdict;
 
 /// What cards and people did over a window. Time that was not observed is no part of any share.
+///
+/// A report on one person holds their figures alone: `states`, energy, `equivalent_gpus`, `cards` and `money`
+/// are their part of the cards that they were on (of free time they have none; means of a card are null),
+/// `accounts` and `sessions` are theirs, and `verdict` and `heatmap`, which are about all cards, are null.
+/// `share_of_total` and `idle_held_share` of their accounts are parts of what all held. Window, coverage, gaps
+/// and basis are those of the host, as they say what the figures are based on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Usage {
     pub schema: &'static str,
@@ -32,7 +38,7 @@ pub struct Usage {
     pub thresholds: Option<Thresholds>,
     /// Rules by which the window was classified, in order of time.
     pub basis: Vec<Basis>,
-    /// Shares are of all card time.
+    /// Shares are of all card time; of one person, of theirs.
     pub states: States,
     #[serde(flatten)]
     pub energy: Energy,
@@ -40,7 +46,7 @@ pub struct Usage {
     pub cards: Vec<CardUsage>,
     /// Kinds of accounts that were asked for.
     pub accounts_by: Vec<By>,
-    /// One kind after the other. Their GPU-hours add up to the cards', but for a report on one person.
+    /// One kind after the other. The GPU-hours of each kind add up to those of `states`.
     pub accounts: Vec<Account>,
     /// Open ones first, then the longest.
     pub sessions: Vec<Session>,
@@ -49,13 +55,14 @@ pub struct Usage {
     pub sessions_left_out: usize,
     /// Null if there are no prices.
     pub money: Option<Money>,
-    /// Person whom the report is about: then accounts, sessions and cards are theirs alone. Null if nobody
-    /// was asked for, or they held no card.
+    /// Person whom the report is about. Null if nobody was asked for, or they held no card.
     pub person: Option<PersonPage>,
     /// The earlier window that was asked for.
     pub compared: Option<Compared>,
-    pub heatmap: Vec<HeatCell>,
-    pub verdict: Verdict,
+    /// Null in a report on one person.
+    pub heatmap: Option<Vec<HeatCell>>,
+    /// Null in a report on one person.
+    pub verdict: Option<Verdict>,
     pub gaps: Vec<Gap>,
 }
 
@@ -126,16 +133,24 @@ impl Usage {
     #[must_use]
     pub fn from_sums(sums: Sums, request: &UsageRequest) -> Self {
         let pricing = Pricing::new(&request.prices, &sums.cards);
-        let times = sums.card_times();
-        let accounting = Accounting { sums: &sums, pricing: &pricing, times: &times };
+        let all_times = sums.card_times();
+        let accounting = Accounting { sums: &sums, pricing: &pricing, times: &all_times };
         let recorded_ms = float(sums.recorded_ms);
         let coverage = share(recorded_ms, float(sums.window.millis()));
         let equivalent = |millis: f64| match sums.basis.iter().all(|basis| basis.imported) {
             // Ticks count for what they are said to; the number of cards does not change with that.
-            true => share(millis, times.observed_ms()).map(|share| share * sums.observed_cards()),
+            true => share(millis, all_times.observed_ms()).map(|part| part * sums.observed_cards()),
             false => share(millis, recorded_ms),
         };
-        let culprits = Culprits::new(&sums.sessions, hours(times.idle_held_ms));
+        // One person's part of the cards, or all of them.
+        let own = request.user.as_ref().map(|_| sums.cards_of_users());
+        let cards = own.as_deref().unwrap_or(&sums.cards);
+        let times = card_times(cards);
+        let is_about_all = own.is_none();
+        let verdict = is_about_all.then(|| {
+            let largest = LargestSessions::new(&sums.sessions, hours(times.idle_held_ms));
+            Verdict::new(&times, recorded_ms / 1000.0, coverage, largest)
+        });
         Self {
             schema: "gua.report/2",
             window: Window {
@@ -158,14 +173,14 @@ impl Usage {
                 idle_held: equivalent(times.idle_held_ms),
                 truly_idle: equivalent(times.free_ms),
             },
-            cards: cards(&sums, request),
+            cards: cards.iter().map(CardUsage::from).collect(),
             accounts_by: request.by.clone(),
             accounts: accounting.accounts(request),
-            money: pricing.money(&sums),
+            money: Pricing::new(&request.prices, cards).money(sums.recorded_ms),
             person: person(&accounting, request),
             compared: None,
-            heatmap: sums.week.cells(),
-            verdict: Verdict::new(&times, recorded_ms / 1000.0, coverage, culprits),
+            heatmap: is_about_all.then(|| sums.week.cells()),
+            verdict,
             host: sums.host,
             basis: sums.basis,
             sessions: sums.sessions,
@@ -212,16 +227,6 @@ impl From<&CardTotals> for CardUsage {
             unknown_reasons,
         }
     }
-}
-
-/// Returns the cards of the window; in a report on one person, those that they were on.
-fn cards(sums: &Sums, request: &UsageRequest) -> Vec<CardUsage> {
-    let is_wanted = |place: usize| {
-        request.user.is_none()
-            || sums.accounts.values().any(|it| it.0.iter().any(|(on, _)| *on == place))
-    };
-    let cards = sums.cards.iter().enumerate().filter(|(place, _)| is_wanted(*place));
-    cards.map(|(_, card)| card.into()).collect()
 }
 
 /// Returns the page of the person whom a report is about. All that they had counts, under the name that

@@ -1,12 +1,14 @@
 //! Two windows side by side.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use serde::Serialize;
 
 use super::account::{Account, By, Unattributed};
-use super::answer::{Usage, Window};
-use super::states::{TotalState, rounded};
+use super::answer::{CardUsage, Usage, Window};
+use super::states::{Amount, TotalState, rounded};
+use super::verdict::is_little_observed;
 
 /// The earlier window, and how it was then.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,6 +22,8 @@ pub struct Compared {
     pub equivalent_gpus_idle_held: Pair,
     /// Cost of idle-held time.
     pub idle_held_cost: Pair,
+    /// Cards of either window.
+    pub cards: Vec<ComparedCard>,
     /// Accounts of either window.
     pub accounts: Vec<ComparedAccount>,
 }
@@ -46,8 +50,21 @@ pub struct ComparedAccount {
     pub unattributed: Option<Unattributed>,
     pub id: Option<String>,
     pub user: Option<String>,
-    pub total_gpu_hours: Pair,
+    pub active_gpu_hours: Pair,
     pub idle_held_gpu_hours: Pair,
+    pub total_gpu_hours: Pair,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparedCard {
+    pub uuid: Option<String>,
+    pub index: Option<u32>,
+    /// Slot of a MIG instance.
+    pub slot: Option<u32>,
+    pub name: Option<String>,
+    pub active_gpu_hours: Pair,
+    pub idle_held_gpu_hours: Pair,
+    pub truly_idle_gpu_hours: Pair,
 }
 
 impl Pair {
@@ -66,10 +83,14 @@ impl Compared {
         let equivalent = [now, before].map(|usage| usage.equivalent_gpus.idle_held);
         Self {
             window: before.window.clone(),
-            rests_on_little: !is_observed || before.verdict.rests_on_little,
+            rests_on_little: is_little_observed(
+                before.window.observed_seconds,
+                before.window.coverage,
+            ),
             states: states(now, before, is_observed),
             equivalent_gpus_idle_held: Pair::new(equivalent[0], equivalent[1]),
             idle_held_cost: Pair::new(cost(now), cost(before).filter(|_| is_observed)),
+            cards: cards(&now.cards, &before.cards, is_observed),
             accounts: accounts(&now.accounts, &before.accounts, is_observed),
         }
     }
@@ -77,50 +98,78 @@ impl Compared {
 
 fn states(now: &Usage, before: &Usage, is_observed: bool) -> Vec<ComparedState> {
     let pairs = now.states.all().into_iter().zip(before.states.all());
-    let compare =
-        |((state, now), (_, before)): ((TotalState, super::Amount), (_, super::Amount))| {
-            let hours = is_observed.then_some(before.gpu_hours);
-            ComparedState {
-                state,
-                gpu_hours: Pair::new(Some(now.gpu_hours), hours),
-                share: Pair::new(now.share, before.share),
-            }
-        };
+    let compare = |((state, now), (_, before)): ((TotalState, Amount), (_, Amount))| {
+        let hours = is_observed.then_some(before.gpu_hours);
+        ComparedState {
+            state,
+            gpu_hours: Pair::new(Some(now.gpu_hours), hours),
+            share: Pair::new(now.share, before.share),
+        }
+    };
     pairs.map(compare).collect()
 }
 
 /// Returns the accounts of now in their order, then those that are gone.
 fn accounts(now: &[Account], before: &[Account], is_observed: bool) -> Vec<ComparedAccount> {
-    let mut earlier: HashMap<_, _> = before.iter().map(|account| (key(account), account)).collect();
-    let mut compared = Vec::with_capacity(now.len());
-    for account in now {
-        let before = earlier.remove(&key(account)).map_or([0.0; 2], figures);
-        compared.push(compare(account, figures(account), before, is_observed));
-    }
-    let gone = before.iter().filter(|account| earlier.contains_key(&key(account)));
-    compared.extend(gone.map(|account| compare(account, [0.0; 2], figures(account), is_observed)));
-    compared
+    let figures = |it: &Account| [it.active_gpu_hours, it.idle_held_gpu_hours, it.total_gpu_hours];
+    let pairs = beside(now, before, key, figures, is_observed);
+    pairs.into_iter().map(|(account, pairs)| account_pairs(account, pairs)).collect()
 }
 
-const fn figures(account: &Account) -> [f64; 2] {
-    [account.total_gpu_hours, account.idle_held_gpu_hours]
+/// Returns the cards of now in their order, then those that are gone.
+fn cards(now: &[CardUsage], before: &[CardUsage], is_observed: bool) -> Vec<ComparedCard> {
+    let key = |card: &CardUsage| (card.uuid.clone(), card.index, card.slot);
+    let figures = |card: &CardUsage| {
+        let states = &card.states;
+        [states.active, states.idle_held, states.truly_idle].map(|amount| amount.gpu_hours)
+    };
+    let pairs = beside(now, before, key, figures, is_observed);
+    let card = |(card, [active, idle_held, truly_idle]): (&CardUsage, [Pair; 3])| ComparedCard {
+        uuid: card.uuid.clone(),
+        index: card.index,
+        slot: card.slot,
+        name: card.name.clone(),
+        active_gpu_hours: active,
+        idle_held_gpu_hours: idle_held,
+        truly_idle_gpu_hours: truly_idle,
+    };
+    pairs.into_iter().map(card).collect()
 }
 
-fn compare(
-    account: &Account,
-    now: [f64; 2],
-    before: [f64; 2],
+/// Returns the figures of either window for each row: rows of now in their order, then those that are gone.
+/// A row that is missing in a window has no time there.
+fn beside<'a, R, K: Eq + Hash>(
+    now: &'a [R],
+    before: &'a [R],
+    key: impl Fn(&'a R) -> K,
+    figures: impl Fn(&R) -> [f64; 3],
     is_observed: bool,
-) -> ComparedAccount {
-    let before = before.map(|hours| is_observed.then_some(hours));
+) -> Vec<(&'a R, [Pair; 3])> {
+    let pairs = |now: [f64; 3], before: [f64; 3]| {
+        let mut before = before.into_iter().map(|hours| is_observed.then_some(hours));
+        now.map(|hours| Pair::new(Some(hours), before.next().flatten()))
+    };
+    let mut earlier: HashMap<K, &R> = before.iter().map(|row| (key(row), row)).collect();
+    let mut rows = Vec::with_capacity(now.len());
+    for row in now {
+        let before = earlier.remove(&key(row)).map_or([0.0; 3], &figures);
+        rows.push((row, pairs(figures(row), before)));
+    }
+    let gone = before.iter().filter(|row| earlier.contains_key(&key(row)));
+    rows.extend(gone.map(|row| (row, pairs([0.0; 3], figures(row)))));
+    rows
+}
+
+fn account_pairs(account: &Account, [active, idle_held, total]: [Pair; 3]) -> ComparedAccount {
     ComparedAccount {
         by: account.by,
         name: account.name.clone(),
         unattributed: account.unattributed,
         id: account.id.clone(),
         user: account.user.clone(),
-        total_gpu_hours: Pair::new(Some(now[0]), before[0]),
-        idle_held_gpu_hours: Pair::new(Some(now[1]), before[1]),
+        active_gpu_hours: active,
+        idle_held_gpu_hours: idle_held,
+        total_gpu_hours: total,
     }
 }
 

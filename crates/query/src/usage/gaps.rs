@@ -139,21 +139,29 @@ impl RecordEnd {
 }
 
 /// Returns the gaps of a window, which the record tells up to where it is final. `data` is the time of
-/// which anything is kept.
+/// which anything is kept, and `first` when recording began.
 pub(super) fn gaps(
     window: Period,
     recorded: &[WindowGap],
     data: Option<Period>,
+    first: Option<UnixMillis>,
     runs: &[StoredRun],
     end: &RecordEnd,
 ) -> Vec<(Period, GapCause)> {
-    let mut gaps: Vec<_> = recorded.iter().map(|gap| (gap.period, cause(gap, runs))).collect();
-    // What a run recorded and is not kept any more.
     let final_until = end.final_until.unwrap_or(window.from).clamp(window.from, window.to);
-    let first = data.map_or(final_until, |data| data.from).clamp(window.from, final_until);
-    let missing: Vec<_> = gaps.iter().map(|(period, _)| *period).collect();
-    let lost = Period::new(window.from, first).without(&missing);
-    gaps.extend(lost.into_iter().map(|period| (period, GapCause::NotKept)));
+    // Recorded once and not kept any more: neither rows nor, perhaps, runs are left of it.
+    let kept_from = data.map_or(final_until, |data| data.from).clamp(window.from, final_until);
+    let recorded_from = first.unwrap_or(kept_from).clamp(window.from, kept_from);
+    let lost = Period::new(recorded_from, kept_from);
+    let (known, without_run): (Vec<&WindowGap>, Vec<&WindowGap>) =
+        recorded.iter().partition(|gap| gap.reason.is_some());
+    let mut gaps: Vec<_> = known.iter().map(|gap| (gap.period, cause(gap, runs))).collect();
+    let known: Vec<_> = known.iter().map(|gap| gap.period).collect();
+    gaps.extend(lost.without(&known).into_iter().map(|period| (period, GapCause::NotKept)));
+    for gap in without_run {
+        let rest = gap.period.without(&[lost]).into_iter();
+        gaps.extend(rest.map(|period| (period, cause(gap, runs))));
+    }
     let tail = Period::new(final_until, window.to);
     gaps.extend(end.cause.map(|cause| (tail, cause)));
     gaps.retain(|(period, _)| !period.is_empty());

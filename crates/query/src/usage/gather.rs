@@ -24,7 +24,8 @@ pub(super) fn gather(
     let end = RecordEnd::new(&runs, request);
     let window = end.end_window(window, request.now);
     let found = store.usage(window)?;
-    let gaps = gaps(window, &found.gaps, data, &runs, &end);
+    let first = runs.iter().map(|run| run.run.started).chain(store.counting_since()?).min();
+    let gaps = gaps(window, &found.gaps, data, first, &runs, &end);
     let missing: i64 = gaps.iter().map(|(period, _)| period.millis()).sum();
     let (cards, card_places) = cards(store, &found)?;
     let mut sums = Sums {
@@ -35,6 +36,7 @@ pub(super) fn gather(
         gaps: gaps.iter().map(|(period, cause)| Gap::new(*period, *cause)).collect(),
         basis: basis(&runs, window),
         cards,
+        uids: BTreeMap::new(),
         accounts: BTreeMap::new(),
         week: week(store, request, window)?,
         sessions: Vec::new(),
@@ -119,6 +121,7 @@ impl AccountReader<'_> {
             if !self.request.is_about(person.user.as_deref(), person.uid) {
                 continue;
             }
+            sums.add_uid(person);
             for by in &kinds {
                 let name = match by {
                     By::Card => AccountName::Card(*card),

@@ -121,27 +121,27 @@ mod tests {
 
     /// Trap: DST and half-hour zones in the heatmap.
     #[test]
-    fn zone_of_half_an_hour_cuts_in_the_middle() {
+    fn heatmap_of_a_half_hour_zone_is_cut_in_the_middle_of_utc_hours() {
         // 23:15 on Saturday in UTC is 04:45 on Sunday in Calcutta.
         let found = minutes("Asia/Kolkata", "2026-11-07T23:15:00Z", "2026-11-08T00:45:00Z");
         assert_eq!(found, [(0, 4, 15.0), (0, 5, 60.0), (0, 6, 15.0)]);
     }
 
     #[test]
-    fn hour_that_a_clock_shows_twice_counts_twice() {
+    fn heatmap_counts_the_hour_twice_that_dst_repeats() {
         let found = minutes("Europe/Berlin", "2026-10-25T00:00:00Z", "2026-10-25T03:00:00Z");
         assert_eq!(found, [(0, 2, 120.0), (0, 3, 60.0)]);
     }
 
     #[test]
-    fn hour_that_a_clock_skips_is_not_there() {
+    fn heatmap_leaves_out_the_hour_that_dst_skips() {
         let found = minutes("Europe/Berlin", "2026-03-29T00:00:00Z", "2026-03-29T02:00:00Z");
         assert_eq!(found, [(0, 1, 60.0), (0, 3, 60.0)]);
     }
 
     /// On Lord Howe Island the clock is set by half an hour.
     #[test]
-    fn clock_that_is_set_within_an_hour_cuts_it() {
+    fn heatmap_is_cut_where_dst_is_half_an_hour() {
         let found = minutes("Australia/Lord_Howe", "2026-10-03T14:30:00Z", "2026-10-03T17:00:00Z");
         assert_eq!(found, [(0, 1, 60.0), (0, 2, 30.0), (0, 3, 60.0)]);
     }

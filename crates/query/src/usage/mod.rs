@@ -20,7 +20,7 @@
 //! | [`basis`] | rules by which time was classified |
 //! | [`verdict`] | whether cards are scarce because of idle holders |
 //! | [`money`] | what idle time costs |
-//! | [`suggestion`] | page for one person |
+//! | [`suggestion`] | what would help one person |
 //! | [`compared`] | two windows side by side |
 
 pub mod account;
@@ -42,12 +42,12 @@ pub mod verdict;
 pub use account::{Account, AccountName, By, Unattributed};
 pub use answer::{CardUsage, Equivalent, Host, Stretch, Thresholds, Usage, Window};
 pub use basis::{Basis, RuleThresholds};
-pub use compared::{Compared, ComparedAccount, ComparedState, Pair};
+pub use compared::{Compared, ComparedAccount, ComparedCard, ComparedState, Pair};
 pub use gaps::{Gap, GapCause};
 pub use hours::{HeatCell, Week};
 pub use money::{Cost, Money, Price};
 pub use request::{Prices, SortBy, UsageRequest};
-pub use session::{Culprits, MOST_CULPRITS, Session};
+pub use session::{LargestSessions, MOST_LARGEST, Session};
 pub use states::{Amount, Energy, States, TotalState};
 pub use suggestion::{PersonPage, Suggestion};
 pub use sums::{CardTotals, OnCards, Sums};

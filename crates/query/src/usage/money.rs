@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::request::Prices;
 use super::states::{Energy, float, hours, rounded};
-use super::sums::{CardTotals, Sums};
+use super::sums::{CardTotals, card_times};
 
 /// Length that a month is taken for, in milliseconds.
 const MONTH_MS: i64 = 30 * 86_400_000;
@@ -89,15 +89,15 @@ impl<'a> Pricing<'a> {
     }
 
     /// Returns what the idle time of all cards costs; `None` if nothing has a price.
-    pub fn money(&self, sums: &Sums) -> Option<Money> {
+    pub fn money(&self, recorded_ms: i64) -> Option<Money> {
         if !self.has_prices() && self.prices.kwh.is_none() {
             return None;
         }
         let cost = |millis: fn(&CardTotals) -> f64| {
             let cost = self.cost(self.cards.iter().map(millis).enumerate());
-            Cost { cost_per_month: per_month(cost.cost, sums.recorded_ms), ..cost }
+            Cost { cost_per_month: per_month(cost.cost, recorded_ms), ..cost }
         };
-        let energy = Energy::from_cards(&sums.card_times());
+        let energy = Energy::from_cards(&card_times(self.cards));
         let energy_cost =
             |kwh: Option<f64>| kwh.zip(self.prices.kwh).map(|(kwh, price)| rounded(kwh * price));
         Some(Money {
@@ -109,7 +109,7 @@ impl<'a> Pricing<'a> {
             active_energy_cost: energy_cost(energy.active_energy_kwh),
             idle_held_energy_cost: energy_cost(energy.idle_held_energy_kwh),
             month_seconds: float(MONTH_MS) / 1000.0,
-            rests_on_seconds: float(sums.recorded_ms) / 1000.0,
+            rests_on_seconds: float(recorded_ms) / 1000.0,
         })
     }
 

@@ -26,10 +26,11 @@ pub struct Session {
     pub card_slot: Option<u32>,
     pub pid: u32,
     pub program: Option<String>,
-    /// Begin, perhaps before the window.
+    /// Begin, at least that of the window.
     pub from: Timestamp,
-    /// True if it was seen to begin; else it began then or before.
+    /// True if it was seen to begin in the window; else it began then or before.
     pub from_seen: bool,
+    /// End, at most that of the window.
     pub to: Timestamp,
     /// True if it was seen to end; else it went on when recording or the window ended.
     pub to_seen: bool,
@@ -69,23 +70,23 @@ impl Session {
 
 /// The few sessions with the largest parts of the idle-held time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Culprits {
+pub struct LargestSessions {
     /// Places in the list of sessions, the largest part first.
     pub sessions: Vec<usize>,
     pub idle_held_share: f64,
 }
 
-/// Number of sessions that are named as culprits.
-pub const MOST_CULPRITS: usize = 3;
+/// Number of sessions that are named beside the verdict.
+pub const MOST_LARGEST: usize = 3;
 
-impl Culprits {
-    /// Returns the culprits of all idle-held hours; `None` if there are none.
+impl LargestSessions {
+    /// Returns the largest parts of all idle-held hours; `None` if there are none.
     #[must_use]
     pub fn new(sessions: &[Session], idle_held_hours: f64) -> Option<Self> {
         let mut places: Vec<_> = (0..).zip(sessions).collect();
         places.retain(|(_, session)| session.idle_held_gpu_hours > 0.0);
         places.sort_by(|(_, a), (_, b)| b.idle_held_gpu_hours.total_cmp(&a.idle_held_gpu_hours));
-        places.truncate(MOST_CULPRITS);
+        places.truncate(MOST_LARGEST);
         let sum: f64 = places.iter().map(|(_, session)| session.idle_held_gpu_hours).sum();
         (!places.is_empty() && idle_held_hours > 0.0).then(|| Self {
             sessions: places.into_iter().map(|(place, _)| place).collect(),
@@ -203,14 +204,14 @@ impl SessionReader<'_> {
         let Some(most) = self.request.most_sessions else { return 0 };
         let mut largest: Vec<_> = found.iter().map(|it| (it.unused_ms, key(it))).collect();
         largest.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        largest.truncate(MOST_CULPRITS);
+        largest.truncate(MOST_LARGEST);
         let mut counts = [0_usize; 3];
         let mut left_out = 0;
         found.retain(|it| {
-            let is_culprit = largest.iter().any(|(_, large)| *large == key(it));
+            let is_large = largest.iter().any(|(_, large)| *large == key(it));
             let count = &mut counts[rank(it.open)];
             *count += 1;
-            let is_kept = *count <= most || is_culprit;
+            let is_kept = *count <= most || is_large;
             left_out += usize::from(!is_kept && it.open == Some(false));
             is_kept
         });
@@ -222,8 +223,8 @@ impl SessionReader<'_> {
         let Some(holder) = self.store.holder(found.stored.holder)? else { return Ok(None) };
         let Some(process) = holder.process else { return Ok(None) };
         let card = self.card_places.get(&holder.card).and_then(|place| self.cards.get(*place));
-        let Period { from, to } = found.stored.period;
-        let to = to.min(self.window.to);
+        let stored = &found.stored;
+        let Period { from, to } = stored.period.overlap(&self.window);
         let is_open = found.open == Some(true);
         let viewer = match self.request.user {
             Some(_) => Viewer::Owner,
@@ -239,7 +240,7 @@ impl SessionReader<'_> {
             pid: process.pid,
             program: process.program.clone(),
             from: from.into(),
-            from_seen: found.stored.is_begin_seen,
+            from_seen: stored.is_begin_seen && stored.period.from >= self.window.from,
             to: to.into(),
             to_seen: found.open == Some(false) && !self.gaps.iter().any(|gap| gap.from == to),
             open: found.open,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::account::Account;
 use super::session::Session;
+use super::states::share;
 use super::sums::{CardTotals, OnCards};
 
 /// Part of somebody's time on cards below which nothing is suggested.
@@ -12,7 +13,7 @@ const LITTLE: f64 = 0.1;
 /// A card with this part of the memory would do.
 const SMALLER: u64 = 4;
 
-/// Person whom a report is about: all that they had, and nobody else's name.
+/// Person whom a report is about, with all that they had and what would help them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PersonPage {
     #[serde(flatten)]
@@ -25,30 +26,17 @@ pub struct PersonPage {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Suggestion {
     /// End what holds a card now.
-    EndSession {
-        session: usize,
-        command: Option<String>,
-    },
+    EndSession { session: usize, command: Option<String> },
     /// Give back memory that others who work on the card could use.
-    FreeMemory {
-        session: usize,
-        command: Option<String>,
-    },
+    FreeMemory { session: usize, command: Option<String> },
     /// End programs when their work is done; none is idle now.
-    EndWhenDone {
-        sessions: usize,
-        idle_seconds: f64,
-    },
+    EndWhenDone { sessions: usize, idle_seconds: f64 },
     /// Work more at a time, or share the card: it worked below the threshold of the card.
-    WorkedLittle {
-        gpu_hours: f64,
-    },
-    /// Ask for less: only a part of the card's memory was ever held.
-    SmallerCard {
-        peak_memory_bytes: u64,
-        card_memory_bytes: u64,
-    },
-    Nothing,
+    WorkedLittle { gpu_hours: f64 },
+    /// Use a card with less memory: only a part of it was ever held.
+    SmallerCard { peak_memory_bytes: u64, card_memory_bytes: u64 },
+    /// Nothing stands out; the share of the time that was active, null without any time.
+    Nothing { active_share: Option<f64> },
 }
 
 impl Suggestion {
@@ -75,20 +63,9 @@ impl Suggestion {
         if account.low_use_gpu_hours > little {
             return Self::WorkedLittle { gpu_hours: account.low_use_gpu_hours };
         }
-        Self::smaller_card(account, card_memory_bytes).unwrap_or(Self::Nothing)
-    }
-
-    /// Returns a stable word.
-    #[must_use]
-    pub const fn slug(&self) -> &'static str {
-        match self {
-            Self::EndSession { .. } => "end_session",
-            Self::FreeMemory { .. } => "free_memory",
-            Self::EndWhenDone { .. } => "end_when_done",
-            Self::WorkedLittle { .. } => "worked_little",
-            Self::SmallerCard { .. } => "smaller_card",
-            Self::Nothing => "nothing",
-        }
+        Self::smaller_card(account, card_memory_bytes).unwrap_or_else(|| Self::Nothing {
+            active_share: share(account.active_gpu_hours, account.total_gpu_hours),
+        })
     }
 
     /// Suggests a smaller card by all that was held, not only by what was held idle.

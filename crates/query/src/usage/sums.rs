@@ -1,11 +1,12 @@
 //! Sums of a window: all that a report is made of, whether it comes from the record or from counters.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use gua_core::{Period, Reason};
-use gua_store::{CardTimes, HolderSums};
+use gua_store::{CardTimes, HolderSums, HolderTimes, Person};
 
-use super::account::{AccountName, By};
+use super::account::{AccountName, By, person_name};
 use super::answer::Host;
 use super::basis::Basis;
 use super::gaps::Gap;
@@ -26,6 +27,8 @@ pub struct Sums {
     pub basis: Vec<Basis>,
     /// Cards that were seen in the window, in the order in which they are shown.
     pub cards: Vec<CardTotals>,
+    /// Uids of users by the name that their accounts have; `None` for a user with several.
+    pub uids: BTreeMap<Arc<str>, Option<u32>>,
     /// Sums of each account. Those of one kind add up to the cards, but for time of which the holders are
     /// not known; in a report on one person, there are only theirs.
     pub accounts: BTreeMap<(By, AccountName), OnCards>,
@@ -59,15 +62,58 @@ impl CardTotals {
     pub fn label(&self) -> Option<String> {
         Some(gua_core::card::label(self.index?, self.slot))
     }
+
+    /// Returns the part of a card that belongs to a holder. Utilization and used memory are the card's, and
+    /// free time is nobody's.
+    fn part(&self, holder: &HolderTimes<f64>) -> Self {
+        let times = CardTimes {
+            active_ms: holder.active_share_ms,
+            idle_held_ms: holder.unused_share_ms + holder.low_use_share_ms,
+            unknown_ms: holder.unknown_share_ms,
+            active_j: holder.active_j,
+            idle_held_j: holder.idle_held_j,
+            energy_unknown_ms: holder.energy_unknown_ms,
+            ..CardTimes::default()
+        };
+        let [busy_unknown_ms, memory_unknown_ms] = [times.observed_ms(); 2];
+        let times = CardTimes { busy_unknown_ms, memory_unknown_ms, ..times };
+        Self { times, unknown_ms: HashMap::new(), ..self.clone() }
+    }
+}
+
+/// Returns the sums of cards.
+pub(super) fn card_times(cards: &[CardTotals]) -> CardTimes<f64> {
+    let mut times = CardTimes::default();
+    cards.iter().for_each(|card| times.add_sums(&card.times));
+    times
 }
 
 impl Sums {
     /// Returns the sums of all cards.
     #[must_use]
     pub fn card_times(&self) -> CardTimes<f64> {
-        let mut times = CardTimes::default();
-        self.cards.iter().for_each(|card| times.add_sums(&card.times));
-        times
+        card_times(&self.cards)
+    }
+
+    /// Returns the cards that the users of the accounts were on, with their part of them.
+    pub(super) fn cards_of_users(&self) -> Vec<CardTotals> {
+        let mut own = OnCards::default();
+        let of_users = self.accounts.iter().filter(|((by, _), _)| *by == By::User);
+        for (card, holder) in of_users.flat_map(|(_, on_cards)| &on_cards.0) {
+            own.add(*card, holder);
+        }
+        own.0.sort_by_key(|(card, _)| *card);
+        let part =
+            |(card, holder): (usize, HolderSums)| Some(self.cards.get(card)?.part(&holder.times));
+        own.0.into_iter().filter_map(part).collect()
+    }
+
+    /// Notes the uid of somebody who has an account.
+    pub fn add_uid(&mut self, person: &Person) {
+        let uid = self.uids.entry(person_name(person).into()).or_insert(person.uid);
+        if *uid != person.uid {
+            *uid = None;
+        }
     }
 
     /// Returns the number of cards with any time.

@@ -3,7 +3,7 @@
 use gua_store::CardTimes;
 use serde::Serialize;
 
-use super::session::Culprits;
+use super::session::LargestSessions;
 use super::states::share;
 
 /// Share of the card time above which the problem is allocation.
@@ -28,7 +28,7 @@ pub struct Verdict {
     pub rests_on_little: bool,
     pub sentence: String,
     /// The few sessions that make up most of the idle-held time.
-    pub culprits: Option<Culprits>,
+    pub largest_sessions: Option<LargestSessions>,
 }
 
 impl Verdict {
@@ -38,7 +38,7 @@ impl Verdict {
         times: &CardTimes<f64>,
         observed_seconds: f64,
         coverage: Option<f64>,
-        culprits: Option<Culprits>,
+        largest_sessions: Option<LargestSessions>,
     ) -> Self {
         let idle_held_share = share(times.idle_held_ms, times.observed_ms());
         let unknown = share(times.unknown_ms, times.observed_ms()).unwrap_or(0.0);
@@ -47,9 +47,8 @@ impl Verdict {
             || "Nothing was observed in this window, so there is nothing to judge.".to_owned(),
             |idle_held| format_verdict(idle_held, unknown, exceeded),
         );
-        let is_little = observed_seconds < LITTLE_SECONDS
-            || coverage.is_none_or(|coverage| coverage < LITTLE_COVERAGE);
-        let rests_on_little = idle_held_share.is_some() && is_little;
+        let rests_on_little =
+            idle_held_share.is_some() && is_little_observed(observed_seconds, coverage);
         if rests_on_little {
             sentence.push(' ');
             sentence.push_str(&format_doubt(observed_seconds, coverage));
@@ -61,9 +60,14 @@ impl Verdict {
             exceeded,
             rests_on_little,
             sentence,
-            culprits,
+            largest_sessions,
         }
     }
+}
+
+/// Returns true if so little was observed that figures say little.
+pub(super) fn is_little_observed(observed_seconds: f64, coverage: Option<f64>) -> bool {
+    observed_seconds < LITTLE_SECONDS || coverage.is_none_or(|coverage| coverage < LITTLE_COVERAGE)
 }
 
 /// Returns whether the threshold is exceeded. Unknown time may be idle-held too.

@@ -82,9 +82,21 @@ fn assert_adds_up(usage: &Usage) {
     }
 }
 
+/// A card that only somebody else's memory is on has no rows for nobody.
+#[test]
+fn rows_of_nobody_are_shown_with_time_only() {
+    let lab = Lab::new();
+    let free = scene(0, State::TrulyIdle, &[holder(100, "ann", 50)]).with_unlisted(20);
+    lab.begin(0).record(HOUR, &[free]);
+    let usage = lab.report(0, HOUR);
+    let names: Vec<_> = usage.accounts.iter().map(|it| it.name.as_deref()).collect();
+    assert_eq!(names, [Some("ann")]);
+    assert_eq!(usage.accounts[0].total_gpu_hours, 0.0);
+}
+
 /// Trap: memory that no listed process holds has a share of its own, or shares do not add up.
 #[test]
-fn every_kind_adds_up_to_the_cards() {
+fn shares_of_every_kind_add_up_with_unlisted_memory() {
     let lab = a_day();
     for (from, to) in [(0, DAY), (HOUR + 1, 23 * HOUR - 777), (21 * HOUR + 1, 22 * HOUR + 54_321)] {
         assert_adds_up(&lab.usage(&all_kinds(from, to)));
@@ -109,7 +121,9 @@ fn every_kind_adds_up_to_the_cards() {
             (Some("root"), None, 0.0, 1.25),
         ]
     );
-    assert_eq!(usage.accounts[2].unknown_gpu_hours, 2.0, "the lost card");
+    let nobody = &usage.accounts[2];
+    assert_eq!(nobody.unknown_gpu_hours, 2.0, "the lost card");
+    assert_eq!((nobody.present_process_hours, nobody.held_idle_gib_hours), (None, None));
 }
 
 #[test]
@@ -168,9 +182,28 @@ fn every_kind_has_its_names() {
     assert_eq!(names(By::Card), ["1 GPU-1", "0 GPU-0"]);
 }
 
+/// Trap: a workload learned later is attached later: it moves past report time.
+#[test]
+fn workload_learned_later_moves_past_report_time() {
+    let lab = Lab::new();
+    let alice = holder(100, "alice", 8_000);
+    let mut recording = lab.begin(0);
+    let unread = Holder { who: None, ..alice.clone() };
+    recording.record(HOUR, &[scene(0, State::IdleHeld, &[unread])]);
+    let jobs = || {
+        let usage = lab.usage(&UsageRequest { by: vec![By::Job], ..request(0, HOUR) });
+        let jobs = usage.accounts.into_iter();
+        jobs.map(|it| (it.name, it.unattributed, it.unused_gpu_hours)).collect::<Vec<_>>()
+    };
+    assert_eq!(jobs(), [(None, Some(Unattributed::NotKnown), 1.0)]);
+    let known = alice.running_for(job("4711", Source::Cgroup));
+    recording.record(MINUTE, &[scene(0, State::IdleHeld, &[known])]);
+    assert_eq!(jobs(), [(Some("4711".to_owned()), None, 1.0)]);
+}
+
 /// Trap: a forged container name stays its user's.
 #[test]
-fn forged_container_or_pod_costs_its_victim_nothing() {
+fn forged_container_or_pod_name_stays_its_users() {
     let lab = Lab::new();
     let victim = holder(400, "root", 8_000).running_for(container(Source::Cgroup)).working();
     let forged = container(Source::DelegatedCgroup);
@@ -190,9 +223,9 @@ fn forged_container_or_pod_costs_its_victim_nothing() {
     assert_eq!((session.pid, session.end.as_deref()), (300, Some("kill 300")));
 }
 
-/// Trap: `--user` counts all identities of a name, and names one.
+/// Trap: `--user` counts all uids of a name, and names one.
 #[test]
-fn report_on_one_person_counts_all_their_identities() {
+fn report_on_one_person_counts_all_their_uids() {
     let lab = Lab::new();
     let first = holder(100, "ann", 8_000);
     let second = Holder { uid: 2000, ..holder(101, "ann", 8_000) };
@@ -218,6 +251,11 @@ fn report_on_one_person_counts_all_their_identities() {
         ["0", "2"]
     );
     assert!(page("nobody").person.is_none());
+    let ann = person("ann");
+    assert_eq!((ann.user.as_deref(), ann.uid), (Some("ann"), None), "there are two uids");
+    let bob = lab.usage(&request(0, HOUR));
+    assert_eq!(account(&bob, "bob").uid, Some(1009));
+    assert_eq!(account(&bob, "uid 1001").uid, Some(1001));
 }
 
 #[test]
@@ -231,6 +269,48 @@ fn report_on_one_person_names_nobody_else() {
         }
         assert!(!json.contains("unlisted") && !json.contains("holders_unknown"));
         assert_eq!(json.contains("sweep.ipynb"), user == "bob");
+    }
+}
+
+/// Regression: a report on one person had the states, cards, money and hours of the whole server.
+#[test]
+fn report_on_one_person_has_their_figures_alone() {
+    let lab = a_day();
+    let all = lab.report(0, DAY);
+    for user in ["alice", "bob", "mallory", "root"] {
+        let request = UsageRequest {
+            user: Some(user.into()),
+            prices: prices(Some(2.0), &[]),
+            ..all_kinds(0, DAY)
+        };
+        let usage = lab.usage(&request);
+        let of_all = account(&all, user);
+        let person = usage.person.as_ref().unwrap();
+        assert_eq!(person.account.share_of_total, of_all.share_of_total);
+        assert_eq!(person.account.idle_held_share, of_all.idle_held_share);
+        let states = &usage.states;
+        assert_eq!(states.active.gpu_hours, of_all.active_gpu_hours);
+        assert_eq!(states.idle_held.gpu_hours, of_all.idle_held_gpu_hours);
+        assert_eq!((states.truly_idle.gpu_hours, states.unknown.gpu_hours), (0.0, 0.0));
+        assert_eq!(usage.energy, of_all.energy);
+        let cost = usage.money.as_ref().unwrap().idle_held.cost;
+        assert_eq!(cost, Some(2.0 * of_all.idle_held_gpu_hours));
+        assert_eq!(
+            usage.equivalent_gpus.idle_held,
+            Some((of_all.idle_held_gpu_hours / 24.0 * 1e6).round() / 1e6)
+        );
+        let [card] = usage.cards.as_slice() else { panic!("{:?}", usage.cards) };
+        assert_eq!(card.states, *states);
+        assert_eq!((card.mean_utilization_percent, card.mean_memory_used_bytes), (None, None));
+        assert!(card.unknown_reasons.is_empty());
+        assert_eq!((&usage.verdict, &usage.heatmap), (&None, &None));
+        for by in By::ALL {
+            let [active, idle, unknown] = columns(&usage, by);
+            let own = [states.active, states.idle_held, states.unknown].map(|it| it.gpu_hours);
+            for (sum, own) in [active, idle, unknown].into_iter().zip(own) {
+                assert!((sum - own).abs() < 1e-6, "{by:?} of {user}: {sum} and not {own}");
+            }
+        }
     }
 }
 
@@ -252,7 +332,8 @@ fn suggestion_is_what_would_help_most() {
     let [peak_memory_bytes, card_memory_bytes] = [8_000 << 20, 80_000 << 20];
     let smaller = Suggestion::SmallerCard { peak_memory_bytes, card_memory_bytes };
     assert_eq!(suggest(State::Active, bob(8_000).working()), smaller);
-    assert_eq!(suggest(State::Active, bob(60_000).working()), Suggestion::Nothing);
+    let nothing = Suggestion::Nothing { active_share: Some(1.0) };
+    assert_eq!(suggest(State::Active, bob(60_000).working()), nothing);
 }
 
 fn prices(gpu_hour: Option<f64>, models: &[(&str, f64)]) -> Prices {
@@ -274,9 +355,11 @@ fn money_is_by_model_and_names_what_has_no_price() {
     let one = priced(prices(None, &[("a100", 3.0)]));
     let money = one.money.as_ref().unwrap();
     assert_eq!((money.idle_held.cost, money.idle_held.unpriced_gpu_hours), (Some(36.0), 24.0));
-    assert_eq!(account(&one, "mallory").cost, None);
-    assert_eq!(account(&one, "mallory").unpriced_gpu_hours, 15.0);
-    assert_eq!(account(&one, "alice").cost, Some(27.0));
+    let mallory = account(&one, "mallory");
+    assert_eq!((mallory.idle_held_cost, mallory.unpriced_idle_held_gpu_hours), (None, 15.0));
+    assert_eq!((mallory.active_cost, mallory.unpriced_active_gpu_hours), (Some(0.0), 0.0));
+    let alice = account(&one, "alice");
+    assert_eq!((alice.idle_held_cost, alice.active_cost), (Some(27.0), Some(30.0)));
     let kwh = Prices { kwh: Some(0.5), ..prices(None, &[]) };
     let energy = priced(kwh).money.unwrap();
     assert_eq!((energy.active_energy_cost, energy.idle_held_energy_cost), (Some(0.5), Some(1.8)));
@@ -333,27 +416,31 @@ fn json_has_flat_keys_with_units() {
     assert_eq!(
         keys(&json["accounts"][0]),
         [
+            "active_cost",
             "active_energy_kwh",
             "active_gpu_hours",
             "by",
-            "cost",
             "energy_unknown_gpu_hours",
             "held_idle_gib_hours",
             "id",
             "idle_beside_process_hours",
+            "idle_held_cost",
             "idle_held_energy_kwh",
             "idle_held_gpu_hours",
             "idle_held_share",
             "idle_process_hours",
             "low_use_gpu_hours",
+            "memory_unknown_process_hours",
             "name",
             "peak_memory_bytes",
             "present_process_hours",
             "share_of_total",
             "total_gpu_hours",
+            "uid",
             "unattributed",
             "unknown_gpu_hours",
-            "unpriced_gpu_hours",
+            "unpriced_active_gpu_hours",
+            "unpriced_idle_held_gpu_hours",
             "unused_gpu_hours",
             "user",
             "working_process_hours",

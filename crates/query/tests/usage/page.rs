@@ -5,7 +5,7 @@ use gua_core::units::UnixMillis;
 use gua_query::page::usage_page;
 use gua_query::usage::{TotalState, UsageRequest};
 
-use crate::lab::{HOUR, Lab, START, holder, request, scene};
+use crate::lab::{HOUR, Holder, Lab, START, holder, request, scene};
 
 #[test]
 fn page_of_one_person_has_only_their_cards() {
@@ -24,7 +24,25 @@ fn page_of_one_person_has_only_their_cards() {
     let stretch = card.stretches.first().unwrap();
     let names: Vec<_> = stretch.people.iter().map(|person| person.user.as_deref()).collect();
     assert_eq!((stretch.state, names), (Some(TotalState::IdleHeld), vec![Some("bob")]));
+    assert_eq!(card.stretches.len(), 1);
     assert_eq!(page.now, None, "a page of one person is not about all cards now");
+}
+
+/// What others did on a card is no part of a page of one person.
+#[test]
+fn timeline_of_one_person_shows_what_they_did() {
+    let lab = Lab::new();
+    let [bob, carol] = [holder(100, "bob", 8_000), holder(900, "carol", 4_000)];
+    let both = [bob.clone(), Holder { pid: 101, ..bob.clone() }.working(), carol.clone().working()];
+    let mut recording = lab.begin(0);
+    recording.record(HOUR, &[scene(0, State::Active, &[bob, carol.clone().working()])]);
+    recording.record(HOUR, &[scene(0, State::Active, &both)]);
+    recording.record(HOUR, &[scene(0, State::Active, &[carol.working()])]);
+    let of_bob = UsageRequest { user: Some("bob".to_owned()), ..request(0, 3 * HOUR) };
+    let page = usage_page(&lab.read(), &of_bob).unwrap();
+    let timeline = page.timeline.unwrap();
+    let states: Vec<_> = timeline.cards[0].stretches.iter().map(|it| it.state).collect();
+    assert_eq!(states, [Some(TotalState::IdleHeld), Some(TotalState::Active), None]);
 }
 
 #[test]

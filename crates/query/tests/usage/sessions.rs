@@ -3,7 +3,7 @@
 use gua_core::State;
 use gua_core::identity::{Job, Source, Told, Who};
 use gua_core::units::UnixMillis;
-use gua_query::usage::UsageRequest;
+use gua_query::usage::{Usage, UsageRequest};
 
 use crate::lab::*;
 
@@ -58,6 +58,13 @@ fn session_that_the_window_cuts_has_the_sums_of_its_rows_there() {
     );
     assert_eq!(usage.sessions[0].to.to_string(), "2024-10-04T02:00:00.007Z");
     assert!(usage.sessions.iter().all(|it| it.end.is_none() && it.ask.is_none() && !it.to_seen));
+    // Bob's began before the window, alice's in it.
+    let begins: Vec<_> =
+        usage.sessions.iter().map(|it| (it.from.to_string(), it.from_seen)).collect();
+    assert_eq!(
+        begins,
+        [("2024-10-04T00:30:00Z".to_owned(), false), ("2024-10-04T01:00:00Z".to_owned(), true)]
+    );
     // The two windows have together what the session has.
     let [early, late] = [(0, 2 * HOUR), (2 * HOUR, 4 * HOUR)].map(|(from, to)| {
         let request = UsageRequest { now: UnixMillis(START + 4 * HOUR), ..request(from, to) };
@@ -85,7 +92,7 @@ fn session_that_ended_is_not_open() {
 }
 
 #[test]
-fn culprits_are_listed_even_if_few_sessions_are_asked_for() {
+fn largest_sessions_are_listed_even_if_few_sessions_are_asked_for() {
     let lab = Lab::new();
     let scenes: Vec<_> = (0..6)
         .map(|card| scene(card, State::IdleHeld, &[holder(100 + card, "bob", 9_000)]))
@@ -100,9 +107,10 @@ fn culprits_are_listed_even_if_few_sessions_are_asked_for() {
     assert_eq!(all.sessions.len(), 6);
     let few = lab.usage(&UsageRequest { most_sessions: Some(1), ..request(0, 6 * HOUR) });
     assert_eq!((few.sessions.len(), few.sessions_left_out), (3, 3));
-    let culprits = few.verdict.culprits.unwrap();
-    assert_eq!((culprits.sessions, culprits.idle_held_share), (vec![0, 1, 2], 0.714_286));
-    assert_eq!(all.verdict.culprits.unwrap().idle_held_share, 0.714_286);
+    let largest = |usage: Usage| usage.verdict.unwrap().largest_sessions.unwrap();
+    let [few, all] = [few, all].map(largest);
+    assert_eq!((few.sessions, few.idle_held_share), (vec![0, 1, 2], 0.714_286));
+    assert_eq!(all.idle_held_share, 0.714_286);
 }
 
 #[test]

@@ -32,10 +32,10 @@ fn figures(usage: &Usage) -> BTreeMap<String, f64> {
         figures.insert(format!("{name} unused"), it.unused_gpu_hours);
         figures.insert(format!("{name} low"), it.low_use_gpu_hours);
         figures.insert(format!("{name} unknown"), it.unknown_gpu_hours);
-        figures.insert(format!("{name} present"), it.present_process_hours.unwrap());
-        figures.insert(format!("{name} memory"), it.held_idle_gib_hours.unwrap() / 100.0);
+        figures.insert(format!("{name} present"), it.present_process_hours.unwrap_or(0.0));
+        figures.insert(format!("{name} memory"), it.held_idle_gib_hours.unwrap_or(0.0) / 100.0);
     }
-    for cell in &usage.heatmap {
+    for cell in usage.heatmap.iter().flatten() {
         let hours = cell.observed_seconds / 3600.0;
         figures.insert(format!("{} {}", cell.weekday, cell.hour), hours);
     }
@@ -122,7 +122,7 @@ fn window_that_ends_now_ends_where_the_record_is_final() {
     assert_eq!(usage.window.coverage, Some(0.666_667));
     let empty = lab.report(2 * HOUR, 3 * HOUR);
     assert_eq!((empty.window.coverage, gaps(&empty)), (Some(0.0), vec![("stopped", 60.0)]));
-    assert!(empty.verdict.sentence.starts_with("Nothing was observed"));
+    assert!(empty.verdict.unwrap().sentence.starts_with("Nothing was observed"));
 }
 
 #[test]
@@ -166,6 +166,23 @@ fn time_that_is_not_kept_is_a_gap() {
     assert_eq!(usage.equivalent_gpus.idle_held, Some(1.0));
 }
 
+/// The runs of that time are not kept either.
+#[test]
+fn time_of_runs_that_are_not_kept_is_not_kept() {
+    let lab = Lab::new();
+    for begin in [0, 20 * HOUR, 40 * HOUR] {
+        let mut recording = lab.begin(begin);
+        recording.record(10 * HOUR, &[scene(0, State::IdleHeld, &bob())]);
+        recording.end("stopped");
+    }
+    let short = Retention { exact_ms: HOUR, quarters_ms: HOUR, hours_ms: 5 * HOUR, samples_ms: 0 };
+    let mut recording = lab.begin(50 * HOUR);
+    recording.record(5 * HOUR, &[scene(0, State::IdleHeld, &bob())]);
+    recording.prune(&short).unwrap();
+    let usage = lab.report(-10 * HOUR, 55 * HOUR);
+    assert_eq!(gaps(&usage), [("not_recorded", 10.0 * 60.0), ("not_kept", 50.0 * 60.0)]);
+}
+
 #[test]
 fn holders_with_ids_far_apart_are_found() {
     let lab = Lab::new();
@@ -189,13 +206,13 @@ fn nothing_recorded_is_an_answer() {
     let usage = Lab::new().report(0, HOUR);
     assert_eq!((usage.host.is_none(), usage.data, usage.thresholds), (true, None, None));
     assert_eq!(gaps(&usage), [("not_recorded", 60.0)]);
-    assert!(usage.cards.is_empty() && usage.accounts.is_empty() && usage.heatmap.is_empty());
-    assert_eq!(usage.verdict.exceeded, None);
+    assert!(usage.cards.is_empty() && usage.accounts.is_empty());
+    assert_eq!((usage.heatmap, usage.verdict.unwrap().exceeded), (Some(vec![]), None));
 }
 
 /// Trap: DST and half-hour zones in the heatmap. Where only hours are kept, they are split in proportion.
 #[test]
-fn heatmap_follows_the_zone() {
+fn heatmap_follows_zones_of_half_an_hour() {
     let lab = Lab::new();
     let mut recording = lab.begin(0);
     for _ in 0..24 {
@@ -205,7 +222,7 @@ fn heatmap_follows_the_zone() {
     let cells = |zone: &str, to: i64| {
         let zone = TimeZone::get(zone).unwrap();
         let usage = lab.usage(&UsageRequest { zone, ..request(0, to) });
-        let cells = usage.heatmap.iter();
+        let cells = usage.heatmap.iter().flatten();
         cells
             .map(|it| (it.weekday, it.hour, it.active_share, it.observed_seconds / 60.0))
             .collect::<Vec<_>>()
@@ -223,7 +240,7 @@ fn heatmap_follows_the_zone() {
 
 /// Trap: thresholds differ between runs.
 #[test]
-fn basis_has_the_rule_of_every_run() {
+fn thresholds_that_differ_between_runs_are_in_the_basis() {
     let lab = Lab::new();
     let held = [scene(0, State::IdleHeld, &bob())];
     let mut first = lab.begin(0);
@@ -305,18 +322,19 @@ fn report_can_be_made_from_counters() {
         gaps: vec![],
         basis: vec![],
         cards: vec![card],
+        uids: BTreeMap::new(),
         accounts: BTreeMap::new(),
         week: Week::new(TimeZone::UTC),
         sessions: vec![],
         sessions_left_out: 0,
     };
     let holder = HolderSums { times, peak_mib: 0 };
-    sums.add_holder(By::User, AccountName::known("bob"), 0, &holder);
+    sums.add_holder(By::User, AccountName::user("bob"), 0, &holder);
     let usage = Usage::from_sums(sums, &request);
     assert_eq!(usage.states.idle_held.share, Some(0.75));
     assert_eq!(account(&usage, "bob").total_gpu_hours, 2.0);
     assert_eq!(account(&usage, "").idle_held_gpu_hours, 2.0, "their holders are not known");
-    assert_eq!(usage.verdict.exceeded, Some(true));
+    assert_eq!(usage.verdict.unwrap().exceeded, Some(true));
 }
 
 /// Trap: absurd figures in a damaged file saturate instead of overflowing.

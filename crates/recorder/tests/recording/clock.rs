@@ -107,6 +107,47 @@ fn clock_set_back_begins_a_run() {
     }
 }
 
+/// Trap: the clock was set back, and then the driver was away: what was observed before stays, and is no gap.
+#[test]
+fn clock_set_back_while_the_driver_is_away_counts_time_once() {
+    let mut lab = Lab::started();
+    lab.record(2 * HOUR);
+    lab.step = -HOUR;
+    lab.record(5 * MINUTE);
+    lab.away = Some(Reason::DriverGone);
+    lab.record(10 * MINUTE);
+    lab.away = None;
+    lab.record(5 * MINUTE);
+    lab.stop();
+    let observed: i64 = lab.card_seconds().iter().sum();
+    let gap: i64 = lab.gaps().iter().map(|(from, to, _)| to - from).sum();
+    assert_eq!(gap, 0, "{:?}", lab.gaps());
+    let end = (2 * HOUR - POLL) / SECOND;
+    assert!((end - observed).abs() <= 1, "{observed} s");
+    lab.assert_sound();
+}
+
+/// A clock that is wrong for a moment costs nothing of the record between.
+#[test]
+fn clock_set_back_for_a_moment_keeps_what_was_observed_before() {
+    for step in [10 * MINUTE, HOUR] {
+        let mut lab = Lab::started();
+        lab.record(2 * HOUR);
+        lab.step = -step;
+        lab.record(MINUTE);
+        lab.step = 0;
+        lab.record(10 * MINUTE);
+        lab.stop();
+        let observed: i64 = lab.card_seconds().iter().sum();
+        let gaps = lab.gaps();
+        let gap: i64 = gaps.iter().map(|(from, to, _)| to - from).sum();
+        // From the last poll before the clock was set back to the first one after it was right again.
+        assert!((60..=75).contains(&gap), "{step}: {gaps:?}");
+        assert!((lab.now / SECOND - observed - gap).abs() <= 1, "{observed} s, {gap} s of gaps");
+        lab.assert_sound();
+    }
+}
+
 /// A step back that is shorter than the time since the last poll records no time twice.
 #[test]
 fn small_step_back_is_no_new_run() {

@@ -52,7 +52,7 @@ impl TickObserver for Notes {
 
 /// Trap: state in memory advances only after COMMIT.
 #[test]
-fn observers_write_in_the_transaction_of_the_tick() {
+fn observers_advance_only_after_commit() {
     let mut lab = Lab::new();
     let notes = Notes::default();
     lab.start(vec![Box::new(notes.clone())]);

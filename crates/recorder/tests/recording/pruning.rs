@@ -58,7 +58,7 @@ fn steady_recording_is_pruned_in_hourly_rounds() {
 
 /// Trap: the clock leapt ahead: nothing is deleted, also over restarts.
 #[test]
-fn leap_of_the_clock_deletes_nothing() {
+fn clock_that_leapt_ahead_deletes_nothing() {
     let mut lab = PruningLab::new();
     lab.record(3 * DAY);
     let rows = |lab: &PruningLab| {

@@ -23,6 +23,8 @@ pub(super) struct Coverage {
     recorded: Vec<Period>,
     /// Imported runs, in order and joined.
     imported: Vec<Period>,
+    /// Time of several runs, because the clock was set back.
+    again: Vec<Period>,
     /// End of the rows of all cards.
     covered_until: Option<i64>,
     /// Run of the newest row, and its cards.
@@ -34,6 +36,7 @@ impl Coverage {
     pub fn read(db: &Connection) -> Result<Self, Problem> {
         let mut runs = periods(db, "SELECT started_ms, until_ms FROM run")?;
         runs.sort_unstable();
+        let again = overlaps(&runs);
         let mut gaps = periods(db, "SELECT from_ms, to_ms FROM gap")?;
         gaps.sort_unstable();
         let gaps = join(&gaps);
@@ -44,6 +47,7 @@ impl Coverage {
             runs,
             recorded,
             imported: join(&imported),
+            again,
             covered_until: None,
             run: None,
             cards: HashSet::new(),
@@ -59,6 +63,11 @@ impl Coverage {
     pub fn overlaps_import(&self, period: Period) -> bool {
         let first = self.imported.partition_point(|run| run.to <= period.from);
         self.imported.get(first).is_some_and(|run| run.from < period.to)
+    }
+
+    /// Returns true if several runs recorded a part of a period.
+    pub fn is_recorded_again(&self, period: Period) -> bool {
+        self.again.iter().any(|again| !again.overlap(&period).is_empty())
     }
 
     /// Returns what is wrong with the observed time of a row.
@@ -85,7 +94,8 @@ impl Coverage {
         let missing = self.recorded_ms(Period::new(UnixMillis(before), period.from));
         let is_within = run.is_some_and(|run| run.from.0 < before);
         let are_several = run == self.run && self.cards.len() > 1;
-        let is_wrong = missing > MOST_UNCOVERED_MS && is_within && are_several;
+        let is_again = self.is_recorded_again(Period::new(UnixMillis(before), period.from));
+        let is_wrong = missing > MOST_UNCOVERED_MS && is_within && are_several && !is_again;
         if self.run != run {
             self.cards.clear();
         }
@@ -108,6 +118,17 @@ fn periods(db: &Connection, select: &str) -> Result<Vec<Period>, Problem> {
     let periods = query
         .query_map([], |row| Ok(Period::new(UnixMillis(row.get(0)?), UnixMillis(row.get(1)?))))?;
     Ok(periods.collect::<Result<_, _>>()?)
+}
+
+/// Returns the time that several of some periods, which are in order, have in common.
+fn overlaps(periods: &[Period]) -> Vec<Period> {
+    let mut until = UnixMillis(i64::MIN);
+    let overlap = |period: &Period| {
+        let overlap = Period::new(period.from, period.to.min(until));
+        until = until.max(period.to);
+        overlap
+    };
+    periods.iter().map(overlap).filter(|overlap| !overlap.is_empty()).collect()
 }
 
 /// Joins periods in order that overlap or touch.

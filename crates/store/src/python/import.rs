@@ -177,7 +177,7 @@ impl Import<'_> {
             + source.result(source.row_count("proc_sample"))?;
         let (cards, processes) =
             (source.result(cards.query([]))?, source.result(processes.query([]))?);
-        let mut ticks = source.result(Ticks::new(cards, processes))?;
+        let mut ticks = source.result(Ticks::new(cards, processes, source.joins_runs()))?;
         let facts = source.result(source.facts())?;
         let recorded = self.result(recorded(db))?;
         let mut converter = self.result(Converter::new(db, facts, recorded, wanted))?;

@@ -93,8 +93,11 @@ impl Source {
         window: Option<Period>,
         order: Order,
     ) -> Result<String, Problem> {
-        let columns = self.select(table, &[&["ts", "run_id"], names].concat());
-        let run = self.select(table, &["run_id"]);
+        // Processes need their run only to be joined to their cards.
+        let has_run = table == "gpu_sample" || self.joins_runs();
+        let run = if has_run { self.select(table, &["run_id"]) } else { "NULL".to_owned() };
+        let (time, values) = (self.select(table, &["ts"]), self.select(table, names));
+        let columns = format!("{time}, {run}, {values}");
         let within = match window {
             Some(window) => format!("WHERE {}", self.condition(table, window)?),
             None => String::new(),
@@ -104,6 +107,11 @@ impl Source {
             Order::Sorted => format!("julianday(ts), ts, {run}, rowid"),
         };
         Ok(format!("SELECT {columns} FROM {table} {within} ORDER BY {order}"))
+    }
+
+    /// Returns true if both tables of samples name the runs of their rows.
+    pub fn joins_runs(&self) -> bool {
+        ["gpu_sample", "proc_sample"].iter().all(|table| self.columns[table].contains("run_id"))
     }
 
     /// Returns the condition for rows around a window.

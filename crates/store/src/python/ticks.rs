@@ -1,5 +1,6 @@
 //! Rows of both tables of samples, joined to ticks: the rows of one run and one time.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use gua_core::process::Kinds;
@@ -222,10 +223,12 @@ pub(super) struct Ticks<'s> {
     pub processes: Vec<ProcessReading>,
     pub texts: Texts,
     pub unusable: Unusable,
+    /// True if rows of processes name their runs. Otherwise they are joined by their times alone.
+    joins_runs: bool,
 }
 
 impl<'s> Ticks<'s> {
-    pub fn new(cards: Rows<'s>, processes: Rows<'s>) -> Result<Self, Problem> {
+    pub fn new(cards: Rows<'s>, processes: Rows<'s>, joins_runs: bool) -> Result<Self, Problem> {
         let (mut card_rows, mut process_rows) =
             (Cursor::new(cards, CardReading::read), Cursor::new(processes, ProcessReading::read));
         let (mut texts, mut unusable) = (Texts::default(), Unusable::default());
@@ -233,7 +236,7 @@ impl<'s> Ticks<'s> {
         process_rows.advance(&mut texts, &mut unusable)?;
         let key = card_rows.key.clone();
         let (cards, processes) = (Vec::new(), Vec::new());
-        Ok(Self { card_rows, process_rows, key, cards, processes, texts, unusable })
+        Ok(Self { card_rows, process_rows, key, cards, processes, texts, unusable, joins_runs })
     }
 
     pub const fn at(&self) -> UnixMillis {
@@ -271,16 +274,27 @@ impl<'s> Ticks<'s> {
             self.card_rows.advance(&mut self.texts, &mut self.unusable)?;
         }
         // The Python gua does not report a process whose card has no sample then either.
-        while self.process_rows.head.is_some() && (!has_tick || self.process_rows.key <= self.key) {
-            match self.process_rows.row_of(&self.key).filter(|_| has_tick) {
-                Some(process) if self.cards.iter().any(|card| card.uuid == process.uuid) => {
-                    self.processes.push(process);
-                }
-                _ => self.unusable.without_card += 1,
+        while let Some(process) = self.process_rows.head {
+            let order = self.process_order();
+            if has_tick && order == Ordering::Greater {
+                break;
+            }
+            let is_of_tick = has_tick && order == Ordering::Equal;
+            if is_of_tick && self.cards.iter().any(|card| card.uuid == process.uuid) {
+                self.processes.push(process);
+            } else {
+                self.unusable.without_card += 1;
             }
             self.process_rows.advance(&mut self.texts, &mut self.unusable)?;
         }
         Ok(has_tick)
+    }
+
+    /// Compares the next row of a process with the tick.
+    fn process_order(&self) -> Ordering {
+        let (row, tick) = (&self.process_rows.key, &self.key);
+        let run = if self.joins_runs { row.run } else { tick.run };
+        (row.at, &row.text, run).cmp(&(tick.at, &tick.text, tick.run))
     }
 }
 

@@ -4,7 +4,38 @@ use gua_store::python::{RECORDER, RULE};
 
 use crate::python_file::{Layout, PythonFile, START, always, card, times};
 
-/// Trap: import of a Python gua: any starred column may be missing.
+/// Trap: import of a Python gua: any column or table that a later version added may be missing.
+#[test]
+fn import_reads_files_without_any_column_of_later_versions() {
+    let mut changes: Vec<String> =
+        ["daemon_run", "gpu_device"].iter().map(|table| format!("DROP TABLE {table}")).collect();
+    let columns = [
+        ("gpu_sample", ["run_id", "usage_state", "gpu_index", "memory_used_mb", "temperature_c"]),
+        ("proc_sample", ["run_id", "owner_user", "gpu_index", "process_name", "process_type"]),
+        ("gpu_sample", ["power_w"; 5]),
+    ];
+    for (table, columns) in columns {
+        changes.extend(columns.map(|column| format!("ALTER TABLE {table} DROP COLUMN {column}")));
+    }
+    changes.dedup();
+    for change in changes {
+        let file = PythonFile::new(Layout::Newest);
+        file.execute("ALTER TABLE proc_sample ADD COLUMN gpu_index INTEGER");
+        file.add_run(1, 30.0);
+        for tick in 0..4 {
+            let held = card("GPU-1", 2, &[(7, Some(101), "ann")]);
+            let cards = [card("GPU-0", 80, &[]), held];
+            file.add_tick(START + tick * 30_000, Some(1), &cards);
+        }
+        file.execute(&change);
+        let import = file.import();
+        let found = times(&import.database(), always());
+        assert_eq!(found, [120_000.0, 120_000.0, 0.0, 0.0], "{change}");
+        assert_eq!(import.imported.unusable.total(), 0, "{change}");
+        assert_eq!(import.database().check().unwrap(), [], "{change}");
+    }
+}
+
 #[test]
 fn oldest_file_has_no_runs_and_counts_30_s_per_tick() {
     let file = PythonFile::new(Layout::Oldest);

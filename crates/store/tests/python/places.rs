@@ -138,7 +138,6 @@ fn record(path: &Path, from: i64, to: i64) -> Database {
     writer.end("stopped").unwrap()
 }
 
-/// Trap: import of a Python gua: time that is recorded already is refused, and nothing is changed.
 #[test]
 fn older_time_goes_beside_what_is_recorded() {
     let file = file();
@@ -153,6 +152,19 @@ fn older_time_goes_beside_what_is_recorded() {
     assert_eq!(database.check().unwrap(), []);
     assert_eq!(database.final_until().unwrap(), Some(UnixMillis(START + 2 * HOUR)));
     assert_eq!(database.cards().unwrap()[&1].index, 3, "what this gua has recorded is newer");
+}
+
+/// Trap: import of a Python gua: time that is recorded already is refused, and nothing is changed.
+#[test]
+fn import_refuses_time_that_is_recorded_already() {
+    let file = file();
+    let path = file.dir.path().join("gua.db");
+    Database::create(&path).unwrap();
+    drop(record(&path, START + 61_000, START + 2 * HOUR));
+    import_to(&file.path(), &path, &mut |_| ()).unwrap();
+    let free = 2.0 * HOUR as f64 - 61_000.0;
+    let database = Database::open(&path).unwrap();
+    let window = period(START - HOUR, START + 2 * HOUR);
     let error = import_to(&file.path(), &path, &mut |_| ()).unwrap_err();
     assert!(matches!(error.problem, Problem::AlreadyRecorded(_)), "{error}");
     assert!(error.to_string().contains("2026-11-15T19:59:30Z"), "{error}");
@@ -164,6 +176,28 @@ fn older_time_goes_beside_what_is_recorded() {
     let error = import_into(&file.path(), &other).unwrap_err();
     assert!(matches!(error.problem, Problem::AlreadyRecorded(_)), "{error}");
     assert_eq!(number(&other, "SELECT count(*) FROM run"), 1);
+}
+
+/// Trap: import of a Python gua: one transaction, and sums are compared before COMMIT.
+#[test]
+fn import_whose_sums_differ_is_rolled_back_as_a_whole() {
+    let file = file();
+    let path = file.dir.path().join("gua.db");
+    Database::create(&path).unwrap();
+    drop(record(&path, START + HOUR, START + 2 * HOUR));
+    let tables = ["run", "card_span", "card_hour", "sample", "event", "process"];
+    let rows = || tables.map(|table| number(&path, &format!("SELECT count(*) FROM {table}")));
+    let before = rows();
+    // One millisecond of each row is lost on its way.
+    let losing = "CREATE TRIGGER losing AFTER INSERT ON card_span BEGIN
+         UPDATE card_span SET active_ms = active_ms - 1
+         WHERE from_ms = new.from_ms AND card = new.card; END";
+    Connection::open(&path).unwrap().execute_batch(losing).unwrap();
+    let error = import_into(&file.path(), &path).unwrap_err();
+    assert!(matches!(error.problem, Problem::NotWhole), "{error}");
+    assert_eq!(rows(), before);
+    Connection::open(&path).unwrap().execute_batch("DROP TRIGGER losing").unwrap();
+    import_into(&file.path(), &path).unwrap();
 }
 
 /// Imported rows are summed up and pruned like others.

@@ -1,5 +1,6 @@
 //! Kills a process that records, at any moment.
 
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -115,6 +116,26 @@ fn stored_ticks(path: &Path) -> Vec<i64> {
     let mut query = db.prepare("SELECT at_ms FROM event WHERE kind = 'tick'").unwrap();
     let ticks = query.query_map([], |row| row.get(0)).unwrap();
     ticks.collect::<Result<_, _>>().unwrap()
+}
+
+/// Trap: a database is made beside its path and linked there: a kill leaves a whole one or none.
+#[test]
+fn kill_while_a_database_is_made_leaves_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gua.db");
+    // While the folder is locked, no database gets its path.
+    let lock = File::open(folder.path()).unwrap();
+    lock.lock().unwrap();
+    let mut child = spawn(&path);
+    while fs::read_dir(folder.path()).unwrap().next().is_none() {
+        assert_eq!(child.try_wait().unwrap(), None);
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!path.exists());
+    drop(lock);
+    Database::create(&path).unwrap();
+    assert_eq!(Database::open(&path).unwrap().check().unwrap(), []);
 }
 
 /// Trap: after a crash a run ends at its last tick, and no stored row is lost.

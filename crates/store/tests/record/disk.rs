@@ -135,6 +135,53 @@ fn tick_on_a_locked_file_fails_and_the_next_one_succeeds() {
     assert_whole(&lab.path(), START + 3 * INTERVAL);
 }
 
+/// Names the database in the environment of a child.
+const CHILD_FILE: &str = "GUA_STORE_OTHER_PROGRAM";
+
+/// The child: another program that wants the database to itself. Without its variable in the environment
+/// it does nothing.
+#[test]
+fn other_program_child() {
+    let Some(path) = env::var_os(CHILD_FILE) else { return };
+    let other = Connection::open(path).unwrap();
+    other.execute_batch("PRAGMA locking_mode = EXCLUSIVE").unwrap();
+    let runs = other.query_row("SELECT count(*) FROM run", [], |row| row.get::<_, i64>(0));
+    assert!(runs.is_err(), "it has the database to itself: {runs:?}");
+}
+
+/// Returns true if another program cannot have the database to itself.
+fn is_shared(path: &Path) -> bool {
+    let child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "disk::other_program_child", "--nocapture"])
+        .env(CHILD_FILE, path)
+        .output()
+        .unwrap();
+    child.status.success()
+}
+
+/// Trap: closing any handle of a file drops the POSIX locks that the process has on it, SQLite's included.
+#[test]
+fn opening_and_closing_in_the_writers_process_keeps_its_posix_locks() {
+    let lab = Lab::new();
+    let path = lab.path();
+    let mut writer = lab.begin(START);
+    tick(&mut writer, START).unwrap();
+    assert!(is_shared(&path));
+    // What the process of a recorder does with its file besides.
+    drop(lab.read());
+    lab.read().check().unwrap();
+    Database::identify(&path).unwrap();
+    Database::create(&path).unwrap_err();
+    assert!(writer.database().is_in_place());
+    assert!(is_shared(&path), "the locks are gone");
+    tick(&mut writer, START + INTERVAL).unwrap();
+    let database = writer.into_database();
+    // What must not be done.
+    drop(fs::File::open(&path).unwrap());
+    assert!(!is_shared(&path), "the test would not notice");
+    drop(database);
+}
+
 /// Somebody may have made the file to set its permissions.
 #[test]
 fn empty_file_becomes_a_database_with_its_permissions() {

@@ -6,7 +6,7 @@ use gua_core::process::{Kinds, ProcessId};
 use gua_core::span::HolderId;
 use gua_core::units::UnixMillis;
 use gua_core::{Reading, Reason, Span, State};
-use gua_store::{Person, ProcessEntry, Tick, Writer};
+use gua_store::{Database, Person, ProcessEntry, Run, Tick, Writer};
 
 use crate::lab::*;
 
@@ -32,7 +32,7 @@ fn tick(writer: &mut Writer, second: i64, card: &Arc<CardFacts>, processes: &[Pr
 
 /// Trap: a process is (pid, start time, boot, person).
 #[test]
-fn process_is_another_after_setuid_and_after_a_reused_pid() {
+fn process_is_another_after_setuid_a_reused_pid_or_a_reboot() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     let id = |start, uid| ProcessId { pid: 9, start_ticks: Some(start), uid: Some(uid) };
@@ -47,11 +47,18 @@ fn process_is_another_after_setuid_and_after_a_reused_pid() {
     let mut writer = lab.begin(START + HOUR);
     tick(&mut writer, 3600, &card(0), &[entry(id(2, 1000), "ann")]);
     assert_eq!(lab.number("SELECT count(*) FROM process WHERE pid = 9"), 3);
+    drop(writer);
+    // After a reboot it is another, though pid, start and person are the same.
+    let rebooted = Run { boot: "boot-2".into(), ..run(START + 2 * HOUR) };
+    let database = Database::open_to_write(&lab.path()).unwrap();
+    let mut writer = Writer::begin(database, rebooted).unwrap();
+    tick(&mut writer, 7200, &card(0), &[entry(id(2, 1000), "ann")]);
+    assert_eq!(lab.number("SELECT count(*) FROM process WHERE pid = 9"), 4);
 }
 
 /// Trap: start time may be unknown.
 #[test]
-fn process_without_start_time_is_kept() {
+fn process_of_unknown_start_time_is_kept() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     let unread = ProcessEntry::unread(ProcessId::unread(7));
@@ -97,9 +104,9 @@ fn workload_learned_later_is_attached() {
     assert_eq!(lab.number("SELECT count(*) FROM workload"), 1);
 }
 
-/// Trap: a card without UUID is known by (index, slot); an unread fact does not overwrite a known one.
+/// Trap: a card without UUID is known by (index, slot).
 #[test]
-fn card_without_uuid_is_known_by_its_place() {
+fn card_without_uuid_is_known_by_index_and_slot() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     let unread = |slot: Option<u32>| {
@@ -111,20 +118,48 @@ fn card_without_uuid_is_known_by_its_place() {
         });
         facts
     };
-    let mut named = CardFacts::clone(&card(0));
-    named.name = Reading::Known("H100".into());
-    let facts = [unread(None), unread(Some(1)), unread(None), unread(Some(2)), named.clone()];
-    for (second, facts) in (0..).zip(facts) {
+    let facts = [unread(None), unread(Some(1)), unread(None), unread(Some(2)), unread(Some(1))];
+    let other = CardFacts { index: 1, ..unread(Some(1)) };
+    for (second, facts) in (0..).zip(facts.into_iter().chain([other, CardFacts::clone(&card(0))])) {
         tick(&mut writer, second, &Arc::new(facts), &[]);
     }
-    named.name = Reading::Unknown(Reason::TimedOut);
-    named.index = 5;
-    tick(&mut writer, 9, &Arc::new(named), &[]);
     let cards = lab.read().cards().unwrap();
-    assert_eq!(cards.len(), 4);
-    let last = cards.values().last().unwrap();
-    assert_eq!((last.name.as_deref(), last.index), (Some("H100"), 5));
-    assert_eq!(cards[&2].parent_uuid.as_deref(), Some("GPU-9"));
+    let places: Vec<_> =
+        cards.values().map(|card| (card.uuid.as_deref(), card.index, card.slot)).collect();
+    let unnamed = |index, slot| (None, index, slot);
+    let expected = [
+        unnamed(0, None),
+        unnamed(0, Some(1)),
+        unnamed(0, Some(2)),
+        unnamed(1, Some(1)),
+        (Some("GPU-0"), 0, None),
+    ];
+    assert_eq!(places, expected);
+}
+
+/// Trap: an unread fact does not overwrite a known one.
+#[test]
+fn unread_fact_of_a_card_does_not_overwrite_a_known_one() {
+    let lab = Lab::new();
+    let mut writer = lab.begin(START);
+    let instance = |parent_uuid| InstanceFacts {
+        slot: 1,
+        gpu_instance: Reading::Unknown(Reason::NotAsked),
+        parent_uuid,
+    };
+    let mut facts = CardFacts::clone(&card(0));
+    facts.name = Reading::Known("H100".into());
+    facts.instance = Some(instance(Reading::Known("GPU-9".into())));
+    tick(&mut writer, 0, &Arc::new(facts.clone()), &[]);
+    facts.name = Reading::Unknown(Reason::TimedOut);
+    facts.instance = Some(instance(Reading::Unknown(Reason::TimedOut)));
+    facts.index = 5;
+    tick(&mut writer, 1, &Arc::new(facts), &[]);
+    let cards = lab.read().cards().unwrap();
+    assert_eq!(cards.len(), 1);
+    let card = &cards[&1];
+    assert_eq!((card.name.as_deref(), card.index), (Some("H100"), 5));
+    assert_eq!(card.parent_uuid.as_deref(), Some("GPU-9"));
 }
 
 /// Trap: memory that no listed process holds has a share of its own.

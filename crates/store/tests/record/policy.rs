@@ -80,7 +80,7 @@ fn unknown_time_of_the_last_step_stays_unknown() {
 
 /// Trap: `policy_log` is append-only by triggers and never pruned.
 #[test]
-fn log_is_append_only_and_never_pruned() {
+fn policy_log_is_append_only_and_never_pruned() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     record(&mut writer, &spans(&card(0), START, &[(DAY, 0)]), HOUR);

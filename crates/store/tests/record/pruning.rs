@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use gua_core::span::{Gap, GapReason};
 use gua_core::units::UnixMillis;
-use gua_store::{Database, Pruned, Retention, Tick, Writer};
+use gua_store::{Database, Latest, Pruned, Retention, Tick, Writer};
 
 use crate::lab::*;
 
@@ -54,7 +54,7 @@ fn rows_are_kept_as_long_as_configured_and_sums_stay() {
 
 /// Trap: the clock leapt ahead.
 #[test]
-fn nothing_is_pruned_within_a_day_after_a_leap() {
+fn clock_that_leapt_ahead_prunes_nothing_for_a_day() {
     let lab = Lab::new();
     let retention = Retention { quarters_ms: 4 * DAY, ..Retention::default() };
     let mut writer = lab.begin(START);
@@ -73,15 +73,35 @@ fn nothing_is_pruned_within_a_day_after_a_leap() {
 
 /// Trap: the newest run and what was last seen are never pruned.
 #[test]
-fn newest_run_is_never_pruned() {
+fn newest_run_and_last_seen_are_never_pruned() {
     let lab = Lab::new();
     let retention = Retention { exact_ms: 0, quarters_ms: 0, hours_ms: 0, samples_ms: 0 };
     record_days(&mut lab.begin(START), START, 1, &Retention::default());
     let mut writer = lab.begin(START + DAY);
+    let at = UnixMillis(START + DAY);
+    let latest = [Latest { card: Some(card(0)), body: "{}".into() }];
+    writer.tick(&Tick { latest: Some(&latest), ..Tick::new(at, at) }).unwrap();
     record_days(&mut writer, START + DAY, 3, &retention);
+    assert_eq!(lab.number("SELECT count(*) FROM card_hour"), 0);
+    let seen = lab.read().last_seen().unwrap().unwrap();
+    assert_eq!((seen.at, seen.cards), (at, vec!["{}".to_owned()]));
     assert_eq!(lab.number("SELECT min(id) FROM run"), 2);
     assert_eq!(lab.number("SELECT count(*) FROM run"), 1);
+    drop(writer);
+    // After its end something happened, and something was imported, and all of it is too old.
+    let late = START + 4 * DAY + MINUTE;
+    lab.execute(&format!(
+        "INSERT INTO event VALUES (NULL, 2, {late}, NULL, 'a', '');
+         INSERT INTO run SELECT 99, host, boot, driver, recorder, rule, 1, 0, 0, 0, NULL, started_ms,
+             until_ms, tick_ms, 0, 0, 0, NULL FROM run"
+    ));
+    let mut database = Database::open_to_prune(&lab.path()).unwrap();
+    prune_now(&mut database, &retention, START + 9 * DAY);
+    assert_eq!(lab.number("SELECT count(*) FROM event"), 0);
+    assert_eq!(lab.number("SELECT count(*) FROM run"), 2);
+    assert_eq!(lab.number("SELECT min(id) FROM run"), 2);
     assert_eq!(lab.read().final_until().unwrap().unwrap().0, START + 4 * DAY);
+    assert_eq!(lab.read().last_seen().unwrap().unwrap().at, at);
 }
 
 #[test]
@@ -165,7 +185,7 @@ fn admin_prunes_without_proof_of_time_what_was_announced() {
 
 /// Trap: names are swept only by who holds the lock.
 #[test]
-fn admin_prunes_beside_a_recorder_and_leaves_the_names() {
+fn names_are_swept_only_by_who_holds_the_lock() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     record_days(&mut writer, START, 2, &Retention::default());

@@ -59,7 +59,7 @@ fn short_session_is_deleted_when_it_ends() {
 
 /// Trap: the clock was set back.
 #[test]
-fn session_is_cut_where_its_time_is_recorded_again() {
+fn clock_set_back_cuts_sessions_in_time_recorded_again() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     let at = |minutes| START + minutes * MINUTE;
@@ -121,7 +121,7 @@ fn signs_are_stored_in_the_transaction_of_a_tick() {
 
 /// Trap: state in memory advances only after COMMIT; ids of rolled-back rows are forgotten.
 #[test]
-fn tick_is_rolled_back_with_what_others_write() {
+fn ids_of_rolled_back_rows_are_forgotten() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     let at = UnixMillis(START + MINUTE);

@@ -46,7 +46,7 @@ fn totals_are_replaced_and_removed() {
 
 /// Trap: state in memory advances only after COMMIT; ids of rolled-back rows are forgotten.
 #[test]
-fn rolled_back_label_is_written_again() {
+fn id_of_a_rolled_back_label_is_forgotten() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     assert!(!write(&mut writer, |tick| {

@@ -54,7 +54,7 @@ fn many_spans_of_a_half_minute_are_one_row() {
 
 /// Trap: state in memory advances only after COMMIT; ids of rolled-back rows are forgotten.
 #[test]
-fn failed_tick_changes_nothing_and_can_be_repeated() {
+fn state_in_memory_advances_only_after_commit() {
     let lab = Lab::new();
     let mut writer = lab.begin(START);
     let other = Connection::open(lab.path()).unwrap();

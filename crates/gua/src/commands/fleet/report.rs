@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::access::{client, failure, query_failure, selection, warn};
 use crate::cli;
-use crate::commands::report::{self, Output, width};
+use crate::commands::report::{self, Output, width_of_report};
 use crate::config::{Config, Screen, Window};
 use crate::failure::Failure;
 use crate::render::fleet as render;
@@ -23,6 +23,7 @@ pub(in crate::commands) fn report(
 ) -> Result<u8, Failure> {
     refuse_accounts(&typed.accounts)?;
     let picture = refuse_timeline(typed)?;
+    let table = refuse_sessions(typed)?;
     let output = Output::new(typed.output.as_ref())?;
     let now = Timestamp::now();
     let window = Window::new(&typed.window, now)?;
@@ -33,7 +34,8 @@ pub(in crate::commands) fn report(
     reader.find_hosts().map_err(|error| query_failure(error, &selection))?;
     let fleet = reader.read().map_err(failure)?;
     let view = view(&window, typed, url, now);
-    output.write(|mut out| write(&mut out, &fleet, &view, (typed, picture)))?;
+    output
+        .write(|mut out| write(&mut out, &fleet, &view, (report::format(typed), table, picture)))?;
     Ok(warn(&client))
 }
 
@@ -66,17 +68,29 @@ fn refuse_timeline(typed: &cli::Report) -> Result<cli::Picture, Failure> {
     })
 }
 
+/// Refuses tables that counters do not have.
+fn refuse_sessions(typed: &cli::Report) -> Result<cli::ReportTable, Failure> {
+    let table = report::table(typed)?;
+    match table {
+        cli::ReportTable::Accounts | cli::ReportTable::Cards | cli::ReportTable::Hours => Ok(table),
+        cli::ReportTable::Sessions | cli::ReportTable::Gaps => Err(Failure::Usage {
+            what: "--table: over many hosts there are only the tables accounts, cards and hours"
+                .to_owned(),
+            next: "Use one of these, or run the report on a host.".to_owned(),
+        }),
+    }
+}
+
 fn write(
     out: &mut impl Write,
     fleet: &FleetUsage,
     view: &View,
-    (typed, picture): (&cli::Report, cli::Picture),
+    (format, table, picture): (cli::ReportFormat, cli::ReportTable, cli::Picture),
 ) -> io::Result<()> {
-    let format = if typed.json { cli::ReportFormat::Json } else { typed.format };
     match format {
         cli::ReportFormat::Text => render::write(out, fleet, view),
         cli::ReportFormat::Json => json::pretty(out, fleet),
-        cli::ReportFormat::Csv => render::csv::write(out, fleet),
+        cli::ReportFormat::Csv => render::csv::write(out, fleet, table),
         cli::ReportFormat::Markdown => render::markdown::write(out, fleet, view),
         cli::ReportFormat::Html => render::write_html(out, fleet, view),
         cli::ReportFormat::Svg => {
@@ -89,7 +103,8 @@ fn view(window: &Window, typed: &cli::Report, url: &str, now: Timestamp) -> View
     let screen = Screen::of_stdout(&typed.color);
     View {
         paint: Paint(screen.color),
-        width: width(typed.width, &screen),
+        width: width_of_report(typed, &screen),
+        is_wide: typed.wide,
         tz: window.zone.tz.clone(),
         now,
         command: format!("gua report --prometheus {url}"),

@@ -4,7 +4,7 @@ mod output;
 mod request;
 
 pub(super) use output::Output;
-pub(super) use request::{kinds, prices, request, request_sessions, sessions, sort};
+pub(super) use request::{kinds, prices, request, request_sessions, sessions, sort, table};
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -29,10 +29,13 @@ use crate::talk::say;
 const WIDEST: usize = 100;
 /// Width of output that is not a terminal.
 const WIDTH_IN_A_PIPE: usize = 80;
+/// Width that has room for the columns of `--wide`.
+const WIDTH_FOR_MORE: usize = 160;
 
 pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Result<u8, Failure> {
     let now = Timestamp::now();
     let picture = picture(typed)?;
+    let table = table(typed)?;
     let output = Output::new(typed.output.as_ref())?;
     let config = settings.with(typed.into()).settled();
     let page = answered(&config, typed, now)?;
@@ -40,11 +43,11 @@ pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Resul
     let path = history::path(typed.db.as_deref(), &config)?;
     let is_here = is_of(&page.usage, host.name().as_deref());
     let view = View { is_here, ..view(&window, typed, &path, now) };
-    output.write(|mut out| write(&mut out, &page, &view, format(typed), picture))?;
+    output.write(|mut out| write(&mut out, &page, &view, (format(typed), table, picture)))?;
     Ok(0)
 }
 
-const fn format(typed: &cli::Report) -> cli::ReportFormat {
+pub(super) const fn format(typed: &cli::Report) -> cli::ReportFormat {
     if typed.json { cli::ReportFormat::Json } else { typed.format }
 }
 
@@ -102,6 +105,12 @@ pub(super) fn picture(typed: &cli::Report) -> Result<cli::Picture, Failure> {
                 .to_owned(),
             next: "Add --format svg; --format html has all of them on one page.".to_owned(),
         }),
+        Some(cli::Picture::Habit) if typed.user.is_some() => Err(Failure::Usage {
+            what: "--picture habit: the hours of the week are those of all cards, and --user asks \
+                   for one person's figures"
+                .to_owned(),
+            next: "Leave out --user, or draw --picture time.".to_owned(),
+        }),
         which => Ok(which.unwrap_or_default()),
     }
 }
@@ -127,14 +136,13 @@ fn write(
     out: &mut impl Write,
     page: &UsagePage,
     view: &View,
-    format: cli::ReportFormat,
-    picture: cli::Picture,
+    (format, table, picture): (cli::ReportFormat, cli::ReportTable, cli::Picture),
 ) -> io::Result<()> {
     let usage = &page.usage;
     match format {
         cli::ReportFormat::Text => render::write(out, usage, view),
         cli::ReportFormat::Json => json::pretty(out, usage),
-        cli::ReportFormat::Csv => render::csv::write(out, usage),
+        cli::ReportFormat::Csv => render::csv::write(out, usage, table),
         cli::ReportFormat::Markdown => render::markdown::write(out, usage, view),
         cli::ReportFormat::Html => render::html::write(out, page, view),
         cli::ReportFormat::Svg => render::html::picture::write(out, page, view, picture),
@@ -146,7 +154,8 @@ fn view(window: &Window, typed: &cli::Report, path: &Path, now: Timestamp) -> Vi
     let path = words::safe(&words::shell_word(&path.display().to_string()));
     View {
         paint: Paint(screen.color),
-        width: width(typed.width, &screen),
+        width: width_of_report(typed, &screen),
+        is_wide: typed.wide,
         tz: window.zone.tz.clone(),
         now,
         command: match typed.db {
@@ -162,4 +171,12 @@ fn view(window: &Window, typed: &cli::Report, path: &Path, now: Timestamp) -> Vi
 pub(super) fn width(typed: Option<u16>, screen: &Screen) -> usize {
     let usual = screen.columns.map_or(WIDTH_IN_A_PIPE, |columns| columns.min(WIDEST));
     typed.map_or(usual, usize::from)
+}
+
+/// Returns the columns of a report: with `--wide`, as many as its tables need.
+pub(super) fn width_of_report(typed: &cli::Report, screen: &Screen) -> usize {
+    match (typed.width, typed.wide) {
+        (None, true) => screen.columns.unwrap_or(WIDTH_FOR_MORE).min(WIDTH_FOR_MORE),
+        (width, _) => self::width(width, screen),
+    }
 }

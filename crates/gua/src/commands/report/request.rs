@@ -22,20 +22,21 @@ pub(in crate::commands) fn request(
     let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
     let period = Period::new(moment(window.from), moment(window.until));
     let is_about_one = typed.user.is_some();
-    let is_data =
-        typed.json || matches!(typed.format, cli::ReportFormat::Json | cli::ReportFormat::Csv);
+    let format = super::format(typed);
+    let is_csv = format == cli::ReportFormat::Csv;
+    let is_data = is_csv || format == cli::ReportFormat::Json;
     let prices = prices(&typed.accounts, config.cost.clone());
     Ok(UsageRequest {
         zone: window.zone.tz.clone(),
         zone_name: window.zone.name.clone(),
-        // A page about one person has their account by user anyway.
-        by: kinds(&typed.accounts, if is_about_one { By::Card } else { By::User }),
+        // A report on one person has their account by user anyway.
+        by: kinds(&typed.accounts, if is_about_one && !is_csv { By::Card } else { By::User }),
         sort: sort(&typed.accounts, &prices)?,
         user: typed.user.clone(),
         prices,
         compare: typed.compare.map(|compare| earlier(period, compare)),
         context: config.thresholds.context,
-        // A page about one person adds up all of their sessions.
+        // A report on one person adds up all of their sessions.
         most_sessions: match is_data || is_about_one {
             true => None,
             false => request_sessions(&typed.accounts),
@@ -43,6 +44,34 @@ pub(in crate::commands) fn request(
         viewer_uid: geteuid().as_raw(),
         ..UsageRequest::new(period, moment(now))
     })
+}
+
+/// Returns the table of CSV that was asked for. A table has one kind of rows.
+pub(in crate::commands) fn table(typed: &cli::Report) -> Result<cli::ReportTable, Failure> {
+    let is_csv = super::format(typed) == cli::ReportFormat::Csv;
+    let table = typed.table.unwrap_or_default();
+    let kinds = kinds(&typed.accounts, By::User);
+    match table {
+        _ if typed.table.is_some() && !is_csv => Err(Failure::Usage {
+            what: "--table says which table --format csv has, and another format was asked for"
+                .to_owned(),
+            next: "Add --format csv; --json has all tables at once.".to_owned(),
+        }),
+        cli::ReportTable::Accounts if is_csv && kinds.len() > 1 => {
+            let each: Vec<_> = kinds.iter().map(|by| format!("--by {}", by.slug())).collect();
+            Err(Failure::Usage {
+                what: format!("--format csv has the accounts of one kind, not of {}", kinds.len()),
+                next: format!("Write a file for each: {}; or use --json.", each.join(", ")),
+            })
+        }
+        cli::ReportTable::Hours if typed.user.is_some() => Err(Failure::Usage {
+            what: "--table hours: the hours of the week are those of all cards, and --user asks \
+                   for one person's figures"
+                .to_owned(),
+            next: "Leave out --user, or use --table sessions.".to_owned(),
+        }),
+        _ => Ok(table),
+    }
 }
 
 /// Returns the earlier window to compare with.

@@ -138,7 +138,7 @@ proptest! {
     /// Trap: live and simulated rules decide alike; CPU, encoder and decoder signs, all cards of a
     /// process, job groups and gaps count.
     #[test]
-    fn record_is_judged_as_it_was_live(changes in history()) {
+    fn live_and_simulated_rules_decide_alike(changes in history()) {
         if let Some((live, recorded)) = both(&changes) {
             prop_assert_eq!(live, recorded);
         }
@@ -240,7 +240,7 @@ fn work_on_another_card_and_in_a_job_counts() {
 
 /// Time that was not observed does not count, and too much of it restarts the count.
 #[test]
-fn gaps_are_missed_time() {
+fn gaps_are_missed_time_live_and_simulated() {
     let policy = rule_of(20);
     let after = |gap: std::ops::Range<i64>| {
         let moment = move |at: i64| Moment {

@@ -217,7 +217,7 @@ fn rules_are_followed_and_logged() {
 
 /// Trap: idle counts and delivered notices survive a restart.
 #[test]
-fn counts_and_notices_survive_a_restart() {
+fn idle_counts_and_delivered_notices_survive_a_restart() {
     for is_clean in [true, false] {
         let mut lab = Lab::new(policy(Action::Observe));
         lab.record(15 * MINUTE, |_| 0);

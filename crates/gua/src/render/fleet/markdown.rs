@@ -6,8 +6,8 @@ use gua_fleet::report::FleetUsage;
 
 use super::rows;
 use crate::render::markdown::{row, table, text};
-use crate::render::usage::figures::{hours, percent};
-use crate::render::usage::sections::{amount, capacity, largest, shown};
+use crate::render::usage::figures::{hours, largest, percent};
+use crate::render::usage::sections::{amount, capacity, shown};
 use crate::render::usage::{View, accounts, header, markdown};
 
 /// Writes the report.
@@ -32,16 +32,16 @@ pub fn write(out: &mut impl Write, fleet: &FleetUsage, view: &View) -> io::Resul
     section(out, rows::HOSTS, rows::hosts(fleet))?;
     section(out, rows::MODELS, rows::models(fleet))?;
     writeln!(out, "\n## {}", accounts::TITLE)?;
-    markdown::accounts(out, usage)?;
+    markdown::accounts(out, usage, view)?;
     markdown::heatmap(out, usage)?;
-    writeln!(out, "\n## Verdict\n\n{}", text(&usage.verdict.sentence))
+    markdown::verdict(out, usage)
 }
 
 fn headline(out: &mut impl Write, fleet: &FleetUsage) -> io::Result<()> {
     let states = &fleet.usage.states;
     writeln!(out, "\n## §1 Headline\n\n{}\n", text(rows::BASIS))?;
     table(out, &["state", "share", "GPU-h"], &[false, true, true])?;
-    for state in shown(states) {
+    for state in shown(&fleet.usage) {
         let amount = amount(states, state);
         let hours = hours(amount.gpu_hours, largest(states));
         row(out, &[state.word().to_owned(), percent(amount.share), hours])?;

@@ -17,7 +17,7 @@ use super::paint::Ink;
 use super::table::{Align, Cell};
 use super::usage::View;
 use super::usage::page::{INDENT, Page};
-use super::usage::{accounts, header, heatmap, sections};
+use super::usage::{accounts, header, heatmap, sections, verdict_section};
 
 /// Hosts that are shown.
 const MOST_HOSTS: usize = 30;
@@ -64,9 +64,7 @@ pub fn lines(fleet: &FleetUsage, view: &View) -> Vec<String> {
     page.heading(accounts::TITLE);
     accounts::tables(&mut page, usage);
     heatmap::heatmap(&mut page, usage);
-    page.heading("Verdict");
-    let ink = if usage.verdict.exceeded == Some(true) { Ink::Notice } else { Ink::Plain };
-    page.text(INDENT, &usage.verdict.sentence, ink);
+    verdict_section(&mut page, usage);
     page.lines
 }
 

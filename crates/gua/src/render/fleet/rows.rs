@@ -68,11 +68,11 @@ pub(super) fn models(fleet: &FleetUsage) -> Vec<Vec<String>> {
 }
 
 fn head(fleet: &FleetUsage, first: &str, more: &[&str]) -> Vec<String> {
-    let states = shown(&fleet.usage.states).map(|state| state.word().to_owned());
+    let states = shown(&fleet.usage).map(|state| state.word().to_owned());
     let names = std::iter::once(first).chain(more.iter().copied()).map(str::to_owned);
     names.chain(states).collect()
 }
 
 fn shares(fleet: &FleetUsage, states: &States) -> Vec<String> {
-    shown(&fleet.usage.states).map(|state| percent(amount(states, state).share)).collect()
+    shown(&fleet.usage).map(|state| percent(amount(states, state).share)).collect()
 }

@@ -2,19 +2,19 @@
 
 use gua_query::usage::{Account, By, Unattributed, Usage};
 
-use super::figures::{apportion, format_units, hour_decimals, units};
+use super::figures::{apportion, format_units, hour_decimals, largest, units};
 use super::label::{label, shortened};
 use super::money::{amount_of_units, money_decimals};
 use super::page::{INDENT, Page};
 use super::sections::active_threshold;
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell, Column, Line, fit, put_row, total};
-use crate::render::words::{cut_front, width};
+use crate::render::words::{cut_front, memory, width};
 
 pub(in crate::render) const TITLE: &str =
     "§4 Accounts (GPU-hours; shared cards are split; columns add up to §1)";
 
-/// Accounts of each kind that have a row of their own.
+/// Accounts of each kind that have a row of their own, besides those of nobody.
 pub(super) const MOST: usize = 10;
 /// Names are not cut below this before a column is left out.
 const SHORTEST_NAME: usize = 15;
@@ -32,17 +32,28 @@ pub(super) enum Figure {
     Total,
     Share,
     Cost,
+    HeldIdle,
+    Beside,
+    Peak,
+    Energy,
 }
 
 impl Figure {
-    /// In the order in which they are left out if there is little room.
-    const DISPENSABLE: [&[Self]; 5] = [
+    /// In the order in which they are left out if there is little room. Those of `--wide` come last.
+    const DISPENSABLE: [&[Self]; 9] = [
         &[Self::Share],
         &[Self::Unused, Self::LowUse],
         &[Self::Unknown],
         &[Self::Cost],
         &[Self::User],
+        &[Self::Peak],
+        &[Self::Beside],
+        &[Self::Energy],
+        &[Self::HeldIdle],
     ];
+
+    /// Columns of `--wide`.
+    pub(super) const WIDE: [Self; 4] = [Self::HeldIdle, Self::Beside, Self::Peak, Self::Energy];
 
     pub(super) const fn head(self, by: By) -> &'static str {
         match self {
@@ -56,6 +67,10 @@ impl Figure {
             Self::Total => "total",
             Self::Share => "share",
             Self::Cost => "cost of idle",
+            Self::HeldIdle => "idle GiB-h",
+            Self::Beside => "beside h",
+            Self::Peak => "peak",
+            Self::Energy => "kWh",
         }
     }
 
@@ -65,6 +80,19 @@ impl Figure {
             _ => Align::Right,
         }
     }
+
+    /// Returns the meaning of a column of `--wide`.
+    const fn meaning(self) -> Option<&'static str> {
+        match self {
+            Self::HeldIdle => Some("idle GiB-h: memory held without working, over time."),
+            Self::Beside => {
+                Some("beside h: idle while others worked on the card, in hours of processes.")
+            }
+            Self::Peak => Some("peak: most memory of one process on one card."),
+            Self::Energy => Some("kWh: energy of the active and idle-held time."),
+            _ => None,
+        }
+    }
 }
 
 /// Returns the accounts of one kind, in their order.
@@ -72,10 +100,12 @@ pub(super) fn of_kind(usage: &Usage, by: By) -> Vec<&Account> {
     usage.accounts.iter().filter(|account| account.by == by).collect()
 }
 
-/// Returns the columns for accounts of one kind.
-pub(super) fn figures(usage: &Usage, by: By) -> Vec<Figure> {
+/// Returns the columns for accounts of one kind. Those of `--wide` are left out where nothing of them is
+/// known.
+pub(super) fn figures(usage: &Usage, by: By, is_wide: bool) -> Vec<Figure> {
+    let accounts = of_kind(usage, by);
     let mut figures = vec![Figure::Name];
-    let has_user = by.has_user() || of_kind(usage, by).iter().any(|it| it.user.is_some());
+    let has_user = by != By::User && (by.has_user() || accounts.iter().any(|it| it.user.is_some()));
     if has_user && usage.person.is_none() {
         figures.push(Figure::User);
     }
@@ -84,16 +114,31 @@ pub(super) fn figures(usage: &Usage, by: By) -> Vec<Figure> {
     if usage.money.is_some() {
         figures.push(Figure::Cost);
     }
+    let is_known = |figure: &Figure| {
+        accounts.iter().any(|account| match figure {
+            Figure::HeldIdle => account.held_idle_gib_hours.is_some(),
+            Figure::Beside => account.idle_beside_process_hours.is_some(),
+            Figure::Peak => account.peak_memory_bytes.is_some(),
+            _ => energy(account).is_some(),
+        })
+    };
+    figures.extend(Figure::WIDE.into_iter().filter(|figure| is_wide && is_known(figure)));
     figures
 }
 
+fn energy(account: &Account) -> Option<f64> {
+    let energy = account.energy;
+    Some(energy.active_energy_kwh? + energy.idle_held_energy_kwh?)
+}
+
 /// Accounts of one kind as they are printed: rounded so that parts add up to their sums, in rows and in
-/// columns.
+/// columns. The same account is rounded alike however many have a row.
 #[derive(Debug, Clone)]
 pub(super) struct PrintedAccounts {
-    /// One row per account, in the order that was given.
+    /// Accounts with a row, in the order that was given.
     pub rows: Vec<PrintedAccount>,
-    /// Accounts without a row of their own, taken together.
+    /// Accounts without one, and all of them taken together.
+    pub others: Vec<PrintedAccount>,
     pub rest: Option<PrintedAccount>,
     pub sum: PrintedAccount,
 }
@@ -111,6 +156,10 @@ pub(super) struct PrintedAccount {
     total: String,
     share: String,
     cost: String,
+    held_idle: String,
+    beside: String,
+    peak: String,
+    energy: String,
 }
 
 impl PrintedAccount {
@@ -126,6 +175,10 @@ impl PrintedAccount {
             Figure::Total => &self.total,
             Figure::Share => &self.share,
             Figure::Cost => &self.cost,
+            Figure::HeldIdle => &self.held_idle,
+            Figure::Beside => &self.beside,
+            Figure::Peak => &self.peak,
+            Figure::Energy => &self.energy,
         }
     }
 
@@ -135,24 +188,23 @@ impl PrintedAccount {
 }
 
 impl PrintedAccounts {
-    /// Prints accounts, of which `most` have a row of their own.
+    /// Prints accounts, of which `most` have a row, and those of nobody.
     pub(super) fn new(usage: &Usage, accounts: &[&Account], most: usize) -> Self {
-        let (shown, others) = accounts.split_at(most.min(accounts.len()));
-        let mut rows: Vec<Row> = shown.iter().map(|account| Row::new(account, usage)).collect();
-        if !others.is_empty() {
-            let name = format!("{} more", others.len());
-            rows.push(
-                others
-                    .iter()
-                    .map(|it| Row::new(it, usage))
-                    .fold(Row::named(name), |sum, row| sum.add(&row)),
-            );
-        }
+        let mut rows: Vec<Row> = accounts.iter().map(|account| Row::new(account, usage)).collect();
         let sum = rows.iter().fold(Row::named("all".to_owned()), Row::add);
-        let mut printed = print(&rows, &sum, usage);
-        let sum = printed.pop().unwrap_or_default();
-        let rest = if others.is_empty() { None } else { printed.pop() };
-        Self { rows: printed, rest, sum }
+        let rounding = Rounding::new(&sum, usage);
+        rounding.round(&mut rows, &sum);
+        let sum = rows.iter().fold(Row::named("all".to_owned()), Row::add);
+        let (rows, others) = split(rows.into_iter().zip(accounts), most);
+        let name = format!("{} more", others.len());
+        let rest = (!others.is_empty()).then(|| others.iter().fold(Row::named(name), Row::add));
+        let print = |row: &Row| rounding.print(row, usage);
+        Self {
+            rows: rows.iter().map(print).collect(),
+            others: others.iter().map(print).collect(),
+            rest: rest.as_ref().map(print),
+            sum: print(&sum),
+        }
     }
 
     /// Returns the cells of all rows below their heads, the sum last.
@@ -162,16 +214,50 @@ impl PrintedAccounts {
     }
 }
 
-/// Figures of one row before they are rounded.
+/// Returns the accounts that have a row, and the others.
+pub(super) fn split<'a, T>(
+    accounts: impl Iterator<Item = (T, &'a &'a Account)>,
+    most: usize,
+) -> (Vec<T>, Vec<T>) {
+    let (mut shown, mut others) = (Vec::new(), Vec::new());
+    for (place, (row, account)) in accounts.enumerate() {
+        let is_nobody = matches!(
+            account.unattributed,
+            Some(Unattributed::Unlisted | Unattributed::HoldersUnknown)
+        );
+        if place < most || is_nobody { shown.push(row) } else { others.push(row) }
+    }
+    (shown, others)
+}
+
+/// A figure of a row: exact, in units of its last printed decimal, and whether some of it is not known.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    exact: Option<f64>,
+    units: i64,
+    is_more: bool,
+}
+
+/// Figures that are rounded by the largest remainder, by the place of their column.
+const ACTIVE: usize = 0;
+const UNUSED: usize = 1;
+const LOW_USE: usize = 2;
+const UNKNOWN: usize = 3;
+const SHARE: usize = 4;
+const COST: usize = 5;
+const HELD_IDLE: usize = 6;
+const BESIDE: usize = 7;
+const ENERGY: usize = 8;
+const COLUMNS: usize = 9;
+
+/// Figures of one row.
 #[derive(Debug, Clone, Default)]
 struct Row {
     name: String,
     user: String,
-    /// Active, unused, low use and unknown hours.
-    hours: [f64; 4],
-    share: Option<f64>,
-    cost: Option<f64>,
-    is_partly_priced: bool,
+    parts: [Part; COLUMNS],
+    peak: Option<u64>,
+    is_peak_more: bool,
 }
 
 impl Row {
@@ -180,110 +266,145 @@ impl Row {
     }
 
     fn new(account: &Account, usage: &Usage) -> Self {
+        let exact = [
+            Some(account.active_gpu_hours),
+            Some(account.unused_gpu_hours),
+            Some(account.low_use_gpu_hours),
+            Some(account.unknown_gpu_hours),
+            account.share_of_total.map(|share| share * 100.0),
+            account.idle_held_cost,
+            account.held_idle_gib_hours,
+            account.idle_beside_process_hours,
+            energy(account),
+        ];
+        let mut parts = exact.map(|exact| Part { exact, units: 0, is_more: exact.is_none() });
+        parts[COST].is_more |= account.unpriced_idle_held_gpu_hours > 0.0;
+        parts[HELD_IDLE].is_more |= account.memory_unknown_process_hours > Some(0.0);
+        parts[ENERGY].is_more |= account.energy.energy_unknown_gpu_hours > 0.0;
         Self {
             name: label(account, usage),
             user: account.user.as_deref().map_or_else(String::new, |user| shortened(user, 200)),
-            hours: [
-                account.active_gpu_hours,
-                account.unused_gpu_hours,
-                account.low_use_gpu_hours,
-                account.unknown_gpu_hours,
-            ],
-            share: account.share_of_total,
-            cost: account.cost,
-            is_partly_priced: account.unpriced_gpu_hours > 0.0,
+            parts,
+            peak: account.peak_memory_bytes,
+            is_peak_more: account.peak_memory_bytes.is_none(),
         }
     }
 
     /// Adds a row to a sum, which keeps its name.
     fn add(mut self, other: &Self) -> Self {
-        let add = |a: Option<f64>, b: Option<f64>| match (a, b) {
-            (Some(a), Some(b)) => Some(a + b),
-            (known, None) | (None, known) => known,
-        };
-        for (sum, hours) in self.hours.iter_mut().zip(other.hours) {
-            *sum += hours;
+        for (sum, part) in self.parts.iter_mut().zip(&other.parts) {
+            sum.exact = match (sum.exact, part.exact) {
+                (Some(a), Some(b)) => Some(a + b),
+                (known, None) | (None, known) => known,
+            };
+            sum.units += part.units;
+            sum.is_more |= part.is_more;
         }
-        self.share = add(self.share, other.share);
-        self.cost = add(self.cost, other.cost);
-        self.is_partly_priced |= other.is_partly_priced;
+        self.peak = self.peak.max(other.peak);
+        self.is_peak_more |= other.is_peak_more;
         self
+    }
+
+    fn exact(&self, column: usize) -> f64 {
+        self.parts.get(column).and_then(|part| part.exact).unwrap_or(0.0)
     }
 }
 
-/// Prints rows and their sum, which comes last. Active, idle-held and unknown time of the sum are rounded
-/// as anywhere else; their parts follow.
-fn print(rows: &[Row], sum: &Row, usage: &Usage) -> Vec<PrintedAccount> {
-    let [active, unused, low_use, unknown] = sum.hours;
-    let decimals = hour_decimals(active + unused + low_use + unknown);
-    let idle_held = units(unused + low_use, decimals);
-    let idle_parts = apportion(&[unused, low_use], idle_held);
-    let [unused, low_use] = [0, 1].map(|part| idle_parts.get(part).copied().unwrap_or(0));
-    let whole = [units(active, decimals), unused, low_use, units(unknown, decimals)];
-    let column = |place: usize, whole: i64| {
-        let parts: Vec<f64> =
-            rows.iter().map(|row| row.hours.get(place).copied().unwrap_or(0.0)).collect();
-        let mut column = apportion(&parts, whole);
-        column.push(whole);
-        column
-    };
-    let columns: Vec<Vec<i64>> =
-        (0..).zip(whole).map(|(place, whole)| column(place, whole)).collect();
-    let shares = column_of(rows, sum, |row| row.share, |share| units(share * 100.0, 0));
-    let money = sum.cost.map_or(0, money_decimals);
-    let costs = column_of(rows, sum, |row| row.cost, |cost| units(cost, money));
-    let currency = usage.money.as_ref().map_or("", |money| &money.currency);
-    let row = |(place, row): (usize, &Row)| {
-        let of = |column: usize| columns.get(column)?.get(place).copied();
-        let [active, unused, low_use, unknown] = [0, 1, 2, 3].map(|column| of(column).unwrap_or(0));
-        let [a, u, l, d] = row.hours;
-        let show = |units: i64, hours: f64| format_units(units, hours, decimals);
+/// Decimals of each column.
+struct Rounding {
+    hours: usize,
+    decimals: [usize; COLUMNS],
+}
+
+impl Rounding {
+    fn new(sum: &Row, usage: &Usage) -> Self {
+        let hours = hour_decimals(largest(&usage.states));
+        let own = |column| hour_decimals(sum.exact(column));
+        let mut decimals = [hours; COLUMNS];
+        decimals[SHARE] = 0;
+        decimals[COST] = money_decimals(sum.exact(COST));
+        for column in [HELD_IDLE, BESIDE, ENERGY] {
+            decimals[column] = own(column);
+        }
+        Self { hours, decimals }
+    }
+
+    /// Rounds all rows so that each column adds up to its rounded sum. Of the hours, active, idle-held and
+    /// unknown time of the sum are rounded as anywhere else; the parts of idle-held time follow.
+    fn round(&self, rows: &mut [Row], sum: &Row) {
+        let idle_parts = [sum.exact(UNUSED), sum.exact(LOW_USE)];
+        let idle_held = units(idle_parts.iter().sum(), self.hours);
+        let idle_parts = apportion(&idle_parts, idle_held);
+        for (column, decimals) in self.decimals.into_iter().enumerate() {
+            let whole = match column {
+                UNUSED | LOW_USE => idle_parts.get(column - UNUSED).copied().unwrap_or(0),
+                _ => units(sum.exact(column), decimals),
+            };
+            let exact: Vec<f64> = rows.iter().map(|row| row.exact(column)).collect();
+            for (row, units) in rows.iter_mut().zip(apportion(&exact, whole)) {
+                if let Some(part) = row.parts.get_mut(column) {
+                    part.units = units;
+                }
+            }
+        }
+    }
+
+    fn print(&self, row: &Row, usage: &Usage) -> PrintedAccount {
+        let hours = |columns: &[usize]| {
+            let parts = columns.iter().filter_map(|column| row.parts.get(*column));
+            let (units, exact) = parts.fold((0, 0.0), |(units, exact), part| {
+                (units + part.units, exact + part.exact.unwrap_or(0.0))
+            });
+            format_units(units, exact, self.hours)
+        };
+        let figure = |column: usize| self.figure(row, column);
+        let currency = usage.money.as_ref().map_or("", |money| &money.currency);
+        let cost = row.parts[COST];
+        let amount = |exact| amount_of_units((cost.units, exact), self.decimals[COST], currency);
         PrintedAccount {
             name: row.name.clone(),
             user: row.user.clone(),
-            active: show(active, a),
-            idle_held: show(unused + low_use, u + l),
-            unused: show(unused, u),
-            low_use: show(low_use, l),
-            unknown: show(unknown, d),
-            total: show(active + unused + low_use + unknown, a + u + l + d),
-            share: match shares.get(place).copied().flatten() {
-                Some(percent) => {
-                    format!("{} %", format_units(percent, row.share.unwrap_or(0.0), 0))
-                }
+            active: hours(&[ACTIVE]),
+            idle_held: hours(&[UNUSED, LOW_USE]),
+            unused: hours(&[UNUSED]),
+            low_use: hours(&[LOW_USE]),
+            unknown: hours(&[UNKNOWN]),
+            total: hours(&[ACTIVE, UNUSED, LOW_USE, UNKNOWN]),
+            share: match row.parts[SHARE].exact {
+                Some(_) => format!("{} %", figure(SHARE)),
                 None => "–".to_owned(),
             },
-            cost: match costs.get(place).copied().flatten() {
-                Some(cost) => {
-                    let least = if row.is_partly_priced { "≥" } else { "" };
-                    let amount = amount_of_units((cost, row.cost.unwrap_or(0.0)), money, currency);
-                    format!("{least}{amount}")
-                }
-                None => "?".to_owned(),
-            },
+            cost: at_least(cost.exact.map(amount), cost.is_more),
+            held_idle: figure(HELD_IDLE),
+            beside: figure(BESIDE),
+            peak: at_least(row.peak.map(memory), row.is_peak_more),
+            energy: figure(ENERGY),
         }
-    };
-    rows.iter().chain([sum]).enumerate().map(row).collect()
+    }
+
+    fn figure(&self, row: &Row, column: usize) -> String {
+        let (part, decimals) = (row.parts[column], self.decimals[column]);
+        let known = part.exact.map(|exact| format_units(part.units, exact, decimals));
+        at_least(known, part.is_more)
+    }
 }
 
-/// Rounds a column of figures that need not all be known, and its sum.
-fn column_of(
-    rows: &[Row],
-    sum: &Row,
-    figure: impl Fn(&Row) -> Option<f64>,
-    round: impl Fn(f64) -> i64,
-) -> Vec<Option<i64>> {
-    let whole = figure(sum).map(round);
-    let known: Vec<f64> = rows.iter().filter_map(&figure).collect();
-    let mut parts = apportion(&known, whole.unwrap_or(0)).into_iter();
-    let mut column: Vec<_> =
-        rows.iter().map(|row| figure(row).and_then(|_| parts.next())).collect();
-    column.push(whole);
-    column
+/// Formats what is known of a figure, marked where some of it is not.
+fn at_least(known: Option<String>, is_more: bool) -> String {
+    match known {
+        Some(known) if is_more => format!("≥{known}"),
+        Some(known) => known,
+        None => "?".to_owned(),
+    }
 }
 
 /// What the columns mean.
-pub(super) fn legend(usage: &Usage) -> String {
+pub(super) fn legend(usage: &Usage, is_wide: bool) -> String {
+    let more = if is_wide { legend_of_wide(usage) } else { String::new() };
+    format!("{}{more}", legend_of_hours(usage))
+}
+
+pub(super) fn legend_of_hours(usage: &Usage) -> String {
     let mut legend = format!(
         "unused: memory held, no work. low use: work below {}.",
         active_threshold(usage, "of the card")
@@ -298,6 +419,13 @@ pub(super) fn legend(usage: &Usage) -> String {
     legend
 }
 
+/// What the columns of `--wide` mean, each sentence after a space.
+pub(super) fn legend_of_wide(usage: &Usage) -> String {
+    let shown: Vec<_> = usage.accounts_by.iter().flat_map(|by| figures(usage, *by, true)).collect();
+    let wide = Figure::WIDE.into_iter().filter(|figure| shown.contains(figure));
+    wide.filter_map(Figure::meaning).map(|meaning| format!(" {meaning}")).collect()
+}
+
 pub(in crate::render) fn tables(page: &mut Page<'_>, usage: &Usage) {
     for (place, by) in usage.accounts_by.iter().enumerate() {
         if place > 0 {
@@ -306,15 +434,15 @@ pub(in crate::render) fn tables(page: &mut Page<'_>, usage: &Usage) {
         table(page, usage, *by);
     }
     if !usage.accounts.is_empty() {
-        page.text(INDENT, &legend(usage), Ink::Quiet);
+        page.text(INDENT, &legend(usage, page.view.is_wide), Ink::Quiet);
     }
 }
 
 pub(super) const NOBODY: &str = "nobody held a card";
 
 /// Told below a table in which some accounts have no row of their own.
-pub(super) fn and_more(accounts: usize) -> Option<&'static str> {
-    (accounts > MOST).then_some("--json has all accounts")
+pub(super) fn and_more(printed: &PrintedAccounts) -> Option<&'static str> {
+    printed.rest.as_ref().map(|_| "--json has all accounts")
 }
 
 fn table(page: &mut Page<'_>, usage: &Usage, by: By) {
@@ -323,19 +451,21 @@ fn table(page: &mut Page<'_>, usage: &Usage, by: By) {
         page.text(INDENT, NOBODY, Ink::Quiet);
         return;
     }
-    let mut figures = figures(usage, by);
+    let mut figures = figures(usage, by, page.view.is_wide);
     let heads = figures.iter().map(|figure| Cell::new(figure.head(by), Ink::Quiet)).collect();
     let mut rows: Vec<Vec<Cell>> = vec![heads];
-    let printed = PrintedAccounts::new(usage, &accounts, MOST).cells(&figures);
-    rows.extend(printed.into_iter().map(|row| row.into_iter().map(Cell::plain).collect()));
+    let printed = PrintedAccounts::new(usage, &accounts, MOST);
+    let cells = printed.cells(&figures);
+    rows.extend(cells.into_iter().map(|row| row.into_iter().map(Cell::plain).collect()));
     let columns = squeezed(&mut figures, &mut rows, page.view.width.saturating_sub(INDENT));
     if by == By::Notebook {
-        let rows = rows.iter_mut().skip(1).zip(&accounts);
+        let (shown, _) = split(accounts.iter().zip(&accounts), MOST);
+        let rows = rows.iter_mut().skip(1).zip(shown);
         let named = rows.filter(|(_, account)| account.name.is_some()).map(|(row, _)| row);
         keep_ends(named, columns.first().map_or(0, |column| column.width));
     }
     put(page, &rows, &columns);
-    if let Some(more) = and_more(accounts.len()) {
+    if let Some(more) = and_more(&printed) {
         page.text(INDENT, more, Ink::Quiet);
     }
 }

@@ -108,7 +108,7 @@ fn size(account: &ComparedAccount) -> f64 {
 fn account_label(account: &ComparedAccount, usage: &Usage) -> String {
     let ComparedAccount { by, name, unattributed, id, user, .. } = account;
     let label = label_of(*by, name.as_deref(), id.as_deref(), *unattributed, usage);
-    let of = user.as_deref().filter(|_| usage.person.is_none());
+    let of = user.as_deref().filter(|_| *by != By::User && usage.person.is_none());
     let of = of.map(|user| format!(" of {}", shortened(user, 200))).unwrap_or_default();
     format!("  {label}{of}")
 }

@@ -1,332 +1,254 @@
-//! The report as one long table: a row a figure.
+//! Tables of the report as CSV: one row for each account, card, session, hour of the week or gap.
 
 use std::io::{self, Write};
 
-use gua_query::usage::{
-    Account, Basis, CardUsage, Compared, ComparedAccount, Cost, Energy, HeatCell, Money,
-    PersonPage, Session, States, Unattributed, Usage, Verdict,
-};
+use gua_query::usage::{CardUsage, Compared, ComparedAccount, Usage};
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::person;
-use crate::render::csv::{name, row};
-use crate::render::words::safe;
+use crate::cli::ReportTable;
+use crate::render::csv::{Column, table};
 
-/// What does not apply is empty.
-const COLUMNS: [&str; 56] = [
-    "kind",
-    "card_index",
-    "card_slot",
-    "card_uuid",
-    "card_name",
-    "user",
-    "uid",
-    "weekday",
-    "hour",
-    "state",
-    "gpu_hours",
-    "share",
-    "by",
-    "name",
-    "unattributed",
-    "id",
-    "held_idle_gib_hours",
-    "cost",
-    "cost_per_month",
-    "unpriced_gpu_hours",
-    "currency",
-    "pid",
-    "program",
-    "from",
-    "to",
-    "open",
-    "peak_memory_bytes",
-    "job",
-    "container",
-    "pod",
-    "notebook",
-    "gpu_hours_difference",
-    "from_seen",
-    "to_seen",
-    "busy_card_seconds",
-    "idle_held_gpu_hours",
-    "bare_context",
-    "script",
-    "command",
-    "ask",
-    "end",
-    "sentence",
-    "present_process_hours",
-    "working_process_hours",
-    "idle_process_hours",
-    "idle_beside_process_hours",
-    "active_energy_kwh",
-    "idle_held_energy_kwh",
-    "energy_unknown_gpu_hours",
-    "mean_utilization_percent",
-    "mean_memory_used_bytes",
-    "imported",
-    "active_percent",
-    "held_mb",
-    "worked_percent",
-    "reason",
+pub(in crate::render) const ACCOUNT: [Column; 29] = [
+    ("by", "/by"),
+    ("name", "/name"),
+    ("user", "/user"),
+    ("uid", "/uid"),
+    ("id", "/id"),
+    ("unattributed", "/unattributed"),
+    ("active_gpu_hours", "/active_gpu_hours"),
+    ("idle_held_gpu_hours", "/idle_held_gpu_hours"),
+    ("unused_gpu_hours", "/unused_gpu_hours"),
+    ("low_use_gpu_hours", "/low_use_gpu_hours"),
+    ("unknown_gpu_hours", "/unknown_gpu_hours"),
+    ("total_gpu_hours", "/total_gpu_hours"),
+    ("share_of_total", "/share_of_total"),
+    ("idle_held_share", "/idle_held_share"),
+    ("active_cost", "/active_cost"),
+    ("idle_held_cost", "/idle_held_cost"),
+    ("currency", "/report/currency"),
+    ("unpriced_active_gpu_hours", "/unpriced_active_gpu_hours"),
+    ("unpriced_idle_held_gpu_hours", "/unpriced_idle_held_gpu_hours"),
+    ("active_energy_kwh", "/active_energy_kwh"),
+    ("idle_held_energy_kwh", "/idle_held_energy_kwh"),
+    ("energy_unknown_gpu_hours", "/energy_unknown_gpu_hours"),
+    ("held_idle_gib_hours", "/held_idle_gib_hours"),
+    ("memory_unknown_process_hours", "/memory_unknown_process_hours"),
+    ("peak_memory_bytes", "/peak_memory_bytes"),
+    ("present_process_hours", "/present_process_hours"),
+    ("working_process_hours", "/working_process_hours"),
+    ("idle_process_hours", "/idle_process_hours"),
+    ("idle_beside_process_hours", "/idle_beside_process_hours"),
 ];
 
-/// One row, by the names of its columns.
-#[derive(Debug, Clone, Default)]
-struct Row(Vec<(&'static str, String)>);
+const ACCOUNT_BEFORE: [Column; 8] = [
+    ("active_gpu_hours_before", "/compared/active_gpu_hours/before"),
+    ("active_gpu_hours_difference", "/compared/active_gpu_hours/difference"),
+    ("idle_held_gpu_hours_before", "/compared/idle_held_gpu_hours/before"),
+    ("idle_held_gpu_hours_difference", "/compared/idle_held_gpu_hours/difference"),
+    ("total_gpu_hours_before", "/compared/total_gpu_hours/before"),
+    ("total_gpu_hours_difference", "/compared/total_gpu_hours/difference"),
+    ("before_from", "/report/before_from"),
+    ("before_to", "/report/before_to"),
+];
 
-impl Row {
-    fn of(kind: &'static str) -> Self {
-        Self(vec![("kind", kind.to_owned())])
-    }
+pub(in crate::render) const CARD: [Column; 18] = [
+    ("index", "/index"),
+    ("slot", "/slot"),
+    ("uuid", "/uuid"),
+    ("name", "/name"),
+    ("active_gpu_hours", "/states/active/gpu_hours"),
+    ("idle_held_gpu_hours", "/states/idle_held/gpu_hours"),
+    ("truly_idle_gpu_hours", "/states/truly_idle/gpu_hours"),
+    ("unknown_gpu_hours", "/states/unknown/gpu_hours"),
+    ("observed_gpu_hours", "/observed_gpu_hours"),
+    ("active_share", "/states/active/share"),
+    ("idle_held_share", "/states/idle_held/share"),
+    ("truly_idle_share", "/states/truly_idle/share"),
+    ("unknown_share", "/states/unknown/share"),
+    ("mean_utilization_percent", "/mean_utilization_percent"),
+    ("mean_memory_used_bytes", "/mean_memory_used_bytes"),
+    ("active_energy_kwh", "/active_energy_kwh"),
+    ("idle_held_energy_kwh", "/idle_held_energy_kwh"),
+    ("energy_unknown_gpu_hours", "/energy_unknown_gpu_hours"),
+];
 
-    #[expect(clippy::needless_pass_by_value, reason = "figures and words")]
-    fn with(mut self, column: &'static str, value: impl ToString) -> Self {
-        self.0.push((column, value.to_string()));
-        self
-    }
+const CARD_BEFORE: [Column; 8] = [
+    ("active_gpu_hours_before", "/compared/active_gpu_hours/before"),
+    ("active_gpu_hours_difference", "/compared/active_gpu_hours/difference"),
+    ("idle_held_gpu_hours_before", "/compared/idle_held_gpu_hours/before"),
+    ("idle_held_gpu_hours_difference", "/compared/idle_held_gpu_hours/difference"),
+    ("truly_idle_gpu_hours_before", "/compared/truly_idle_gpu_hours/before"),
+    ("truly_idle_gpu_hours_difference", "/compared/truly_idle_gpu_hours/difference"),
+    ("before_from", "/report/before_from"),
+    ("before_to", "/report/before_to"),
+];
 
-    fn maybe(self, column: &'static str, value: Option<impl ToString>) -> Self {
-        match value {
-            Some(value) => self.with(column, value),
-            None => self,
-        }
-    }
+const SESSION: [Column; 27] = [
+    ("user", "/user"),
+    ("uid", "/uid"),
+    ("card_index", "/card_index"),
+    ("card_slot", "/card_slot"),
+    ("card_uuid", "/card_uuid"),
+    ("pid", "/pid"),
+    ("program", "/program"),
+    ("from", "/from"),
+    ("from_seen", "/from_seen"),
+    ("to", "/to"),
+    ("to_seen", "/to_seen"),
+    ("open", "/open"),
+    ("idle_seconds", "/idle_seconds"),
+    ("busy_card_seconds", "/busy_card_seconds"),
+    ("idle_held_gpu_hours", "/idle_held_gpu_hours"),
+    ("peak_memory_bytes", "/peak_memory_bytes"),
+    ("bare_context", "/bare_context"),
+    ("job", "/identity/job/id"),
+    ("container_name", "/identity/container/name"),
+    ("container_id", "/identity/container/id"),
+    ("pod_name", "/identity/pod/name"),
+    ("pod_uid", "/identity/pod/uid"),
+    ("notebook_path", "/identity/notebook/path"),
+    ("script", "/identity/script"),
+    ("command", "/command"),
+    ("ask", "/ask"),
+    ("end", "/end"),
+];
 
-    /// A text from outside.
-    fn text(self, column: &'static str, value: Option<&str>) -> Self {
-        self.maybe(column, value.map(|value| name(&safe(value))))
-    }
+pub(in crate::render) const HOUR: [Column; 5] = [
+    ("weekday", "/weekday"),
+    ("hour", "/hour"),
+    ("active_share", "/active_share"),
+    ("observed_seconds", "/observed_seconds"),
+    ("tz", "/report/tz"),
+];
 
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let value = |column: &&str| {
-            let found = self.0.iter().find(|(name, _)| name == column);
-            found.map(|(_, value)| value.clone()).unwrap_or_default()
-        };
-        row(out, &COLUMNS.iter().map(value).collect::<Vec<_>>())
-    }
-}
+const GAP: [Column; 4] =
+    [("from", "/from"), ("to", "/to"), ("seconds", "/seconds"), ("reason", "/reason")];
 
-/// Writes the report. Shares are of what the row is about: of all card time, of the card's, of the hour's;
-/// of an account, of the time of all accounts in that state.
+/// Columns about the report, in every table. Files of several windows or hosts can be put together.
+pub(in crate::render) const REPORT: [Column; 4] = [
+    ("window_from", "/report/window_from"),
+    ("window_to", "/report/window_to"),
+    ("window_coverage", "/report/window_coverage"),
+    ("host", "/report/host"),
+];
+
+/// Writes one table of the report. Its rows have no sum, so that they can be added up.
 ///
 /// # Errors
 /// When the writer fails.
-pub fn write(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
-    row(out, &COLUMNS.map(str::to_owned))?;
-    usage.basis.iter().try_for_each(|one| basis(out, one))?;
-    usage.gaps.iter().try_for_each(|gap| {
-        let row = Row::of("gap").with("from", gap.from).with("to", gap.to);
-        row.with("reason", gap.reason.slug()).write(out)
-    })?;
-    states(out, &usage.states, &Row::of("total"))?;
-    energy(Row::of("total").with("state", "all"), &usage.energy).write(out)?;
-    usage.cards.iter().try_for_each(|one| card(out, one))?;
-    usage.heatmap.iter().try_for_each(|cell| hour(out, cell))?;
-    let currency = usage.money.as_ref().map(|money| money.currency.as_str());
-    usage.accounts.iter().try_for_each(|one| account(out, one, currency))?;
-    usage.sessions.iter().try_for_each(|one| session(out, one))?;
-    usage.money.iter().try_for_each(|money| costs(out, money))?;
-    usage.compared.iter().try_for_each(|compared| before(out, compared))?;
-    verdict(out, &usage.verdict)?;
-    usage.person.iter().try_for_each(|person| suggestion(out, usage, person))
-}
-
-/// The rule by which a stretch of the window was classified.
-fn basis(out: &mut impl Write, basis: &Basis) -> io::Result<()> {
-    Row::of("basis")
-        .with("from", basis.from)
-        .with("to", basis.to)
-        .with("imported", basis.imported)
-        .maybe("active_percent", basis.thresholds.active_percent)
-        .maybe("held_mb", basis.thresholds.held_mb)
-        .maybe("worked_percent", basis.thresholds.worked_percent)
-        .text("sentence", Some(&basis.rule))
-        .write(out)
-}
-
-/// What the figures mean: whether the rule's line is exceeded, or not known.
-fn verdict(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
-    let state = match verdict.exceeded {
-        Some(true) => "exceeded",
-        Some(false) => "not_exceeded",
-        None => "unknown",
+pub fn write(out: &mut impl Write, usage: &Usage, which: ReportTable) -> io::Result<()> {
+    let (mut columns, mut rows) = match which {
+        ReportTable::Accounts => (ACCOUNT.to_vec(), values(&usage.accounts)?),
+        ReportTable::Cards => (CARD.to_vec(), cards(&usage.cards)?),
+        ReportTable::Sessions => (SESSION.to_vec(), values(&usage.sessions)?),
+        ReportTable::Hours => (HOUR.to_vec(), values(usage.heatmap.iter().flatten())?),
+        ReportTable::Gaps => (GAP.to_vec(), values(&usage.gaps)?),
     };
-    Row::of("verdict")
-        .with("name", verdict.rule)
-        .with("state", state)
-        .maybe("share", verdict.idle_held_share)
-        .text("sentence", Some(&verdict.sentence))
-        .write(out)
+    if let Some(compared) = &usage.compared {
+        let before = match which {
+            ReportTable::Accounts => Some((&ACCOUNT_BEFORE, compared_accounts(compared)?)),
+            ReportTable::Cards => Some((&CARD_BEFORE, compared_cards(compared)?)),
+            ReportTable::Sessions | ReportTable::Hours | ReportTable::Gaps => None,
+        };
+        if let Some((more, before)) = before {
+            columns.extend(more);
+            add_before(&mut rows, before);
+        }
+    }
+    columns.extend(REPORT);
+    let about = about(usage);
+    table(out, &columns, rows.into_iter().map(|row| with(row, "report", &about)))
 }
 
-/// The one thing that would help most.
-fn suggestion(out: &mut impl Write, usage: &Usage, person: &PersonPage) -> io::Result<()> {
-    Row::of("suggestion")
-        .text("user", person.account.name.as_deref())
-        .with("name", person.suggestion.slug())
-        .text("end", person::command(person))
-        .text("sentence", Some(&person::suggestion(usage, person)))
-        .write(out)
+/// Returns rows as JSON.
+pub(in crate::render) fn values<T: Serialize>(
+    rows: impl IntoIterator<Item = T>,
+) -> io::Result<Vec<Value>> {
+    rows.into_iter().map(|row| Ok(serde_json::to_value(row)?)).collect()
 }
 
-fn states(out: &mut impl Write, states: &States, about: &Row) -> io::Result<()> {
-    states.all().into_iter().try_for_each(|(state, amount)| {
-        let row = about.clone().with("state", state.slug()).with("gpu_hours", amount.gpu_hours);
-        row.maybe("share", amount.share).write(out)
+/// Returns cards as JSON, with their observed time.
+pub(in crate::render) fn cards(cards: &[CardUsage]) -> io::Result<Vec<Value>> {
+    let observed = |card: &CardUsage| json!((card.states.gpu_hours() * 1e9).round() / 1e9);
+    let rows = values(cards)?.into_iter().zip(cards);
+    Ok(rows.map(|(row, card)| with(row, "observed_gpu_hours", &observed(card))).collect())
+}
+
+/// Returns a row with one more field.
+pub(in crate::render) fn with(mut row: Value, key: &str, value: &Value) -> Value {
+    if let Some(fields) = row.as_object_mut() {
+        fields.insert(key.to_owned(), value.clone());
+    }
+    row
+}
+
+/// Returns what every row says of the report.
+pub(in crate::render) fn about(usage: &Usage) -> Value {
+    let before = usage.compared.as_ref().map(|compared| &compared.window);
+    json!({
+        "window_from": usage.window.from,
+        "window_to": usage.window.to,
+        "window_coverage": usage.window.coverage,
+        "tz": usage.window.tz,
+        "host": usage.host.as_ref().map(|host| &host.name),
+        "currency": usage.money.as_ref().map(|money| &money.currency),
+        "before_from": before.map(|window| window.from),
+        "before_to": before.map(|window| window.to),
     })
 }
 
-fn card(out: &mut impl Write, card: &CardUsage) -> io::Result<()> {
-    let row = Row::of("card")
-        .maybe("card_index", card.index)
-        .maybe("card_slot", card.slot)
-        .text("card_uuid", card.uuid.as_deref())
-        .text("card_name", card.name.as_deref());
-    states(out, &card.states, &row)?;
-    energy(row.with("state", "all"), &card.energy)
-        .with("gpu_hours", rounded(card.states.gpu_hours()))
-        .maybe("mean_utilization_percent", card.mean_utilization_percent)
-        .maybe("mean_memory_used_bytes", card.mean_memory_used_bytes)
-        .write(out)
-}
-
-fn energy(row: Row, energy: &Energy) -> Row {
-    row.maybe("active_energy_kwh", energy.active_energy_kwh)
-        .maybe("idle_held_energy_kwh", energy.idle_held_energy_kwh)
-        .with("energy_unknown_gpu_hours", energy.energy_unknown_gpu_hours)
-}
-
-/// Rounds sums of hours to the billionth, as hours are.
-fn rounded(hours: f64) -> f64 {
-    (hours * 1e9).round() / 1e9
-}
-
-fn hour(out: &mut impl Write, cell: &HeatCell) -> io::Result<()> {
-    let hours = cell.observed_seconds / 3_600.0 * cell.active_share;
-    Row::of("heatmap")
-        .with("weekday", cell.weekday)
-        .with("hour", cell.hour)
-        .with("state", "active")
-        .with("gpu_hours", (hours * 1e6).round() / 1e6)
-        .with("share", cell.active_share)
-        .write(out)
-}
-
-fn account(out: &mut impl Write, account: &Account, currency: Option<&str>) -> io::Result<()> {
-    let row = of_account(Row::of("account"), account);
-    let of_state = |state: &'static str, gpu_hours: f64| {
-        row.clone().with("state", state).with("gpu_hours", gpu_hours)
+/// Returns accounts of either window as JSON: each is a row without time now, and its figures.
+fn compared_accounts(compared: &Compared) -> io::Result<Vec<(Value, Value)>> {
+    const HOURS: [&str; 6] = [
+        "active_gpu_hours",
+        "idle_held_gpu_hours",
+        "unused_gpu_hours",
+        "low_use_gpu_hours",
+        "unknown_gpu_hours",
+        "total_gpu_hours",
+    ];
+    let row = |account: &ComparedAccount| {
+        let pairs = serde_json::to_value(account)?;
+        let zero = json!(0);
+        let row = HOURS.iter().fold(pairs.clone(), |row, hours| with(row, hours, &zero));
+        Ok((row, pairs))
     };
-    of_state("active", account.active_gpu_hours).write(out)?;
-    of_state("idle_held", account.idle_held_gpu_hours)
-        .maybe("share", account.idle_held_share)
-        .maybe("cost", account.cost)
-        .maybe("unpriced_gpu_hours", currency.map(|_| account.unpriced_gpu_hours))
-        .text("currency", currency)
-        .write(out)?;
-    of_state("unused", account.unused_gpu_hours).write(out)?;
-    of_state("low_use", account.low_use_gpu_hours).write(out)?;
-    of_state("unknown", account.unknown_gpu_hours).write(out)?;
-    let all = of_state("all", account.total_gpu_hours)
-        .maybe("share", account.share_of_total)
-        .maybe("held_idle_gib_hours", account.held_idle_gib_hours)
-        .maybe("peak_memory_bytes", account.peak_memory_bytes)
-        .maybe("present_process_hours", account.present_process_hours)
-        .maybe("working_process_hours", account.working_process_hours)
-        .maybe("idle_process_hours", account.idle_process_hours)
-        .maybe("idle_beside_process_hours", account.idle_beside_process_hours);
-    energy(all, &account.energy).write(out)
+    compared.accounts.iter().map(row).collect()
 }
 
-fn of_account(row: Row, account: &Account) -> Row {
-    row.text("user", account.user.as_deref())
-        .with("by", account.by.slug())
-        .text("name", account.name.as_deref())
-        .maybe("unattributed", account.unattributed.map(Unattributed::slug))
-        .text("id", account.id.as_deref())
+/// Returns cards of either window as JSON: each is a row of a card that was not observed now, and its
+/// figures.
+fn compared_cards(compared: &Compared) -> io::Result<Vec<(Value, Value)>> {
+    let pairs = values(&compared.cards)?.into_iter();
+    Ok(pairs.map(|pairs| (with(pairs.clone(), "observed_gpu_hours", &json!(0)), pairs)).collect())
 }
 
-fn session(out: &mut impl Write, session: &Session) -> io::Result<()> {
-    let identity = session.identity.as_ref();
-    let job = identity.and_then(|it| it.job.as_ref()).map(|job| job.value.id.as_ref());
-    let container = identity.and_then(|it| it.container.as_ref()).map(|it| &it.value);
-    let container = container.map(|it| it.name.as_deref().unwrap_or(&it.id));
-    let pod = identity.and_then(|it| it.pod.as_ref()).map(|it| &it.value);
-    let pod = pod.map(|it| it.name.as_deref().unwrap_or(&it.uid));
-    let notebook = identity.and_then(|it| it.notebook.as_ref());
-    Row::of("session")
-        .maybe("card_index", session.card_index)
-        .maybe("card_slot", session.card_slot)
-        .text("card_uuid", session.card_uuid.as_deref())
-        .text("user", session.user.as_deref())
-        .maybe("uid", session.uid)
-        .with("state", "idle")
-        .with("gpu_hours", (session.idle_seconds / 3_600.0 * 1e9).round() / 1e9)
-        .with("pid", session.pid)
-        .text("program", session.program.as_deref())
-        .with("from", session.from)
-        .with("to", session.to)
-        .maybe("open", session.open)
-        .maybe("peak_memory_bytes", session.peak_memory_bytes)
-        .text("job", job)
-        .text("container", container)
-        .text("pod", pod)
-        .text("notebook", notebook.and_then(|it| it.value.path.as_deref()))
-        .with("from_seen", session.from_seen)
-        .with("to_seen", session.to_seen)
-        .with("busy_card_seconds", session.busy_card_seconds)
-        .with("idle_held_gpu_hours", session.idle_held_gpu_hours)
-        .maybe("bare_context", session.bare_context)
-        .text("script", identity.and_then(|it| it.script.as_deref()))
-        .text("command", session.command.as_deref())
-        .text("ask", session.ask.as_deref())
-        .text("end", session.end.as_deref())
-        .write(out)
-}
-
-fn costs(out: &mut impl Write, money: &Money) -> io::Result<()> {
-    let of = |state: &'static str, cost: &Cost| {
-        Row::of("money")
-            .with("state", state)
-            .maybe("cost", cost.cost)
-            .maybe("cost_per_month", cost.cost_per_month)
-            .with("unpriced_gpu_hours", cost.unpriced_gpu_hours)
-            .text("currency", Some(&money.currency))
-    };
-    of("idle_held", &money.idle_held).write(out)?;
-    of("truly_idle", &money.truly_idle).write(out)
-}
-
-/// How it was in the earlier window, with what has come to it since.
-fn before(out: &mut impl Write, compared: &Compared) -> io::Result<()> {
-    let row = Row::of("before").with("from", compared.window.from).with("to", compared.window.to);
-    for state in &compared.states {
-        let row = row.clone().with("state", state.state.slug());
-        row.maybe("gpu_hours", state.gpu_hours.before)
-            .maybe("share", state.share.before)
-            .maybe("gpu_hours_difference", state.gpu_hours.difference)
-            .write(out)?;
-    }
-    for account in &compared.accounts {
-        let row = of_compared(row.clone(), account);
-        for (state, pair) in
-            [("all", account.total_gpu_hours), ("idle_held", account.idle_held_gpu_hours)]
-        {
-            row.clone()
-                .with("state", state)
-                .maybe("gpu_hours", pair.before)
-                .maybe("gpu_hours_difference", pair.difference)
-                .write(out)?;
+/// Adds the figures of the earlier window. Rows that are gone come after those of now.
+fn add_before(rows: &mut Vec<Value>, before: Vec<(Value, Value)>) {
+    for (place, (gone, pairs)) in before.into_iter().enumerate() {
+        if place >= rows.len() {
+            rows.push(gone);
+        }
+        if let Some(row) = rows.get_mut(place) {
+            *row = with(std::mem::take(row), "compared", &pairs);
         }
     }
-    Ok(())
 }
 
-fn of_compared(row: Row, account: &ComparedAccount) -> Row {
-    row.text("user", account.user.as_deref())
-        .with("by", account.by.slug())
-        .text("name", account.name.as_deref())
-        .maybe("unattributed", account.unattributed.map(Unattributed::slug))
-        .text("id", account.id.as_deref())
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::usage::examples::week_of;
+
+    /// A field that is new in JSON gets a column, too.
+    #[test]
+    fn accounts_have_every_field_of_the_json() {
+        let usage = week_of("bob", "x.ipynb", |_| {});
+        let row = values(&usage.accounts).unwrap().remove(0);
+        let keys = row.as_object().unwrap().keys();
+        let missing: Vec<_> =
+            keys.filter(|key| !ACCOUNT.iter().any(|(title, _)| title == key)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
 }

@@ -151,18 +151,18 @@ pub(crate) fn week_of(bob: &str, notebook: &str, change: impl FnOnce(&mut UsageR
     let nobody = AccountName::Unattributed(Unattributed::Unlisted);
     let without_notebook = AccountName::Unattributed(Unattributed::None);
     let shares = [
-        (AccountName::known(bob), bobs_notebook, 1, Hours(70.0, 62.4, 7.6, 60.0, 8_000)),
+        (AccountName::user(bob), bobs_notebook, 1, Hours(70.0, 62.4, 7.6, 60.0, 8_000)),
         (
-            AccountName::known("alice"),
+            AccountName::user("alice"),
             without_notebook.clone(),
             0,
             Hours(60.0, 40.0, 0.0, 0.0, 60_000),
         ),
-        (AccountName::known("carol"), without_notebook, 2, Hours(20.0, 0.0, 0.0, 0.0, 9_000)),
+        (AccountName::user("carol"), without_notebook, 2, Hours(20.0, 0.0, 0.0, 0.0, 9_000)),
         (nobody.clone(), nobody, 1, Hours(0.0, 10.0, 0.0, 0.0, 1_000)),
     ];
     let is_about = |name: &AccountName| {
-        request.user.as_ref().is_none_or(|user| *name == AccountName::known(user))
+        request.user.as_ref().is_none_or(|user| *name == AccountName::user(user))
     };
     sums.sessions.retain(|session| request.is_about(session.user.as_deref(), session.uid));
     for (person, notebook, card, hours) in shares {
@@ -172,6 +172,13 @@ pub(crate) fn week_of(bob: &str, notebook: &str, change: impl FnOnce(&mut UsageR
         }
     }
     Usage::from_sums(sums, &request)
+}
+
+/// Returns the week of one card, without anybody on it.
+pub(crate) fn sums_of_one_card() -> Sums {
+    let mut sums = sums(Period::new(hour(0.0), hour(168.0)), Vec::new());
+    sums.cards.truncate(1);
+    sums
 }
 
 fn sums(window: Period, sessions: Vec<Session>) -> Sums {
@@ -216,6 +223,7 @@ fn sums(window: Period, sessions: Vec<Session>) -> Sums {
             thresholds,
         }],
         cards,
+        uids: BTreeMap::new(),
         accounts: BTreeMap::new(),
         week,
         sessions,

@@ -11,7 +11,8 @@ use gua_query::usage::{States, TotalState};
 /// `4.50`, `62.1`, `1,515`.
 #[must_use]
 pub fn hours(hours: f64, largest: f64) -> String {
-    format_decimals(&format!("{hours:.*}", hour_decimals(largest)), hours)
+    let decimals = hour_decimals(largest);
+    format_units(units(hours, decimals), hours, decimals)
 }
 
 /// Returns the decimals of hours in a column, of which one is the largest.
@@ -23,8 +24,17 @@ pub(super) fn hour_decimals(largest: f64) -> usize {
     }
 }
 
-/// Returns a figure as a number of its last shown decimal, rounded as it is shown.
+/// Returns the largest of the hours that a report prints: free time, or all other time together. So hours
+/// by state and the sums of accounts have the same decimals.
+pub(in crate::render) fn largest(states: &States) -> f64 {
+    let held = states.active.gpu_hours + states.idle_held.gpu_hours + states.unknown.gpu_hours;
+    held.max(states.truly_idle.gpu_hours)
+}
+
+/// Returns a figure as a number of its last shown decimal, rounded as it is shown. Sums that differ in their
+/// last bits are rounded alike.
 pub(super) fn units(figure: f64, decimals: usize) -> i64 {
+    let figure = (figure * 1e6).round() / 1e6;
     let digits: String = format!("{figure:.decimals$}").chars().filter(|c| *c != '.').collect();
     digits.parse().unwrap_or(0)
 }

@@ -35,14 +35,19 @@ pub(in crate::render) fn name(usage: &Usage) -> String {
     format!("gua — {}{driver}", safe(&host.name))
 }
 
+/// When the window begins and ends.
+pub(in crate::render) fn dates(usage: &Usage, tz: &jiff::tz::TimeZone) -> String {
+    let window = &usage.window;
+    let to = if window.to <= window.from { window.requested_to } else { window.to };
+    stretch(window.from, to, tz, &window.tz)
+}
+
 /// The window and how much of it was observed.
 pub(in crate::render) fn window(usage: &Usage, tz: &jiff::tz::TimeZone) -> String {
-    let window = &usage.window;
+    let (window, times) = (&usage.window, dates(usage, tz));
     if window.to <= window.from {
-        let times = stretch(window.from, window.requested_to, tz, &window.tz);
         return format!("{times}, nothing observed");
     }
-    let times = stretch(window.from, window.to, tz, &window.tz);
     let observed = percent(window.coverage);
     let missing: f64 = usage.gaps.iter().map(|gap| gap.seconds).sum();
     let gaps = match usage.gaps.len() {

@@ -1,6 +1,6 @@
 //! When in the week the cards work: a row a day, a mark an hour.
 
-use gua_query::usage::{HeatCell, Usage};
+use gua_query::usage::Usage;
 
 use super::page::{INDENT, Page};
 use crate::render::paint::Ink;
@@ -21,7 +21,7 @@ pub(in crate::render) fn heatmap(page: &mut Page<'_>, usage: &Usage) {
         .map(|hour| format!("{:<1$}", format!("{hour:02}"), 3 * columns))
         .collect();
     page.cells(HOURS_AT, &[Cell::new(head.trim_end(), Ink::Quiet)]);
-    let week = week(&usage.heatmap);
+    let week = week(usage);
     for (day, hours) in DAYS.iter().zip(week.chunks(24)) {
         let marks: String =
             hours.iter().map(|cell| shade(*cell).to_string().repeat(columns)).collect();
@@ -42,9 +42,9 @@ pub(in crate::render) fn title(usage: &Usage) -> String {
 }
 
 /// Every hour of the week, with its share where it was observed.
-pub(in crate::render) fn week(cells: &[HeatCell]) -> Vec<Option<f64>> {
+pub(in crate::render) fn week(usage: &Usage) -> Vec<Option<f64>> {
     let mut week = vec![None; 7 * 24];
-    for cell in cells {
+    for cell in usage.heatmap.iter().flatten() {
         let place = usize::from(cell.weekday) * 24 + usize::from(cell.hour);
         if let Some(share) = week.get_mut(place) {
             *share = Some(cell.active_share);

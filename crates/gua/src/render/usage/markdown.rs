@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use gua_query::usage::{By, PersonPage, Session, Usage};
 
 use super::accounts::{self, PrintedAccounts};
-use super::figures::{hours, mark, percent};
+use super::figures::{hours, largest, mark, percent};
 use super::heatmap::{DAYS, title, week};
-use super::sections::{amount, basis, called, capacity, cost, largest, place, shown};
+use super::sections::{amount, basis, called, capacity, cost, place, shown};
 use super::sessions::{self, Standing};
-use super::{View, compared, header, money, person, verdict};
+use super::{View, compared, format_verdict, header, money, person};
 use crate::render::markdown::{code, row, table, text};
 use crate::render::table::Align;
 
@@ -46,21 +46,26 @@ fn of_everybody(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<
     }
     cards(out, usage)?;
     writeln!(out, "\n## {}", accounts::TITLE)?;
-    accounts(out, usage)?;
+    accounts(out, usage, view)?;
     heatmap(out, usage)?;
     sessions(out, usage, view)?;
     side_by_side(out, usage, view)?;
-    writeln!(out, "\n## Verdict\n\n{}", text(&verdict(usage)))?;
-    let Some((head, named)) = sessions::culprits(usage) else { return Ok(()) };
+    verdict(out, usage)
+}
+
+pub(in crate::render) fn verdict(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
+    let Some(verdict) = &usage.verdict else { return Ok(()) };
+    writeln!(out, "\n## Verdict\n\n{}", text(&format_verdict(usage, verdict)))?;
+    let Some((head, named)) = sessions::format_largest(usage) else { return Ok(()) };
     writeln!(out, "\n{}\n", text(&head))?;
     named.into_iter().try_for_each(|session| {
-        let told = sessions::culprit(session).map(|part| text(&part));
-        let told = told.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
-        writeln!(out, "- {}", told.join(", "))
+        let parts = sessions::format_session(session).map(|part| text(&part));
+        let parts = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
+        writeln!(out, "- {}", parts.join(", "))
     })
 }
 
-/// The page for one person.
+/// The report on one person.
 fn of_one(out: &mut impl Write, usage: &Usage, view: &View, about: &PersonPage) -> io::Result<()> {
     writeln!(out, "\n## {}\n", text(&person::title(about)))?;
     table(out, &["", "", ""], &[false, true, false])?;
@@ -68,7 +73,7 @@ fn of_one(out: &mut impl Write, usage: &Usage, view: &View, about: &PersonPage) 
         row(out, &cells)?;
     }
     writeln!(out, "\n## Where")?;
-    accounts(out, usage)?;
+    accounts(out, usage, view)?;
     sessions(out, usage, view)?;
     side_by_side(out, usage, view)?;
     writeln!(out, "\n## Suggestion\n\n{}", text(&person::suggestion(usage, about)))?;
@@ -86,7 +91,7 @@ fn headline(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> 
     let heads = ["state", "", "share", "GPU-h", "cost"];
     let rights = [false, false, true, true, true];
     table(out, heads.get(..columns).unwrap_or(&heads), rights.get(..columns).unwrap_or(&rights))?;
-    for state in shown(&usage.states) {
+    for state in shown(usage) {
         let amount = amount(&usage.states, state);
         let mut cells = vec![
             state.word().to_owned(),
@@ -104,7 +109,7 @@ fn headline(out: &mut impl Write, usage: &Usage, view: &View) -> io::Result<()> 
 
 fn cards(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     writeln!(out, "\n## §3 Per-GPU\n")?;
-    let states: Vec<_> = shown(&usage.states).collect();
+    let states: Vec<_> = shown(usage).collect();
     let mut heads = vec!["#", "card"];
     heads.extend(states.iter().map(|state| state.word()));
     let mut rights = vec![true, false];
@@ -118,29 +123,33 @@ fn cards(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     Ok(())
 }
 
-pub(in crate::render) fn accounts(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
+pub(in crate::render) fn accounts(
+    out: &mut impl Write,
+    usage: &Usage,
+    view: &View,
+) -> io::Result<()> {
     for by in &usage.accounts_by {
-        accounts_by(out, usage, *by)?;
+        accounts_by(out, usage, *by, view.is_wide)?;
     }
     match usage.accounts.is_empty() {
         true => Ok(()),
-        false => writeln!(out, "\n{}", text(&accounts::legend(usage))),
+        false => writeln!(out, "\n{}", text(&accounts::legend(usage, view.is_wide))),
     }
 }
 
-fn accounts_by(out: &mut impl Write, usage: &Usage, by: By) -> io::Result<()> {
+fn accounts_by(out: &mut impl Write, usage: &Usage, by: By, is_wide: bool) -> io::Result<()> {
     let all = accounts::of_kind(usage, by);
     if all.is_empty() {
         return writeln!(out, "\n{}", accounts::NOBODY);
     }
     writeln!(out)?;
-    let figures = accounts::figures(usage, by);
+    let figures = accounts::figures(usage, by, is_wide);
     let heads: Vec<_> = figures.iter().map(|figure| figure.head(by)).collect();
     let rights: Vec<_> = figures.iter().map(|figure| figure.align() == Align::Right).collect();
     table(out, &heads, &rights)?;
-    let printed = PrintedAccounts::new(usage, &all, accounts::MOST).cells(&figures);
-    printed.iter().try_for_each(|cells| row(out, cells))?;
-    match accounts::and_more(all.len()) {
+    let printed = PrintedAccounts::new(usage, &all, accounts::MOST);
+    printed.cells(&figures).iter().try_for_each(|cells| row(out, cells))?;
+    match accounts::and_more(&printed) {
         Some(more) => writeln!(out, "\n{more}"),
         None => Ok(()),
     }
@@ -214,7 +223,7 @@ pub(in crate::render) fn heatmap(out: &mut impl Write, usage: &Usage) -> io::Res
     let mut heads = vec![""];
     heads.extend(hours.iter().map(String::as_str));
     table(out, &heads, &[true; 25])?;
-    for (day, hours) in DAYS.iter().zip(week(&usage.heatmap).chunks(24)) {
+    for (day, hours) in DAYS.iter().zip(week(usage).chunks(24)) {
         let mut cells = vec![(*day).to_owned()];
         let shares = hours.iter().map(|share| share.map(|share| format!("{:.0}", share * 100.0)));
         cells.extend(shares.map(Option::unwrap_or_default));

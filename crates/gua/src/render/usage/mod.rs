@@ -21,7 +21,7 @@ mod tests;
 
 use std::io::{self, Write};
 
-use gua_query::usage::Usage;
+use gua_query::usage::{Usage, Verdict};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -33,6 +33,8 @@ use super::paint::{Ink, Paint};
 pub struct View {
     pub paint: Paint,
     pub width: usize,
+    /// Whether accounts have the columns of `--wide`. On a page they always have them.
+    pub is_wide: bool,
     /// Of the times.
     pub tz: TimeZone,
     pub now: Timestamp,
@@ -80,14 +82,19 @@ fn of_everybody(page: &mut Page<'_>, usage: &Usage) {
     heatmap::heatmap(page, usage);
     sessions::section(page, usage);
     compared::section(page, usage);
-    page.heading("Verdict");
-    let ink = if usage.verdict.exceeded == Some(true) { Ink::Notice } else { Ink::Plain };
-    page.text(INDENT, &verdict(usage), ink);
-    sessions::named_culprits(page, usage);
+    verdict_section(page, usage);
 }
 
-/// What the figures mean, with what that costs.
-fn verdict(usage: &Usage) -> String {
+pub(in crate::render) fn verdict_section(page: &mut Page<'_>, usage: &Usage) {
+    let Some(verdict) = &usage.verdict else { return };
+    page.heading("Verdict");
+    let ink = if verdict.exceeded == Some(true) { Ink::Notice } else { Ink::Plain };
+    page.text(INDENT, &format_verdict(usage, verdict), ink);
+    sessions::largest(page, usage);
+}
+
+/// Formats what the figures mean, with what that costs.
+fn format_verdict(usage: &Usage, verdict: &Verdict) -> String {
     let money = money::verdict(usage).map(|money| format!(" {money}")).unwrap_or_default();
-    format!("{}{money}", usage.verdict.sentence)
+    format!("{}{money}", verdict.sentence)
 }

@@ -1,14 +1,14 @@
-//! The page for one person.
+//! The report on one person.
 
 use gua_query::usage::{Cost, PersonPage, Suggestion, Usage};
 
 use super::accounts::{self, Figure, PrintedAccounts};
-use super::figures::{hours, length, percent};
+use super::figures::{hours, largest, length, percent};
 use super::label::named;
 use super::money::at_this_pace;
 use super::page::{INDENT, Page};
 use super::sections::active_threshold;
-use super::sessions::{self, place, what};
+use super::sessions::{self, idle, place, what};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell};
 use crate::render::words::memory;
@@ -59,18 +59,27 @@ pub(super) fn figures(usage: &Usage, person: &PersonPage) -> Vec<[String; 3]> {
     if account.unknown_gpu_hours > 0.0 {
         rows.push(gpu_hours("unknown", Figure::Unknown, "work that could not be read".to_owned()));
     }
-    if let Some(beside) = account.idle_beside_process_hours.filter(|beside| *beside > 0.0) {
-        let hours = format!("{} h", hours(beside, beside));
+    if account.idle_beside_process_hours > Some(0.0) {
+        let hours = format!("{} h", printed.cell(Figure::Beside));
         rows.push(row("beside others", hours, "idle while others worked on the card".to_owned()));
     }
-    if let Some(held) = account.held_idle_gib_hours {
-        rows.push(row("memory", format!("{} GiB-h", hours(held, held)), "held idle".to_owned()));
+    if account.held_idle_gib_hours.is_some() {
+        let held = format!("{} GiB-h", printed.cell(Figure::HeldIdle));
+        rows.push(row("memory", held, "held idle".to_owned()));
+    }
+    if account.peak_memory_bytes.is_some() {
+        let peak = printed.cell(Figure::Peak).to_owned();
+        rows.push(row("peak", peak, "most memory of one process on one card".to_owned()));
+    }
+    if account.energy.active_energy_kwh.is_some() {
+        let energy = format!("{} kWh", printed.cell(Figure::Energy));
+        rows.push(row("energy", energy, "of the active and idle-held time".to_owned()));
     }
     if let Some(money) = &usage.money {
         let cost = Cost {
-            cost: account.cost,
+            cost: account.idle_held_cost,
             cost_per_month: None,
-            unpriced_gpu_hours: account.unpriced_gpu_hours,
+            unpriced_gpu_hours: account.unpriced_idle_held_gpu_hours,
         };
         rows.push(row("cost", at_this_pace(money, &cost), "of idle-held".to_owned()));
     }
@@ -91,7 +100,7 @@ pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
                 what(session),
                 place(session),
                 session.peak_memory_bytes.map_or_else(|| "memory".to_owned(), memory),
-                length(session.idle_seconds)
+                idle(session)
             ),
             None => "End what is idle.".to_owned(),
         },
@@ -102,7 +111,7 @@ pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
                 what(session),
                 place(session),
                 session.peak_memory_bytes.map_or_else(|| "some".to_owned(), memory),
-                length(session.idle_seconds)
+                idle(session)
             ),
             None => "Give back memory that is idle.".to_owned(),
         },
@@ -121,17 +130,24 @@ pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
             )
         }
         Suggestion::WorkedLittle { gpu_hours } => format!(
-            "Work more at a time, or share the card: for {} GPU-hours it was held for work below \
-             {}, so others went without.",
-            hours(*gpu_hours, *gpu_hours),
-            active_threshold(usage, "of it")
+            "Work more at a time, or share the card: for {} GPU-hours it was held and worked below {}.",
+            hours(*gpu_hours, largest(&usage.states)),
+            active_threshold(usage, "of the card")
         ),
         Suggestion::SmallerCard { peak_memory_bytes, card_memory_bytes } => format!(
-            "Ask for a smaller card, or a part of one: no more than {} of {} were held.",
+            "A card with less memory would do, or a part of one: no more than {} of {} were held.",
             memory(*peak_memory_bytes),
             memory(*card_memory_bytes)
         ),
-        Suggestion::Nothing => "Nothing to suggest: the cards were used.".to_owned(),
+        Suggestion::Nothing { active_share } => match active_share {
+            Some(share) => {
+                format!(
+                    "Nothing to suggest: {} of the GPU-hours were active.",
+                    percent(Some(*share))
+                )
+            }
+            None => "Nothing to suggest: no GPU-hours were counted.".to_owned(),
+        },
     }
 }
 

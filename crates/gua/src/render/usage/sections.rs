@@ -4,7 +4,7 @@ use gua_core::card::label;
 use gua_query::usage::{Amount, Basis, CardUsage, Cost, RuleThresholds, States, TotalState, Usage};
 use jiff::tz::TimeZone;
 
-use super::figures::{bar, hours, ink, mark, percent, stretch};
+use super::figures::{bar, hours, ink, largest, mark, percent, stretch};
 use super::money;
 use super::page::{INDENT, Page};
 use crate::render::paint::Ink;
@@ -34,7 +34,7 @@ pub(in crate::render) fn headline_by(page: &mut Page<'_>, usage: &Usage, basis: 
     let room = page.view.width.saturating_sub(2 * INDENT).min(LONGEST_BAR);
     page.cells(INDENT, &bar_cells(&usage.states, room));
     let largest = largest(&usage.states);
-    let rows: Vec<_> = shown(&usage.states)
+    let rows: Vec<_> = shown(usage)
         .map(|state| {
             let amount = amount(&usage.states, state);
             vec![
@@ -50,7 +50,7 @@ pub(in crate::render) fn headline_by(page: &mut Page<'_>, usage: &Usage, basis: 
     page.table(&[Align::Left, Align::Left, right, right, right], &rows, 0);
 }
 
-/// What a state cost, where it is one of those that cost for nothing.
+/// What idle time cost: of a state in which nothing was computed.
 pub(in crate::render) fn cost(usage: &Usage, state: TotalState) -> Option<String> {
     let money = usage.money.as_ref()?;
     let of = cost_of(usage, state)?;
@@ -125,23 +125,30 @@ pub(in crate::render) fn capacity(usage: &Usage) -> [(TotalState, String); 2] {
         1 => "of 1 card".to_owned(),
         cards => format!("of {cards} cards"),
     };
+    let largest = largest(&usage.states);
     let text = |state: TotalState, cards: Option<f64>, were: &str| {
         let idle = amount(&usage.states, state).gpu_hours;
         let cards = cards.map_or_else(|| "–".to_owned(), |cards| format!("{cards:.1}"));
         let money = usage.money.as_ref().zip(cost_of(usage, state));
         let money = money.map(|(money, of)| format!("; {}", money::at_this_pace(money, of)));
         let money = money.unwrap_or_default();
-        (state, format!("{} GPU-hours, as if {cards} {of} {were}{money}", hours(idle, idle)))
+        (
+            state,
+            format!(
+                "{} GPU-hours, as much as {cards} {of} {were} all the time{money}",
+                hours(idle, largest)
+            ),
+        )
     };
     [
-        text(TotalState::IdleHeld, equivalent.idle_held, "were taken away"),
-        text(TotalState::TrulyIdle, equivalent.truly_idle, "stood free"),
+        text(TotalState::IdleHeld, equivalent.idle_held, "held"),
+        text(TotalState::TrulyIdle, equivalent.truly_idle, "free"),
     ]
 }
 
 pub(in crate::render) fn cards(page: &mut Page<'_>, usage: &Usage) {
     page.heading("§3 Per-GPU");
-    let states: Vec<_> = shown(&usage.states).collect();
+    let states: Vec<_> = shown(usage).collect();
     let mut aligns = vec![Align::Right, Align::Left];
     aligns.extend(states.iter().map(|_| Align::Right));
     let mut rows = card_rows(usage, &states, |state| state.word().to_owned(), true);
@@ -201,16 +208,16 @@ pub(in crate::render) fn called(card: &CardUsage) -> String {
     card.name.as_deref().map_or_else(|| "unknown".to_owned(), |name| safe(card_name(name)))
 }
 
-/// The states that have a row: what is unknown only where something is.
-pub(in crate::render) fn shown(states: &States) -> impl Iterator<Item = TotalState> + use<> {
-    let unknown = states.unknown.gpu_hours > 0.0;
-    let all = states.all().map(|(state, _)| state);
-    all.into_iter().filter(move |state| unknown || *state != TotalState::Unknown)
-}
-
-/// What the figures of a column are shown beside.
-pub(in crate::render) fn largest(states: &States) -> f64 {
-    states.all().iter().map(|(_, amount)| amount.gpu_hours).fold(0.0, f64::max)
+/// The states that have a row: what is unknown only where something is. Nobody has free time.
+pub(in crate::render) fn shown(usage: &Usage) -> impl Iterator<Item = TotalState> + use<> {
+    let is_any_unknown = usage.states.unknown.gpu_hours > 0.0;
+    let is_about_all = usage.person.is_none();
+    let all = usage.states.all().map(|(state, _)| state);
+    all.into_iter().filter(move |state| match state {
+        TotalState::Unknown => is_any_unknown,
+        TotalState::TrulyIdle => is_about_all,
+        TotalState::Active | TotalState::IdleHeld => true,
+    })
 }
 
 pub(in crate::render) fn amount(states: &States, which: TotalState) -> Amount {

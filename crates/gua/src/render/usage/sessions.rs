@@ -141,10 +141,8 @@ fn put(page: &mut Page<'_>, row: &[Cell], columns: &[Column]) {
 
 /// One session in cells, below [`HEADS`].
 pub(super) fn cells(session: &Session, usage: &Usage, tz: &TimeZone) -> [String; 7] {
-    let is_all = session.from_seen && (session.to_seen || session.is_open());
-    let mark = if is_all { "" } else { "≥" };
     [
-        format!("{mark}{}", length(session.idle_seconds)),
+        idle(session),
         who(session),
         place(session),
         session.peak_memory_bytes.map_or_else(|| "?".to_owned(), memory),
@@ -152,6 +150,13 @@ pub(super) fn cells(session: &Session, usage: &Usage, tz: &TimeZone) -> [String;
         session.pid.to_string(),
         when(session, usage, tz),
     ]
+}
+
+/// Formats how long it was idle in the window, marked where it was longer or may have been.
+pub(super) fn idle(session: &Session) -> String {
+    let is_all = session.from_seen && (session.to_seen || session.is_open());
+    let mark = if is_all { "" } else { "≥" };
+    format!("{mark}{}", length(session.idle_seconds))
 }
 
 pub(super) fn who(session: &Session) -> String {
@@ -191,7 +196,8 @@ fn when(session: &Session, usage: &Usage, tz: &TimeZone) -> String {
     let clock = if session.idle_seconds < 600.0 { "%H:%M:%S" } else { "%H:%M" };
     let shown = from.strftime(&format!("{day}{clock}")).to_string();
     if session.is_open() {
-        return format!("since {shown}");
+        let before = if session.from_seen { "" } else { "before " };
+        return format!("since {before}{shown}");
     }
     let day = if from.date() == to.date() { "" } else { day };
     format!("{shown} → {}", to.strftime(&format!("{day}{clock}")))
@@ -207,9 +213,9 @@ pub(super) fn commands(session: &Session) -> Option<String> {
     }
 }
 
-/// How few sessions make up how much of the idle-held time: in words, and which they are.
-pub(super) fn culprits(usage: &Usage) -> Option<(String, Vec<&Session>)> {
-    let found = usage.verdict.culprits.as_ref()?;
+/// Formats how few sessions make up how much of the idle-held time, and returns them.
+pub(super) fn format_largest(usage: &Usage) -> Option<(String, Vec<&Session>)> {
+    let found = usage.verdict.as_ref()?.largest_sessions.as_ref()?;
     let sessions = found.sessions.iter().filter_map(|place| usage.sessions.get(*place));
     let named: Vec<_> = sessions.collect();
     let count = match named.len() {
@@ -223,21 +229,23 @@ pub(super) fn culprits(usage: &Usage) -> Option<(String, Vec<&Session>)> {
 }
 
 /// One of them: who, what, where, how long, and whom to ask.
-pub(super) fn culprit(session: &Session) -> [String; 5] {
+pub(super) fn format_session(session: &Session) -> [String; 5] {
     let still = if session.is_open() { ", still on" } else { "" };
     [
         who(session),
         what(session),
         format!("card {}", place(session)),
-        format!("{}{still}", length(session.idle_seconds)),
+        format!("{}{still}", idle(session)),
         session.ask.as_deref().map(|ask| format!("→ {ask}")).unwrap_or_default(),
     ]
 }
 
-pub(super) fn named_culprits(page: &mut Page<'_>, usage: &Usage) {
-    let Some((head, named)) = culprits(usage) else { return };
+pub(super) fn largest(page: &mut Page<'_>, usage: &Usage) {
+    let Some((head, named)) = format_largest(usage) else { return };
     page.text(INDENT, &head, Ink::Plain);
-    let rows: Vec<_> =
-        named.into_iter().map(|session| culprit(session).map(Cell::plain).to_vec()).collect();
+    let rows: Vec<_> = named
+        .into_iter()
+        .map(|session| format_session(session).map(Cell::plain).to_vec())
+        .collect();
     page.table(&[Align::Left; 5], &rows, 1);
 }

@@ -8,12 +8,13 @@ use crate::render::usage::heatmap::{DAYS, week};
 
 pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
     let usage = &sheet.page.usage;
-    let week = week(&usage.heatmap);
+    let week = week(usage);
     html! {
         section id="habit" aria-labelledby="habit-title" {
             h2 id="habit-title" { "Habit" }
             p.quiet { "How much of the card time was active, in percent, by weekday and hour ("
-                (shown(&usage.window.tz)) "). Blank: not observed." }
+                (shown(&usage.window.tz)) ")." }
+            (legend())
             (wide("habit-table", &html! { table.heatmap {
                 (caption("habit-table", "Share of card time active by weekday and hour"))
                 thead { tr {
@@ -29,6 +30,16 @@ pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
     }
 }
 
+/// What the colours mean.
+fn legend() -> Markup {
+    html! {
+        ul.legend.scale {
+            li { "0 %" @for level in &LEVELS { span class=(level) {} } "100 % of card time active" }
+            li { span.gap {} "not observed" }
+        }
+    }
+}
+
 fn cell(share: Option<f64>) -> Markup {
     html! {
         @match share {
@@ -38,9 +49,11 @@ fn cell(share: Option<f64>) -> Markup {
     }
 }
 
+/// Classes of the colours, from little to much.
+pub(super) const LEVELS: [&str; 10] = ["q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "q8", "q9"];
+
 /// In tenths, so that the next hour is told from this one.
 pub(super) fn level(share: f64) -> &'static str {
-    const LEVELS: [&str; 11] = ["q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "q8", "q9", "q9"];
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let tenth = (share.clamp(0.0, 1.0) * 10.0) as usize;
     LEVELS.get(tenth).copied().unwrap_or("q9")

@@ -1,14 +1,14 @@
 //! The verdict and the money in one sentence, and what it rests on.
 
-use gua_query::usage::{Session, States, Usage};
+use gua_query::usage::{Session, Usage, Verdict};
 use maud::{Markup, html};
 
 use super::marks::{Mark, swatch};
 use super::text::shown;
 use super::{Dress, Sheet};
-use crate::render::usage::figures::{hours, percent};
+use crate::render::usage::figures::{hours, largest, percent};
 use crate::render::usage::money::{amount as money, cost};
-use crate::render::usage::sections::{amount, basis, capacity, largest, shown as states};
+use crate::render::usage::sections::{amount, basis, capacity, shown as states};
 use crate::render::usage::{header, person, sessions};
 
 pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
@@ -45,25 +45,25 @@ fn verdict(sheet: &Sheet<'_>) -> Markup {
                 @if let Some(command) = person::command(about) { p { code { (shown(command)) } } }
                 (figures(&person::figures(usage, about)))
             }
-            None => {
-                h1 id="verdict" class=(weight(usage)) { (sentence(usage)) }
-                @if usage.verdict.rests_on_little { p.doubt { (rests_on(usage)) } }
-                @if let Some((head, named)) = sessions::culprits(usage) { (culprits(&head, &named)) }
-            }
+            None => @if let Some(verdict) = &usage.verdict {
+                h1 id="verdict" class=(weight(verdict)) { (sentence(usage, verdict)) }
+                @if verdict.rests_on_little { p.doubt { (rests_on(verdict)) } }
+                @if let Some((head, named)) = sessions::format_largest(usage) { (largest_sessions(&head, &named)) }
+            },
         }
-        (stacked(&usage.states))
+        (stacked(usage))
         (amounts(usage))
         @for line in basis_lines(sheet) { p.quiet { (line) } }
     }
 }
 
 /// The few sessions that make up most of it.
-fn culprits(head: &str, named: &[&Session]) -> Markup {
+fn largest_sessions(head: &str, named: &[&Session]) -> Markup {
     html! {
         p { (head) }
-        ul.culprits {
+        ul.largest {
             @for session in named {
-                @let [who, what, card, length, _] = sessions::culprit(session);
+                @let [who, what, card, length, _] = sessions::format_session(session);
                 li { strong { (who) } @for part in [what, card, length] { @if !part.is_empty() { " · " (part) } } }
             }
         }
@@ -92,28 +92,27 @@ fn basis_lines(sheet: &Sheet<'_>) -> Vec<String> {
     lines.map(|line| shown(&line)).collect()
 }
 
-fn weight(usage: &Usage) -> &'static str {
-    if usage.verdict.exceeded == Some(true) { "exceeded" } else { "fine" }
+fn weight(verdict: &Verdict) -> &'static str {
+    if verdict.exceeded == Some(true) { "exceeded" } else { "fine" }
 }
 
-/// How much was held for nothing, what it cost, and what that means.
-fn sentence(usage: &Usage) -> String {
-    let verdict = &usage.verdict;
+/// How much was idle-held, what it cost, and what that means.
+fn sentence(usage: &Usage, verdict: &Verdict) -> String {
     let Some(share) = verdict.idle_held_share else { return verdict.sentence.clone() };
     let (share, line) = (percent(Some(share)), percent(Some(verdict.threshold)));
     let line = line.replace(".0", "");
     let cost = price(usage).map(|it| format!(", which cost {it}")).unwrap_or_default();
     match verdict.exceeded {
         Some(true) => format!(
-            "{share} of the observed card time was held for nothing{cost}: a matter of allocation, not of \
-             too few cards."
+            "{share} of the observed card time was idle-held{cost}: over the {line} line, a matter of \
+             allocation, not of too few cards."
         ),
         Some(false) => format!(
-            "{share} of the observed card time was held for nothing{cost}: not over the {line} line, idle \
+            "{share} of the observed card time was idle-held{cost}: not over the {line} line, idle \
              holders are not what makes cards scarce."
         ),
         None => format!(
-            "At least {share} of the observed card time was held for nothing{cost}; too much is unknown to \
+            "At least {share} of the observed card time was idle-held{cost}; too much is unknown to \
              tell whether it is over the {line} line."
         ),
     }
@@ -134,21 +133,22 @@ fn price(usage: &Usage) -> Option<String> {
     })
 }
 
-fn rests_on(usage: &Usage) -> String {
-    let sentence = &usage.verdict.sentence;
+fn rests_on(verdict: &Verdict) -> String {
+    let sentence = &verdict.sentence;
     sentence.find("It rests on").and_then(|at| sentence.get(at..)).unwrap_or(sentence).to_owned()
 }
 
 /// All card time as one bar.
-fn stacked(all: &States) -> Markup {
+fn stacked(usage: &Usage) -> Markup {
+    let all = &usage.states;
     let mut at = 0.0;
     let mut parts = Vec::new();
-    for state in states(all) {
+    for state in states(usage) {
         let share = amount(all, state).share.unwrap_or(0.0);
         parts.push((Mark::from(state), at * 100.0, share * 100.0));
         at += share;
     }
-    let told: Vec<_> = states(all)
+    let told: Vec<_> = states(usage)
         .map(|state| format!("{} {}", state.word(), percent(amount(all, state).share)))
         .collect();
     html! {
@@ -165,7 +165,7 @@ fn amounts(usage: &Usage) -> Markup {
     let capacity = capacity(usage);
     html! {
         dl.amounts {
-            @for state in states(&usage.states) {
+            @for state in states(usage) {
                 @let it = amount(&usage.states, state);
                 div class=(Mark::from(state).class()) {
                     dt { (swatch(Mark::from(state))) " " (state.word()) }

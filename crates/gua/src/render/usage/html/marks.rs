@@ -102,10 +102,10 @@ pub(super) fn swatch(mark: Mark) -> Markup {
 }
 
 /// What the marks mean.
-pub(super) fn legend() -> Markup {
+pub(super) fn legend(marks: impl Iterator<Item = (Mark, &'static str)>) -> Markup {
     html! {
         ul.legend {
-            @for mark in Mark::ALL { li { (swatch(mark)) " " (mark.word()) } }
+            @for (mark, word) in marks { li { (swatch(mark)) " " (word) } }
         }
     }
 }

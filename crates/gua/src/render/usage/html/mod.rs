@@ -115,9 +115,12 @@ pub fn document(sheet: &Sheet<'_>) -> Markup {
 }
 
 fn title(sheet: &Sheet<'_>) -> String {
-    let host = sheet.page.usage.host.as_ref();
+    let usage = &sheet.page.usage;
+    let host = usage.host.as_ref();
     let name = host.map_or_else(|| "GPU usage".to_owned(), |host| shown(&host.name));
-    format!("{name} — gua")
+    let person = usage.person.as_ref().and_then(|person| person.account.name.as_deref());
+    let person = person.map_or_else(String::new, |person| format!("{} on ", shown(person)));
+    format!("{person}{name}, {} — gua", shown(&header::dates(usage, &sheet.view.tz)))
 }
 
 fn dressed(sheet: &Sheet<'_>) -> Markup {
@@ -162,6 +165,10 @@ fn top(sheet: &Sheet<'_>) -> Markup {
 pub fn content(sheet: &Sheet<'_>) -> Markup {
     let UsagePage { usage, timeline, .. } = sheet.page;
     html! {
+        p.quiet.window-line {
+            (shown(&header::window(usage, &sheet.view.tz)))
+            @if let Some(end) = header::end(usage, &sheet.view.tz) { "; " (end) }
+        }
         (live(sheet))
         @if !usage.cards.is_empty() {
             @if let Some(timeline) = timeline { (time::section(sheet, timeline)) }
@@ -173,7 +180,6 @@ pub fn content(sheet: &Sheet<'_>) -> Markup {
             @if usage.person.is_none() { (habit::section(sheet)) }
             (coverage::section(sheet))
         }
-        p.quiet.window-line { (header::window(usage, &sheet.view.tz)) }
     }
 }
 

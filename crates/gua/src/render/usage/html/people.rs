@@ -11,7 +11,6 @@ use super::wide::name_of;
 use super::{Dress, Sheet, caption, wide};
 use crate::render::table::Align;
 use crate::render::usage::accounts::{self, Figure, PrintedAccount, PrintedAccounts};
-use crate::render::usage::figures::length;
 use crate::render::usage::sessions::{self, Standing};
 use crate::render::words::memory;
 
@@ -25,7 +24,7 @@ pub const ALL_SESSIONS: usize = 500;
 pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
     html! {
         section id="people" aria-labelledby="people-title" {
-            h2 id="people-title" { "People" }
+            h2 id="people-title" { @if sheet.page.usage.person.is_some() { "Where" } @else { "People" } }
             @for by in &sheet.page.usage.accounts_by { (accounts_by(sheet, *by)) }
             // Counters of many hosts say nothing about sessions.
             @if sheet.fleet.is_none() { (sessions(sheet)) }
@@ -36,30 +35,40 @@ pub(super) fn section(sheet: &Sheet<'_>) -> Markup {
 fn accounts_by(sheet: &Sheet<'_>, by: By) -> Markup {
     let usage = &sheet.page.usage;
     let mut all = accounts::of_kind(usage, by);
-    let figures = accounts::figures(usage, by);
+    let figures = accounts::figures(usage, by, true);
     let sort = sheet.address().map(|address| address.sort).unwrap_or_default();
     sort_accounts(&mut all, sort);
-    let folded = all.get(MOST_ACCOUNTS..).unwrap_or_default();
+    let printed = PrintedAccounts::new(usage, &all, MOST_ACCOUNTS);
+    let (shown, folded) = accounts::split(all.iter().copied().zip(&all), MOST_ACCOUNTS);
+    let rows = |printed: &[PrintedAccount], accounts: &[&Account]| {
+        html! { @for (row, account) in printed.iter().zip(accounts) {
+            (account_row(&figures, row, Some(account)))
+        } }
+    };
     let id = format!("by-{}", by.slug());
     let more_id = format!("more-{id}");
     let order = format_order(sort);
-    let table = |id: &str, words: String, accounts: &[&Account], most: usize| {
-        table(sheet, (by, &figures), accounts, most, (id, &words))
+    let table = |id: &str, words: String, rows: &Markup, sum: Option<&PrintedAccount>| {
+        table(sheet, (by, &figures), rows, sum, (id, &words))
+    };
+    let first = html! {
+        (rows(&printed.rows, &shown))
+        @if let Some(rest) = &printed.rest { (account_row(&figures, rest, None)) }
     };
     html! {
         h3 { (format!("By {}", by.slug())) }
         @if all.is_empty() { p.quiet { "Nobody held a card." } } @else {
-            (table(&id, format!("By {}, {order}", by.slug()), &all, MOST_ACCOUNTS))
+            (table(&id, format!("By {}, {order}", by.slug()), &first, Some(&printed.sum)))
             @if !folded.is_empty() {
                 details id=(format!("{more_id}-folded")) {
                     summary { (count(folded.len(), "more account")) }
-                    (table(&more_id, format!("The others by {}, {order}", by.slug()), folded, folded.len()))
+                    (table(&more_id, format!("The others by {}, {order}", by.slug()), &rows(&printed.others, &folded), None))
                 }
             }
             p.quiet {
                 "In GPU-hours; shared cards are split"
                 @if usage.person.is_none() { ", and columns add up to the card time above" }
-                ". " (accounts::legend(usage))
+                ". " (accounts::legend_of_hours(usage)) span.more { (accounts::legend_of_wide(usage)) }
             }
         }
     }
@@ -79,16 +88,14 @@ const fn format_order(sort: Sort) -> &'static str {
     }
 }
 
-/// Returns a table of accounts, of which `most` have a row of their own. The sum is the last row.
+/// Returns a table of accounts. The sum is the last row.
 fn table(
     sheet: &Sheet<'_>,
     (by, figures): (By, &[Figure]),
-    accounts: &[&Account],
-    most: usize,
+    rows: &Markup,
+    sum: Option<&PrintedAccount>,
     (id, words): (&str, &str),
 ) -> Markup {
-    let printed = PrintedAccounts::new(&sheet.page.usage, accounts, most);
-    let rows = printed.rows.iter().zip(accounts);
     html! {
         (wide(id, &html! { table.accounts {
             (caption(id, words))
@@ -96,11 +103,8 @@ fn table(
                 @for figure in figures { (head(sheet, by, *figure)) }
                 td.share-bar aria-hidden="true" {}
             } }
-            tbody {
-                @for (row, account) in rows { (account_row(figures, row, Some(account))) }
-                @if let Some(rest) = &printed.rest { (account_row(figures, rest, None)) }
-            }
-            tfoot { (account_row(figures, &printed.sum, None)) }
+            tbody { (rows) }
+            @if let Some(sum) = sum { tfoot { (account_row(figures, sum, None)) } }
         } }))
     }
 }
@@ -132,7 +136,11 @@ fn account_bar(account: &Account) -> Markup {
 }
 
 fn align(figure: Figure) -> &'static str {
-    if figure.align() == Align::Right { "number" } else { "words" }
+    match figure.align() {
+        _ if Figure::WIDE.contains(&figure) => "number more",
+        Align::Right => "number",
+        Align::Left => "words",
+    }
 }
 
 fn head(sheet: &Sheet<'_>, by: By, figure: Figure) -> Markup {
@@ -160,7 +168,12 @@ const fn sort_by(figure: Figure) -> Option<Sort> {
         Figure::Unknown => Some(Sort::Unknown),
         Figure::Total => Some(Sort::Total),
         Figure::Cost => Some(Sort::Cost),
-        Figure::User | Figure::Share => None,
+        Figure::User
+        | Figure::Share
+        | Figure::HeldIdle
+        | Figure::Beside
+        | Figure::Peak
+        | Figure::Energy => None,
     }
 }
 
@@ -173,7 +186,7 @@ fn sort_accounts(accounts: &mut [&Account], sort: Sort) {
         Sort::Unused => account.unused_gpu_hours,
         Sort::LowUse => account.low_use_gpu_hours,
         Sort::Unknown => account.unknown_gpu_hours,
-        Sort::Cost => account.cost.unwrap_or(-1.0),
+        Sort::Cost => account.idle_held_cost.unwrap_or(-1.0),
     };
     match sort {
         Sort::Total => {}
@@ -195,7 +208,7 @@ fn sessions(sheet: &Sheet<'_>) -> Markup {
     html! {
         h3 { "Holding sessions" }
         @if usage.sessions.is_empty() {
-            p.quiet { "Nobody held a card without using it for 5 minutes." }
+            p.quiet { "No process held a card idle for 5 minutes." }
         }
         @if let Some(host) = sessions::elsewhere(usage, sheet.view.is_here) { p.quiet { (host) } }
         @for standing in Standing::ALL {
@@ -245,7 +258,7 @@ fn sessions_table(sheet: &Sheet<'_>, standing: Standing, all: &[&Session]) -> Ma
                 @if has_commands { th scope="col" { "ask, or end it" } }
             } }
             tbody { @for session in all { tr {
-                td.number { strong { (idle(session)) } }
+                td.number { strong { (sessions::idle(session)) } }
                 @if !is_of_one { th scope="row" { (sessions::who(session)) } }
                 td.number { (sessions::place(session)) }
                 @if has_money { td.number { (cost(usage, session)) } }
@@ -259,16 +272,12 @@ fn sessions_table(sheet: &Sheet<'_>, standing: Standing, all: &[&Session]) -> Ma
     }
 }
 
-fn idle(session: &Session) -> String {
-    let is_all = session.from_seen && (session.to_seen || session.is_open());
-    let mark = if is_all { "" } else { "≥ " };
-    format!("{mark}{}", length(session.idle_seconds))
-}
-
 fn when(sheet: &Sheet<'_>, session: &Session) -> Markup {
     let tz = &sheet.view.tz;
     html! {
-        @if session.is_open() { "since " (moment(session.from, tz)) }
+        @if session.is_open() {
+            "since " @if !session.from_seen { "before " } (moment(session.from, tz))
+        }
         @else { (moment(session.from, tz)) " → " (moment(session.to, tz)) }
     }
 }

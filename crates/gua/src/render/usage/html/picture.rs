@@ -9,24 +9,26 @@ use jiff::tz::TimeZone;
 use maud::{Markup, PreEscaped, html};
 
 use super::axis::ticks;
-use super::habit::level;
+use super::habit::{LEVELS, level};
 use super::marks::{self, Mark};
 use super::text::shown;
-use super::time::{extent, format_stretch, held, label, little, name};
+use super::time::{extent, format_stretch, held, label, little, marks as marks_of_time, name};
 use crate::cli::Picture;
 use crate::render::usage::accounts;
 use crate::render::usage::figures::{hours, percent};
 use crate::render::usage::heatmap::{DAYS, week};
 use crate::render::usage::label::label as label_of_account;
 use crate::render::usage::sections::{amount, place, shown as states};
-use crate::render::usage::{View, header, money, verdict};
+use crate::render::usage::{View, format_verdict, header, money, person};
 use crate::render::words::cut;
 
 const WIDTH: usize = 960;
 const LEFT: usize = 24;
 /// Where the drawing begins, behind the names.
-const DRAWN: usize = 190;
-const DRAWN_WIDTH: usize = 660;
+const DRAWN: usize = 216;
+const DRAWN_WIDTH: usize = 520;
+/// Between a text and the drawing.
+const MARGIN: usize = 10;
 /// Below the title.
 const TOP: usize = 84;
 const ROW: usize = 30;
@@ -41,7 +43,11 @@ const STYLE: &str = include_str!("picture.css");
 /// # Errors
 /// When the writer fails.
 pub fn write(out: &mut impl Write, page: &UsagePage, view: &View, what: Picture) -> io::Result<()> {
-    let has_states = matches!(what, Picture::Time | Picture::States);
+    let legend = match what {
+        Picture::Time | Picture::States => Legend::States,
+        Picture::Habit => Legend::Habit,
+        Picture::People => Legend::None,
+    };
     let (title, body, height) = match what {
         _ if page.usage.cards.is_empty() => {
             ("nothing to show", text_instead(&header::nothing_here(&page.usage, &view.tz)), ROW)
@@ -51,7 +57,7 @@ pub fn write(out: &mut impl Write, page: &UsagePage, view: &View, what: Picture)
         Picture::States => by_card(&page.usage),
         Picture::People => people(&page.usage),
     };
-    let frame = Frame { title, height, has_states };
+    let frame = Frame { title, height, legend };
     let picture = framed(page, view, &frame, &body);
     writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     writeln!(out, "{}", picture.into_string())
@@ -62,11 +68,19 @@ pub fn write(out: &mut impl Write, page: &UsagePage, view: &View, what: Picture)
 struct Frame {
     title: &'static str,
     height: usize,
-    has_states: bool,
+    legend: Legend,
+}
+
+/// What is told below a drawing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Legend {
+    States,
+    Habit,
+    None,
 }
 
 fn framed(page: &UsagePage, view: &View, frame: &Frame, body: &Markup) -> Markup {
-    let Frame { title, height, has_states } = *frame;
+    let Frame { title, height, legend } = *frame;
     let usage = &page.usage;
     let host = usage.host.as_ref().map_or_else(|| "gua".to_owned(), |host| shown(&host.name));
     let all = height + TOP + 40;
@@ -74,24 +88,73 @@ fn framed(page: &UsagePage, view: &View, frame: &Frame, body: &Markup) -> Markup
         svg xmlns="http://www.w3.org/2000/svg" class="gua" role="img" aria-labelledby="gua-title gua-told"
             width=(WIDTH) height=(all) viewBox=(format!("0 0 {WIDTH} {all}")) {
             title id="gua-title" { (host) ": " (title) }
-            desc id="gua-told" { (shown(&verdict(usage))) }
+            desc id="gua-told" { (shown(&description(usage))) }
             style { (PreEscaped(STYLE)) }
             (marks::defs())
             rect.paper width=(WIDTH) height=(all) {}
             text.heading x=(LEFT) y="34" { (host) " — " (title) }
             text.quiet x=(LEFT) y="56" { (header::window(usage, &view.tz)) }
             g transform=(format!("translate(0 {TOP})")) { (body) }
-            @if has_states { (legend(all - 16)) }
+            @match legend {
+                Legend::States => (legend_of_states(usage, all - 16)),
+                Legend::Habit => (legend_of_habit(all - 16)),
+                Legend::None => {}
+            }
         }
     }
 }
 
-fn legend(y: usize) -> Markup {
+/// Returns what the figures mean, for somebody who does not see the drawing.
+fn description(usage: &Usage) -> String {
+    match (&usage.verdict, &usage.person) {
+        (Some(verdict), _) => format_verdict(usage, verdict),
+        (None, Some(about)) => person::suggestion(usage, about),
+        (None, None) => String::new(),
+    }
+}
+
+fn legend_of_states(usage: &Usage, y: usize) -> Markup {
     html! {
-        @for (place, mark) in Mark::ALL.into_iter().enumerate() {
-            @let x = LEFT + place * 130;
-            rect x=(x) y=(y - 11) width="14" height="14" rx="3" fill=(mark.fill()) {}
-            text.quiet x=(x + 20) y=(y) { (mark.word()) }
+        @for (place, (mark, word)) in marks_of_time(usage).enumerate() {
+            (swatch(LEFT + place * 130, y, &html! { rect width="14" height="14" rx="3" fill=(mark.fill()) {} }, word))
+        }
+    }
+}
+
+/// The scale of the colours.
+fn legend_of_habit(y: usize) -> Markup {
+    const SWATCH: usize = 22;
+    const AT: usize = 80;
+    html! {
+        text.quiet x=(AT - 6) y=(y) text-anchor="end" { "0 %" }
+        @for (place, level) in LEVELS.iter().enumerate() {
+            rect class=(format!("edge {level}")) x=(AT + place * SWATCH) y=(y - 11) width=(SWATCH - 2) height="14" {}
+        }
+        text.quiet x=(AT + LEVELS.len() * SWATCH + 4) y=(y) { "100 % of card time active" }
+        (swatch(AT + 460, y, &html! { rect width="14" height="14" rx="3" fill=(Mark::Gap.fill()) {} }, Mark::Gap.word()))
+    }
+}
+
+fn swatch(x: usize, y: usize, field: &Markup, word: &str) -> Markup {
+    html! {
+        g transform=(format!("translate({x} {})", y - 11)) { (field) text.quiet x="20" y="11" { (word) } }
+    }
+}
+
+/// The name before a bar, which ends where the bar begins.
+fn name_of_row(name: &Markup) -> Markup {
+    html! {
+        svg x=(LEFT) width=(DRAWN - LEFT - MARGIN) height="22" { text y="16" { (name) } }
+    }
+}
+
+/// The figure behind a bar, which begins where the bar may end.
+fn figure_of_row(figure: &str) -> Markup {
+    const X: usize = DRAWN + DRAWN_WIDTH + MARGIN;
+    const ROOM: usize = WIDTH - LEFT - X;
+    html! {
+        svg x=(X) width=(ROOM) height="22" {
+            text.strong x=(ROOM) y="16" text-anchor="end" { (figure) }
         }
     }
 }
@@ -127,29 +190,31 @@ fn text_instead(why: &str) -> Markup {
 fn row(usage: &Usage, timeline: &Timeline, band: &CardTimeline, tz: &TimeZone) -> Markup {
     let card = usage.cards.iter().find(|card| band.is_of(card));
     html! {
-        text x=(LEFT) y="16" { tspan.strong { (label(band)) } " " (cut(&name(band), 17)) }
+        (name_of_row(&html! { tspan.strong { (label(band)) } " " (cut(&name(band), 17)) }))
         svg x=(DRAWN) width=(DRAWN_WIDTH) height="22" {
             @for mark in Mark::ALL {
                 g fill=(mark.fill()) {
                     @for stretch in band.stretches.iter().filter(|it| Mark::from(it.state) == mark) {
                         @let (x, width) = extent(timeline, stretch);
                         rect x=(across(x)) width=(across(width)) height="22" {
-                            @if !stretch.people.is_empty() { title { (format_stretch(stretch, tz)) } }
+                            @if !stretch.people.is_empty() { title { (format_stretch(usage, stretch, tz)) } }
                         }
                     }
                 }
             }
         }
-        text.strong x=(WIDTH - LEFT) y="16" text-anchor="end" {
-            (card.map_or_else(|| "–".to_owned(), |card| rested(usage, card)))
-        }
+        (figure_of_row(&card.map_or_else(|| "–".to_owned(), |card| rested(usage, card))))
     }
 }
 
 /// What share was idle-held, and of how much, where that is little.
 fn rested(usage: &Usage, card: &CardUsage) -> String {
     let little = little(usage, card).map(|little| format!(" {little}"));
-    format!("{}{}", held(card), little.unwrap_or_default().replace(" observed", ""))
+    format!(
+        "{}{}",
+        held(card),
+        little.unwrap_or_default().replace(" observed", "").replace(" held", "")
+    )
 }
 
 fn axis(timeline: &Timeline, tz: &TimeZone) -> Markup {
@@ -164,7 +229,7 @@ fn axis(timeline: &Timeline, tz: &TimeZone) -> Markup {
 
 fn habit(usage: &Usage) -> Drawn {
     const CELL: usize = 34;
-    let week = week(&usage.heatmap);
+    let week = week(usage);
     let body = html! {
         @for hour in 0..24 {
             text.quiet x=(80 + hour * CELL + CELL / 2) y="10" text-anchor="middle" { (format!("{hour:02}")) }
@@ -201,16 +266,17 @@ fn by_card(usage: &Usage) -> Drawn {
     let rows: Vec<_> = all.chain(cards).collect();
     let body = html! {
         @for (place, (name, of)) in rows.iter().enumerate() {
-            @let y = place * ROW;
-            text x=(LEFT) y=(y + 16) { (name) }
-            svg x=(DRAWN) y=(y) width=(DRAWN_WIDTH) height="22" {
-                @for (state, at, share) in parts(usage, of) {
-                    rect x=(across(at)) width=(across(share)) height="22" fill=(Mark::from(state).fill()) {
-                        title { (state.word()) " " (percent(Some(share))) }
+            g transform=(format!("translate(0 {})", place * ROW)) {
+                (name_of_row(&html! { (name) }))
+                svg x=(DRAWN) width=(DRAWN_WIDTH) height="22" {
+                    @for (state, at, share) in parts(usage, of) {
+                        rect x=(across(at)) width=(across(share)) height="22" fill=(Mark::from(state).fill()) {
+                            title { (state.word()) " " (percent(Some(share))) }
+                        }
                     }
                 }
+                (figure_of_row(&format!("{} idle-held", percent(amount(of, TotalState::IdleHeld).share))))
             }
-            text.strong x=(WIDTH - LEFT) y=(y + 16) text-anchor="end" { (percent(amount(of, TotalState::IdleHeld).share)) }
         }
     };
     ("card time by state", body, rows.len() * ROW)
@@ -225,7 +291,7 @@ fn parts(usage: &Usage, of: &States) -> Vec<(TotalState, f64, f64)> {
         at += share;
         (state, begin, share)
     };
-    states(&usage.states).map(part).collect()
+    states(usage).map(part).collect()
 }
 
 fn people(usage: &Usage) -> Drawn {
@@ -239,23 +305,22 @@ fn people(usage: &Usage) -> Drawn {
     let drawn: Vec<_> = all.iter().take(MOST_PEOPLE).collect();
     let body = html! {
         @for (place, account) in drawn.iter().enumerate() {
-            g transform=(format!("translate(0 {})", place * ROW)) { (person(usage, account, most)) }
+            g transform=(format!("translate(0 {})", place * ROW)) { (account_row(usage, account, most)) }
         }
     };
     (title, body, drawn.len() * ROW)
 }
 
-fn person(usage: &Usage, account: &Account, most: f64) -> Markup {
+fn account_row(usage: &Usage, account: &Account, most: f64) -> Markup {
     let share = if most > 0.0 { account.idle_held_gpu_hours / most } else { 0.0 };
-    let cost = usage
-        .money
-        .as_ref()
-        .map(|all| money::cost(account.cost, account.unpriced_gpu_hours, &all.currency));
+    let cost = usage.money.as_ref().map(|all| {
+        let unpriced = account.unpriced_idle_held_gpu_hours;
+        format!(" · {}", money::cost(account.idle_held_cost, unpriced, &all.currency))
+    });
+    let held = hours(account.idle_held_gpu_hours, most);
     html! {
-        text x=(LEFT) y="16" { (cut(&shown(&label_of_account(account, usage)), 22)) }
+        (name_of_row(&html! { (cut(&shown(&label_of_account(account, usage)), 22)) }))
         rect x=(DRAWN) width=(across(share)) height="20" fill=(Mark::Held.fill()) {}
-        text.strong x=(WIDTH - LEFT) y="16" text-anchor="end" {
-            (hours(account.idle_held_gpu_hours, most)) @if let Some(cost) = cost { " · " (cost) }
-        }
+        (figure_of_row(&format!("{held}{}", cost.unwrap_or_default())))
     }
 }

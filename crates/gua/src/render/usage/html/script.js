@@ -179,6 +179,7 @@
       if (same) same.open = open;
     }
     prepare(page);
+    document.title = page.title;
     for (const part of [".top", "#content"]) settle(find(part), page.querySelector(part));
   };
   const showNow = async () => {

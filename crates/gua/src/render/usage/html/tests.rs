@@ -18,6 +18,7 @@ fn view() -> View {
     View {
         paint: Paint(false),
         width: 80,
+        is_wide: false,
         tz: TimeZone::UTC,
         now: "2026-11-15T20:00:00Z".parse::<Timestamp>().unwrap(),
         command: "gua report".to_owned(),
@@ -137,7 +138,7 @@ fn longest_idle_holders_come_first() {
     assert!(names.is_sorted(), "{names:?} in {live}");
     let ended = tiles(HistoryState::Ended);
     assert!(ended.contains("The recorder is not running. This is what it last saw."), "{ended}");
-    assert!(ended.contains("1 of 4 cards was held for nothing</strong>"), "{ended}");
+    assert!(ended.contains("1 of 4 cards was idle-held</strong>"), "{ended}");
 }
 
 /// The same figures as in the text report: parts add up in rows and columns, and the sum is last.
@@ -151,7 +152,7 @@ fn accounts_are_folded_and_add_up() {
     let sheet = Sheet { page: &page, view: &view, dress: Dress::File, fleet: None };
     let html = lines(&people::section(&sheet).into_string());
     let rows = html.matches("<tr>").count();
-    assert_eq!(rows, (1 + 12 + 1 + 1) + (1 + 3 + 1) + (1 + 1) + (1 + 2), "{html}");
+    assert_eq!(rows, (1 + 12 + 1 + 1) + (1 + 3) + (1 + 1) + (1 + 2), "{html}");
     for part in ["3 more accounts", ">3 more<", ">all<", "low use<"] {
         assert!(html.contains(part), "{part}: {html}");
     }
@@ -185,6 +186,27 @@ fn names_are_text_in_pages_and_pictures() {
     assert!(!all.contains("<script>") && !all.contains("alert(1)</script>"), "{all}");
     assert!(!all.contains(['\u{202e}', '\x1b']));
     assert!(all.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+}
+
+/// Regression: a picture with an attribute twice is no XML.
+#[test]
+fn no_element_has_an_attribute_twice() {
+    let page = page("bob", "x");
+    let mut all = Vec::new();
+    write(&mut all, &page, &view()).unwrap();
+    for which in [Picture::Time, Picture::Habit, Picture::States, Picture::People] {
+        picture::write(&mut all, &page, &view(), which).unwrap();
+    }
+    let all = String::from_utf8(all).unwrap();
+    for tag in all.split('<').skip(1).filter_map(|rest| rest.split('>').next()) {
+        let mut names: Vec<_> =
+            tag.split("=\"").filter_map(|part| part.rsplit([' ', '\n']).next()).collect();
+        names.pop();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count, "<{tag}>");
+    }
 }
 
 #[test]

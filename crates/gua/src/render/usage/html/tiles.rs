@@ -91,7 +91,7 @@ fn sentence(now: &Snapshot) -> Markup {
         (false, _) => "were",
     };
     html! {
-        strong { (held) " of " (count(all, "card")) " " (is) " held for nothing" }
+        strong { (held) " of " (count(all, "card")) " " (is) " idle-held" }
         @if let Some((card, holder)) = longest.first() {
             ", longest by " strong { (who(holder)) } " on card " (card.card.label())
             " (" (idle_for(&holder.idle)) ")"

@@ -20,7 +20,7 @@ pub(super) fn section(sheet: &Sheet<'_>, timeline: &Timeline) -> Markup {
     html! {
         section id="time" aria-labelledby="time-title" {
             h2 id="time-title" { "Time" }
-            (legend())
+            (legend(marks(&sheet.page.usage)))
             ol.bands data-from=(timeline.from.as_millisecond()) data-to=(timeline.to.as_millisecond()) {
                 @for band in &timeline.cards { (row(sheet, timeline, band)) }
                 li.axis aria-hidden="true" { span {} (axis(timeline, tz)) span {} }
@@ -43,7 +43,7 @@ fn row(sheet: &Sheet<'_>, timeline: &Timeline, band: &CardTimeline) -> Markup {
     html! {
         li {
             span.card { strong { (label(band)) } " " span.name { (name(band)) } }
-            (picture(timeline, band, card, &sheet.view.tz))
+            (picture(usage, (timeline, band), card, &sheet.view.tz))
             span.held {
                 (card.map_or_else(|| "–".to_owned(), held)) " idle-held"
                 @if let Some(little) = card.and_then(|card| little(usage, card)) { br; span.quiet { (little) } }
@@ -66,13 +66,29 @@ pub(super) fn held(card: &CardUsage) -> String {
     }
 }
 
+/// Returns what time without a state is: on a page of one person, also that of others.
+fn gap_word(usage: &Usage) -> &'static str {
+    match usage.person {
+        Some(_) => "not held, or not observed",
+        None => Mark::Gap.word(),
+    }
+}
+
+/// Returns the marks of a timeline, with their words. Nobody has free time.
+pub(super) fn marks(usage: &Usage) -> impl Iterator<Item = (Mark, &'static str)> + use<> {
+    let (gap, is_of_one) = (gap_word(usage), usage.person.is_some());
+    let marks = Mark::ALL.into_iter().filter(move |mark| !is_of_one || *mark != Mark::Free);
+    marks.map(move |mark| (mark, if mark == Mark::Gap { gap } else { mark.word() }))
+}
+
 /// Formats the observed time of a card if it is a small part of the window.
 pub(super) fn little(usage: &Usage, card: &CardUsage) -> Option<String> {
     /// Part of the window below which a share says little.
     const PART: f64 = 0.1;
     let observed = observed_seconds(card);
     let is_little = observed < usage.window.seconds * PART;
-    is_little.then(|| format!("of {} observed", length(observed)))
+    let what = if usage.person.is_some() { "held" } else { "observed" };
+    is_little.then(|| format!("of {} {what}", length(observed)))
 }
 
 fn observed_seconds(card: &CardUsage) -> f64 {
@@ -89,13 +105,13 @@ pub(super) fn name(band: &CardTimeline) -> String {
 
 /// One element for each stretch; those of one state are a group with one fill.
 fn picture(
-    timeline: &Timeline,
-    band: &CardTimeline,
+    usage: &Usage,
+    (timeline, band): (&Timeline, &CardTimeline),
     card: Option<&CardUsage>,
     tz: &TimeZone,
 ) -> Markup {
     html! {
-        svg.band role="img" aria-label=(summary(timeline, band, card)) height="26" {
+        svg.band role="img" aria-label=(summary(usage, (timeline, band), card)) height="26" {
             @for mark in Mark::ALL {
                 @let of_mark: Vec<_> = band.stretches.iter().filter(|it| Mark::from(it.state) == mark).collect();
                 @if !of_mark.is_empty() {
@@ -103,7 +119,7 @@ fn picture(
                         @for stretch in of_mark {
                             @let (x, width) = extent(timeline, stretch);
                             rect x=(percents(x)) width=(percents(width)) height="26" {
-                                title { (format_stretch(stretch, tz)) }
+                                title { (format_stretch(usage, stretch, tz)) }
                             }
                         }
                     }
@@ -127,9 +143,12 @@ pub(super) fn extent(timeline: &Timeline, stretch: &TimelineStretch) -> (f64, f6
 }
 
 /// Formats what it was, for how long, who and when.
-pub(super) fn format_stretch(stretch: &TimelineStretch, tz: &TimeZone) -> String {
-    let mark = Mark::from(stretch.state);
-    let mut text = format!("{} {}", mark.word(), length(stretch.seconds));
+pub(super) fn format_stretch(usage: &Usage, stretch: &TimelineStretch, tz: &TimeZone) -> String {
+    let word = match Mark::from(stretch.state) {
+        Mark::Gap => gap_word(usage),
+        mark => mark.word(),
+    };
+    let mut text = format!("{word} {}", length(stretch.seconds));
     let mut names: Vec<_> = stretch.people.iter().map(format_person).collect();
     if stretch.more > 0 {
         names.push(format!("{} more", stretch.more));
@@ -150,14 +169,18 @@ fn format_person(person: &TimelinePerson) -> String {
 }
 
 /// Formats all of a band in words, as it was counted: a column shows only what took most of it.
-fn summary(timeline: &Timeline, band: &CardTimeline, card: Option<&CardUsage>) -> String {
-    let parts =
-        card.map_or_else(|| vec![Mark::Gap.word().to_owned()], |card| counted(timeline, card));
+fn summary(
+    usage: &Usage,
+    (timeline, band): (&Timeline, &CardTimeline),
+    card: Option<&CardUsage>,
+) -> String {
+    let gap = gap_word(usage);
+    let parts = card.map_or_else(|| vec![gap.to_owned()], |card| counted(timeline, card, gap));
     format!("Card {} {}: {}", label(band), name(band), parts.join(", "))
 }
 
 /// Formats how long a card was in each state, and for how long it was not observed.
-fn counted(timeline: &Timeline, card: &CardUsage) -> Vec<String> {
+fn counted(timeline: &Timeline, card: &CardUsage, gap: &str) -> Vec<String> {
     let part = |(state, amount): (TotalState, Amount)| {
         let length = length(amount.gpu_hours * 3_600.0);
         let share = percent(amount.share);
@@ -166,7 +189,7 @@ fn counted(timeline: &Timeline, card: &CardUsage) -> Vec<String> {
     let mut parts: Vec<_> = card.states.all().into_iter().filter_map(part).collect();
     let missing = timeline.to.duration_since(timeline.from).as_secs_f64() - observed_seconds(card);
     if missing >= 1.0 {
-        parts.push(format!("{} {}", Mark::Gap.word(), length(missing)));
+        parts.push(format!("{gap} {}", length(missing)));
     }
     parts
 }
@@ -186,7 +209,7 @@ fn axis(timeline: &Timeline, tz: &TimeZone) -> Markup {
 
 /// The same in figures.
 fn table(usage: &Usage) -> Markup {
-    let states: Vec<_> = states(&usage.states).collect();
+    let states: Vec<_> = states(usage).collect();
     let most = usage.cards.iter().map(|card| card.states.gpu_hours()).fold(0.0, f64::max);
     html! {
         details id="figures" {
