@@ -19,6 +19,7 @@ mod pick;
 mod policy;
 mod query;
 mod recorder;
+mod removed;
 mod report;
 mod retention;
 mod serve;

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::duration::duration;
 use super::number;
+use super::removed::RemovedThresholds;
 use super::{Accounts, Color, Engine, Output, Window};
 
 /// What `gua report` was asked.
@@ -35,10 +36,12 @@ pub struct Report {
     pub user: Option<String>,
     #[command(flatten)]
     pub accounts: Accounts,
-    /// Let every tick of another program's history count for this long
+    /// Count each tick of a Python gua's history as this long
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true,
           conflicts_with = "prometheus")]
     pub interval: Option<Duration>,
+    #[command(flatten)]
+    pub removed: RemovedThresholds,
     /// How to print it [default: by the name of the file of --output (.txt, .json, .csv, .md, .html or
     /// .svg), else text]
     #[arg(long, value_name = "FORMAT")]

@@ -58,7 +58,12 @@ fn figures(import: &Import, from: Timestamp, to: Timestamp, zone: &Zone) -> Vec<
     let shown = |at: Timestamp| zone.format(at, "%Y-%m-%d %H:%M %Z");
     let mut figures = vec![
         format!("  time        {} to {}", shown(from), shown(to)),
-        format!("  cards       {cards}, in {} ticks of {runs} runs", count(*ticks)),
+        format!("  cards       {cards}"),
+        format!(
+            "  ticks       {} in {runs} run{}",
+            count(*ticks),
+            if *runs == 1 { "" } else { "s" }
+        ),
         format!(
             "  rows        {} of cards, {} of processes",
             count(*card_rows),
@@ -137,7 +142,8 @@ mod tests {
             into /home/ann b/gua.db
 
           time        2026-11-15 20:00 UTC to 2026-11-15 20:02 UTC
-          cards       3, in 4 ticks of 1 runs
+          cards       3
+          ticks       4 in 1 run
           rows        12 of cards, 16 of processes
           active      0.02 GPU-hours, 16.7 %
           idle-held   0.08 GPU-hours, 83.3 %

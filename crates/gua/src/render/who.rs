@@ -101,7 +101,10 @@ fn of_the_record(who: &WhoAnswer, zone: &Zone) -> Option<String> {
         (HistoryState::Recording, _) => None,
         (HistoryState::None, _) => {
             let why = history.reason.as_deref().unwrap_or("there is no history");
-            Some(format!("since when is not known: {} (`gua daemon` records one)", safe(why)))
+            Some(format!(
+                "holding times are unknown: {} (`gua daemon` starts recording)",
+                safe(why)
+            ))
         }
         (HistoryState::Ended, until) => {
             let until = until.map(|at| format!(" since {}", zone.moment(at, who.time)));
@@ -124,8 +127,8 @@ fn left_out(who: &WhoAnswer) -> impl Iterator<Item = String> {
     };
     let unlisted = match who.unlisted_left_out {
         0 => None,
-        1 => Some("who else is on one card cannot be told".to_owned()),
-        more => Some(format!("who else is on {more} cards cannot be told")),
+        1 => Some("further holders of one card are unknown".to_owned()),
+        more => Some(format!("further holders of {more} cards are unknown")),
     };
     [idle_now, unknown, unlisted].into_iter().flatten()
 }
@@ -145,7 +148,7 @@ fn headline(who: &WhoAnswer, filter: &WhoFilter) -> String {
             format!("held without working{host}{whose} for {idle} or longer, longest first")
         }
         (None, true) if who.driver_error.is_some() => {
-            format!("who holds a card{host} cannot be told")
+            format!("the holders of the cards{host} are unknown")
         }
         (None, true) => format!("no card{host} is held{}", by_anybody(&whose)),
         (None, false) => format!("held{host}{whose}, longest idle first"),

@@ -15,7 +15,7 @@ use crate::render::usage::html::{ALL_SESSIONS, MOST_SESSIONS};
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub window: Window,
-    pub by: By,
+    pub by: Vec<By>,
     /// How many sessions of each standing are shown; `None`: everything is told.
     pub sessions: Option<usize>,
 }
@@ -25,7 +25,7 @@ pub struct Asked {
 pub enum Senseless {
     #[error("`{name}={value}`: {why}")]
     Value { name: String, value: String, why: String },
-    #[error("`{0}` is nothing that can be asked here; there are {1}")]
+    #[error("unknown parameter `{0}`: expected {1}")]
     Name(String, &'static str),
     #[error("`{0}` is given twice")]
     Twice(String),
@@ -33,8 +33,8 @@ pub enum Senseless {
     Window(String),
 }
 
-const PAGE: &str = "since, period, from, until, tz, by, sort and sessions";
-const WHO: &str = "user and idle";
+const PAGE: &str = "since, period, from, until, tz, by, sort or sessions";
+const WHO: &str = "user or idle";
 
 /// The names and values of an address. A value that is empty is none.
 fn pairs(query: Option<&str>) -> Result<BTreeMap<String, String>, Senseless> {
@@ -76,8 +76,24 @@ pub(super) fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What a page is asked, and the address that says so.
+/// What a page is asked, and the address that says so. It has accounts of one kind.
 pub(super) fn page(query: Option<&str>, now: Timestamp) -> Result<(Asked, Address), Senseless> {
+    let (asked, address) = report(query, now)?;
+    match asked.by.as_slice() {
+        [_] => Ok((asked, address)),
+        several => {
+            let value = several.iter().map(|by| by.slug()).collect::<Vec<_>>().join(",");
+            Err(wrong(
+                "by",
+                &value,
+                "expected one kind of accounts; /api/v1/report has several".to_owned(),
+            ))
+        }
+    }
+}
+
+/// What `/api/v1/report` is asked, and the address of a page of the first kind of accounts.
+pub(super) fn report(query: Option<&str>, now: Timestamp) -> Result<(Asked, Address), Senseless> {
     let mut pairs = pairs(query)?;
     let mut take = |name: &str| pairs.remove(name);
     let mut address = Address {
@@ -96,11 +112,13 @@ pub(super) fn page(query: Option<&str>, now: Timestamp) -> Result<(Asked, Addres
     // A moment is the same in every zone, the hour on a clock is not.
     address.from = address.from.map(|_| window.from.to_string());
     address.until = address.until.map(|_| window.until.to_string());
-    address.by = by.as_deref().map(by_of).transpose()?;
+    let kinds = |typed: &str| typed.split(',').map(by_of).collect::<Result<Vec<_>, _>>();
+    let by = by.as_deref().map(kinds).transpose()?;
+    address.by = by.as_ref().and_then(|by| by.first().copied());
     address.sort = sort.as_deref().map(sort_of).transpose()?.unwrap_or_default();
     address.all_sessions = sessions.as_deref().map(is_all).transpose()?.unwrap_or(false);
     let sessions = if address.all_sessions { ALL_SESSIONS } else { MOST_SESSIONS };
-    let by = address.by.unwrap_or(By::User);
+    let by = by.unwrap_or_else(|| vec![By::User]);
     Ok((Asked { window, by, sessions: Some(sessions) }, address))
 }
 
@@ -243,6 +261,7 @@ mod tests {
             "from=2027-01-01&tz=UTC",
             "sort=up",
             "by=nobody",
+            "by=user,job",
             "sessions=3",
             "since=1h&since=2h",
             "color=red",
@@ -251,6 +270,8 @@ mod tests {
         }
         assert!(holders(Some("idle=x")).is_err() && holders(Some("x=1")).is_err());
         assert_eq!(holders(Some("user=b%20b")).unwrap().users, ["b b"]);
+        assert_eq!(report(Some("by=user,job"), now()).unwrap().0.by, [By::User, By::Job]);
+        assert!(report(Some("by=user,up"), now()).is_err());
     }
 
     proptest! {

@@ -46,7 +46,7 @@ const OLDEST_NOW: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     window: [Option<String>; 5],
-    by: By,
+    by: Vec<By>,
     sessions: Option<usize>,
 }
 
@@ -181,7 +181,7 @@ impl Desk {
         let Address { since, period, from, until, tz, .. } = address.clone();
         let key = Key {
             window: [since, period, from, until, tz],
-            by: asked.by,
+            by: asked.by.clone(),
             sessions: asked.sessions,
         };
         let mut places = lock(&self.places);

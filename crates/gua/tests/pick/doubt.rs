@@ -57,7 +57,7 @@ fn no_driver_is_a_sentence() {
 fn no_cards_is_a_sentence() {
     let (code, said) = pick(&Machine::new("[host]\nname = \"none\"\n"), &["--wait"]).unwrap_err();
     assert_eq!(code, Some(1));
-    assert!(said.contains("gua: 1 card wanted: there is none\n"), "{said}");
+    assert!(said.contains("gua: 1 card wanted: no card found\n"), "{said}");
 }
 
 #[test]

@@ -22,8 +22,8 @@ fn what_makes_no_sense_is_refused_before_anything_is_read() {
         (&["--tz", "Nowhere/Town"], "Europe/Berlin"),
         (&["--width", "39"], "from 40 to 300"),
         (&["--width", "301"], "from 40 to 300"),
-        (&["--active-percent", "10"], "unexpected argument"),
-        (&["--held-mb", "100"], "unexpected argument"),
+        (&["--active-percent", "10"], "set them below [thresholds]"),
+        (&["--held-mb"], "thresholds belong to the recorder"),
         (&["--sort", "name"], "total, idle, active, cost"),
         (&["--sort", "cost"], "--price 2.50"),
         (&["--json", "--format", "csv"], "cannot be used with"),
@@ -99,7 +99,7 @@ fn an_interval_changes_nothing_where_time_was_measured() {
     assert_eq!(run.code, Some(0));
     assert_eq!(
         run.stderr,
-        "gua: --interval changes nothing: the ticks of this history measured their time\n"
+        "gua: --interval has no effect: it applies only to a history of the Python gua\n"
     );
     assert_eq!(run.stdout, histories.report(&BOTH_DAYS).stdout);
 }

@@ -27,7 +27,7 @@ fn the_lab_without_a_history() {
     2 cards are held without working on them; 1 holder is idle on a busy card. Ask first.
     ");
     let told = run.stderr.replace(machine.dir().to_str().unwrap(), "[DIR]");
-    insta::assert_snapshot!(told, @"gua: since when is not known: there is no history at [DIR]/home/.gua/gua.db (`gua daemon` records one)");
+    insta::assert_snapshot!(told, @"gua: holding times are unknown: there is no history at [DIR]/home/.gua/gua.db (`gua daemon` starts recording)");
 }
 
 #[test]

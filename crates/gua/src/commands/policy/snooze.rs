@@ -76,7 +76,7 @@ fn sleeper(pid: u32) -> Result<Sleeper, Failure> {
 /// A snooze counts for the process of one owner, so that has to be known.
 fn nobodys(pid: u32, why: &Why) -> Failure {
     Failure::CannotTell {
-        what: format!("whose process {pid} is cannot be told: {why}"),
+        what: format!("the owner of process {pid} is unknown: {why}"),
         next: "Try again as its owner, or as root; `gua doctor` checks what can be seen."
             .to_owned(),
     }

@@ -99,7 +99,7 @@ fn open(path: &Path, request: &UsageRequest, typed: &cli::Report) -> Result<Data
     };
     let store = history::open_record(path, window, typed.interval)?;
     if typed.interval.is_some() && !store.runs()?.iter().any(|run| run.is_imported) {
-        say("--interval changes nothing: the ticks of this history measured their time");
+        say("--interval has no effect: it applies only to a history of the Python gua");
     }
     Ok(store)
 }

@@ -56,7 +56,7 @@ impl<T: Value> Value for Option<T> {
     }
 }
 
-/// How often to look.
+/// Time between two writes to the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval(pub Duration);
 
