@@ -48,6 +48,30 @@ pub struct User {
     pub name: Option<Arc<str>>,
 }
 
+/// The person behind a process.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Person {
+    pub user: Option<Arc<str>>,
+    pub uid: Option<u32>,
+    /// How the person is known.
+    pub source: Option<Source>,
+}
+
+impl Person {
+    /// Returns true if nothing is known but perhaps the uid.
+    #[must_use]
+    pub const fn is_unread(&self) -> bool {
+        self.user.is_none() && self.source.is_none()
+    }
+}
+
+impl From<&Told<User>> for Person {
+    fn from(user: &Told<User>) -> Self {
+        let Told { value: User { uid, name }, source } = user;
+        Self { user: name.clone(), uid: Some(*uid), source: Some(*source) }
+    }
+}
+
 /// A job of Slurm.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Job {

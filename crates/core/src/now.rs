@@ -7,30 +7,36 @@ use std::sync::Arc;
 
 use crate::card::{CardFacts, Vitals};
 use crate::classifier::{CardActivity, HolderActivity};
-use crate::process::{Holder, ProcessId};
+use crate::process::{Holder, Presence};
 use crate::reading::{Reading, Reason};
+use crate::snapshot::SeenProcess;
 use crate::span::{HolderId, Work};
 use crate::state::{State, Thresholds};
-use crate::units::Bytes;
+use crate::units::{Bytes, UnixMillis};
 
 impl CardActivity {
-    /// Returns what a card does by one look. `processes` are those of the listed holders, in the same
-    /// order.
+    /// Returns what a card does by a look at a time. `processes` are those of the listed holders, in the
+    /// same order.
     #[must_use]
     pub fn from_look(
         card: &Arc<CardFacts>,
         vitals: &Vitals,
-        processes: impl IntoIterator<Item = ProcessId>,
+        processes: &[SeenProcess],
+        at: UnixMillis,
         thresholds: &Thresholds,
     ) -> Self {
-        let works = work(vitals, thresholds);
-        let holder =
-            |(id, work)| HolderActivity { holder: HolderId::Process(id), work, last_busy: None };
+        let is_new: Vec<bool> = processes.iter().map(|process| is_new(process, at)).collect();
+        let works = work(vitals, &is_new, thresholds);
+        let holder = |(process, work): (&SeenProcess, Work)| HolderActivity {
+            holder: HolderId::Process(process.id()),
+            work,
+            last_busy: None,
+        };
         Self {
             card: Arc::clone(card),
             state: state(vitals, thresholds),
             last_busy: None,
-            holders: processes.into_iter().zip(works).map(holder).collect(),
+            holders: processes.iter().zip(works).map(holder).collect(),
         }
     }
 
@@ -66,8 +72,17 @@ fn idle_state(vitals: &Vitals, held: Bytes) -> State {
     hidden.map_or(State::TrulyIdle, State::Unknown)
 }
 
-/// Returns whether each listed holder works.
-fn work(vitals: &Vitals, thresholds: &Thresholds) -> Vec<Work> {
+/// Time after the start of a process in which the driver may have no sample of it yet.
+const FIRST_SAMPLE_MS: i64 = 5_000;
+
+/// Returns true if a process is too new for missing samples to say that it does nothing.
+fn is_new(process: &SeenProcess, at: UnixMillis) -> bool {
+    let Presence::Here(facts) = &process.presence else { return false };
+    facts.started.is_known_and(|started| at.0.saturating_sub(started.0) < FIRST_SAMPLE_MS)
+}
+
+/// Returns whether each listed holder works. `is_new` says of which nothing may be sampled yet.
+fn work(vitals: &Vitals, is_new: &[bool], thresholds: &Thresholds) -> Vec<Work> {
     let card_works = vitals.utilization.map(|it| it.percent >= thresholds.worked).known();
     let holders = &vitals.holders.seen;
     if is_alone(vitals, thresholds.held) && card_works.is_some() {
@@ -76,9 +91,10 @@ fn work(vitals: &Vitals, thresholds: &Thresholds) -> Vec<Work> {
     }
     let works = |holder: &Holder| holder.sm.is_known_and(|sm| sm >= thresholds.worked);
     let is_explained = holders.iter().any(works);
-    let work = |holder: &Holder| match card_works {
+    let work = |(place, holder): (usize, &Holder)| match card_works {
         _ if works(holder) => Work::Working,
         Some(false) => Work::Idle,
+        _ if is_new.get(place) == Some(&true) => Work::Unknown,
         // The driver counts the work of a client of MPS for its server.
         _ if holder.sm.why().is_some() || holder.kinds.mps => Work::Unknown,
         // The driver samples processes now and then only: work that nobody was seen to do may be
@@ -86,7 +102,7 @@ fn work(vitals: &Vitals, thresholds: &Thresholds) -> Vec<Work> {
         Some(true) if !is_explained => Work::Unknown,
         _ => Work::Idle,
     };
-    holders.iter().map(work).collect()
+    holders.iter().enumerate().map(work).collect()
 }
 
 /// Returns true if a card has one holder, and nobody else can be there.
@@ -98,13 +114,14 @@ fn is_alone(vitals: &Vitals, held: Bytes) -> bool {
 
 /// Returns the state of a holder, by whether it works, what it holds and the state of its card.
 ///
-/// Whoever does not work on an idle-held card holds it, however little. Where it is not known who
-/// works, or what the card does, a holder does what its card does.
+/// Whoever does not work on an idle-held card holds it, however little. Where it is not known what the
+/// card does, or which of its holders work, the state is unknown.
 #[must_use]
 pub fn holder_state(work: Work, memory: Reading<Bytes>, card: State, held: Bytes) -> State {
     match (work, card, memory) {
         (Work::Working, _, _) => State::Active,
-        (Work::Unknown, State::Active, _) | (_, State::Unknown(_), _) => card,
+        (_, State::Unknown(_), _) => card,
+        (Work::Unknown, State::Active, _) => State::Unknown(Reason::NotTold),
         (_, State::IdleHeld, _) => State::IdleHeld,
         (_, _, Reading::Known(memory)) if memory > held => State::IdleHeld,
         (_, _, Reading::Known(_)) => State::TrulyIdle,
@@ -264,7 +281,18 @@ mod tests {
             holder.sm = sm.map_or(unknown, |sm| Reading::Known(Percent(sm)));
         }
         change(&mut vitals);
-        work(&vitals, &Thresholds::default())
+        work(&vitals, &[], &Thresholds::default())
+    }
+
+    /// A process that has just started has no samples yet.
+    #[test]
+    fn new_process_without_samples_is_not_called_idle() {
+        let vitals = vitals(Some(80.0), &[Some(4000), Some(4000)], Some(8000));
+        let mut vitals = vitals;
+        vitals.holders.seen[0].sm = Reading::Known(Percent(80.0));
+        let works = |is_new: [bool; 2]| work(&vitals, &is_new, &Thresholds::default());
+        assert_eq!(works([true, true]), [Work::Working, Work::Unknown]);
+        assert_eq!(works([true, false]), [Work::Working, Work::Idle]);
     }
 
     /// A notebook that sleeps beside a training job.
@@ -327,7 +355,8 @@ mod tests {
         assert_eq!(state(Work::Idle, little, State::Active), State::TrulyIdle);
         assert_eq!(state(Work::Idle, little, State::IdleHeld), State::IdleHeld);
         assert_eq!(state(Work::Idle, unread, State::Active), State::Unknown(Reason::NotTold));
-        assert_eq!(state(Work::Unknown, much, State::Active), State::Active);
+        let not_told = State::Unknown(Reason::NotTold);
+        assert_eq!(state(Work::Unknown, much, State::Active), not_told);
         assert_eq!(state(Work::Unknown, much, lost), lost);
         assert_eq!(state(Work::Unknown, much, State::IdleHeld), State::IdleHeld);
     }
@@ -336,8 +365,15 @@ mod tests {
     fn activity_of_a_look_names_its_processes() {
         let card = Arc::new(CardFacts::unread(0, Reason::NotAsked));
         let vitals = vitals(Some(50.0), &[Some(4000)], Some(4000));
-        let id = ProcessId { pid: 1, start_ticks: Some(7), uid: Some(1000) };
-        let activity = CardActivity::from_look(&card, &vitals, [id], &Thresholds::default());
+        let process = SeenProcess {
+            pid: 1,
+            presence: Presence::Gone,
+            command: Reading::Unknown(Reason::NotAsked),
+        };
+        let id = process.id();
+        let at = UnixMillis(0);
+        let activity =
+            CardActivity::from_look(&card, &vitals, &[process], at, &Thresholds::default());
         assert_eq!(activity.state, State::Active);
         let expected =
             HolderActivity { holder: HolderId::Process(id), work: Work::Working, last_busy: None };

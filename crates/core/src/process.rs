@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::identity::Who;
+use crate::identity::{Person, Source, Who};
 use crate::reading::{Reading, Reason};
 use crate::units::{Bytes, Percent, UnixMillis};
 
@@ -169,4 +169,20 @@ pub struct ProcessFacts {
     pub user: Reading<Option<Arc<str>>>,
     /// Who is behind it; `NotAsked` where it is not asked for.
     pub who: Reading<Arc<Who>>,
+}
+
+impl ProcessFacts {
+    /// Returns the person behind the process, else its owner. If a person was looked for and not found,
+    /// it is nobody: the owner of a process in a container may be anybody's root.
+    #[must_use]
+    pub fn person(&self) -> Person {
+        match self.who.as_ref().known() {
+            Some(who) => who.user.as_ref().map_or_else(Person::default, Person::from),
+            None => {
+                let uid = self.uid.known();
+                let user = self.user.as_ref().known().and_then(Clone::clone);
+                Person { user, uid, source: uid.map(|_| Source::Uid) }
+            }
+        }
+    }
 }

@@ -21,10 +21,13 @@ pub enum NullReason {
     NotRecorded,
     /// The reservations cannot be read.
     NoReservations,
+    /// Nothing that can be trusted says which person is behind a process.
+    Unattributed,
 }
 
 impl NullReason {
-    const OWN: [Self; 4] = [Self::NoName, Self::Instant, Self::NotRecorded, Self::NoReservations];
+    const OWN: [Self; 5] =
+        [Self::NoName, Self::Instant, Self::NotRecorded, Self::NoReservations, Self::Unattributed];
 
     /// A stable word for machine-readable output; codes of the driver share one.
     #[must_use]
@@ -35,6 +38,7 @@ impl NullReason {
             Self::Instant => "instant",
             Self::NotRecorded => "not_recorded",
             Self::NoReservations => "no_reservations",
+            Self::Unattributed => "unattributed",
         }
     }
 }
@@ -47,6 +51,7 @@ impl fmt::Display for NullReason {
             Self::Instant => "the value of a moment",
             Self::NotRecorded => "not recorded",
             Self::NoReservations => "the reservations cannot be read",
+            Self::Unattributed => "unattributed: nothing that can be trusted names a person",
         })
     }
 }

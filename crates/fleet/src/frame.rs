@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use gua_core::State;
 use gua_core::card::rest_label;
-use gua_core::snapshot::{CardNow, HolderNow, HostNow};
+use gua_core::snapshot::{CardNow, HostNow};
 use gua_core::units::UnixMillis;
-use gua_recorder::RecordedTick;
-use gua_store::{Database, Latest, Person, StoreError};
+use gua_store::{Database, Latest, StoreError};
 
 use crate::caps;
 use crate::counters::{Counters, Key};
@@ -78,7 +77,7 @@ pub(crate) struct SeenNow {
 
 impl SeenNow {
     /// Reads what a tick stores as last seen.
-    pub fn from_tick(recorded: &RecordedTick<'_>, latest: &[Latest], counters: &Counters) -> Self {
+    pub fn from_tick(latest: &[Latest], counters: &Counters) -> Self {
         let host = latest.iter().find(|it| it.card.is_none()).map(|it| &*it.body);
         let bodies = |unpartitioned: bool| {
             let is_it = move |it: &&Latest| {
@@ -86,17 +85,14 @@ impl SeenNow {
             };
             latest.iter().filter(is_it).map(|it| &*it.body)
         };
-        Self::read(host, bodies(false), bodies(true), counters, |holder| {
-            let known = recorded.processes.get(&holder.process());
-            known.map_or_else(|| person(holder), |entry| entry.person.clone())
-        })
+        Self::read(host, bodies(false), bodies(true), counters)
     }
 
     fn from_database(database: &Database, counters: &Counters) -> Result<Self, StoreError> {
         let Some(seen) = database.last_seen()? else { return Ok(Self::default()) };
         let cards = seen.cards.iter().map(|body| &**body);
         let unpartitioned = seen.unpartitioned.iter().map(|body| &**body);
-        Ok(Self::read(seen.host.as_deref(), cards, unpartitioned, counters, person))
+        Ok(Self::read(seen.host.as_deref(), cards, unpartitioned, counters))
     }
 
     /// A body that another version wrote, and this one cannot read, gives no gauges.
@@ -105,7 +101,6 @@ impl SeenNow {
         cards: impl Iterator<Item = &'a str>,
         unpartitioned: impl Iterator<Item = &'a str>,
         counters: &Counters,
-        person: impl Fn(&HolderNow) -> Person,
     ) -> Self {
         let host: Option<HostNow> = host.and_then(|body| serde_json::from_str(body).ok());
         let cards = cards.filter_map(|body| serde_json::from_str::<CardNow>(body).ok());
@@ -115,7 +110,7 @@ impl SeenNow {
             unpartitioned: unpartitioned
                 .filter_map(|card| CardInfo::unpartitioned(&card))
                 .collect(),
-            cards: cards.map(|card| CardGauges::new(&card, counters, &person)).collect(),
+            cards: cards.map(|card| CardGauges::new(&card, counters)).collect(),
             driver_version: host.and_then(|host| host.driver_version),
         }
     }
@@ -175,7 +170,7 @@ impl CardInfo {
 }
 
 impl CardGauges {
-    fn new(card: &CardNow, counters: &Counters, person: impl Fn(&HolderNow) -> Person) -> Self {
+    fn new(card: &CardNow, counters: &Counters) -> Self {
         let gpu = card.card.label();
         let uuid: Arc<str> = match &card.card.uuid {
             Some(uuid) => clean_label(uuid).into(),
@@ -199,7 +194,7 @@ impl CardGauges {
             power_watts: card.power_watts,
             temperature_celsius: card.temperature_celsius,
             holders,
-            user_memory_bytes: user_memory(card, &uuid, counters, person),
+            user_memory_bytes: user_memory(card, &uuid, counters),
             uuid,
             gpu,
         }
@@ -207,15 +202,10 @@ impl CardGauges {
 }
 
 /// Returns the memory of each user on a card. A sum of which a part is unknown is unknown.
-fn user_memory(
-    card: &CardNow,
-    uuid: &Arc<str>,
-    counters: &Counters,
-    person: impl Fn(&HolderNow) -> Person,
-) -> Vec<(Arc<str>, u64)> {
+fn user_memory(card: &CardNow, uuid: &Arc<str>, counters: &Counters) -> Vec<(Arc<str>, u64)> {
     let mut users: Vec<(Arc<str>, Option<u64>)> = Vec::new();
     for holder in &card.holders {
-        let user = caps::known_user(counters, uuid, user_label(&person(holder)));
+        let user = caps::known_user(counters, uuid, user_label(&holder.person()));
         let held = holder.memory_bytes;
         match users.iter_mut().find(|(known, _)| *known == user) {
             Some((_, sum)) => *sum = sum.zip(held).map(|(sum, held)| sum.saturating_add(held)),
@@ -223,18 +213,4 @@ fn user_memory(
         }
     }
     users.into_iter().filter_map(|(user, held)| Some((user, held?))).collect()
-}
-
-/// Returns the person behind a holder, else its owner, as the recorder does.
-fn person(holder: &HolderNow) -> Person {
-    match &holder.identity {
-        Some(who) => who.user.as_ref().map_or_else(Person::default, |user| Person {
-            user: user.value.name.clone(),
-            uid: Some(user.value.uid),
-            source: Some(user.source),
-        }),
-        None => {
-            Person { user: holder.user.as_deref().map(Into::into), uid: holder.uid, source: None }
-        }
-    }
 }

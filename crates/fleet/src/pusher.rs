@@ -111,12 +111,7 @@ impl Pusher {
         loop {
             match self.send_some() {
                 Ok(true) => self.backoff.succeed(),
-                Ok(false) => {
-                    if self.said.remove(&Saying::NotTaken).is_some() {
-                        (self.say)("remote write works again");
-                    }
-                    return None;
-                }
+                Ok(false) => return None,
                 Err(error) => {
                     let words = format!("remote write failed: {error}. It is tried again.");
                     self.say_once(Saying::NotTaken, &words);
@@ -149,7 +144,12 @@ impl Pusher {
         };
         position.done_until = last;
         match self.send(&messages) {
-            Verdict::Taken => self.outbox.acknowledge(position, 0),
+            Verdict::Taken => {
+                self.outbox.acknowledge(position, 0);
+                if self.said.remove(&Saying::NotTaken).is_some() {
+                    (self.say)("remote write works again");
+                }
+            }
             Verdict::Later { why, retry_after } => {
                 return Err(PushError::NotTaken { why, retry_after });
             }

@@ -265,7 +265,7 @@ impl TickObserver for Totals {
         let sent_at = self.sending.as_ref().and_then(|_| Self::message_time(&mut state, at));
         state.counting.counters.write(transaction)?;
         if let Some(latest) = recorded.tick.latest {
-            state.seen = SeenNow::from_tick(recorded, latest, &state.counting.counters).into();
+            state.seen = SeenNow::from_tick(latest, &state.counting.counters).into();
         }
         let since = state.counting_since;
         let frame = Frame::new(at, &state.counting, &self.host, since, &state.seen);

@@ -19,6 +19,8 @@ pub enum Begins {
     Anew,
     /// Lines are added to it.
     Appended,
+    /// It is replaced.
+    Replaced,
 }
 
 /// When a file is full, and how many full ones are kept beside it: `FILE.1`, the newest, to
@@ -53,6 +55,9 @@ impl Terms {
         let not_ordinary = || Err(Refused::NotOrdinary(path.to_owned()));
         if self.rotation.is_some() && is_passage(path) {
             return not_ordinary();
+        }
+        if self.begins == Begins::Replaced {
+            return Ok(());
         }
         if self.begins == Begins::Anew {
             // What keeps nothing cannot be spoiled.
@@ -103,9 +108,10 @@ impl LineFile {
     /// When it cannot be opened.
     pub fn open(path: &Path, terms: &Terms) -> io::Result<Self> {
         let mut file = match terms.begins {
-            Begins::Anew if is_passage(path) => appended(path)?,
+            Begins::Anew | Begins::Replaced if is_passage(path) => appended(path)?,
             Begins::Anew => File::create_new(path)?,
             Begins::Appended => appended(path)?,
+            Begins::Replaced => File::create(path)?,
         };
         let kind = file.metadata()?;
         let size = if kind.is_file() { kind.len() } else { 0 };

@@ -40,6 +40,12 @@ pub fn thousands(digits: &str) -> String {
     shown
 }
 
+/// A number of things: `5,382`.
+#[must_use]
+pub fn count(number: u64) -> String {
+    thousands(&number.to_string())
+}
+
 /// An interval as it is typed: `30s`, `1m30s`, `250ms`.
 #[must_use]
 pub fn interval(interval: std::time::Duration) -> String {

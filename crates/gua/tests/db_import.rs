@@ -46,7 +46,7 @@ fn figures_and_the_next_step_are_printed() {
     let home = Home::new();
     let told = home.import(&["old.db"]);
     assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""));
-    for line in ["1, in 2 ticks of 1 runs", "active      0.01 GPU-hours, 50.0 %", "gua report --db"]
+    for line in ["ticks       2 in 1 run", "active      0.01 GPU-hours, 50.0 %", "gua report --db"]
     {
         assert!(told.stdout.contains(line), "{}", told.stdout);
     }
@@ -123,6 +123,11 @@ fn report_reads_the_file_without_importing_it() {
     assert!((hours(&direct) - 30.0 / 3600.0).abs() < 1e-6);
     let minutes = report("old.db", &["--interval", "60s"]);
     assert!((hours(&minutes) - 60.0 / 3600.0).abs() < 1e-6, "a tick counts for the interval");
+    // Regression: the cards of "as if" were divided by time that does not follow the interval.
+    assert_eq!(direct["states"]["active"]["share"], 0.5);
+    assert_eq!(minutes["states"]["active"]["share"], 0.5);
+    assert_eq!(direct["equivalent_gpus"]["idle_held"], 0.5);
+    assert_eq!(direct["equivalent_gpus"], minutes["equivalent_gpus"]);
     assert!(fs::read(home.at("old.db")).unwrap() == before);
     let names: Vec<_> =
         fs::read_dir(home.0.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();

@@ -283,7 +283,8 @@ impl Recording {
             let activity = CardActivity::from_look(
                 &facts,
                 &vitals,
-                processes.iter().map(SeenProcess::id),
+                &processes,
+                UnixMillis(self.at),
                 &self.thresholds,
             );
             let at = jiff::Timestamp::from_millisecond(self.at).unwrap();

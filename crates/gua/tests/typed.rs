@@ -47,6 +47,8 @@ fn a_word_that_makes_no_sense_is_answered_in_words() {
         &["demo", "--days", "0"],
         &["track", "--cores", "x", "--", "true"],
         &["report", "--width", "9"],
+        &["daemon", "--keep-spans", "4d"],
+        &["db", "prune", "--keep-spans"],
     ] {
         let told = run(program(args));
         assert_eq!((told.code, told.stdout.as_str()), (Some(2), ""), "{told:?}");

@@ -91,6 +91,11 @@ def test_windows_accounts_and_errors(lab, history):
             gua.report(until, db=db)
         with pytest.raises(ValueError, match='since cannot be used with from'):
             gua.report('24h', from_=until, db=db)
+        assert gua.report(period='2024-10', tz='UTC', db=db).window.seconds == 31 * 86400
+        with pytest.raises(ValueError, match='period cannot be used with since'):
+            gua.report('24h', period='today', db=db)
+        with pytest.raises(ValueError, match='`soon` is no period: expected today, yesterday'):
+            gua.report(period='soon', db=db)
         with pytest.raises(ValueError, match='`planet` is no by: expected one of user, job'):
             gua.report('24h', by='planet', db=db)
         assert isinstance(day.cards[0], gua.parts.CardReport)

@@ -1,9 +1,9 @@
 //! Who holds which card, and since when without using it.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use gua_core::process::ProcessId;
 use gua_core::snapshot::{
     CardIdentity, CardNow, HistoryNow, HolderNow, IdleNow, Reservation, Snapshot, SnapshotSource,
     UnlistedNow,
@@ -26,6 +26,10 @@ pub struct WhoAnswer {
     pub holders: Vec<WhoHolder>,
     /// Cards with memory that no listed process holds, or may hold.
     pub unlisted: Vec<WhoUnlisted>,
+    /// Cards that are idle-held, among those of these rows.
+    pub idle_held_cards: usize,
+    /// Idle holders on cards that are active: those cards are not idle-held.
+    pub idle_beside: usize,
     /// Null if the reservations cannot be read.
     pub reservations: Option<Vec<WhoReservation>>,
     /// Number of holders left out as it is not known since when they are idle.
@@ -118,6 +122,8 @@ impl WhoAnswer {
             host: host.host,
             driver_error: host.driver_error,
             history,
+            idle_held_cards: idle_held_cards(&holders, &unlisted),
+            idle_beside: holders.iter().filter(|row| row.is_idle_beside()).count(),
             holders,
             unlisted,
             reservations,
@@ -135,6 +141,22 @@ impl WhoAnswer {
         rows.sort_by_key(WhoRow::rank);
         rows
     }
+}
+
+impl WhoHolder {
+    /// Returns true if it is idle on a card that is active.
+    #[must_use]
+    pub fn is_idle_beside(&self) -> bool {
+        self.holder.state == State::IdleHeld && self.card_state == State::Active
+    }
+}
+
+/// Returns the number of cards that are idle-held, by these holders and unlisted memory.
+fn idle_held_cards(holders: &[WhoHolder], unlisted: &[WhoUnlisted]) -> usize {
+    let holders = holders.iter().map(|row| (row.card_state, &row.card));
+    let all = holders.chain(unlisted.iter().map(|row| (row.state, &row.card)));
+    let held = all.filter(|(state, _)| *state == State::IdleHeld);
+    held.map(|(_, card)| (card.index, card.mig_slot)).collect::<BTreeSet<_>>().len()
 }
 
 /// Returns the reservations; `None` if they cannot be read.
@@ -155,17 +177,8 @@ fn reservations(cards: &[CardNow], filter: &WhoFilter) -> Option<Vec<WhoReservat
 }
 
 impl WhoFilter {
-    /// Returns true if a holder is of a wanted user: by who is behind it, where that is known, as that
-    /// is not always the owner of the process.
     fn is_of_user(&self, holder: &HolderNow) -> bool {
-        let ProcessId { uid, .. } = holder.process();
-        match holder.identity.as_deref() {
-            Some(who) => match &who.user {
-                Some(user) => self.has_user(user.value.name.as_deref(), Some(user.value.uid)),
-                None => self.has_user(None, None),
-            },
-            None => self.has_user(holder.user.as_deref(), uid),
-        }
+        self.has_user(holder.user.as_deref(), holder.uid)
     }
 
     fn has_user(&self, name: Option<&str>, uid: Option<u32>) -> bool {
@@ -219,10 +232,8 @@ impl WhoRow<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::snapshot::fixtures::{NOW, card, card_of, facts, snapshot, vitals};
+    use crate::snapshot::fixtures::{NOW, card, card_of, facts, process_behind, snapshot, vitals};
     use gua_core::Reason;
     use gua_core::card::Vitals;
     use gua_core::identity::{self, Source, Told};
@@ -261,7 +272,7 @@ mod tests {
 
     fn rows(who: &WhoAnswer) -> Vec<String> {
         let name = |row: WhoRow<'_>| match row {
-            WhoRow::Holder(row) => row.holder.format_owner(),
+            WhoRow::Holder(row) => row.holder.format_user(),
             WhoRow::Unlisted(row) => format!("card {}", row.card.index),
         };
         who.rows().into_iter().map(name).collect()
@@ -303,11 +314,15 @@ mod tests {
         let mut snapshot = four();
         let user = identity::User { uid: 7, name: Some("ann".into()) };
         let user = Some(Told { value: user, source: Source::UserSlice });
-        let who = identity::Who { user, ..identity::Who::default() };
-        snapshot.cards[0].holders[0].identity = Some(Arc::new(who));
-        snapshot.cards[1].holders[0].identity = Some(Arc::new(identity::Who::default()));
+        let ann = identity::Who { user, ..identity::Who::default() };
+        let behind = |pid: u32, owner: &str, who: identity::Who| {
+            let process = process_behind(pid, owner, who);
+            card_of(facts(0), &vitals(0.0, &[(pid, owner, 8000, 0.0)], 0), &[process])
+        };
+        snapshot.cards[0] = behind(200, "bob", ann);
+        snapshot.cards[1] = behind(300, "carol", identity::Who::default());
         let found = |user: &str| rows(&WhoAnswer::new(snapshot.clone(), &filter(None, &[user])));
-        assert_eq!((found("ann"), found("7")), (vec!["bob".to_owned()], vec!["bob".to_owned()]));
+        assert_eq!((found("ann"), found("7")), (vec!["ann".to_owned()], vec!["ann".to_owned()]));
         assert_eq!((found("bob"), found("carol")), (vec![], vec![]), "carol is unattributed");
     }
 

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gua_core::identity::Source;
 use gua_core::process::{Presence, ProcessFacts, ProcessId};
 use gua_core::snapshot::SeenProcess;
 use gua_core::{Poll, Reading, Reason};
-use gua_store::{Person, ProcessEntry};
+use gua_store::ProcessEntry;
 use probe::proc::Host;
 use probe::who::masked;
 
@@ -63,7 +62,7 @@ impl Processes {
         {
             entry.started = facts.started.known();
             entry.program = Some(Arc::clone(&facts.program));
-            entry.person = person(facts);
+            entry.person = facts.person();
             entry.workload = facts.who.clone().known();
             entry.command = process.command.as_ref().known().map(|words| masked(words).into());
         }
@@ -108,21 +107,4 @@ pub(crate) fn read_process(host: &mut Host, pid: u32, with_command: bool) -> See
 
 fn is_same(facts: &ProcessFacts, id: ProcessId) -> bool {
     id.start_ticks == Some(facts.start_ticks) && id.uid == facts.uid.known()
-}
-
-/// Returns the person behind a process, else its owner. If a person was looked for and not found, it is
-/// nobody: the owner of a process in a container may be anybody's root.
-fn person(facts: &ProcessFacts) -> Person {
-    match facts.who.as_ref().known() {
-        Some(who) => who.user.as_ref().map_or_else(Person::default, |user| Person {
-            user: user.value.name.clone(),
-            uid: Some(user.value.uid),
-            source: Some(user.source),
-        }),
-        None => {
-            let uid = facts.uid.known();
-            let user = facts.user.as_ref().known().and_then(Clone::clone);
-            Person { user, uid, source: uid.map(|_| Source::Uid) }
-        }
-    }
 }

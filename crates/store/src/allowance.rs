@@ -73,19 +73,23 @@ impl Allowance {
         Ok(())
     }
 
-    /// Counts a tick after this much monotonic time. Returns true if the clock leapt ahead.
-    pub fn record(&mut self, now: UnixMillis, recorded_ms: i64) -> bool {
+    /// Counts a tick after this much monotonic time. Returns by how much the clock leapt, ahead or back;
+    /// 0 if it did not.
+    pub fn record(&mut self, now: UnixMillis, recorded_ms: i64) -> i64 {
         let recorded = recorded_ms.max(0);
         let before = std::mem::replace(&mut self.last, now.0);
         self.wait_ms = self.wait_ms.saturating_sub(recorded).max(0);
         for budget in &mut self.budgets {
             *budget = budget.saturating_add(recorded.saturating_mul(RATE)).min(MOST_MS);
         }
-        let is_leap = before > i64::MIN && now.0.saturating_sub(before) > LEAP_MS;
-        if is_leap {
+        let step = now.0.saturating_sub(before);
+        if before == i64::MIN || (-LEAP_MS..=LEAP_MS).contains(&step) {
+            return 0;
+        }
+        if step > 0 {
             self.wait_ms = WAIT_MS;
         }
-        is_leap
+        step.saturating_sub(recorded)
     }
 
     /// Pays for one hour of history of a kind. Returns false if it may not be deleted yet.
@@ -149,10 +153,10 @@ mod tests {
         let mut allowance = Allowance::load(&db, 0).unwrap();
         allowance.record(UnixMillis(DAY), DAY);
         assert!(allowance.clone().pay_hour(Kind::Exact));
-        assert!(allowance.record(UnixMillis(502 * DAY), 30_000));
+        assert_eq!(allowance.record(UnixMillis(502 * DAY), 30_000), 501 * DAY - 30_000);
         assert!(!allowance.pay_hour(Kind::Exact));
         assert_eq!(allowance.wait_ms(), DAY);
-        assert!(!allowance.record(UnixMillis(502 * DAY + HOUR), HOUR));
+        assert_eq!(allowance.record(UnixMillis(502 * DAY + HOUR), HOUR), 0);
         assert!(!allowance.pay_hour(Kind::Exact));
         allowance.record(UnixMillis(503 * DAY), 23 * HOUR);
         assert!(allowance.pay_hour(Kind::Exact));

@@ -50,9 +50,11 @@ pub enum Problem {
     Full,
     #[error("another program has it locked; try again when that has finished")]
     Locked,
-    #[error("it may not be written; run as its owner, or choose another file with --db")]
+    #[error("permission denied; run as the recorder's user, or choose another file with --db")]
+    Denied,
+    #[error("it may not be written; run as the recorder's user, or choose another file with --db")]
     ReadOnly,
-    #[error("it cannot be opened; check its permissions, or run as its owner")]
+    #[error("it cannot be opened; run as the recorder's user, or choose another file with --db")]
     Unopenable,
     #[error("it is damaged ({0}); move it away, or restore a copy")]
     Damaged(String),
@@ -73,7 +75,7 @@ pub enum Problem {
     #[error("what was written is not what was read, so nothing was changed; please report this")]
     NotWhole,
     #[error("{0}; check the path and its permissions")]
-    Io(#[from] io::Error),
+    Io(io::Error),
     #[error("{0}; try again, and report this if it persists")]
     Sqlite(rusqlite::Error),
 }
@@ -98,6 +100,15 @@ impl Problem {
     #[must_use]
     pub fn at(self, path: &Path) -> StoreError {
         StoreError { path: path.to_owned(), problem: self }
+    }
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => Self::Denied,
+            _ => Self::Io(error),
+        }
     }
 }
 

@@ -11,8 +11,8 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::codes;
 use crate::database::Database;
 use crate::error::{Problem, StoreError};
-use crate::tick::Person;
 use crate::workload::{self, Workload};
+use gua_core::identity::Person;
 
 /// Facts about a card.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,8 +13,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::codes;
 use crate::error::Problem;
-use crate::tick::{Person, ProcessEntry};
+use crate::tick::ProcessEntry;
 use crate::workload;
+use gua_core::identity::Person;
 
 /// Ids that were looked up before. After a rollback they must be forgotten: some may not exist.
 #[derive(Debug, Default)]

@@ -11,8 +11,8 @@ use rusqlite::{Connection, Row};
 use crate::database::Database;
 use crate::error::{Problem, StoreError};
 use crate::sums::Bounds;
-use crate::tick::Person;
 use crate::workload::{self, Workload};
+use gua_core::identity::Person;
 
 /// Card and person of a holder.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -36,7 +36,7 @@ pub struct PolicyState {
     pub holders: Vec<WatchedHolder>,
     /// Observed time on the clock of the rules.
     pub clock_ms: i64,
-    /// End of the time that was counted; `None` if nothing was ever stored.
+    /// End of the time that was counted; `None` if no time was counted yet.
     pub at: Option<UnixMillis>,
 }
 
@@ -110,6 +110,8 @@ impl TickTransaction<'_> {
     /// Writes the idle counts of the current boot in place of all that were stored.
     pub fn write_policy_state(&mut self, state: &PolicyState) -> Result<(), Problem> {
         self.db.prepare_cached("DELETE FROM policy_state")?.execute([])?;
+        // Before the first step there is nothing to keep.
+        let Some(at) = state.at else { return Ok(()) };
         // A row without a process keeps the clock.
         let clock = WatchedHolder::default();
         let mut insert = self.db.prepare_cached(
@@ -131,7 +133,7 @@ impl TickTransaction<'_> {
                 holder.notices,
                 holder.told_at_ms,
                 state.clock_ms,
-                state.at.map_or(0, |at| at.0)
+                at.0
             ])?;
         }
         Ok(())

@@ -269,7 +269,8 @@ CREATE TABLE total (
     PRIMARY KEY (counter, card, label)
 ) STRICT, WITHOUT ROWID;
 
--- Outbox of remote write. Ids are not used again, as the time of a message may be set back.
+-- Outbox of remote write. Ids are not used again, as the time of a message may be set back. at_ms gives the age of a
+-- message: it moves along with leaps of the clock.
 CREATE TABLE push (id INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
 
 -- Time in which no card was observed.

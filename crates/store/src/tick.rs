@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gua_core::card::CardFacts;
-use gua_core::identity::{Source, Who};
+use gua_core::identity::{Person, Who};
 use gua_core::process::{Kinds, ProcessId};
 use gua_core::span::Gap;
 use gua_core::units::{Bytes, Celsius, Milliwatts, Percent, UnixMillis};
@@ -102,23 +102,6 @@ impl ProcessEntry {
             workload: None,
             command: None,
         }
-    }
-}
-
-/// The person behind a process.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Person {
-    pub user: Option<Arc<str>>,
-    pub uid: Option<u32>,
-    /// How the person is known.
-    pub source: Option<Source>,
-}
-
-impl Person {
-    /// Returns true if nothing is known but perhaps the uid.
-    #[must_use]
-    pub const fn is_unread(&self) -> bool {
-        self.user.is_none() && self.source.is_none()
     }
 }
 

@@ -32,6 +32,7 @@ pub struct StoredTotal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredPush {
     pub id: i64,
+    /// Time that gives its age: it moves along with leaps of the clock.
     pub at: UnixMillis,
     pub body: Vec<u8>,
 }
@@ -169,6 +170,12 @@ impl Database {
     pub fn pushes(&self, after: i64, most_bytes: usize) -> Result<Vec<StoredPush>, StoreError> {
         self.result(read_pushes(&self.connection, after, most_bytes))
     }
+}
+
+/// Moves the times of all messages along with a leap of the clock: it makes none of them older.
+pub(crate) fn shift_pushes(db: &Connection, leap_ms: i64) -> Result<(), Problem> {
+    db.execute("UPDATE push SET at_ms = at_ms + ?1", [leap_ms])?;
+    Ok(())
 }
 
 fn counting_since(db: &Connection) -> Result<Option<UnixMillis>, Problem> {

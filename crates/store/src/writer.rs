@@ -17,7 +17,7 @@ use crate::sums::{self, Bounds};
 use crate::tick::{CardSample, Event, Run, Tick};
 use crate::transaction::TickTransaction;
 use crate::trim;
-use crate::{latest, retention, sessions, signs, tables};
+use crate::{latest, retention, sessions, signs, tables, totals};
 
 /// Monotonic recording after which the allowance for pruning is saved.
 const SAVE_ALLOWANCE_MS: i64 = 60_000;
@@ -40,6 +40,8 @@ struct RunState {
     recorded_until: i64,
     cards: HashMap<i64, CardState>,
     allowance: Allowance,
+    /// Leap of the clock before the first tick.
+    leap_ms: i64,
     unsaved_ms: i64,
     /// True once it was noted that some time cannot be recorded again.
     is_loss_noted: bool,
@@ -72,8 +74,9 @@ impl Writer {
             let db = &database.connection;
             let recorded_until = recorded_until(db)?;
             let mut allowance = Allowance::load(db, recorded_until)?;
-            allowance.record(run.started, 0);
+            let leap_ms = allowance.record(run.started, 0);
             Ok(RunState {
+                leap_ms,
                 ids: None,
                 recorded_until,
                 cards: HashMap::new(),
@@ -167,6 +170,11 @@ impl Writer {
         if let Some(latest) = tick.latest {
             latest::replace(db, &mut self.names, tick.at, latest)?;
         }
+        let leap_ms = std::mem::take(&mut state.leap_ms)
+            .saturating_add(state.allowance.record(tick.at, tick.recorded_ms));
+        if leap_ms != 0 {
+            totals::shift_pushes(db, leap_ms)?;
+        }
         more(&mut TickTransaction { db, names: &mut self.names, boot: ids.boot })?;
         db.prepare_cached(
             "UPDATE run SET until_ms = max(until_ms, ?2), tick_ms = ?3, polls = ?4, calls = ?5
@@ -177,9 +185,8 @@ impl Writer {
             // Those of processes that are gone are not needed any more.
             self.names.forget();
         }
-        let is_leap = state.allowance.record(tick.at, tick.recorded_ms);
         state.unsaved_ms = state.unsaved_ms.saturating_add(tick.recorded_ms);
-        if is_leap || state.unsaved_ms >= SAVE_ALLOWANCE_MS {
+        if leap_ms != 0 || state.unsaved_ms >= SAVE_ALLOWANCE_MS {
             state.allowance.save(db)?;
             state.unsaved_ms = 0;
         }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::card::{Basis, CardFacts, MemoryUse, Utilization, Vitals};
 use crate::classifier::CardActivity;
-use crate::identity::Who;
+use crate::identity::{Person, Who};
 use crate::now::holder_state;
 use crate::process::{Engines, Holder, Presence, ProcessFacts};
 use crate::reading::{Reading, Reason};
@@ -227,6 +227,8 @@ impl HolderNow {
             presence: PresenceNow::from(&process.presence),
             user: None,
             uid: None,
+            owner: None,
+            owner_uid: None,
             program: None,
             parent_pid: None,
             started: None,
@@ -254,14 +256,24 @@ impl HolderNow {
             Reading::Known(started) => running_seconds(started, at),
             Reading::Unknown(reason) => Reading::Unknown(reason),
         };
-        let user = unknown.take("user", facts.user.clone());
-        if user == Some(None) {
-            unknown.note("user", NullReason::NoName);
+        let owner = unknown.take("owner", facts.user.clone());
+        if owner == Some(None) {
+            unknown.note("owner", NullReason::NoName);
+        }
+        let person = facts.person();
+        if person.user.is_none() {
+            unknown.note("user", why_nameless(facts, &person));
+        }
+        if person.uid.is_none() {
+            let unread = facts.who.why().and(facts.uid.why());
+            unknown.note("uid", unread.map_or(NullReason::Unattributed, NullReason::from));
         }
         Self {
             start_ticks: Some(facts.start_ticks),
-            user: user.flatten().map(|user| user.to_string()),
-            uid: unknown.take("uid", facts.uid),
+            user: person.user.map(|user| user.to_string()),
+            uid: person.uid,
+            owner: owner.flatten().map(|owner| owner.to_string()),
+            owner_uid: unknown.take("owner_uid", facts.uid),
             program: Some(facts.program.to_string()),
             parent_pid: Some(facts.parent),
             started: unknown.take("started", started),
@@ -272,8 +284,17 @@ impl HolderNow {
     }
 
     fn without_facts(mut self, reason: Reason) -> Self {
-        const FACTS: [&str; 7] =
-            ["start_ticks", "user", "uid", "program", "parent_pid", "started", "running_seconds"];
+        const FACTS: [&str; 9] = [
+            "start_ticks",
+            "user",
+            "uid",
+            "owner",
+            "owner_uid",
+            "program",
+            "parent_pid",
+            "started",
+            "running_seconds",
+        ];
         FACTS.into_iter().for_each(|field| self.unknown.note(field, reason));
         self
     }
@@ -297,6 +318,15 @@ fn absence(presence: &Presence) -> Result<&ProcessFacts, Reason> {
         Presence::Gone => Err(Reason::Gone),
         Presence::Foreign => Err(Reason::Foreign),
         Presence::Hidden(reason) => Err(*reason),
+    }
+}
+
+/// Returns why the person behind a process has no name.
+fn why_nameless(facts: &ProcessFacts, person: &Person) -> NullReason {
+    match (&facts.who, &facts.user) {
+        (Reading::Known(_), _) if person.uid.is_none() => NullReason::Unattributed,
+        (Reading::Unknown(_), Reading::Unknown(reason)) => (*reason).into(),
+        _ => NullReason::NoName,
     }
 }
 
@@ -337,7 +367,7 @@ fn joules(millijoules: u64) -> f64 {
 mod tests {
     use super::*;
     use crate::card::{ComputeMode, MemorySource, PerformanceState};
-    use crate::identity::{Job, Source, Told};
+    use crate::identity::{Job, Source, Told, User};
     use crate::process::{Holders, Kinds, ProcessId};
     use crate::units::{Celsius, Megahertz, Millijoules, UnixMillis};
 
@@ -366,15 +396,21 @@ mod tests {
 
     fn process(pid: u32) -> SeenProcess {
         let job = Told { value: Job { id: "42".into(), step: None }, source: Source::Cgroup };
+        let user = User { uid: 1001, name: Some("ann".into()) };
+        let user = Told { value: user, source: Source::UserSlice };
         let facts = ProcessFacts {
             pid,
             parent: 1,
             start_ticks: 99,
             started: Reading::Known(UnixMillis(NOW.0 - 60_000)),
             program: "python".into(),
-            uid: Reading::Known(1001),
-            user: Reading::Known(Some("ann".into())),
-            who: Reading::Known(Arc::new(Who { job: Some(job), ..Who::default() })),
+            uid: Reading::Known(0),
+            user: Reading::Known(Some("root".into())),
+            who: Reading::Known(Arc::new(Who {
+                user: Some(user),
+                job: Some(job),
+                ..Who::default()
+            })),
         };
         SeenProcess {
             pid,
@@ -417,8 +453,7 @@ mod tests {
 
     fn card_now(facts: CardFacts, vitals: &Vitals, processes: &[SeenProcess]) -> CardNow {
         let (card, thresholds) = (Arc::new(facts), Thresholds::default());
-        let ids = processes.iter().map(SeenProcess::id);
-        let activity = CardActivity::from_look(&card, vitals, ids, &thresholds);
+        let activity = CardActivity::from_look(&card, vitals, processes, NOW, &thresholds);
         CardNow::new(&activity, vitals, processes, NOW.into(), &thresholds)
     }
 
@@ -464,6 +499,9 @@ mod tests {
             ("pid", serde_json::json!(7)),
             ("start_ticks", serde_json::json!(99)),
             ("user", serde_json::json!("ann")),
+            ("uid", serde_json::json!(1001)),
+            ("owner", serde_json::json!("root")),
+            ("owner_uid", serde_json::json!(0)),
             ("running_seconds", serde_json::json!(60.0)),
             ("kinds", serde_json::json!(["compute", "graphics"])),
             ("work", serde_json::json!("working")),
@@ -515,6 +553,8 @@ mod tests {
             for field in [
                 "user",
                 "uid",
+                "owner",
+                "owner_uid",
                 "program",
                 "parent_pid",
                 "started",
@@ -546,7 +586,7 @@ mod tests {
         let (vitals, processes) = (known(), [process(7)]);
         let thresholds = Thresholds::default();
         let card = Arc::new(facts());
-        let look = CardActivity::from_look(&card, &vitals, [processes[0].id()], &thresholds);
+        let look = CardActivity::from_look(&card, &vitals, &processes, NOW, &thresholds);
         let mut activity = CardActivity { state: State::IdleHeld, ..look };
         activity.holders[0].last_busy = Some(UnixMillis(NOW.0 - 8_000));
         let shown = |activity: &CardActivity| {
@@ -557,19 +597,40 @@ mod tests {
         assert_eq!(shown(&activity).idle_seconds, Some(8.0));
     }
 
-    fn with_facts(change: impl Fn(&mut ProcessFacts)) -> HolderNow {
+    fn with_facts(change: impl FnOnce(&mut ProcessFacts)) -> HolderNow {
         let mut process = process(7);
         let Presence::Here(facts) = &mut process.presence else { unreachable!() };
         change(Arc::make_mut(facts));
         HolderNow::new(&holder(7), &process, NOW.into())
     }
 
+    /// Trap: the owner of a process in a container may be anybody's root.
+    #[test]
+    fn user_is_the_person_and_not_the_owner() {
+        let behind = |who| with_facts(|facts| facts.who = who);
+        let ann = with_facts(|_| ());
+        assert_eq!((ann.format_user().as_str(), ann.process().uid), ("ann", Some(0)));
+        let nobody = behind(Reading::Known(Arc::new(Who::default())));
+        assert_eq!((&*nobody.format_user(), nobody.uid), ("unattributed", None));
+        for field in ["user", "uid"] {
+            assert_eq!(nobody.unknown.reason(field), Some(NullReason::Unattributed));
+        }
+        let unread = behind(Reading::Unknown(Reason::NotAsked));
+        assert_eq!((&*unread.format_user(), unread.uid), ("root", Some(0)));
+    }
+
     #[test]
     fn user_without_a_name_differs_from_an_unknown_one() {
-        let nameless = with_facts(|facts| facts.user = Reading::Known(None));
-        assert_eq!((nameless.user, nameless.uid), (None, Some(1001)));
+        let owned = |user| {
+            with_facts(|facts| {
+                facts.who = Reading::Unknown(Reason::NotAsked);
+                facts.user = user;
+            })
+        };
+        let nameless = owned(Reading::Known(None));
+        assert_eq!((&*nameless.format_user(), nameless.uid), ("uid 0", Some(0)));
         assert_eq!(nameless.unknown.reason("user"), Some(NullReason::NoName));
-        let unread = with_facts(|facts| facts.user = Reading::Unknown(Reason::NoPermission));
+        let unread = owned(Reading::Unknown(Reason::NoPermission));
         assert_eq!(unread.unknown.unread("user"), Some(Reason::NoPermission));
     }
 

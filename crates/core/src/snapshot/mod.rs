@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::card::{self, ComputeMode, MemorySource};
-use crate::identity::Who;
+use crate::identity::{Person, Who};
 use crate::process::{Kinds, Presence, ProcessId};
 use crate::reading::{Reading, Reason};
 use crate::span::Work;
@@ -166,8 +166,15 @@ pub struct HolderNow {
     /// Start in clock ticks since boot. With the pid and the uid, the identity of the process.
     pub start_ticks: Option<u64>,
     pub presence: PresenceNow,
+    /// Name of the person behind the process, as reports and rules have it; `identity` says how that is
+    /// known.
     pub user: Option<String>,
     pub uid: Option<u32>,
+    /// Owner of the process, who may be another: in a container, mostly root.
+    #[serde(default)]
+    pub owner: Option<String>,
+    #[serde(default)]
+    pub owner_uid: Option<u32>,
     pub program: Option<String>,
     pub parent_pid: Option<u32>,
     pub started: Option<Timestamp>,
@@ -191,7 +198,7 @@ pub struct HolderNow {
     pub state: State,
     #[serde(flatten)]
     pub idle: IdleNow,
-    /// Who is behind it, each part with its source; only on request.
+    /// Who is behind it, each part with its source.
     pub identity: Option<Arc<Who>>,
     pub unknown: Unknowns,
 }
@@ -199,7 +206,7 @@ pub struct HolderNow {
 impl HolderNow {
     #[must_use]
     pub const fn process(&self) -> ProcessId {
-        ProcessId { pid: self.pid, start_ticks: self.start_ticks, uid: self.uid }
+        ProcessId { pid: self.pid, start_ticks: self.start_ticks, uid: self.owner_uid }
     }
 }
 
@@ -357,14 +364,51 @@ impl Reservation {
     }
 }
 
+/// Name of a person who is not known.
+pub const UNATTRIBUTED: &str = "unattributed";
+
 impl HolderNow {
-    /// Formats the name of whose it is, as far as it is known.
+    /// Returns the person behind it, as far as it is known.
     #[must_use]
-    pub fn format_owner(&self) -> String {
+    pub fn person(&self) -> Person {
+        let source = self.identity.as_ref().and_then(|who| Some(who.user.as_ref()?.source));
+        Person { user: self.user.as_deref().map(Into::into), uid: self.uid, source }
+    }
+
+    /// Formats the person behind it: their name or number, `unattributed` if nobody is known.
+    #[must_use]
+    pub fn format_user(&self) -> String {
         match (&self.user, self.uid) {
             (Some(user), _) => user.clone(),
             (None, Some(uid)) => format!("uid {uid}"),
-            (None, None) => format!("pid {}", self.pid),
+            (None, None) => UNATTRIBUTED.to_owned(),
+        }
+    }
+}
+
+/// Numbers of cards by state, and of those who are idle beside others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CardCounts {
+    pub active: usize,
+    pub idle_held: usize,
+    pub truly_idle: usize,
+    pub unknown: usize,
+    /// Holders that are idle on a card that is active: that card is not idle-held.
+    pub idle_beside: usize,
+}
+
+impl CardCounts {
+    /// Adds a card, and who holds it.
+    fn add(&mut self, card: &CardNow) {
+        match card.state {
+            State::Active => {
+                self.active += 1;
+                let is_idle = |holder: &&HolderNow| holder.state == State::IdleHeld;
+                self.idle_beside += card.holders.iter().filter(is_idle).count();
+            }
+            State::IdleHeld => self.idle_held += 1,
+            State::TrulyIdle => self.truly_idle += 1,
+            State::Unknown(_) => self.unknown += 1,
         }
     }
 }
@@ -374,6 +418,14 @@ impl Snapshot {
     #[must_use]
     pub fn live(time: Timestamp, host: HostNow, cards: Vec<CardNow>) -> Self {
         Self { schema: SCHEMA, time, source: SnapshotSource::Live, host, cards, history: None }
+    }
+
+    /// Counts the cards by state.
+    #[must_use]
+    pub fn counts(&self) -> CardCounts {
+        let mut counts = CardCounts::default();
+        self.cards.iter().for_each(|card| counts.add(card));
+        counts
     }
 
     /// Sets the reservations of each card by its UUID.

@@ -169,6 +169,26 @@ fn every_tick_keeps_its_time_after_hours_without_the_receiver() {
     }
 }
 
+/// Regression: an outbox that was emptied without the receiver counted as one that it took.
+#[test]
+fn empty_outbox_does_not_say_that_it_works_again() {
+    let receiver = Receiver::start();
+    receiver.respond(|_| ("503 Service Unavailable", ""));
+    let mut sending = Sending::new(&receiver);
+    for _ in 0..3 {
+        sending.tick(MINUTE);
+        assert!(sending.pusher.send_all().is_some());
+        let writer = sending.lab.writer.as_mut().unwrap();
+        writer.write_between(|outbox| outbox.drop_pushes(i64::MAX).map(drop)).unwrap();
+        assert_eq!(sending.pusher.send_all(), None);
+    }
+    assert_eq!(sending.said.lock().unwrap().lines().count(), 1);
+    sending.tick(MINUTE);
+    receiver.respond(|_| ("204 No Content", ""));
+    assert_eq!(sending.pusher.send_all(), None);
+    assert!(sending.said.lock().unwrap().ends_with("remote write works again\n"));
+}
+
 /// Everything that the receiver still takes gets there: it says of the rest that it is too old.
 #[test]
 fn ticks_that_are_too_old_do_not_block_others() {
@@ -272,6 +292,27 @@ fn outbox_is_bounded_by_age_and_bytes() {
     assert_eq!(newest, UnixMillis(sending.now), "the oldest ones are dropped");
     let given_up = usize::try_from(sending.errors("push_given_up")).unwrap();
     assert_eq!(given_up + sending.waiting(), 100);
+}
+
+/// Trap: the clock leaps. Messages do not become older by it, in the same run or at the start of another.
+#[test]
+fn leap_of_the_clock_loses_nothing() {
+    let receiver = Receiver::start();
+    for is_restarted in [false, true] {
+        for leap in [500 * DAY, -500 * DAY] {
+            let mut sending = Sending::new(&receiver);
+            sending.ticks(60, MINUTE);
+            sending.now += leap;
+            if is_restarted || leap < 0 {
+                sending.begin();
+            }
+            sending.ticks(60, MINUTE);
+            assert_eq!((sending.waiting(), sending.errors("push_given_up")), (120, 0), "{leap}");
+            // Time that passes still does.
+            sending.ticks(7 * 24, HOUR);
+            assert_eq!(sending.errors("push_given_up"), 119, "{leap}");
+        }
+    }
 }
 
 /// Trap: the clock was set back. A receiver takes nothing that is older than what it has; what comes

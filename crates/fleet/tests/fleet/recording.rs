@@ -147,10 +147,10 @@ impl RecordedHost {
             (Counter::StateIdleHeld, "", "idle_held_ms", "card_span"),
             (Counter::Energy, "", "active_j + idle_held_j + other_j", "card_span"),
             (Counter::Observed, "", "length_ms", "card_span"),
-            (Counter::UserActive, "uid 1001", "active_share_ms", "holder_span"),
-            (Counter::UserUnused, "uid 1001", "unused_share_ms", "holder_span"),
-            (Counter::PresentActive, "uid 1001", "working_ms", "holder_span"),
-            (Counter::UserEnergyActive, "uid 1001", "active_j", "holder_span"),
+            (Counter::UserActive, "ann", "active_share_ms", "holder_span"),
+            (Counter::UserUnused, "ann", "unused_share_ms", "holder_span"),
+            (Counter::PresentActive, "ann", "working_ms", "holder_span"),
+            (Counter::UserEnergyActive, "ann", "active_j", "holder_span"),
         ] {
             assert_eq!(self.value(counter, label), self.row(sum, table), "{counter:?}");
         }
@@ -175,7 +175,7 @@ fn totals_follow_the_recorder() {
     let newest = host.slot.newest(&Scraper("lab".into())).unwrap().frame;
     let text = |frame: &Frame| gua_fleet::format_text(frame, u64::MAX, Format::Prometheus);
     assert_eq!(text(&stored), text(&Frame { host: stored.host.clone(), ..(*newest).clone() }));
-    assert!(text(&stored).contains("gua_user_gpu_memory_bytes{UUID=\"GPU-0\",user=\"uid 1001\"}"));
+    assert!(text(&stored).contains("gua_user_gpu_memory_bytes{UUID=\"GPU-0\",user=\"ann\"}"));
 }
 
 #[test]

@@ -58,7 +58,7 @@ pub(super) fn judge(devices: &io::Result<Vec<DeviceFacts>>, driver_answers: bool
         Err(error) => {
             let verdict = if driver_answers { Verdict::Warning } else { Verdict::Error };
             Finding::new(Check::Devices, verdict, format!("/dev cannot be read: {error}"))
-                .next("See `ls -ld /dev`; whether the driver's files are there cannot be told.")
+                .next("See `ls -ld /dev`; until it can be read, it is unknown whether the driver's files exist.")
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{DbExport, DbImport, KeepOptions};
+use super::{DbExport, DbImport, KeepOptions, Tz};
 
 #[derive(Debug, Subcommand)]
 pub enum Db {
@@ -26,6 +26,8 @@ pub struct DbInfo {
     /// The database instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
+    #[command(flatten)]
+    pub tz: Tz,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

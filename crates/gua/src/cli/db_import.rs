@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::Tz;
+
 /// Options of `gua db import`.
 #[derive(Debug, Args)]
 pub struct DbImport {
@@ -14,6 +16,8 @@ pub struct DbImport {
     /// The database to import into instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
+    #[command(flatten)]
+    pub tz: Tz,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -8,7 +8,7 @@ use clap::Args;
 use super::duration;
 use super::moment::{Moment, moment};
 use super::number;
-use super::zone::{Zone, zone};
+use super::zone::Tz;
 use super::{Accounts, Color};
 
 /// What `gua demo` was asked.
@@ -36,12 +36,8 @@ pub struct Demo {
     /// Where the history ends; now when left out. With it the same is printed every time
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub at: Option<Moment>,
-    /// The time zone of a time without an offset and of what is shown: UTC, local, a name
-    /// such as Europe/Berlin, or an offset such as +02:00
-    // An offset may begin with a minus.
-    #[arg(long, value_name = "ZONE", value_parser = zone, default_value = "UTC",
-          allow_hyphen_values = true)]
-    pub tz: Zone,
+    #[command(flatten)]
+    pub tz: Tz,
     #[command(flatten)]
     pub accounts: Accounts,
     /// Print JSON

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-const EXPECTED: &str = "expected a number and ms, s, m, h or d, such as 90s, 1.5h, 1h30m or 7d";
+const EXPECTED: &str =
+    "expected a number and ms, s, m, h, d, w or mo (30 days), such as 90s, 1.5h, 1h30m or 7d";
 
 /// How far a decimal fraction may be from what was typed.
 const BINARY_FRACTION: f64 = 1e-9;
@@ -58,6 +59,8 @@ fn part(text: &str) -> Option<(f64, &str)> {
         "m" => 60.0,
         "h" => 3_600.0,
         "d" => 86_400.0,
+        "w" => 7.0 * 86_400.0,
+        "mo" => 30.0 * 86_400.0,
         _ => return None,
     };
     Some((number * seconds, rest))
@@ -75,6 +78,13 @@ mod tests {
             ["250ms", "30s", "1.5h", "1h30m", "7d", "1d2h3m4.5s", ".5s", " 2m "].map(millis),
             [250, 30_000, 5_400_000, 5_400_000, 604_800_000, 93_784_500, 500, 120_000]
         );
+    }
+
+    #[test]
+    fn weeks_and_months_are_days() {
+        let days = |typed| duration(typed).unwrap().as_secs() / 86_400;
+        assert_eq!(["1w", "2w", "1mo", "1mo2d"].map(days), [7, 14, 30, 32]);
+        assert_eq!(duration("1m"), Ok(Duration::from_secs(60)));
     }
 
     #[test]
@@ -106,7 +116,7 @@ mod tests {
     #[test]
     fn what_is_no_time_is_refused() {
         for typed in [
-            "", " ", "0s", "0", "5", "s", "-5s", "+5s", "NaNs", "infs", "1e3s", "1w", "1h 30m",
+            "", " ", "0s", "0", "5", "s", "-5s", "+5s", "NaNs", "infs", "1e3s", "1y", "1h 30m",
             "1..5h", ".s", "0.0001ms", "0.5ms", "0.99ms", "0.0009s", "5S", "１s",
         ] {
             assert!(duration(typed).is_err(), "{typed}");

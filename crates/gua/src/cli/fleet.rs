@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Color, Engine};
+use super::{Color, Engine, Tz};
 
 /// What `gua fleet` was asked.
 #[derive(Debug, Args)]
@@ -18,6 +18,8 @@ pub struct Fleet {
     /// Print JSON; null is what is not known
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub tz: Tz,
     #[command(flatten)]
     pub color: Color,
 }

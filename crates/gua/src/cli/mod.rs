@@ -14,10 +14,12 @@ mod listen;
 mod moment;
 mod number;
 mod output;
+mod period;
 mod pick;
 mod policy;
 mod query;
 mod recorder;
+mod removed;
 mod report;
 mod retention;
 mod serve;
@@ -44,6 +46,8 @@ pub use moment::Moment;
 pub(crate) use moment::moment;
 pub(crate) use number::MOST_MB;
 pub use output::Output;
+pub use period::CalendarPeriod;
+pub(crate) use period::period;
 pub use pick::{Pick, PickFormat, is_without_its_command};
 pub use policy::{Policy, PolicyCheck, PolicyLog, PolicySimulate, PolicySnooze, PolicySwitch};
 pub use query::{FormatWord, Preset, Query, with_habits};
@@ -58,8 +62,8 @@ pub use top::Top;
 pub use track::{MemoryUnit, Track};
 pub use who::Who;
 pub use window::Window;
-pub use zone::Zone;
 pub(crate) use zone::zone;
+pub use zone::{Tz, Zone};
 
 use std::ffi::OsString;
 
@@ -141,7 +145,7 @@ pub enum Command {
     Stop(Stop),
     /// Print the fields that you choose, once or at an interval, and keep them in a file
     Query(Query),
-    /// Tell what the cards did over a time (the last hour, unless told otherwise): worked, were
+    /// Tell what the cards did over a time (the last 24 hours, unless told otherwise): worked, were
     /// held idle, stood free, and by whom
     Report(Box<Report>),
     /// Serve the page, its JSON and /metrics from the history

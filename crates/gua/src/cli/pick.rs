@@ -53,7 +53,8 @@ pub struct Pick {
     /// Choose from all cards of the host, also beyond an inherited CUDA_VISIBLE_DEVICES
     #[arg(long)]
     pub all_cards: bool,
-    /// How long the cards stay reserved for who asked, up to 1h
+    /// How long the cards stay reserved for who asked, up to 1h; without --wait, who asks again may be
+    /// given the same cards if there are no others
     #[arg(long, value_name = "D", default_value = "30s", value_parser = reservation,
           allow_hyphen_values = true)]
     pub reserve: Duration,

@@ -7,16 +7,16 @@ use clap::{Args, Subcommand};
 
 use super::duration::duration;
 use super::number;
-use super::{Color, Window};
+use super::{Color, Tz, Window};
 
 #[derive(Debug, Subcommand)]
 pub enum Policy {
-    /// Tell for each holder now which rule is for it, where it stands, and what comes next
+    /// Show the rule of each holder, its state, and what comes next
     Check(PolicyCheck),
-    /// Play the history through the rules: whom they would have told and ended, and what that
-    /// would have won (over the last 14 days, unless told otherwise)
+    /// Apply the rules to the history: whom they would have notified and ended, and how many
+    /// GPU-hours that would have won (by default over the last 14 days)
     Simulate(PolicySimulate),
-    /// Show what the rules have done (over the last 7 days, unless told otherwise)
+    /// Show what the rules have done (by default over the last 7 days)
     Log(PolicyLog),
     /// Leave a process alone for a time: one of your own, or as root any
     Snooze(PolicySnooze),
@@ -39,6 +39,8 @@ pub struct PolicyCheck {
     /// Print JSON; null is what is not known
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub tz: Tz,
     #[command(flatten)]
     pub color: Color,
 }
@@ -89,6 +91,8 @@ pub struct PolicySnooze {
     /// For how long
     #[arg(long = "for", value_name = "DURATION", default_value = "4h", value_parser = duration)]
     pub time: Duration,
+    #[command(flatten)]
+    pub tz: Tz,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -9,6 +9,7 @@ use super::duration::duration;
 use super::number;
 use super::output::Output;
 use super::size::size;
+use super::zone::Tz;
 
 /// What `gua query` was asked.
 #[derive(Debug, Args)]
@@ -93,6 +94,9 @@ pub struct Query {
     /// Add to the file if it is there already
     #[arg(long, requires = "output")]
     pub append: bool,
+    /// Replace the file if it is there already
+    #[arg(long, requires = "output", conflicts_with_all = ["append", "rotate"])]
+    pub force: bool,
     /// Begin another file when this one would get larger, such as 10MB; FILE.1 is the last full
     /// one, FILE.2 the one before
     #[arg(long, value_name = "SIZE", value_parser = room, requires = "output",
@@ -102,6 +106,8 @@ pub struct Query {
     #[arg(long, value_name = "N", default_value = "5", requires = "rotate",
           value_parser = number::files, allow_hyphen_values = true)]
     pub keep: u32,
+    #[command(flatten)]
+    pub tz: Tz,
     /// Only these cards: indices, INDEX:SLOT, UUIDs or bus ids, separated by commas
     #[arg(short = 'i', long, value_name = "CARDS", value_delimiter = ',')]
     pub id: Vec<String>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{KeepOptions, Protection, duration};
+use super::{KeepOptions, Protection, Tz, duration};
 
 /// What `gua daemon` was asked.
 #[derive(Debug, Args)]
@@ -13,7 +13,8 @@ pub struct Daemon {
     /// The database to record into instead of the usual one, as `gua config show` names it
     #[arg(long, value_name = "PATH")]
     pub db: Option<PathBuf>,
-    /// How often to look, from 100ms to 1h [default: 30s, or as in the config]
+    /// Time between two writes to the database, from 100ms to 1h; cards are polled every 5 s, or at
+    /// the interval if that is shorter [default: 30s, or as in the config]
     #[arg(long, value_name = "D", value_parser = duration::interval)]
     pub interval: Option<Duration>,
     /// The pid file instead of gua.pid in GUA_HOME or ~/.gua
@@ -53,6 +54,8 @@ pub struct Status {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub tz: Tz,
     #[command(flatten)]
     pub color: super::Color,
 }

@@ -1,6 +1,7 @@
 //! `gua report`, as it was typed.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -8,6 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::duration::duration;
 use super::number;
+use super::removed::RemovedThresholds;
 use super::{Accounts, Color, Engine, Output, Window};
 
 /// What `gua report` was asked.
@@ -34,13 +36,16 @@ pub struct Report {
     pub user: Option<String>,
     #[command(flatten)]
     pub accounts: Accounts,
-    /// Let every tick of another program's history count for this long
+    /// Count each tick of a Python gua's history as this long
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true,
           conflicts_with = "prometheus")]
     pub interval: Option<Duration>,
-    /// How to print it
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: ReportFormat,
+    #[command(flatten)]
+    pub removed: RemovedThresholds,
+    /// How to print it [default: by the name of the file of --output (.txt, .json, .csv, .md, .html or
+    /// .svg), else text]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<ReportFormat>,
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
@@ -59,6 +64,9 @@ pub struct Report {
     /// Write to FILE instead of stdout (- for stdout)
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<Output>,
+    /// Replace FILE if it is there already
+    #[arg(long, requires = "output")]
+    pub force: bool,
     /// Columns of the text, 40 to 300 [default: the terminal's, at most 100; else 80; with --wide
     /// 160]
     #[arg(long, value_name = "COLUMNS", value_parser = number::columns)]
@@ -73,6 +81,41 @@ pub enum Format {
     Json,
     Csv,
     Markdown,
+}
+
+impl Report {
+    /// Returns the format: as typed, else by the name of the file to write, else text; `None` if that name
+    /// ends in something else.
+    #[must_use]
+    pub fn format(&self) -> Option<ReportFormat> {
+        let format = if self.json { Some(ReportFormat::Json) } else { self.format };
+        let file = self.output.as_ref().and_then(Output::file);
+        let ending = file.filter(|file| is_ordinary(file)).and_then(Path::extension);
+        match (format, ending) {
+            (Some(format), _) => Some(format),
+            (None, None) => Some(ReportFormat::Text),
+            (None, Some(ending)) => ReportFormat::of_ending(ending),
+        }
+    }
+}
+
+/// Returns false for a device or a pipe.
+fn is_ordinary(file: &Path) -> bool {
+    file.metadata().map_or(true, |found| found.is_file())
+}
+
+impl ReportFormat {
+    fn of_ending(ending: &OsStr) -> Option<Self> {
+        Some(match ending.to_str()?.to_ascii_lowercase().as_str() {
+            "txt" => Self::Text,
+            "json" => Self::Json,
+            "csv" => Self::Csv,
+            "md" => Self::Markdown,
+            "html" | "htm" => Self::Html,
+            "svg" => Self::Svg,
+            _ => return None,
+        })
+    }
 }
 
 /// In what a report can be written.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::duration::duration;
+use super::removed::RemovedKeepOptions;
 
 /// How long rows of each kind are kept, as far as that was typed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
@@ -22,4 +23,6 @@ pub struct KeepOptions {
     /// How long to keep samples for plots [default: 7d, or as in the config]
     #[arg(long, value_name = "D", value_parser = duration)]
     pub keep_samples: Option<Duration>,
+    #[command(flatten)]
+    pub removed: RemovedKeepOptions,
 }

@@ -1,8 +1,10 @@
 //! `gua stat`, as it was typed.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
-use super::Color;
+use super::{Color, Tz};
 
 /// What `gua stat` was asked.
 #[derive(Debug, Args)]
@@ -45,6 +47,10 @@ pub struct Stat {
     /// Show only these cards: indices, INDEX:SLOT, UUIDs or bus ids, separated by commas
     #[arg(long, value_name = "CARDS", value_delimiter = ',')]
     pub id: Vec<String>,
+    /// The history that says since when holders are idle, instead of the usual one, as `gua config show`
+    /// names it
+    #[arg(long, value_name = "PATH")]
+    pub db: Option<PathBuf>,
     /// Leave out the line about the host (JSON has it always)
     #[arg(long)]
     pub no_header: bool,
@@ -54,6 +60,8 @@ pub struct Stat {
     /// Print JSON, with -i one object a line; null is what is not known, and `unknown` says why
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub tz: Tz,
     #[command(flatten)]
     pub color: Color,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Color, duration};
+use super::{Color, Tz, duration};
 
 /// What `gua top` was asked.
 #[derive(Debug, Args)]
@@ -33,6 +33,8 @@ pub struct Top {
     /// Use plain characters only
     #[arg(long)]
     pub ascii: bool,
+    #[command(flatten)]
+    pub tz: Tz,
     #[command(flatten)]
     pub color: Color,
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 use super::duration::{self, duration};
-use super::{Color, Engine};
+use super::{Color, Engine, Tz};
 
 /// What `gua who` was asked.
 #[derive(Debug, Args)]
@@ -52,6 +52,8 @@ pub struct Who {
     pub json: bool,
     #[command(flatten)]
     pub engine: Engine,
+    #[command(flatten)]
+    pub tz: Tz,
     #[command(flatten)]
     pub color: Color,
 }

@@ -53,7 +53,7 @@ fn show(usage: &Usage, typed: &cli::Demo, at: Timestamp) -> io::Result<()> {
 
 fn end(typed: &cli::Demo) -> Result<Timestamp, Failure> {
     let now = Timestamp::now();
-    let at = typed.at.map_or(Some(now), |at| at.resolve(now, &typed.tz.tz));
+    let at = typed.at.map_or(Some(now), |at| at.resolve(now, &typed.tz.zone.tz));
     at.ok_or_else(|| Failure::Usage {
         what: "--at is a time that no clock shows".to_owned(),
         next: "Times from 1970 to the year 9999 can be played.".to_owned(),
@@ -147,8 +147,8 @@ fn next_step(typed: &cli::Demo, plan: &Plan) -> String {
 fn request(typed: &cli::Demo, plan: &Plan) -> Result<UsageRequest, Failure> {
     let prices = report::prices(&typed.accounts, Cost::default());
     Ok(UsageRequest {
-        zone: typed.tz.tz.clone(),
-        zone_name: typed.tz.name.clone(),
+        zone: typed.tz.zone.tz.clone(),
+        zone_name: typed.tz.zone.name.clone(),
         by: report::kinds(&typed.accounts, By::User),
         sort: report::sort(&typed.accounts, &prices)?,
         prices,
@@ -167,7 +167,7 @@ fn view(typed: &cli::Demo, now: Timestamp) -> View {
         paint: Paint(screen.color),
         width: report::width(typed.width, &screen),
         is_wide: false,
-        tz: typed.tz.tz.clone(),
+        tz: typed.tz.zone.tz.clone(),
         now,
         command: "gua report".to_owned(),
         sessions: report::sessions(&typed.accounts),

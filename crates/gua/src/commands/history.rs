@@ -13,8 +13,7 @@ use gua_core::Period;
 pub(super) fn path(typed: Option<&Path>, config: &Config) -> Result<PathBuf, Failure> {
     let path = typed.map(Path::to_owned).or_else(|| config.database.clone());
     path.ok_or_else(|| Failure::Usage {
-        what: "neither GUA_HOME nor HOME is set, so it cannot be told where the history is"
-            .to_owned(),
+        what: "neither GUA_HOME nor HOME is set, so the path of the history is unknown".to_owned(),
         next: "Name it with --db PATH.".to_owned(),
     })
 }

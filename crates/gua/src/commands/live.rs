@@ -6,14 +6,13 @@ use probe::proc::Host;
 
 use crate::config::{Config, Machine};
 
-/// Opens the driver. `with_who` finds out who is behind each holder.
+/// Opens the driver. Every view finds out who is behind each holder, so that all name the same people.
 pub(super) fn open(
     machine: &Machine,
     config: &Config,
     wants: Wants,
-    with_who: bool,
 ) -> Result<LiveSource, OpenError> {
-    let host = Host::new(machine.host_root.clone()).with_who(with_who);
+    let host = Host::new(machine.host_root.clone()).with_who(true);
     let prober = Prober::open(machine.probe_options(wants))?;
     Ok(LiveSource::new(prober, host, config.thresholds.into()))
 }

@@ -70,7 +70,7 @@ impl RecordAnswers {
         UsageRequest {
             zone: asked.window.zone.tz.clone(),
             zone_name: asked.window.zone.name.clone(),
-            by: vec![asked.by],
+            by: asked.by.clone(),
             prices: Prices { currency, gpu_hour: price, models, kwh: per_kwh },
             context: self.config.thresholds.context,
             most_sessions: asked.sessions,

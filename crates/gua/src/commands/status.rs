@@ -124,7 +124,9 @@ fn show(status: &Status, typed: &cli::Status) -> io::Result<()> {
         json::pretty(&mut out, status)?;
     } else {
         let screen = Screen::of_stdout(&typed.color);
-        render::write(&mut out, status, Paint(screen.color), screen.columns)?;
+        let zone = typed.tz.zone.clone();
+        let view = render::View { paint: Paint(screen.color), width: screen.columns, zone };
+        render::write(&mut out, status, &view)?;
     }
     out.flush()
 }

@@ -8,7 +8,6 @@ use gua_core::Period;
 use gua_core::period::HOUR;
 use gua_query::snapshot::{CardSelection, Snapshot, add_idle_times, add_no_history};
 use gua_store::Database;
-use jiff::tz::TimeZone;
 use probe::nvml::Wants;
 use probe::proc::Host;
 use probe::units::UnixMillis;
@@ -35,7 +34,7 @@ pub(super) fn run(machine: cli::Machine, files: &Files, typed: &cli::Top) -> Res
     let source = source(machine, typed, config, &history)?;
     let settings = Settings {
         every: typed.every,
-        zone: TimeZone::system(),
+        zone: typed.tz.zone.clone(),
         uid: rustix::process::geteuid().as_raw(),
         is_pretend: typed.demo || typed.scenario.is_some(),
         thresholds,
@@ -97,7 +96,7 @@ fn source(
         return Ok(Box::new(Played::new(play, completion)));
     }
     let machine = Machine::try_from(machine)?;
-    let source = live::open(&machine, &config, WANTS, true)?.with_commands(typed.full_command);
+    let source = live::open(&machine, &config, WANTS)?.with_commands(typed.full_command);
     let completion = Completion::new(selection, history.add_record(config));
     Ok(Box::new(tui::Machine::new(source, Host::new(machine.host_root), completion)))
 }
@@ -139,14 +138,16 @@ impl History {
             return Ok(Self::Demo { database: Arc::default(), end: now() });
         }
         Ok(match &typed.db {
-            Some(path) if !path.exists() => {
+            Some(path) if matches!(path.try_exists(), Ok(false)) => {
                 return Err(gua_store::Problem::Missing.at(path).into());
             }
             Some(path) => Self::File { path: path.clone(), is_named: true },
             // A simulated machine is not in the history of this one.
             None if typed.scenario.is_some() => Self::None,
             None => match history::path(None, config) {
-                Ok(path) if path.exists() => Self::File { path, is_named: false },
+                Ok(path) if !matches!(path.try_exists(), Ok(false)) => {
+                    Self::File { path, is_named: false }
+                }
                 _ => Self::None,
             },
         })

@@ -4,7 +4,6 @@ use std::io::{self, BufWriter, Write};
 
 use gua_query::snapshot::{CardSelection, LiveSource};
 use gua_query::who::{WhoAnswer, WhoFilter};
-use jiff::tz::TimeZone;
 use probe::nvml::Wants;
 
 use super::live;
@@ -25,7 +24,7 @@ const WANTS: Wants = Wants { shares: true, ..Wants::ESSENTIALS };
 pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Who) -> Result<u8, Failure> {
     let context = config.thresholds.context;
     let filter = WhoFilter { idle: typed.idle, users: typed.user.clone(), context };
-    let mut source = live::open(machine, config, WANTS, true)?;
+    let mut source = live::open(machine, config, WANTS)?;
     let mut reservations = Reservations::new(machine);
     let mut record = Record::new(typed.db.clone(), config.clone());
     let mut selection = CardSelection::new(&typed.id);
@@ -60,8 +59,11 @@ impl Watched<'_> {
     fn show(&mut self, who: &WhoAnswer) -> io::Result<()> {
         // Read each time: the window may have been resized.
         let screen = Screen::of_stdout(&self.typed.color);
-        let view =
-            View { paint: Paint(screen.color), width: screen.columns, zone: TimeZone::system() };
+        let view = View {
+            paint: Paint(screen.color),
+            width: screen.columns,
+            zone: self.typed.tz.zone.clone(),
+        };
         let mut out = BufWriter::new(io::stdout().lock());
         match (self.typed.json, self.typed.watch, screen.rows) {
             (true, None, _) => json::pretty(&mut out, who)?,

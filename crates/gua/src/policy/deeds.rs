@@ -49,7 +49,7 @@ pub fn decided(now: Moment, decision: &Decision) -> Option<LogEntry> {
         What::Relieved { notices, why } => {
             let plural = if notices == 1 { "" } else { "s" };
             let why = relief(why);
-            (LogKind::Relieved, format!("is left alone after {notices} notice{plural}: {why}"))
+            (LogKind::Relieved, format!("no further steps after {notices} notice{plural}: {why}"))
         }
     };
     Some(about(now, decision, kind, detail))

@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use gua_core::units::UnixMillis;
 use gua_store::{DueRows, StoreInfo};
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 
-use super::words::{duration, safe};
+use super::words::{self, duration, safe};
 use crate::calendar::nearest;
+use crate::cli::Zone;
 use crate::report::database::{Checked, DatabaseInfo, NewestRun, PrunePlan, PruneResult};
 use crate::wrap::hung;
 
@@ -26,7 +26,7 @@ const SUMMED: &str = "exact";
 pub fn info(
     out: &mut impl Write,
     info: &DatabaseInfo,
-    zone: &TimeZone,
+    zone: &Zone,
     width: Option<usize>,
 ) -> io::Result<()> {
     let mut line =
@@ -72,12 +72,12 @@ const fn recorder(is_being_recorded: Option<bool>) -> &'static str {
     }
 }
 
-fn runs(info: &DatabaseInfo, count: i64, zone: &TimeZone) -> String {
+fn runs(info: &DatabaseInfo, count: i64, zone: &Zone) -> String {
     let Some(newest) = &info.newest_run else { return "none".to_owned() };
     format!("{count}; the newest: {}", run(newest, info.is_being_recorded, zone))
 }
 
-fn run(run: &NewestRun, is_being_recorded: Option<bool>, zone: &TimeZone) -> String {
+fn run(run: &NewestRun, is_being_recorded: Option<bool>, zone: &Zone) -> String {
     let every = run.interval_seconds.map_or_else(String::new, |seconds| {
         // `duration` has no fractions of a second.
         if seconds < 10.0 {
@@ -164,7 +164,8 @@ pub fn clock_warning(plan: &PrunePlan) -> Option<String> {
 pub fn due(due: &BTreeMap<&'static str, DueRows>) -> String {
     let of =
         |is_summed: bool| due.iter().filter(move |(table, _)| (**table == SUMMED) == is_summed);
-    let deleted: Vec<_> = of(false).map(|(table, due)| format!("{table} {}", due.rows)).collect();
+    let deleted: Vec<_> =
+        of(false).map(|(table, due)| format!("{table} {}", number(due.rows))).collect();
     let range = |due: &DueRows| {
         let [from, to] = [due.oldest_ms, due.newest_ms].map(|at| nearest(UnixMillis(at)));
         format!("from {from:.0} to {to:.0}")
@@ -197,7 +198,7 @@ pub fn pruned(out: &mut impl Write, pruned: &PruneResult, width: Option<usize>) 
     ))?;
     if pruned.deleted_rows > 0 {
         let rows = pruned.deleted_rows_by_table.iter();
-        let rows: Vec<_> = rows.map(|(table, rows)| format!("{table} {rows}")).collect();
+        let rows: Vec<_> = rows.map(|(table, rows)| format!("{table} {}", number(*rows))).collect();
         let summed = pruned.deleted_rows_by_table.contains_key(SUMMED);
         let note = if summed { " (exact: fewer by summing up)" } else { "" };
         line(format!("Rows: {}{note}.", rows.join(", ")))?;
@@ -210,16 +211,20 @@ pub fn pruned(out: &mut impl Write, pruned: &PruneResult, width: Option<usize>) 
 
 fn some(count: impl TryInto<i64>, word: &str) -> String {
     let count = count.try_into().unwrap_or(i64::MAX);
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+    format!("{} {word}{}", number(count), if count == 1 { "" } else { "s" })
+}
+
+fn number(count: impl TryInto<i64>) -> String {
+    words::count(count.try_into().unwrap_or(i64::MAX).unsigned_abs())
 }
 
 fn or_none(text: &str) -> String {
     if text.is_empty() { "none".to_owned() } else { text.to_owned() }
 }
 
-fn moment(at: Option<Timestamp>, zone: &TimeZone) -> String {
+fn moment(at: Option<Timestamp>, zone: &Zone) -> String {
     match at {
-        Some(at) => at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string(),
+        Some(at) => zone.second(at),
         None => "an unknown time".to_owned(),
     }
 }

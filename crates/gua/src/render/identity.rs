@@ -7,8 +7,7 @@ use gua_core::identity::{
 
 use super::words::safe;
 
-/// Name of a user that is not known.
-pub const UNATTRIBUTED: &str = "unattributed";
+pub use gua_core::snapshot::UNATTRIBUTED;
 
 /// Characters that tell an id from others.
 const SHORT_ID: usize = 12;

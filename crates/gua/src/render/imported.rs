@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use jiff::Timestamp;
 
-use super::words::{safe, shell_word};
+use super::words::{count, safe, shell_word};
+use crate::cli::Zone;
 use crate::report::imported::{Import, UnusableRows};
 use crate::wrap::hung;
 
@@ -19,13 +20,18 @@ type Hung = (String, usize);
 ///
 /// # Errors
 /// When the writer fails.
-pub fn write(out: &mut impl Write, import: &Import, width: Option<usize>) -> io::Result<()> {
-    let lines = lines(import);
+pub fn write(
+    out: &mut impl Write,
+    import: &Import,
+    zone: &Zone,
+    width: Option<usize>,
+) -> io::Result<()> {
+    let lines = lines(import, zone);
     let mut fitted = lines.iter().flat_map(|(line, hang)| hung(line, *hang, width));
     fitted.try_for_each(|line| writeln!(out, "{line}"))
 }
 
-fn lines(import: &Import) -> Vec<Hung> {
+fn lines(import: &Import, zone: &Zone) -> Vec<Hung> {
     let mut lines = vec![
         (format!("Imported {}", safe(&import.file)), PATH_AT),
         (format!("    into {}", safe(&import.database)), PATH_AT),
@@ -36,24 +42,33 @@ fn lines(import: &Import) -> Vec<Hung> {
         lines.extend(unusable(&import.unusable_rows));
         return lines;
     };
-    lines.extend(figures(import, from, to));
+    lines.extend(figures(import, from, to, zone));
     lines.extend(unusable(&import.unusable_rows));
     if let Some(kept) = &import.kept {
         lines.extend(apart(format!("The old file is kept as {}", safe(kept))));
     }
     let database = shell_word(&safe(&import.database));
-    let from = from.strftime("%Y-%m-%d");
+    let from = zone.format(from, "%Y-%m-%d");
     lines.extend(apart(format!("Next: `gua report --db {database} --from {from}`")));
     lines
 }
 
-fn figures(import: &Import, from: Timestamp, to: Timestamp) -> Vec<Hung> {
+fn figures(import: &Import, from: Timestamp, to: Timestamp, zone: &Zone) -> Vec<Hung> {
     let Import { card_rows, process_rows, ticks, cards, runs, .. } = import;
-    let shown = |at: Timestamp| at.strftime("%Y-%m-%d %H:%M UTC").to_string();
+    let shown = |at: Timestamp| zone.format(at, "%Y-%m-%d %H:%M %Z");
     let mut figures = vec![
         format!("  time        {} to {}", shown(from), shown(to)),
-        format!("  cards       {cards}, in {ticks} ticks of {runs} runs"),
-        format!("  rows        {card_rows} of cards, {process_rows} of processes"),
+        format!("  cards       {cards}"),
+        format!(
+            "  ticks       {} in {runs} run{}",
+            count(*ticks),
+            if *runs == 1 { "" } else { "s" }
+        ),
+        format!(
+            "  rows        {} of cards, {} of processes",
+            count(*card_rows),
+            count(*process_rows)
+        ),
     ];
     let total = import.total_gpu_hours();
     let states = [
@@ -85,7 +100,8 @@ fn unusable(rows: &UnusableRows) -> Vec<Hung> {
         (without_card, "of a process on a card without a sample at that tick"),
     ];
     let some = reasons.into_iter().filter(|(rows, _)| *rows > 0);
-    some.map(|(rows, reason)| (format!("  left out    {rows} rows {reason}"), TEXT_AT)).collect()
+    some.map(|(rows, reason)| (format!("  left out    {} rows {reason}", count(rows)), TEXT_AT))
+        .collect()
 }
 
 #[cfg(test)]
@@ -115,7 +131,7 @@ mod tests {
 
     fn text(import: &Import) -> String {
         let mut out = Vec::new();
-        write(&mut out, import, None).unwrap();
+        write(&mut out, import, &Zone::utc(), None).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -126,7 +142,8 @@ mod tests {
             into /home/ann b/gua.db
 
           time        2026-11-15 20:00 UTC to 2026-11-15 20:02 UTC
-          cards       3, in 4 ticks of 1 runs
+          cards       3
+          ticks       4 in 1 run
           rows        12 of cards, 16 of processes
           active      0.02 GPU-hours, 16.7 %
           idle-held   0.08 GPU-hours, 83.3 %

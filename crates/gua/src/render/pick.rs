@@ -40,18 +40,12 @@ fn row(card: &PickCard) -> Vec<Cell> {
 pub fn headline(pick: &Pick) -> String {
     let wanted = pick.wanted;
     let plural = if wanted == 1 { "" } else { "s" };
-    let of = match pick.cards.len() {
-        0 => "there is none".to_owned(),
-        1 => "there is 1".to_owned(),
-        cards => format!("there are {cards}"),
+    let found = match (pick.cards.len(), pick.suitable()) {
+        (0, _) => "no card found".to_owned(),
+        (cards, 0) => format!("no suitable card among {cards}"),
+        (cards, fit) => format!("{fit} suitable among {cards}"),
     };
-    let fit = match pick.suitable() {
-        _ if pick.cards.is_empty() => String::new(),
-        0 => ", and none will do".to_owned(),
-        1 => ", and 1 will do".to_owned(),
-        fit => format!(", and {fit} will do"),
-    };
-    format!("{wanted} card{plural} wanted: {of}{fit}")
+    format!("{wanted} card{plural} wanted: {found}")
 }
 
 /// How to come by more.

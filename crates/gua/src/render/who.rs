@@ -4,13 +4,12 @@ use gua_core::State;
 use gua_query::snapshot::{HistoryState, HolderNow, IdleDoubt, IdleNow};
 use gua_query::who::{WhoAnswer, WhoFilter, WhoHolder, WhoRow, WhoUnlisted};
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 
-use super::identity;
 use super::paint::{Ink, Paint};
 use super::stat::{self, fold};
 use super::table::{self, Align, Cell, Column, Line};
 use super::words::{self, duration, memory_or_unknown, safe};
+use crate::cli::Zone;
 use crate::wrap::hung;
 
 /// What to show it on.
@@ -19,7 +18,7 @@ pub struct View {
     pub paint: Paint,
     /// Columns; `None` where it is nobody's screen.
     pub width: Option<usize>,
-    pub zone: TimeZone,
+    pub zone: Zone,
 }
 
 /// The width of what is nobody's screen: room for usual names, and none for a path of 4 kB.
@@ -90,22 +89,25 @@ pub fn lines_within(rows: usize, who: &WhoAnswer, filter: &WhoFilter, view: &Vie
 
 /// What is not known of how long, in a line for a person; `None` where all of it is.
 #[must_use]
-pub fn doubt(who: &WhoAnswer, zone: &TimeZone) -> Option<String> {
+pub fn doubt(who: &WhoAnswer, zone: &Zone) -> Option<String> {
     let all = of_the_record(who, zone).into_iter().chain(left_out(who));
     let all: Vec<_> = all.collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-fn of_the_record(who: &WhoAnswer, zone: &TimeZone) -> Option<String> {
+fn of_the_record(who: &WhoAnswer, zone: &Zone) -> Option<String> {
     let history = who.history.as_ref()?;
     match (history.state, history.recorded_until) {
         (HistoryState::Recording, _) => None,
         (HistoryState::None, _) => {
             let why = history.reason.as_deref().unwrap_or("there is no history");
-            Some(format!("since when is not known: {} (`gua daemon` records one)", safe(why)))
+            Some(format!(
+                "holding times are unknown: {} (`gua daemon` starts recording)",
+                safe(why)
+            ))
         }
         (HistoryState::Ended, until) => {
-            let until = until.map(|at| format!(" since {}", moment(at, who.time, zone)));
+            let until = until.map(|at| format!(" since {}", zone.moment(at, who.time)));
             let until = until.unwrap_or_default();
             Some(format!("nothing is recorded{until}, so idle times end there (see `gua status`)"))
         }
@@ -125,8 +127,8 @@ fn left_out(who: &WhoAnswer) -> impl Iterator<Item = String> {
     };
     let unlisted = match who.unlisted_left_out {
         0 => None,
-        1 => Some("who else is on one card cannot be told".to_owned()),
-        more => Some(format!("who else is on {more} cards cannot be told")),
+        1 => Some("further holders of one card are unknown".to_owned()),
+        more => Some(format!("further holders of {more} cards are unknown")),
     };
     [idle_now, unknown, unlisted].into_iter().flatten()
 }
@@ -146,7 +148,7 @@ fn headline(who: &WhoAnswer, filter: &WhoFilter) -> String {
             format!("held without working{host}{whose} for {idle} or longer, longest first")
         }
         (None, true) if who.driver_error.is_some() => {
-            format!("who holds a card{host} cannot be told")
+            format!("the holders of the cards{host} are unknown")
         }
         (None, true) => format!("no card{host} is held{}", by_anybody(&whose)),
         (None, false) => format!("held{host}{whose}, longest idle first"),
@@ -249,7 +251,7 @@ fn idle_cell(state: State, idle: &IdleNow) -> Cell {
     }
 }
 
-fn since(state: State, idle: &IdleNow, now: Timestamp, zone: &TimeZone) -> String {
+fn since(state: State, idle: &IdleNow, now: Timestamp, zone: &Zone) -> String {
     let Some(since) = idle.idle_since else {
         return match (state, idle.idle_doubt) {
             (State::Unknown(reason), _) => reason.to_string(),
@@ -258,32 +260,20 @@ fn since(state: State, idle: &IdleNow, now: Timestamp, zone: &TimeZone) -> Strin
             _ => String::new(),
         };
     };
-    let since = moment(since, now, zone);
+    let since = zone.moment(since, now);
     match (idle.idle_recorded_until, idle.idle_doubt) {
-        (Some(until), _) => format!("{since}, recorded until {}", moment(until, now, zone)),
+        (Some(until), _) => format!("{since}, recorded until {}", zone.moment(until, now)),
         (None, Some(_)) => format!("{since} or before"),
         (None, None) => since,
     }
 }
 
-/// A time of day, and the day where it is another.
-fn moment(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
-    let (at, now) = (at.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
-    let form = match () {
-        () if at.date() == now.date() => "%H:%M",
-        () if at.year() == now.year() => "%a %-d %b %H:%M",
-        () => "%a %-d %b %Y %H:%M",
-    };
-    at.strftime(form).to_string()
-}
-
 /// What it runs, and what is special about how it holds the card.
 fn what(row: &WhoHolder) -> String {
-    let brief = row.holder.identity.as_deref().map(identity::brief).unwrap_or_default();
+    let brief = stat::what(&row.holder);
     let is_idle = row.holder.state == State::IdleHeld;
     let is_bare = is_idle && row.bare_context == Some(true);
-    let is_on_a_busy_card = is_idle && row.card_state == State::Active;
-    let remarks = [(is_bare, "(bare CUDA context)"), (is_on_a_busy_card, "(on a busy card)")];
+    let remarks = [(is_bare, "(bare CUDA context)"), (row.is_idle_beside(), "(on a busy card)")];
     let told = remarks.into_iter().filter(|(is_so, _)| *is_so).map(|(_, remark)| remark);
     let words = Some(brief.as_str()).filter(|brief| !brief.is_empty()).into_iter().chain(told);
     words.collect::<Vec<_>>().join(" ")
@@ -294,19 +284,20 @@ fn program(holder: &HolderNow) -> String {
     holder.program.as_deref().map_or_else(absence, safe)
 }
 
-/// How many cards are held so by those who are shown.
+/// How many cards are idle-held by those who are shown; apart, who is idle on a card that is not.
 fn summary(who: &WhoAnswer) -> Option<String> {
-    let holders = who.holders.iter().map(|row| (row.holder.state, &row.card));
-    let unlisted = who.unlisted.iter().map(|row| (row.state, &row.card));
-    let idle = holders.chain(unlisted).filter(|(state, _)| *state == State::IdleHeld);
-    let mut cards: Vec<_> = idle.map(|(_, card)| (card.index, card.mig_slot)).collect();
-    cards.sort_unstable();
-    cards.dedup();
-    match cards.len() {
+    let held = match who.idle_held_cards {
         0 => None,
-        1 => Some("1 card is held without working on it. Ask first.".to_owned()),
-        many => Some(format!("{many} cards are held without working on them. Ask first.")),
-    }
+        1 => Some("1 card is held without working on it".to_owned()),
+        many => Some(format!("{many} cards are held without working on them")),
+    };
+    let beside = match who.idle_beside {
+        0 => None,
+        1 => Some("1 holder is idle on a busy card".to_owned()),
+        many => Some(format!("{many} holders are idle on busy cards")),
+    };
+    let parts: Vec<_> = held.into_iter().chain(beside).collect();
+    (!parts.is_empty()).then(|| format!("{}. Ask first.", parts.join("; ")))
 }
 
 /// A sentence in as many lines as it takes on a screen; in a pipe it is one.

@@ -3,7 +3,7 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub use crate::quantity::{
-    duration, gib, interval, memory, memory_of, memory_or_unknown, size, thousands,
+    count, duration, gib, interval, memory, memory_of, memory_or_unknown, size, thousands,
 };
 pub use crate::safe::safe;
 

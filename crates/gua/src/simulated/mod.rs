@@ -85,9 +85,10 @@ impl SimulatedHost {
                 Some(reason) => unread(reason),
                 None => self.look(unit, begin, now, over),
             };
-            let ids = processes.iter().map(SeenProcess::id);
-            let activity = CardActivity::from_look(&unit.facts, &vitals, ids, &self.thresholds);
-            CardNow::new(&activity, &vitals, &processes, at.into(), &self.thresholds)
+            let thresholds = &self.thresholds;
+            let activity =
+                CardActivity::from_look(&unit.facts, &vitals, &processes, at, thresholds);
+            CardNow::new(&activity, &vitals, &processes, at.into(), thresholds)
         };
         let cards = self.units.iter().map(card).collect();
         Snapshot::live(at.into(), self.host_now(error.map(|it| (it.why(), it.to_string()))), cards)

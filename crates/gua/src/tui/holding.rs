@@ -21,6 +21,8 @@ pub struct Holding {
     pub card: String,
     pub user: String,
     pub uid: Option<u32>,
+    /// Uid of the owner of the process, who may end it.
+    pub owner_uid: Option<u32>,
     pub program: String,
     pub is_here: bool,
     pub is_only_graphics: bool,
@@ -130,6 +132,7 @@ fn holding(look: &Look, place: usize, card: &CardNow, holder: &HolderNow) -> Hol
         card: card.card.label(),
         user: stat::user(holder),
         uid: holder.uid,
+        owner_uid: holder.owner_uid,
         program: holder.program.as_deref().map_or_else(absence, safe),
         is_here: holder.presence == PresenceNow::Here,
         is_only_graphics: holder.kinds == Kinds::GRAPHICS,

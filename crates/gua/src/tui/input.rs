@@ -58,7 +58,7 @@ fn in_the_list(state: &mut State, key: Key) -> Action {
     }
     match key {
         Key::Char('q') => return Action::Quit,
-        Key::Esc if state.choice.text.is_empty() => return Action::Quit,
+        // It closes what is open, and never the view: that takes q or Ctrl-C.
         Key::Esc => {
             state.choice.text.clear();
             state.arrange();
@@ -220,7 +220,7 @@ fn target(state: &State) -> Result<Target, NoTarget> {
     }
     let start_ticks = holding.key.start_ticks.filter(|_| holding.is_here);
     let start_ticks = start_ticks.ok_or(NoTarget::Unseen(pid))?;
-    if uid != ROOT && holding.uid != Some(uid) {
+    if uid != ROOT && holding.owner_uid != Some(uid) {
         return Err(NoTarget::AnothersOwn { pid, user: holding.user.clone() });
     }
     let (program, user) = (holding.program.clone(), holding.user.clone());

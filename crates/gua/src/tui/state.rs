@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gua_core::snapshot::CardNow;
-use jiff::tz::TimeZone;
 use probe::units::UnixMillis;
 
 use super::holding::{self, Choice, Column, Entry, Holding, Order};
@@ -14,6 +13,7 @@ use super::past::Past;
 use super::series::{Point, Series};
 use super::signal::{Signal, Target};
 use super::tree::{self, Line, LineKey, What};
+use crate::cli::Zone;
 use crate::failure::Failure;
 use crate::safe::safe;
 use gua_core::Period;
@@ -24,7 +24,7 @@ use gua_core::period::HOUR;
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub every: Duration,
-    pub zone: TimeZone,
+    pub zone: Zone,
     /// Who looks, for one's own processes.
     pub uid: u32,
     /// What is shown here is not on this host, so that nothing may be signalled.

@@ -6,16 +6,16 @@ use gua_query::usage::By;
 use gua_query::who::WhoFilter;
 use jiff::Timestamp;
 
-use crate::cli::{self, duration, moment, zone};
+use crate::cli::{self, duration, moment, period, zone};
 use crate::config::Window;
-use crate::render::usage::html::address::{Address, Sort, USUAL_SINCE};
+use crate::render::usage::html::address::{Address, Sort};
 use crate::render::usage::html::{ALL_SESSIONS, MOST_SESSIONS};
 
 /// A window of time, and what to make accounts of.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub window: Window,
-    pub by: By,
+    pub by: Vec<By>,
     /// How many sessions of each standing are shown; `None`: everything is told.
     pub sessions: Option<usize>,
 }
@@ -25,7 +25,7 @@ pub struct Asked {
 pub enum Senseless {
     #[error("`{name}={value}`: {why}")]
     Value { name: String, value: String, why: String },
-    #[error("`{0}` is nothing that can be asked here; there are {1}")]
+    #[error("unknown parameter `{0}`: expected {1}")]
     Name(String, &'static str),
     #[error("`{0}` is given twice")]
     Twice(String),
@@ -33,8 +33,8 @@ pub enum Senseless {
     Window(String),
 }
 
-const PAGE: &str = "since, from, until, tz, by, sort and sessions";
-const WHO: &str = "user and idle";
+const PAGE: &str = "since, period, from, until, tz, by, sort or sessions";
+const WHO: &str = "user or idle";
 
 /// The names and values of an address. A value that is empty is none.
 fn pairs(query: Option<&str>) -> Result<BTreeMap<String, String>, Senseless> {
@@ -76,12 +76,29 @@ pub(super) fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What a page is asked, and the address that says so.
+/// What a page is asked, and the address that says so. It has accounts of one kind.
 pub(super) fn page(query: Option<&str>, now: Timestamp) -> Result<(Asked, Address), Senseless> {
+    let (asked, address) = report(query, now)?;
+    match asked.by.as_slice() {
+        [_] => Ok((asked, address)),
+        several => {
+            let value = several.iter().map(|by| by.slug()).collect::<Vec<_>>().join(",");
+            Err(wrong(
+                "by",
+                &value,
+                "expected one kind of accounts; /api/v1/report has several".to_owned(),
+            ))
+        }
+    }
+}
+
+/// What `/api/v1/report` is asked, and the address of a page of the first kind of accounts.
+pub(super) fn report(query: Option<&str>, now: Timestamp) -> Result<(Asked, Address), Senseless> {
     let mut pairs = pairs(query)?;
     let mut take = |name: &str| pairs.remove(name);
     let mut address = Address {
         since: take("since"),
+        period: take("period"),
         from: take("from"),
         until: take("until"),
         tz: take("tz"),
@@ -95,11 +112,13 @@ pub(super) fn page(query: Option<&str>, now: Timestamp) -> Result<(Asked, Addres
     // A moment is the same in every zone, the hour on a clock is not.
     address.from = address.from.map(|_| window.from.to_string());
     address.until = address.until.map(|_| window.until.to_string());
-    address.by = by.as_deref().map(by_of).transpose()?;
+    let kinds = |typed: &str| typed.split(',').map(by_of).collect::<Result<Vec<_>, _>>();
+    let by = by.as_deref().map(kinds).transpose()?;
+    address.by = by.as_ref().and_then(|by| by.first().copied());
     address.sort = sort.as_deref().map(sort_of).transpose()?.unwrap_or_default();
     address.all_sessions = sessions.as_deref().map(is_all).transpose()?.unwrap_or(false);
     let sessions = if address.all_sessions { ALL_SESSIONS } else { MOST_SESSIONS };
-    let by = address.by.unwrap_or(By::User);
+    let by = by.unwrap_or_else(|| vec![By::User]);
     Ok((Asked { window, by, sessions: Some(sessions) }, address))
 }
 
@@ -107,16 +126,18 @@ fn window(address: &Address, now: Timestamp) -> Result<Window, Senseless> {
     if address.since.is_some() && address.from.is_some() {
         return Err(Senseless::Window("`since` and `from` cannot both be given".to_owned()));
     }
-    let is_bare = address.since.is_none() && address.from.is_none();
-    let since = address.since.as_deref().or(is_bare.then_some(USUAL_SINCE));
+    let Address { since, period: of_calendar, from, until, tz, .. } = address;
+    if of_calendar.is_some() && (since.is_some() || from.is_some() || until.is_some()) {
+        let both = "`period` cannot be given with `since`, `from` or `until`";
+        return Err(Senseless::Window(both.to_owned()));
+    }
+    let since = since.as_deref();
     let typed = cli::Window {
         since: since.map(|text| parsed("since", text, duration)).transpose()?,
-        from: address.from.as_deref().map(|text| parsed("from", text, moment)).transpose()?,
-        until: address.until.as_deref().map(|text| parsed("until", text, moment)).transpose()?,
-        tz: match &address.tz {
-            Some(text) => parsed("tz", text, zone)?,
-            None => parsed("tz", "local", zone).or_else(|_| parsed("tz", "UTC", zone))?,
-        },
+        period: of_calendar.as_deref().map(|it| parsed("period", it, period)).transpose()?,
+        from: from.as_deref().map(|text| parsed("from", text, moment)).transpose()?,
+        until: until.as_deref().map(|text| parsed("until", text, moment)).transpose()?,
+        tz: cli::Tz { zone: parsed("tz", tz.as_deref().unwrap_or("local"), zone)? },
     };
     Window::new(&typed, now).map_err(|failure| {
         let told = failure.to_string();
@@ -195,7 +216,7 @@ mod tests {
         );
         assert_eq!(
             told("from=2026-11-08T20:00&until=&tz=+01:00"),
-            "`tz= 01:00`: expected UTC, local, a name such as Europe/Berlin, or an offset such \
+            "`tz= 01:00`: expected local, UTC, a name such as Europe/Berlin, or an offset such \
              as +02:00"
         );
         assert_eq!(
@@ -210,6 +231,29 @@ mod tests {
     }
 
     #[test]
+    fn address_may_name_a_period_of_the_calendar() {
+        assert_eq!(
+            told("period=last-month&tz=Europe/Berlin"),
+            "2026-09-30T22:00:00Z → 2026-10-31T23:00:00Z \
+             /?period=last-month&tz=Europe/Berlin"
+        );
+        assert_eq!(
+            told("period=this-week&tz=UTC"),
+            "2026-11-09T00:00:00Z → 2026-11-15T20:00:00Z /?period=this-week&tz=UTC"
+        );
+        assert_eq!(
+            told("period=today&until=now"),
+            "`period` cannot be given with `since`, `from` or `until`"
+        );
+        assert_eq!(
+            told("period=2026-12&tz=UTC"),
+            "--period: it has not begun: it begins on 2026-12-01 00:00:00 UTC"
+        );
+        let wrong = told("period=soon");
+        assert!(wrong.starts_with("`period=soon`: expected today, yesterday, "), "{wrong}");
+    }
+
+    #[test]
     fn what_makes_no_sense_is_told() {
         for query in [
             "since=soon",
@@ -217,6 +261,7 @@ mod tests {
             "from=2027-01-01&tz=UTC",
             "sort=up",
             "by=nobody",
+            "by=user,job",
             "sessions=3",
             "since=1h&since=2h",
             "color=red",
@@ -225,6 +270,8 @@ mod tests {
         }
         assert!(holders(Some("idle=x")).is_err() && holders(Some("x=1")).is_err());
         assert_eq!(holders(Some("user=b%20b")).unwrap().users, ["b b"]);
+        assert_eq!(report(Some("by=user,job"), now()).unwrap().0.by, [By::User, By::Job]);
+        assert!(report(Some("by=user,up"), now()).is_err());
     }
 
     proptest! {

@@ -56,7 +56,7 @@ pub(super) async fn api(
     let answers = Arc::clone(&office.desk.answers);
     let query = uri.query();
     let answer = match what.as_str() {
-        "report" => match asked::page(query, Timestamp::now()) {
+        "report" => match asked::report(query, Timestamp::now()) {
             Ok((asked, _)) => {
                 let asked = Asked { sessions: None, ..asked };
                 office.desk.hands.make(move || json(&answers.report(&asked)?)).await

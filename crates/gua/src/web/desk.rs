@@ -45,8 +45,8 @@ const OLDEST_NOW: Duration = Duration::from_secs(10);
 /// What one page is told from another by: what is asked, not how it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
-    window: [Option<String>; 4],
-    by: By,
+    window: [Option<String>; 5],
+    by: Vec<By>,
     sessions: Option<usize>,
 }
 
@@ -178,8 +178,12 @@ impl Desk {
     }
 
     fn place(&self, asked: &Asked, address: &Address) -> Arc<Place> {
-        let Address { since, from, until, tz, .. } = address.clone();
-        let key = Key { window: [since, from, until, tz], by: asked.by, sessions: asked.sessions };
+        let Address { since, period, from, until, tz, .. } = address.clone();
+        let key = Key {
+            window: [since, period, from, until, tz],
+            by: asked.by.clone(),
+            sessions: asked.sessions,
+        };
         let mut places = lock(&self.places);
         if places.len() >= MOST_WINDOWS && !places.contains_key(&key) {
             forget_one(&mut places);

@@ -22,7 +22,7 @@ pub(super) async fn for_people(response: Response) -> Response {
     }
     let (mut parts, body) = response.into_parts();
     let words = to_bytes(body, MOST_BYTES).await;
-    let words = words.unwrap_or_else(|_| "Why cannot be told; the log may tell.".into());
+    let words = words.unwrap_or_else(|_| "The reason is unknown; the log may have it.".into());
     let asks_again = parts.headers.contains_key(header::REFRESH);
     let page = page(status, String::from_utf8_lossy(&words).trim(), asks_again).into_string();
     parts.headers.remove(header::CONTENT_LENGTH);

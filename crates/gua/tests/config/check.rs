@@ -12,7 +12,7 @@ use super::{told, with, write_user};
 use crate::machine::{Machine, program, run};
 
 /// Every kind of mistake, by what it is about.
-const BAD: [(&str, &str); 22] = [
+const BAD: [(&str, &str); 23] = [
     ("a key that is near another", "[recorder]\nintervall = \"5s\"\n"),
     ("a key like no other", "[thresholds]\nzebra = 1\n"),
     ("a key of another section", "[recorder]\n  active_percent = 5\n"),
@@ -30,6 +30,7 @@ const BAD: [(&str, &str); 22] = [
     ("what is no time", "[retention]\nsamples = \"a month\"\nhours = \"-5d\"\n"),
     ("percentages", "[thresholds]\nactive_percent = 0\nworked_percent = 100.1\n"),
     ("sizes", "[thresholds]\nheld_mb = -1\ncontext_mb = 1.5\n"),
+    ("no room for a tick", "[remote_write]\ngive_up_above_mb = 0\n"),
     ("paths", "[database]\npath = \"gua.db\"\n"),
     ("a path of a folder", "[database]\npath = \"/var/lib/\"\n"),
     ("prices", "[cost]\nprice = nan\ncurrency = \"\"\n[cost.models]\nA100 = -1\nH100 = \"6\"\n"),

@@ -43,8 +43,8 @@ fn deleted_rows_and_sizes_are_printed() {
     let before = size();
     let run = gua(&path, &["prune", "--yes", "--keep-hours", "99999d"]);
     insta::assert_snapshot!(run.stdout, @"
-    [DIR]/gua.db: 8683 rows deleted; 680.0 KiB before, 260.0 KiB now
-    Rows: card_span 4320, holder_span 4320, person 13, sample 30.
+    [DIR]/gua.db: 8,683 rows deleted; 680.0 KiB before, 260.0 KiB now
+    Rows: card_span 4,320, holder_span 4,320, person 13, sample 30.
     ");
     let json = gua(&path, &["prune", "--yes", "--json"]);
     insta::assert_snapshot!(json.stdout, @r#"

@@ -14,6 +14,8 @@ mod hosts;
 mod live;
 /// `/metrics`: what it says, and that it goes on.
 mod metrics;
+/// Every view says the same of one moment.
+mod one_moment;
 /// The rules, the alerts and the dashboard that are shipped.
 mod packaging;
 /// The page and what belongs to it, asked as a program asks.

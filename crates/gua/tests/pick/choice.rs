@@ -31,9 +31,9 @@ fn why_there_are_not_enough_is_told_card_by_card() {
     insta::with_settings!({filters => vec![(r"busy: \d+ %", "busy: NN %")]}, {
         insta::assert_snapshot!(said, @"
         gua: judged by the last seconds only: there is no history at [DIR]/home/.gua/gua.db
-        gua: 2 cards wanted: there are 6, and 1 will do
+        gua: 2 cards wanted: 1 suitable among 6
              [0]  A100-SXM4-80GB  busy: NN % now
-             [1]  A100-SXM4-80GB  held by bob, pid 9999, 71.4 GiB left
+             [1]  A100-SXM4-80GB  held by bob, unattributed (pid 9999), 71.4 GiB left
              [2]  A100-SXM4-80GB  would do
              [3]  A100-SXM4-80GB  busy: NN % now
              [4]  A100-SXM4-80GB  held by dora, 67.4 GiB left

@@ -57,7 +57,7 @@ fn no_driver_is_a_sentence() {
 fn no_cards_is_a_sentence() {
     let (code, said) = pick(&Machine::new("[host]\nname = \"none\"\n"), &["--wait"]).unwrap_err();
     assert_eq!(code, Some(1));
-    assert!(said.contains("gua: 1 card wanted: there is none\n"), "{said}");
+    assert!(said.contains("gua: 1 card wanted: no card found\n"), "{said}");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn wrong_usage_is_refused_with_a_sentence() {
         (&["--max-util", "101"], "expected a percentage from 0 to 100"),
         (&["--max-util", "NaN"], "expected a percentage from 0 to 100"),
         (&["--over", "0s"], "expected at least 1ms"),
-        (&["--wait", "soon"], "expected a number and ms, s, m, h or d"),
+        (&["--wait", "soon"], "expected a number and ms, s, m, h, d, w or mo"),
         (&["--reserve", "2h"], "expected at most 1h"),
         (&["--format", "csv"], "possible values: indices, uuids, env"),
         (&["--json", "--", "true"], "cannot be used with"),

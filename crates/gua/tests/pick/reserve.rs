@@ -17,7 +17,8 @@ use crate::recorder::until;
 fn twenty_at_once_are_given_different_cards() {
     let machine = Machine::new(&free_cards(8));
     let start = || -> Child {
-        let mut command = machine.command(&["pick", "--format", "uuids", "--reserve", "10m"]);
+        let mut command =
+            machine.command(&["pick", "--format", "uuids", "--reserve", "10m", "--wait", "1ms"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let children: Vec<_> = (0..20).map(|_| start()).collect();
@@ -39,13 +40,21 @@ fn twenty_at_once_are_given_different_cards() {
 fn a_reservation_ends_by_itself() {
     let machine = Machine::new(&free_cards(1));
     assert!(pick(&machine, &["--reserve", "300ms"]).is_ok());
-    until("it ends", || pick(&machine, &["--reserve", "1m"]).is_ok());
-    let (code, said) = pick(&machine, &[]).unwrap_err();
-    assert_eq!(code, Some(1));
-    assert!(said.contains(" for another "), "{said}");
-    let (code, said) = pick(&machine, &["--no-reserve"]).unwrap_err();
-    assert_eq!(code, Some(1), "who only looks is not told of what is reserved");
-    assert!(said.contains(" for another "), "{said}");
+    assert!(pick(&machine, &["--reserve", "1m", "--wait", "1m"]).is_ok(), "it ends");
+    for more in ["--reserve=1m", "--no-reserve"] {
+        let (code, said) = pick(&machine, &["--wait", "1ms", more]).unwrap_err();
+        assert_eq!(code, Some(1), "{more}");
+        assert!(said.contains(" for another "), "{said}");
+    }
+}
+
+#[test]
+fn own_reservation_refuses_nobody_who_asks_again() {
+    let machine = Machine::new(&free_cards(2));
+    let first = pick(&machine, &["--reserve", "10m"]).unwrap();
+    let second = pick(&machine, &["--reserve", "20m"]).unwrap();
+    assert_ne!(first, second, "another card comes first");
+    assert_eq!(pick(&machine, &["--reserve", "30m"]).unwrap(), first, "the oldest comes next");
 }
 
 #[test]

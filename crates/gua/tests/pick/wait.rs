@@ -20,7 +20,7 @@ fn it_goes_on_when_a_card_is_let_go() {
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
     assert_eq!(
         said.next().unwrap().unwrap(),
-        "gua: waiting; 1 card wanted: there is 1, and none will do"
+        "gua: waiting; 1 card wanted: no suitable card among 1"
     );
     machine.becomes("[[card]]\nuuid = \"GPU-a\"\nutilization = 0\n");
     let output = child.wait_with_output().unwrap();
@@ -49,7 +49,7 @@ fn more_cards_than_there_are_is_not_waited_for() {
     let machine = Machine::new(&free_cards(2));
     let (code, said) = pick(&machine, &["-n", "3", "--wait"]).unwrap_err();
     assert_eq!(code, Some(1));
-    assert!(said.contains("gua: 3 cards wanted: there are 2, and 2 will do\n"), "{said}");
+    assert!(said.contains("gua: 3 cards wanted: 2 suitable among 2\n"), "{said}");
     assert!(said.contains("Ask for fewer"), "{said}");
 }
 

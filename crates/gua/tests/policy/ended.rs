@@ -47,7 +47,7 @@ fn who_wakes_up_after_the_second_notice_is_not_touched() {
     lab.machine.becomes(&scenario(&[(idle.pid(), 50)]));
     lab.has_done(Some(idle.pid()), "relieved");
     let last = lab.details().pop().unwrap();
-    assert_eq!(last, "is left alone after 2 notices: it works again (SM)");
+    assert_eq!(last, "no further steps after 2 notices: it works again (SM)");
     recorder.goes_on();
     assert!(idle.lives());
     recorder.end();

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
 use crate::machine::{Machine, assert_fits, program, run};
 
 const RULES: &str = r#"
@@ -138,6 +140,13 @@ fn uncertainty_grows_with_the_age_of_rows() {
         assert!(basis.contains(words), "{basis}");
         assert_eq!(basis.contains("exact to"), seconds > 0.0, "{basis}");
     }
+    // Sums have no idle time that is shorter than a session.
+    super::write(&rules, "[[policy.rule]]\nname = \"all\"\nidle_for = \"4m\"\n");
+    for (since, expected) in [(days[0].0, json!(0.0)), (days[1].0, json!(null))] {
+        let json: serde_json::Value = serde_json::from_str(&simulated(since, &["--json"])).unwrap();
+        assert_eq!(json["uncertainty_seconds"], expected, "{since}");
+    }
+    assert!(simulated(days[1].0, &[]).contains("ends and notices may be missing"));
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn a_rule_that_is_edited_tells_anew_before_it_ends() {
     let since = deeds.iter().position(|kind| kind == "relieved").unwrap();
     assert_eq!(deeds[since..], ["relieved", "notice_sent", "end_begun", "ended"], "{deeds:?}");
     let details = lab.details();
-    let changed = "is left alone after 2 notices: that rule was changed";
+    let changed = "no further steps after 2 notices: that rule was changed";
     assert!(details.iter().any(|detail| detail == changed), "{details:?}");
     recorder.end();
 }
@@ -49,7 +49,7 @@ fn who_becomes_a_program_that_is_exempt_is_left_alone() {
     lab.has_done(Some(idle.pid()), "notice_sent");
     idle.0.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
     lab.has_done(Some(idle.pid()), "relieved");
-    assert_eq!(lab.details().pop().unwrap(), "is left alone after 1 notice: it is exempt");
+    assert_eq!(lab.details().pop().unwrap(), "no further steps after 1 notice: it is exempt");
     assert!(idle.lives());
     recorder.end();
 }

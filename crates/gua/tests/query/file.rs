@@ -47,7 +47,7 @@ fn a_dash_is_stdout_alone() {
     let run = crate::machine::run(command);
     assert_eq!(printed(&run), printed(&machine.gua(&FIELDS)));
     assert!(!machine.dir().join("-").exists());
-    for option in [&["--append"][..], &["--rotate", "10MB"]] {
+    for option in [&["--append"][..], &["--force"], &["--rotate", "10MB"]] {
         let refused = machine.gua(&[&FIELDS[..], &["-o", "-"], option].concat());
         assert_eq!(refused.code, Some(2));
         assert!(refused.stderr.contains("need a file, and `-o -` is stdout"), "{refused:?}");
@@ -65,6 +65,20 @@ fn nvidia_smis_word_for_the_file_is_understood() {
         (printed(&run), fs::read_to_string(file).unwrap().as_str()),
         ("0\n1\n2\n", "0\n1\n2\n")
     );
+}
+
+#[test]
+fn file_that_is_there_is_replaced_with_force() {
+    let machine = Machine::new(STEADY);
+    let file = place(&machine);
+    fs::write(&file, "kept\n").unwrap();
+    let refused = gua(&machine, &file, &[]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("replace it with --force"), "{refused:?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "kept\n");
+    let run = gua(&machine, &file, &["--force"]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), printed(&run));
+    assert!(printed(&run).starts_with(HEAD));
 }
 
 #[test]

@@ -6,18 +6,24 @@ use crate::machine::{program, run};
 
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_is_read() {
-    let cases: [(&[&str], &str); 29] = [
+    let cases: [(&[&str], &str); 35] = [
         (&["--since", "0s"], "0s"),
         (&["--since", "-5m"], "-5m"),
-        (&["--since", "5"], "expected a number and ms, s, m, h or d"),
+        (&["--since", "5"], "expected a number and ms, s, m, h, d, w or mo"),
         (&["--since", "1h", "--from", "2024-11-09"], "cannot be used with"),
         (&["--from", "2024-11-10", "--until", "2024-11-09"], "ends before it begins"),
         (&["--from", "yesterday"], "2026-11-08T20:00:00Z"),
+        (&["--period", "soon"], "expected today, yesterday, this-week"),
+        (&["--period", "2026-13"], "a week such as 2026-W46"),
+        (&["--period", "today", "--since", "1h"], "cannot be used with"),
+        (&["--period", "today", "--until", "now"], "cannot be used with"),
+        (&["--period", "9998-12"], "it has not begun: it begins on 9998-12-01 00:00:00 UTC"),
+        (&["--output", "report.pdf"], "the name of `report.pdf` says no format"),
         (&["--tz", "Nowhere/Town"], "Europe/Berlin"),
         (&["--width", "39"], "from 40 to 300"),
         (&["--width", "301"], "from 40 to 300"),
-        (&["--active-percent", "10"], "unexpected argument"),
-        (&["--held-mb", "100"], "unexpected argument"),
+        (&["--active-percent", "10"], "set them below [thresholds]"),
+        (&["--held-mb"], "thresholds belong to the recorder"),
         (&["--sort", "name"], "total, idle, active, cost"),
         (&["--sort", "cost"], "--price 2.50"),
         (&["--json", "--format", "csv"], "cannot be used with"),
@@ -93,7 +99,7 @@ fn an_interval_changes_nothing_where_time_was_measured() {
     assert_eq!(run.code, Some(0));
     assert_eq!(
         run.stderr,
-        "gua: --interval changes nothing: the ticks of this history measured their time\n"
+        "gua: --interval has no effect: it applies only to a history of the Python gua\n"
     );
     assert_eq!(run.stdout, histories.report(&BOTH_DAYS).stdout);
 }
@@ -136,4 +142,50 @@ fn no_hour_counts_twice() {
     let hours = |state: &str| report["states"][state]["gpu_hours"].as_f64().unwrap();
     assert!((hours("idle_held") + hours("truly_idle") - 9.0).abs() < 1e-9, "{report}");
     assert_eq!(report["gaps"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn file_has_the_format_of_its_name() {
+    let histories = Histories::two_days();
+    let path = |name: &str| histories.dir().join(name).display().to_string();
+    let written = |name: &str, more: &[&str]| {
+        let file = path(name);
+        let run = histories.report(&[&BOTH_DAYS, &["-o", &file][..], more].concat());
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        (run, text)
+    };
+    for (name, begin) in [
+        ("a.txt", "gua"),
+        ("a.JSON", "{\n"),
+        ("a.csv", ""),
+        ("a.md", "# "),
+        ("a.html", "<!DOCTYPE html>"),
+        ("a.svg", "<?xml"),
+        ("plain", "gua"),
+    ] {
+        let (run, text) = written(name, &[]);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{name}: {run:?}");
+        let head = text.lines().next().unwrap();
+        assert!(text.trim_start().starts_with(begin), "{name}: {head}");
+        assert_eq!(head.matches(',').count() > 5, name == "a.csv", "{name}: {head}");
+    }
+    let (run, text) = written("b.html", &["--format", "json"]);
+    assert!(run.code == Some(0) && text.starts_with("{\n"), "{run:?}");
+}
+
+#[test]
+fn file_that_is_there_is_not_replaced_without_force() {
+    let histories = Histories::two_days();
+    let file = histories.dir().join("report.txt");
+    std::fs::write(&file, "kept").unwrap();
+    let args = [&BOTH_DAYS[..], &["-o", file.to_str().unwrap()]].concat();
+    let run = histories.report(&args);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("is there already") && run.stderr.contains("--force"), "{run:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept");
+    let run = histories.report(&[&args[..], &["--force"]].concat());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with("gua"));
+    let run = histories.report(&[&BOTH_DAYS[..], &["-o", "/dev/null"]].concat());
+    assert_eq!(run.code, Some(0), "{run:?}");
 }

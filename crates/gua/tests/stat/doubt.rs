@@ -261,7 +261,7 @@ fn unknown_memory_and_memory_of_nobody_are_said() {
     .gua(&["stat"]);
     insta::assert_snapshot!(body(&run), @"
     [0]  A100-SXM4-80GB  idle-held  0 %  34 °C  58/400 W   40.0/80.0 GiB  40.0 GiB held by no visible process
-    [1]  A100-SXM4-80GB  idle-held  0 %  34 °C  58/400 W   40.0/80.0 GiB  ann  python  ? GiB  SM 0 %  2h00m
+    [1]  A100-SXM4-80GB  idle-held  0 %  34 °C  58/400 W   40.0/80.0 GiB  ann  python  ? GiB  SM 0 %  2h00m  idle
     [2]  A100-SXM4-80GB  free       0 %  34 °C  58/400 W  32.0/128.0 GiB  shares the host's memory
     ");
 }

@@ -13,20 +13,20 @@ fn the_lab_reads_at_a_glance() {
     let machine = Machine::bundled("lab.toml");
     let run = machine.gua(&["stat"]);
     insta::with_settings!({filters => vec![
-        (r"\d\d:\d\d:\d\d", "HH:MM:SS"),
+        (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "DATE HH:MM:SS UTC"),
         // The loads of the two working cards are noisy on purpose.
         (r"active     +\d+ %  \d+ °C  \d+/400 W", "active     NN %  NN °C  NNN/400 W"),
         (r"idle-held   [012] %  3\d °C   \d\d/400 W", "idle-held   N %  NN °C   NN/400 W"),
     ]}, {
         insta::assert_snapshot!(run.stdout, @"
-        lab-a100  driver 560.35.05  6 cards:  2 active  2 idle-held  1 free  1 unknown  HH:MM:SS
-        [0]  A100-SXM4-80GB  active     NN %  NN °C  NNN/400 W  68.4/80.0 GiB  alice  python           68.4 GiB  SM 91 %   5h12m
-        [1]  A100-SXM4-80GB  idle-held   N %  NN °C   NN/400 W   8.0/80.0 GiB  bob    jupyter-lab       7.8 GiB   SM 0 %   3d02h
-                                                                               ?      pid 9999 (gone)   0.2 GiB   SM 0 %
+        lab-a100  driver 560.35.05  6 cards:  2 active  2 idle-held  1 free  1 unknown  +1 idle beside others  DATE HH:MM:SS UTC
+        [0]  A100-SXM4-80GB  active     NN %  NN °C  NNN/400 W  68.4/80.0 GiB  alice         python           train.py                           68.4 GiB  SM 91 %   5h12m
+        [1]  A100-SXM4-80GB  idle-held   N %  NN °C   NN/400 W   8.0/80.0 GiB  bob           jupyter-lab      probe.ipynb                         7.8 GiB   SM 0 %   3d02h  idle
+                                                                               unattributed  pid 9999 (gone)                                      0.2 GiB   SM 0 %          idle
         [2]  A100-SXM4-80GB  free        0 %  34 °C   58/400 W   0.0/80.0 GiB
-        [3]  A100-SXM4-80GB  active     NN %  NN °C  NNN/400 W  51.0/80.0 GiB  bob    python            9.0 GiB   SM 0 %  20h00m
-                                                                               carol  python3.11       42.0 GiB  SM 60 %     47m
-        [4]  A100-SXM4-80GB  idle-held   N %  NN °C   NN/400 W  12.0/80.0 GiB  dora   python              ? GiB   SM 0 %   2h30m
+        [3]  A100-SXM4-80GB  active     NN %  NN °C  NNN/400 W  51.0/80.0 GiB  bob           python           container quiet_fox                 9.0 GiB   SM 0 %  20h00m  idle
+                                                                               carol         python3.11       job 4711.0, torch.distributed.run  42.0 GiB  SM 60 %     47m
+        [4]  A100-SXM4-80GB  idle-held   N %  NN °C   NN/400 W  12.0/80.0 GiB  dora          python                                                 ? GiB   SM 0 %   2h30m  idle
         [5]  ?               unknown       –                                   not judged: lost from the bus
         ");
     });
@@ -37,16 +37,16 @@ fn the_lab_reads_at_a_glance() {
 fn options_that_people_know_add_what_they_say() {
     let machine = Machine::new(TWO_CARDS);
     insta::assert_snapshot!(body(&machine.gua(&["stat"])), @"
-    [0]  A100-SXM4-80GB  active     80 %  60 °C  332/400 W  68.4/80.0 GiB  alice  python       68.4 GiB  SM 75 %  5h12m
-    [1]  RTX 4090        idle-held   1 %  34 °C   61/400 W   7.8/24.0 GiB  bob    jupyter-lab   7.8 GiB   SM 0 %  3d02h
+    [0]  A100-SXM4-80GB  active     80 %  60 °C  332/400 W  68.4/80.0 GiB  alice  python       train.py  68.4 GiB  SM 75 %  5h12m
+    [1]  RTX 4090        idle-held   1 %  34 °C   61/400 W   7.8/24.0 GiB  bob    jupyter-lab             7.8 GiB   SM 0 %  3d02h
     ");
     insta::assert_snapshot!(body(&machine.gua(&["stat", "-cup"])), @"
-    [0]  A100-SXM4-80GB  active     80 %  60 °C  332/400 W  68.4/80.0 GiB  alice  100  python       68.4 GiB  SM 75 %  5h12m
-    [1]  RTX 4090        idle-held   1 %  34 °C   61/400 W   7.8/24.0 GiB  bob    200  jupyter-lab   7.8 GiB   SM 0 %  3d02h
+    [0]  A100-SXM4-80GB  active     80 %  60 °C  332/400 W  68.4/80.0 GiB  alice  100  python       train.py  68.4 GiB  SM 75 %  5h12m
+    [1]  RTX 4090        idle-held   1 %  34 °C   61/400 W   7.8/24.0 GiB  bob    200  jupyter-lab             7.8 GiB   SM 0 %  3d02h
     ");
     insta::assert_snapshot!(body(&machine.gua(&["stat", "-F", "-P=draw"])), @"
-    [0]  A100-SXM4-80GB  active     80 %  60 °C    no fan  332 W  68.4/80.0 GiB  alice  python       68.4 GiB  SM 75 %  5h12m
-    [1]  RTX 4090        idle-held   1 %  34 °C  fan 30 %   61 W   7.8/24.0 GiB  bob    jupyter-lab   7.8 GiB   SM 0 %  3d02h
+    [0]  A100-SXM4-80GB  active     80 %  60 °C    no fan  332 W  68.4/80.0 GiB  alice  python       train.py  68.4 GiB  SM 75 %  5h12m
+    [1]  RTX 4090        idle-held   1 %  34 °C  fan 30 %   61 W   7.8/24.0 GiB  bob    jupyter-lab             7.8 GiB   SM 0 %  3d02h
     ");
     insta::assert_snapshot!(body(&machine.gua(&["stat", "-f"])), @"
     [0]  A100-SXM4-80GB  active     80 %  60 °C  332/400 W  68.4/80.0 GiB  alice  68.4 GiB  SM 75 %  5h12m  python train.py --token hunter2
@@ -186,7 +186,7 @@ fn mig_instances_are_cards_of_their_own() {
     );
     insta::assert_snapshot!(body(&machine.gua(&["stat"])), @"
     [0:0]  H100 80GB HBM3 MIG 3g.40gb  active     50 %  0.0/40.0 GiB
-    [0:4]  H100 80GB HBM3 MIG 1g.10gb  idle-held   0 %  5.0/10.0 GiB  mia  python  5.0 GiB  2h00m
+    [0:4]  H100 80GB HBM3 MIG 1g.10gb  idle-held   0 %  5.0/10.0 GiB  mia  python  5.0 GiB  2h00m  idle
     ");
     assert_eq!(machine.gua(&["stat", "--no-header", "--id", "0:4"]).stdout.lines().count(), 1);
 }

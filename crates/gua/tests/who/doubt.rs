@@ -142,7 +142,7 @@ fn who_may_be_idle_is_counted() {
     let lost = "[[fault]]\ncall = \"nvmlDeviceGet*\"\ncard = 1\ncode = \"GPU_IS_LOST\"\n";
     let machine = Machine::new(&format!("{TWO_CARDS}{lost}"));
     let run = machine.gua(&["who", "--user", "bob"]);
-    assert!(run.stderr.ends_with("; who else is on one card cannot be told\n"), "{run:?}");
+    assert!(run.stderr.ends_with("; further holders of one card are unknown\n"), "{run:?}");
 }
 
 /// One of the Python gua is read as it is; it knows no process by its start.

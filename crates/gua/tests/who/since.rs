@@ -138,7 +138,7 @@ fn memory_on_a_busy_card_and_a_bare_context_are_told() {
     assert_eq!(shown.matches("(on a busy card)").count(), 1, "{shown}");
     // Regression: what stood below the table counted other cards than the table had.
     let of_bob = text(&machine, &["--user", "bob"], "140");
-    assert!(of_bob.contains("\n1 card is held without working on it."), "{of_bob}");
+    assert!(of_bob.contains("\n1 holder is idle on a busy card. Ask first."), "{of_bob}");
     recorder.end();
 }
 
@@ -286,8 +286,17 @@ fn who_sleeps_on_a_busy_card_is_idle_on_it() {
     assert_eq!((&bob["state"], &bob["card_state"]), (&"idle-held".into(), &"active".into()));
     assert!((hours(bob) - 3.0).abs() < 0.2, "{bob}");
     assert_eq!((&carol["state"], &carol["idle_since"]), (&"active".into(), &Value::Null));
+    let stat: Value =
+        serde_json::from_str(&machine.gua(&["stat", "--json", "--tz", "+05:30"]).stdout).unwrap();
+    let holders = stat["cards"][0]["holders"].as_array().unwrap();
+    let in_stat = holders.iter().find(|it| it["user"] == "bob").unwrap();
+    for field in ["state", "idle_since", "idle_certainty", "idle_source", "idle_doubt"] {
+        assert_eq!(in_stat[field], bob[field], "{field}");
+    }
+    let shown = machine.gua(&["stat", "--no-header"]).stdout;
+    assert!(shown.lines().any(|line| line.contains(" idle since ")), "{shown}");
     let text = text(&machine, &[], "100");
-    assert!(text.contains("\n1 card is held without working on it."), "by bob: {text}");
+    assert!(text.contains("\n1 holder is idle on a busy card. Ask first."), "by bob: {text}");
 }
 
 /// Regression: without a history it was called active, as its card is.

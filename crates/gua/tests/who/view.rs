@@ -16,18 +16,18 @@ fn the_lab_without_a_history() {
     assert_eq!(run.code, Some(0), "{run:?}");
     insta::assert_snapshot!(run.stdout, @"
     held on lab-a100, longest idle first
-         idle  who    card    memory  program       what                                    pid  running  idle since
-          now  bob    1      7.8 GiB  jupyter-lab   probe.ipynb                            5678    3d02h  not recorded
-          now  ?      1      0.2 GiB  (gone)        (bare CUDA context)                    9999        ?  not recorded
-          now  bob    3      9.0 GiB  python        container quiet_fox (on a busy card)  41077   20h00m  not recorded
-          now  dora   4        ? GiB  python                                               2211    2h30m  not recorded
-      unknown  ?      5        ? GiB  (not listed)                                            ?        ?  lost from the bus
-       active  alice  0     68.4 GiB  python        train.py                              31337    5h12m
-       active  carol  3     42.0 GiB  python3.11    job 4711.0, torch.distributed.run     41200      47m
-    3 cards are held without working on them. Ask first.
+         idle  who           card    memory  program       what                                    pid  running  idle since
+          now  bob           1      7.8 GiB  jupyter-lab   probe.ipynb                            5678    3d02h  not recorded
+          now  unattributed  1      0.2 GiB  (gone)        (bare CUDA context)                    9999        ?  not recorded
+          now  bob           3      9.0 GiB  python        container quiet_fox (on a busy card)  41077   20h00m  not recorded
+          now  dora          4        ? GiB  python                                               2211    2h30m  not recorded
+      unknown  ?             5        ? GiB  (not listed)                                            ?        ?  lost from the bus
+       active  alice         0     68.4 GiB  python        train.py                              31337    5h12m
+       active  carol         3     42.0 GiB  python3.11    job 4711.0, torch.distributed.run     41200      47m
+    2 cards are held without working on them; 1 holder is idle on a busy card. Ask first.
     ");
     let told = run.stderr.replace(machine.dir().to_str().unwrap(), "[DIR]");
-    insta::assert_snapshot!(told, @"gua: since when is not known: there is no history at [DIR]/home/.gua/gua.db (`gua daemon` records one)");
+    insta::assert_snapshot!(told, @"gua: holding times are unknown: there is no history at [DIR]/home/.gua/gua.db (`gua daemon` starts recording)");
 }
 
 #[test]

@@ -33,6 +33,8 @@ class Holder:
     presence: str
     user: Optional[str]
     uid: Optional[int]
+    owner: Optional[str]
+    owner_uid: Optional[int]
     program: Optional[str]
     parent_pid: Optional[int]
     started: Optional[datetime]

@@ -159,9 +159,10 @@ def _card_row(card: CardReport) -> Dict[str, Any]:
 def report(
     since: Union[None, str, float, timedelta] = None,
     *,
+    period: Optional[str] = None,
     from_: Union[None, str, date] = None,
     until: Union[None, str, date] = None,
-    tz: str = "UTC",
+    tz: str = "local",
     db: Union[None, str, os.PathLike[str]] = None,
     by: Union[None, str, Iterable[str]] = None,
     sort: Optional[str] = None,
@@ -172,10 +173,13 @@ def report(
 ) -> Report:
     """What the cards did over a time: worked, were held idle, stood free, and by whom.
 
-    :param since: How far back to look, ``"7d"`` or seconds; the last hour when left out.
+    :param since: How far back to look, ``"7d"``, ``"1mo"`` (30 days) or seconds; the last 24 hours when
+        left out.
+    :param period: A period of the calendar instead: ``"today"``, ``"yesterday"``, ``"this-week"``,
+        ``"last-week"``, ``"this-month"``, ``"last-month"``, ``"2026-10"`` or ``"2026-W46"``.
     :param from_: Where the time begins, instead of ``since``: a text, a ``datetime`` or a ``date``.
     :param until: Where it ends; now when left out.
-    :param tz: The zone of times without an offset, and of the heatmap.
+    :param tz: The zone of times without an offset, of periods, and of the heatmap.
     :param db: The history to read; gua.db in GUA_HOME or ~/.gua when left out.
     :param by: What to make accounts of: user, job, container, pod, notebook, program or card.
     :param sort: Which accounts come first: those with the most ``"total"`` (the default), ``"idle"`` or
@@ -188,6 +192,7 @@ def report(
     """
     words = ["report", "--json", f"--tz={tz}"]
     words += [] if since is None else [f"--since={duration(since)}"]
+    words += [] if period is None else [f"--period={period}"]
     words += [] if from_ is None else [f"--from={time(from_)}"]
     words += [] if until is None else [f"--until={time(until)}"]
     words += [] if db is None else ["--db", os.fspath(db)]

@@ -5,7 +5,7 @@ use std::fmt;
 
 use gua_core::Reason;
 use gua_core::card::ComputeMode;
-use gua_core::snapshot::{CardNow, HolderNow, Snapshot};
+use gua_core::snapshot::{CardNow, HolderNow, Reservation, Snapshot};
 use gua_core::state::State;
 use gua_core::text::{format_duration, format_memory};
 use gua_core::units::Percent;
@@ -64,7 +64,7 @@ pub fn choose(
     request: &PickRequest,
 ) -> Pick {
     let card = |now: &CardNow| {
-        let card = PickCard::new(now, past);
+        let card = PickCard::new(now, past, request.uid);
         let past = now.card.uuid.as_ref().and_then(|uuid| past.get(uuid));
         PickCard { refusal: refusal(now, &card, past, visible, request), ..card }
     };
@@ -94,10 +94,10 @@ pub fn choose(
     pick
 }
 
-type Rank = (bool, Reverse<u64>, u32, Option<u32>);
+type Rank = (Option<i64>, bool, Reverse<u64>, u32, Option<u32>);
 
 impl PickCard {
-    fn new(now: &CardNow, past: &PastWorks) -> Self {
+    fn new(now: &CardNow, past: &PastWorks, uid: Option<u32>) -> Self {
         /// Fields of a card that are repeated here.
         const FIELDS: [&str; 8] = [
             "uuid",
@@ -114,7 +114,7 @@ impl PickCard {
         if past.is_none() {
             unknown.note("recorded_utilization_percent", NullReason::NotRecorded);
         }
-        let mut holders: Vec<_> = now.holders.iter().map(HolderNow::format_owner).collect();
+        let mut holders: Vec<_> = now.holders.iter().map(format_holder).collect();
         holders.sort();
         holders.dedup();
         Self {
@@ -126,16 +126,33 @@ impl PickCard {
             utilization_percent: now.utilization_percent,
             recorded_utilization_percent: past.map(|work| work.percent.0),
             recorded_seconds: past.map_or(0.0, |work| work.seconds),
+            own_reservation: now.reservations.iter().find_map(|by| own(by, uid)),
             holders,
             unknown,
         }
     }
 
-    /// Returns the place of a card among those that would do.
+    /// Returns the place of a card among those that would do. Those that who asks has reserved come last,
+    /// the oldest first: another of their programs may be about to use them.
     pub(super) fn rank(&self) -> Rank {
         let free = self.memory_free_bytes.unwrap_or(0);
         let is_held = self.state != State::TrulyIdle;
-        (is_held, Reverse(free), self.card.index, self.card.mig_slot)
+        (self.own_reservation, is_held, Reverse(free), self.card.index, self.card.mig_slot)
+    }
+}
+
+/// Returns the seconds left of a reservation for a time by who asks. A command keeps its cards also from
+/// other commands of its user.
+fn own(by: &Reservation, uid: Option<u32>) -> Option<i64> {
+    by.seconds_left.filter(|_| Some(by.uid) == uid && by.pid.is_none())
+}
+
+/// Formats the person behind a holder; without a person, also the process.
+fn format_holder(holder: &HolderNow) -> String {
+    let user = holder.format_user();
+    match (&holder.user, holder.uid) {
+        (None, None) => format!("{user} (pid {})", holder.pid),
+        _ => user,
     }
 }
 
@@ -159,7 +176,7 @@ fn refusal(
     if let Some(obstacle) = obstacle(now) {
         return Some(Refusal::Obstacle(obstacle));
     }
-    if let Some(by) = now.reservations.first() {
+    if let Some(by) = now.reservations.iter().find(|by| own(by, request.uid).is_none()) {
         return Some(Refusal::Reserved(by.format_terms()));
     }
     if let Some(busy) = busy(card.utilization_percent, past, request) {

@@ -34,6 +34,8 @@ pub struct PickRequest {
     pub max_utilization: Option<Percent>,
     /// Utilization from which on a card is active.
     pub active: Percent,
+    /// User whose own reservations for a time keep no card from them; `None` for nobody.
+    pub uid: Option<u32>,
 }
 
 impl PickRequest {
@@ -82,6 +84,9 @@ pub struct PickCard {
     pub recorded_utilization_percent: Option<f64>,
     /// Recorded part of the time that is judged.
     pub recorded_seconds: f64,
+    /// Seconds left of the reservation of who asks.
+    #[serde(skip)]
+    pub own_reservation: Option<i64>,
     /// Names of the holders, each once.
     pub holders: Vec<String>,
     pub unknown: Unknowns,

@@ -24,7 +24,7 @@ fn card(index: u32, state: State, free_gib: u64) -> CardNow {
 }
 
 fn request(count: usize) -> PickRequest {
-    PickRequest { count, min_free: None, max_utilization: None, active: Percent(10.0) }
+    PickRequest { count, min_free: None, max_utilization: None, active: Percent(10.0), uid: None }
 }
 
 fn past(cards: &[(u32, f64)]) -> PastWorks {
@@ -99,6 +99,20 @@ fn each_card_that_is_not_chosen_has_its_reason() {
     assert_eq!(json["cards"][4]["reason"], "reserved");
     assert_eq!(json["cards"][3]["recorded_utilization_percent"], 42.0);
     assert_eq!(json["cards"][5]["unknown"]["recorded_utilization_percent"], "not_recorded");
+}
+
+/// Who asks again soon may have the same card, if there is no other.
+#[test]
+fn own_reservation_for_a_time_refuses_nothing() {
+    let own = PickRequest { uid: Some(1000), ..request(1) };
+    let cards = || vec![reserve(card(0, TrulyIdle, 80)), card(1, TrulyIdle, 24)];
+    assert_eq!(chosen(cards(), &own), [1], "another program of theirs may be about to use card 0");
+    assert_eq!(chosen(cards(), &PickRequest { count: 2, ..own }), [1, 0]);
+    assert_eq!(chosen(vec![reserve(card(0, TrulyIdle, 80))], &own), [0]);
+    let mut command = reserve(card(0, TrulyIdle, 80));
+    command.reservations[0] =
+        Reservation { pid: Some(9), seconds_left: None, ..command.reservations[0].clone() };
+    assert_eq!(chosen(vec![command], &own), [0; 0], "a command has the card until it ends");
 }
 
 #[test]
@@ -215,7 +229,7 @@ fn any_request() -> impl Strategy<Value = PickRequest> {
     let min_free = proptest::option::of((0_u64..90).prop_map(|gib| Bytes(gib << 30)));
     let max_utilization = proptest::option::of((0.0..100.0).prop_map(Percent));
     (1_usize..5, min_free, max_utilization).prop_map(|(count, min_free, max_utilization)| {
-        PickRequest { count, min_free, max_utilization, active: Percent(10.0) }
+        PickRequest { count, min_free, max_utilization, active: Percent(10.0), uid: None }
     })
 }
 

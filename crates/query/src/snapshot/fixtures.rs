@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use gua_core::card::{Basis, CardFacts, MemorySource, MemoryUse, Utilization, Vitals};
 use gua_core::classifier::CardActivity;
+use gua_core::identity::Who;
 use gua_core::process::{Engines, Holder, Holders, Kinds, Presence, ProcessFacts, ProcessId};
 use gua_core::snapshot::{CardNow, HostNow, SeenProcess, Snapshot};
 use gua_core::units::{Bytes, Percent, UnixMillis};
@@ -38,6 +39,15 @@ pub const fn process_id(pid: u32) -> ProcessId {
 }
 
 pub fn process(pid: u32, user: &str) -> SeenProcess {
+    process_of(pid, user, Reading::Unknown(Reason::NotAsked))
+}
+
+/// A process whose owner may be another than the person behind it.
+pub fn process_behind(pid: u32, owner: &str, who: Who) -> SeenProcess {
+    process_of(pid, owner, Reading::Known(Arc::new(who)))
+}
+
+fn process_of(pid: u32, user: &str, who: Reading<Arc<Who>>) -> SeenProcess {
     let facts = ProcessFacts {
         pid,
         parent: 1,
@@ -46,7 +56,7 @@ pub fn process(pid: u32, user: &str) -> SeenProcess {
         program: "python".into(),
         uid: Reading::Known(1000),
         user: Reading::Known(Some(user.into())),
-        who: Reading::Unknown(Reason::NotAsked),
+        who,
     };
     let command = Reading::Unknown(Reason::NotAsked);
     SeenProcess { pid, presence: Presence::Here(Arc::new(facts)), command }
@@ -82,8 +92,7 @@ pub fn vitals(percent: f64, holders: &[HolderSpec<'_>], unlisted_mib: u64) -> Vi
 
 pub fn card_of(facts: CardFacts, vitals: &Vitals, processes: &[SeenProcess]) -> CardNow {
     let (card, thresholds) = (Arc::new(facts), Thresholds::default());
-    let ids = processes.iter().map(SeenProcess::id);
-    let activity = CardActivity::from_look(&card, vitals, ids, &thresholds);
+    let activity = CardActivity::from_look(&card, vitals, processes, NOW, &thresholds);
     CardNow::new(&activity, vitals, processes, NOW.into(), &thresholds)
 }
 

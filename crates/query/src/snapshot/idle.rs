@@ -3,7 +3,6 @@
 //! The record is final up to some seconds before the last tick. Later work is known from what the
 //! recorder last saw, and from the samples of the snapshot itself.
 
-use gua_core::Session;
 use gua_core::card::CardFacts;
 use gua_core::snapshot::{
     CardIdentity, CardNow, HistoryNow, HistoryState, HolderNow, IdleCertainty, IdleDoubt, IdleNow,
@@ -12,6 +11,7 @@ use gua_core::snapshot::{
 use gua_core::span::Work;
 use gua_core::state::State;
 use gua_core::units::UnixMillis;
+use gua_core::{Reason, Session};
 use gua_store::Database;
 use jiff::Timestamp;
 
@@ -95,7 +95,10 @@ impl IdleRecord {
                 let session = self.session(card, holder);
                 let last = self.last_seen(card, holder);
                 if *state == State::Active && !self.may_be_idle(holder, session, last) {
-                    (holder.work, holder.state) = (Work::Unknown, State::Active);
+                    // What the recorder last saw counts, until it says otherwise.
+                    let undecided = (Work::Unknown, State::Unknown(Reason::FirstLook));
+                    (holder.work, holder.state) =
+                        last.map_or(undecided, |last| (last.work, last.state));
                     holder.idle = IdleNow::default();
                     continue;
                 }

@@ -141,9 +141,9 @@ impl LiveSource {
             })
         };
         let processes: Vec<_> = vitals.holders.seen.iter().map(process).collect();
-        let ids = processes.iter().map(SeenProcess::id);
         let judged = means.as_ref().unwrap_or(vitals);
-        let activity = CardActivity::from_look(facts, judged, ids, &self.thresholds);
+        let activity =
+            CardActivity::from_look(facts, judged, &processes, at.into(), &self.thresholds);
         CardNow::new(&activity, vitals, &processes, at, &self.thresholds)
     }
 

@@ -9,7 +9,7 @@ use gua_core::snapshot::{
 };
 use gua_core::span::{HolderId, HolderTime, Integral, Work};
 use gua_core::units::{Bytes, UnixMillis};
-use gua_core::{Period, Session, Span, State};
+use gua_core::{Period, Reason, Session, Span, State};
 use gua_store::Tick;
 use jiff::Timestamp;
 
@@ -165,7 +165,15 @@ fn holder_that_worked_at_the_last_tick_is_not_idle_yet() {
     let mut record = Record::begin();
     record.tick(&[], &[seen]);
     let bob = joined(sleeper(), &record, NOW).1;
-    assert_eq!((bob.state, bob.work), (State::Active, Work::Unknown));
+    assert_eq!((bob.state, bob.work), (State::Active, Work::Working));
+    let mut record = Record::begin();
+    record.tick(&[], &[]);
+    let bob = joined(sleeper(), &record, NOW).1;
+    let undecided = State::Unknown(Reason::FirstLook);
+    assert_eq!((bob.state, bob.work), (undecided, Work::Unknown), "it was not seen");
+    let seen = card(0, 80.0, &[(200, "bob", MUCH, 10.0), (300, "carol", MUCH, 70.0)]);
+    let mut record = Record::begin();
+    record.tick(&[], &[seen]);
     let ended = UnixMillis(NOW.0 + HOUR);
     let bob = joined(sleeper(), &record, ended).1;
     assert_eq!((bob.state, bob.work), (State::IdleHeld, Work::Idle), "nobody records");

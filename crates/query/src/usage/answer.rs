@@ -149,6 +149,11 @@ impl Usage {
         let accounting = Accounting { sums: &sums, pricing: &pricing, times: &all_times };
         let recorded_ms = float(sums.recorded_ms);
         let coverage = share(recorded_ms, float(sums.window.millis()));
+        let equivalent = |millis: f64| match sums.basis.iter().all(|basis| basis.imported) {
+            // Ticks count for what they are said to; the number of cards does not change with that.
+            true => share(millis, all_times.observed_ms()).map(|part| part * sums.observed_cards()),
+            false => share(millis, recorded_ms),
+        };
         // One person's part of the cards, or all of them.
         let own = request.user.as_ref().map(|_| sums.cards_of_users());
         let cards = own.as_deref().unwrap_or(&sums.cards);
@@ -179,8 +184,8 @@ impl Usage {
             states: States::new(&times),
             energy,
             equivalent_gpus: Equivalent {
-                idle_held: share(times.idle_held_ms, recorded_ms),
-                truly_idle: share(times.free_ms, recorded_ms),
+                idle_held: equivalent(times.idle_held_ms),
+                truly_idle: equivalent(times.free_ms),
             },
             gpu_count: gpu_count(card_usages.iter()),
             cards: card_usages,

@@ -139,6 +139,12 @@ impl Sums {
         }
     }
 
+    /// Returns the number of cards with any time.
+    #[expect(clippy::cast_precision_loss, reason = "a host has few cards")]
+    pub fn observed_cards(&self) -> f64 {
+        self.cards.iter().filter(|card| card.times.observed_ms() > 0.0).count() as f64
+    }
+
     /// Adds what a holder did on a card to an account.
     pub fn add_holder(&mut self, by: By, name: AccountName, card: usize, holder: &HolderSums) {
         self.accounts.entry((by, name)).or_default().add(card, holder);

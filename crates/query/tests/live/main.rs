@@ -66,7 +66,7 @@ fn look_until(source: &mut LiveSource, is_expected: impl Fn(&Snapshot) -> bool) 
 }
 
 fn users(snapshot: &Snapshot, card: usize) -> Vec<String> {
-    snapshot.cards[card].holders.iter().map(HolderNow::format_owner).collect()
+    snapshot.cards[card].holders.iter().map(HolderNow::format_user).collect()
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::ticks::{CardReading, ProcessReading, Text, Texts};
 use crate::codes;
 use crate::error::Problem;
 use crate::names::{write_holder, write_person};
-use crate::tick::Person;
+use gua_core::identity::Person;
 
 /// Ids that were looked up before.
 #[derive(Debug)]

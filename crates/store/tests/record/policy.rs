@@ -67,6 +67,17 @@ fn idle_counts_and_log_are_stored_in_the_transaction_of_a_tick() {
     assert_eq!((other.holders, other.clock_ms), (vec![], 99));
 }
 
+/// Regression: before the first step, its time was stored as 0.
+#[test]
+fn unknown_time_of_the_last_step_stays_unknown() {
+    let lab = Lab::new();
+    let mut writer = lab.begin(START);
+    let at = UnixMillis(START + MINUTE);
+    let nothing = PolicyState::default();
+    writer.tick_with(&Tick::new(at, at), |it| it.write_policy_state(&nothing)).unwrap();
+    assert_eq!(lab.read().policy_state("boot-1").unwrap(), nothing);
+}
+
 /// Trap: `policy_log` is append-only by triggers and never pruned.
 #[test]
 fn policy_log_is_append_only_and_never_pruned() {

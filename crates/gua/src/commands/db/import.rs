@@ -23,7 +23,7 @@ pub(super) fn run(config: &Config, typed: &cli::DbImport) -> Result<u8, Failure>
     if typed.json {
         json::pretty(&mut out, &import)?;
     } else {
-        render::write(&mut out, &import, Screen::columns_of_stdout())?;
+        render::write(&mut out, &import, &typed.tz.zone, Screen::columns_of_stdout())?;
     }
     out.flush()?;
     Ok(0)

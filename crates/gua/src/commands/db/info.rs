@@ -5,7 +5,6 @@ use std::path::Path;
 
 use gua_store::lock::RecorderLock;
 use gua_store::{Database, StoreError};
-use jiff::tz::TimeZone;
 
 use crate::cli::DbInfo;
 use crate::commands::history;
@@ -20,7 +19,7 @@ pub(super) fn run(config: &Config, typed: &DbInfo) -> Result<u8, Failure> {
     if typed.json {
         json::pretty(&mut out, &info)?;
     } else {
-        render::info(&mut out, &info, &TimeZone::system(), Screen::columns_of_stdout())?;
+        render::info(&mut out, &info, &typed.tz.zone, Screen::columns_of_stdout())?;
     }
     out.flush()?;
     Ok(0)

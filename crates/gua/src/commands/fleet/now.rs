@@ -30,7 +30,7 @@ pub(in crate::commands) fn fleet(typed: &cli::Fleet) -> Result<u8, Failure> {
         (true, true) => json::pretty(&mut out, &fleet.free())?,
         (true, false) => json::pretty(&mut out, &fleet)?,
         (false, true) => render::free(&mut out, &fleet, typed.model.as_deref(), view)?,
-        (false, false) => render::hosts(&mut out, &fleet, view)?,
+        (false, false) => render::hosts(&mut out, &fleet, &typed.tz.zone, view)?,
     }
     out.flush()?;
     Ok(code)

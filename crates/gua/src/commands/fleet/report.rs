@@ -22,9 +22,10 @@ pub(in crate::commands) fn report(
     url: &str,
 ) -> Result<u8, Failure> {
     refuse_accounts(&typed.accounts)?;
-    let picture = refuse_timeline(typed)?;
+    let format = report::format(typed)?;
+    let picture = refuse_timeline(typed, format)?;
     let table = refuse_sessions(typed)?;
-    let output = Output::new(typed.output.as_ref())?;
+    let output = Output::new(typed)?;
     let now = Timestamp::now();
     let window = Window::new(&typed.window, now)?;
     let request = report::request(&window, typed, config, now)?;
@@ -34,8 +35,7 @@ pub(in crate::commands) fn report(
     reader.find_hosts().map_err(|error| query_failure(error, &selection))?;
     let fleet = reader.read().map_err(failure)?;
     let view = view(&window, typed, url, now);
-    output
-        .write(|mut out| write(&mut out, &fleet, &view, (report::format(typed), table, picture)))?;
+    output.write(|mut out| write(&mut out, &fleet, &view, (format, table, picture)))?;
     Ok(warn(&client))
 }
 
@@ -53,13 +53,16 @@ fn refuse_accounts(typed: &cli::Accounts) -> Result<(), Failure> {
 }
 
 /// Refuses pictures of what happened when: counters say only how long.
-fn refuse_timeline(typed: &cli::Report) -> Result<cli::Picture, Failure> {
+fn refuse_timeline(
+    typed: &cli::Report,
+    format: cli::ReportFormat,
+) -> Result<cli::Picture, Failure> {
     let picture = report::picture(typed)?;
     let is_possible = match picture {
         cli::Picture::Habit | cli::Picture::States => true,
         cli::Picture::Time | cli::Picture::People => false,
     };
-    if typed.format != cli::ReportFormat::Svg || is_possible {
+    if format != cli::ReportFormat::Svg || is_possible {
         return Ok(picture);
     }
     Err(Failure::Usage {

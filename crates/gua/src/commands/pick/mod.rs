@@ -29,7 +29,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Pick) -> Result<u8, Failure> {
     let request = request(typed, config);
-    let mut source = live::open(machine, config, WANTS, false)?;
+    let mut source = live::open(machine, config, WANTS)?;
     let folder = folder(typed)?;
     let mut selection = CardSelection::new(&typed.id);
     let mut waiting = Waiting::new(typed);
@@ -52,6 +52,8 @@ fn request(typed: &cli::Pick, config: &Config) -> PickRequest {
         min_free: typed.min_free.map(Bytes),
         max_utilization: typed.max_util.map(Percent),
         active: config.thresholds.active,
+        // Who waits for free cards, waits for those that they have reserved as well.
+        uid: typed.wait.is_none().then(|| rustix::process::geteuid().as_raw()),
     }
 }
 
@@ -133,7 +135,7 @@ pub(super) fn answer(
     typed: &cli::Pick,
 ) -> Result<Pick, Failure> {
     let request = request(typed, config);
-    let mut source = live::open(machine, config, WANTS, false)?;
+    let mut source = live::open(machine, config, WANTS)?;
     let folder = folder(typed)?;
     let devices = devices(typed);
     let (folder, devices) = (folder.as_ref(), devices.as_deref());

@@ -8,7 +8,7 @@ use gua_store::{Database, Problem, StoreError};
 use probe::proc::Host;
 use rustix::process::geteuid;
 
-use super::{here, show};
+use super::show;
 use crate::cli::PolicyCheck;
 use crate::commands::history;
 use crate::config::{self, Machine, Settings};
@@ -52,7 +52,9 @@ pub(super) fn run(
     let standings = Engine::look(&engine, policy, &step);
     let around = Around { at: step.covers.to, is_on, watched_at: engine.saved().last };
     let answer = check(policy, &step.holdings, &standings, around);
-    show(&answer, typed.json, &typed.color, here(), |view| render::lines(&answer, view))
+    show(&answer, typed.json, &typed.color, typed.tz.zone.clone(), |view| {
+        render::lines(&answer, view)
+    })
 }
 
 fn unread_driver(reason: Reason) -> Failure {

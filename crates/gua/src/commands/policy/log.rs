@@ -24,6 +24,6 @@ pub(super) fn run(files: &Files, typed: &PolicyLog) -> Result<u8, Failure> {
     let window = window(&typed.window, DAYS)?;
     let path = history::path(typed.db.as_deref(), &settings.settled())?;
     let answer = log(window, Database::open(&path)?.policy_log(window)?);
-    let zone = typed.window.tz.clone();
+    let zone = typed.window.tz.zone.clone();
     show(&answer, typed.json, &typed.color, zone, |view| render::lines(&answer, view))
 }

@@ -13,7 +13,6 @@ pub(super) use trust::check as check_rules;
 
 use std::io::{self, BufWriter, Write};
 
-use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use crate::cli::{self, Color, Policy, Zone};
@@ -41,11 +40,6 @@ fn settings(files: &Files) -> Result<Settings, Failure> {
     let settings = files.settings()?;
     settings.check_ways()?;
     Ok(settings)
-}
-
-/// The host's own clock, for what is about now.
-fn here() -> Zone {
-    Zone { tz: TimeZone::system(), name: "local".to_owned() }
 }
 
 /// As JSON or as lines.

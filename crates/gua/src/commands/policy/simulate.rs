@@ -41,7 +41,7 @@ pub(super) fn run(
     let input = StoredInput::new(&database, window, policy)?;
     let basis = input.replay(&database, window, &groups, |step| simulation.step(step))?;
     let answer = simulated(policy, window, &simulation, basis);
-    let zone = typed.window.tz.clone();
+    let zone = typed.window.tz.zone.clone();
     show(&answer, typed.json, &typed.color, zone, |view| render::lines(&answer, view))
 }
 

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use jiff::tz::TimeZone;
 use probe::proc::Host;
 use probe::process::{Presence, ProcessFacts};
 use probe::units::UnixMillis;
@@ -38,7 +37,7 @@ pub(super) fn run(files: &Files, typed: &PolicySnooze) -> Result<u8, Failure> {
         json::pretty(&mut io::stdout().lock(), &snoozed)?;
         return Ok(0);
     }
-    let at = calendar::nearest(until).to_zoned(TimeZone::system()).strftime("%-d %b %H:%M");
+    let at = typed.tz.zone.format(calendar::nearest(until), "%-d %b %H:%M %Z");
     writeln!(io::stdout(), "no rule touches process {} until {at}", typed.pid)?;
     Ok(0)
 }
@@ -77,7 +76,7 @@ fn sleeper(pid: u32) -> Result<Sleeper, Failure> {
 /// A snooze counts for the process of one owner, so that has to be known.
 fn nobodys(pid: u32, why: &Why) -> Failure {
     Failure::CannotTell {
-        what: format!("whose process {pid} is cannot be told: {why}"),
+        what: format!("the owner of process {pid} is unknown: {why}"),
         next: "Try again as its owner, or as root; `gua doctor` checks what can be seen."
             .to_owned(),
     }

@@ -90,7 +90,7 @@ fn nobody_stopped(recorder: &Recorder) -> Failure {
 fn maybe_nobody_stopped(recorder: &Recorder) -> Failure {
     Failure::CannotTell {
         what: format!(
-            "the rules of {} are switched off, but whether a recorder follows them cannot be told",
+            "the rules of {} are switched off, but whether a recorder applies them is unknown",
             recorder.database.display()
         ),
         next: "Ask `gua status` as the recorder's user or as root.".to_owned(),

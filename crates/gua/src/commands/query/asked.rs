@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
-
 use crate::cli::{self, FormatWord, Preset};
 use crate::destination;
 use crate::failure::Failure;
@@ -148,7 +146,7 @@ fn format(typed: &cli::Query, is_single: bool) -> Result<(Layout, Shown), Failur
         (false, false, false) => typed.preset.map_or(Layout::Csv, of_preset),
         _ => return Err(bad_format("there is one format at a time")),
     };
-    Ok((layout, Shown { header: !noheader, units: !nounits, zone: TimeZone::system() }))
+    Ok((layout, Shown { header: !noheader, units: !nounits, zone: typed.tz.zone.tz.clone() }))
 }
 
 const fn of_preset(preset: Preset) -> Layout {
@@ -173,9 +171,9 @@ fn bad_format(what: &str) -> Failure {
 fn file(typed: &cli::Query) -> Result<Option<(PathBuf, Terms)>, Failure> {
     match &typed.output {
         Some(cli::Output::File(path)) => Ok(Some((path.clone(), terms(typed)))),
-        Some(cli::Output::Stdout) if typed.append || typed.rotate.is_some() => {
+        Some(cli::Output::Stdout) if typed.append || typed.force || typed.rotate.is_some() => {
             Err(Failure::Usage {
-                what: "--append and --rotate need a file, and `-o -` is stdout".to_owned(),
+                what: "--append, --force and --rotate need a file, and `-o -` is stdout".to_owned(),
                 next: "Name a file with -o FILE, or leave them out.".to_owned(),
             })
         }
@@ -185,14 +183,20 @@ fn file(typed: &cli::Query) -> Result<Option<(PathBuf, Terms)>, Failure> {
 
 fn terms(typed: &cli::Query) -> Terms {
     Terms {
-        begins: if typed.append { Begins::Appended } else { Begins::Anew },
+        begins: match (typed.append, typed.force) {
+            (true, _) => Begins::Appended,
+            (false, true) => Begins::Replaced,
+            (false, false) => Begins::Anew,
+        },
         rotation: typed.rotate.map(|bytes| Rotation { bytes, keep: typed.keep }),
     }
 }
 
 fn not_that(refused: &Refused) -> Failure {
     let next = match refused {
-        Refused::Exists(_) => "Add to it with --append, or name another file.",
+        Refused::Exists(_) => {
+            "Add to it with --append, replace it with --force, or name another file."
+        }
         Refused::OtherKind { .. } => {
             "Ask for the same fields in the same format and with a header, or name another file."
         }

@@ -24,8 +24,7 @@ pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Query) -> Resul
     let config = files.settings()?.settled();
     let asked = Asked::new(typed)?;
     let needs = asked.question.needs();
-    let mut source =
-        live::open(machine, &config, needs.wants, false)?.with_commands(needs.commands);
+    let mut source = live::open(machine, &config, needs.wants)?.with_commands(needs.commands);
     let mut selection = CardSelection::new(&typed.id);
     let mut pace = Pace::new(asked.every, needs.work);
     let first = selection.apply(source.snapshot())?;

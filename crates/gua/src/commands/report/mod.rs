@@ -34,21 +34,28 @@ const WIDTH_FOR_MORE: usize = 160;
 
 pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Result<u8, Failure> {
     let now = Timestamp::now();
-    let picture = picture(typed)?;
-    let table = table(typed)?;
-    let output = Output::new(typed.output.as_ref())?;
+    let (format, picture, table) = (format(typed)?, picture(typed)?, table(typed)?);
+    let output = Output::new(typed)?;
     let config = settings.with(typed.into()).settled();
     let page = answered(&config, typed, now)?;
     let window = Window::new(&typed.window, now)?;
     let path = history::path(typed.db.as_deref(), &config)?;
     let is_here = is_of(&page.usage, host.name().as_deref());
     let view = View { is_here, ..view(&window, typed, &path, now) };
-    output.write(|mut out| write(&mut out, &page, &view, (format(typed), table, picture)))?;
+    output.write(|mut out| write(&mut out, &page, &view, (format, table, picture)))?;
     Ok(0)
 }
 
-pub(super) const fn format(typed: &cli::Report) -> cli::ReportFormat {
-    if typed.json { cli::ReportFormat::Json } else { typed.format }
+/// Returns the format to write.
+pub(super) fn format(typed: &cli::Report) -> Result<cli::ReportFormat, Failure> {
+    typed.format().ok_or_else(|| {
+        let file = typed.output.as_ref().and_then(cli::Output::file).unwrap_or(Path::new("-"));
+        Failure::Usage {
+            what: format!("--output: the name of `{}` says no format", file.display()),
+            next: "Names end in .txt, .json, .csv, .md, .html or .svg; --format is for others."
+                .to_owned(),
+        }
+    })
 }
 
 /// Returns what is printed, whatever the format.
@@ -69,7 +76,7 @@ fn answered(config: &Config, typed: &cli::Report, now: Timestamp) -> Result<Usag
     let is_recording = RecorderLock::is_taken(&path);
     let request = UsageRequest { is_recording, ..request };
     let store = open(&path, &request, typed)?;
-    let is_drawn = matches!(format(typed), cli::ReportFormat::Html | cli::ReportFormat::Svg);
+    let is_drawn = matches!(format(typed)?, cli::ReportFormat::Html | cli::ReportFormat::Svg);
     let page = match is_drawn {
         true => usage_page(&store, &request)
             .map_err(|error| Failure::Failed { what: error.to_string(), next: NEXT.to_owned() })?,
@@ -92,7 +99,7 @@ fn open(path: &Path, request: &UsageRequest, typed: &cli::Report) -> Result<Data
     };
     let store = history::open_record(path, window, typed.interval)?;
     if typed.interval.is_some() && !store.runs()?.iter().any(|run| run.is_imported) {
-        say("--interval changes nothing: the ticks of this history measured their time");
+        say("--interval has no effect: it applies only to a history of the Python gua");
     }
     Ok(store)
 }
@@ -100,7 +107,7 @@ fn open(path: &Path, request: &UsageRequest, typed: &cli::Report) -> Result<Data
 /// Returns the picture that was asked for.
 pub(super) fn picture(typed: &cli::Report) -> Result<cli::Picture, Failure> {
     match typed.picture {
-        Some(_) if typed.json || typed.format != cli::ReportFormat::Svg => Err(Failure::Usage {
+        Some(_) if format(typed)? != cli::ReportFormat::Svg => Err(Failure::Usage {
             what: "--picture says what --format svg draws, and another format was asked for"
                 .to_owned(),
             next: "Add --format svg; --format html has all of them on one page.".to_owned(),

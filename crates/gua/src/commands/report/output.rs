@@ -12,10 +12,16 @@ use crate::failure::Failure;
 pub(in crate::commands) struct Output(Option<PathBuf>);
 
 impl Output {
-    /// Checks what was typed; without it the report goes to stdout.
-    pub fn new(typed: Option<&cli::Output>) -> Result<Self, Failure> {
-        let file = typed.and_then(cli::Output::file);
+    /// Checks what was typed; without a file the report goes to stdout.
+    pub fn new(typed: &cli::Report) -> Result<Self, Failure> {
+        let file = typed.output.as_ref().and_then(cli::Output::file);
         if let Some(path) = file {
+            if !typed.force && path.metadata().is_ok_and(|found| found.is_file()) {
+                return Err(Failure::Usage {
+                    what: format!("--output: `{}` is there already", path.display()),
+                    next: "Replace it with --force, or name another file.".to_owned(),
+                });
+            }
             destination::check(path).map_err(|error| misnamed(&error))?;
         }
         Ok(Self(file.map(Path::to_owned)))

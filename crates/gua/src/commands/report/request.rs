@@ -22,7 +22,7 @@ pub(in crate::commands) fn request(
     let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
     let period = Period::new(moment(window.from), moment(window.until));
     let is_about_one = typed.user.is_some();
-    let format = super::format(typed);
+    let format = super::format(typed)?;
     let is_csv = format == cli::ReportFormat::Csv;
     let is_data = is_csv || format == cli::ReportFormat::Json;
     let prices = prices(&typed.accounts, config.cost.clone());
@@ -48,7 +48,7 @@ pub(in crate::commands) fn request(
 
 /// Returns the table of CSV that was asked for. A table has one kind of rows.
 pub(in crate::commands) fn table(typed: &cli::Report) -> Result<cli::ReportTable, Failure> {
-    let is_csv = super::format(typed) == cli::ReportFormat::Csv;
+    let is_csv = super::format(typed)? == cli::ReportFormat::Csv;
     let table = typed.table.unwrap_or_default();
     let kinds = kinds(&typed.accounts, By::User);
     match table {

@@ -6,12 +6,12 @@ use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
 use gua_query::snapshot::{CardSelection, LiveSource, Snapshot};
-use jiff::tz::TimeZone;
 use probe::nvml::{OpenError, Wants};
 
 use self::live::Live;
 use super::live as cards;
 use super::pace::Pace;
+use super::record::Record;
 use super::reserved::{self, Reservations};
 use crate::cli;
 use crate::config::{Config, Machine, Screen};
@@ -23,10 +23,12 @@ use crate::render::{json, stat};
 pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Stat) -> Result<u8, Failure> {
     let mut source = open(machine, config, typed)?;
     let mut reservations = Reservations::new(machine);
+    let mut record = Record::new(typed.db.clone(), config.clone());
     let mut selection = CardSelection::new(&typed.id);
     let mut look = |source: &mut LiveSource| -> Result<Snapshot, Failure> {
         let mut snapshot = selection.apply(source.snapshot())?;
         reservations.add_to(&mut snapshot);
+        record.add_to(&mut snapshot)?;
         Ok(snapshot)
     };
     let first = look(&mut source)?;
@@ -56,11 +58,12 @@ pub(super) fn answer(
     cards::check_driver(&source)?;
     // The snapshot itself says that they cannot be read.
     let _ = reserved::add_current(&mut snapshot, machine);
+    Record::new(typed.db.clone(), config.clone()).add_to(&mut snapshot)?;
     Ok(snapshot)
 }
 
 fn open(machine: &Machine, config: &Config, typed: &cli::Stat) -> Result<LiveSource, OpenError> {
-    let source = cards::open(machine, config, wants(typed), false)?;
+    let source = cards::open(machine, config, wants(typed))?;
     Ok(source.with_commands(typed.full_command))
 }
 
@@ -83,7 +86,7 @@ fn view(typed: &cli::Stat, screen: Screen) -> View {
         paint: Paint(screen.color),
         width: screen.columns,
         is_terminal: screen.is_terminal,
-        zone: TimeZone::system(),
+        zone: typed.tz.zone.clone(),
         header: !typed.no_header,
         holders: !typed.no_processes,
         pid: typed.pid || typed.all,

@@ -1,13 +1,14 @@
 //! `[remote_write]`: where every tick is pushed to, as Prometheus takes it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use probe::units::Bytes;
+use toml::de::DeValue;
 
 use super::origin::Setting;
 use super::section::{self, Visit};
-use super::value::{Age, Labels, Word};
+use super::value::{Age, Labels, Value, Word};
 
 /// A receiver of ticks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +46,27 @@ impl Default for RemoteWrite {
     }
 }
 
+/// Size of the outbox: room for a tick at least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct OutboxSize(Bytes);
+
+impl Value for OutboxSize {
+    const EXPECTED: &'static str = "a whole number of MB (of 1024² bytes) from 1 to 1073741824, \
+                                    such as 256; without `url`, nothing is sent";
+
+    fn read(typed: &DeValue<'_>, home: Option<&Path>) -> Option<Self> {
+        Bytes::read(typed, home).filter(|bytes| bytes.0 > 0).map(Self)
+    }
+
+    fn toml(&self) -> Option<toml::Value> {
+        self.0.toml()
+    }
+
+    fn json(&self) -> serde_json::Value {
+        self.0.json()
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct Section {
     url: Setting<Option<Word>>,
@@ -54,7 +76,7 @@ pub(super) struct Section {
     ca_file: Setting<Option<PathBuf>>,
     timeout: Setting<Age>,
     give_up_after: Setting<Age>,
-    give_up_above_mb: Setting<Bytes>,
+    give_up_above_mb: Setting<OutboxSize>,
     labels: Setting<Labels>,
 }
 
@@ -69,7 +91,7 @@ impl Section {
             ca_file: Setting::usual(None),
             timeout: Setting::usual(Age(usual.timeout)),
             give_up_after: Setting::usual(Age(usual.give_up_after)),
-            give_up_above_mb: Setting::usual(usual.give_up_above),
+            give_up_above_mb: Setting::usual(OutboxSize(usual.give_up_above)),
             labels: Setting::usual(Labels(Vec::new())),
         }
     }
@@ -84,7 +106,7 @@ impl Section {
             ca_file: self.ca_file.value.clone(),
             timeout: self.timeout.value.0,
             give_up_after: self.give_up_after.value.0,
-            give_up_above: self.give_up_above_mb.value,
+            give_up_above: self.give_up_above_mb.value.0,
             labels: self.labels.value.0.clone(),
         }
     }

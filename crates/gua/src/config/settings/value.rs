@@ -56,7 +56,7 @@ impl<T: Value> Value for Option<T> {
     }
 }
 
-/// How often to look.
+/// Time between two writes to the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval(pub Duration);
 
@@ -82,7 +82,7 @@ impl Value for Interval {
 pub struct Age(pub Duration);
 
 impl Value for Age {
-    const EXPECTED: &'static str = r#"a time in quotes, in ms, s, m, h or d, such as "30d""#;
+    const EXPECTED: &'static str = r#"a time in quotes, in ms, s, m, h, d, w or mo, such as "30d""#;
     const UNIT: &'static str = "_seconds";
 
     fn read(typed: &DeValue<'_>, _: Option<&Path>) -> Option<Self> {

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gua_core::identity::{Told, User};
 use gua_core::process::{Kinds, ProcessFacts};
 use gua_core::sign::Sign as StoredSign;
 use gua_core::units::{Bytes, Percent, UnixMillis};
@@ -175,8 +174,8 @@ impl LiveFacts {
     fn read_facts(&mut self, policy: &Policy, held: &Held<'_>, found: Option<Found>) -> Facts {
         let process = found.as_ref().map(|found| &*found.facts);
         let person = match (process, held.entry) {
-            (Some(facts), _) => Person::from_process(facts),
-            (None, Some(entry)) => Person::from_stored(&entry.person),
+            (Some(facts), _) => Person::new(&facts.person()),
+            (None, Some(entry)) => Person::new(&entry.person),
             (None, None) => None,
         };
         let name = person.as_ref().and_then(|person| person.name.clone());
@@ -206,27 +205,9 @@ impl LiveFacts {
 }
 
 impl Person {
-    /// Returns who is behind a process, or else its owner. Without either, it has no owner: the
-    /// owner of a process in a container may be anybody's root.
+    /// Returns a person who can be told; `None` where nobody is known.
     #[must_use]
-    pub fn from_process(facts: &ProcessFacts) -> Option<Self> {
-        match facts.who.as_ref().known() {
-            Some(who) => who.user.as_ref().map(|Told { value: User { uid, name }, source }| Self {
-                uid: *uid,
-                name: name.clone(),
-                source: *source,
-            }),
-            None => Some(Self {
-                uid: facts.uid.known()?,
-                name: facts.user.as_ref().known().and_then(Clone::clone),
-                source: gua_core::identity::Source::Uid,
-            }),
-        }
-    }
-
-    /// Returns a person of the record; `None` where nobody is known.
-    #[must_use]
-    pub fn from_stored(person: &gua_store::Person) -> Option<Self> {
+    pub fn new(person: &gua_core::identity::Person) -> Option<Self> {
         Some(Self { uid: person.uid?, name: person.user.clone(), source: person.source? })
     }
 }

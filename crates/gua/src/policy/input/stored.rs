@@ -13,7 +13,7 @@ use gua_store::{
 use probe::proc::status::Uids;
 
 use super::sign_time::SignTime;
-use super::timeline::{CardTime, Cell, Timeline, step_ms};
+use super::timeline::{CardTime, Cell, ExactTimes, Timeline, step_ms};
 use crate::config::policy::Policy;
 use crate::policy::company::together;
 use crate::policy::decision::{Step, time_of_day};
@@ -53,6 +53,7 @@ pub struct StoredInput {
     places: Vec<i64>,
     holders: HashMap<i64, Option<(Subject, Arc<Facts>)>>,
     processes: HashMap<Subject, Arc<Facts>>,
+    exact: ExactTimes,
     timeline: Timeline,
     needs_groups: bool,
 }
@@ -73,7 +74,13 @@ impl StoredInput {
             signs.push(SignTime { subject, sign: span.sign, from, to: Some(to.max(from)) });
         }
         signs.sort_by_key(|sign| sign.from);
+        let gaps = database.gaps(window)?.into_iter().map(|gap| gap.period).collect();
+        let mut exact = ExactTimes { gaps, ..ExactTimes::default() };
+        for session in database.sessions(window)? {
+            exact.sessions.entry(session.holder).or_default().push(session.period);
+        }
         Ok(Self {
+            exact,
             signs,
             cards: cards.collect(),
             places: Vec::new(),
@@ -132,10 +139,7 @@ impl StoredInput {
         let run = run_at(&self.runs, begin);
         let held = run.map_or(Thresholds::default().held, |run| run.run.thresholds.held);
         let interval = run.and_then(|run| run.run.interval_ms);
-        let length = match first.precision {
-            Precision::Exact | Precision::HalfMinute => step_ms(interval),
-            coarse => coarse.millis(),
-        };
+        let length = step_ms(interval);
         for row in rows {
             for holder in &row.holders {
                 self.read_holder(database, holder.holder, groups)?;
@@ -150,9 +154,10 @@ impl StoredInput {
             self.places.push(row.card);
             self.places.len() - 1
         });
-        let holders = &self.holders;
+        let Self { holders, exact, timeline, .. } = self;
         let subject = |holder: i64| Some(holders.get(&holder)?.as_ref()?.0);
-        self.timeline.push(CardTime::from_row(row, place, held, subject));
+        let times = CardTime::from_row(row, place, held, exact, subject);
+        times.into_iter().for_each(|time| timeline.push(time));
     }
 
     fn read_holder(
@@ -271,7 +276,7 @@ fn facts(holder: &StoredHolder, process: &StoredProcess, groups: impl Fn(&str) -
         program: program.as_deref().map(Arc::from),
         who: Reading::Known(Arc::new(who)),
         cards: Vec::new(),
-        person: Person::from_stored(person),
+        person: Person::new(person),
         cgroup: Reading::Unknown(Reason::NotAsked),
     }
 }

@@ -3,7 +3,7 @@
 //! A step ends at full seconds of UTC that the interval divides, so that steps do not depend on when
 //! time was classified or read. Work anywhere in a step restarts the count at its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use gua_core::Period;
 use gua_core::period::portion;
@@ -16,13 +16,13 @@ use gua_store::{HolderTimes, Precision, ReplayCard};
 use super::sign_time::{SignTime, strongest, with_sign};
 use crate::policy::subject::{Activity, Sign, Subject};
 
-/// Longest step over exact spans.
+/// Longest step.
 const LONGEST_STEP: i64 = 30_000;
 
 /// What rounding adds to memory at most.
 const MEMORY_TOLERANCE: Bytes = Bytes(1 << 20);
 
-/// Returns the length of steps over exact spans that were recorded at an interval.
+/// Returns the length of steps over time that was recorded at an interval.
 #[must_use]
 pub fn step_ms(interval_ms: Option<i64>) -> i64 {
     interval_ms.unwrap_or(LONGEST_STEP).clamp(1000, LONGEST_STEP)
@@ -40,13 +40,12 @@ pub struct CardTime {
     pub holders: Vec<HeldTime>,
 }
 
-/// A process on a card.
+/// A process on a card, over a part of the card's time in which it held the card.
 #[derive(Debug, Clone, Copy)]
 pub struct HeldTime {
     pub subject: Subject,
+    pub period: Period,
     pub activity: Activity,
-    /// Part of the period in which it held the card.
-    pub present_ms: i64,
     pub memory: Reading<Bytes>,
 }
 
@@ -62,8 +61,8 @@ impl CardTime {
                 (_, Work::Unknown) => Activity::Unknown(Reason::NotTold),
                 (state, Work::Idle) => idle(state, memory, held),
             };
-            let present_ms = part.millis();
-            Some(HeldTime { subject: Subject::from(id), activity, present_ms, memory })
+            let subject = Subject::from(id);
+            Some(HeldTime { subject, period: part, activity, memory })
         };
         Self {
             card,
@@ -73,22 +72,19 @@ impl CardTime {
         }
     }
 
-    /// Returns a row. `subject` names the process of a holder. Time of the row that was not observed
-    /// may lie anywhere in it; it is taken to be the beginning.
+    /// Returns a row, without the gaps in it. `subject` names the process of a holder. In a sum of a
+    /// quarter hour or an hour, holders are idle in their sessions, and work in all other time if they
+    /// worked at all. If a holder was away for a part of the other time, it is taken to have come late.
     pub fn from_row(
         row: &ReplayCard,
         card: usize,
         held: Bytes,
+        exact: &ExactTimes,
         subject: impl Fn(i64) -> Option<Subject>,
-    ) -> Self {
+    ) -> Vec<Self> {
+        let is_coarse = row.precision > Precision::HalfMinute;
+        let parts = if is_coarse { exact.observed(row) } else { vec![row.period] };
         let times = &row.times;
-        let observed = match row.precision {
-            Precision::Exact | Precision::HalfMinute => row.period.millis(),
-            Precision::QuarterHour | Precision::Hour => {
-                times.observed_ms().min(row.period.millis())
-            }
-        };
-        let period = Period { from: UnixMillis(row.period.to.0 - observed), ..row.period };
         let state = match () {
             () if times.idle_held_ms > 0 => State::IdleHeld,
             () if times.active_ms > 0 => State::Active,
@@ -96,27 +92,118 @@ impl CardTime {
             () => State::Unknown(row.reason.unwrap_or(Reason::NotTold)),
         };
         let reason = row.reason.unwrap_or(Reason::NotTold);
-        let holder = |holder: &gua_store::ReplayHolder| {
-            let HolderTimes { working_ms, idle_ms, unknown_ms, .. } = holder.times;
-            let present_ms = working_ms.saturating_add(idle_ms).saturating_add(unknown_ms);
-            let known_ms = present_ms.saturating_sub(holder.times.memory_unknown_ms);
-            let memory = mean_memory(holder.times.memory, known_ms);
-            let activity = if working_ms > 0 {
-                Activity::Works(Sign::Sm)
-            } else if unknown_ms > 0 {
-                Activity::Unknown(reason)
-            } else {
-                idle(state, memory, held)
-            };
-            Some(HeldTime { subject: subject(holder.holder)?, activity, present_ms, memory })
+        let mut holders = Vec::new();
+        for holder in &row.holders {
+            let Some(subject) = subject(holder.holder) else { continue };
+            let sessions = exact.sessions.get(&holder.holder).filter(|_| is_coarse);
+            let sum = HeldSum::new(&holder.times, |memory| idle(state, memory, held), reason);
+            sum.spread(subject, &parts, sessions.map_or(&[], Vec::as_slice), &mut holders);
+        }
+        let of_part = |period: Period| {
+            let holders = holders.iter().filter(|it| !it.period.overlap(&period).is_empty());
+            Self {
+                card,
+                period,
+                is_known: times.unknown_ms == 0,
+                holders: holders.copied().collect(),
+            }
         };
-        Self {
-            card,
-            period,
-            is_known: times.unknown_ms == 0,
-            holders: row.holders.iter().filter_map(holder).collect(),
+        parts.into_iter().map(of_part).collect()
+    }
+}
+
+/// What is stored with exact times for as long as sums are.
+#[derive(Debug, Clone, Default)]
+pub struct ExactTimes {
+    /// Time in which nothing was observed, in order.
+    pub gaps: Vec<Period>,
+    /// Sessions by holder, in order.
+    pub sessions: HashMap<i64, Vec<Period>>,
+}
+
+impl ExactTimes {
+    /// Returns the observed parts of a row. Where the card was missing for longer than the gaps, it is
+    /// taken to have come late.
+    fn observed(&self, row: &ReplayCard) -> Vec<Period> {
+        let first = self.gaps.partition_point(|gap| gap.to <= row.period.from);
+        let mut parts = row.period.without(self.gaps.get(first..).unwrap_or(&[]));
+        let mut missing = total(&parts).saturating_sub(row.times.observed_ms()).max(0);
+        for part in &mut parts {
+            let cut = missing.min(part.millis());
+            part.from.0 += cut;
+            missing -= cut;
+        }
+        parts
+    }
+}
+
+/// What a row says of a holder.
+struct HeldSum {
+    times: HolderTimes,
+    memory: Reading<Bytes>,
+    /// Activity while it does not work.
+    idle: Activity,
+    reason: Reason,
+}
+
+impl HeldSum {
+    fn new(times: &HolderTimes, idle: impl Fn(Reading<Bytes>) -> Activity, reason: Reason) -> Self {
+        let times = *times;
+        let known_ms = present_ms(&times).saturating_sub(times.memory_unknown_ms);
+        let memory = mean_memory(times.memory, known_ms);
+        Self { times, memory, idle: idle(memory), reason }
+    }
+
+    /// Adds the parts of a row in and outside of the sessions of the holder.
+    fn spread(
+        &self,
+        subject: Subject,
+        parts: &[Period],
+        sessions: &[Period],
+        to: &mut Vec<HeldTime>,
+    ) {
+        let HolderTimes { working_ms, unknown_ms, .. } = self.times;
+        let mut add = |period: Period, activity| {
+            if !period.is_empty() {
+                to.push(HeldTime { subject, period, activity, memory: self.memory });
+            }
+        };
+        let overlaps = |part: &Period| {
+            let overlaps: Vec<_> = sessions.iter().map(|session| session.overlap(part)).collect();
+            overlaps.into_iter().filter(|overlap| !overlap.is_empty())
+        };
+        let idle: Vec<Period> = parts.iter().flat_map(overlaps).collect();
+        let rest: Vec<Period> = parts.iter().flat_map(|part| part.without(&idle)).collect();
+        let rest_ms = total(&rest);
+        let activity = match () {
+            () if working_ms > 0 => Activity::Works(Sign::Sm),
+            () if unknown_ms > 0 => Activity::Unknown(self.reason),
+            () => self.idle,
+        };
+        let present_ms = present_ms(&self.times).saturating_sub(total(&idle)).clamp(0, rest_ms);
+        for part in rest {
+            let present_ms = portion(present_ms, part.millis(), rest_ms);
+            add(Period { from: UnixMillis(part.to.0 - present_ms), ..part }, activity);
+        }
+        // A session goes on over a short time without knowledge.
+        let mut doubt_ms = working_ms.saturating_add(unknown_ms).saturating_sub(rest_ms).max(0);
+        for part in idle {
+            let known_from = UnixMillis(part.from.0 + doubt_ms.min(part.millis()));
+            let unknown = Period { to: known_from, ..part };
+            add(unknown, Activity::Unknown(self.reason));
+            add(Period { from: known_from, ..part }, self.idle);
+            doubt_ms -= unknown.millis();
         }
     }
+}
+
+/// Returns the part of a row in which a holder held its card.
+const fn present_ms(times: &HolderTimes) -> i64 {
+    times.working_ms.saturating_add(times.idle_ms).saturating_add(times.unknown_ms)
+}
+
+fn total(parts: &[Period]) -> i64 {
+    parts.iter().map(Period::millis).sum()
 }
 
 /// Returns what a process does on a card in this state while it does not work.
@@ -226,14 +313,17 @@ impl Timeline {
         let mut all: BTreeMap<Subject, BTreeMap<usize, OnCard>> = BTreeMap::new();
         let mut is_whole = true;
         for time in &self.times {
-            let overlap = time.period.overlap(&covers).millis();
-            if overlap == 0 {
+            if time.period.overlap(&covers).is_empty() {
                 continue;
             }
             is_whole &= time.is_known;
             for held in &time.holders {
-                let on_card = all.entry(held.subject).or_default().entry(time.card).or_default();
-                on_card.add(held, portion(held.present_ms, overlap, time.period.millis()));
+                let overlap = held.period.overlap(&covers).millis();
+                if overlap > 0 {
+                    let on_card =
+                        all.entry(held.subject).or_default().entry(time.card).or_default();
+                    on_card.add(held, overlap);
+                }
             }
         }
         let holder = |(subject, cards): (Subject, BTreeMap<usize, OnCard>)| {
@@ -303,12 +393,11 @@ fn memory<'a>(cards: impl Iterator<Item = &'a OnCard>) -> Reading<Bytes> {
     Reading::Known(sum)
 }
 
-/// Returns the step that a time lies in. No step crosses a quarter hour, unless it is as long as hours.
+/// Returns the step that a time lies in. No step crosses a quarter hour.
 fn grid(at: UnixMillis, length: i64) -> Period {
-    let whole = length.max(QUARTER_HOUR);
-    let begin = at.0.div_euclid(whole) * whole;
+    let begin = at.0.div_euclid(QUARTER_HOUR) * QUARTER_HOUR;
     let from = begin + (at.0 - begin) / length * length;
-    Period::new(UnixMillis(from), UnixMillis((from + length).min(begin + whole)))
+    Period::new(UnixMillis(from), UnixMillis((from + length).min(begin + QUARTER_HOUR)))
 }
 
 #[cfg(test)]
@@ -317,13 +406,13 @@ mod tests {
     use crate::policy::tests::subject;
 
     fn time(card: usize, from: i64, to: i64, holders: &[(u32, Activity)]) -> CardTime {
+        let period = Period::new(UnixMillis(from), UnixMillis(to));
         let holder = |(pid, activity): &(u32, Activity)| HeldTime {
             subject: subject(*pid),
+            period,
             activity: *activity,
-            present_ms: to - from,
             memory: Reading::Known(Bytes::from_mib(1000)),
         };
-        let period = Period::new(UnixMillis(from), UnixMillis(to));
         CardTime { card, period, is_known: true, holders: holders.iter().map(holder).collect() }
     }
 
@@ -394,6 +483,54 @@ mod tests {
         assert_eq!(cells(IDLE, Activity::HoldsLittle).activity, IDLE);
         assert_eq!(cells(IDLE, IDLE).memory, Reading::Known(Bytes::from_mib(2000)));
         assert_eq!(cells(IDLE, IDLE).cards, [0, 1]);
+    }
+
+    /// An hour of which 10 min were not observed, with a session of 24 min. In the other 26 min the holder
+    /// worked, after it came late; or it worked all of them, and 1 min of the session is unknown.
+    #[test]
+    fn sum_is_spread_by_gaps_and_sessions() {
+        let minutes =
+            |from: i64, to: i64| Period::new(UnixMillis(from * 60_000), UnixMillis(to * 60_000));
+        let exact = ExactTimes {
+            gaps: vec![minutes(-5, 0), minutes(20, 30)],
+            sessions: HashMap::from([(7, vec![minutes(-50, -9), minutes(31, 55)])]),
+        };
+        for (working, idle, unknown) in [(13, 24, 0), (26, 23, 1)] {
+            let times = HolderTimes {
+                working_ms: working * 60_000,
+                idle_ms: idle * 60_000,
+                unknown_ms: unknown * 60_000,
+                memory: 1000 * 60 * (working + idle + unknown),
+                ..HolderTimes::default()
+            };
+            let row = ReplayCard {
+                card: 1,
+                period: minutes(0, 60),
+                precision: Precision::Hour,
+                times: gua_store::CardTimes {
+                    active_ms: 26 * 60_000,
+                    idle_held_ms: 24 * 60_000,
+                    ..gua_store::CardTimes::default()
+                },
+                reason: None,
+                holders: vec![gua_store::ReplayHolder { holder: 7, times }],
+            };
+            let held = Bytes::from_mib(100);
+            let parts = CardTime::from_row(&row, 0, held, &exact, |_| Some(subject(1)));
+            let periods: Vec<_> = parts.iter().map(|part| part.period).collect();
+            assert_eq!(periods, [minutes(0, 20), minutes(30, 60)]);
+            let mut timeline = Timeline::default();
+            parts.into_iter().for_each(|part| timeline.push(part));
+            let cells = told(&timeline.take(UnixMillis(3_600_000), 30_000, true, &[]), 1);
+            let minutes = |activity| {
+                let of_it = cells.iter().filter(|cell| cell.2 == activity);
+                of_it.map(|(from, to, _)| to - from).sum::<i64>() / 60_000
+            };
+            assert_eq!(minutes(Some(WORKS)), working);
+            assert_eq!(minutes(Some(IDLE)), idle);
+            assert_eq!(minutes(Some(Activity::Unknown(Reason::NotTold))), unknown);
+            assert_eq!(minutes(None), 26 - working);
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use gua_core::card::{
 };
 use gua_core::poll::{CardPoll, HolderProcess, Poll};
 use gua_core::process::{Holder, Holders, Kinds, ProcessId};
+use gua_core::session::SessionBuilder;
 use gua_core::sign::Sign as StoredSign;
 use gua_core::units::{Bytes, Percent, UnixMillis};
 use gua_core::{Classifier, Clocks, Period, Reading, Reason, Thresholds};
@@ -199,6 +200,7 @@ pub struct Lab<'a> {
     pub simulation: Simulation<'a>,
     polls: Polls,
     classifier: Classifier,
+    sessions: SessionBuilder,
     writer: Option<Writer>,
     input: LiveInput,
     facts: HashMap<Subject, Facts>,
@@ -227,6 +229,7 @@ impl<'a> Lab<'a> {
             simulation: Simulation::new(policy),
             polls: Polls::new(),
             classifier: Classifier::new(Thresholds::default()),
+            sessions: SessionBuilder::new(&Thresholds::default()),
             writer: Some(Writer::begin(Database::in_memory().unwrap(), run(START)).unwrap()),
             input: input(),
             facts: (0..5).map(|place| (Subject::from(id(place)), facts(place))).collect(),
@@ -245,24 +248,30 @@ impl<'a> Lab<'a> {
                 self.classifier.add(&poll);
                 self.input.polled(&poll);
                 if self.now - self.ticked >= TICK_MS {
-                    self.tick(&poll, &now);
+                    self.tick(&poll, &now, false);
                 }
             }
             self.now += POLL_MS;
         }
     }
 
-    fn tick(&mut self, poll: &Poll, now: &Moment) {
+    fn tick(&mut self, poll: &Poll, now: &Moment, is_end: bool) {
         let closed = self.classifier.take_spans();
         let open: Vec<_> = self.classifier.open_spans().collect();
         let gaps = self.classifier.take_gaps();
         let at = UnixMillis(self.now);
         let until = self.classifier.final_until().unwrap_or(at);
+        closed.iter().for_each(|span| self.sessions.add(span));
+        let mut sessions = self.sessions.take_updates(&open, until);
+        if is_end {
+            sessions.extend(self.sessions.finish());
+        }
         let processes: Vec<_> = (0..5).map(entry).collect();
         let tick = Tick {
             closed: &closed,
             open: &open,
             gaps: &gaps,
+            sessions: &sessions,
             processes: &processes,
             recorded_ms: self.now - self.ticked,
             ..Tick::new(at, until)
@@ -295,7 +304,7 @@ impl<'a> Lab<'a> {
         self.now -= POLL_MS;
         let poll =
             Poll { cards: Err(Reason::NotAsked), ..self.polls.poll(self.now, &Moment::default()) };
-        self.tick(&poll, &Moment::default());
+        self.tick(&poll, &Moment::default(), true);
         self.now += POLL_MS;
         let mut writer = self.writer.take().unwrap();
         let until = writer.database().final_until().unwrap().unwrap();
@@ -315,6 +324,7 @@ impl<'a> Lab<'a> {
         self.now += pause;
         self.ticked = self.now;
         self.classifier = Classifier::new(Thresholds::default());
+        self.sessions = SessionBuilder::new(&Thresholds::default());
         self.input = input();
         self.writer = Some(Writer::begin(database, run(self.now)).unwrap());
     }

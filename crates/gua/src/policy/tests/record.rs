@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gua_core::sign::Sign as StoredSign;
 use gua_core::units::{Bytes, UnixMillis};
-use gua_store::{Precision, Retention, Writer};
+use gua_store::{Database, Precision, Retention, Writer};
 use proptest::prelude::*;
 
 use super::lab::{Held, Lab, Moment, START, replay, run};
@@ -278,10 +278,16 @@ fn sums_are_replayed_with_their_uncertainty() {
         (ends[0] - live[0]).abs() * MINUTE <= precision.millis() + MINUTE
     };
     assert!(off(&ends(replayed.simulation.decisions()), Precision::HalfMinute));
+    replay_sums(database, &policy, |decisions, precision| {
+        assert!(off(&ends(decisions), precision));
+    });
+}
+
+/// Sums a record up to quarter hours, then to hours. Calls `each` with what is decided over each.
+fn replay_sums(mut database: Database, policy: &Policy, each: impl Fn(&[Decision], Precision)) {
     let day = 24 * 60 * MINUTE;
     let quarters = Retention { exact_ms: 0, ..Retention::default() };
     let hours = Retention { exact_ms: 0, quarters_ms: 0, ..Retention::default() };
-    let mut database = database;
     for (retention, precision) in [(quarters, Precision::QuarterHour), (hours, Precision::Hour)] {
         let mut writer = Writer::begin(database, run(START + day)).unwrap();
         // Recorded time proves the age of rows.
@@ -292,8 +298,67 @@ fn sums_are_replayed_with_their_uncertainty() {
         }
         writer.prune(&retention, usize::MAX).unwrap();
         database = writer.end("stopped").unwrap();
-        let replayed = replay(&database, &policy);
+        let replayed = replay(&database, policy);
         assert_eq!(replayed.basis.precision, precision);
-        assert!(off(&ends(replayed.simulation.decisions()), precision));
+        each(replayed.simulation.decisions(), precision);
+    }
+}
+
+/// Work that begins and ends anywhere, gaps, and processes that come back, in tenths of a minute since the start.
+fn unaligned(at: i64) -> Moment {
+    let at = (at - START) / 6000;
+    let is_in = |ranges: &[[i64; 2]]| ranges.iter().any(|range| (range[0]..range[1]).contains(&at));
+    let lives = [
+        // Card, process, when it is there, when it works.
+        (0, 1, vec![[0, 3103], [3171, 7800]], vec![[30, 104], [3171, 3337], [7000, 7030]]),
+        (
+            1,
+            3,
+            vec![[234, 2909], [3012, 6400], [6410, 7800]],
+            vec![[234, 412], [3012, 3180], [3801, 3813], [4905, 4916], [6410, 6415], [6500, 6503]],
+        ),
+    ];
+    let mut moment = Moment { is_driver_away: is_in(&[[4015, 4052]]), ..Moment::default() };
+    for (card, process, here, works) in lives {
+        if is_in(&here) {
+            let sm = if is_in(&works) { 40 } else { 0 };
+            moment.held.insert((card, process), Held { mib: 9000, sm });
+        }
+    }
+    moment
+}
+
+/// Regression: over sums, the begin of idle time, each notice and the end waited for another row, so ends
+/// came hours late or not at all.
+#[test]
+fn sums_have_every_end_within_their_uncertainty() {
+    let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
+    let rule = super::rule(Action::End);
+    let four = Rule {
+        idle_for: minutes(97),
+        notices: [31, 47, 62, 77].map(minutes).to_vec(),
+        ..rule.clone()
+    };
+    for (rule, count) in [(rule, 5), (four, 5)] {
+        let policy = super::policy(vec![rule]);
+        let mut lab = Lab::new(&policy);
+        lab.record(780 * MINUTE, &unaligned);
+        let (live, database) = lab.finish();
+        let ends = |decisions: &[Decision]| {
+            let ends = decisions.iter().filter(|it| matches!(it.what, What::End { .. }));
+            ends.map(|it| (it.subject, it.at.0)).collect::<Vec<_>>()
+        };
+        let exact = ends(&live);
+        assert_eq!(exact, ends(replay(&database, &policy).simulation.decisions()));
+        assert_eq!(exact.len(), count, "{exact:?}");
+        replay_sums(database, &policy, |decisions, precision| {
+            let found = ends(decisions);
+            assert_eq!(found.len(), exact.len(), "{precision:?}: {found:?}");
+            for ((subject, at), (exact_subject, exact_at)) in found.iter().zip(&exact) {
+                assert_eq!(subject, exact_subject);
+                let off = (at - exact_at).abs();
+                assert!(off <= precision.millis(), "{precision:?}: {} min", off / MINUTE);
+            }
+        });
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use gua_fleet::now::{FleetNow, HolderOnHost, HoldersNow, HostCards, LongestIdle};
 
+use crate::cli::Zone;
 use crate::render::paint::{Ink, Paint};
 use crate::render::table::{Align, Cell, Line, fit, put_row};
 use crate::render::words::{card_name, duration, memory_or_unknown, safe};
@@ -21,7 +22,7 @@ pub struct View {
 ///
 /// # Errors
 /// When the writer fails.
-pub fn hosts(out: &mut impl Write, fleet: &FleetNow, view: View) -> io::Result<()> {
+pub fn hosts(out: &mut impl Write, fleet: &FleetNow, zone: &Zone, view: View) -> io::Result<()> {
     let totals = fleet.totals;
     let headline = format!(
         "{} hosts, {} cards: {} active  {} idle-held  {} free  {} unknown",
@@ -35,21 +36,21 @@ pub fn hosts(out: &mut impl Write, fleet: &FleetNow, view: View) -> io::Result<(
     write_sentence(out, &headline, view)?;
     let heads = ["host", "cards", "active", "idle-held", "free", "unknown", "longest idle"];
     let mut rows = vec![heads.map(|head| Cell::new(head, Ink::Quiet)).to_vec()];
-    rows.extend(fleet.hosts.iter().map(host));
+    rows.extend(fleet.hosts.iter().map(|it| host(it, zone)));
     let mut aligns = [Align::Right; 7];
     aligns[0] = Align::Left;
     aligns[6] = Align::Left;
     put(out, &aligns, &rows, view)
 }
 
-fn host(host: &HostCards) -> Vec<Cell> {
+fn host(host: &HostCards, zone: &Zone) -> Vec<Cell> {
     let totals = host.totals;
     let count = |count: usize, ink: Ink| match count {
         0 => Cell::new("–", Ink::Quiet),
         count => Cell::new(count.to_string(), ink),
     };
     let last = match (&host.longest_idle, host.is_silent) {
-        (_, true) => Cell::new(format!("silent since {}", since(host)), Ink::Bad),
+        (_, true) => Cell::new(format!("silent since {}", since(host, zone)), Ink::Bad),
         (Some(idle), false) => Cell::new(format_idle(idle), Ink::Notice),
         (None, false) => Cell::plain(""),
     };
@@ -64,8 +65,8 @@ fn host(host: &HostCards) -> Vec<Cell> {
     ]
 }
 
-fn since(host: &HostCards) -> String {
-    let last = host.last_tick.map(|last| last.strftime("%-d %b %H:%M UTC").to_string());
+fn since(host: &HostCards, zone: &Zone) -> String {
+    let last = host.last_tick.map(|last| zone.format(last, "%-d %b %H:%M %Z"));
     last.unwrap_or_else(|| "always".to_owned())
 }
 

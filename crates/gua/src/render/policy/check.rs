@@ -92,7 +92,9 @@ fn age(check: &Check) -> Option<String> {
     }
     match check.watched_at_unix_ms {
         None => {
-            Some("No recorder has followed the rules yet: idle times begin with it.".to_owned())
+            Some("No recorder has applied the rules yet, or its first minute is not over: idle time counts from \
+                  there on."
+                .to_owned())
         }
         Some(at) => {
             let age = (check.at_unix_ms - at) / 1000;

@@ -86,7 +86,7 @@ fn second(unix_ms: i64, zone: &Zone) -> String {
 
 fn shown(unix_ms: i64, zone: &Zone, format: &str) -> String {
     match calendar::timestamp(UnixMillis(unix_ms)) {
-        Some(at) => at.to_zoned(zone.tz.clone()).strftime(format).to_string(),
+        Some(at) => zone.format(at, format),
         None => format!("{unix_ms} ms"),
     }
 }

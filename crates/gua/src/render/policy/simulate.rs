@@ -51,12 +51,18 @@ fn headline(simulated: &Simulated, view: &View) -> String {
 
 fn basis(simulated: &Simulated) -> String {
     let observed = duration(simulated.observed_seconds);
-    let uncertainty = (simulated.uncertainty_seconds > 0.0).then(|| {
-        format!(
-            "; times are exact to ± {}",
-            interval(Duration::from_secs_f64(simulated.uncertainty_seconds))
-        )
-    });
+    let uncertainty = match simulated.uncertainty_seconds {
+        Some(0.0) => None,
+        Some(seconds) => {
+            let seconds = interval(Duration::from_secs_f64(seconds));
+            Some(format!("; times are exact to ± {seconds}"))
+        }
+        None => Some(
+            "; ends and notices may be missing: quarter hours and hours do not have idle time of less \
+             than 5m, which a rule counts"
+                .to_owned(),
+        ),
+    };
     let assumed = (simulated.assumed_seconds > 0.0).then(|| {
         format!(
             "; for {} of idle holding only the use of the cards is recorded, CPU and video engines are \

@@ -1,7 +1,7 @@
 //! The first line: which host, which driver, how many cards in which state, and when.
 
-use gua_core::State;
-use gua_core::snapshot::{CardNow, Snapshot};
+use gua_core::snapshot::{CardCounts, Snapshot};
+use gua_core::{Reason, State};
 
 use super::View;
 use super::cards::state_ink;
@@ -15,7 +15,9 @@ const SHORTEST_NAME: usize = 8;
 /// All of it where it fits; a narrow screen does without the driver, then without the time,
 /// then without the host, and at last without some of the counts.
 pub(super) fn line(now: &Snapshot, view: &View) -> String {
-    let time = now.time.to_zoned(view.zone.clone()).strftime("%H:%M:%S").to_string();
+    // A line in a file is read on another day.
+    let time =
+        if view.is_terminal { view.zone.clock(now.time) } else { view.zone.second(now.time) };
     let mut line = Line::default();
     for part in parts(now, view.most(), width(&time)) {
         let at = if line.width == 0 { 0 } else { line.width + GAP };
@@ -37,6 +39,11 @@ fn parts(now: &Snapshot, most: usize, time: usize) -> Vec<Cell> {
     if let Some(version) = &now.host.driver_version {
         let driver = Cell::plain(format!("driver {}", safe(version)));
         let all = [vec![host_cell(&host), driver], counts.clone()].concat();
+        let beside = idle_beside(now).map(|text| Cell::new(text, state_ink(State::IdleHeld)));
+        let more = [all.clone(), beside.into_iter().collect()].concat();
+        if length(&more) + GAP + time <= most {
+            return more;
+        }
         if length(&all) + GAP + time <= most {
             return all;
         }
@@ -56,20 +63,30 @@ fn counts(now: &Snapshot) -> Vec<Cell> {
         1 => "1 card:".to_owned(),
         many => format!("{many} cards:"),
     };
-    let in_order: [fn(&State) -> bool; 4] = [
-        |state| matches!(state, State::Active),
-        |state| matches!(state, State::IdleHeld),
-        |state| matches!(state, State::TrulyIdle),
-        |state| matches!(state, State::Unknown(_)),
-    ];
-    let of_state = in_order.into_iter().filter_map(|is| count(&now.cards, is));
-    std::iter::once(Cell::plain(cards)).chain(of_state).collect()
+    let states = states(now).into_iter().map(|(state, words)| Cell::new(words, state_ink(state)));
+    std::iter::once(Cell::plain(cards)).chain(states).collect()
 }
 
-fn count(cards: &[CardNow], is: fn(&State) -> bool) -> Option<Cell> {
-    let states: Vec<_> = cards.iter().map(|card| card.state).filter(is).collect();
-    let first = states.first()?;
-    Some(Cell::new(format!("{} {}", states.len(), first.word()), state_ink(*first)))
+/// Returns how many cards are in each state.
+#[must_use]
+pub fn states(now: &Snapshot) -> Vec<(State, String)> {
+    let CardCounts { active, idle_held, truly_idle, unknown, .. } = now.counts();
+    let unread = State::Unknown(Reason::NotTold);
+    let of_state = [
+        (State::Active, active),
+        (State::IdleHeld, idle_held),
+        (State::TrulyIdle, truly_idle),
+        (unread, unknown),
+    ];
+    let there = of_state.into_iter().filter(|(_, count)| *count > 0);
+    there.map(|(state, count)| (state, format!("{count} {}", state.word()))).collect()
+}
+
+/// Returns how many holders are idle on cards that others work on, if there are any.
+#[must_use]
+pub fn idle_beside(now: &Snapshot) -> Option<String> {
+    let CardCounts { idle_beside, .. } = now.counts();
+    (idle_beside > 0).then(|| format!("+{idle_beside} idle beside others"))
 }
 
 /// As many counts as fit, with a mark for the others; without any, no colon promises them.

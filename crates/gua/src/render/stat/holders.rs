@@ -1,11 +1,13 @@
 //! Who holds a card: a row a holder, and a remark where something is not known.
 
 use gua_core::card::MemorySource;
-use gua_core::snapshot::{CardNow, HolderNow, PresenceNow};
+use gua_core::snapshot::{CardNow, HolderNow, IdleCertainty, PresenceNow, Snapshot};
 use gua_core::{Reason, State};
+use jiff::Timestamp;
 
 use super::View;
 use super::cards::is_dark;
+use crate::cli::Zone;
 use crate::render::identity;
 use crate::render::paint::Ink;
 use crate::render::table::{self, Align, Cell, Column, Line};
@@ -14,18 +16,31 @@ use crate::render::words::{duration, memory, memory_or_unknown, safe, width};
 /// Memory of no visible process is worth a remark from here on.
 const WORTH_A_REMARK: u64 = 100 << 20;
 
-/// User, pid, program, memory, SM, run time, command.
-const ALIGNS: [Align; 7] =
-    [Align::Left, Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
+/// User, pid, program, what it runs, memory, SM, run time, idle since, command.
+const ALIGNS: [Align; 9] = [
+    Align::Left,
+    Align::Left,
+    Align::Left,
+    Align::Left,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+    Align::Left,
+    Align::Left,
+];
 
 const PROGRAM: usize = 2;
-const SM: usize = 4;
+const WHAT: usize = 3;
+const SM: usize = 5;
+const RUNNING: usize = 6;
 
 /// How far holders stand in below their card.
 pub(super) const INDENT: usize = 4;
 
 /// A program's name is not cut shorter than this while there is something else to leave out.
 const SHORTEST_NAME: usize = 8;
+/// Nor is what runs: `job 12345678.0`.
+const SHORTEST_WHAT: usize = 14;
 
 /// One row below or beside a card.
 #[derive(Debug)]
@@ -41,8 +56,9 @@ pub(super) struct Holders {
 }
 
 impl Holders {
-    pub fn new(cards: &[CardNow], view: &View) -> Self {
-        let cards: Vec<Vec<Row>> = cards.iter().map(|card| rows(card, view)).collect();
+    pub fn new(now: &Snapshot, view: &View) -> Self {
+        let cards: Vec<Vec<Row>> =
+            now.cards.iter().map(|card| rows(card, now.time, view)).collect();
         let holders = cards.iter().flatten().filter_map(|row| match row {
             Row::Holder(cells) => Some(cells.as_slice()),
             Row::Remark(_) => None,
@@ -75,23 +91,28 @@ impl Holders {
     }
 }
 
-/// Shortens programs, then leaves out the SM share, where the screen is too narrow.
+/// Shortens what runs and programs, then leaves columns out, where the screen is too narrow.
 fn squeeze(columns: &mut [Column], most: usize) {
+    table::shorten(columns, WHAT, SHORTEST_WHAT, most);
     table::shorten(columns, PROGRAM, SHORTEST_NAME, most);
-    if table::total(columns) > most
-        && let Some(column) = columns.get_mut(SM)
-    {
-        column.width = 0;
+    for dispensable in [SM, WHAT, RUNNING] {
+        if table::total(columns) <= most {
+            return;
+        }
+        if let Some(column) = columns.get_mut(dispensable) {
+            column.width = 0;
+        }
     }
 }
 
-fn rows(card: &CardNow, view: &View) -> Vec<Row> {
-    let holders = card.holders.iter().filter(|_| view.holders).map(|h| Row::Holder(cells(h, view)));
+fn rows(card: &CardNow, now: Timestamp, view: &View) -> Vec<Row> {
+    let holders =
+        card.holders.iter().filter(|_| view.holders).map(|h| Row::Holder(cells(h, now, view)));
     let remarks = remarks(card).into_iter().map(|text| Row::Remark(Cell::new(text, Ink::Quiet)));
     holders.chain(remarks).collect()
 }
 
-fn cells(holder: &HolderNow, view: &View) -> Vec<Cell> {
+fn cells(holder: &HolderNow, now: Timestamp, view: &View) -> Vec<Cell> {
     let is_here = holder.presence == PresenceNow::Here;
     let ink = if is_here { Ink::Plain } else { Ink::Quiet };
     let text = |text: String| Cell::new(text, ink);
@@ -106,11 +127,28 @@ fn cells(holder: &HolderNow, view: &View) -> Vec<Cell> {
         text(user(holder)),
         text(if view.pid { holder.pid.to_string() } else { String::new() }),
         text(program),
+        text(if view.full_command { String::new() } else { what(holder) }),
         text(memory_or_unknown(holder.memory_bytes)),
         text(holder.sm_percent.map_or_else(String::new, |percent| format!("SM {percent:.0} %"))),
         text(holder.running_seconds.map_or_else(String::new, duration)),
+        idle(holder, now, &view.zone),
         text(command),
     ]
+}
+
+/// Since when it holds the card without working; empty while it works.
+fn idle(holder: &HolderNow, now: Timestamp, zone: &Zone) -> Cell {
+    let text = match (holder.state, holder.idle.idle_since, holder.idle.idle_certainty) {
+        (State::IdleHeld, Some(since), Some(IdleCertainty::Exact)) => {
+            format!("idle since {}", zone.moment(since, now))
+        }
+        (State::IdleHeld, Some(since), _) => {
+            format!("idle since before {}", zone.moment(since, now))
+        }
+        (State::IdleHeld, None, _) => "idle".to_owned(),
+        _ => String::new(),
+    };
+    Cell::new(text, Ink::Notice)
 }
 
 /// A holder without a name is known by its pid.
@@ -122,15 +160,16 @@ fn program(holder: &HolderNow, view: &View) -> String {
     }
 }
 
-/// Formats whose it is, by name or number: the person behind it, if that was requested.
+/// Formats the person behind a holder, by name or number.
 #[must_use]
 pub fn user(holder: &HolderNow) -> String {
-    match (&holder.identity, &holder.user, holder.uid) {
-        (Some(who), ..) => identity::user(who),
-        (None, Some(user), _) => safe(user),
-        (None, None, Some(uid)) => format!("uid {uid}"),
-        (None, None, None) => "?".to_owned(),
-    }
+    safe(&holder.format_user())
+}
+
+/// Formats the job, container or notebook of a holder and its script; empty if none is known.
+#[must_use]
+pub fn what(holder: &HolderNow) -> String {
+    holder.identity.as_deref().map(identity::brief).unwrap_or_default()
 }
 
 /// What is said in the place of a program that cannot be seen.

@@ -5,16 +5,17 @@ mod header;
 mod holders;
 
 pub use self::cards::is_dark;
-pub use self::holders::{absence, remarks, user};
+pub use self::header::{idle_beside, states};
+pub use self::holders::{absence, remarks, user, what};
 
 use std::io::{self, Write};
 
 use gua_core::snapshot::{Snapshot, UtilizationBasis};
-use jiff::tz::TimeZone;
 
 use super::paint::{Ink, Paint};
 use super::table::{Cell, GAP, Line};
 use super::words::safe;
+use crate::cli::Zone;
 
 /// What to show, and on what.
 #[derive(Debug, Clone)]
@@ -25,7 +26,7 @@ pub struct View {
     pub width: Option<usize>,
     /// Whether the right edge is one that is seen.
     pub is_terminal: bool,
-    pub zone: TimeZone,
+    pub zone: Zone,
     pub header: bool,
     pub holders: bool,
     pub pid: bool,
@@ -103,7 +104,7 @@ pub(super) fn fold(mut lines: Vec<String>, rows: usize) -> (Vec<String>, usize) 
 fn body(now: &Snapshot, view: &View) -> Vec<String> {
     let most = view.most();
     let cards = cards::Cards::new(&now.cards, view);
-    let holders = holders::Holders::new(&now.cards, view);
+    let holders = holders::Holders::new(now, view);
     let side = cards.width() + GAP;
     let is_beside = side.saturating_add(holders.width()) <= most;
     let indent = if is_beside { side } else { holders::INDENT.min(most / 4) };

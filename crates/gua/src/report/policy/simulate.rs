@@ -1,12 +1,16 @@
 //! Whom would the rules have told and ended over a time, and what would that have won?
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
 
 use gua_core::Period;
+use gua_core::session::SHORTEST_SESSION_MS;
+use gua_store::Precision;
 use serde::Serialize;
 
 use super::{cards, hours, seconds};
-use crate::config::policy::Policy;
+use crate::config::policy::{Policy, Rule};
 use crate::policy::input::ReplayBasis;
 use crate::policy::{Case, Facts, Missing, Person, Simulation, Unjudged};
 
@@ -21,8 +25,9 @@ pub struct Simulated {
     /// Idle time of holders of which only the use of the cards is recorded; CPU and video engines are
     /// taken to have been quiet.
     pub assumed_seconds: f64,
-    /// By how much a time may be off, at worst: older rows are sums. 0 over exact spans.
-    pub uncertainty_seconds: f64,
+    /// By how much a time may be off, at worst: older rows are sums. 0 over exact spans; null if a rule
+    /// counts shorter idle time than sums have.
+    pub uncertainty_seconds: Option<f64>,
     pub total: Total,
     /// Who held cards idle while no rule could tell whether it is for them: nothing is said of
     /// what the rules would have done to those.
@@ -126,13 +131,21 @@ pub fn simulated(
         until_unix_ms: window.to.0,
         observed_seconds: seconds(basis.observed_ms),
         assumed_seconds: seconds(basis.assumed_ms),
-        uncertainty_seconds: seconds(basis.precision.millis()),
+        uncertainty_seconds: (!is_too_short(policy, basis.precision))
+            .then(|| seconds(basis.precision.millis())),
         total: Total::of(cases.iter()),
         unjudged: unjudged(simulation),
         rules: rules.collect(),
         people: people(cases),
         holders,
     }
+}
+
+/// Returns true if a rule counts idle time that is no session, over sums whose idle time is in sessions.
+fn is_too_short(policy: &Policy, precision: Precision) -> bool {
+    let first = |rule: &Arc<Rule>| rule.notices.first().copied().unwrap_or(rule.idle_for);
+    let shortest_kept = Duration::from_millis(SHORTEST_SESSION_MS.unsigned_abs());
+    precision > Precision::HalfMinute && policy.rules.iter().any(|rule| first(rule) < shortest_kept)
 }
 
 fn user(facts: &Facts) -> Option<String> {

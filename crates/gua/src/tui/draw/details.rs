@@ -83,6 +83,9 @@ fn of_holder(state: &State, look: &Look, holding: &Holding) -> Vec<Line> {
         told("user", holder.user.as_deref(), unknown, "user", safe),
         told("uid", holder.uid, unknown, "uid", |uid| uid.to_string()),
     ];
+    if holder.owner_uid != holder.uid {
+        lines.push(told("owner", owner(holder), unknown, "owner", |owner| safe(&owner)));
+    }
     lines.extend(behind(holder));
     lines.extend([
         told("program", holder.program.as_deref(), unknown, "program", safe),
@@ -107,13 +110,19 @@ fn of_holder(state: &State, look: &Look, holding: &Holding) -> Vec<Line> {
     lines
 }
 
+/// Returns the owner of the process, by name or number.
+fn owner(holder: &HolderNow) -> Option<String> {
+    let uid = holder.owner_uid.map(|uid| format!("uid {uid}"));
+    holder.owner.clone().or(uid)
+}
+
 /// Who is behind it, first of all its user, unless it is whose process it is. Nothing where it
 /// was not asked, or where its presence says it.
 fn behind(holder: &HolderNow) -> Vec<Line> {
     match (&holder.identity, holder.unknown.unread("identity")) {
         (Some(who), _) => {
             let user = who.user.as_ref().map(|user| user.value.uid);
-            let is_owner = user.is_some() && user == holder.uid;
+            let is_owner = user.is_some() && user == holder.owner_uid;
             let told = identity::lines(who).into_iter().skip(usize::from(is_owner));
             told.map(|(name, value)| pair(name, value)).collect()
         }
@@ -151,7 +160,7 @@ fn card_line(card: &CardNow) -> String {
 }
 
 fn moment(state: &State, at: Timestamp) -> String {
-    at.to_zoned(state.settings.zone.clone()).strftime("%a %-d %b %Y %H:%M:%S").to_string()
+    state.settings.zone.format(at, "%a %-d %b %Y %H:%M:%S %Z")
 }
 
 fn idle(state: &State, holding: &Holding) -> String {

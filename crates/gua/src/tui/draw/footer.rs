@@ -85,9 +85,7 @@ fn range(state: &State) -> Option<String> {
 
 /// What the times rest on.
 fn memory(state: &State) -> String {
-    let clock = |at: UnixMillis| {
-        calendar::nearest(at).to_zoned(state.settings.zone.clone()).strftime("%H:%M").to_string()
-    };
+    let clock = |at: UnixMillis| state.settings.zone.format(calendar::nearest(at), "%H:%M");
     match &state.remembers {
         Remembers::OnlyWhatWasSeen => format!("seen since {}", clock(state.settings.began)),
         Remembers::From(from) => format!("recorded since {}", clock(*from)),

@@ -1,10 +1,11 @@
 //! The first row: which host, which driver, how many cards in which state, and when.
 
 use gua_core::State as CardState;
-use gua_core::snapshot::{CardNow, Snapshot};
+use gua_core::snapshot::Snapshot;
 
 use super::canvas::{Canvas, columns};
 use super::theme::{Ink, ink};
+use crate::render::stat;
 use crate::render::words::{interval, safe};
 use crate::tui::state::State;
 
@@ -48,6 +49,13 @@ fn parts(now: &Snapshot, room: u16) -> Vec<Part> {
     let mut all = vec![host];
     all.extend(driver.map(|driver| (driver, Ink::Plain)));
     all.extend(counts.clone());
+    if let Some(beside) = stat::idle_beside(now) {
+        let beside = (beside, ink(CardState::IdleHeld));
+        let more = [all.clone(), vec![beside]].concat();
+        if length(&more) <= room {
+            return more;
+        }
+    }
     while length(&all) > room && all.len() > counts.len() {
         let is_driver = all.len() == counts.len() + 2;
         all.remove(usize::from(is_driver));
@@ -60,7 +68,7 @@ fn parts(now: &Snapshot, room: u16) -> Vec<Part> {
 }
 
 fn when(state: &State, now: &Snapshot) -> Vec<Part> {
-    let time = now.time.to_zoned(state.settings.zone.clone()).strftime("%H:%M:%S").to_string();
+    let time = state.settings.zone.clock(now.time);
     if state.is_paused {
         return vec![(format!("paused at {time}"), Ink::Notice)];
     }
@@ -78,20 +86,9 @@ fn counts(now: &Snapshot) -> Vec<Part> {
         1 => "1 card:".to_owned(),
         many => format!("{many} cards:"),
     };
-    let in_order: [fn(CardState) -> bool; 4] = [
-        |state| matches!(state, CardState::Active),
-        |state| matches!(state, CardState::IdleHeld),
-        |state| matches!(state, CardState::TrulyIdle),
-        |state| matches!(state, CardState::Unknown(_)),
-    ];
-    let of_state = in_order.into_iter().filter_map(|is| count(&now.cards, is));
-    std::iter::once((cards, Ink::Plain)).chain(of_state).collect()
-}
-
-fn count(cards: &[CardNow], is: fn(CardState) -> bool) -> Option<Part> {
-    let states: Vec<_> = cards.iter().map(|card| card.state).filter(|state| is(*state)).collect();
-    let first = states.first()?;
-    Some((format!("{} {}", states.len(), first.word()), ink(*first)))
+    let mut parts = vec![(cards, Ink::Plain)];
+    parts.extend(stat::states(now).into_iter().map(|(state, words)| (words, ink(state))));
+    parts
 }
 
 fn length(parts: &[Part]) -> u16 {

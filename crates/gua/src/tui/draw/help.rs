@@ -21,7 +21,7 @@ const KEYS: [(&str, &str); 17] = [
     ("+ -", "less or more time in the graphs, 1 min to 1 h"),
     ("p Space", "pause; the graphs go on behind it"),
     ("x", "send a signal to the chosen process, after a question"),
-    ("q Esc Ctrl-C", "quit; Ctrl-Z: to the shell, and back with fg"),
+    ("q Ctrl-C", "quit; Ctrl-Z: to the shell, and back with fg"),
 ];
 
 pub fn text(thresholds: &Thresholds) -> Text {

@@ -88,9 +88,9 @@ fn nobody(state: &State) -> &'static str {
     let is_driver_away =
         state.look.as_ref().is_some_and(|look| look.now.host.driver_error.is_some());
     match state.all_holders() {
-        0 if is_driver_away => "who holds a card cannot be told",
+        0 if is_driver_away => "holders unknown: no answer from the driver",
         0 => "nobody holds a card",
-        _ => "nobody who is asked for holds a card",
+        _ => "no holder matches the filter",
     }
 }
 

@@ -56,7 +56,7 @@ fn each_column_sorts_and_turns_round() {
         ("m", Column::Memory, [31_337, 41_200, 41_077, 5_678, 9_999, 2_211]),
         ("m m", Column::Memory, [9_999, 5_678, 41_077, 41_200, 31_337, 2_211]),
         ("s", Column::Sm, [31_337, 41_200, 9_999, 41_077, 5_678, 2_211]),
-        ("u", Column::User, [9_999, 31_337, 41_077, 5_678, 41_200, 2_211]),
+        ("u", Column::User, [31_337, 5_678, 41_077, 41_200, 2_211, 9_999]),
         ("r", Column::RunTime, [5_678, 41_077, 31_337, 2_211, 41_200, 9_999]),
         ("r r", Column::RunTime, [41_200, 2_211, 31_337, 41_077, 5_678, 9_999]),
         ("m c", Column::Card, [31_337, 5_678, 9_999, 41_077, 41_200, 2_211]),
@@ -109,7 +109,8 @@ fn a_filter_works_as_it_is_typed_and_can_be_left() {
     assert_eq!(state.choice.text, "jup", "Esc leaves what was there");
     assert_eq!(press(&mut state, "Esc"), Action::None);
     assert_eq!(pids(&state).len(), 6);
-    assert_eq!(press(&mut state, "Esc"), Action::Quit);
+    assert_eq!(press(&mut state, "Esc"), Action::None, "it closes nothing more");
+    assert_eq!(press(&mut state, "q"), Action::Quit);
 }
 
 #[test]

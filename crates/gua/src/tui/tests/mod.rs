@@ -12,9 +12,9 @@ mod recorded;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::cli::Zone;
 use gua_core::Thresholds;
 use gua_query::snapshot::{CardSelection, add_no_history};
-use jiff::tz::TimeZone;
 use probe::Reading;
 use probe::units::{Bytes, Percent, UnixMillis};
 use ratatui::buffer::Buffer;
@@ -90,7 +90,7 @@ fn kin(pid: u32) -> Arc<[Kin]> {
 pub fn settings() -> Settings {
     Settings {
         every: Duration::from_secs(1),
-        zone: TimeZone::UTC,
+        zone: Zone::utc(),
         uid: OWN_UID,
         is_pretend: false,
         thresholds: Thresholds::default(),

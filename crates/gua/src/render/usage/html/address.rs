@@ -12,6 +12,8 @@ use super::text::shown;
 pub struct Address {
     /// How far back, as in `7d`.
     pub since: Option<String>,
+    /// A period of the calendar, as in `last-month`.
+    pub period: Option<String>,
     pub from: Option<String>,
     pub until: Option<String>,
     pub tz: Option<String>,
@@ -64,17 +66,24 @@ impl Sort {
 }
 
 /// The window of a page that does not say.
-pub const USUAL_SINCE: &str = "24h";
+const USUAL_SINCE: &str = "24h";
 
 /// Windows that are one click away.
 const WINDOWS: [(&str, &str); 3] = [("24h", "24 h"), ("7d", "7 d"), ("30d", "30 d")];
+const PERIODS: [(&str, &str); 2] = [("this-month", "this month"), ("last-month", "last month")];
 
 impl Address {
     /// The same page over the time from so long ago until now.
     #[must_use]
     pub fn since(&self, since: &str) -> String {
         let since = Some(since.to_owned());
-        Self { since, from: None, until: None, ..self.clone() }.href("/")
+        Self { since, period: None, from: None, until: None, ..self.clone() }.href("/")
+    }
+
+    /// Returns the same page over a period of the calendar.
+    fn over(&self, period: &str) -> String {
+        let period = Some(period.to_owned());
+        Self { period, since: None, from: None, until: None, ..self.clone() }.href("/")
     }
 
     #[must_use]
@@ -107,6 +116,7 @@ impl Address {
     pub fn href(&self, path: &str) -> String {
         let texts = [
             ("since", self.since.as_deref()),
+            ("period", self.period.as_deref()),
             ("from", self.from.as_deref()),
             ("until", self.until.as_deref()),
             ("tz", self.tz.as_deref()),
@@ -146,8 +156,12 @@ pub(super) fn navigation(address: &Address, sheet: &Sheet<'_>) -> Markup {
         nav aria-label="Window" {
             ul.windows {
                 @for (since, words) in WINDOWS {
-                    @let is_this = !is_free && since == current;
+                    @let is_this = !is_free && address.period.is_none() && since == current;
                     li { a href=(address.since(since)) aria-current=[is_this.then_some("page")] { (words) } }
+                }
+                @for (period, words) in PERIODS {
+                    @let is_this = address.period.as_deref() == Some(period);
+                    li { a href=(address.over(period)) aria-current=[is_this.then_some("page")] { (words) } }
                 }
             }
             details id="another-window" open[is_free] {

@@ -1,13 +1,15 @@
 //! All cards now: what each does, who holds it, and since when without using it.
 
 use gua_core::State;
-use gua_core::snapshot::{CardNow, HistoryState, HolderNow, IdleDoubt, IdleNow, Snapshot};
+use gua_core::snapshot::{
+    CardCounts, CardNow, HistoryState, HolderNow, IdleDoubt, IdleNow, Snapshot,
+};
 use gua_query::usage::Usage;
 use maud::{Markup, html};
 
 use super::headline::{in_money, price_of};
 use super::marks::{Mark, bar, swatch};
-use super::text::{brief, clock, count, moment, name_of_user, shown};
+use super::text::{brief, clock, count, moment, shown};
 use super::{Dress, Sheet};
 use crate::render::usage::figures::length;
 use crate::render::words::{card_name, memory, memory_of};
@@ -40,17 +42,6 @@ fn is_live(now: &Snapshot) -> bool {
     now.history.as_ref().is_some_and(|history| history.state == HistoryState::Recording)
 }
 
-/// Returns the number of cards in each state: active, idle-held, free, unknown.
-fn counts(now: &Snapshot) -> [usize; 4] {
-    let count = |is: fn(State) -> bool| now.cards.iter().filter(|card| is(card.state)).count();
-    [
-        count(|state| state == State::Active),
-        count(|state| state == State::IdleHeld),
-        count(|state| state == State::TrulyIdle),
-        count(|state| matches!(state, State::Unknown(_))),
-    ]
-}
-
 /// Returns the holder that has held an idle-held card for longest.
 fn longest_idle(card: &CardNow) -> Option<&HolderNow> {
     let longest = holders_by_idle_time(card).into_iter().next();
@@ -77,7 +68,8 @@ fn idle_seconds(holder: &HolderNow) -> f64 {
 
 /// Formats how many cards are idle-held and by whom for longest, and the other states.
 fn sentence(now: &Snapshot) -> Markup {
-    let [active, held, free, unknown] = counts(now);
+    let counts = now.counts();
+    let CardCounts { active, idle_held: held, truly_idle: free, unknown, idle_beside } = counts;
     let all = now.cards.len();
     let mut longest: Vec<_> =
         now.cards.iter().filter_map(|card| Some((card, longest_idle(card)?))).collect();
@@ -100,6 +92,9 @@ fn sentence(now: &Snapshot) -> Markup {
         @if !free_cards.is_empty() { " (" (free_cards.join(", ")) ")" }
         @if unknown > 0 { ", " (unknown) " unknown" }
         "."
+        @if idle_beside > 0 {
+            " " (count(idle_beside, "holder")) " idle beside others who work."
+        }
     }
 }
 
@@ -170,15 +165,9 @@ fn idle_for(idle: &IdleNow) -> String {
     format!("{mark}{}", length(idle.idle_seconds.unwrap_or(0.0)))
 }
 
-/// Formats the person behind a holder: that is not always the owner of the process.
+/// Formats the person behind a holder.
 fn who(holder: &HolderNow) -> String {
-    match holder.identity.as_deref() {
-        Some(who) => {
-            let user = who.user.as_ref().map(|told| &told.value);
-            name_of_user(user.and_then(|user| user.name.as_deref()), user.map(|user| user.uid))
-        }
-        None => name_of_user(holder.user.as_deref(), holder.uid),
-    }
+    shown(&holder.format_user())
 }
 
 fn what(holder: &HolderNow) -> Option<String> {
