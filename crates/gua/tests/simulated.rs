@@ -102,6 +102,9 @@ const CARD: [&str; 10] = [
 /// Fields of a holder that both have.
 const HOLDER: [&str; 6] = ["pid", "user", "uid", "program", "kinds", "memory_bytes"];
 
+/// Fields of unlisted memory that both have. Since when it is idle, only the record says.
+const UNLISTED: [&str; 2] = ["memory_bytes", "holders_reason"];
+
 /// Returns what both have of a card.
 fn told(card: &Value) -> Value {
     let only = |of: &Value, fields: &[&str]| -> Value {
@@ -110,6 +113,9 @@ fn told(card: &Value) -> Value {
     let mut told = only(card, &CARD);
     for holder in told["holders"].as_array_mut().unwrap() {
         *holder = only(holder, &HOLDER);
+    }
+    if told["unlisted"].is_object() {
+        told["unlisted"] = only(&told["unlisted"], &UNLISTED);
     }
     told
 }
