@@ -72,7 +72,7 @@ impl Window {
         let resolve = |option, moment: cli::Moment| {
             moment.resolve(now, &zone.tz).ok_or_else(|| Failure::Usage {
                 what: format!("{option} is a time that no clock shows"),
-                next: "Times from the year -9999 to 9999 can be told.".to_owned(),
+                next: "Name a time from the year -9999 to 9999.".to_owned(),
             })
         };
         let until = typed.until.map_or(Ok(end), |until| resolve("--until", until))?;

@@ -15,7 +15,7 @@ const NOBODY: u32 = 65_534;
 pub enum Guard {
     #[error("the host does not show the process")]
     NotShown,
-    #[error("it is nobody's that is known")]
+    #[error("its user is unknown")]
     Unattributed,
     #[error("it belongs to an account of the system (uid below 1000)")]
     SystemAccount,

@@ -50,7 +50,7 @@ pub enum NotEnded {
     Works(Sign),
     #[error("{}", relief(*.0))]
     Relieved(Relief),
-    #[error("whether it works could not be told: {0}")]
+    #[error("its work could not be read: {0}")]
     Doubt(String),
     #[error("{0}")]
     Guarded(Guard),

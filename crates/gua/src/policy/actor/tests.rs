@@ -146,7 +146,7 @@ fn what_has_changed_meanwhile_is_not_touched() {
     assert_eq!(said(&order, works), "it works again (SM)");
     assert_eq!(said(&order, Looked::LetGo), "it has let go of its cards");
     let untold = Looked::Untold("no driver".into());
-    assert_eq!(said(&order, untold), "whether it works could not be told: no driver");
+    assert_eq!(said(&order, untold), "its work could not be read: no driver");
     let idle = Looked::Holds(Activity::Idle);
     let other = where_(&order, |facts| facts.owner = Reading::Known(Uids::all(4242)));
     assert_eq!(said(&other, idle.clone()), "it is another user's process by now");
