@@ -92,7 +92,7 @@ def test_windows_accounts_and_errors(lab, history):
         with pytest.raises(ValueError, match='since cannot be used with from'):
             gua.report('24h', from_=until, db=db)
         assert gua.report(period='2024-10', tz='UTC', db=db).window.seconds == 31 * 86400
-        with pytest.raises(ValueError, match='period cannot be used with since'):
+        with pytest.raises(ValueError, match='since cannot be used with period'):
             gua.report('24h', period='today', db=db)
         with pytest.raises(ValueError, match='`soon` is no period: expected today, yesterday'):
             gua.report(period='soon', db=db)

@@ -162,8 +162,8 @@ fn where_nothing_can_be_written_it_does_not_start() {
     insta::assert_snapshot!(told, @"
     gua: the recorder did not start; the end of its log:
     [TIME]  gua records every 30s into [DIR]/ro/gua.db
-    [TIME]  cannot store: it may not be written; run as its owner, or choose another file with --db; trying again at each tick
-    gua: cannot use [DIR]/ro/gua.db: it may not be written; run as its owner, or choose another file with --db
+    [TIME]  cannot store: it may not be written; run as the recorder's user, or choose another file with --db; trying again at each tick
+    gua: cannot use [DIR]/ro/gua.db: it may not be written; run as the recorder's user, or choose another file with --db
     gua: the recorder did not start; the end of its log:
     [TIME]  gua records every 30s into [DIR]/ro/new.db
     [TIME]  cannot store: Read-only file system (os error 30); check the path and its permissions; trying again at each tick
@@ -183,7 +183,7 @@ fn another_users_database_is_not_recorded_into() {
     command.arg("--db").arg(&path).arg("--pid-file").arg("/nowhere/gua.pid");
     let run = run(command);
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run:?}");
-    assert!(run.stderr.contains("it cannot be opened; check its permissions"), "{run:?}");
+    assert!(run.stderr.contains("it cannot be opened; run as the recorder's user"), "{run:?}");
 }
 
 /// The program as a user who owns nothing; `None` where that cannot be played.

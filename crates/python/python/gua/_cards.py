@@ -329,6 +329,8 @@ def pick(
     words += [] if db is None else ["--db", os.fspath(db)]
     words += _reserve(reserve)
     words += ["--all-cards"] if all_cards else []
+    # Looks once all the same, but one's own reservations count: who waits wants other cards.
+    words += ["--wait"] if _seconds(wait) is not None else []
     picked = _pick_in_time(words, _seconds(wait))
     if export and picked.cuda_visible_devices is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = picked.cuda_visible_devices
