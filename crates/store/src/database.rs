@@ -17,7 +17,7 @@ use crate::lock::RecorderLock;
 pub const APPLICATION_ID: i32 = 0x4755_4131;
 
 /// Version of `schema.sql`. Lower ones are layouts of an earlier gua, which are not read.
-const FIRST_VERSION: u32 = 10;
+const FIRST_VERSION: u32 = 11;
 
 /// Changes of the schema since [`FIRST_VERSION`]; the nth one leads to version `FIRST_VERSION + n`.
 /// Add the statements at the end, and change nothing in `schema.sql`.
@@ -305,7 +305,10 @@ fn open_read_only(path: &Path) -> Result<Connection, Problem> {
         set_options(&connection)?;
         return Ok(connection);
     }
-    // SQLite may not write its index of the log beside the file: it reads the file alone.
+    // SQLite may not write its index of the log beside the file. Without a log, the file alone is enough.
+    if Log::find(path) != Log::None {
+        return Err(Problem::UnreadableLog);
+    }
     let connection =
         Connection::open_with_flags(immutable(path), READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
     set_options(&connection)?;
@@ -352,12 +355,21 @@ pub(crate) fn check_identity(path: &Path) -> Result<(), Problem> {
 
 /// Opens a file without its log, and writes nothing beside it.
 fn open_immutable(path: &Path) -> Result<Connection, Problem> {
-    let file =
-        Connection::open_with_flags(immutable(path), READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
+    let file = Connection::open_with_flags(immutable(path), READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
+        .map_err(|error| match Problem::from(error) {
+            // SQLite does not say why.
+            Problem::Unopenable if !is_readable(path) => Problem::Denied,
+            problem => problem,
+        })?;
     // Without it, a file is refused as damaged while pages are moved from its log: it is shorter than
     // its first page says. A full disk leaves it so.
     file.set_db_config(DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, true)?;
     Ok(file)
+}
+
+/// Returns false if this user may not read a file.
+fn is_readable(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::READ_OK) != Err(rustix::io::Errno::ACCESS)
 }
 
 fn has_python_tables(file: &Connection) -> Result<bool, Problem> {
@@ -398,11 +410,15 @@ impl Log {
 
 /// Returns the version of a database, from [`FIRST_VERSION`] to the newest one.
 fn check_version(connection: &Connection, newest: u32) -> Result<u32, Problem> {
-    let found: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    match found {
-        found if found < FIRST_VERSION => Err(Problem::OldLayout(found)),
-        found if found > newest => Err(Problem::NewLayout { found, known: newest }),
-        found => Ok(found),
+    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    match u32::try_from(found) {
+        Err(_) => Err(Problem::Damaged(format!("layout {found}"))),
+        Ok(found) if found < FIRST_VERSION => Err(Problem::OldLayout(found)),
+        Ok(found) if found > newest => Err(Problem::NewLayout { found, known: newest }),
+        Ok(_) if !connection.table_exists(None, "store")? => {
+            Err(Problem::Damaged("without tables".to_owned()))
+        }
+        Ok(found) => Ok(found),
     }
 }
 
@@ -521,6 +537,9 @@ mod tests {
             "PRAGMA application_id = 0x47554131; PRAGMA user_version = 4; CREATE TABLE run (x);";
         let new =
             "PRAGMA application_id = 0x47554131; PRAGMA user_version = 99; CREATE TABLE run (x);";
+        let negative =
+            "PRAGMA application_id = 0x47554131; PRAGMA user_version = -3; CREATE TABLE run (x);";
+        let bare = "PRAGMA application_id = 0x47554131; PRAGMA user_version = 11;";
         let python =
             "CREATE TABLE host (x); CREATE TABLE gpu_sample (x); CREATE TABLE proc_sample (x);";
         let files = [
@@ -529,7 +548,9 @@ mod tests {
                 old,
                 "layout 4 of an earlier gua, which this version does not read; move it away",
             ),
-            ("new.db", new, "layout 99 of a newer gua, and this version knows 10; update gua"),
+            ("new.db", new, "layout 99 of a newer gua, and this version knows 11; update gua"),
+            ("negative.db", negative, "it is damaged (layout -3); move it away"),
+            ("bare.db", bare, "it is damaged (without tables); move it away"),
             ("python.db", python, "a history of the Python gua; convert it with `gua db import`"),
             (
                 "foreign.db",
@@ -602,6 +623,24 @@ mod tests {
         assert!(!database.is_in_place());
     }
 
+    /// A version stands for one schema. A changed one needs a higher `FIRST_VERSION`, or, once files of this
+    /// version are in use, a migration in its place.
+    #[test]
+    fn schema_of_a_version_does_not_change() {
+        let lines = include_str!("schema.sql").lines();
+        let words = lines.flat_map(|line| {
+            let code = line.split_once("--").map_or(line, |(code, _)| code);
+            code.split_whitespace()
+        });
+        // FNV-1a of the words, without comments.
+        let hash = words
+            .flat_map(|word| word.bytes().chain([b' ']))
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            });
+        assert_eq!((FIRST_VERSION, hash), (11, 0x4877_8b4b_54f3_da20));
+    }
+
     #[test]
     fn migration_is_added_at_the_end_of_the_list() {
         let dir = tempfile::tempdir().unwrap();
@@ -609,7 +648,7 @@ mod tests {
         Database::create(&path).unwrap();
         let migrations = ["ALTER TABLE host ADD COLUMN room TEXT"];
         let waits = problem(open(&path, &migrations).map_err(|problem| problem.at(&path)));
-        let expected = "it has the older layout 10, and this version reads 11; the recorder brings it \
+        let expected = "it has the older layout 11, and this version reads 12; the recorder brings it \
                         up to date at its next start";
         assert!(waits.contains(expected), "{waits}");
         let database = open_to_write(&path, &migrations).unwrap();
@@ -618,7 +657,7 @@ mod tests {
         // It runs once.
         drop(open_to_write(&path, &migrations).unwrap());
         drop(open(&path, &migrations).unwrap());
-        assert!(problem(Database::open(&path)).contains("layout 11 of a newer gua"));
+        assert!(problem(Database::open(&path)).contains("layout 12 of a newer gua"));
     }
 
     /// Pages move from the log into the file in order, so the first one tells the new size too early.
@@ -639,6 +678,23 @@ mod tests {
         let reader = Database::open(&path).unwrap();
         let rows = reader.connection.query_row("SELECT count(*) FROM push", [], |row| row.get(0));
         assert_eq!(rows, Ok(3));
+    }
+
+    /// A copy of file and log in a folder that is closed to SQLite: rows in the log must not be left out.
+    #[test]
+    fn log_that_cannot_be_read_is_not_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let [path, copy] = ["gua.db", "copy.db"].map(|name| dir.path().join(name));
+        Database::create(&path).unwrap();
+        let writer = Database::open_to_write(&path).unwrap();
+        writer.connection.execute("INSERT INTO host (name) VALUES ('lab')", []).unwrap();
+        fs::copy(&path, &copy).unwrap();
+        // SQLite follows no link there, also as root.
+        std::os::unix::fs::symlink("nowhere", with_suffix(&copy, "-shm")).unwrap();
+        Database::open(&copy).unwrap();
+        fs::copy(with_suffix(&path, "-wal"), with_suffix(&copy, "-wal")).unwrap();
+        let refusal = problem(Database::open(&copy));
+        assert!(refusal.contains("its log (-wal) cannot be read here"), "{refusal}");
     }
 
     #[test]

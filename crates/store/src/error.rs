@@ -65,6 +65,11 @@ pub enum Problem {
          -shm file too, or run `sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'`"
     )]
     LogWithoutIndex,
+    #[error(
+        "its log (-wal) cannot be read here, as its index (-shm) cannot be written, and the log has rows \
+         that the file lacks; copy both to a folder that you may write, or run as the recorder's user"
+    )]
+    UnreadableLog,
     #[error("process {pid} has it open; stop that process first")]
     InUse { pid: u32 },
     #[error(

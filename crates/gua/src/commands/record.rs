@@ -78,7 +78,9 @@ fn is_converted(store: &Database) -> bool {
 pub(super) fn reason(error: &StoreError) -> String {
     let path = error.path.display();
     match &error.problem {
-        Problem::Missing => format!("there is no history at {path}"),
+        Problem::Missing => {
+            format!("there is no history at {path} (`gua daemon` starts recording)")
+        }
         problem => format!("the history at {path} cannot be read: {problem}"),
     }
 }

@@ -101,10 +101,7 @@ fn of_the_record(who: &WhoAnswer, zone: &Zone) -> Option<String> {
         (HistoryState::Recording, _) => None,
         (HistoryState::None, _) => {
             let why = history.reason.as_deref().unwrap_or("there is no history");
-            Some(format!(
-                "holding times are unknown: {} (`gua daemon` starts recording)",
-                safe(why)
-            ))
+            Some(format!("holding times are unknown: {}", safe(why)))
         }
         (HistoryState::Ended, until) => {
             let until = until.map(|at| format!(" since {}", zone.moment(at, who.time)));

@@ -7,12 +7,12 @@ fn sound_database_is_ok() {
     let (_dir, path) = lab();
     let run = gua(&path, &["check"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
-    insta::assert_snapshot!(run.stdout, @"ok: [DIR]/gua.db: layout 10, 2 runs, 28 fine rows, 4 hour rows, 0 sessions, 15 samples");
+    insta::assert_snapshot!(run.stdout, @"ok: [DIR]/gua.db: layout 11, 2 runs, 28 fine rows, 4 hour rows, 0 sessions, 15 samples");
     insta::assert_snapshot!(gua(&path, &["check", "--json"]).stdout, @r#"
     {
       "schema": "gua.db_check/2",
       "path": "[DIR]/gua.db",
-      "schema_version": 10,
+      "schema_version": 11,
       "ok": true,
       "rows": {
         "card": 2,
@@ -52,7 +52,7 @@ fn findings_are_named_and_the_exit_code_is_1() {
     let run = gua(&path, &["check"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
     insta::assert_snapshot!(run.stdout, @"
-    not ok: [DIR]/gua.db: 3 findings in layout 10, 2 runs, 28 fine rows, 4 hour rows, 0 sessions, 15 samples
+    not ok: [DIR]/gua.db: 3 findings in layout 11, 2 runs, 28 fine rows, 4 hour rows, 0 sessions, 15 samples
     2026-01-01T00:00:00.000Z: rows of the hour are not the sum of its fine rows
     2026-01-01T00:58:00.000Z: times of card 1 add up to 25000 of 30000 ms
     2026-01-01T00:58:00.000Z: active shares of card 1 are 30000 of 25000 ms

@@ -98,7 +98,7 @@ fn foreign_file_is_refused_with_the_next_step() {
         refusals.push_str(&first.stderr);
     }
     insta::assert_snapshot!(refusals, @"
-    gua: cannot use [DIR]/gua.db: it has layout 99 of a newer gua, and this version knows 10; update gua, or choose another file with --db
+    gua: cannot use [DIR]/gua.db: it has layout 99 of a newer gua, and this version knows 11; update gua, or choose another file with --db
     gua: cannot use [DIR]/notes.txt: it is not a database of gua (not an SQLite file); choose another file with --db
     gua: cannot use [DIR]/empty.db: it is not a database of gua (an empty file); choose another file with --db
     gua: cannot use [DIR]/other.db: it is not a database of gua (a database of another program); choose another file with --db

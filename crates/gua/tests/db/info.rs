@@ -14,7 +14,7 @@ fn info_as_lines() {
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(run.stdout, @"
     database       [DIR]/gua.db
-    layout         10
+    layout         11
     size           168.0 KiB, 0 B of it free for new rows; log 0 B
     recorder       none writes to it now
     host           lab-a100
@@ -58,7 +58,7 @@ fn info_as_json() {
       "schema": "gua.db_info/2",
       "is_being_recorded": false,
       "path": "[DIR]/gua.db",
-      "schema_version": 10,
+      "schema_version": 11,
       "file_bytes": 172032,
       "log_bytes": 0,
       "free_bytes": 0,
@@ -150,7 +150,7 @@ fn empty_database_has_nothing_yet() {
     Database::create(&path).unwrap();
     insta::assert_snapshot!(gua(&path, &["info"]).stdout, @"
     database       [DIR]/gua.db
-    layout         10
+    layout         11
     size           168.0 KiB, 0 B of it free for new rows; log 0 B
     recorder       none writes to it now
     host           none

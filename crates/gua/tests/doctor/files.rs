@@ -65,7 +65,7 @@ fn database_is_known_and_another_layout_refused() {
     Database::create(&path).unwrap();
     let (finding, facts, code) = database(&machine, &[]);
     assert_eq!((code, &finding["verdict"]), (Some(0), &"ok".into()));
-    assert_eq!((&facts["kind"], &facts["schema_version"]), (&"gua".into(), &10.into()));
+    assert_eq!((&facts["kind"], &facts["schema_version"]), (&"gua".into(), &11.into()));
     assert!(facts["size_bytes"].as_u64().unwrap() > 0);
     for (version, words) in [(99, "layout 99 of a newer gua"), (4, "layout 4 of an earlier gua")] {
         sqlite(&path, &format!("PRAGMA user_version = {version};"));

@@ -19,7 +19,7 @@ fn the_lab_has_one_free_card() {
     let run = machine.gua(&["pick", "--no-reserve"]);
     assert_eq!((run.code, run.stdout), (Some(0), format!("CUDA_VISIBLE_DEVICES={uuid}\n")));
     let told = run.stderr.replace(machine.dir().to_str().unwrap(), "[DIR]");
-    insta::assert_snapshot!(told, @"gua: judged by the last seconds only: there is no history at [DIR]/home/.gua/gua.db");
+    insta::assert_snapshot!(told, @"gua: judged by the last seconds only: there is no history at [DIR]/home/.gua/gua.db (`gua daemon` starts recording)");
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn why_there_are_not_enough_is_told_card_by_card() {
     let said = said.replace(machine.dir().to_str().unwrap(), "[DIR]");
     insta::with_settings!({filters => vec![(r"busy: \d+ %", "busy: NN %")]}, {
         insta::assert_snapshot!(said, @"
-        gua: judged by the last seconds only: there is no history at [DIR]/home/.gua/gua.db
+        gua: judged by the last seconds only: there is no history at [DIR]/home/.gua/gua.db (`gua daemon` starts recording)
         gua: 2 cards wanted: 1 suitable among 6
              [0]  A100-SXM4-80GB  busy: NN % now
              [1]  A100-SXM4-80GB  held by bob, unattributed (pid 9999), 71.4 GiB left

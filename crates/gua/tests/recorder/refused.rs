@@ -62,7 +62,7 @@ fn what_is_not_ours_is_left_as_it_is() {
     insta::assert_snapshot!(told, @"
     gua: cannot use [DIR]/theirs/notes.txt: it is not a database of gua (not an SQLite file); choose another file with --db
     gua: cannot use [DIR]/theirs/other.db: it is not a database of gua (a database of another program); choose another file with --db
-    gua: cannot use [DIR]/theirs/newer.db: it has layout 99 of a newer gua, and this version knows 10; update gua, or choose another file with --db
+    gua: cannot use [DIR]/theirs/newer.db: it has layout 99 of a newer gua, and this version knows 11; update gua, or choose another file with --db
     gua: cannot use [DIR]/theirs/older.db: it has layout 4 of an earlier gua, which this version does not read; move it away, or choose another file with --db
     gua: cannot use [DIR]/theirs/broken.db: it is not a database of gua (not an SQLite file); choose another file with --db
     gua: cannot use [DIR]/theirs/python.db: it is a history of the Python gua; convert it with `gua db import`
@@ -183,7 +183,7 @@ fn another_users_database_is_not_recorded_into() {
     command.arg("--db").arg(&path).arg("--pid-file").arg("/nowhere/gua.pid");
     let run = run(command);
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run:?}");
-    assert!(run.stderr.contains("it cannot be opened; run as the recorder's user"), "{run:?}");
+    assert!(run.stderr.contains("permission denied; run as the recorder's user"), "{run:?}");
 }
 
 /// The program as a user who owns nothing; `None` where that cannot be played.

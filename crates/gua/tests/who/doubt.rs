@@ -77,6 +77,8 @@ fn a_history_that_cannot_be_read() {
     let reason = who["history"]["reason"].as_str().unwrap();
     assert!(reason.contains("cannot be read: it is not a database of gua"), "{reason}");
     assert_eq!(who["holders"][0]["idle_doubt"], "no_history");
+    let said = machine.gua(&["who"]).stderr;
+    assert!(!said.contains("gua daemon"), "recording is not what is missing: {said}");
 }
 
 #[test]
