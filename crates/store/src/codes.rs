@@ -29,7 +29,10 @@ const REASONS: [Reason; 14] = [
 /// Added to an error code of the driver.
 const DRIVER_ERROR: i64 = 1000;
 
-const CLOCK_SET: i64 = -1;
+/// Number of a gap in which no recorder ran.
+pub(crate) const NO_RECORDER: i64 = 0;
+
+pub(crate) const CLOCK_SET: i64 = -1;
 const SUSPENDED: i64 = -2;
 const LATE: i64 = -3;
 const STORAGE: i64 = -4;

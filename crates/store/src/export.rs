@@ -90,7 +90,7 @@ fn from_number(number: i64, content: Content) -> Value {
     match content {
         Content::Plain | Content::Outside => number.into(),
         Content::Flag => (number != 0).into(),
-        Content::GapReason if number == codes::KNOWN => "not_recorded".into(),
+        Content::GapReason if number == codes::NO_RECORDER => "not_recorded".into(),
         Content::Reason if number == codes::KNOWN => Value::Null,
         Content::Reason => codes::reason(number).slug().into(),
         Content::GapReason => codes::gap_reason(number).slug().into(),

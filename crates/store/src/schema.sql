@@ -273,7 +273,7 @@ CREATE TABLE total (
 -- message: it moves along with leaps of the clock.
 CREATE TABLE push (id INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
 
--- Time in which no card was observed.
+-- Time in which no card was observed. Reason 0: a clock that was ahead left it, and no recorder ran.
 CREATE TABLE gap (from_ms INTEGER PRIMARY KEY, to_ms INTEGER NOT NULL, reason INTEGER NOT NULL) STRICT;
 
 CREATE TABLE event (

@@ -6,6 +6,7 @@ use gua_core::Period;
 use gua_core::units::UnixMillis;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
+use crate::codes;
 use crate::error::Problem;
 use crate::rows::{CardRow, CardTimes, HolderRow, HolderTimes};
 use crate::tables::{self, Age};
@@ -162,6 +163,22 @@ pub(crate) fn cut_gaps(db: &Connection, out: Period) -> Result<(), Problem> {
             )?;
         }
     }
+    Ok(())
+}
+
+/// Ends gaps of a clock that was ahead where a run begins. From there on, the gap has no reason: what ended the
+/// new run says why nothing follows it.
+pub(crate) fn end_clock_gaps(db: &Connection, at: i64) -> Result<(), Problem> {
+    let values = (at, codes::CLOCK_SET, codes::NO_RECORDER);
+    db.execute(
+        "INSERT OR REPLACE INTO gap SELECT max(from_ms, ?1), to_ms, ?3 FROM gap
+             WHERE to_ms > ?1 AND reason = ?2",
+        values,
+    )?;
+    db.execute(
+        "UPDATE gap SET to_ms = ?1 WHERE to_ms > ?1 AND reason = ?2",
+        (at, codes::CLOCK_SET),
+    )?;
     Ok(())
 }
 

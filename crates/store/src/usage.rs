@@ -256,6 +256,7 @@ fn gaps(db: &Connection, window: Period) -> Result<Vec<WindowGap>, Problem> {
         let period = Period::new(period.from.max(done), period.to);
         if !period.is_empty() {
             done = period.to;
+            let reason = reason.filter(|code| *code != codes::NO_RECORDER);
             gaps.push(WindowGap { period, reason: reason.map(codes::gap_reason) });
         }
     }

@@ -371,7 +371,7 @@ fn begin_run(db: &Connection, run: &Run) -> Result<RunIds, Problem> {
     let host = names::named(db, "host", "name", &run.host)?;
     let boot = names::named(db, "boot", "uuid", &run.boot)?;
     // The run before, and not the latest: one whose clock was far ahead stays in the future.
-    let newest = "SELECT until_ms FROM run ORDER BY id DESC LIMIT 1";
+    let newest = "SELECT until_ms FROM run WHERE NOT imported ORDER BY id DESC LIMIT 1";
     let until: Option<i64> = db.query_row(newest, [], |row| row.get(0)).optional()?;
     let goes_back = until.is_some_and(|until| run.started.0 < until);
     sessions::end_other_boots(db, boot)?;
@@ -379,6 +379,7 @@ fn begin_run(db: &Connection, run: &Run) -> Result<RunIds, Problem> {
         sessions::cut_from(db, run.started.0)?;
         signs::cut_from(db, run.started.0)?;
     }
+    trim::end_clock_gaps(db, run.started.0)?;
     let held = i64::try_from(run.thresholds.held.0 >> 10).unwrap_or(i64::MAX);
     db.execute(
         "INSERT INTO run (host, boot, driver, recorder, rule, imported, active_centipercent,

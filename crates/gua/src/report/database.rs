@@ -65,7 +65,14 @@ impl DatabaseInfo {
             is_being_recorded,
             store,
             first: runs.iter().map(|run| run.run.started.0).min().and_then(from_millis),
-            last: runs.iter().map(|run| run.until.0).max().and_then(from_millis),
+            // A run of a clock that was ahead may end later than the newest one.
+            last: runs
+                .iter()
+                .filter(|run| run.is_imported)
+                .chain(newest)
+                .map(|run| run.until.0)
+                .max()
+                .and_then(from_millis),
             newest_run: newest.map(NewestRun::new),
             cards: cards.into_iter().map(InfoCard::new).collect(),
         }

@@ -152,6 +152,11 @@ fn older_time_goes_beside_what_is_recorded() {
     assert_eq!(database.check().unwrap(), []);
     assert_eq!(database.final_until().unwrap(), Some(UnixMillis(START + 2 * HOUR)));
     assert_eq!(database.cards().unwrap()[&1].index, 3, "what this gua has recorded is newer");
+    drop(database);
+    // The run before is the one before the import.
+    drop(record(&path, START + HOUR, START + 2 * HOUR));
+    assert_eq!(number(&path, "SELECT goes_back FROM run ORDER BY id DESC LIMIT 1"), 1);
+    assert_eq!(number(&path, "SELECT count(*) FROM event WHERE kind = 'clock-set-back'"), 1);
 }
 
 /// Trap: import of a Python gua: time that is recorded already is refused, and nothing is changed.

@@ -190,6 +190,34 @@ fn run_of_a_clock_that_was_ahead_makes_no_later_run_go_back() {
     assert_eq!(lab.number("SELECT count(*) FROM event WHERE kind = 'clock-set-back'"), 1);
 }
 
+/// The gap to where the clock was ahead ends where it was right again: later pauses have their own reason.
+#[test]
+fn gap_of_a_clock_that_was_ahead_ends_at_the_next_run() {
+    let lab = Lab::new();
+    let [at, ahead] = [START + MINUTE, START + 500 * DAY];
+    let mut writer = lab.begin(START);
+    record(&mut writer, &spans(&card(0), START, &[(MINUTE, 0)]), 30_000);
+    let gap = Gap { period: period(at, ahead), reason: GapReason::ClockSet };
+    writer.tick(&Tick { gaps: &[gap], ..Tick::new(gap.period.to, gap.period.to) }).unwrap();
+    record(&mut writer, &spans(&card(0), ahead, &[(MINUTE, 0)]), 30_000);
+    drop(writer);
+    // Back by a part of it first, then to the right time.
+    for from in [ahead - 10 * MINUTE, START + 2 * MINUTE, START + 10 * MINUTE] {
+        let mut writer = lab.begin(from);
+        record(&mut writer, &spans(&card(0), from, &[(MINUTE, 0)]), 30_000);
+        writer.end("stopped").unwrap();
+    }
+    let sums = lab.read().usage(period(START, START + 11 * MINUTE)).unwrap();
+    let gaps: Vec<_> = sums.gaps.iter().map(|gap| (gap.period, gap.reason)).collect();
+    let expected = [
+        (period(at, START + 2 * MINUTE), Some(GapReason::ClockSet)),
+        (period(START + 3 * MINUTE, START + 10 * MINUTE), None),
+    ];
+    assert_eq!(gaps, expected);
+    assert_eq!(sums.recorded_ms, 3 * MINUTE);
+    lab.assert_sound();
+}
+
 /// Trap: where only hour rows are left, they stay.
 #[test]
 fn clock_set_back_to_hours_alone_stores_no_gap_there() {
