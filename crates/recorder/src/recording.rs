@@ -82,6 +82,7 @@ pub struct Recording {
 /// Nothing can be stored.
 #[derive(Debug)]
 struct StorageFailure {
+    /// Wall time of the first tick that failed.
     since: UnixMillis,
     reason: String,
 }
@@ -260,6 +261,8 @@ impl Recording {
         let Some(run) = self.runs.front_mut() else { return };
         if self.file.leave_if_moved(now, &mut self.log) {
             run.begin_again();
+            // Sums up to the move stay in the file that was left.
+            self.sessions = SessionBuilder::new(&self.run.thresholds);
             self.pruning = None;
         }
     }
@@ -275,7 +278,7 @@ impl Recording {
             self.sessions.resume(earlier);
         }
         self.are_sessions_resumed = true;
-        let recorded = database.runs()?.last().map(|run| run.last_tick);
+        let recorded = database.last_tick()?;
         self.pruning = Some(Pruning::new(self.retention, recorded));
         self.observers.0.iter_mut().try_for_each(|observer| observer.opened(database))
     }
@@ -376,8 +379,8 @@ impl Recording {
         if before.as_ref().is_none_or(|before| before.reason != reason) {
             self.log.write(&format!("cannot store: {reason}; trying again at each tick"));
         }
-        let since = self.runs.front().map_or(UnixMillis(0), |run| run.stored_until);
-        let since = before.map_or(since, |before| before.since);
+        let now = self.runs.back().map_or(UnixMillis(0), |run| run.newest.clocks.wall);
+        let since = before.map_or(now, |before| before.since);
         self.failure = Some(StorageFailure { since, reason });
         for (place, run) in self.runs.iter_mut().enumerate() {
             let dropped = run.drop_old();

@@ -32,6 +32,8 @@ fn locked_database_loses_nothing() {
     assert!(log.contains("storing again; nothing is missing"), "{log}");
     let [reason] = &lab.events("storage")[..] else { panic!("{:?}", lab.events("storage")) };
     assert!(reason.contains("another program has it locked"), "{reason}");
+    let since = lab.number("SELECT at_ms FROM event WHERE kind = 'storage'");
+    assert_eq!(since, WALL + 10 * MINUTE, "the first tick that failed");
     assert_eq!(lab.read().runs().unwrap().len(), 1, "the same run goes on");
     lab.assert_sound();
 }
@@ -118,8 +120,8 @@ impl Drop for Unmount {
 #[test]
 fn moved_file_ends_its_run_and_another_one_begins() {
     let mut lab = Lab::started();
-    // Within a quarter hour, so that spans go on.
-    lab.record(7 * MINUTE);
+    // Into a quarter hour, so that some spans have ended and others go on.
+    lab.record(20 * MINUTE);
     let moved = lab.dir.path().join("moved.db");
     fs::rename(lab.path(), &moved).unwrap();
     lab.record(7 * MINUTE);
@@ -142,6 +144,14 @@ fn moved_file_ends_its_run_and_another_one_begins() {
         observed_ms
     });
     assert_eq!(observed.iter().sum::<f64>(), lab.now as f64, "no time is in both");
+    let sessions = [&old, &lab.read()].map(|file| file.sessions(all).unwrap());
+    let [[before], [after]] = sessions.each_ref().map(Vec::as_slice) else {
+        panic!("{sessions:?}")
+    };
+    assert_eq!(before.period, Period::new(UnixMillis(WALL), run.until));
+    assert_eq!(after.period, Period::new(run.until, UnixMillis(WALL + lab.now)));
+    assert_eq!(after.unused_share_ms, after.period.millis());
+    assert!(!after.is_begin_seen);
     lab.assert_sound();
 }
 
