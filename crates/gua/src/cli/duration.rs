@@ -29,6 +29,14 @@ pub fn duration(typed: &str) -> Result<Duration, String> {
     Ok(Duration::from_millis(millis.round() as u64))
 }
 
+/// How long something is kept.
+pub fn age(typed: &str) -> Result<Duration, String> {
+    const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);
+    let age = duration(typed)?;
+    let expected = || "expected at most 36500d, which are 100 years".to_owned();
+    (age <= LONGEST).then_some(age).ok_or_else(expected)
+}
+
 /// How often a recorder may look.
 pub fn interval(typed: &str) -> Result<Duration, String> {
     let may_be = Duration::from_millis(100)..=Duration::from_secs(3600);
@@ -101,6 +109,14 @@ mod tests {
         let shortest = Ok(Duration::from_millis(1));
         for typed in ["1ms", "1.0ms", "0.001s", "0.000016666666666667m", "0.5ms0.5ms"] {
             assert_eq!(duration(typed), shortest, "{typed}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_kept_for_more_than_a_hundred_years() {
+        assert!(age("36500d").is_ok());
+        for typed in ["36500d1ms", "999999999999d", "1d 2d"] {
+            assert!(age(typed).is_err(), "{typed}");
         }
     }
 

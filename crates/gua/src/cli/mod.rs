@@ -38,7 +38,7 @@ pub use db_export::{DbExport, ExportFileFormat, ExportWhat};
 pub use db_import::DbImport;
 pub use demo::Demo;
 pub use doctor::Doctor;
-pub(crate) use duration::{duration, interval};
+pub(crate) use duration::{age, duration, interval};
 pub use engine::Engine;
 pub use fleet::Fleet;
 pub use listen::Protection;

@@ -32,7 +32,7 @@ pub(super) fn run(config: &Config, typed: &cli::Status) -> Result<u8, Failure> {
         match last_line(&places.log_file) {
             Ok(line) => status.last_log_line = line,
             Err(error) => {
-                status.log_doubt = Some(format!("{}: {error}", places.log_file.display()));
+                status.log_doubt = Some(log_doubt(&places.log_file, &error));
             }
         }
     }
@@ -42,6 +42,17 @@ pub(super) fn run(config: &Config, typed: &cli::Status) -> Result<u8, Failure> {
         RecorderState::Stalled | RecorderState::Unsure => 1,
         RecorderState::NotRunning => 3,
     })
+}
+
+/// Returns why the log has no line to show.
+fn log_doubt(path: &Path, error: &io::Error) -> String {
+    let path = path.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            format!("there is no {path}: a recorder in the foreground logs to stderr")
+        }
+        _ => format!("cannot be read: {path}: {error}"),
+    }
 }
 
 /// Returns the status of the recorder at these places. `is_given`: of its own database alone.

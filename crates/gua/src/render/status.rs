@@ -72,7 +72,7 @@ fn details(status: &Status, zone: &Zone) -> Vec<(&'static str, String)> {
     let trouble = status.record.last_trouble.as_ref();
     add("trouble", trouble.map(|it| format!("{}: {}", zone.second(it.time), it.detail)));
     add("log", status.last_log_line.clone());
-    add("log", status.log_doubt.as_ref().map(|why| format!("cannot be read: {why}")));
+    add("log", status.log_doubt.clone());
     add("history", status.doubt.as_ref().map(|why| format!("cannot be read: {why}")));
     details
 }

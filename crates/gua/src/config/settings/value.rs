@@ -8,7 +8,7 @@ use serde_json::json;
 use toml::de::DeValue;
 
 use super::fields::Detail;
-use crate::cli::{MOST_MB, duration, interval, percent};
+use crate::cli::{MOST_MB, age, interval, percent};
 use crate::config::labels::OUR_LABELS;
 
 /// What can stand behind a key.
@@ -82,11 +82,12 @@ impl Value for Interval {
 pub struct Age(pub Duration);
 
 impl Value for Age {
-    const EXPECTED: &'static str = r#"a time in quotes, in ms, s, m, h, d, w or mo, such as "30d""#;
+    const EXPECTED: &'static str =
+        r#"a time in quotes of up to 36500d, in ms, s, m, h, d, w or mo, such as "30d""#;
     const UNIT: &'static str = "_seconds";
 
     fn read(typed: &DeValue<'_>, _: Option<&Path>) -> Option<Self> {
-        duration(typed.as_str()?).ok().map(Self)
+        age(typed.as_str()?).ok().map(Self)
     }
 
     fn toml(&self) -> Option<toml::Value> {
