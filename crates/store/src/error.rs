@@ -66,8 +66,8 @@ pub enum Problem {
     )]
     LogWithoutIndex,
     #[error(
-        "its log (-wal) cannot be read here, as its index (-shm) cannot be written, and the log has rows \
-         that the file lacks; copy both to a folder that you may write, or run as the recorder's user"
+        "its log (-wal) cannot be read here, as its index (-shm) cannot be written, and the log may have \
+         rows that the file lacks; copy both to a folder that you may write, or run as the recorder's user"
     )]
     UnreadableLog,
     #[error("process {pid} has it open; stop that process first")]
