@@ -8,7 +8,7 @@ use gua_core::Period;
 use gua_core::identity::Who;
 use gua_core::period::HOUR;
 use gua_core::units::UnixMillis;
-use gua_store::{CardRow, CardTimes, Database, Grain, HolderRow, StoreError};
+use gua_store::{CardRow, CardTimes, Database, Grain, HolderRow, Observed, StoreError};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -101,7 +101,7 @@ pub fn timeline(
     request: &UsageRequest,
 ) -> Result<Timeline, StoreError> {
     store.at_once(|| {
-        let mut columns = Columns::new(window);
+        let mut columns = Columns::new(window, store.observed(window)?);
         let mut holders = Vec::new();
         store.each_row(
             window,
@@ -196,6 +196,7 @@ impl TimelinePerson {
 /// Sums by card and column.
 struct Columns {
     window: Period,
+    observed: Observed,
     cards: BTreeMap<i64, Vec<Column>>,
 }
 
@@ -207,8 +208,8 @@ struct Column {
 }
 
 impl Columns {
-    const fn new(window: Period) -> Self {
-        Self { window, cards: BTreeMap::new() }
+    const fn new(window: Period, observed: Observed) -> Self {
+        Self { window, observed, cards: BTreeMap::new() }
     }
 
     fn add_card(&mut self, row: &CardRow, inside: Period) {
@@ -259,7 +260,10 @@ impl Columns {
         inside: Period,
         mut add: impl FnMut(&mut Column, f64),
     ) {
-        let window = self.window;
+        let Self { window, ref observed, .. } = *self;
+        if observed.part(row, inside) == 0.0 {
+            return;
+        }
         let columns = self.cards.entry(card).or_insert_with(|| vec![Column::default(); COLUMNS]);
         let first = place(window, inside.from);
         for (number, column) in columns.iter_mut().enumerate().skip(first) {
@@ -267,7 +271,7 @@ impl Columns {
             if bounds.from >= inside.to {
                 break;
             }
-            let part = gua_store::rows::part_within(row, bounds.overlap(&inside));
+            let part = observed.part(row, bounds.overlap(&inside));
             if part > 0.0 {
                 add(column, part);
             }
@@ -480,7 +484,7 @@ mod tests {
     #[test]
     fn column_shows_what_took_most_of_it_and_whose_it_was() {
         let window = period(0, 720 * MINUTE);
-        let mut columns = Columns::new(window);
+        let mut columns = Columns::new(window, Observed::default());
         let people = [person("ann", "a.py"), person("bob", "b.py"), person("ann", "c.py")];
         let idle = period(0, 100 * MINUTE);
         columns.add_card(&card_row(1, idle, TotalState::IdleHeld), idle);
@@ -503,7 +507,7 @@ mod tests {
     #[test]
     fn long_row_is_spread_over_its_columns() {
         let window = period(0, 720 * MINUTE);
-        let mut columns = Columns::new(window);
+        let mut columns = Columns::new(window, Observed::default());
         let hour = period(0, 60 * MINUTE);
         let mut row = card_row(1, hour, TotalState::Active);
         row.times =
@@ -533,7 +537,7 @@ mod tests {
             length in 1_i64..3_000_000_000,
         ) {
             let window = period(-7, length - 7);
-            let mut columns = Columns::new(window);
+            let mut columns = Columns::new(window, Observed::default());
             let people: Vec<_> = (0..40).map(|it| person(&format!("u{}", it % 3), "p")).collect();
             let mut at = -100;
             for (millis, code, who) in cuts {

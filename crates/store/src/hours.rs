@@ -5,12 +5,13 @@ use rusqlite::Connection;
 
 use crate::database::Database;
 use crate::error::{Problem, StoreError};
-use crate::rows::{part_within, read_period};
+use crate::observed::Observed;
+use crate::rows::read_period;
 use crate::sums::Bounds;
 use crate::tables::Age;
 use crate::usage::{Grain, parts};
 
-/// Card time of a stretch of at most an hour, in milliseconds. A part of a GPU counts as such.
+/// Card time of an observed stretch of at most an hour, in milliseconds. A part of a GPU counts as such.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CardHours {
     pub period: Period,
@@ -30,8 +31,9 @@ impl Database {
     ) -> Result<(), StoreError> {
         let mut read = || -> Result<(), Problem> {
             let db = &self.connection;
-            let parts = parts(&grain.limit(Bounds::read(db)?), window);
-            parts.into_iter().try_for_each(|(age, part)| read_part(db, age, part, &mut each))
+            let observed = Observed::read(self, window)?;
+            let mut parts = parts(&grain.limit(Bounds::read(db)?), window).into_iter();
+            parts.try_for_each(|(age, part)| read_part(db, &observed, (age, part), &mut each))
         };
         self.at_once(|| self.result(read()))
     }
@@ -39,8 +41,8 @@ impl Database {
 
 fn read_part(
     db: &Connection,
-    age: Age,
-    part: Period,
+    observed: &Observed,
+    (age, part): (Age, Period),
     each: &mut impl FnMut(CardHours),
 ) -> Result<(), Problem> {
     // Hour rows are added up over the cards; fine rows of one begin may have several lengths.
@@ -59,15 +61,11 @@ fn read_part(
     let [first, end] = age.range(part);
     let mut rows = query.query((first, end))?;
     while let Some(row) = rows.next()? {
-        let period = read_period(row.get(0)?, row.get(1)?);
-        let inside = part_within(period, part);
-        if inside > 0.0 {
-            let [active, observed]: [f64; 2] = [row.get(2)?, row.get(3)?];
-            each(CardHours {
-                period: period.overlap(&part),
-                active_ms: active * inside,
-                observed_ms: observed * inside,
-            });
+        let row_period = read_period(row.get(0)?, row.get(1)?);
+        let [active, all]: [f64; 2] = [row.get(2)?, row.get(3)?];
+        for period in observed.parts(row_period, part) {
+            let inside = observed.part(row_period, period);
+            each(CardHours { period, active_ms: active * inside, observed_ms: all * inside });
         }
     }
     Ok(())

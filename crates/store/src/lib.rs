@@ -31,6 +31,7 @@
 //! | `allowance` | how much history may be deleted |
 //! | [`retention`] | deletes rows by age |
 //! | [`inventory`] | reads cards and holders by their ids |
+//! | [`observed`] | which time was observed, so that rows are cut by that |
 //! | [`owners`] | reads who is behind many holders at once |
 //! | [`usage`] | reads a window by adding |
 //! | [`hours`] | reads card time by hour or quarter hour |
@@ -51,6 +52,7 @@ pub mod inventory;
 pub mod latest;
 pub mod lock;
 mod names;
+pub mod observed;
 pub mod owners;
 pub mod policy;
 pub mod python;
@@ -79,6 +81,7 @@ pub use gua_core::identity::Person;
 pub use hours::CardHours;
 pub use info::StoreInfo;
 pub use inventory::{StoredCard, StoredHolder, StoredProcess};
+pub use observed::Observed;
 pub use owners::{Owner, OwnerProcess};
 pub use policy::{LogEntry, LogKind, PolicyState, WatchedHolder};
 pub use replay::{Precision, ReplayCard, ReplayHolder};

@@ -60,7 +60,8 @@ pub struct ReplayHolder {
 }
 
 impl Database {
-    /// Calls `each` with the rows that begin in a window, in order of time and an hour at a time.
+    /// Calls `each` with the rows that overlap a window, in order of time and an hour at a time. The first
+    /// and the last ones may reach beyond it.
     pub fn replay(
         &self,
         window: Period,
@@ -81,18 +82,22 @@ fn read(
     mut each: impl FnMut(Vec<ReplayCard>),
 ) -> Result<(), Problem> {
     let bounds = Bounds::read(db)?;
-    let fine_from = bounds.fine_from.max(window.from.0);
-    for (age, from, to) in [
-        (Age::Hours, window.from.0, bounds.fine_from.min(window.to.0)),
-        (Age::Fine, fine_from, window.to.0),
-    ] {
-        let mut begin = from;
+    let fine_from = UnixMillis(bounds.fine_from);
+    let parts = [
+        (Age::Hours, Period { to: fine_from.min(window.to), ..window }),
+        (Age::Fine, Period { from: fine_from.max(window.from), ..window }),
+    ];
+    for (age, part) in parts {
+        let [mut begin, to] = age.range(part);
         while let Some(hour) = oldest_hour(db, age.card_table(), "from_ms", begin)? {
             let range = [begin.max(hour), (hour + HOUR).min(to)];
             if range[0] >= to {
                 break;
             }
-            each(read_hour(db, age, &bounds, range)?);
+            let cards = read_hour(db, age, &bounds, range, window)?;
+            if !cards.is_empty() {
+                each(cards);
+            }
             begin = hour_of(range[0]) + HOUR;
         }
     }
@@ -104,9 +109,13 @@ fn read_hour(
     age: Age,
     bounds: &Bounds,
     range: [i64; 2],
+    window: Period,
 ) -> Result<Vec<ReplayCard>, Problem> {
     let mut cards: BTreeMap<(UnixMillis, i64), ReplayCard> = BTreeMap::new();
     tables::each_card_row(db, age, range, |row| {
+        if row.period.overlap(&window).is_empty() {
+            return Ok(());
+        }
         let card = cards.entry((row.period.from, row.card)).or_insert_with(|| ReplayCard {
             card: row.card,
             period: row.period,

@@ -340,16 +340,6 @@ fn round(value: f64) -> i64 {
     value.round() as i64
 }
 
-/// Returns the part of a row that lies in a window, from 0 to 1.
-#[must_use]
-#[expect(clippy::cast_precision_loss, reason = "centuries in milliseconds fit 53 bits")]
-pub fn part_within(row: Period, window: Period) -> f64 {
-    if row.is_empty() {
-        return 0.0;
-    }
-    row.overlap(&window).millis() as f64 / row.millis() as f64
-}
-
 /// Returns a period from a row's first and length columns.
 pub(crate) fn read_period(from_ms: i64, length_ms: i64) -> Period {
     Period::new(UnixMillis(from_ms), UnixMillis(from_ms.saturating_add(length_ms.max(0))))
@@ -457,15 +447,6 @@ mod tests {
     }
 
     proptest! {
-        /// Two adjacent windows have of a row what both together have.
-        #[test]
-        fn parts_of_a_row_add_up(from in 0_i64..1000, length in 1_i64..1000, cut in -10_i64..2100) {
-            let row = read_period(from, length);
-            let window = |from, to| Period::new(UnixMillis(from), UnixMillis(to));
-            let parts = part_within(row, window(-10, cut)) + part_within(row, window(cut, 2100));
-            prop_assert!((parts - 1.0).abs() < 1e-12);
-        }
-
         /// Trap: shares without remainder.
         #[test]
         fn energy_shares_add_up_without_remainder(energy in proptest::collection::vec(0.0..1000.0, 1..9)) {

@@ -11,7 +11,8 @@ use rusqlite::Connection;
 use crate::codes;
 use crate::database::Database;
 use crate::error::{Problem, StoreError};
-use crate::rows::{CardRow, CardTimes, HolderRow, HolderTimes, part_within};
+use crate::observed::{Observed, full_hours};
+use crate::rows::{CardRow, CardTimes, HolderRow, HolderTimes};
 use crate::sums::{Bounds, hour_of};
 use crate::tables::{self, Age};
 
@@ -24,9 +25,7 @@ pub struct WindowSums {
     pub cards: BTreeMap<i64, CardSums>,
     /// By the id of the holder.
     pub holders: BTreeMap<i64, HolderSums>,
-    /// Time in which the recorder ran and observed the host, in milliseconds.
-    pub recorded_ms: i64,
-    /// The rest of the window, in order.
+    /// Time that was not observed, in order.
     pub gaps: Vec<WindowGap>,
 }
 
@@ -116,9 +115,7 @@ impl Database {
 
     /// Adds up what holders did, each in a period of its own.
     pub fn holder_sums(&self, periods: &[(i64, Period)]) -> Result<Vec<HolderSums>, StoreError> {
-        let db = &self.connection;
-        let read = || read_holder_sums(db, &Bounds::read(db)?, periods);
-        self.at_once(|| self.result(read()))
+        self.at_once(|| self.result(read_holder_sums(self, periods)))
     }
 
     /// Reads the time of a window that was not observed, in order: gaps, and time without a run.
@@ -144,19 +141,14 @@ fn final_until(db: &Connection) -> Result<Option<UnixMillis>, Problem> {
 fn read(db: &Connection, window: Period) -> Result<WindowSums, Problem> {
     let until = final_until(db)?.unwrap_or(window.from);
     let window = Period::new(window.from, window.to.min(until).max(window.from));
-    let mut sums = WindowSums {
-        window,
-        cards: BTreeMap::new(),
-        holders: BTreeMap::new(),
-        recorded_ms: 0,
-        gaps: Vec::new(),
-    };
+    let mut gaps = gaps(db, full_hours(window))?;
+    let observed = Observed::from_gaps(&gaps);
+    gaps.iter_mut().for_each(|gap| gap.period = gap.period.overlap(&window));
+    gaps.retain(|gap| !gap.period.is_empty());
+    let mut sums = WindowSums { window, cards: BTreeMap::new(), holders: BTreeMap::new(), gaps };
     for (age, part) in parts(&Bounds::read(db)?, window) {
-        sums.add(db, age, part)?;
+        sums.add(db, &observed, age, part)?;
     }
-    sums.gaps = gaps(db, window)?;
-    let missing: i64 = sums.gaps.iter().map(|gap| gap.period.millis()).sum();
-    sums.recorded_ms = window.millis() - missing;
     Ok(sums)
 }
 
@@ -179,10 +171,16 @@ pub(crate) fn parts(bounds: &Bounds, window: Period) -> Vec<(Age, Period)> {
 }
 
 impl WindowSums {
-    fn add(&mut self, db: &Connection, age: Age, part: Period) -> Result<(), Problem> {
+    fn add(
+        &mut self,
+        db: &Connection,
+        observed: &Observed,
+        age: Age,
+        part: Period,
+    ) -> Result<(), Problem> {
         let range = age.range(part);
         tables::each_card_row(db, age, range, |row| {
-            let inside = part_within(row.period, part);
+            let inside = observed.part(row.period, part);
             if inside > 0.0 {
                 let sums = self.cards.entry(row.card).or_default();
                 sums.times.add_part(&row.times, inside);
@@ -197,8 +195,9 @@ impl WindowSums {
             Ok(())
         })?;
         tables::each_holder_row(db, age, range, |row| {
-            if !row.period.overlap(&part).is_empty() {
-                self.holders.entry(row.holder).or_default().add(&row, part);
+            let inside = observed.part(row.period, part);
+            if inside > 0.0 {
+                self.holders.entry(row.holder).or_default().add(&row, inside);
             }
             Ok(())
         })
@@ -207,16 +206,21 @@ impl WindowSums {
 
 /// Adds up what holders did, in one pass over the rows of each age.
 fn read_holder_sums(
-    db: &Connection,
-    bounds: &Bounds,
+    database: &Database,
     periods: &[(i64, Period)],
 ) -> Result<Vec<HolderSums>, Problem> {
+    let db = &database.connection;
+    let bounds = Bounds::read(db)?;
+    let all = periods.iter().map(|(_, period)| *period);
+    let all = all.reduce(|one, other| Period::new(one.from.min(other.from), one.to.max(other.to)));
+    let Some(all) = all else { return Ok(Vec::new()) };
+    let observed = Observed::read(database, all)?;
     let mut sums = vec![HolderSums::default(); periods.len()];
     for age in [Age::Fine, Age::Hours] {
         let mut wanted: HashMap<i64, Vec<(usize, Period)>> = HashMap::new();
         let mut range = [i64::MAX, i64::MIN];
         for (place, (holder, period)) in periods.iter().enumerate() {
-            for (_, part) in parts(bounds, *period).into_iter().filter(|(of, _)| *of == age) {
+            for (_, part) in parts(&bounds, *period).into_iter().filter(|(of, _)| *of == age) {
                 wanted.entry(*holder).or_default().push((place, part));
                 let [from, to] = age.range(part);
                 range = [range[0].min(from), range[1].max(to)];
@@ -224,7 +228,10 @@ fn read_holder_sums(
         }
         tables::each_holder_row(db, age, range, |row| {
             for (place, part) in wanted.get(&row.holder).into_iter().flatten() {
-                sums[*place].add(&row, *part);
+                let inside = observed.part(row.period, *part);
+                if inside > 0.0 {
+                    sums[*place].add(&row, inside);
+                }
             }
             Ok(())
         })?;
@@ -233,18 +240,15 @@ fn read_holder_sums(
 }
 
 impl HolderSums {
-    /// Adds the part of a row that lies in a period.
-    fn add(&mut self, row: &HolderRow, part: Period) {
-        let inside = part_within(row.period, part);
-        if inside > 0.0 {
-            self.times.add_part(&row.times, inside);
-            self.peak_mib = self.peak_mib.max(row.peak_mib);
-        }
+    /// Adds a part of a row, from 0 to 1.
+    fn add(&mut self, row: &HolderRow, part: f64) {
+        self.times.add_part(&row.times, part);
+        self.peak_mib = self.peak_mib.max(row.peak_mib);
     }
 }
 
 /// Returns the time of a window that was not observed: gaps of the host, and time without a run.
-fn gaps(db: &Connection, window: Period) -> Result<Vec<WindowGap>, Problem> {
+pub(crate) fn gaps(db: &Connection, window: Period) -> Result<Vec<WindowGap>, Problem> {
     let mut recorded = periods(db, "SELECT started_ms, until_ms, NULL FROM run", window)?;
     recorded.sort_by_key(|(period, _)| *period);
     let mut stored = periods(db, "SELECT from_ms, to_ms, reason FROM gap", window)?;

@@ -81,8 +81,8 @@ impl Reader {
     }
 
     /// How many processes that others came from are remembered.
-    #[must_use]
-    pub fn remembered(&self) -> usize {
+    #[cfg(test)]
+    pub(super) fn remembered(&self) -> usize {
         self.ancestors.len()
     }
 

@@ -162,8 +162,8 @@ impl SessionReader<'_> {
         self.request.is_about(name, uid)
     }
 
-    /// Adds the sums in the window: a session within it has its own; one that it cuts has those of its
-    /// holder's rows there.
+    /// Adds the sums in the window: a session within it has its own. One that it cuts has its idle time
+    /// by the observed time there, as its times are exact, and the other sums of its holder's rows.
     fn with_sums(&self, stored: &[StoredSession]) -> Result<Vec<Found>, StoreError> {
         let mut found: Vec<_> = stored.iter().map(|session| self.whole(session)).collect();
         // Apart, as the sums are read in one pass from the first period to the last.
@@ -177,12 +177,13 @@ impl SessionReader<'_> {
                 .iter()
                 .map(|it| (it.stored.holder, it.stored.period.overlap(&self.window)))
                 .collect();
-            if periods.is_empty() {
-                continue;
-            }
+            let begin = cut.iter().map(|it| it.stored.period.from).min();
+            let end = cut.iter().map(|it| it.stored.period.to).max();
+            let Some((from, to)) = begin.zip(end) else { continue };
+            let observed = self.store.observed(Period::new(from, to))?;
             for (it, sums) in cut.iter_mut().zip(self.store.holder_sums(&periods)?) {
-                it.idle_ms = sums.times.idle_ms;
-                it.beside_ms = sums.times.idle_beside_ms;
+                it.idle_ms *= observed.part(it.stored.period, self.window);
+                it.beside_ms = sums.times.idle_beside_ms.min(it.idle_ms);
                 it.unused_ms = sums.times.unused_share_ms;
                 it.peak_mib = it.peak_mib.map(|_| sums.peak_mib);
             }

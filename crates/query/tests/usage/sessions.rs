@@ -2,8 +2,10 @@
 
 use gua_core::State;
 use gua_core::identity::{Job, Source, Told, Who};
+use gua_core::span::GapReason;
 use gua_core::units::UnixMillis;
 use gua_query::usage::{Usage, UsageRequest};
+use gua_store::{Database, Retention};
 
 use crate::lab::*;
 
@@ -72,6 +74,29 @@ fn session_that_the_window_cuts_has_the_sums_of_its_rows_there() {
         usage.sessions.iter().map(|it| it.idle_held_gpu_hours).sum::<f64>()
     });
     assert!((early + late - 3.0).abs() < 1e-6);
+}
+
+/// Of an hour only its quarters are kept: bob is idle for 7 minutes, with a gap of one, and works before and
+/// after. A window begins after 4 of them.
+#[test]
+fn parts_of_a_session_add_up_though_only_sums_of_rows_are_kept() {
+    let lab = Lab::new();
+    let bob = [holder(200, "bob", 10_000)];
+    let work = [scene(0, State::Active, &[bob[0].clone().working()])];
+    let idle = [scene(0, State::IdleHeld, &bob)];
+    let mut recording = lab.begin(0);
+    recording.record(11 * MINUTE, &work).record(2 * MINUTE, &idle);
+    recording.miss(MINUTE, GapReason::Late).record(4 * MINUTE, &idle);
+    recording.record(42 * MINUTE, &work);
+    recording.end("stopped");
+    let quarters = Retention { exact_ms: 0, ..Retention::default() };
+    let mut file = Database::open_to_prune(&lab.path()).unwrap();
+    file.prune_now(&quarters, UnixMillis(START + HOUR), usize::MAX).unwrap();
+    let minutes = [(0, 60), (0, 15), (15, 60), (13, 14)].map(|(from, to)| {
+        let usage = lab.usage(&request(from * MINUTE, to * MINUTE));
+        usage.sessions.iter().map(|it| it.idle_seconds / 60.0).collect::<Vec<_>>()
+    });
+    assert_eq!(minutes, [[6.0], [3.0], [3.0], [0.0]]);
 }
 
 #[test]

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use gua_core::span::GapReason;
 use gua_core::units::{Bytes, Percent, UnixMillis};
 use gua_core::{Period, Reason, State, Thresholds};
-use gua_query::usage::{AccountName, By, CardTotals, Sums, Usage, UsageRequest, Week, usage};
+use gua_query::timeline::timeline;
+use gua_query::usage::{
+    AccountName, By, CardTotals, Sums, TotalState, Usage, UsageRequest, Week, usage,
+};
 use gua_store::{CardTimes, Database, HolderSums, HolderTimes, Retention};
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
@@ -50,15 +53,23 @@ const STATES: [State; 4] =
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Two adjacent windows add up to both, wherever they cut rows, and accounts add up to cards.
+    /// Two adjacent windows add up to both, wherever they cut rows, and accounts add up to cards. Cards
+    /// have as much time as was observed, also where only sums are kept and gaps lie within them.
     #[test]
     fn adjacent_windows_add_up(
-        stretches in proptest::collection::vec((500_i64..900_000, 0_usize..4, 0_usize..4, 0_u64..2), 4..30),
+        begin in 0_i64..HOUR,
+        stretches in proptest::collection::vec((500_i64..900_000, 0_usize..5, 0_usize..4, 0_u64..2), 4..30),
         mut cuts in [0_i64..6 * HOUR, 0..6 * HOUR, 0..6 * HOUR],
+        kept in proptest::sample::select(&[[24 * HOUR; 2], [0, 24 * HOUR], [0; 2]][..]),
+        zone in proptest::sample::select(&["UTC", "Asia/Kolkata"][..]),
     ) {
         let lab = Lab::new();
-        let mut recording = lab.begin(0);
+        let mut recording = lab.begin(begin);
         for (length, first, second, unlisted) in stretches {
+            if first == 4 {
+                recording.miss(length, GapReason::Suspended);
+                continue;
+            }
             let crew = [holder(100, "ann", 5_000), holder(200, "bob", 7_000).working()];
             let held = |state: usize| if state == 2 { &crew[..0] } else { &crew[..] };
             let scenes = [
@@ -69,11 +80,18 @@ proptest! {
             ];
             recording.record(length, &scenes);
         }
+        let [exact_ms, quarters_ms] = kept;
+        recording.end("stopped");
+        let retention = Retention { exact_ms, quarters_ms, ..Retention::default() };
+        let end = UnixMillis(START + 8 * HOUR);
+        let mut file = Database::open_to_prune(&lab.path()).unwrap();
+        file.prune_now(&retention, end, usize::MAX).unwrap();
         cuts.sort_unstable();
         let [a, b, c] = cuts;
         let report = |from, to| {
-            let by = vec![By::User, By::Card];
-            lab.usage(&UsageRequest { by, now: UnixMillis(START + c), ..request(from, to) })
+            let (by, zone) = (vec![By::User, By::Card], TimeZone::get(zone).unwrap());
+            let now = UnixMillis(START + c);
+            lab.usage(&UsageRequest { by, zone, now, ..request(from, to) })
         };
         let [first, second, both] = [(a, b), (b, c), (a, c)].map(|(from, to)| report(from, to));
         let mut sum = figures(&first);
@@ -86,6 +104,8 @@ proptest! {
             prop_assert!((pair[0] - pair[1]).abs() < 1e-6, "{name}: {pair:?}");
         }
         for usage in [&first, &second, &both] {
+            let cards = 2.0 * usage.window.observed_seconds / 3600.0;
+            prop_assert!((usage.states.gpu_hours() - cards).abs() < 1e-6, "{:?}", usage.states);
             for by in [By::User, By::Card] {
                 let accounts = usage.accounts.iter().filter(|it| it.by == by);
                 let sum: f64 = accounts.map(|it| it.total_gpu_hours).sum();
@@ -93,6 +113,33 @@ proptest! {
                 prop_assert!((sum - cards).abs() < 1e-6, "{by:?}: {sum} and not {cards}");
             }
         }
+    }
+}
+
+/// Only hours are kept: recorded from 00:10 to 00:20 and from 00:40 on.
+#[test]
+fn window_in_a_gap_has_no_figures() {
+    let lab = Lab::new();
+    let mut recording = lab.begin(10 * MINUTE);
+    let held = [scene(0, State::IdleHeld, &bob())];
+    recording.record(10 * MINUTE, &held).miss(20 * MINUTE, GapReason::Late);
+    recording.record(20 * MINUTE, &held);
+    recording.end("stopped");
+    let none = Retention { exact_ms: 0, quarters_ms: 0, ..Retention::default() };
+    let mut file = Database::open_to_prune(&lab.path()).unwrap();
+    file.prune_now(&none, UnixMillis(START + HOUR), usize::MAX).unwrap();
+    for (from, to, minutes) in [(0, 10, 0.0), (20, 40, 0.0), (10, 60, 30.0), (15, 50, 15.0)] {
+        let request = request(from * MINUTE, to * MINUTE);
+        let usage = lab.usage(&request);
+        assert_eq!(usage.window.observed_seconds, minutes * 60.0, "{from} to {to}");
+        assert_eq!(usage.states.idle_held.gpu_hours, minutes / 60.0, "{from} to {to}");
+        let is_empty = usage.cards.is_empty() && usage.accounts.is_empty();
+        assert_eq!(is_empty, minutes == 0.0, "{from} to {to}");
+        let timeline = timeline(&file, request.window, &request).unwrap();
+        let stretches = timeline.cards.iter().flat_map(|card| &card.stretches);
+        let held = stretches.filter(|it| it.state == Some(TotalState::IdleHeld));
+        let seconds: f64 = held.map(|it| it.seconds).sum();
+        assert!((seconds - minutes * 60.0).abs() < 5.0, "{from} to {to}: {seconds}");
     }
 }
 

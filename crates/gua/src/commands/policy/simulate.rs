@@ -39,7 +39,7 @@ pub(super) fn run(
     let policy = &config.policy;
     let mut simulation = Simulation::new(policy);
     let input = StoredInput::new(&database, window, policy)?;
-    let basis = input.replay(&database, window, &groups, |step| simulation.step(step))?;
+    let basis = input.replay(&database, &groups, |step| simulation.step(step))?;
     let answer = simulated(policy, window, &simulation, basis);
     let zone = typed.window.tz.zone.clone();
     show(&answer, typed.json, &typed.color, zone, |view| render::lines(&answer, view))

@@ -83,11 +83,6 @@ impl LiveInput {
         }
     }
 
-    /// Applies thresholds from now on.
-    pub const fn set_thresholds(&mut self, thresholds: Thresholds) {
-        self.thresholds = thresholds;
-    }
-
     pub fn polled(&mut self, poll: &Poll) {
         self.last.get_or_insert(poll.clocks.wall);
         if self.newest_poll.replace(poll.clocks.wall) > Some(poll.clocks.wall) {

@@ -45,6 +45,7 @@ impl ReplayBasis {
 /// History on its way through the rules.
 #[derive(Debug)]
 pub struct StoredInput {
+    window: Period,
     runs: Vec<StoredRun>,
     /// In order of time.
     signs: Vec<SignTime>,
@@ -74,12 +75,18 @@ impl StoredInput {
             signs.push(SignTime { subject, sign: span.sign, from, to: Some(to.max(from)) });
         }
         signs.sort_by_key(|sign| sign.from);
-        let gaps = database.gaps(window)?.into_iter().map(|gap| gap.period).collect();
-        let mut exact = ExactTimes { gaps, ..ExactTimes::default() };
-        for session in database.sessions(window)? {
+        let observed = database.observed(window)?;
+        let mut exact = ExactTimes { observed, ..ExactTimes::default() };
+        // Rows at its edges are cut only after they were spread over their hour.
+        let around = Period::new(
+            UnixMillis(window.from.0.saturating_sub(HOUR)),
+            UnixMillis(window.to.0.saturating_add(HOUR)),
+        );
+        for session in database.sessions(around)? {
             exact.sessions.entry(session.holder).or_default().push(session.period);
         }
         Ok(Self {
+            window,
             exact,
             signs,
             cards: cards.collect(),
@@ -92,21 +99,20 @@ impl StoredInput {
         })
     }
 
-    /// Calls `each` with the steps of a window, in order of time. Returns what they rest on.
+    /// Calls `each` with the steps of the window, in order of time. Returns what they rest on.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn replay(
         mut self,
         database: &Database,
-        window: Period,
         groups: UserGroups<'_>,
         mut each: impl FnMut(Step),
     ) -> Result<ReplayBasis, StoreError> {
         let mut basis = ReplayBasis::new();
         let mut failed = None;
         let mut newest: Option<(UnixMillis, i64)> = None;
-        database.replay(window, |rows| {
+        database.replay(self.window, |rows| {
             if failed.is_some() {
                 return;
             }
@@ -154,10 +160,10 @@ impl StoredInput {
             self.places.push(row.card);
             self.places.len() - 1
         });
-        let Self { holders, exact, timeline, .. } = self;
+        let Self { window, holders, exact, timeline, .. } = self;
         let subject = |holder: i64| Some(holders.get(&holder)?.as_ref()?.0);
         let times = CardTime::from_row(row, place, held, exact, subject);
-        times.into_iter().for_each(|time| timeline.push(time));
+        times.into_iter().for_each(|time| timeline.push_within(*window, time));
     }
 
     fn read_holder(

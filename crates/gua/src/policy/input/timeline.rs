@@ -11,7 +11,7 @@ use gua_core::span::{HolderId, HolderTime, Work};
 use gua_core::units::{Bytes, UnixMillis};
 use gua_core::{Reading, Reason, Span, State};
 use gua_store::rows::QUARTER_HOUR;
-use gua_store::{HolderTimes, Precision, ReplayCard};
+use gua_store::{HolderTimes, Observed, Precision, ReplayCard};
 
 use super::sign_time::{SignTime, strongest, with_sign};
 use crate::policy::subject::{Activity, Sign, Subject};
@@ -115,8 +115,7 @@ impl CardTime {
 /// What is stored with exact times for as long as sums are.
 #[derive(Debug, Clone, Default)]
 pub struct ExactTimes {
-    /// Time in which nothing was observed, in order.
-    pub gaps: Vec<Period>,
+    pub observed: Observed,
     /// Sessions by holder, in order.
     pub sessions: HashMap<i64, Vec<Period>>,
 }
@@ -125,8 +124,7 @@ impl ExactTimes {
     /// Returns the observed parts of a row. Where the card was missing for longer than the gaps, it is
     /// taken to have come late.
     fn observed(&self, row: &ReplayCard) -> Vec<Period> {
-        let first = self.gaps.partition_point(|gap| gap.to <= row.period.from);
-        let mut parts = row.period.without(self.gaps.get(first..).unwrap_or(&[]));
+        let mut parts = self.observed.parts(row.period, row.period);
         let mut missing = total(&parts).saturating_sub(row.times.observed_ms()).max(0);
         for part in &mut parts {
             let cut = missing.min(part.millis());
@@ -258,6 +256,13 @@ pub struct Timeline {
 }
 
 impl Timeline {
+    /// Adds the part of a time that lies in a window.
+    pub fn push_within(&mut self, window: Period, mut time: CardTime) {
+        time.period = time.period.overlap(&window);
+        time.holders.iter_mut().for_each(|held| held.period = held.period.overlap(&window));
+        self.push(time);
+    }
+
     pub fn push(&mut self, time: CardTime) {
         if !time.period.is_empty() {
             self.times.push(time);
@@ -492,7 +497,7 @@ mod tests {
         let minutes =
             |from: i64, to: i64| Period::new(UnixMillis(from * 60_000), UnixMillis(to * 60_000));
         let exact = ExactTimes {
-            gaps: vec![minutes(-5, 0), minutes(20, 30)],
+            observed: Observed::without(vec![minutes(-5, 0), minutes(20, 30)]),
             sessions: HashMap::from([(7, vec![minutes(-50, -9), minutes(31, 55)])]),
         };
         for (working, idle, unknown) in [(13, 24, 0), (26, 23, 1)] {

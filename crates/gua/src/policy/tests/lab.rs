@@ -375,11 +375,14 @@ pub struct Replayed<'a> {
 }
 
 pub fn replay<'a>(database: &Database, policy: &'a Policy) -> Replayed<'a> {
-    let window = Period::new(UnixMillis(0), UnixMillis(i64::MAX / 2));
+    replay_window(database, policy, Period::new(UnixMillis(0), UnixMillis(i64::MAX / 2)))
+}
+
+pub fn replay_window<'a>(database: &Database, policy: &'a Policy, window: Period) -> Replayed<'a> {
     let groups = |_: &str| Reading::Unknown(Reason::NotAsked);
     let mut simulation = Simulation::new(policy);
     let input = StoredInput::new(database, window, policy).unwrap();
-    let basis = input.replay(database, window, &groups, |step| simulation.step(step)).unwrap();
+    let basis = input.replay(database, &groups, |step| simulation.step(step)).unwrap();
     Replayed { simulation, basis }
 }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use gua_core::Period;
 use gua_core::sign::Sign as StoredSign;
 use gua_core::units::{Bytes, UnixMillis};
 use gua_store::{Database, Precision, Retention, Writer};
 use proptest::prelude::*;
 
-use super::lab::{Held, Lab, Moment, START, replay, run};
+use super::lab::{Held, Lab, Moment, START, replay, replay_window, run};
 use crate::config::policy::{Action, Exempt, Kind, Match, Pattern, Policy, Rule};
 use crate::policy::{Decision, What};
 
@@ -186,7 +187,7 @@ fn server_that_works_once_a_minute_is_never_ended() {
     let (decisions, database) = lab.finish();
     assert_eq!(ends(&decisions), [0; 0]);
     assert_eq!(ends(replay(&database, &policy).simulation.decisions()), [0; 0]);
-    let window = gua_core::Period::new(UnixMillis(0), UnixMillis(i64::MAX / 2));
+    let window = Period::new(UnixMillis(0), UnixMillis(i64::MAX / 2));
     let usage = database.usage(window).unwrap();
     let working: f64 = usage.holders.values().map(|holder| holder.times.working_ms).sum();
     assert_eq!(working, 0.0, "only its signs say that it works");
@@ -273,6 +274,7 @@ fn sums_are_replayed_with_their_uncertainty() {
     assert_eq!(live, [330]);
     let replayed = replay(&database, &policy);
     assert_eq!(replayed.basis.precision, Precision::HalfMinute);
+    assert_cut_rows(&database, &policy);
     let off = |ends: &[i64], precision: Precision| {
         assert_eq!(ends.len(), 1, "{precision:?}");
         (ends[0] - live[0]).abs() * MINUTE <= precision.millis() + MINUTE
@@ -300,7 +302,18 @@ fn replay_sums(mut database: Database, policy: &Policy, each: impl Fn(&[Decision
         database = writer.end("stopped").unwrap();
         let replayed = replay(&database, policy);
         assert_eq!(replayed.basis.precision, precision);
+        assert_cut_rows(&database, policy);
         each(replayed.simulation.decisions(), precision);
+    }
+}
+
+/// Asserts that a replay keeps to its window wherever it cuts rows.
+fn assert_cut_rows(database: &Database, policy: &Policy) {
+    for (from, to) in [(63, 69), (63, 131), (200, 350)] {
+        let at = |minutes: i64| UnixMillis(START + minutes * MINUTE + 7);
+        let window = Period::new(at(from), at(to));
+        let observed_ms = replay_window(database, policy, window).basis.observed_ms;
+        assert_eq!(observed_ms, window.millis(), "{from} to {to}");
     }
 }
 
