@@ -185,10 +185,15 @@ impl<'a> Sums<'a> {
         pairs.map(|pair| Stretch { from: pair[0].to, to: pair[1].from })
     }
 
-    /// Returns the utilization of the piece that a moment lies in, in percent; 0 outside of all.
-    pub fn around(&self, at: Micros) -> f64 {
-        let piece = self.pieces.get(self.pieces.partition_point(|piece| piece.to < at));
-        piece.filter(|piece| piece.from <= at).map_or(0.0, |piece| f64::from(piece.value) / 100.0)
+    /// Returns the utilization at a moment, in percent; `None` where it is not known: outside of all
+    /// pieces, and in a mean over a time in which it changes, as the pieces before and after show.
+    pub fn at_moment(&self, at: Micros) -> Option<f64> {
+        let place = self.pieces.partition_point(|piece| piece.to < at);
+        let Piece { value, basis, .. } = *self.pieces.get(place).filter(|it| it.from <= at)?;
+        let is_close = |piece: &Piece| piece.value.abs_diff(value) <= value / 10;
+        let around = || self.pieces.get(place.checked_sub(1)?..place + 2);
+        let is_steady = || around().is_some_and(|around| around.iter().all(is_close));
+        (basis == PieceBasis::Moment || is_steady()).then(|| f64::from(value) / 100.0)
     }
 
     /// Returns the integral over a time.

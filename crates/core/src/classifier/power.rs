@@ -39,14 +39,20 @@ impl Power {
             if busy.known < interval.length() {
                 continue;
             }
-            let power = energy.joules * 1e6 / interval.length().max(1) as f64;
+            let power = match pair[0].power.zip(pair[1].power) {
+                // The reading of a poll at which work begins or ends is that of the work.
+                Some((then, now)) if energy.is_estimated => then.min(now),
+                _ => energy.joules * 1e6 / interval.length().max(1) as f64,
+            };
             if is_below(busy, thresholds.worked) {
                 self.idle = Some(power);
             } else if is_below(busy, thresholds.active) && !energy.is_estimated {
                 self.idle = Some(self.idle.map_or(power, |idle| idle.min(power)));
             }
-            if let Some(watts) = pair[1].power.filter(|_| energy.is_estimated) {
-                self.add_reading(watts, sums.around(interval.to));
+            if let Some(watts) = pair[1].power.filter(|_| energy.is_estimated)
+                && let Some(percent) = sums.at_moment(interval.to)
+            {
+                self.add_reading(watts, percent);
             }
         }
         self

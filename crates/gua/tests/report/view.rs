@@ -44,7 +44,7 @@ fn on_a_wide_screen() {
       not known             0        1.1       1.1          0        0    1.1    1 %
       all                20.0       58.0      58.0          0      2.0   80.0  100 %
       unused: memory held, no work. low use: work below 10 % of the card. holders unknown: time of cards
-      whose processes could not be read.
+      whose processes could not be read or were not listed.
 
     §5 Time-of-day heatmap (UTC)
            00       03       06       09       12       15       18       21
@@ -120,7 +120,7 @@ fn on_a_narrower_screen() {
       all                20.0       58.0      2.0   80.0
       unused: memory held, no work. low use: work below 10 % of
       the card. holders unknown: time of cards whose processes
-      could not be read.
+      could not be read or were not listed.
 
     §5 Time-of-day heatmap (UTC)
            00    03    06    09    12    15    18    21
@@ -201,7 +201,7 @@ fn on_the_narrowest_screen() {
       unused: memory held, no work. low use:
       work below 10 % of the card. holders
       unknown: time of cards whose processes
-      could not be read.
+      could not be read or were not listed.
 
     §5 Time-of-day heatmap (UTC)
            00 03 06 09 12 15 18 21
@@ -260,12 +260,12 @@ fn as_tables_for_a_spreadsheet() {
     });
     insta::assert_snapshot!(first_rows.join("\n\n"), @"
     by,name,user,uid,id,unattributed,active_gpu_hours,idle_held_gpu_hours,unused_gpu_hours,low_use_gpu_hours,unknown_gpu_hours,total_gpu_hours,share_of_total,idle_held_share,active_cost,idle_held_cost,currency,unpriced_active_gpu_hours,unpriced_idle_held_gpu_hours,energy_kwh,active_energy_kwh,idle_held_energy_kwh,energy_unknown_gpu_hours,energy_cost,held_idle_gib_hours,memory_unknown_process_hours,peak_memory_bytes,present_process_hours,working_process_hours,idle_process_hours,idle_beside_process_hours,window_from,window_to,window_coverage,host
-    user,bob,bob,1001,,,0,44.87806,44.87806,0,0,44.87806,0.560976,0.77376,,,,0,44.87806,,,,44.87806,,359.375,0,8388608000,46,0,46,0,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
+    user,bob,bob,1001,,,0,44.87806,44.87806,0,0,44.87806,0.560976,0.77376,,,,0,44.87806,,0,,44.87806,,359.375,0,8388608000,46,0,46,0,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
     user,alice,alice,1000,,,20,12,12,0,0,32,0.4,0.206897,,,,20,12,,,,32,,820.3125,0,73400320000,32,20,12,0,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
 
     index,slot,uuid,name,parent_uuid,slices,slices_of,unpartitioned,active_gpu_hours,idle_held_gpu_hours,truly_idle_gpu_hours,unknown_gpu_hours,observed_gpu_hours,active_share,idle_held_share,truly_idle_share,unknown_share,mean_utilization_percent,mean_memory_used_bytes,energy_kwh,active_energy_kwh,idle_held_energy_kwh,truly_idle_energy_kwh,unknown_state_energy_kwh,energy_unknown_gpu_hours,energy_estimated_gpu_hours,energy_divided,window_from,window_to,window_coverage,host
-    0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,1,1,false,20,12,14,0,46,0.434783,0.26087,0.304348,0,35.304348,51061092174,,,,,,46,0,false,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
-    1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,1,1,false,0,46,0,0,46,0,1,0,0,5,8598323200,,,,,,46,0,false,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
+    0,,GPU-00000000,NVIDIA A100-SXM4-80GB,,1,1,false,20,12,14,0,46,0.434783,0.26087,0.304348,0,35.304348,51061092174,,,,,0,46,0,false,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
+    1,,GPU-00000001,NVIDIA A100-SXM4-80GB,,1,1,false,0,46,0,0,46,0,1,0,0,5,8598323200,,0,,0,0,46,0,false,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
 
     user,uid,card_index,card_slot,card_uuid,pid,program,from,from_seen,to,to_seen,open,idle_seconds,busy_card_seconds,idle_held_gpu_hours,peak_memory_bytes,bare_context,job,container_name,container_id,pod_name,pod_uid,notebook_path,script,command,ask,end,window_from,window_to,window_coverage,host
     bob,1001,1,,GPU-00000001,200,python,2024-11-10T05:00:00Z,false,2024-11-11T00:00:00Z,false,,68400,0,18.53659,8388608000,false,,,,,,,,,,,2024-11-09T00:00:00Z,2024-11-11T00:00:00Z,0.958333,lab-a100
@@ -329,7 +329,7 @@ fn as_markdown() {
     | not known | 0 | 1.1 | 1.1 | 0 | 0 | 1.1 | 1 % |
     | all | 20.0 | 58.0 | 58.0 | 0 | 2.0 | 80.0 | 100 % |
 
-    unused: memory held, no work. low use: work below 10 % of the card. holders unknown: time of cards whose processes could not be read.
+    unused: memory held, no work. low use: work below 10 % of the card. holders unknown: time of cards whose processes could not be read or were not listed.
 
     ## §5 Time-of-day heatmap (UTC)
 

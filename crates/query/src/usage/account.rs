@@ -343,9 +343,11 @@ impl Accounting<'_> {
         let idle_held = idle_held_ms(&times);
         let present = times.working_ms + times.idle_ms + times.unknown_ms;
         let is_memory_known = present > 0.0 && times.memory_unknown_ms <= 0.0;
-        let shared = times.active_share_ms + idle_held;
-        let energy =
-            Energy::new(times.active_j, times.idle_held_j, times.energy_unknown_ms, shared);
+        let energy = Energy::new(
+            [times.active_j, times.active_share_ms],
+            [times.idle_held_j, idle_held],
+            times.energy_unknown_ms,
+        );
         let held_idle_mib_s = times.memory - times.working_memory;
         // Nothing is known of the processes on a card whose holders are not known.
         let is_known = *name != AccountName::Unattributed(Unattributed::HoldersUnknown);
@@ -407,7 +409,8 @@ fn rest(card: &CardTimes<f64>, shared: &HolderTimes<f64>) -> HolderTimes<f64> {
         active_j: card.active_j - shared.active_j,
         idle_held_j: card.idle_held_j - shared.idle_held_j,
         // Of a card, the time of unknown energy is not kept by state.
-        energy_unknown_ms: card.energy_unknown_ms.min(active_share_ms + unused_share_ms),
+        energy_unknown_ms: (card.energy_unknown_ms - shared.energy_unknown_ms)
+            .min(active_share_ms + unused_share_ms),
         ..HolderTimes::default()
     };
     // Sums of clipped rows differ in their last bits.

@@ -86,7 +86,7 @@ impl TotalState {
     }
 }
 
-/// Energy in kilowatt-hours; null if nothing of it is known.
+/// Energy in kilowatt-hours, as far as it is known; null if nothing of it is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Energy {
     /// Of all states; of an account, active and idle-held.
@@ -115,15 +115,14 @@ pub struct CardEnergy {
 const LEAST_KNOWN_MS: f64 = 0.5;
 
 impl Energy {
-    /// Returns the energy of a time of which `unknown_ms` are without a reading.
-    pub(super) fn new(active_j: f64, idle_held_j: f64, unknown_ms: f64, time_ms: f64) -> Self {
-        let is_known = is_energy_known(unknown_ms, time_ms);
-        Self {
-            energy_kwh: is_known.then(|| kwh(active_j + idle_held_j)),
-            active_energy_kwh: is_known.then(|| kwh(active_j)),
-            idle_held_energy_kwh: is_known.then(|| kwh(idle_held_j)),
-            energy_unknown_gpu_hours: hours(unknown_ms),
-        }
+    /// Returns the energy of active and idle-held time, each with its joules and milliseconds. `unknown_ms`
+    /// of both together are without a reading.
+    pub(super) fn new(active: [f64; 2], idle_held: [f64; 2], unknown_ms: f64) -> Self {
+        let both = [active[0] + idle_held[0], active[1] + idle_held[1]];
+        let [energy_kwh, active_energy_kwh, idle_held_energy_kwh] =
+            [both, active, idle_held].map(|of| known_kwh(of, unknown_ms));
+        let energy_unknown_gpu_hours = hours(unknown_ms);
+        Self { energy_kwh, active_energy_kwh, idle_held_energy_kwh, energy_unknown_gpu_hours }
     }
 }
 
@@ -136,21 +135,26 @@ impl CardEnergy {
             is_divided |= card.is_part();
         }
         let CardTimes { active_j, idle_held_j, other_j, energy_unknown_ms, .. } = times;
-        let total = Energy::new(active_j, idle_held_j, energy_unknown_ms, times.observed_ms());
-        let is_known = is_energy_known(energy_unknown_ms, times.observed_ms());
-        let kwh = |joules: f64| is_known.then(|| kwh(joules));
+        let known = |joules, time_ms| known_kwh([joules, time_ms], energy_unknown_ms);
+        let (active, idle_held) = ([active_j, times.active_ms], [idle_held_j, times.idle_held_ms]);
+        let total = Energy::new(active, idle_held, energy_unknown_ms);
+        let energy_kwh = known(active_j + idle_held_j + other_j, times.observed_ms());
         Self {
-            total: Energy { energy_kwh: kwh(active_j + idle_held_j + other_j), ..total },
-            truly_idle_energy_kwh: kwh(other_j - unknown_j),
-            unknown_state_energy_kwh: kwh(unknown_j),
+            total: Energy { energy_kwh, ..total },
+            truly_idle_energy_kwh: known(other_j - unknown_j, times.free_ms),
+            unknown_state_energy_kwh: known(unknown_j, times.unknown_ms),
             energy_estimated_gpu_hours: hours(times.energy_estimated_ms),
-            energy_divided: is_divided && is_known,
+            energy_divided: is_divided && energy_kwh.is_some(),
         }
     }
 }
 
-fn is_energy_known(unknown_ms: f64, time_ms: f64) -> bool {
-    time_ms <= 0.0 || time_ms - unknown_ms > LEAST_KNOWN_MS
+/// Returns the energy of a time, given its joules and milliseconds; `None` if all of the time may be among
+/// the `unknown_ms` without a reading.
+fn known_kwh([joules, time_ms]: [f64; 2], unknown_ms: f64) -> Option<f64> {
+    let is_none = time_ms <= LEAST_KNOWN_MS || unknown_ms <= 0.0;
+    let is_known = joules > 0.0 || is_none || time_ms - unknown_ms > LEAST_KNOWN_MS;
+    is_known.then(|| kwh(joules))
 }
 
 /// Returns joules as kilowatt-hours, to the billionth, so that columns still add up.

@@ -382,30 +382,6 @@ fn accounts_are_sorted_by_a_figure() {
     assert_eq!(first(SortBy::Cost, prices(None, &[("a100", 1.0)])), "alice");
 }
 
-#[test]
-fn unknown_energy_is_null() {
-    let lab = a_day();
-    let db = rusqlite::Connection::open(lab.path()).unwrap();
-    for table in ["card_span", "card_hour"] {
-        let unknown = "active_ms + idle_held_ms + free_ms + unknown_ms";
-        let sql = format!(
-            "UPDATE {table} SET active_j = 0, idle_held_j = 0, energy_unknown_ms = {unknown}"
-        );
-        db.execute(&sql, []).unwrap();
-    }
-    for table in ["holder_span", "holder_hour"] {
-        let shares = "active_share_ms + unused_share_ms + low_use_share_ms";
-        let sql = format!(
-            "UPDATE {table} SET active_j = 0, idle_held_j = 0, energy_unknown_ms = {shares}"
-        );
-        db.execute(&sql, []).unwrap();
-    }
-    let usage = lab.report(0, DAY);
-    assert_eq!(usage.energy.total.active_energy_kwh, None);
-    let alice = account(&usage, "alice").energy;
-    assert_eq!((alice.idle_held_energy_kwh, alice.energy_unknown_gpu_hours), (None, 19.0));
-}
-
 /// Trap: an unknown figure is null in JSON, and keys are those of the report.
 #[test]
 fn json_has_flat_keys_with_units() {

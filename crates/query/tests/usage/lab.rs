@@ -148,6 +148,8 @@ pub struct Scene {
     pub unlisted_mib: u64,
     /// Slot and slices of a MIG instance, or what its GPU's instances leave.
     pub part: Option<(Option<u32>, u32)>,
+    /// Mean power in watts; `None` if neither it nor the energy can be read.
+    pub watts: Option<f64>,
 }
 
 /// A part of a GPU of eight memory slices.
@@ -157,7 +159,8 @@ pub fn part(index: u32, part: (Option<u32>, u32), state: State, holders: &[Holde
 
 pub fn scene(index: u32, state: State, holders: &[Holder]) -> Scene {
     let model = if index == 0 { "NVIDIA A100-SXM4-80GB" } else { "NVIDIA GeForce RTX 4090" };
-    Scene { index, model, state, holders: holders.to_vec(), unlisted_mib: 0, part: None }
+    let (holders, watts) = (holders.to_vec(), Some(100.0));
+    Scene { index, model, state, holders, unlisted_mib: 0, part: None, watts }
 }
 
 #[derive(Clone)]
@@ -206,6 +209,10 @@ impl Scene {
         Self { unlisted_mib, ..self }
     }
 
+    pub fn without_energy(self) -> Self {
+        Self { watts: None, ..self }
+    }
+
     fn facts(&self) -> Arc<CardFacts> {
         let mut card = CardFacts::unread(self.index, Reason::NotAsked);
         card.uuid = Reading::Known(format!("GPU-{}", self.index));
@@ -237,10 +244,11 @@ impl Scene {
         }
     }
 
-    /// A span at 100 W. Active time is split among those who work, other time by memory.
+    /// A span. Active time is split among those who work, other time by memory.
     fn span(&self, from: i64, to: i64) -> Span {
         let length = to - from;
         let seconds = length as f64 / 1000.0;
+        let watts = self.watts.unwrap_or(0.0) * self.facts().slices().weight();
         let integral = |mean: f64| Integral { sum: mean * seconds, known_ms: length };
         let mut all: Vec<_> =
             self.holders.iter().map(|it| (HolderId::Process(it.id()), it.work, it.mib)).collect();
@@ -266,7 +274,7 @@ impl Scene {
                 share_ms,
                 memory: integral(mib as f64),
                 peak: Some(Bytes::from_mib(mib)),
-                energy: 0.1 * share_ms as f64 * self.facts().slices().weight(),
+                energy: watts * share_ms as f64 / 1000.0,
             });
         }
         let used: u64 = self.holders.iter().map(|it| it.mib).sum::<u64>() + self.unlisted_mib;
@@ -277,7 +285,7 @@ impl Scene {
             holders,
             busy: integral(if self.state == State::Active { 80.0 } else { 0.0 }),
             memory: integral(used as f64),
-            energy: integral(100.0 * self.facts().slices().weight()),
+            energy: if self.watts.is_some() { integral(watts) } else { Integral::default() },
             energy_estimated_ms: 0,
         }
     }

@@ -138,3 +138,40 @@ fn energy_of_unknown_time_is_apart() {
     assert_eq!(energy.unknown_state_energy_kwh, Some(0.1));
     assert_eq!(energy.total.energy_kwh, Some(0.2));
 }
+
+/// Trap: unknown energy is never zero, nor that of one state because another's is known.
+#[test]
+fn unknown_energy_is_null() {
+    let lab = Lab::new();
+    let [ann, bob] = [holder(100, "ann", 30_000), holder(200, "bob", 8_000)];
+    let works = scene(0, State::Active, &[ann.clone().working()]).without_energy();
+    let free = scene(2, State::TrulyIdle, &[]).without_energy();
+    lab.begin(0).record(HOUR, &[works, scene(1, State::IdleHeld, &[ann, bob]), free]);
+    let all = lab.report(0, HOUR);
+    let ann = UsageRequest { user: Some("ann".to_owned()), ..request(0, HOUR) };
+    let ann = lab.usage(&ann);
+    let energies = [all.energy.total, account(&all, "ann").energy, ann.energy.total];
+    let states = energies.map(|it| (it.active_energy_kwh, it.energy_unknown_gpu_hours));
+    assert_eq!(states, [(None, 2.0), (None, 1.0), (None, 1.0)]);
+    assert_eq!(all.energy.truly_idle_energy_kwh, None);
+    assert_eq!(all.energy.unknown_state_energy_kwh, Some(0.0), "there is no such time");
+    assert_eq!(all.energy.total.idle_held_energy_kwh, Some(0.1));
+    assert_eq!(all.energy.total.energy_kwh, Some(0.1));
+    assert_eq!(account(&all, "bob").energy.active_energy_kwh, Some(0.0), "bob did not work");
+    let cards = all.cards.iter().map(|card| card.energy.total.energy_kwh);
+    assert_eq!(cards.collect::<Vec<_>>(), [None, Some(0.1), None]);
+}
+
+/// Trap: unknown energy of accounts is not that of unknown holders, too.
+#[test]
+fn unknown_energy_of_accounts_adds_up() {
+    let lab = Lab::new();
+    let idle = scene(0, State::IdleHeld, &[holder(100, "ann", 30_000)]).without_energy();
+    let mut recording = lab.begin(0);
+    recording.record(HOUR, &[idle]).record(HOUR / 2, &[scene(0, State::Active, &[])]);
+    let usage = lab.report(0, 2 * HOUR);
+    let accounts = usage.accounts.iter().map(|it| it.energy);
+    let found: Vec<_> = accounts.map(|it| (it.energy_kwh, it.energy_unknown_gpu_hours)).collect();
+    assert_eq!(found, [(None, 1.0), (Some(0.05), 0.0)]);
+    assert_eq!(usage.energy.total.energy_unknown_gpu_hours, 1.0);
+}

@@ -2,9 +2,10 @@
 
 use gua_query::usage::{Account, By, Unattributed, Usage};
 
-use super::figures::{apportion, format_units, hour_decimals, largest, units};
+use super::energy::kwh_decimals;
+use super::figures::{apportion, format_digits, format_units, hour_decimals, largest, units};
 use super::label::{label, shortened};
-use super::money::{amount_of_units, money_decimals};
+use super::money::{amount_at_least, amount_of_units, money_decimals};
 use super::page::{INDENT, Page};
 use super::sections::active_threshold;
 use crate::render::paint::Ink;
@@ -119,16 +120,11 @@ pub(super) fn figures(usage: &Usage, by: By, is_wide: bool) -> Vec<Figure> {
             Figure::HeldIdle => account.held_idle_gib_hours.is_some(),
             Figure::Beside => account.idle_beside_process_hours.is_some(),
             Figure::Peak => account.peak_memory_bytes.is_some(),
-            _ => energy(account).is_some(),
+            _ => account.energy.energy_kwh.is_some(),
         })
     };
     figures.extend(Figure::WIDE.into_iter().filter(|figure| is_wide && is_known(figure)));
     figures
-}
-
-fn energy(account: &Account) -> Option<f64> {
-    let energy = account.energy;
-    Some(energy.active_energy_kwh? + energy.idle_held_energy_kwh?)
 }
 
 /// Accounts of one kind as they are printed: rounded so that parts add up to their sums, in rows and in
@@ -275,7 +271,7 @@ impl Row {
             account.idle_held_cost,
             account.held_idle_gib_hours,
             account.idle_beside_process_hours,
-            energy(account),
+            account.energy.energy_kwh,
         ];
         let mut parts = exact.map(|exact| Part { exact, units: 0, is_more: exact.is_none() });
         parts[COST].is_more |= account.unpriced_idle_held_gpu_hours > 0.0;
@@ -323,9 +319,10 @@ impl Rounding {
         let mut decimals = [hours; COLUMNS];
         decimals[SHARE] = 0;
         decimals[COST] = money_decimals(sum.exact(COST));
-        for column in [HELD_IDLE, BESIDE, ENERGY] {
+        for column in [HELD_IDLE, BESIDE] {
             decimals[column] = own(column);
         }
+        decimals[ENERGY] = kwh_decimals(usage.energy.total.energy_kwh.unwrap_or(0.0));
         Self { hours, decimals }
     }
 
@@ -360,7 +357,7 @@ impl Rounding {
         let figure = |column: usize| self.figure(row, column);
         let currency = usage.money.as_ref().map_or("", |money| &money.currency);
         let cost = row.parts[COST];
-        let amount = |exact| amount_of_units((cost.units, exact), self.decimals[COST], currency);
+        let decimals = self.decimals[COST];
         PrintedAccount {
             name: row.name.clone(),
             user: row.user.clone(),
@@ -374,27 +371,29 @@ impl Rounding {
                 Some(_) => format!("{} %", figure(SHARE)),
                 None => "–".to_owned(),
             },
-            cost: at_least(cost.exact.map(amount), cost.is_more),
+            cost: match cost.exact {
+                Some(_) if cost.is_more => amount_at_least(cost.units, decimals, currency),
+                Some(exact) => amount_of_units((cost.units, exact), decimals, currency),
+                None => "?".to_owned(),
+            },
             held_idle: figure(HELD_IDLE),
             beside: figure(BESIDE),
-            peak: at_least(row.peak.map(memory), row.is_peak_more),
+            peak: match row.peak.map(memory) {
+                Some(peak) if row.is_peak_more => format!("≥{peak}"),
+                Some(peak) => peak,
+                None => "?".to_owned(),
+            },
             energy: figure(ENERGY),
         }
     }
 
     fn figure(&self, row: &Row, column: usize) -> String {
         let (part, decimals) = (row.parts[column], self.decimals[column]);
-        let known = part.exact.map(|exact| format_units(part.units, exact, decimals));
-        at_least(known, part.is_more)
-    }
-}
-
-/// Formats what is known of a figure, marked where some of it is not.
-fn at_least(known: Option<String>, is_more: bool) -> String {
-    match known {
-        Some(known) if is_more => format!("≥{known}"),
-        Some(known) => known,
-        None => "?".to_owned(),
+        match part.exact {
+            Some(_) if part.is_more => format!("≥{}", format_digits(part.units, decimals)),
+            Some(exact) => format_units(part.units, exact, decimals),
+            None => "?".to_owned(),
+        }
     }
 }
 
@@ -414,7 +413,10 @@ pub(super) fn legend_of_hours(usage: &Usage) -> String {
         legend.push_str(" unlisted: memory that no listed process holds.");
     }
     if has(Unattributed::HoldersUnknown) {
-        legend.push_str(" holders unknown: time of cards whose processes could not be read.");
+        legend.push_str(
+            " holders unknown: time of cards whose processes could not be read \
+             or were not listed.",
+        );
     }
     legend
 }

@@ -3,9 +3,9 @@
 use gua_query::usage::{Account, By, CardEnergy, CardUsage, EnergyMoney, Usage};
 
 use super::accounts::of_kind;
-use super::figures::{apportion, format_units, hours, units};
+use super::figures::{apportion, format_digits, format_units, hours, units};
 use super::label::label;
-use super::money::{amount, amount_of_units, money_decimals};
+use super::money::{amount, amount_at_least, amount_of_units, money_decimals};
 use super::page::{INDENT, Page};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell};
@@ -16,8 +16,9 @@ pub(in crate::render) const TITLE: &str =
 /// Accounts that have a row of their own.
 const MOST: usize = 10;
 
-/// Energy of states, in the order of the columns: active, idle-held, truly-idle, of unknown state.
-type ByState = [f64; 4];
+/// Energy of states, in the order of the columns: active, idle-held, truly-idle, of unknown state. `None`
+/// if nothing of it is known.
+type ByState = [Option<f64>; 4];
 
 const STATES: [&str; 4] = ["active", "idle-held", "truly-idle", "unknown state"];
 
@@ -33,28 +34,64 @@ pub(in crate::render) struct EnergyTable {
 #[derive(Debug, Clone, Default)]
 struct Row {
     name: String,
-    /// `None` if nothing of it is known.
-    kwh: Option<ByState>,
+    kwh: ByState,
+    /// Which of it is not known in full.
+    is_more: [bool; 4],
     cost: Option<f64>,
 }
 
+impl Row {
+    fn is_any_more(&self) -> bool {
+        self.is_more.contains(&true)
+    }
+}
+
+/// Time below which unknown energy is rounding, in hours.
+const LEAST_UNKNOWN_HOURS: f64 = 1e-6;
+
 /// Returns energy by the first kind of account; `None` if there is none, or nothing of it is known.
 pub(in crate::render) fn table(usage: &Usage) -> Option<EnergyTable> {
-    let all = by_state(&usage.energy).filter(|all| all.iter().sum::<f64>() > 0.0)?;
-    let by = usage.accounts_by.first().copied().unwrap_or(By::User);
+    let all = by_state(&usage.energy);
+    if known(&all) <= 0.0 {
+        return None;
+    }
+    let by = first_kind(usage);
+    let is_more = is_more(usage);
     let mut rows = account_rows(usage, by);
     let [_, _, truly_idle, unknown] = all;
-    if truly_idle > 0.0 || unknown > 0.0 {
+    if truly_idle != Some(0.0) || unknown > Some(0.0) {
         let money = usage.energy_money.as_ref();
         let costs = money.map(|it| [it.truly_idle_energy_cost, it.unknown_state_energy_cost]);
-        let cost = costs.map(|costs| costs.into_iter().flatten().sum());
         rows.push(Row {
             name: "of no account".to_owned(),
-            kwh: Some([0.0, 0.0, truly_idle, unknown]),
-            cost,
+            kwh: [Some(0.0), Some(0.0), truly_idle, unknown],
+            is_more: [false, false, is_more[2], is_more[3]],
+            cost: costs.and_then(|costs| sum(costs.into_iter())),
         });
     }
-    Some(print(usage, by, &rows, all))
+    let all = Row { name: "all".to_owned(), kwh: all, is_more, cost: None };
+    Some(print(usage, by, &rows, &all))
+}
+
+fn first_kind(usage: &Usage) -> By {
+    usage.accounts_by.first().copied().unwrap_or(By::User)
+}
+
+/// Returns of which states energy is not known in full: of those of accounts, and of others.
+fn is_more(usage: &Usage) -> [bool; 4] {
+    let of_accounts = of_kind(usage, first_kind(usage)).into_iter();
+    let of_accounts: f64 = of_accounts.map(|it| it.energy.energy_unknown_gpu_hours).sum();
+    let rest = usage.energy.total.energy_unknown_gpu_hours - of_accounts;
+    let [is_accounts, is_rest] = [of_accounts, rest].map(|hours| hours > LEAST_UNKNOWN_HOURS);
+    // All of it may be that of unknown state.
+    let is_of_unknown_state = usage.energy.unknown_state_energy_kwh.is_none()
+        && rest - usage.states.unknown.gpu_hours <= LEAST_UNKNOWN_HOURS;
+    [is_accounts, is_accounts, is_rest && !is_of_unknown_state, is_rest]
+}
+
+/// Returns true if the energy of a state is shown. Of unknown state, only what is known.
+fn is_shown(state: usize, kwh: Option<f64>) -> bool {
+    kwh.map_or(state < 3, |kwh| kwh > 0.0)
 }
 
 /// Returns the accounts with most energy, and the others as one.
@@ -64,88 +101,111 @@ fn account_rows(usage: &Usage, by: By) -> Vec<Row> {
     let total = |account: &Account| account.energy.energy_kwh.unwrap_or(0.0);
     accounts.sort_by(|a, b| total(b).total_cmp(&total(a)));
     let row = |account: &&Account| {
-        let both = account.energy.active_energy_kwh.zip(account.energy.idle_held_energy_kwh);
-        let kwh = both.map(|(active, idle_held)| [active, idle_held, 0.0, 0.0]);
-        Row { name: label(account, usage), kwh, cost: account.energy_cost }
+        let energy = account.energy;
+        let [active, idle_held] = [energy.active_energy_kwh, energy.idle_held_energy_kwh];
+        Row {
+            name: label(account, usage),
+            kwh: [active, idle_held, Some(0.0), Some(0.0)],
+            is_more: [energy.energy_unknown_gpu_hours > 0.0; 4],
+            cost: account.energy_cost,
+        }
     };
     let (shown, others) = accounts.split_at(accounts.len().min(MOST));
     let mut rows: Vec<Row> = shown.iter().map(row).collect();
     if !others.is_empty() {
         let others: Vec<Row> = others.iter().map(row).collect();
-        let sum = |state: usize| others.iter().filter_map(|row| row.kwh?.get(state).copied()).sum();
+        let state = |state: usize| sum(others.iter().map(|row| row.kwh[state]));
         rows.push(Row {
             name: format!("{} more", others.len()),
-            kwh: others.iter().any(|row| row.kwh.is_some()).then(|| [sum(0), sum(1), 0.0, 0.0]),
-            cost: Some(others.iter().filter_map(|row| row.cost).sum()),
+            kwh: [state(0), state(1), Some(0.0), Some(0.0)],
+            is_more: [others.iter().any(|row| row.is_more[0]); 4],
+            cost: sum(others.iter().map(|row| row.cost)),
         });
     }
     rows
 }
 
+/// Returns the sum of what is known of some figures; `None` if that is nothing.
+fn sum(figures: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    figures.fold(None, |sum, figure| match (sum, figure) {
+        (Some(sum), Some(figure)) => Some(sum + figure),
+        (known, None) | (None, known) => known,
+    })
+}
+
+/// Returns what is known of all states together.
+fn known(kwh: &ByState) -> f64 {
+    kwh.iter().flatten().sum()
+}
+
+/// Shows a number of last decimals of an energy; nothing if it is zero.
+fn format_kwh(units: i64, kwh: Option<f64>, decimals: usize, is_more: bool) -> String {
+    match kwh {
+        None => "?".to_owned(),
+        Some(kwh) if kwh <= 0.0 => String::new(),
+        Some(_) if is_more => format!("≥{}", format_digits(units, decimals)),
+        Some(kwh) => format_units(units, kwh, decimals),
+    }
+}
+
 /// Rounds states so that they add up to all, rows so that they add up to their states, and prints them.
-fn print(usage: &Usage, by: By, rows: &[Row], all: ByState) -> EnergyTable {
-    let total: f64 = all.iter().sum();
+fn print(usage: &Usage, by: By, rows: &[Row], all: &Row) -> EnergyTable {
+    let total = known(&all.kwh);
     let decimals = kwh_decimals(total);
-    let states = apportion(&all, units(total, decimals));
-    let columns: Vec<Vec<i64>> = (0..all.len())
+    let states = apportion(&all.kwh.map(Option::unwrap_or_default), units(total, decimals));
+    let columns: Vec<Vec<i64>> = (0..STATES.len())
         .zip(&states)
         .map(|(state, whole)| {
-            let exact = rows.iter().map(|row| row.kwh.map_or(0.0, |kwh| kwh[state]));
+            let exact = rows.iter().map(|row| row.kwh[state].unwrap_or(0.0));
             apportion(&exact.collect::<Vec<_>>(), *whole)
         })
         .collect();
     let shown: Vec<usize> =
-        (0..all.len()).filter(|state| *state < 2 || all[*state] > 0.0).collect();
+        (0..STATES.len()).filter(|state| *state < 2 || is_shown(*state, all.kwh[*state])).collect();
     let mut heads = vec![by.slug().to_owned()];
     heads.extend(shown.iter().map(|state| STATES[*state].to_owned()));
     heads.push("total".to_owned());
-    let line = |name: &str, exact: Option<ByState>, printed: &[i64]| {
-        let mut cells = vec![name.to_owned()];
-        let cell = |units: i64, exact: f64| format_units(units, exact, decimals);
-        let Some(exact) = exact else {
-            cells.resize(shown.len() + 2, "?".to_owned());
-            return cells;
-        };
-        cells.extend(shown.iter().map(|state| match exact[*state] > 0.0 {
-            true => cell(printed[*state], exact[*state]),
-            false => String::new(),
+    let line = |row: &Row, printed: &[i64]| {
+        let mut cells = vec![row.name.clone()];
+        cells.extend(shown.iter().map(|state| {
+            format_kwh(printed[*state], row.kwh[*state], decimals, row.is_more[*state])
         }));
-        cells.push(cell(printed.iter().sum(), exact.iter().sum()));
+        let total = Some(known(&row.kwh)).filter(|total| *total > 0.0);
+        cells.push(format_kwh(printed.iter().sum(), total, decimals, row.is_any_more()));
         cells
     };
     let mut lines: Vec<Vec<String>> = Vec::with_capacity(rows.len() + 1);
     for (place, row) in rows.iter().enumerate() {
         let printed: Vec<i64> = columns.iter().map(|column| column[place]).collect();
-        lines.push(line(&row.name, row.kwh, &printed));
+        lines.push(line(row, &printed));
     }
-    lines.push(line("all", Some(all), &states));
+    lines.push(line(all, &states));
     if let Some(money) = &usage.energy_money {
         heads.push("cost".to_owned());
-        add_costs(&mut lines, rows, money);
+        add_costs(&mut lines, rows, all.is_any_more(), money);
     }
     EnergyTable { heads, rows: lines }
 }
 
 /// Adds what the energy of each row cost; the last line is the sum.
-fn add_costs(lines: &mut [Vec<String>], rows: &[Row], money: &EnergyMoney) {
+fn add_costs(lines: &mut [Vec<String>], rows: &[Row], is_more: bool, money: &EnergyMoney) {
     let exact: Vec<f64> = rows.iter().map(|row| row.cost.unwrap_or(0.0)).collect();
     let sum: f64 = exact.iter().sum();
     let decimals = money_decimals(sum);
     let whole = units(sum, decimals);
-    let parts = apportion(&exact, whole).into_iter().zip(&exact);
-    let is_known = rows.iter().map(|row| row.cost.is_some()).chain([true]);
-    let cells =
-        parts.chain([(whole, &sum)]).zip(is_known).map(
-            |((part, exact), is_known)| match is_known {
-                true => amount_of_units((part, *exact), decimals, &money.currency),
-                false => "?".to_owned(),
-            },
-        );
+    let cell = |cost: Option<f64>, units: i64, is_more: bool| match cost {
+        Some(_) if is_more => amount_at_least(units, decimals, &money.currency),
+        Some(exact) => amount_of_units((units, exact), decimals, &money.currency),
+        None => "?".to_owned(),
+    };
+    let parts = apportion(&exact, whole).into_iter().zip(rows);
+    let parts = parts.map(|(units, row)| cell(row.cost, units, row.is_any_more()));
+    let cells = parts.chain([cell(Some(sum), whole, is_more)]);
     lines.iter_mut().zip(cells).for_each(|(line, cell)| line.push(cell));
 }
 
-/// Returns the decimals of kilowatt-hours in a table of which the largest sum is this.
-fn kwh_decimals(sum: f64) -> usize {
+/// Returns the decimals of kilowatt-hours in a report on this energy.
+pub(super) fn kwh_decimals(sum: f64) -> usize {
     match sum {
         kwh if kwh < 9.9995 => 3,
         kwh if kwh < 99.995 => 2,
@@ -154,34 +214,45 @@ fn kwh_decimals(sum: f64) -> usize {
     }
 }
 
-fn by_state(energy: &CardEnergy) -> Option<ByState> {
-    Some([
-        energy.total.active_energy_kwh?,
-        energy.total.idle_held_energy_kwh?,
-        energy.truly_idle_energy_kwh?,
-        energy.unknown_state_energy_kwh?,
-    ])
+const fn by_state(energy: &CardEnergy) -> ByState {
+    [
+        energy.total.active_energy_kwh,
+        energy.total.idle_held_energy_kwh,
+        energy.truly_idle_energy_kwh,
+        energy.unknown_state_energy_kwh,
+    ]
 }
 
 /// Returns the energy of all cards as a sentence; `None` if there is none.
 pub(in crate::render) fn headline(usage: &Usage) -> Option<String> {
-    let Some(all) = by_state(&usage.energy) else { return Some("energy: unknown".to_owned()) };
-    let total: f64 = all.iter().sum();
+    let all = by_state(&usage.energy);
+    let total = known(&all);
     if total <= 0.0 {
-        return None;
+        return all.contains(&None).then(|| "energy: unknown".to_owned());
     }
     let decimals = kwh_decimals(total);
     let whole = units(total, decimals);
-    let states = apportion(&all, whole).into_iter().zip(all).zip(STATES);
-    let states = states.filter(|((_, kwh), _)| *kwh > 0.0);
-    let states: Vec<_> = states
-        .map(|((units, kwh), state)| format!("{state} {}", format_units(units, kwh, decimals)))
+    let is_more = is_more(usage);
+    let is_any_more = is_more.contains(&true);
+    let parts = apportion(&all.map(Option::unwrap_or_default), whole);
+    let shown = (0..STATES.len()).filter(|state| is_shown(*state, all[*state]));
+    let states: Vec<_> = shown
+        .map(|state| {
+            let kwh = format_kwh(parts[state], all[state], decimals, is_more[state]);
+            format!("{} {kwh}", STATES[state])
+        })
         .collect();
-    let cost = usage
-        .energy_money
-        .as_ref()
-        .and_then(|money| Some(format!("; {}", amount(money.energy_cost?, &money.currency))));
-    let (total, cost) = (format_units(whole, total, decimals), cost.unwrap_or_default());
+    let money = usage.energy_money.as_ref();
+    let cost = money.and_then(|money| {
+        let (cost, currency) = (money.energy_cost?, &money.currency);
+        let decimals = money_decimals(cost);
+        Some(match is_any_more {
+            true => format!("; {}", amount_at_least(units(cost, decimals), decimals, currency)),
+            false => format!("; {}", amount(cost, currency)),
+        })
+    });
+    let total = format_kwh(whole, Some(total), decimals, is_any_more);
+    let cost = cost.unwrap_or_default();
     Some(format!("energy: {total} kWh ({}){cost}", states.join(", ")))
 }
 
@@ -224,11 +295,14 @@ pub(in crate::render) fn card_column(usage: &Usage) -> Option<Vec<String>> {
     let total: f64 = exact.iter().sum();
     let decimals = kwh_decimals(total);
     let parts = apportion(&exact, units(total, decimals));
-    let cell = |((card, units), exact): ((&CardUsage, i64), &f64)| match of(card) {
-        Some(_) => format_units(units, *exact, decimals),
+    let cell = |(card, units): (&CardUsage, i64)| match of(card) {
+        Some(_) if card.energy.total.energy_unknown_gpu_hours > 0.0 => {
+            format!("≥{}", format_digits(units, decimals))
+        }
+        Some(exact) => format_units(units, exact, decimals),
         None => "?".to_owned(),
     };
-    Some(usage.cards.iter().zip(parts).zip(&exact).map(cell).collect())
+    Some(usage.cards.iter().zip(parts).map(cell).collect())
 }
 
 /// Writes the section as text.
@@ -301,6 +375,28 @@ mod tests {
         assert!((cards - number(&all[4])).abs() < 1e-6);
     }
 
+    /// Energy of which some is not known is marked, and never zero.
+    #[test]
+    fn unknown_energy_is_marked() {
+        let mut usage = day();
+        usage.energy.total.energy_unknown_gpu_hours = 24.0;
+        let first = usage.accounts.iter_mut().find(|it| it.energy.energy_kwh > Some(1.0)).unwrap();
+        first.energy.active_energy_kwh = None;
+        first.energy.idle_held_energy_kwh = Some(1e-6);
+        first.energy.energy_kwh = Some(1e-6);
+        first.energy.energy_unknown_gpu_hours = 24.0;
+        let name = first.name.clone().unwrap();
+        let table = table(&usage).unwrap();
+        let row = |name: &str| table.rows.iter().find(|row| row[0] == name).unwrap();
+        assert_eq!(row(&name)[1..5], ["?", "≥0.00", "", "≥0.00"]);
+        let marked = |name: &str| row(name).iter().filter(|cell| cell.starts_with('≥')).count();
+        assert_eq!(["all", "of no account"].map(marked), [4, 0], "truly-idle is not");
+        let headline = headline(&usage).unwrap();
+        assert!(headline.starts_with("energy: ≥") && headline.contains("; ≥"), "{headline}");
+        usage.energy.total.active_energy_kwh = None;
+        assert!(super::headline(&usage).unwrap().contains("(active ?, idle-held ≥"));
+    }
+
     #[test]
     fn what_figures_are_based_on_is_said() {
         let mut usage = day();
@@ -312,6 +408,9 @@ mod tests {
         assert!(said(&usage).contains("Energy of 24 GPU-h is from power × time"));
         usage.energy.total.energy_kwh = None;
         usage.energy.total.active_energy_kwh = None;
+        usage.energy.total.idle_held_energy_kwh = None;
+        usage.energy.truly_idle_energy_kwh = None;
+        usage.energy.unknown_state_energy_kwh = None;
         assert_eq!(headline(&usage).as_deref(), Some("energy: unknown"));
         assert!(table(&usage).is_none() && card_column(&usage).is_none());
     }

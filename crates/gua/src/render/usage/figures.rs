@@ -41,12 +41,20 @@ pub(super) fn units(figure: f64, decimals: usize) -> i64 {
 
 /// Shows a number of last decimals of what is exactly `figure`.
 pub(super) fn format_units(units: i64, figure: f64, decimals: usize) -> String {
+    format_decimals(&digits(units, decimals), figure)
+}
+
+/// Shows a number of last decimals with all of its digits, as for a figure of which some is not known:
+/// `≥0.00`.
+pub(super) fn format_digits(units: i64, decimals: usize) -> String {
+    let digits = digits(units, decimals);
+    if decimals == 0 { words::thousands(&digits) } else { digits }
+}
+
+fn digits(units: i64, decimals: usize) -> String {
     let digits = format!("{units:0least$}", least = decimals + 1);
     let (whole, part) = digits.split_at(digits.len() - decimals);
-    match decimals {
-        0 => format_decimals(whole, figure),
-        _ => format_decimals(&format!("{whole}.{part}"), figure),
-    }
+    if decimals == 0 { digits } else { format!("{whole}.{part}") }
 }
 
 /// Shows rounded digits of a figure: a little is not nothing.

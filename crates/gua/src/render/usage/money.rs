@@ -2,7 +2,7 @@
 
 use gua_query::usage::{Cost, Money, Price, Usage};
 
-use super::figures::{format_units, length};
+use super::figures::{format_digits, format_units, length};
 use crate::render::words::{safe, thousands};
 
 /// An amount with its currency: a sign stands before it, a name behind.
@@ -32,6 +32,11 @@ pub(super) fn money_decimals(sum: f64) -> usize {
 pub(super) fn amount_of_units(amount: (i64, f64), decimals: usize, currency: &str) -> String {
     let (units, exact) = amount;
     with_currency("", &format_units(units, exact, decimals), currency)
+}
+
+/// The same of an amount of which some is not known.
+pub(super) fn amount_at_least(units: i64, decimals: usize, currency: &str) -> String {
+    format!("≥{}", with_currency("", &format_digits(units, decimals), currency))
 }
 
 /// Cents as long as they matter.

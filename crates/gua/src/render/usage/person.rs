@@ -71,7 +71,7 @@ pub(super) fn figures(usage: &Usage, person: &PersonPage) -> Vec<[String; 3]> {
         let peak = printed.cell(Figure::Peak).to_owned();
         rows.push(row("peak", peak, "most memory of one process on one card".to_owned()));
     }
-    if account.energy.active_energy_kwh.is_some() {
+    if account.energy.energy_kwh.is_some() {
         let energy = format!("{} kWh", printed.cell(Figure::Energy));
         rows.push(row("energy", energy, "of the active and idle-held time".to_owned()));
     }
