@@ -228,6 +228,41 @@ fn the_page_for_one_person() {
     ");
 }
 
+/// The page of one person in every format for people.
+fn pages_of_one(usage: &Usage) -> [String; 3] {
+    let view = view(100, usage);
+    let (mut page, mut marked) = (Vec::new(), Vec::new());
+    html::write(&mut page, &UsagePage::from(usage.clone()), &view).unwrap();
+    markdown::write(&mut marked, usage, &view).unwrap();
+    let [page, marked] = [page, marked].map(|bytes| String::from_utf8(bytes).unwrap());
+    [lines(usage, &view).join("\n"), marked, page.replace("</td><td class=\"quiet\">", " ")]
+}
+
+#[test]
+fn page_for_one_person_has_cost_and_basis_of_energy() {
+    let mut usage = week(|request| {
+        request.user = Some("bob".to_owned());
+        request.prices.kwh = Some(0.3);
+    });
+    usage.energy.energy_divided = true;
+    usage.energy.energy_estimated_gpu_hours = 24.0;
+    let account = &mut usage.person.as_mut().unwrap().account;
+    account.energy.active_energy_kwh = Some(20.0);
+    account.energy.energy_unknown_gpu_hours = 3.0;
+    account.energy_cost = Some(6.0);
+    for page in pages_of_one(&usage) {
+        for part in ["≥20.0 kWh", "≥6.00", "divided by slices", "24 GPU-h is from power × time"]
+        {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+    }
+    let account = &mut usage.person.as_mut().unwrap().account;
+    (account.energy.active_energy_kwh, account.energy_cost) = (None, None);
+    for page in pages_of_one(&usage) {
+        assert!(page.contains("? kWh"), "{page}");
+    }
+}
+
 #[test]
 fn beside_an_earlier_window() {
     let before = week_of("eve", "x.ipynb", everything);
