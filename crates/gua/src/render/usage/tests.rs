@@ -270,22 +270,22 @@ fn beside_an_earlier_window() {
     insta::assert_snapshot!(from(&usage, 80, "Compared"), @"
     Compared with 8 Nov 20:00 → 15 Nov 2026 20:00 UTC, 7d, 100.0 % observed
                                             now  before  difference
-      active                             29.8 %  29.8 %  0.0 points
-      idle-held                          23.8 %  23.8 %  0.0 points
-      truly-idle                         46.4 %  46.4 %  0.0 points
+      active                             29.8 %  29.8 %    0 points
+      idle-held                          23.8 %  23.8 %    0 points
+      truly-idle                         46.4 %  46.4 %    0 points
       idle-held GPU-h                       120     120           0
-      idle-held cards                       0.7     0.7         0.0
-      idle-held cost                       $300    $300       $0.00
+      idle-held cards                       0.7     0.7           0
+      idle-held cost                       $300    $300          $0
       idle-held GPU-h by user
-        bob                                70.0       0       +70.0
-        eve                                   0    70.0       −70.0
-        alice                              40.0    40.0           0
-        unlisted                           10.0    10.0           0
+        bob                                  70       0         +70
+        eve                                   0      70         −70
+        alice                                40      40           0
+        unlisted                             10      10           0
       idle-held GPU-h by notebook
-        home/bob/exp/sweep.ipynb of bob    70.0       0       +70.0
-        x.ipynb of eve                        0    70.0       −70.0
-        no notebook                        40.0    40.0           0
-        unlisted                           10.0    10.0           0
+        home/bob/exp/sweep.ipynb of bob      70       0         +70
+        x.ipynb of eve                        0      70         −70
+        no notebook                          40      40           0
+        unlisted                             10      10           0
 
     Verdict
       Idle-held is 23.8 % of the observed card time, over the 20 % line: a matter of
@@ -349,20 +349,20 @@ fn as_markdown() {
 
     |  | now | before | difference |
     |---|---:|---:|---:|
-    | active | 29.8 % | 29.8 % | 0.0 points |
-    | idle-held | 23.8 % | 23.8 % | 0.0 points |
-    | truly-idle | 46.4 % | 46.4 % | 0.0 points |
+    | active | 29.8 % | 29.8 % | 0 points |
+    | idle-held | 23.8 % | 23.8 % | 0 points |
+    | truly-idle | 46.4 % | 46.4 % | 0 points |
     | idle-held GPU-h | 120 | 120 | 0 |
-    | idle-held cards | 0.7 | 0.7 | 0.0 |
-    | idle-held cost | $300 | $300 | $0.00 |
+    | idle-held cards | 0.7 | 0.7 | 0 |
+    | idle-held cost | $300 | $300 | $0 |
     | idle-held GPU-h by user |  |  |  |
-    |   bob | 70.0 | 70.0 | 0 |
-    |   alice | 40.0 | 40.0 | 0 |
-    |   unlisted | 10.0 | 10.0 | 0 |
+    |   bob | 70 | 70 | 0 |
+    |   alice | 40 | 40 | 0 |
+    |   unlisted | 10 | 10 | 0 |
     | idle-held GPU-h by notebook |  |  |  |
-    |   home/bob/exp/sweep.ipynb of bob | 70.0 | 70.0 | 0 |
-    |   no notebook | 40.0 | 40.0 | 0 |
-    |   unlisted | 10.0 | 10.0 | 0 |
+    |   home/bob/exp/sweep.ipynb of bob | 70 | 70 | 0 |
+    |   no notebook | 40 | 40 | 0 |
+    |   unlisted | 10 | 10 | 0 |
 
     ## Verdict
 
