@@ -73,7 +73,8 @@ def test_windows_accounts_and_errors(lab, history):
         with pytest.raises(ValueError, match='no price of a GPU-hour to sort by'):
             gua.report('24h', until=until, db=db, sort='cost')
         priced = gua.report('24h', until=until, db=db, by=['user', 'card'], compare='previous',
-                            price=[2.5, 'H100=4'], currency='EUR')
+                            price=[2.5, 'H100=4'], price_kwh=0.3, currency='EUR')
+        assert priced.energy_money.cost_per_kwh == 0.3 and day.energy_money is None
         assert priced.accounts_by == ['user', 'card'] and priced.money.currency == 'EUR'
         assert priced.compared.window.to == day.window.from_
         assert set(account.by for account in priced.accounts) == set(['user', 'card'])

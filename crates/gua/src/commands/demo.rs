@@ -37,7 +37,9 @@ pub(super) fn run(typed: &cli::Demo) -> Result<u8, Failure> {
         None => record::write(Database::in_memory()?, &plan).map_err(failure)?,
     };
     say(next_step(typed, &plan));
-    show(&usage(&store, &request)?, typed, at)?;
+    let usage = usage(&store, &request)?;
+    report::refuse_without_cost(&usage, request.sort)?;
+    show(&usage, typed, at)?;
     Ok(0)
 }
 

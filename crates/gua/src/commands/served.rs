@@ -66,12 +66,11 @@ impl RecordAnswers {
     /// Returns what is asked of the record, with whether somebody records now.
     fn request(&self, asked: &Asked) -> UsageRequest {
         let window = Period::new(asked.window.from.into(), asked.window.until.into());
-        let Cost { currency, price, models, per_kwh } = self.config.cost.clone();
         UsageRequest {
             zone: asked.window.zone.tz.clone(),
             zone_name: asked.window.zone.name.clone(),
             by: asked.by.clone(),
-            prices: Prices { currency, gpu_hour: price, models, kwh: per_kwh },
+            prices: self.prices(),
             context: self.config.thresholds.context,
             most_sessions: asked.sessions,
             // Readers are nobody in particular.
@@ -82,6 +81,11 @@ impl RecordAnswers {
             },
             ..UsageRequest::new(window, now())
         }
+    }
+
+    fn prices(&self) -> Prices {
+        let Cost { currency, price, models, per_kwh } = self.config.cost.clone();
+        Prices { currency, gpu_hour: price, models, kwh: per_kwh }
     }
 
     /// Returns the process that records, if this one does not.
@@ -120,6 +124,10 @@ impl Answers for RecordAnswers {
         let request = self.request(asked);
         let store = self.open(request.window)?;
         Ok(usage(&store, &request)?)
+    }
+
+    fn has_prices(&self) -> bool {
+        self.prices().has_gpu_hour()
     }
 
     fn now(&self) -> Result<Option<Snapshot>, NotReady> {

@@ -26,6 +26,9 @@ pub trait Answers: Debug + Send + Sync {
     /// When the record cannot be read.
     fn report(&self, asked: &Asked) -> Result<Usage, NotReady>;
 
+    /// Returns true if there is a price of a GPU-hour.
+    fn has_prices(&self) -> bool;
+
     /// Returns what the recorder last saw; `None` before the first tick.
     ///
     /// # Errors

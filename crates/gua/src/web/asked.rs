@@ -36,17 +36,23 @@ pub enum Senseless {
 const PAGE: &str = "since, period, from, until, tz, by, sort or sessions";
 const WHO: &str = "user or idle";
 
+/// Why nothing can be sorted by cost.
+pub const NO_PRICE: &str = "there is no price of a GPU-hour to sort by";
+
 /// The names and values of an address. A value that is empty is none.
 fn pairs(query: Option<&str>) -> Result<BTreeMap<String, String>, Senseless> {
-    let mut pairs = BTreeMap::new();
+    let mut pairs: BTreeMap<String, String> = BTreeMap::new();
     for part in query.unwrap_or_default().split('&').filter(|part| !part.is_empty()) {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
         let (name, value) = (decoded(name), decoded(value));
         if value.is_empty() {
             continue;
         }
-        if pairs.insert(name.clone(), value).is_some() {
-            return Err(Senseless::Twice(name));
+        match pairs.get_mut(&name) {
+            // As on the command line, `by` may be given several times.
+            Some(kinds) if name == "by" => kinds.extend([",", &value]),
+            Some(_) => return Err(Senseless::Twice(name)),
+            None => _ = pairs.insert(name, value),
         }
     }
     Ok(pairs)
@@ -77,8 +83,12 @@ pub(super) fn decoded(text: &str) -> String {
 }
 
 /// What a page is asked, and the address that says so. It has accounts of one kind.
-pub(super) fn page(query: Option<&str>, now: Timestamp) -> Result<(Asked, Address), Senseless> {
-    let (asked, address) = report(query, now)?;
+pub(super) fn page(
+    query: Option<&str>,
+    now: Timestamp,
+    has_prices: bool,
+) -> Result<(Asked, Address), Senseless> {
+    let (asked, address) = report(query, now, has_prices)?;
     match asked.by.as_slice() {
         [_] => Ok((asked, address)),
         several => {
@@ -93,7 +103,11 @@ pub(super) fn page(query: Option<&str>, now: Timestamp) -> Result<(Asked, Addres
 }
 
 /// What `/api/v1/report` is asked, and the address of a page of the first kind of accounts.
-pub(super) fn report(query: Option<&str>, now: Timestamp) -> Result<(Asked, Address), Senseless> {
+pub(super) fn report(
+    query: Option<&str>,
+    now: Timestamp,
+    has_prices: bool,
+) -> Result<(Asked, Address), Senseless> {
     let mut pairs = pairs(query)?;
     let mut take = |name: &str| pairs.remove(name);
     let mut address = Address {
@@ -112,10 +126,12 @@ pub(super) fn report(query: Option<&str>, now: Timestamp) -> Result<(Asked, Addr
     // A moment is the same in every zone, the hour on a clock is not.
     address.from = address.from.map(|_| window.from.to_string());
     address.until = address.until.map(|_| window.until.to_string());
-    let kinds = |typed: &str| typed.split(',').map(by_of).collect::<Result<Vec<_>, _>>();
-    let by = by.as_deref().map(kinds).transpose()?;
+    let by = by.as_deref().map(kinds_of).transpose()?;
     address.by = by.as_ref().and_then(|by| by.first().copied());
     address.sort = sort.as_deref().map(sort_of).transpose()?.unwrap_or_default();
+    if address.sort == Sort::Cost && !has_prices {
+        return Err(wrong("sort", "cost", NO_PRICE.to_owned()));
+    }
     address.all_sessions = sessions.as_deref().map(is_all).transpose()?.unwrap_or(false);
     let sessions = if address.all_sessions { ALL_SESSIONS } else { MOST_SESSIONS };
     let by = by.unwrap_or_else(|| vec![By::User]);
@@ -141,7 +157,10 @@ fn window(address: &Address, now: Timestamp) -> Result<Window, Senseless> {
     };
     Window::new(&typed, now).map_err(|failure| {
         let told = failure.to_string();
-        Senseless::Window(told.lines().next().unwrap_or_default().to_owned())
+        let what = told.lines().next().unwrap_or_default().to_owned();
+        let as_parameter =
+            |text: String, name: &&str| text.replace(&format!("--{name}"), &format!("`{name}`"));
+        Senseless::Window(["period", "from", "until"].iter().fold(what, as_parameter))
     })
 }
 
@@ -158,6 +177,18 @@ fn wrong(name: &str, value: &str, why: String) -> Senseless {
     Senseless::Value { name: name.to_owned(), value, why }
 }
 
+/// Returns kinds of accounts, each once.
+fn kinds_of(value: &str) -> Result<Vec<By>, Senseless> {
+    let mut kinds = Vec::new();
+    for kind in value.split(',').map(by_of) {
+        let kind = kind?;
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    Ok(kinds)
+}
+
 fn by_of(value: &str) -> Result<By, Senseless> {
     let found = By::ALL.into_iter().find(|by| by.slug() == value);
     let all = || By::ALL.map(By::slug).join(", ");
@@ -165,7 +196,9 @@ fn by_of(value: &str) -> Result<By, Senseless> {
 }
 
 fn sort_of(value: &str) -> Result<Sort, Senseless> {
-    let found = Sort::ALL.into_iter().find(|sort| sort.slug() == value);
+    // The command line says `idle`.
+    let slug = if value == "idle" { Sort::IdleHeld.slug() } else { value };
+    let found = Sort::ALL.into_iter().find(|sort| sort.slug() == slug);
     let all = || Sort::ALL.map(Sort::slug).join(", ");
     found.ok_or_else(|| wrong("sort", value, format!("expected one of {}", all())))
 }
@@ -198,7 +231,7 @@ mod tests {
     }
 
     fn told(query: &str) -> String {
-        page(Some(query), now()).map_or_else(
+        page(Some(query), now(), false).map_or_else(
             |error| error.to_string(),
             |(asked, address)| {
                 format!("{} → {} {}", asked.window.from, asked.window.until, address.href("/"))
@@ -247,7 +280,7 @@ mod tests {
         );
         assert_eq!(
             told("period=2026-12&tz=UTC"),
-            "--period: it has not begun: it begins on 2026-12-01 00:00:00 UTC"
+            "`period`: it has not begun: it begins on 2026-12-01 00:00:00 UTC"
         );
         let wrong = told("period=soon");
         assert!(wrong.starts_with("`period=soon`: expected today, yesterday, "), "{wrong}");
@@ -266,18 +299,33 @@ mod tests {
             "since=1h&since=2h",
             "color=red",
         ] {
-            assert!(page(Some(query), now()).is_err(), "{query}");
+            assert!(page(Some(query), now(), true).is_err(), "{query}");
         }
         assert!(holders(Some("idle=x")).is_err() && holders(Some("x=1")).is_err());
         assert_eq!(holders(Some("user=b%20b")).unwrap().users, ["b b"]);
-        assert_eq!(report(Some("by=user,job"), now()).unwrap().0.by, [By::User, By::Job]);
-        assert!(report(Some("by=user,up"), now()).is_err());
+        assert!(report(Some("by=user,up"), now(), true).is_err());
+    }
+
+    #[test]
+    fn kinds_may_be_given_several_times_and_count_once() {
+        for query in ["by=user,job", "by=user&by=job", "by=user,job,user&by=job"] {
+            let (asked, _) = report(Some(query), now(), false).unwrap();
+            assert_eq!(asked.by, [By::User, By::Job], "{query}");
+        }
+        assert!(page(Some("by=user&by=user"), now(), false).is_ok());
+    }
+
+    #[test]
+    fn order_is_that_of_the_command_line() {
+        assert!(told("sort=idle&tz=UTC").ends_with(" /?tz=UTC&sort=idle-held"));
+        assert_eq!(told("sort=cost"), "`sort=cost`: there is no price of a GPU-hour to sort by");
+        assert!(page(Some("sort=cost"), now(), true).is_ok());
     }
 
     proptest! {
         #[test]
         fn no_address_does_harm(query in "\\PC{0,80}") {
-            let _ = page(Some(&query), now());
+            let _ = page(Some(&query), now(), true);
             let _ = holders(Some(&query));
         }
     }

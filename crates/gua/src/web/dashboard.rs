@@ -28,7 +28,7 @@ const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";
 
 pub(super) async fn front(State(office): State<Office>, uri: Uri) -> Response {
-    match asked::page(uri.query(), Timestamp::now()) {
+    match asked::page(uri.query(), Timestamp::now(), office.desk.answers.has_prices()) {
         Ok((asked, address)) => {
             let tick = office.broadcast.tick();
             told(HTML, office.desk.page(asked, address, tick).await)
@@ -38,7 +38,7 @@ pub(super) async fn front(State(office): State<Office>, uri: Uri) -> Response {
 }
 
 pub(super) async fn live(State(office): State<Office>, uri: Uri) -> Response {
-    match asked::page(uri.query(), Timestamp::now()) {
+    match asked::page(uri.query(), Timestamp::now(), office.desk.answers.has_prices()) {
         Ok((asked, address)) => {
             let tick = office.broadcast.tick();
             told(HTML, office.desk.live(asked, address, tick).await)
@@ -56,7 +56,7 @@ pub(super) async fn api(
     let answers = Arc::clone(&office.desk.answers);
     let query = uri.query();
     let answer = match what.as_str() {
-        "report" => match asked::report(query, Timestamp::now()) {
+        "report" => match asked::report(query, Timestamp::now(), answers.has_prices()) {
             Ok((asked, _)) => {
                 let asked = Asked { sessions: None, ..asked };
                 office.desk.hands.make(move || json(&answers.report(&asked)?)).await

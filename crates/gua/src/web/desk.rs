@@ -352,6 +352,10 @@ mod tests {
             Err(NotReady::NoTick)
         }
 
+        fn has_prices(&self) -> bool {
+            false
+        }
+
         fn now(&self) -> Result<Option<Snapshot>, NotReady> {
             Ok(None)
         }
@@ -370,7 +374,7 @@ mod tests {
     }
 
     fn asked(query: &str) -> (Asked, Address) {
-        asked::page(Some(query), Timestamp::now()).unwrap()
+        asked::page(Some(query), Timestamp::now(), true).unwrap()
     }
 
     fn with_timelines(desk: &Desk) -> usize {
@@ -431,7 +435,7 @@ mod tests {
     fn a_window_that_is_over_is_good_for_longer() {
         let now = Timestamp::now();
         let good_for = |query: &str| {
-            let (asked, _) = asked::page(Some(query), now).unwrap();
+            let (asked, _) = asked::page(Some(query), now, true).unwrap();
             Made::new(UsagePage::from(week_of("bob", "x", |_| {})), &asked, now).good_for
         };
         assert_eq!(good_for("since=48h&tz=UTC"), Duration::from_mins(1));

@@ -41,7 +41,7 @@ mod tls;
 mod trouble;
 
 pub use answers::Answers;
-pub use asked::Asked;
+pub use asked::{Asked, NO_PRICE};
 pub use door::Door;
 pub use pages::Pages;
 pub use server::{Server, bind};

@@ -32,7 +32,7 @@ pub(super) async fn form(State(door): State<Arc<Door>>, uri: Uri) -> Response {
 
 /// What a page was asked to show; what makes no sense is left behind.
 fn address(query: Option<&str>) -> Address {
-    asked::page(query, Timestamp::now()).map(|(_, address)| address).unwrap_or_default()
+    asked::page(query, Timestamp::now(), true).map(|(_, address)| address).unwrap_or_default()
 }
 
 /// Where to sign in, to be shown this page after it.

@@ -114,6 +114,9 @@ fn accounts_are_sorted_as_asked() {
     assert_eq!(names(&["--sort", "active"])[0], "alice");
     let dear = ["--sort", "cost", "--price", "1", "--price", "A100=9"];
     assert_eq!(names(&dear)[0], "alice");
+    let unpriced = histories.report(&[&DAY[..], &["--sort", "cost", "--price", "B200=3"]].concat());
+    assert_eq!((unpriced.code, unpriced.stdout.as_str()), (Some(2), ""), "{unpriced:?}");
+    assert!(unpriced.stderr.contains("no price fits any card"), "{unpriced:?}");
 }
 
 #[test]
@@ -311,6 +314,7 @@ fn the_page_of_one_person_reads_well() {
       beside others      10.0 h  idle while others worked on the card
       memory          234 GiB-h  held idle
       peak              9.8 GiB  most memory of one process on one card
+      energy              ? kWh  of the active and idle-held time
       cost             8.75 EUR  of idle-held
 
     Where
@@ -399,16 +403,16 @@ fn a_window_beside_the_one_before() {
     with 9 Nov 00:00 → 10 Nov 2024 00:00 UTC, 1d, 100.0 % observed
                                     now     before   difference
      active                      15.2 %     13.9 %  +1.3 points
-     idle-held                   42.4 %     41.7 %  +0.8 points
-     truly-idle                  39.4 %     44.4 %  −5.1 points
+     idle-held                   42.4 %     41.7 %  +0.7 points
+     truly-idle                  39.4 %     44.4 %  −5.0 points
      unknown                      3.0 %      0.0 %  +3.0 points
      idle-held GPU-h               28.0       30.0         −2.0
-     idle-held cards                1.3        1.2          0.0
+     idle-held cards                1.3        1.2         +0.1
      idle-held cost           56.00 EUR  60.00 EUR    −4.00 EUR
      idle-held GPU-h by user
-       bob                         21.5       23.4         −2.0
-       alice                       6.00       6.00            0
-       not known                   0.54       0.59        −0.05
+       bob                         21.5       23.4         −1.9
+       alice                        6.0        6.0            0
+       not known                    0.5        0.6         −0.1
     ");
 }
 

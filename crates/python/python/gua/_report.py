@@ -169,6 +169,7 @@ def report(
     user: Union[None, str, int] = None,
     compare: Union[None, str, float, timedelta] = None,
     price: Union[None, float, str, Iterable[str]] = None,
+    price_kwh: Optional[float] = None,
     currency: Optional[str] = None,
 ) -> Report:
     """What the cards did over a time: worked, were held idle, stood free, and by whom.
@@ -187,6 +188,7 @@ def report(
     :param user: The report on one person alone, by name or uid.
     :param compare: An earlier time to set it beside: ``"previous"``, or how long before.
     :param price: What a GPU-hour costs; ``"A100=3.20"`` is for cards of that model.
+    :param price_kwh: What a kilowatt-hour costs.
     :param currency: What stands beside an amount of money.
     :raises gua.HistoryError: When there is no history, or none that can be read.
     """
@@ -201,6 +203,7 @@ def report(
     words += [] if user is None else [f"--user={user}"]
     words += [] if compare is None else [f"--compare={duration(compare)}"]
     words += [f"--price={one}" for one in _several(price)]
+    words += [] if price_kwh is None else [f"--price-kwh={price_kwh}"]
     words += [] if currency is None else [f"--currency={currency}"]
     return build(Report, _native.ask(words))
 

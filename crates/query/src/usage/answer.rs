@@ -218,6 +218,16 @@ impl CardUsage {
     pub fn label(&self) -> Option<String> {
         super::sums::label(self.index, self.slot, self.unpartitioned)
     }
+
+    /// Returns the time by the clock of GPU-hours on this card, in seconds: a part of a GPU has fewer
+    /// GPU-hours than hours. A card whose part is not known counts as a whole one.
+    #[must_use]
+    pub fn seconds_of(&self, gpu_hours: f64) -> f64 {
+        let slices = self.slices.zip(self.slices_of).filter(|(part, _)| *part > 0);
+        let hours =
+            slices.map_or(gpu_hours, |(part, of)| gpu_hours * f64::from(of) / f64::from(part));
+        hours * 3_600.0
+    }
 }
 
 impl From<&CardTotals> for CardUsage {

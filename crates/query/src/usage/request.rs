@@ -85,6 +85,12 @@ pub struct Prices {
 }
 
 impl Prices {
+    /// Returns true if there is a price of a GPU-hour, on whatever card.
+    #[must_use]
+    pub fn has_gpu_hour(&self) -> bool {
+        self.gpu_hour.is_some() || !self.models.is_empty()
+    }
+
     /// Returns the price of a GPU-hour on a model; `None` if there is none.
     #[must_use]
     pub fn gpu_hour_on(&self, model: Option<&str>) -> Option<f64> {

@@ -34,6 +34,7 @@ pub(in crate::commands) fn report(
     let mut reader = FleetReader::new(&client, selection.clone(), &request);
     reader.find_hosts().map_err(|error| query_failure(error, &selection))?;
     let fleet = reader.read().map_err(failure)?;
+    report::refuse_without_cost(&fleet.usage, request.sort)?;
     let view = view(&window, typed, url, now);
     output.write(|mut out| write(&mut out, &fleet, &view, (format, table, picture)))?;
     Ok(warn(&client))

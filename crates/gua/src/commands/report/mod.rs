@@ -4,7 +4,9 @@ mod output;
 mod request;
 
 pub(super) use output::Output;
-pub(super) use request::{kinds, prices, request, request_sessions, sessions, sort, table};
+pub(super) use request::{
+    kinds, prices, refuse_without_cost, request, request_sessions, sessions, sort, table,
+};
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -83,6 +85,7 @@ fn answered(config: &Config, typed: &cli::Report, now: Timestamp) -> Result<Usag
         false => UsagePage::from(usage(&store, &request)?),
     };
     refuse_stranger(&page.usage, &request)?;
+    refuse_without_cost(&page.usage, request.sort)?;
     Ok(page)
 }
 

@@ -3,14 +3,17 @@
 use std::cmp::Reverse;
 
 use gua_core::Period;
+use gua_core::slices::gpu_name;
 use gua_core::units::UnixMillis;
-use gua_query::usage::{By, Prices, SortBy, UsageRequest};
+use gua_query::usage::{By, Prices, SortBy, Usage, UsageRequest};
 use jiff::Timestamp;
 use rustix::process::geteuid;
 
 use crate::cli;
 use crate::config::{Config, Cost, Window};
 use crate::failure::Failure;
+use crate::render::words::safe;
+use crate::web::NO_PRICE;
 
 /// Returns the request for a window. Whether a recorder runs is not known yet.
 pub(in crate::commands) fn request(
@@ -111,17 +114,33 @@ impl From<cli::By> for By {
 
 /// Returns the order of accounts. There is no cost without a price.
 pub(in crate::commands) fn sort(typed: &cli::Accounts, prices: &Prices) -> Result<SortBy, Failure> {
-    let has_price = prices.gpu_hour.is_some() || !prices.models.is_empty();
     match typed.sort {
         cli::Sort::Total => Ok(SortBy::Total),
         cli::Sort::Idle => Ok(SortBy::Idle),
         cli::Sort::Active => Ok(SortBy::Active),
-        cli::Sort::Cost if has_price => Ok(SortBy::Cost),
+        cli::Sort::Cost if prices.has_gpu_hour() => Ok(SortBy::Cost),
         cli::Sort::Cost => Err(Failure::Usage {
-            what: "--sort cost: there is no price of a GPU-hour to sort by".to_owned(),
+            what: format!("--sort cost: {NO_PRICE}"),
             next: "Add --price 2.50, or set price in the section [cost] of the config.".to_owned(),
         }),
     }
+}
+
+/// Refuses to sort by cost if none of the cards has a price.
+pub(in crate::commands) fn refuse_without_cost(usage: &Usage, sort: SortBy) -> Result<(), Failure> {
+    if sort != SortBy::Cost || usage.money.is_some() || usage.cards.is_empty() {
+        return Ok(());
+    }
+    let names = usage.cards.iter().filter_map(|card| card.name.as_deref()).map(gpu_name);
+    let mut names: Vec<_> = names.map(safe).collect();
+    names.sort_unstable();
+    names.dedup();
+    Err(Failure::Usage {
+        what: format!("--sort cost: no price fits any card ({})", names.join(", ")),
+        next:
+            "Name a part of a model in --price MODEL=PRICE, or give a price for all: --price 2.50."
+                .to_owned(),
+    })
 }
 
 /// Returns the prices: those that were typed replace all others.

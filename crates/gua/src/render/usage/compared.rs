@@ -4,9 +4,9 @@ use gua_query::usage::{By, Compared, ComparedAccount, Pair, TotalState, Usage};
 use jiff::tz::TimeZone;
 
 use super::accounts::MOST;
-use super::figures::{hours, length, percent, stretch};
+use super::figures::{format_units, hour_decimals, largest, length, percent, stretch, units};
 use super::label::{label_of, shortened};
-use super::money::amount;
+use super::money::{amount_of_units, money_decimals};
 use super::page::{INDENT, Page};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell};
@@ -63,8 +63,11 @@ pub(super) fn all_rows(usage: &Usage, compared: &Compared) -> Vec<Row> {
         .filter(|row| row.state != TotalState::Unknown || is_shown(&row.gpu_hours));
     let mut rows: Vec<Row> = states.map(|row| shares(row.state.word(), row.share)).collect();
     let idle_held = compared.states.iter().find(|row| row.state == TotalState::IdleHeld);
-    rows.extend(idle_held.map(|row| hours_row("idle-held GPU-h".to_owned(), row.gpu_hours)));
-    rows.push(cards("idle-held cards".to_owned(), compared.equivalent_gpus_idle_held));
+    // As the headline and the accounts above.
+    let decimals = hour_decimals(largest(&usage.states));
+    let hours = |what, pair| figures(what, pair, decimals);
+    rows.extend(idle_held.map(|row| hours("idle-held GPU-h".to_owned(), row.gpu_hours)));
+    rows.push(figures("idle-held cards".to_owned(), compared.equivalent_gpus_idle_held, 1));
     if let Some(money) = &usage.money {
         rows.push(money_row("idle-held cost", compared.idle_held_cost, &money.currency));
     }
@@ -76,9 +79,10 @@ pub(super) fn all_rows(usage: &Usage, compared: &Compared) -> Vec<Row> {
             rows.push(heading(*by));
         }
         rows.extend(
-            accounts.into_iter().take(MOST).map(|account| {
-                hours_row(account_label(account, usage), account.idle_held_gpu_hours)
-            }),
+            accounts
+                .into_iter()
+                .take(MOST)
+                .map(|account| hours(account_label(account, usage), account.idle_held_gpu_hours)),
         );
     }
     if compared.rests_on_little {
@@ -114,38 +118,47 @@ fn account_label(account: &ComparedAccount, usage: &Usage) -> String {
 }
 
 fn shares(word: &str, pair: Pair) -> Row {
-    let points = pair
-        .difference
-        .map(|points| signed(points * 100.0, |points| format!("{points:.1} points")));
-    [word.to_owned(), percent(pair.now), percent(pair.before), unknown(points)]
+    let tenths = |share: f64| units(share * 100.0, 1);
+    let points = |tenths, share: f64| format!("{} points", format_units(tenths, share * 100.0, 1));
+    pair_row(word.to_owned(), pair, (tenths, |_, share| percent(Some(share)), points))
 }
 
-fn hours_row(what: String, pair: Pair) -> Row {
-    let largest = pair.now.unwrap_or(0.0).max(pair.before.unwrap_or(0.0));
-    let show = |value: Option<f64>| unknown(value.map(|value| hours(value, largest)));
-    let difference = pair.difference.map(|by| signed(by, |by| hours(by, largest)));
-    [what, show(pair.now), show(pair.before), unknown(difference)]
-}
-
-fn cards(what: String, pair: Pair) -> Row {
-    let show = |value: Option<f64>| unknown(value.map(|cards| format!("{cards:.1}")));
-    let difference = pair.difference.map(|by| signed(by, |by| format!("{by:.1}")));
-    [what, show(pair.now), show(pair.before), unknown(difference)]
+fn figures(what: String, pair: Pair, decimals: usize) -> Row {
+    let show = |printed, exact| format_units(printed, exact, decimals);
+    pair_row(what, pair, (|exact| units(exact, decimals), show, show))
 }
 
 fn money_row(what: &str, pair: Pair, currency: &str) -> Row {
-    let show = |value: Option<f64>| unknown(value.map(|value| amount(value, currency)));
-    let difference = pair.difference.map(|by| signed(by, |by| amount(by, currency)));
-    [what.to_owned(), show(pair.now), show(pair.before), unknown(difference)]
+    let largest = pair.now.unwrap_or(0.0).max(pair.before.unwrap_or(0.0));
+    let decimals = money_decimals(largest);
+    let show = |printed, exact| amount_of_units((printed, exact), decimals, currency);
+    pair_row(what.to_owned(), pair, (|exact| units(exact, decimals), show, show))
+}
+
+/// Returns a row whose difference is that of the printed figures: figures as units of their last decimal,
+/// how they are shown, and how their difference is.
+fn pair_row(
+    what: String,
+    pair: Pair,
+    (units, show, show_difference): (
+        impl Fn(f64) -> i64,
+        impl Fn(i64, f64) -> String,
+        impl Fn(i64, f64) -> String,
+    ),
+) -> Row {
+    let cell = |figure: Option<f64>| unknown(figure.map(|it| show(units(it), it)));
+    let both = pair.now.zip(pair.before).zip(pair.difference);
+    let difference = both
+        .map(|((now, before), exact)| signed(units(now) - units(before), exact, show_difference));
+    [what, cell(pair.now), cell(pair.before), unknown(difference)]
 }
 
 /// With its sign; what would be shown as nothing has none.
-fn signed(value: f64, show: impl Fn(f64) -> String) -> String {
-    let shown = show(value.abs());
-    let is_nothing = !shown.chars().any(|c| ('1'..='9').contains(&c)) || shown.starts_with('<');
-    match value {
-        _ if is_nothing => shown,
-        value if value < 0.0 => format!("−{shown}"),
+fn signed(units: i64, exact: f64, show: impl Fn(i64, f64) -> String) -> String {
+    let shown = show(units.abs(), exact.abs());
+    match units {
+        0 => shown,
+        ..0 => format!("−{shown}"),
         _ => format!("+{shown}"),
     }
 }
@@ -160,7 +173,24 @@ mod tests {
 
     #[test]
     fn what_is_next_to_nothing_has_no_sign() {
-        let shown = |by: f64| signed(by, |by| hours(by, 62.1));
+        let shown = |by: f64| {
+            signed(units(by.abs(), 1) * by.signum() as i64, by, |it, by| format_units(it, by, 1))
+        };
         assert_eq!([-0.01, 0.0, 7.0, -7.0].map(shown), ["<0.1", "0", "+7.0", "−7.0"]);
+    }
+
+    /// A reader subtracts what is printed.
+    #[test]
+    fn differences_are_those_of_printed_figures() {
+        let pair = |now: f64, before: f64| Pair {
+            now: Some(now),
+            before: Some(before),
+            difference: Some(now - before),
+        };
+        let difference = |[.., difference]: Row| difference;
+        let hours = |now, before| difference(figures(String::new(), pair(now, before), 1));
+        assert_eq!([hours(41.66, 43.04), hours(0.14, 0.36)], ["−1.3", "−0.3"]);
+        assert_eq!(difference(shares("", pair(0.052_04, 0.065_46))), "−1.3 points");
+        assert_eq!(difference(money_row("", pair(5.204, 6.546), "$")), "−$1.35");
     }
 }

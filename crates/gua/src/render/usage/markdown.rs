@@ -73,6 +73,7 @@ fn of_one(out: &mut impl Write, usage: &Usage, view: &View, about: &PersonPage) 
     for cells in person::figures(usage, about) {
         row(out, &cells)?;
     }
+    energy_notes(out, usage)?;
     writeln!(out, "\n## Where")?;
     accounts(out, usage, view)?;
     sessions(out, usage, view)?;
@@ -137,6 +138,10 @@ pub(in crate::render) fn energy_section(out: &mut impl Write, usage: &Usage) -> 
     let rights: Vec<_> = (0..heads.len()).map(|column| column > 0).collect();
     table(out, &heads, &rights)?;
     energy.rows.iter().try_for_each(|cells| row(out, cells))?;
+    energy_notes(out, usage)
+}
+
+fn energy_notes(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     energy::notes(usage).iter().try_for_each(|note| writeln!(out, "\n{}", text(note)))
 }
 

@@ -3,9 +3,10 @@
 use gua_query::usage::{Cost, PersonPage, Suggestion, Usage};
 
 use super::accounts::{self, Figure, PrintedAccounts};
+use super::energy;
 use super::figures::{hours, largest, length, percent};
 use super::label::named;
-use super::money::at_this_pace;
+use super::money::{at_this_pace, cost};
 use super::page::{INDENT, Page};
 use super::sections::active_threshold;
 use super::sessions::{self, idle, place, what};
@@ -18,6 +19,7 @@ pub(super) fn page(page: &mut Page<'_>, usage: &Usage, person: &PersonPage) {
     let rows: Vec<_> =
         figures(usage, person).into_iter().map(|row| row.map(Cell::plain).to_vec()).collect();
     page.table(&[Align::Left, Align::Right, Align::Left], &rows, 2);
+    energy::notes(usage).iter().for_each(|note| page.text(INDENT, note, Ink::Quiet));
     page.heading("Where");
     accounts::tables(page, usage);
     sessions::section(page, usage);
@@ -71,17 +73,20 @@ pub(super) fn figures(usage: &Usage, person: &PersonPage) -> Vec<[String; 3]> {
         let peak = printed.cell(Figure::Peak).to_owned();
         rows.push(row("peak", peak, "most memory of one process on one card".to_owned()));
     }
-    if account.energy.energy_kwh.is_some() {
-        let energy = format!("{} kWh", printed.cell(Figure::Energy));
-        rows.push(row("energy", energy, "of the active and idle-held time".to_owned()));
+    let energy = format!("{} kWh", printed.cell(Figure::Energy));
+    rows.push(row("energy", energy, "of the active and idle-held time".to_owned()));
+    if let Some(money) = &usage.energy_money {
+        let unknown_hours = account.energy.energy_unknown_gpu_hours;
+        let energy_cost = cost(account.energy_cost, unknown_hours, &money.currency);
+        rows.push(row("energy cost", energy_cost, "of that energy".to_owned()));
     }
     if let Some(money) = &usage.money {
-        let cost = Cost {
+        let idle_cost = Cost {
             cost: account.idle_held_cost,
             cost_per_month: None,
             unpriced_gpu_hours: account.unpriced_idle_held_gpu_hours,
         };
-        rows.push(row("cost", at_this_pace(money, &cost), "of idle-held".to_owned()));
+        rows.push(row("cost", at_this_pace(money, &idle_cost), "of idle-held".to_owned()));
     }
     rows
 }

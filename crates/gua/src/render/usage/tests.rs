@@ -228,6 +228,41 @@ fn the_page_for_one_person() {
     ");
 }
 
+/// The page of one person in every format for people.
+fn pages_of_one(usage: &Usage) -> [String; 3] {
+    let view = view(100, usage);
+    let (mut page, mut marked) = (Vec::new(), Vec::new());
+    html::write(&mut page, &UsagePage::from(usage.clone()), &view).unwrap();
+    markdown::write(&mut marked, usage, &view).unwrap();
+    let [page, marked] = [page, marked].map(|bytes| String::from_utf8(bytes).unwrap());
+    [lines(usage, &view).join("\n"), marked, page.replace("</td><td class=\"quiet\">", " ")]
+}
+
+#[test]
+fn page_for_one_person_has_cost_and_basis_of_energy() {
+    let mut usage = week(|request| {
+        request.user = Some("bob".to_owned());
+        request.prices.kwh = Some(0.3);
+    });
+    usage.energy.energy_divided = true;
+    usage.energy.energy_estimated_gpu_hours = 24.0;
+    let account = &mut usage.person.as_mut().unwrap().account;
+    account.energy.active_energy_kwh = Some(20.0);
+    account.energy.energy_unknown_gpu_hours = 3.0;
+    account.energy_cost = Some(6.0);
+    for page in pages_of_one(&usage) {
+        for part in ["≥20.0 kWh", "≥6.00", "divided by slices", "24 GPU-h is from power × time"]
+        {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+    }
+    let account = &mut usage.person.as_mut().unwrap().account;
+    (account.energy.active_energy_kwh, account.energy_cost) = (None, None);
+    for page in pages_of_one(&usage) {
+        assert!(page.contains("? kWh"), "{page}");
+    }
+}
+
 #[test]
 fn beside_an_earlier_window() {
     let before = week_of("eve", "x.ipynb", everything);
@@ -235,22 +270,22 @@ fn beside_an_earlier_window() {
     insta::assert_snapshot!(from(&usage, 80, "Compared"), @"
     Compared with 8 Nov 20:00 → 15 Nov 2026 20:00 UTC, 7d, 100.0 % observed
                                             now  before  difference
-      active                             29.8 %  29.8 %  0.0 points
-      idle-held                          23.8 %  23.8 %  0.0 points
-      truly-idle                         46.4 %  46.4 %  0.0 points
+      active                             29.8 %  29.8 %    0 points
+      idle-held                          23.8 %  23.8 %    0 points
+      truly-idle                         46.4 %  46.4 %    0 points
       idle-held GPU-h                       120     120           0
-      idle-held cards                       0.7     0.7         0.0
-      idle-held cost                       $300    $300       $0.00
+      idle-held cards                       0.7     0.7           0
+      idle-held cost                       $300    $300          $0
       idle-held GPU-h by user
-        bob                                70.0       0       +70.0
-        eve                                   0    70.0       −70.0
-        alice                              40.0    40.0           0
-        unlisted                           10.0    10.0           0
+        bob                                  70       0         +70
+        eve                                   0      70         −70
+        alice                                40      40           0
+        unlisted                             10      10           0
       idle-held GPU-h by notebook
-        home/bob/exp/sweep.ipynb of bob    70.0       0       +70.0
-        x.ipynb of eve                        0    70.0       −70.0
-        no notebook                        40.0    40.0           0
-        unlisted                           10.0    10.0           0
+        home/bob/exp/sweep.ipynb of bob      70       0         +70
+        x.ipynb of eve                        0      70         −70
+        no notebook                          40      40           0
+        unlisted                             10      10           0
 
     Verdict
       Idle-held is 23.8 % of the observed card time, over the 20 % line: a matter of
@@ -314,20 +349,20 @@ fn as_markdown() {
 
     |  | now | before | difference |
     |---|---:|---:|---:|
-    | active | 29.8 % | 29.8 % | 0.0 points |
-    | idle-held | 23.8 % | 23.8 % | 0.0 points |
-    | truly-idle | 46.4 % | 46.4 % | 0.0 points |
+    | active | 29.8 % | 29.8 % | 0 points |
+    | idle-held | 23.8 % | 23.8 % | 0 points |
+    | truly-idle | 46.4 % | 46.4 % | 0 points |
     | idle-held GPU-h | 120 | 120 | 0 |
-    | idle-held cards | 0.7 | 0.7 | 0.0 |
-    | idle-held cost | $300 | $300 | $0.00 |
+    | idle-held cards | 0.7 | 0.7 | 0 |
+    | idle-held cost | $300 | $300 | $0 |
     | idle-held GPU-h by user |  |  |  |
-    |   bob | 70.0 | 70.0 | 0 |
-    |   alice | 40.0 | 40.0 | 0 |
-    |   unlisted | 10.0 | 10.0 | 0 |
+    |   bob | 70 | 70 | 0 |
+    |   alice | 40 | 40 | 0 |
+    |   unlisted | 10 | 10 | 0 |
     | idle-held GPU-h by notebook |  |  |  |
-    |   home/bob/exp/sweep.ipynb of bob | 70.0 | 70.0 | 0 |
-    |   no notebook | 40.0 | 40.0 | 0 |
-    |   unlisted | 10.0 | 10.0 | 0 |
+    |   home/bob/exp/sweep.ipynb of bob | 70 | 70 | 0 |
+    |   no notebook | 40 | 40 | 0 |
+    |   unlisted | 10 | 10 | 0 |
 
     ## Verdict
 

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::marks::{Mark, swatch};
 use super::text::shown;
 use super::{Dress, Sheet};
-use crate::render::usage::energy::headline as headline_of_energy;
+use crate::render::usage::energy::{headline as headline_of_energy, notes};
 use crate::render::usage::figures::{hours, largest, percent};
 use crate::render::usage::money::{amount as money, cost};
 use crate::render::usage::sections::{amount, basis, capacity, shown as states};
@@ -45,6 +45,7 @@ fn verdict(sheet: &Sheet<'_>) -> Markup {
                 p.lead { (person::suggestion(usage, about)) }
                 @if let Some(command) = person::command(about) { p { code { (shown(command)) } } }
                 (figures(&person::figures(usage, about)))
+                @for note in notes(usage) { p.quiet { (shown(&note)) } }
             }
             None => @if let Some(verdict) = &usage.verdict {
                 h1 id="verdict" class=(weight(verdict)) { (sentence(usage, verdict)) }
@@ -184,9 +185,10 @@ fn amounts(usage: &Usage) -> Markup {
     }
 }
 
-/// What a GPU-hour costs on a card of this model.
-pub(super) fn price_of(usage: &Usage, model: Option<&str>) -> Option<f64> {
+/// What a GPU-hour costs on a card of this name. Prices are by GPU, also those of its MIG instances.
+pub(super) fn price_of(usage: &Usage, name: Option<&str>) -> Option<f64> {
     let prices = &usage.money.as_ref()?.prices;
+    let model = name.map(gua_core::slices::gpu_name);
     prices.iter().find(|price| price.model.as_deref() == model)?.cost_per_gpu_hour
 }
 

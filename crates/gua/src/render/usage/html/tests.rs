@@ -142,6 +142,35 @@ fn longest_idle_holders_come_first() {
     assert!(ended.contains("1 of 4 cards was idle-held</strong>"), "{ended}");
 }
 
+/// GPU-hours of an instance are fewer than its hours by the clock, and its price is that of the GPU.
+#[test]
+fn instance_has_clock_time_and_a_price() {
+    let mut page = page("bob", "x");
+    let name = "NVIDIA A100-SXM4-80GB MIG 1g.10gb";
+    for card in page.usage.cards.iter_mut().take(2) {
+        (card.name, card.slot) = (Some(name.to_owned()), Some(1));
+        (card.slices, card.slices_of) = (Some(1), Some(8));
+        let states = &mut card.states;
+        let all = [&mut states.active, &mut states.idle_held, &mut states.truly_idle];
+        all.into_iter().for_each(|amount| amount.gpu_hours /= 8.0);
+    }
+    let timeline = page.timeline.as_mut().unwrap();
+    timeline.cards[0].slot = Some(1);
+    let now = page.now.as_mut().unwrap();
+    now.cards[1].card.name = Some(name.to_owned());
+    now.cards[1].holders[0].pid = 5001;
+    let (timeline, now) = (timeline.clone(), now.clone());
+    let view = view();
+    let sheet = Sheet { page: &page, view: &view, dress: Dress::File, fleet: None };
+    let time = time::section(&sheet, &timeline).into_string();
+    let parts = "active 35.7 % (2d12h), idle-held 23.8 % (1d16h), truly-idle 40.5 % (2d20h)\"";
+    assert!(time.contains(parts) && !time.contains(" observed</span>"), "{time}");
+    let people = people::section(&sheet).into_string();
+    assert!(people.contains(">$100</td>") && !people.contains(">?</td>"), "{people}");
+    let tiles = tiles::section(&sheet, &now).into_string();
+    assert!(tiles.contains("$150 in this window"), "{tiles}");
+}
+
 /// The same figures as in the text report: parts add up in rows and columns, and the sum is last.
 #[test]
 fn accounts_are_folded_and_add_up() {

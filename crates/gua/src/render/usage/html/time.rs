@@ -92,7 +92,7 @@ pub(super) fn little(usage: &Usage, card: &CardUsage) -> Option<String> {
 }
 
 fn observed_seconds(card: &CardUsage) -> f64 {
-    card.states.gpu_hours() * 3_600.0
+    card.seconds_of(card.states.gpu_hours())
 }
 
 pub(super) fn label(band: &CardTimeline) -> String {
@@ -182,7 +182,7 @@ fn summary(
 /// Formats how long a card was in each state, and for how long it was not observed.
 fn counted(timeline: &Timeline, card: &CardUsage, gap: &str) -> Vec<String> {
     let part = |(state, amount): (TotalState, Amount)| {
-        let length = length(amount.gpu_hours * 3_600.0);
+        let length = length(card.seconds_of(amount.gpu_hours));
         let share = percent(amount.share);
         (amount.gpu_hours > 0.0).then(|| format!("{} {share} ({length})", state.word()))
     };
