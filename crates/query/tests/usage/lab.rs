@@ -146,6 +146,8 @@ pub struct Scene {
     pub state: State,
     pub holders: Vec<Holder>,
     pub unlisted_mib: u64,
+    /// False if its energy is not known.
+    pub has_energy: bool,
     /// Slot and slices of a MIG instance, or what its GPU's instances leave.
     pub part: Option<(Option<u32>, u32)>,
 }
@@ -157,7 +159,15 @@ pub fn part(index: u32, part: (Option<u32>, u32), state: State, holders: &[Holde
 
 pub fn scene(index: u32, state: State, holders: &[Holder]) -> Scene {
     let model = if index == 0 { "NVIDIA A100-SXM4-80GB" } else { "NVIDIA GeForce RTX 4090" };
-    Scene { index, model, state, holders: holders.to_vec(), unlisted_mib: 0, part: None }
+    Scene {
+        index,
+        model,
+        state,
+        holders: holders.to_vec(),
+        unlisted_mib: 0,
+        has_energy: true,
+        part: None,
+    }
 }
 
 #[derive(Clone)]
@@ -242,6 +252,7 @@ impl Scene {
         let length = to - from;
         let seconds = length as f64 / 1000.0;
         let integral = |mean: f64| Integral { sum: mean * seconds, known_ms: length };
+        let watts = if self.has_energy { 100.0 * self.facts().slices().weight() } else { 0.0 };
         let mut all: Vec<_> =
             self.holders.iter().map(|it| (HolderId::Process(it.id()), it.work, it.mib)).collect();
         if self.unlisted_mib > 0 {
@@ -266,7 +277,7 @@ impl Scene {
                 share_ms,
                 memory: integral(mib as f64),
                 peak: Some(Bytes::from_mib(mib)),
-                energy: 0.1 * share_ms as f64 * self.facts().slices().weight(),
+                energy: watts * share_ms as f64 / 1000.0,
             });
         }
         let used: u64 = self.holders.iter().map(|it| it.mib).sum::<u64>() + self.unlisted_mib;
@@ -277,7 +288,7 @@ impl Scene {
             holders,
             busy: integral(if self.state == State::Active { 80.0 } else { 0.0 }),
             memory: integral(used as f64),
-            energy: integral(100.0 * self.facts().slices().weight()),
+            energy: if self.has_energy { integral(watts) } else { Integral::default() },
             energy_estimated_ms: 0,
         }
     }
