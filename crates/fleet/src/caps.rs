@@ -7,7 +7,7 @@ use gua_core::units::UnixMillis;
 
 use crate::counters::{Counters, Key};
 use crate::family::Counter;
-use crate::labels::{OTHERS, UNATTRIBUTED};
+use crate::labels::{OTHERS, UNATTRIBUTED, UNLISTED};
 
 /// Time after which the series of a workload end. One that comes back begins at 0, as counters do
 /// that were started again.
@@ -40,7 +40,7 @@ impl Room {
         remove_owners(counters, Counter::WORKLOAD, ended.iter().map(|(owner, _)| *owner));
         let mut people = counters.last_changes(Counter::PRESENCE);
         if people.len() >= most {
-            let stays = |user: &str| [OTHERS, UNATTRIBUTED].contains(&user);
+            let stays = |user: &str| [OTHERS, UNATTRIBUTED, UNLISTED].contains(&user);
             let is_away = |last: UnixMillis| age(last) > PERSON_AWAY_MS;
             let away: Vec<_> = people
                 .iter()
@@ -61,7 +61,8 @@ impl Room {
 
     /// Returns the label of a user on a card: their name, or that of others if there is no room.
     pub fn user(&mut self, counters: &Counters, card: &Arc<str>, user: Arc<str>) -> Arc<str> {
-        if &*user == UNATTRIBUTED || is_known(counters, Counter::PresentActive, card, &user) {
+        let is_nobody = [UNATTRIBUTED, UNLISTED].contains(&&*user);
+        if is_nobody || is_known(counters, Counter::PresentActive, card, &user) {
             return user;
         }
         match self.people.checked_sub(1) {

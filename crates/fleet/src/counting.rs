@@ -19,7 +19,7 @@ use crate::caps::{self, Room};
 use crate::counters::{Counters, Key, TickStamp};
 use crate::family::Counter;
 use crate::idle;
-use crate::labels::{OwnerLabels, UNATTRIBUTED, card_label, user_label, workload_label};
+use crate::labels::{OwnerLabels, UNLISTED, card_label, user_label, workload_label};
 
 /// Reason of owners beyond the cap.
 pub(crate) const OWNERS_CAPPED: &str = "owners_capped";
@@ -319,7 +319,7 @@ impl Counted<'_> {
             return;
         }
         let (user, process) = match holder {
-            HolderId::Unlisted => (UNATTRIBUTED.into(), None),
+            HolderId::Unlisted => (UNLISTED.into(), None),
             HolderId::Process(id) => (self.user(id), self.processes.get(&id)),
         };
         let workload = process.and_then(|process| workload_label(&user, process, self.labels));

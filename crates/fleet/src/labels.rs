@@ -6,8 +6,11 @@ use gua_core::card::CardFacts;
 use gua_core::identity::Who;
 use gua_store::{Person, ProcessEntry};
 
-/// User of memory that no listed process holds, and of processes of which nothing is known.
+/// User of processes whose owner is not known.
 pub const UNATTRIBUTED: &str = "unattributed";
+
+/// User of memory that no listed process holds.
+pub const UNLISTED: &str = "unlisted";
 
 /// User of everybody beyond the cap.
 pub const OTHERS: &str = "others";
@@ -65,7 +68,7 @@ pub fn card_label(card: &CardFacts) -> Arc<str> {
 pub fn user_label(person: &Person) -> Arc<str> {
     match (&person.user, person.uid) {
         // An account may have the name of a label that has a meaning here.
-        (Some(user), _) if [UNATTRIBUTED, OTHERS].contains(&&**user) => {
+        (Some(user), _) if [UNATTRIBUTED, UNLISTED, OTHERS].contains(&&**user) => {
             format!("user {user}").into()
         }
         (Some(user), _) => clean_label(user).into(),
@@ -126,6 +129,7 @@ mod tests {
     fn account_cannot_take_a_label_with_a_meaning() {
         let person = |user: &str| Person { user: Some(user.into()), ..Person::default() };
         assert_eq!(&*user_label(&person("others")), "user others");
+        assert_eq!(&*user_label(&person("unlisted")), "user unlisted");
         assert_eq!(&*user_label(&person("a\nb=c\u{202e}")), "a?b=c?");
         assert_eq!(&*user_label(&Person { uid: Some(7), ..Person::default() }), "uid 7");
         assert_eq!(&*user_label(&Person::default()), UNATTRIBUTED);

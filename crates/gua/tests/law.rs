@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gua_core::Period;
 use gua_core::units::UnixMillis;
-use gua_query::usage::{By, Unattributed, Usage, UsageRequest, usage};
+use gua_query::usage::{By, Usage, UsageRequest, usage};
 use gua_store::Database;
 use proptest::prelude::*;
 
@@ -252,11 +252,7 @@ fn check_people(usage: &Usage, ticks: &[(Period, Vec<Card>)]) -> Result<(), Test
     let mut counted = count_people(ticks);
     for account in usage.accounts.iter().filter(|account| account.by == By::User) {
         let Some(name) = &account.name else {
-            let is_nobody = matches!(
-                account.unattributed,
-                Some(Unattributed::Unlisted | Unattributed::HoldersUnknown)
-            );
-            prop_assert!(is_nobody, "{:?}", account);
+            prop_assert!(!account.is_of_processes(), "{:?}", account);
             continue;
         };
         let sums = counted.remove(name).unwrap_or_default();

@@ -85,7 +85,7 @@ fn pictures() -> Vec<String> {
 /// Every line of the report shown is one of the real one, in its order; `…` stands for some.
 #[test]
 fn the_report_shown_is_real() {
-    let args = ["demo", "--days", "7", "--at", "2026-11-15T20:00:00Z", "--width", "90"];
+    let args = ["demo", "--days", "7", "--at", "2026-11-15T20:00:00Z", "--width", "100"];
     let real = run(crate::machine::program(&args)).stdout;
     let mut left = real.lines();
     for line in pictures()[0].lines().filter(|line| line.trim() != "…") {

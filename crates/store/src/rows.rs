@@ -3,7 +3,7 @@
 //! Rows are integers. Where a window cuts a row, its part is taken in `f64`, and nothing is rounded
 //! before it is printed.
 
-use gua_core::span::{HolderTime, Integral, Work};
+use gua_core::span::{HolderId, HolderTime, Integral, Work};
 use gua_core::units::UnixMillis;
 use gua_core::{Period, Slices, Span, State};
 use rusqlite::Row;
@@ -295,12 +295,14 @@ fn holder_times(span: &Span, time: &HolderTime, energy: i64) -> HolderTimes {
     if time.work == Work::Idle && span.holders.iter().any(|other| other.work == Work::Working) {
         times.idle_beside_ms = length;
     }
+    // Nobody is known to work with unlisted memory.
+    let is_unused = time.work == Work::Idle || time.holder == HolderId::Unlisted;
     match (span.state, time.work) {
         (State::Active, _) => (times.active_share_ms, times.active_j) = (time.share_ms, energy),
-        (State::IdleHeld, Work::Idle) => {
+        (State::IdleHeld, _) if is_unused => {
             (times.unused_share_ms, times.idle_held_j) = (time.share_ms, energy);
         }
-        (State::IdleHeld, Work::Working | Work::Unknown) => {
+        (State::IdleHeld, _) => {
             (times.low_use_share_ms, times.idle_held_j) = (time.share_ms, energy);
         }
         (State::Unknown(_), _) => times.unknown_share_ms = time.share_ms,
@@ -351,7 +353,6 @@ mod tests {
     use gua_core::Reason;
     use gua_core::card::CardFacts;
     use gua_core::process::ProcessId;
-    use gua_core::span::HolderId;
     use gua_core::units::Bytes;
     use proptest::prelude::*;
 
@@ -385,16 +386,25 @@ mod tests {
 
     #[test]
     fn idle_held_share_is_unused_or_low_use() {
-        let holders = vec![holder(1, Work::Working, 4000, 1.4), holder(2, Work::Idle, 6000, 1.4)];
-        let rows = SpanRows::new(&span(0, 10_000, State::IdleHeld, holders), 1, &[5, 6]);
-        let [worker, idle] = [rows.holders[0].times, rows.holders[1].times];
+        let unlisted = holder(3, Work::Unknown, 1000, 0.2);
+        let holders = vec![
+            holder(1, Work::Working, 4000, 1.4),
+            holder(2, Work::Idle, 5000, 1.2),
+            HolderTime { holder: HolderId::Unlisted, ..unlisted },
+        ];
+        let rows = SpanRows::new(&span(0, 10_000, State::IdleHeld, holders), 1, &[5, 6, 7]);
+        let [worker, idle, unlisted] = [0, 1, 2].map(|place| rows.holders[place].times);
         assert_eq!((worker.low_use_share_ms, worker.unused_share_ms), (4000, 0));
+        assert_eq!((unlisted.low_use_share_ms, unlisted.unused_share_ms), (0, 1000));
         assert_eq!((worker.working_memory, idle.working_memory), (100, 0));
         assert_eq!(
             (idle.unused_share_ms, idle.idle_beside_ms, idle.idle_ms),
-            (6000, 10_000, 10_000)
+            (5000, 10_000, 10_000)
         );
-        assert_eq!(worker.idle_held_j + idle.idle_held_j, rows.card.times.idle_held_j);
+        assert_eq!(
+            worker.idle_held_j + idle.idle_held_j + unlisted.idle_held_j,
+            rows.card.times.idle_held_j
+        );
         assert_eq!((rows.card.times.idle_held_ms, rows.card.times.idle_held_j), (10_000, 3));
         assert_eq!(rows.holders[0].peak_mib, 11);
     }

@@ -15,7 +15,7 @@ use super::answer::{FleetPerson, FleetUsage, HostUsage, ModelUsage, Source};
 use super::collect::Collector;
 use super::epoch::HostTargets;
 use super::tally::{CardTally, HostTally};
-use crate::labels::UNATTRIBUTED;
+use crate::labels::{UNATTRIBUTED, UNLISTED};
 use crate::target::{Target, TargetId, UNPARTITIONED};
 
 /// A host with rare samples is silent later: after the time of this many.
@@ -178,6 +178,7 @@ fn holder_times(times: &HolderTimes<f64>) -> HolderTimes<f64> {
 fn account_name(user: &str) -> AccountName {
     match user {
         UNATTRIBUTED => AccountName::NOT_KNOWN,
+        UNLISTED => AccountName::Unattributed(Unattributed::Unlisted),
         user => AccountName::user(user),
     }
 }
@@ -248,16 +249,14 @@ fn people(usage: &Usage, hosts: &[FleetHost<'_>]) -> Vec<FleetPerson> {
     for host in hosts {
         let users = host.sums.cards.values().flat_map(|card| &card.users);
         let users = users.filter(|(_, times)| times.values().iter().any(|value| *value > 0.0));
-        for (user, times) in users {
+        for (user, times) in users.filter(|(user, _)| *user != UNLISTED) {
             let user = Some(user.as_str()).filter(|user| *user != UNATTRIBUTED);
             let (names, sums) = present.entry(user).or_default();
             names.insert(&host.target.hostname);
             sums.add_sums(times);
         }
     }
-    let accounts = usage.accounts.iter();
-    let accounts = accounts.filter(|it| it.unattributed != Some(Unattributed::HoldersUnknown));
-    let people = accounts.filter_map(|account| {
+    let people = usage.accounts.iter().filter(|it| it.is_of_processes()).filter_map(|account| {
         let (hosts, times) = present.get(&account.name.as_deref())?;
         let present_ms = times.working_ms + times.idle_ms + times.unknown_ms;
         Some(FleetPerson {

@@ -74,7 +74,7 @@ fn text_has_counters_and_gauges() {
         "gua_gpu_energy_joules_total{UUID=\"GPU-0\"} 5820",
         "gua_gpu_state_energy_joules_total{UUID=\"GPU-0\",state=\"idle_held\"} 970",
         "gua_user_gpu_seconds_total{UUID=\"GPU-0\",user=\"ann\",state=\"idle_held\"} 6",
-        "gua_user_gpu_seconds_total{UUID=\"GPU-0\",user=\"unattributed\",state=\"idle_held\"} 2",
+        "gua_user_gpu_seconds_total{UUID=\"GPU-0\",user=\"unlisted\",state=\"idle_held\"} 2",
         "gua_user_gpu_idle_held_seconds_total{UUID=\"GPU-0\",user=\"ann\",use=\"low_use\"} 6",
         "gua_user_gpu_idle_held_seconds_total{UUID=\"GPU-0\",user=\"ben\",use=\"unused\"} 2",
         "gua_user_gpu_energy_joules_total{UUID=\"GPU-0\",user=\"ann\",state=\"active\"} 4850",

@@ -93,7 +93,7 @@ fn assert_sums(lab: &Lab) {
         assert_eq!(value(Counter::EnergyCounted, &card, ""), counted);
     }
     let users = lab.rows(
-        "SELECT uuid, ifnull(user, 'unattributed'), sum(active_share_ms),
+        "SELECT uuid, ifnull(user, 'unlisted'), sum(active_share_ms),
              sum(low_use_share_ms + unused_share_ms), sum(unknown_share_ms), sum(unused_share_ms),
              sum(low_use_share_ms), sum(active_j), sum(idle_held_j), sum(holder_span.energy_unknown_ms)
              FROM holder_span JOIN holder ON holder.id = holder JOIN card ON card.id = holder.card
@@ -346,7 +346,7 @@ fn parts_of_a_gpu_count_as_such() {
         let found = both().map(|(counter, uuid)| lab.value(counter, uuid, ""));
         assert_eq!(found.collect::<Vec<_>>(), [37_500, 50_001, 12_500], "{interval}");
         let share = |user| lab.value(Counter::UserActive, uuids[0], user);
-        assert_eq!(["ann", "ben", "unattributed"].map(share).iter().sum::<i64>(), 37_500);
+        assert_eq!(["ann", "ben", "unlisted"].map(share).iter().sum::<i64>(), 37_500);
         assert_eq!(lab.value(Counter::UserUnused, uuids[1], "ben"), 50_001);
         assert_eq!(lab.value(Counter::PresentIdleHeld, uuids[1], "ben"), 50_001);
         assert_eq!(lab.value(Counter::Observed, "", ""), 100_001);

@@ -22,6 +22,7 @@ fn lab(name: &str, from: i64, wobble: i64) -> String {
         uuid = "GPU-{name}-1"
         name = "NVIDIA H100 80GB HBM3"
         utilization = {{ duty = 40, period = "{wobble}m", high = 90, low = 1 }}
+        unattributed = "2GiB"
         [[card]]
         uuid = "GPU-{name}-2"
         name = "NVIDIA A100-SXM4-80GB"

@@ -444,12 +444,14 @@ impl Account {
     /// Returns true if it has any time. A process that held next to nothing on a free card has none, but
     /// was there.
     fn is_shown(&self) -> bool {
-        let is_nobody = matches!(
-            self.unattributed,
-            Some(Unattributed::Unlisted | Unattributed::HoldersUnknown)
-        );
         let was_present = self.present_process_hours.is_some_and(|hours| hours > 0.0);
-        self.total_gpu_hours > 0.0 || (was_present && !is_nobody)
+        self.total_gpu_hours > 0.0 || (was_present && self.is_of_processes())
+    }
+
+    /// Returns false for unlisted memory, and for time of cards whose holders are not known.
+    #[must_use]
+    pub const fn is_of_processes(&self) -> bool {
+        !matches!(self.unattributed, Some(Unattributed::Unlisted | Unattributed::HoldersUnknown))
     }
 }
 

@@ -183,20 +183,17 @@ impl AccountReader<'_> {
         By::ALL.into_iter().filter(is_wanted).collect()
     }
 
-    /// Adds memory that no listed process holds. Nobody is known to work with it: its share of idle-held
-    /// time is unused.
+    /// Adds memory that no listed process holds.
     fn add_unlisted(&self, sums: &mut Sums, kinds: &[By], card: usize, holder: &HolderSums) {
         if self.request.user.is_some() {
             return;
         }
-        let mut holder = *holder;
-        holder.times.unused_share_ms += std::mem::take(&mut holder.times.low_use_share_ms);
         for by in kinds {
             let name = match by {
                 By::Card => AccountName::Card(card),
                 _ => AccountName::Unattributed(Unattributed::Unlisted),
             };
-            sums.add_holder(*by, name, card, &holder);
+            sums.add_holder(*by, name, card, holder);
         }
     }
 

@@ -37,7 +37,14 @@ fn figures(usage: &Usage) -> BTreeMap<String, f64> {
         figures.insert(format!("{name} unknown"), it.unknown_gpu_hours);
         figures.insert(format!("{name} present"), it.present_process_hours.unwrap_or(0.0));
         figures.insert(format!("{name} memory"), it.held_idle_gib_hours.unwrap_or(0.0) / 100.0);
+        figures.insert(format!("{name} kWh"), it.energy.energy_kwh.unwrap_or(0.0));
+        figures.insert(format!("{name} unknown energy"), it.energy.energy_unknown_gpu_hours);
     }
+    let energy = &usage.energy;
+    figures.insert("active kWh".to_owned(), energy.total.active_energy_kwh.unwrap_or(0.0));
+    figures.insert("idle kWh".to_owned(), energy.total.idle_held_energy_kwh.unwrap_or(0.0));
+    figures.insert("free kWh".to_owned(), energy.truly_idle_energy_kwh.unwrap_or(0.0));
+    figures.insert("unknown energy".to_owned(), energy.total.energy_unknown_gpu_hours);
     for cell in usage.heatmap.iter().flatten() {
         let hours = cell.observed_seconds / 3600.0;
         figures.insert(format!("{} {}", cell.weekday, cell.hour), hours);
@@ -72,8 +79,9 @@ proptest! {
             }
             let crew = [holder(100, "ann", 5_000), holder(200, "bob", 7_000).working()];
             let held = |state: usize| if state == 2 { &crew[..0] } else { &crew[..] };
+            let watts = (length % 3 > 0).then_some(100.0);
             let scenes = [
-                scene(0, STATES[first], held(first)),
+                Scene { watts, ..scene(0, STATES[first], held(first)) },
                 // Nobody is seen on it where it is lost.
                 scene(1, STATES[second], if second == 3 { &[] } else { held(second) })
                     .with_unlisted(if second == 1 { unlisted * 3_000 } else { 0 }),
@@ -108,9 +116,14 @@ proptest! {
             prop_assert!((usage.states.gpu_hours() - cards).abs() < 1e-6, "{:?}", usage.states);
             for by in [By::User, By::Card] {
                 let accounts = usage.accounts.iter().filter(|it| it.by == by);
-                let sum: f64 = accounts.map(|it| it.total_gpu_hours).sum();
+                let sum: f64 = accounts.clone().map(|it| it.total_gpu_hours).sum();
                 let cards = usage.states.gpu_hours() - usage.states.truly_idle.gpu_hours;
                 prop_assert!((sum - cards).abs() < 1e-6, "{by:?}: {sum} and not {cards}");
+                let sum: f64 = accounts.filter_map(|it| it.energy.energy_kwh).sum();
+                let energy = &usage.energy.total;
+                let cards = energy.active_energy_kwh.zip(energy.idle_held_energy_kwh);
+                let cards = cards.map_or(0.0, |(active, idle_held)| active + idle_held);
+                prop_assert!((sum - cards).abs() < 1e-6, "{by:?}: {sum} kWh and not {cards}");
             }
         }
     }

@@ -13,7 +13,7 @@ use scenario::parse::{self, Refused};
 use self::sessions::{Day, Session};
 use super::play::{Play, Scene, Shift};
 
-/// Cards 0 to 6 are whole, card 7 is divided in two.
+/// Cards 0 to 6 are whole. Card 7 is divided into two instances, which leave a quarter of it.
 const MACHINE: &str = r#"
     [host]
     name = "lab-a100"
@@ -40,8 +40,8 @@ const MACHINE: &str = r#"
     memory = "40GiB"
     [[card.mig]]
     slot = 1
-    profile = "3g.40gb"
-    memory = "40GiB"
+    profile = "2g.20gb"
+    memory = "20GiB"
 "#;
 
 /// The longest session, in days.
@@ -70,6 +70,7 @@ impl Play for Lab {
         scenario.records.containers = today.iter().filter_map(Session::container).collect();
         scenario.processes = today.into_iter().map(|session| session.process(day)).collect();
         scenario.faults = troubles::faults(day, &self.machine.cards);
+        troubles::add_unlisted_memory(day, &mut scenario.cards);
         let origin = UnixMillis(day.start() * 1000);
         Scene { scenario, origin, until: UnixMillis(day.next().start() * 1000 - 1) }
     }

@@ -1,5 +1,5 @@
-//! What goes wrong: cards that are lost, a driver that is replaced, a recorder that stops.
-//! Each of them once in any week.
+//! What goes wrong: cards that are lost, a driver that is replaced, memory that no listed process holds, a
+//! recorder that stops. Each of them once in any week.
 
 use gua_core::Period;
 use gua_core::units::UnixMillis;
@@ -41,6 +41,13 @@ fn replaced_driver(day: Day) -> Option<Fault> {
     let (from, to) = (Moment::from_secs(begin), Moment::from_secs(begin + 10 * MINUTE));
     let fault = Fault::answering("nvml*", VERSION_MISMATCH, None, from, to);
     (day.number.rem_euclid(7) == 3).then_some(fault)
+}
+
+/// For a day, memory of a card belongs to no process that the driver lists.
+pub(super) fn add_unlisted_memory(day: Day, cards: &mut [Card]) {
+    if let Some(card) = cards.get_mut(6).filter(|_| day.number.rem_euclid(7) == 5) {
+        card.memory.unattributed = 1 << 30;
+    }
 }
 
 /// When nobody recorded on a day, and why.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use gua_fleet::report::FleetUsage;
-use gua_query::usage::{Account, Unattributed};
+use gua_query::usage::Account;
 use serde_json::{Value, json};
 
 use crate::cli::ReportTable;
@@ -47,7 +47,6 @@ pub fn write(out: &mut impl Write, fleet: &FleetUsage, which: ReportTable) -> io
 
 /// Returns the number of hosts on which somebody held a card.
 fn hosts(fleet: &FleetUsage, account: &Account) -> Option<usize> {
-    let is_person = account.unattributed != Some(Unattributed::HoldersUnknown);
     let person = fleet.people.iter().find(|person| person.user == account.name);
-    person.filter(|_| is_person).map(|person| person.hosts)
+    person.filter(|_| account.is_of_processes()).map(|person| person.hosts)
 }

@@ -217,11 +217,7 @@ pub(super) fn split<'a, T>(
 ) -> (Vec<T>, Vec<T>) {
     let (mut shown, mut others) = (Vec::new(), Vec::new());
     for (place, (row, account)) in accounts.enumerate() {
-        let is_nobody = matches!(
-            account.unattributed,
-            Some(Unattributed::Unlisted | Unattributed::HoldersUnknown)
-        );
-        if place < most || is_nobody { shown.push(row) } else { others.push(row) }
+        if place < most || !account.is_of_processes() { shown.push(row) } else { others.push(row) }
     }
     (shown, others)
 }
