@@ -34,7 +34,7 @@ impl CardActivity {
         };
         Self {
             card: Arc::clone(card),
-            state: state(vitals, thresholds),
+            state: card_state(vitals, thresholds),
             last_busy: None,
             holders: processes.iter().zip(works).map(holder).collect(),
         }
@@ -48,8 +48,9 @@ impl CardActivity {
     }
 }
 
-/// Returns the state of a card.
-fn state(vitals: &Vitals, thresholds: &Thresholds) -> State {
+/// Returns the state of a card by one look.
+#[must_use]
+pub fn card_state(vitals: &Vitals, thresholds: &Thresholds) -> State {
     match vitals.utilization {
         Reading::Known(work) if work.percent >= thresholds.active => State::Active,
         Reading::Known(_) => idle_state(vitals, thresholds.held),
@@ -171,7 +172,7 @@ mod tests {
     }
 
     fn state_of(vitals: &Vitals) -> State {
-        state(vitals, &Thresholds::default())
+        card_state(vitals, &Thresholds::default())
     }
 
     /// Trap: evidence rounds so that a card is never called busier or freer than it was.

@@ -268,34 +268,39 @@ impl Observed {
         thresholds: &ExactThresholds,
     ) -> Vec<(HolderId, Work, Option<Micros>)> {
         let Some(poll) = self.polls.last() else { return Vec::new() };
-        let card_works = self.mean_now().is_some_and(|mean| mean >= f64::from(thresholds.worked));
+        let is_known = poll.utilization_unknown.is_none();
+        let works = || self.mean_now().is_some_and(|mean| mean >= f64::from(thresholds.worked));
+        let card_works = is_known.then(works);
         let now = |holder: &HolderFact| {
             let stay = self.stays.0.iter().rev().find(|stay| stay.id == holder.id);
             let last = stay.and_then(|stay| stay.last_worked);
             let work = match poll.list.holders.as_slice() {
                 // Work of before it came is not its own.
-                [_] if card_works && last > self.samples.newest().map(|it| it - WINDOW) => {
+                [_] if card_works == Some(true)
+                    && last > self.samples.newest().map(|it| it - WINDOW) =>
+                {
                     Work::Working
                 }
-                [_] => Work::Idle,
+                [_] if is_known => Work::Idle,
                 _ => self.work_now(holder, card_works, poll.at, thresholds),
             };
             (holder.id, work, last)
         };
         let mut holders: Vec<_> = poll.list.holders.iter().map(now).collect();
         let works = |(_, work, _): &(HolderId, Work, Option<Micros>)| *work == Work::Working;
-        if card_works && holders.len() > 1 && !holders.iter().any(works) {
+        if card_works == Some(true) && holders.len() > 1 && !holders.iter().any(works) {
             // Work that nobody was seen to do may be anybody's.
             holders.iter_mut().for_each(|(_, work, _)| *work = Work::Unknown);
         }
         holders
     }
 
-    /// Returns whether one of several holders works now.
+    /// Returns whether a holder works now, by its own samples. It is not known whether the card works if
+    /// `card_works` is `None`.
     fn work_now(
         &self,
         holder: &HolderFact,
-        card_works: bool,
+        card_works: Option<bool>,
         now: Micros,
         thresholds: &ExactThresholds,
     ) -> Work {
@@ -309,7 +314,8 @@ impl Observed {
             && matches!(holder.id, HolderId::Process(_));
         match card_works {
             _ if own >= f64::from(thresholds.worked) => Work::Working,
-            true if !is_known => Work::Unknown,
+            None => Work::Unknown,
+            Some(true) if !is_known => Work::Unknown,
             _ => Work::Idle,
         }
     }

@@ -543,6 +543,8 @@ fn unknown_utilization_is_unknown_unless_nobody_holds_the_card() {
             card.holders.truncate(usize::from(at > 60_000));
         })
     });
+    let now = run.classifier.now();
+    assert_eq!(now[0].holders[0].work, Work::Unknown, "it may work");
     let run = run.finish();
     let unknown = State::Unknown(Reason::NotSupported);
     assert_eq!(run.states(), [(0, 62_500, State::TrulyIdle), (62_500, 120_000, unknown)]);

@@ -158,8 +158,8 @@ impl IdleRecord {
     fn session(&self, card: &CardIdentity, holder: &HolderNow) -> Option<&Session> {
         let process = holder.process();
         let is_it = |session: &&Session| {
-            // Of a process whose start is not known, another may have the pid.
-            process.start_ticks.is_some()
+            // Of a process whose start is not known, an earlier one may have had the pid.
+            (process.start_ticks.is_some() || session.process.start_ticks.is_none())
                 && session.process.matches(process)
                 && is_card(card, &session.card)
         };
@@ -187,7 +187,9 @@ pub(super) struct Begin {
 
 impl From<&Session> for Begin {
     fn from(session: &Session) -> Self {
-        Self { since: session.period.from.into(), is_seen: session.is_begin_seen }
+        // Without a start time, an earlier process may have had the pid.
+        let is_seen = session.is_begin_seen && session.process.start_ticks.is_some();
+        Self { since: session.period.from.into(), is_seen }
     }
 }
 

@@ -123,6 +123,23 @@ fn pid_of_another_process_has_no_idle_time() {
     assert_eq!(snapshot.cards[0].holders[0].idle.idle_doubt, Some(IdleDoubt::NotRecorded));
 }
 
+/// A process without a start time may have had the pid after another one.
+#[test]
+fn session_without_a_start_time_is_at_least() {
+    let gone = ProcessId { start_ticks: None, ..process_id(200) };
+    let of = |session: Session| {
+        let mut record = Record::begin();
+        record.tick(&[session], &[]);
+        let mut snapshot = idle_holder();
+        snapshot.cards[0].holders[0].start_ticks = None;
+        joined(snapshot, &record, NOW).1.idle
+    };
+    let idle = of(Session { process: gone, ..session(0, 200, HOUR, true) });
+    assert_eq!(idle.idle_certainty, Some(IdleCertainty::AtLeast));
+    assert_eq!(idle.idle_doubt, Some(IdleDoubt::BeginningNotRecorded));
+    assert_eq!(of(session(0, 200, HOUR, true)).idle_since, None, "another's, as far as is known");
+}
+
 #[test]
 fn session_of_another_card_is_not_that_of_this_one() {
     let mut record = Record::begin();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gua_core::card::Vitals;
+use gua_core::now::card_state;
 use gua_core::poll::{CardPoll, Poll};
 use gua_core::process::{Holder, Kinds};
 use gua_core::sign::Sign as StoredSign;
@@ -154,12 +155,7 @@ fn on_card(card: &CardPoll, holder: &Holder, thresholds: &Thresholds) -> Activit
     if does_card_work && !is_own_known {
         return Activity::Unknown(Reason::NotTold);
     }
-    match holder.memory {
-        Reading::Known(memory) if memory <= thresholds.held => Activity::HoldsLittle,
-        Reading::Known(_) => Activity::Idle,
-        Reading::Unknown(_) if reading.unlisted_memory() > Some(thresholds.held) => Activity::Idle,
-        Reading::Unknown(reason) => Activity::Unknown(reason),
-    }
+    super::timeline::idle(card_state(reading, thresholds), holder.memory, thresholds.held)
 }
 
 /// Returns true if the driver says whether this holder works.
@@ -172,4 +168,84 @@ const fn has_own_samples(reading: &Vitals, holder: &Holder) -> bool {
 fn is_whole(poll: &Poll) -> bool {
     let is_read = |card: &CardPoll| card.reading.holders.unread.is_none();
     poll.cards.as_ref().is_ok_and(|cards| cards.iter().all(is_read))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use gua_core::Span;
+    use gua_core::card::{Basis, CardFacts, MemorySource, MemoryUse, Utilization};
+    use gua_core::process::{Holders, ProcessId};
+    use gua_core::span::{HolderId, HolderTime, Integral, Work};
+    use gua_core::units::{Percent, UnixMillis};
+
+    use super::*;
+    use crate::policy::input::timeline::CardTime;
+
+    /// A card with one holder whose memory is not told, beside one that holds some.
+    fn card(percent: f64, mib_beside: u64) -> CardPoll {
+        let holder = |pid, memory| Holder {
+            pid,
+            kinds: Kinds::COMPUTE,
+            memory,
+            sm: Reading::Known(Percent(0.0)),
+            engines: Reading::Unknown(Reason::NotAsked),
+        };
+        let beside = Reading::Known(Bytes::from_mib(mib_beside));
+        let reading = Vitals {
+            utilization: Reading::Known(Utilization {
+                percent: Percent(percent),
+                basis: Basis::Instant,
+            }),
+            memory: Reading::Known(MemoryUse {
+                total: Bytes::from_mib(80_000),
+                used: Bytes::from_mib(mib_beside + 20),
+                free: Bytes::from_mib(80_000 - mib_beside - 20),
+                reserved: Reading::Known(Bytes::from_mib(600)),
+                source: MemorySource::Card,
+            }),
+            holders: Holders {
+                seen: vec![holder(1, Reading::Unknown(Reason::NotTold)), holder(2, beside)],
+                unread: None,
+            },
+            ..Vitals::unknown(Reason::NotAsked)
+        };
+        let card = Arc::new(CardFacts::unread(0, Reason::NotAsked));
+        CardPoll { card, reading, processes: Vec::new() }
+    }
+
+    /// Unknown memory is judged by the state of the card, in one look and in the recorder.
+    #[test]
+    fn look_and_recorder_agree_on_unknown_memory() {
+        let thresholds = Thresholds::default();
+        let not_told = Activity::Unknown(Reason::NotTold);
+        let cases = [(5.0, 4000, Activity::Idle), (0.0, 50, not_told), (50.0, 4000, not_told)];
+        for (percent, mib, expected) in cases {
+            let card = card(percent, mib);
+            let holder = card.reading.holders.seen[0];
+            assert_eq!(on_card(&card, &holder, &thresholds), expected, "{percent} %, {mib} MiB");
+            let period = Period::new(UnixMillis(0), UnixMillis(1000));
+            let id = ProcessId::unread(1);
+            let span = Span {
+                card: Arc::clone(&card.card),
+                period,
+                state: card_state(&card.reading, &thresholds),
+                holders: vec![HolderTime {
+                    holder: HolderId::Process(id),
+                    work: Work::Idle,
+                    share_ms: 0,
+                    memory: Integral::default(),
+                    peak: None,
+                    energy: 0.0,
+                }],
+                busy: Integral::default(),
+                memory: Integral::default(),
+                energy: Integral::default(),
+                energy_estimated_ms: 0,
+            };
+            let recorded = CardTime::from_span(&span, 0, period, thresholds.held);
+            assert_eq!(recorded.holders[0].activity, expected, "{percent} %, {mib} MiB, recorded");
+        }
+    }
 }

@@ -205,7 +205,7 @@ fn total(parts: &[Period]) -> i64 {
 }
 
 /// Returns what a process does on a card in this state while it does not work.
-fn idle(state: State, memory: Reading<Bytes>, held: Bytes) -> Activity {
+pub(super) fn idle(state: State, memory: Reading<Bytes>, held: Bytes) -> Activity {
     match (memory, state) {
         (Reading::Known(memory), _) if memory <= held + MEMORY_TOLERANCE => Activity::HoldsLittle,
         (Reading::Known(_), _) | (Reading::Unknown(_), State::IdleHeld) => Activity::Idle,
