@@ -123,6 +123,10 @@ fn report_reads_the_file_without_importing_it() {
     assert!((hours(&direct) - 30.0 / 3600.0).abs() < 1e-6);
     let minutes = report("old.db", &["--interval", "60s"]);
     assert!((hours(&minutes) - 60.0 / 3600.0).abs() < 1e-6, "a tick counts for the interval");
+    let imported = report("ours.db", &["--interval", "60s"]);
+    for part in ["states", "accounts", "cards", "heatmap", "equivalent_gpus"] {
+        assert_eq!(minutes[part], imported[part], "{part} with an interval");
+    }
     // Regression: the cards of "as if" were divided by time that does not follow the interval.
     assert_eq!(direct["states"]["active"]["share"], 0.5);
     assert_eq!(minutes["states"]["active"]["share"], 0.5);

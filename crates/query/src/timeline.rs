@@ -271,7 +271,7 @@ impl Columns {
             if bounds.from >= inside.to {
                 break;
             }
-            let part = observed.part(row, bounds.overlap(&inside));
+            let part = observed.counted_part(row, bounds.overlap(&inside));
             if part > 0.0 {
                 add(column, part);
             }

@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use gua_core::Period;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -51,6 +52,10 @@ pub struct Database {
     pub(crate) connection: Connection,
     path: PathBuf,
     lock: Option<RecorderLock>,
+    /// Time that an imported tick counts in sums, in the place of its own interval.
+    pub(crate) imported_interval_ms: Option<i64>,
+    /// Time of the file of which this is a window.
+    pub(crate) source_extent: Option<Period>,
 }
 
 impl Database {
@@ -96,7 +101,19 @@ impl Database {
             Ok(connection)
         };
         let connection = connect().map_err(|problem| problem.at(&path))?;
-        Ok(Self { connection, path, lock: None })
+        Ok(Self::new(connection, path, None))
+    }
+
+    const fn new(connection: Connection, path: PathBuf, lock: Option<RecorderLock>) -> Self {
+        Self { connection, path, lock, imported_interval_ms: None, source_extent: None }
+    }
+
+    /// Makes each tick of the Python gua that was imported count for an interval, where rows become sums.
+    #[must_use]
+    pub fn with_imported_interval(mut self, interval: Option<Duration>) -> Self {
+        self.imported_interval_ms =
+            interval.and_then(|interval| i64::try_from(interval.as_millis()).ok());
+        self
     }
 
     /// Runs reads in one transaction, so that a tick in between is not seen in part. Calls may be nested.
@@ -252,14 +269,14 @@ fn open_to_write(path: &Path, migrations: &[&str]) -> Result<Database, Problem> 
     let mut connection = open_read_write(path)?;
     let found = check_version(&connection, version(migrations))?;
     migrate(&mut connection, found, migrations)?;
-    Ok(Database { connection, path: path.to_owned(), lock: Some(lock) })
+    Ok(Database::new(connection, path.to_owned(), Some(lock)))
 }
 
 fn open(path: &Path, migrations: &[&str]) -> Result<Database, Problem> {
     check_identity(path)?;
     let connection = open_read_only(path)?;
     require_newest(&connection, migrations)?;
-    Ok(Database { connection, path: path.to_owned(), lock: None })
+    Ok(Database::new(connection, path.to_owned(), None))
 }
 
 fn open_to_prune(path: &Path) -> Result<Database, Problem> {
@@ -267,7 +284,7 @@ fn open_to_prune(path: &Path) -> Result<Database, Problem> {
         Err(Problem::Recorded) => {
             let connection = open_read_write(path)?;
             require_newest(&connection, MIGRATIONS)?;
-            Database { connection, path: path.to_owned(), lock: None }
+            Database::new(connection, path.to_owned(), None)
         }
         opened => opened?,
     };

@@ -64,7 +64,7 @@ fn read_part(
         let row_period = read_period(row.get(0)?, row.get(1)?);
         let [active, all]: [f64; 2] = [row.get(2)?, row.get(3)?];
         for period in observed.parts(row_period, part) {
-            let inside = observed.part(row_period, period);
+            let inside = observed.counted_part(row_period, period);
             each(CardHours { period, active_ms: active * inside, observed_ms: all * inside });
         }
     }

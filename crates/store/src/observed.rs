@@ -6,6 +6,7 @@ use gua_core::units::UnixMillis;
 
 use crate::database::Database;
 use crate::error::{Problem, StoreError};
+use crate::python::DEFAULT_INTERVAL_MS;
 use crate::sums::hour_of;
 use crate::usage::{WindowGap, gaps};
 
@@ -14,6 +15,8 @@ use crate::usage::{WindowGap, gaps};
 pub struct Observed {
     /// In order, without overlaps.
     gaps: Vec<Period>,
+    /// Time of imported ticks, and what it counts for.
+    imported: Vec<(Period, f64)>,
 }
 
 impl Database {
@@ -27,15 +30,43 @@ impl Observed {
     /// Returns all time but gaps, which are in order and do not overlap.
     #[must_use]
     pub const fn without(gaps: Vec<Period>) -> Self {
-        Self { gaps }
+        Self { gaps, imported: Vec::new() }
     }
 
     pub(crate) fn read(database: &Database, window: Period) -> Result<Self, Problem> {
-        Ok(Self::from_gaps(&gaps(&database.connection, full_hours(window))?))
+        Self::with_gaps(database, &gaps(&database.connection, full_hours(window))?)
     }
 
-    pub(crate) fn from_gaps(gaps: &[WindowGap]) -> Self {
-        Self::without(gaps.iter().map(|gap| gap.period).collect())
+    /// Takes the gaps of a window, its first and last hour complete.
+    pub(crate) fn with_gaps(database: &Database, gaps: &[WindowGap]) -> Result<Self, Problem> {
+        let gaps = gaps.iter().map(|gap| gap.period).collect();
+        Ok(Self { gaps, imported: imported(database)? })
+    }
+
+    /// Returns what the part of a row in a window counts for: imported ticks may count for another interval
+    /// than their own.
+    #[must_use]
+    pub fn counted_part(&self, row: Period, window: Period) -> f64 {
+        self.part(row, window) * self.weight(row)
+    }
+
+    /// Returns what each moment of a row counts for: 1, unless imported ticks count for another interval than
+    /// their own.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "centuries in milliseconds fit 53 bits")]
+    pub fn weight(&self, row: Period) -> f64 {
+        if self.imported.is_empty() {
+            return 1.0;
+        }
+        let (mut counted, mut imported) = (0.0, 0.0);
+        for (period, weight) in &self.imported {
+            let millis = period.overlap(&row).millis() as f64;
+            imported += millis;
+            counted += millis * weight;
+        }
+        let observed = observed_ms(row, self.gaps_in(row)) as f64;
+        let rest = (observed - imported).max(0.0);
+        (counted + rest) / (imported + rest)
     }
 
     /// Returns the part of a row's observed time that lies in a window, from 0 to 1.
@@ -69,6 +100,18 @@ impl Observed {
 fn observed_ms(period: Period, gaps: &[Period]) -> i64 {
     let missing: i64 = gaps.iter().map(|gap| gap.overlap(&period).millis()).sum();
     period.millis() - missing
+}
+
+/// Reads the time of imported ticks, and what it counts for; nothing unless it is not their own interval.
+fn imported(database: &Database) -> Result<Vec<(Period, f64)>, Problem> {
+    let Some(interval_ms) = database.imported_interval_ms else { return Ok(Vec::new()) };
+    let runs =
+        "SELECT started_ms, until_ms, ?1 * 1.0 / ifnull(interval_ms, ?2) FROM run WHERE imported";
+    let mut query = database.connection.prepare_cached(runs)?;
+    let runs = query.query_map((interval_ms, DEFAULT_INTERVAL_MS), |row| {
+        Ok((Period::new(UnixMillis(row.get(0)?), UnixMillis(row.get(1)?)), row.get(2)?))
+    })?;
+    Ok(runs.collect::<Result<_, _>>()?)
 }
 
 /// Returns the full hours that a period touches.

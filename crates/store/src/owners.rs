@@ -55,9 +55,15 @@ impl Database {
         self.result(workload::read(&self.connection, id))
     }
 
-    /// Returns the time from the first to the last record that is kept; `None` without any.
+    /// Returns the time from the first to the last record that is kept; `None` without any. Of a file that
+    /// was converted for a window, it is that of the file.
     pub fn extent(&self) -> Result<Option<Period>, StoreError> {
-        self.result(read_extent(&self.connection))
+        let own = self.result(read_extent(&self.connection))?;
+        let extents = [own, self.source_extent].into_iter().flatten();
+        let both = |one: Period, other: Period| {
+            Period::new(one.from.min(other.from), one.to.max(other.to))
+        };
+        Ok(extents.reduce(both))
     }
 }
 

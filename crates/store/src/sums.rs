@@ -122,7 +122,7 @@ pub(crate) fn oldest_hour(
 
 /// Returns the full hour at or before a time.
 pub(crate) const fn hour_of(at: i64) -> i64 {
-    at.div_euclid(HOUR) * HOUR
+    at.div_euclid(HOUR).saturating_mul(HOUR)
 }
 
 /// Sums of rows by the begin of their stretch.

@@ -110,7 +110,7 @@ impl Database {
 
     /// Adds up what cards and holders did in a window.
     pub fn usage(&self, window: Period) -> Result<WindowSums, StoreError> {
-        self.at_once(|| self.result(read(&self.connection, window)))
+        self.at_once(|| self.result(read(self, window)))
     }
 
     /// Adds up what holders did, each in a period of its own.
@@ -138,11 +138,12 @@ fn final_until(db: &Connection) -> Result<Option<UnixMillis>, Problem> {
     rows.next()?.map(|row| Ok(UnixMillis(row.get(0)?))).transpose()
 }
 
-fn read(db: &Connection, window: Period) -> Result<WindowSums, Problem> {
+fn read(database: &Database, window: Period) -> Result<WindowSums, Problem> {
+    let db = &database.connection;
     let until = final_until(db)?.unwrap_or(window.from);
     let window = Period::new(window.from, window.to.min(until).max(window.from));
     let mut gaps = gaps(db, full_hours(window))?;
-    let observed = Observed::from_gaps(&gaps);
+    let observed = Observed::with_gaps(database, &gaps)?;
     gaps.iter_mut().for_each(|gap| gap.period = gap.period.overlap(&window));
     gaps.retain(|gap| !gap.period.is_empty());
     let mut sums = WindowSums { window, cards: BTreeMap::new(), holders: BTreeMap::new(), gaps };
@@ -180,7 +181,7 @@ impl WindowSums {
     ) -> Result<(), Problem> {
         let range = age.range(part);
         tables::each_card_row(db, age, range, |row| {
-            let inside = observed.part(row.period, part);
+            let inside = observed.counted_part(row.period, part);
             if inside > 0.0 {
                 let sums = self.cards.entry(row.card).or_default();
                 sums.times.add_part(&row.times, inside);
@@ -195,7 +196,7 @@ impl WindowSums {
             Ok(())
         })?;
         tables::each_holder_row(db, age, range, |row| {
-            let inside = observed.part(row.period, part);
+            let inside = observed.counted_part(row.period, part);
             if inside > 0.0 {
                 self.holders.entry(row.holder).or_default().add(&row, inside);
             }
@@ -228,7 +229,7 @@ fn read_holder_sums(
         }
         tables::each_holder_row(db, age, range, |row| {
             for (place, part) in wanted.get(&row.holder).into_iter().flatten() {
-                let inside = observed.part(row.period, *part);
+                let inside = observed.counted_part(row.period, *part);
                 if inside > 0.0 {
                     sums[*place].add(&row, inside);
                 }

@@ -18,8 +18,8 @@ pub(super) fn path(typed: Option<&Path>, config: &Config) -> Result<PathBuf, Fai
     })
 }
 
-/// Opens the record for reading. A history of the Python gua is converted in memory, but only the window;
-/// with an interval, each of its ticks counts for that.
+/// Opens the record for reading. A history of the Python gua is converted in memory, but only the window.
+/// With an interval, each of its ticks counts for that, also of one that was imported.
 pub(super) fn open_record(
     path: &Path,
     window: Period,
@@ -29,6 +29,6 @@ pub(super) fn open_record(
         Err(gua_store::StoreError { problem: Problem::PythonGua, .. }) => {
             gua_store::python::open_converted(path, window, interval)
         }
-        opened => opened,
+        opened => Ok(opened?.with_imported_interval(interval)),
     }
 }

@@ -41,13 +41,14 @@ enum RecorderPlace {
     /// done so: closing any other handle of it would drop the recorder's locks.
     Here(Arc<Slot>),
     /// In another process, if there is one.
-    Elsewhere(Mutex<TickWatch>),
+    Elsewhere(Box<Mutex<TickWatch>>),
 }
 
 impl RecordAnswers {
     /// Returns answers from what another process records.
     pub fn of_another(database: PathBuf, config: Config) -> Self {
-        let recorder = RecorderPlace::Elsewhere(Mutex::new(TickWatch::new(database.clone())));
+        let recorder =
+            RecorderPlace::Elsewhere(Box::new(Mutex::new(TickWatch::new(database.clone()))));
         Self { database, config, recorder }
     }
 

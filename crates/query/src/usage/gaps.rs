@@ -155,12 +155,14 @@ pub(super) fn gaps(
     let lost = Period::new(recorded_from, kept_from);
     let (known, without_run): (Vec<&WindowGap>, Vec<&WindowGap>) =
         recorded.iter().partition(|gap| gap.reason.is_some());
-    let mut gaps: Vec<_> = known.iter().map(|gap| (gap.period, cause(gap, runs))).collect();
+    let recorded = |gap: &&WindowGap| Some((gap.period, GapCause::Recorded(gap.reason?)));
+    let mut gaps: Vec<_> = known.iter().filter_map(recorded).collect();
     let known: Vec<_> = known.iter().map(|gap| gap.period).collect();
     gaps.extend(lost.without(&known).into_iter().map(|period| (period, GapCause::NotKept)));
     for gap in without_run {
         let rest = gap.period.without(&[lost]).into_iter();
-        gaps.extend(rest.map(|period| (period, cause(gap, runs))));
+        let parts = rest.flat_map(|period| between_starts(period, runs));
+        gaps.extend(parts.map(|period| (period, cause(period, runs))));
     }
     let tail = Period::new(final_until, window.to);
     gaps.extend(end.cause.map(|cause| (tail, cause)));
@@ -169,11 +171,18 @@ pub(super) fn gaps(
     join(gaps)
 }
 
-fn cause(gap: &WindowGap, runs: &[StoredRun]) -> GapCause {
-    if let Some(reason) = gap.reason {
-        return GapCause::Recorded(reason);
-    }
-    let before = runs.iter().filter(|run| run.until <= gap.period.from);
+/// Cuts a gap where runs began that ended before anything of them was final.
+fn between_starts(gap: Period, runs: &[StoredRun]) -> Vec<Period> {
+    let starts = runs.iter().filter(|run| run.period().is_empty()).map(|run| run.run.started);
+    let mut cuts: Vec<_> = starts.filter(|at| gap.from < *at && *at < gap.to).collect();
+    cuts.extend([gap.from, gap.to]);
+    cuts.sort_unstable();
+    cuts.windows(2).map(|pair| Period::new(pair[0], pair[1])).collect()
+}
+
+/// Returns why there was no run.
+fn cause(gap: Period, runs: &[StoredRun]) -> GapCause {
+    let before = runs.iter().filter(|run| run.until <= gap.from);
     before.max_by_key(|run| run.until).map_or(GapCause::NotRecorded, GapCause::after)
 }
 

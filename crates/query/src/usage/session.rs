@@ -166,6 +166,13 @@ impl SessionReader<'_> {
     /// by the observed time there, as its times are exact, and the other sums of its holder's rows.
     fn with_sums(&self, stored: &[StoredSession]) -> Result<Vec<Found>, StoreError> {
         let mut found: Vec<_> = stored.iter().map(|session| self.whole(session)).collect();
+        let begin = stored.iter().map(|session| session.period.from).min();
+        let end = stored.iter().map(|session| session.period.to).max();
+        let Some((from, to)) = begin.zip(end) else { return Ok(found) };
+        let observed = self.store.observed(Period::new(from, to))?;
+        for it in &mut found {
+            it.unused_ms *= observed.weight(it.stored.period);
+        }
         // Apart, as the sums are read in one pass from the first period to the last.
         for is_cut_at_begin in [true, false] {
             let is_cut = |Period { from, to }: Period| match is_cut_at_begin {
@@ -177,10 +184,9 @@ impl SessionReader<'_> {
                 .iter()
                 .map(|it| (it.stored.holder, it.stored.period.overlap(&self.window)))
                 .collect();
-            let begin = cut.iter().map(|it| it.stored.period.from).min();
-            let end = cut.iter().map(|it| it.stored.period.to).max();
-            let Some((from, to)) = begin.zip(end) else { continue };
-            let observed = self.store.observed(Period::new(from, to))?;
+            if periods.is_empty() {
+                continue;
+            }
             for (it, sums) in cut.iter_mut().zip(self.store.holder_sums(&periods)?) {
                 it.idle_ms *= observed.part(it.stored.period, self.window);
                 it.beside_ms = sums.times.idle_beside_ms.min(it.idle_ms);

@@ -126,6 +126,12 @@ impl Recording {
         self.at = to;
     }
 
+    /// Ticks a few seconds after the begin, when nothing is final yet.
+    pub fn tick_before_anything_is_final(&mut self) {
+        let tick = Tick::new(UnixMillis(self.at + 5000), UnixMillis(self.at));
+        self.writer.tick(&tick).unwrap();
+    }
+
     pub fn prune(&mut self, retention: &Retention) -> Result<(), StoreError> {
         self.writer.prune(retention, usize::MAX).map(|_| ())
     }

@@ -211,6 +211,25 @@ fn gaps_have_reasons() {
     assert_eq!(usage.equivalent_gpus.idle_held, Some(1.0));
 }
 
+/// Runs without any final time: the first of all, and one long after another was stopped.
+#[test]
+fn run_that_was_killed_at_its_begin_is_the_cause_of_a_gap() {
+    let lab = Lab::new();
+    let held = [scene(0, State::IdleHeld, &bob())];
+    for start in [10, 20, 30] {
+        lab.begin(start * MINUTE).tick_before_anything_is_final();
+    }
+    let mut real = lab.begin(40 * MINUTE);
+    real.record(20 * MINUTE, &held);
+    real.end("stopped");
+    lab.begin(2 * HOUR).tick_before_anything_is_final();
+    lab.begin(3 * HOUR).record(HOUR, &held);
+    let usage = lab.report(0, 4 * HOUR);
+    let expected =
+        [("not_recorded", 10.0), ("crashed", 30.0), ("stopped", 60.0), ("crashed", 60.0)];
+    assert_eq!(gaps(&usage), expected);
+}
+
 #[test]
 fn time_that_is_not_kept_is_a_gap() {
     let lab = Lab::new();

@@ -111,6 +111,7 @@ pub fn open_converted(
     let mut database = Database::in_memory()?;
     let interval = interval.and_then(|interval| i64::try_from(interval.as_millis()).ok());
     write(&source, &mut database, (Some(window), interval), &mut |_| ())?;
+    database.source_extent = source.result(source.extent())?;
     Ok(database)
 }
 
@@ -155,7 +156,7 @@ impl Import<'_> {
         let bounds = self.result(Bounds::read(db))?;
         let before = self.result(totals(db, &bounds))?;
         let retention = Retention::default();
-        let last = source.result(source.last_time())?.map_or(0, |last| last.0);
+        let last = source.result(source.extent())?.map_or(0, |extent| extent.to.0);
         let end = window.map_or(last, |window| window.to.0.min(last));
         let exact_from = hour_of(end.saturating_sub(retention.exact_ms));
         let wanted = Wanted {

@@ -52,4 +52,4 @@ const ACTIVE_PERCENT: f64 = 10.0;
 const HELD_MIB: i64 = 100;
 
 /// Interval of a run without one: the default of the Python gua.
-const DEFAULT_INTERVAL_MS: i64 = 30_000;
+pub(crate) const DEFAULT_INTERVAL_MS: i64 = 30_000;

@@ -145,10 +145,17 @@ impl Source {
         Ok(u64::try_from(newest).unwrap_or(0))
     }
 
-    /// Returns the time of the row that was added last.
-    pub fn last_time(&self) -> Result<Option<UnixMillis>, Problem> {
-        let newest = "SELECT ts FROM gpu_sample ORDER BY rowid DESC LIMIT 1";
-        let mut query = self.database.prepare(newest)?;
+    /// Returns the times of the first and the last row that were added.
+    pub fn extent(&self) -> Result<Option<Period>, Problem> {
+        let times = [self.time_of("ASC")?, self.time_of("DESC")?];
+        let times = || times.into_iter().flatten();
+        Ok(times().min().zip(times().max()).map(|(first, last)| Period::new(first, last)))
+    }
+
+    /// Returns the time of the first row in an order of rows.
+    fn time_of(&self, order: &str) -> Result<Option<UnixMillis>, Problem> {
+        let first = format!("SELECT ts FROM gpu_sample ORDER BY rowid {order} LIMIT 1");
+        let mut query = self.database.prepare(&first)?;
         let mut rows = query.query([])?;
         let Some(row) = rows.next()? else { return Ok(None) };
         Ok(row.get_ref(0)?.as_str().ok().and_then(parse_time))

@@ -186,6 +186,21 @@ fn old_ticks_become_quarter_hours() {
     assert_eq!(import.number("SELECT quarters_until_ms FROM store"), boundary);
 }
 
+#[test]
+fn window_far_from_the_data_knows_where_the_data_is() {
+    let file = PythonFile::new(Layout::Newest);
+    let far = period(START + 50 * 24 * HOUR, START + 51 * 24 * HOUR);
+    let extent = |window| open_converted(&file.path(), window, None).unwrap().extent().unwrap();
+    assert_eq!(extent(far), None, "there is none");
+    for day in [0, 9, 20] {
+        file.add_tick(START + day * 24 * HOUR, None, &[card("GPU-0", 50, &[])]);
+    }
+    let last = START + 20 * 24 * HOUR;
+    assert_eq!(extent(far), Some(period(START, last)));
+    // A tick counts for 30 s.
+    assert_eq!(extent(period(START, START + HOUR)), Some(period(START - 30_000, last)));
+}
+
 /// `--interval`: each tick counts for that.
 #[test]
 fn another_interval_counts_instead_of_the_own() {
@@ -194,11 +209,14 @@ fn another_interval_counts_instead_of_the_own() {
     for (tick, run) in [(1, Some(1)), (2, Some(1)), (30, None)] {
         file.add_tick(START + tick * 10_000, run, &[card("GPU-0", 50, &[])]);
     }
-    let active = |interval| {
-        let database = open_converted(&file.path(), always(), interval).unwrap();
-        assert_eq!(database.check().unwrap(), []);
-        times(&database, always())[0]
-    };
-    assert_eq!(active(None), 50_000.0);
-    assert_eq!(active(Some(Duration::from_secs(60))), 180_000.0);
+    let import = file.import();
+    for (interval, active) in [(None, 50_000.0), (Some(Duration::from_secs(60)), 180_000.0)] {
+        let converted = open_converted(&file.path(), always(), interval).unwrap();
+        assert_eq!(converted.check().unwrap(), []);
+        let imported = import.database().with_imported_interval(interval);
+        assert_eq!([&converted, &imported].map(|it| times(it, always())[0]), [active; 2]);
+        // The first run counts for a minute of its own at each of two ticks.
+        let first = period(START, START + 20_000);
+        assert_eq!(times(&imported, first), times(&converted, first));
+    }
 }
