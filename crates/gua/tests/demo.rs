@@ -57,18 +57,18 @@ fn three_cards() {
       2  A100-SXM4-80GB   0.0 %      0.0 %     100.0 %  0.014  ░░░░░░░░░░░░░░░░░░░░░
 
     §4 Accounts (GPU-hours; shared cards are split; columns add up to §1)
-      user       active  idle-held  = unused  + low use  unknown  total  share
-      bob             0       0.24      0.24          0        0   0.24   54 %
-      alice        0.10       0.10      0.10          0        0   0.20   45 %
-      not known       0       0.01      0.01          0        0   0.01    1 %
-      all          0.10       0.35      0.35          0        0   0.45  100 %
+      user          active  idle-held  = unused  + low use  unknown  total  share
+      bob                0       0.24      0.24          0        0   0.24   54 %
+      alice           0.10       0.10      0.10          0        0   0.20   45 %
+      unattributed       0       0.01      0.01          0        0   0.01    1 %
+      all             0.10       0.35      0.35          0        0   0.45  100 %
       unused: memory held, no work. low use: work below 10 % of the card.
 
     Energy (kWh; accounts have that of active and idle-held)
       user           active  idle-held  truly-idle   total
       alice           0.033      0.006               0.039
       bob                        0.014               0.014
-      not known                 <0.001              <0.001
+      unattributed              <0.001              <0.001
       of no account                          0.018   0.018
       all             0.033      0.020       0.018   0.071
 

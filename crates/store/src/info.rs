@@ -69,14 +69,14 @@ const TABLES: [&str; 20] = [
 /// Kinds of rows: name, table and time. Fine rows are told apart by their age, ?1.
 const KINDS: [(&str, &str, &str); 9] = [
     ("hours", "card_hour", "from_ms"),
-    ("quarter hours", "card_span WHERE from_ms < ?1", "from_ms"),
-    ("exact spans", "card_span WHERE from_ms >= ?1", "from_ms"),
+    ("quarters", "card_span WHERE from_ms < ?1", "from_ms"),
+    ("exact", "card_span WHERE from_ms >= ?1", "from_ms"),
     ("sessions", "session", "from_ms"),
     ("signs", "sign_span", "from_ms"),
     ("gaps", "gap", "from_ms"),
     ("events", "event", "at_ms"),
     ("samples", "sample", "at_ms"),
-    ("policy log", "policy_log", "at_ms"),
+    ("policy_log", "policy_log", "at_ms"),
 ];
 
 /// Serializes a time as ISO 8601 in UTC; null if no calendar has it.

@@ -41,7 +41,10 @@ impl Zone {
                 "Etc/UTC" | "Etc/UCT" | "Etc/Zulu" | "Etc/Universal" | "UCT" | "Zulu" | "Universal",
             ) => Self::utc(),
             Some(name) => Self { name: name.to_owned(), tz },
-            None => Self { name: "local".to_owned(), tz },
+            // The offset of today can be typed, and names what is shown.
+            None => {
+                Self { name: Timestamp::now().to_zoned(tz.clone()).strftime("%:z").to_string(), tz }
+            }
         }
     }
 
@@ -78,7 +81,7 @@ impl Zone {
 
 pub fn zone(typed: &str) -> Result<Zone, String> {
     let expected = "expected local, UTC, a name such as Europe/Berlin, or an offset such as +02:00";
-    if typed.eq_ignore_ascii_case("utc") {
+    if ["utc", "z"].iter().any(|utc| typed.eq_ignore_ascii_case(utc)) {
         return Ok(Zone::utc());
     }
     if typed.eq_ignore_ascii_case("local") {
@@ -136,7 +139,7 @@ mod tests {
         for typed in ["", "+", "+99:00", "+2:60", "+2:", "Nowhere/Town", "../etc/passwd", "+1é"] {
             assert!(zone(typed).is_err(), "{typed}");
         }
-        assert_eq!(zone("utc").unwrap().name, "UTC");
+        assert_eq!(["utc", "Z"].map(|utc| zone(utc).unwrap()), [Zone::utc(), Zone::utc()]);
     }
 
     #[test]
@@ -145,7 +148,7 @@ mod tests {
         assert_eq!(named(TimeZone::get("Europe/Berlin").unwrap()), "Europe/Berlin");
         assert_eq!(named(TimeZone::get("Etc/UTC").unwrap()), "UTC");
         assert_eq!(named(TimeZone::unknown()), "UTC");
-        assert_eq!(named(TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap()), "local");
+        assert_eq!(named(TimeZone::posix("XYZ-5:45").unwrap()), "+05:45");
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub fn info(
     line("processes", &count("process").to_string())?;
     for kept in &info.store.kept {
         let oldest = Timestamp::from_millisecond(kept.oldest_ms).ok();
-        line(kept.kind, &format!("since {}", moment(oldest, zone)))?;
+        line(kind_word(kept.kind), &format!("since {}", moment(oldest, zone)))?;
     }
     Ok(())
 }
@@ -157,6 +157,16 @@ pub fn clock_warning(plan: &PrunePlan) -> Option<String> {
     let days = plan.clock_days_ahead?;
     let now = plan.now;
     Some(format!("The clock ({now:.0}) is {days} days ahead of the newest record: is it right?"))
+}
+
+/// Returns the words for a kind of rows.
+fn kind_word(kind: &str) -> &str {
+    match kind {
+        "quarters" => "quarter hours",
+        "exact" => "exact spans",
+        "policy_log" => "policy log",
+        kind => kind,
+    }
 }
 
 /// Returns which rows are due, by table, behind "this would".

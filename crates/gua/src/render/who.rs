@@ -285,8 +285,8 @@ fn program(holder: &HolderNow) -> String {
 fn summary(who: &WhoAnswer) -> Option<String> {
     let held = match who.idle_held_cards {
         0 => None,
-        1 => Some("1 card is held without working on it".to_owned()),
-        many => Some(format!("{many} cards are held without working on them")),
+        1 => Some("1 card is idle-held".to_owned()),
+        many => Some(format!("{many} cards are idle-held")),
     };
     let beside = match who.idle_beside {
         0 => None,

@@ -76,7 +76,7 @@ fn of_unseen(place: usize, card: &CardNow, unlisted: &UnlistedNow) -> Unseen {
         place,
         card: card.card.label(),
         what: match (unlisted.holders_reason, unlisted.memory_bytes) {
-            (Some(reason), _) => format!("unseen: {reason}"),
+            (Some(reason), _) => format!("unlisted: {reason}"),
             (None, Some(_)) => "no visible process".to_owned(),
             (None, None) => format!("memory: {}", unknown()),
         },

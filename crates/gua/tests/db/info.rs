@@ -72,7 +72,7 @@ fn info_as_json() {
           "newest": "2026-01-01T00:00:00Z"
         },
         {
-          "kind": "exact spans",
+          "kind": "exact",
           "oldest": "2026-01-01T00:58:00Z",
           "newest": "2026-01-01T01:58:00Z"
         },

@@ -198,7 +198,7 @@ fn every_view_says_the_same_of_one_moment() {
         assert!(words.iter().all(|word| found.contains(word)), "{words:?}: {stat}");
     }
     let who = machine.gua(&["who"]).stdout;
-    let summary = "2 cards are held without working on them; 1 holder is idle on a busy card.";
+    let summary = "2 cards are idle-held; 1 holder is idle on a busy card.";
     assert!(who.contains(summary) && who.contains("job 4711.0"), "{who}");
     recorder.end();
 }

@@ -56,7 +56,10 @@ fn a_week_of_a_lab() {
     let asked = |more: &[&str]| simulated(&machine, &db, &rules, more);
     insta::assert_snapshot!(asked(&[]));
     let elsewhere = asked(&["--tz", "+02:00"]);
-    assert!(elsewhere.starts_with("8 Nov 22:00 → 15 Nov 22:00 +02:00: 24 holders"), "{elsewhere}");
+    assert!(
+        elsewhere.starts_with("8 Nov 22:00 → 15 Nov 2026 22:00 +02:00: 24 holders"),
+        "{elsewhere}"
+    );
     let json: serde_json::Value = serde_json::from_str(&asked(&["--json"])).unwrap();
     assert_eq!(json["schema"], "gua.policy_simulate/2");
     let holders = json["holders"].as_array().unwrap();

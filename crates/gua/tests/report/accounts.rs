@@ -412,7 +412,7 @@ fn a_window_beside_the_one_before() {
      idle-held GPU-h by user
        bob                         21.5       23.4         −1.9
        alice                        6.0        6.0            0
-       not known                    0.5        0.6         −0.1
+       unattributed                 0.5        0.6         −0.1
     ");
 }
 

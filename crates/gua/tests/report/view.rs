@@ -41,7 +41,7 @@ fn on_a_wide_screen() {
       bob                   0       44.9      44.9          0        0   44.9   56 %
       alice              20.0       12.0      12.0          0        0   32.0   40 %
       holders unknown       0          0         0          0      2.0    2.0    3 %
-      not known             0        1.1       1.1          0        0    1.1    1 %
+      unattributed          0        1.1       1.1          0        0    1.1    1 %
       all                20.0       58.0      58.0          0      2.0   80.0  100 %
       unused: memory held, no work. low use: work below 10 % of the card. holders unknown: time of cards
       whose processes could not be read or were not listed.
@@ -116,11 +116,10 @@ fn on_a_narrower_screen() {
       bob                   0       44.9        0   44.9
       alice              20.0       12.0        0   32.0
       holders unknown       0          0      2.0    2.0
-      not known             0        1.1        0    1.1
+      unattributed          0        1.1        0    1.1
       all                20.0       58.0      2.0   80.0
-      unused: memory held, no work. low use: work below 10 % of
-      the card. holders unknown: time of cards whose processes
-      could not be read or were not listed.
+      holders unknown: time of cards whose processes could not
+      be read or were not listed.
 
     §5 Time-of-day heatmap (UTC)
            00    03    06    09    12    15    18    21
@@ -196,12 +195,11 @@ fn on_the_narrowest_screen() {
       bob                0       44.9   44.9
       alice           20.0       12.0   32.0
       holders unk…       0          0    2.0
-      not known          0        1.1    1.1
+      unattributed       0        1.1    1.1
       all             20.0       58.0   80.0
-      unused: memory held, no work. low use:
-      work below 10 % of the card. holders
-      unknown: time of cards whose processes
-      could not be read or were not listed.
+      holders unknown: time of cards whose
+      processes could not be read or were not
+      listed.
 
     §5 Time-of-day heatmap (UTC)
            00 03 06 09 12 15 18 21
@@ -326,7 +324,7 @@ fn as_markdown() {
     | bob | 0 | 44.9 | 44.9 | 0 | 0 | 44.9 | 56 % |
     | alice | 20.0 | 12.0 | 12.0 | 0 | 0 | 32.0 | 40 % |
     | holders unknown | 0 | 0 | 0 | 0 | 2.0 | 2.0 | 3 % |
-    | not known | 0 | 1.1 | 1.1 | 0 | 0 | 1.1 | 1 % |
+    | unattributed | 0 | 1.1 | 1.1 | 0 | 0 | 1.1 | 1 % |
     | all | 20.0 | 58.0 | 58.0 | 0 | 2.0 | 80.0 | 100 % |
 
     unused: memory held, no work. low use: work below 10 % of the card. holders unknown: time of cards whose processes could not be read or were not listed.

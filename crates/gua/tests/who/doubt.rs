@@ -45,14 +45,14 @@ fn who_is_not_listed_is_somebody_all_the_same() {
     held on two, longest idle first
       idle  who  card   memory  program                      pid  running  idle since
        now  ?    0     7.8 GiB  (not listed: no permission)    ?        ?  not recorded
-    1 card is held without working on it. Ask first.
+    1 card is idle-held. Ask first.
     ");
     let unattributed = "[[card]]\nutilization = 0\nunattributed = \"40GiB\"\n";
     insta::assert_snapshot!(text(&Machine::new(unattributed), &["--id", "0"], "100"), @"
     held on pretend, longest idle first
       idle  who  card    memory  program               pid  running  idle since
        now  ?    0     40.0 GiB  (no visible process)    ?        ?  not recorded
-    1 card is held without working on it. Ask first.
+    1 card is idle-held. Ask first.
     ");
 }
 
@@ -106,7 +106,7 @@ fn memory_that_cannot_be_read_may_be_somebodys() {
          idle  who  card   memory  program                pid  running  idle since
           now  bob  0     7.8 GiB  jupyter-lab            200    3d02h  not recorded
       unknown  ?    1       ? GiB  (memory not readable)    ?        ?  no permission
-    1 card is held without working on it. Ask first.
+    1 card is idle-held. Ask first.
     ");
     let unlisted = json(&machine, &[])["unlisted"][0].clone();
     assert_eq!((&unlisted["card"]["index"], &unlisted["memory_bytes"]), (&1.into(), &Value::Null));

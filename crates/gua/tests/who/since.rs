@@ -184,14 +184,14 @@ fn it_reads_like_this() {
             1h00m  dave   1     7.8 GiB  python   301    1h00m  [WHEN]
               now  erin   2     7.8 GiB  python   400       5m  after the last tick, or not recorded
            active  frank  3     7.8 GiB  python   500    5h00m
-        3 cards are held without working on them. Ask first.
+        3 cards are idle-held. Ask first.
         ");
         insta::assert_snapshot!(text(&machine, &["--idle", "5h"], "120"), @"
         held without working on four for 5h or longer, longest first
              idle  who    card   memory  program  pid  running  idle since
           ≥19h50m  bob    0     7.8 GiB  python   200    3d02h  [WHEN] or before
           ≥19h50m  carol  1     7.8 GiB  python   300    2d00h  [WHEN] or before
-        2 cards are held without working on them. Ask first.
+        2 cards are idle-held. Ask first.
         ");
     });
     assert_eq!(users(&json(&machine, &["--idle", "30m"])), ["bob", "carol", "dave"]);

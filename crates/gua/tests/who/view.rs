@@ -24,7 +24,7 @@ fn the_lab_without_a_history() {
       unknown  ?             5        ? GiB  (not listed)                                            ?        ?  lost from the bus
        active  alice         0     68.4 GiB  python        train.py                              31337    5h12m
        active  carol         3     42.0 GiB  python3.11    job 4711.0, torch.distributed.run     41200      47m
-    2 cards are held without working on them; 1 holder is idle on a busy card. Ask first.
+    2 cards are idle-held; 1 holder is idle on a busy card. Ask first.
     ");
     let told = run.stderr.replace(machine.dir().to_str().unwrap(), "[DIR]");
     insta::assert_snapshot!(told, @"gua: holding times are unknown: there is no history at [DIR]/home/.gua/gua.db (`gua daemon` starts recording)");

@@ -21,7 +21,7 @@ fn info_has_size_rows_and_oldest_and_newest_of_each_kind() {
     let kept: Vec<_> = info.kept.iter().map(|it| (it.kind, it.oldest_ms, it.newest_ms)).collect();
     let expected = [
         ("hours", START, START + HOUR),
-        ("exact spans", START, START + 105 * MINUTE),
+        ("exact", START, START + 105 * MINUTE),
         ("events", at.0, at.0),
     ];
     assert_eq!(kept, expected);

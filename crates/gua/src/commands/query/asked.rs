@@ -146,7 +146,7 @@ fn format(typed: &cli::Query, is_single: bool) -> Result<(Layout, Shown), Failur
         (false, false, false) => typed.preset.map_or(Layout::Csv, of_preset),
         _ => return Err(bad_format("there is one format at a time")),
     };
-    Ok((layout, Shown { header: !noheader, units: !nounits, zone: typed.tz.zone.tz.clone() }))
+    Ok((layout, Shown { header: !noheader, units: !nounits, zone: typed.tz.zone.clone() }))
 }
 
 const fn of_preset(preset: Preset) -> Layout {

@@ -175,8 +175,10 @@ impl Session {
         self.begin.div_euclid(DAY) * 20 + i64::from(self.uid % 20)
     }
 
+    /// Ids differ from the first digits on, as those of engines do.
     fn container_id(&self) -> String {
-        format!("{:032x}{:032x}", self.pid, self.begin)
+        let key = u64::from(self.pid) ^ self.begin.unsigned_abs().rotate_left(32);
+        format!("{:016x}", key.wrapping_mul(0x9e37_79b9_7f4a_7c15)).repeat(4)
     }
 
     /// Its container, as its engine has it on record.

@@ -8,6 +8,7 @@ use probe::units::UnixMillis;
 
 use super::paint::{Ink, Paint};
 use super::table::{self, Align, Cell, Column, Line};
+use super::usage::figures::stretch;
 use crate::calendar;
 use crate::cli::Zone;
 use crate::wrap::hung;
@@ -91,8 +92,11 @@ fn shown(unix_ms: i64, zone: &Zone, format: &str) -> String {
     }
 }
 
-/// `9 Nov 05:54 → 16 Nov 05:54 UTC`.
+/// Formats a window as the report does: `9 Nov 05:54 → 16 Nov 2026 05:54 UTC`.
 fn window(from_unix_ms: i64, until_unix_ms: i64, zone: &Zone) -> String {
-    let (from, until) = (moment(from_unix_ms, zone), moment(until_unix_ms, zone));
-    format!("{from} → {until} {}", zone.name)
+    let ends = [from_unix_ms, until_unix_ms].map(|at| calendar::timestamp(UnixMillis(at)));
+    match ends {
+        [Some(from), Some(until)] => stretch(from, until, &zone.tz, &zone.name),
+        _ => format!("{from_unix_ms} ms → {until_unix_ms} ms"),
+    }
 }

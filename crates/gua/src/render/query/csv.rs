@@ -61,7 +61,7 @@ pub(super) fn line(columns: &[Column], cells: &[Cell], shown: &Shown) -> String 
 fn value(column: &Column, cell: &Cell, shown: &Shown) -> String {
     match cell {
         Ok(value) => {
-            let bare = cell::bare(value, column.unit, &shown.zone);
+            let bare = cell::bare(value, column.unit, &shown.zone.tz);
             match value {
                 Value::Name(_) => name(&bare),
                 _ if shown.units => cell::with_unit(bare, column.unit),

@@ -8,10 +8,9 @@ mod json;
 pub mod monitor;
 mod table;
 
-use jiff::tz::TimeZone;
-
 use self::monitor::Monitor;
 use self::table::Table;
+use crate::cli::Zone;
 use crate::report::query::{Answer, Column, Question};
 
 /// How answers look.
@@ -32,7 +31,7 @@ pub struct Shown {
     pub header: bool,
     /// Behind each value; the header has them anyway.
     pub units: bool,
-    pub zone: TimeZone,
+    pub zone: Zone,
 }
 
 /// Turns one answer after the other into lines.
@@ -49,7 +48,7 @@ impl Printer {
     #[must_use]
     pub fn new(question: &Question, layout: Layout, shown: Shown) -> Self {
         let columns = question.columns();
-        let table = Table::new(&columns, shown.units);
+        let table = Table::new(&columns, &shown);
         Self { of_cards: question.is_of_cards(), columns, layout, shown, table }
     }
 

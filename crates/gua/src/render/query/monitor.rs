@@ -93,7 +93,7 @@ fn trouble(cell: &Cell) -> Option<String> {
 /// There is room for the reason only in the last column.
 fn text(head: &Head, column: &Column, cell: &Cell, shown: &Shown) -> String {
     match cell {
-        Ok(value) => cell::bare(value, column.unit, &shown.zone),
+        Ok(value) => cell::bare(value, column.unit, &shown.zone.tz),
         Err(NoValue::NoHolder) => "-".to_owned(),
         Err(reason) if head.width.is_none() => cell::unknown(*reason),
         Err(_) => "-".to_owned(),

@@ -13,10 +13,13 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Where values have their units the names need none.
-    pub fn new(asked: &[Column], units: bool) -> Self {
-        let title =
-            |column: &Column| if units { column.name().to_owned() } else { csv::title(column) };
+    /// Where values have their units the names need none. That of times has the zone.
+    pub fn new(asked: &[Column], shown: &Shown) -> Self {
+        let title = |column: &Column| match column.name() {
+            name @ ("timestamp" | "started") => format!("{name} ({})", shown.zone.name),
+            name if shown.units => name.to_owned(),
+            _ => csv::title(column),
+        };
         let titles: Vec<_> =
             asked.iter().map(|column| columns::Cell::plain(title(column))).collect();
         let aligns: Vec<_> = asked.iter().map(align).collect();
@@ -62,7 +65,7 @@ impl Table {
 }
 
 fn text(value: &Value, unit: Unit, shown: &Shown) -> String {
-    let bare = cell::bare(value, unit, &shown.zone);
+    let bare = cell::bare(value, unit, &shown.zone.tz);
     if shown.units { cell::with_unit(bare, unit) } else { bare }
 }
 

@@ -101,6 +101,21 @@ pub(super) fn of_kind(usage: &Usage, by: By) -> Vec<&Account> {
     usage.accounts.iter().filter(|account| account.by == by).collect()
 }
 
+/// Returns the accounts of one kind that have a row. Without `--wide`, those are left out that have nothing in
+/// its columns: they were only idle beside others.
+pub(super) fn listed(usage: &Usage, by: By, is_wide: bool) -> Vec<&Account> {
+    let all = of_kind(usage, by);
+    if is_wide || !all.iter().any(|account| has_time(account)) {
+        return all;
+    }
+    all.into_iter().filter(|account| has_time(account)).collect()
+}
+
+/// Returns true if some of the card time is the account's.
+pub(super) fn has_time(account: &Account) -> bool {
+    account.total_gpu_hours > 0.0
+}
+
 /// Returns the columns for accounts of one kind. Those of `--wide` are left out where nothing of them is
 /// known.
 pub(super) fn figures(usage: &Usage, by: By, is_wide: bool) -> Vec<Figure> {
@@ -393,46 +408,46 @@ impl Rounding {
     }
 }
 
-/// What the columns mean.
-pub(super) fn legend(usage: &Usage, is_wide: bool) -> String {
-    let more = if is_wide { legend_of_wide(usage) } else { String::new() };
-    format!("{}{more}", legend_of_hours(usage))
-}
-
-pub(super) fn legend_of_hours(usage: &Usage) -> String {
-    let mut legend = format!(
-        "unused: memory held, no work. low use: work below {}.",
-        active_threshold(usage, "of the card")
-    );
+/// Returns what rows and columns mean.
+pub(super) fn legend(usage: &Usage, figures: &[Figure]) -> String {
+    let mut sentences = Vec::new();
+    if figures.contains(&Figure::Unused) {
+        sentences.push(format!(
+            "unused: memory held, no work. low use: work below {}.",
+            active_threshold(usage, "of the card")
+        ));
+    }
     let has = |why| usage.accounts.iter().any(|account| account.unattributed == Some(why));
     if has(Unattributed::Unlisted) {
-        legend.push_str(" unlisted: memory that no listed process holds.");
+        sentences.push("unlisted: memory that no listed process holds.".to_owned());
     }
     if has(Unattributed::HoldersUnknown) {
-        legend.push_str(
-            " holders unknown: time of cards whose processes could not be read \
-             or were not listed.",
-        );
+        let meaning = "holders unknown: time of cards whose processes could not be read.";
+        sentences.push(meaning.to_owned());
     }
-    legend
+    let wide = meanings(figures);
+    sentences.extend((!wide.is_empty()).then_some(wide));
+    sentences.join(" ")
 }
 
-/// What the columns of `--wide` mean, each sentence after a space.
-pub(super) fn legend_of_wide(usage: &Usage) -> String {
-    let shown: Vec<_> = usage.accounts_by.iter().flat_map(|by| figures(usage, *by, true)).collect();
-    let wide = Figure::WIDE.into_iter().filter(|figure| shown.contains(figure));
-    wide.filter_map(Figure::meaning).map(|meaning| format!(" {meaning}")).collect()
+/// Returns the meanings of those columns of `--wide` that are there.
+pub(super) fn meanings(figures: &[Figure]) -> String {
+    let wide = Figure::WIDE.into_iter().filter(|figure| figures.contains(figure));
+    wide.filter_map(Figure::meaning).collect::<Vec<_>>().join(" ")
 }
 
+/// Writes a table for each kind of accounts, and what their rows and columns mean.
 pub(in crate::render) fn tables(page: &mut Page<'_>, usage: &Usage) {
+    let mut figures = Vec::new();
     for (place, by) in usage.accounts_by.iter().enumerate() {
         if place > 0 {
             page.lines.push(String::new());
         }
-        table(page, usage, *by);
+        figures.extend(table(page, usage, *by));
     }
-    if !usage.accounts.is_empty() {
-        page.text(INDENT, &legend(usage, page.view.is_wide), Ink::Quiet);
+    let legend = legend(usage, &figures);
+    if !usage.accounts.is_empty() && !legend.is_empty() {
+        page.text(INDENT, &legend, Ink::Quiet);
     }
 }
 
@@ -443,11 +458,12 @@ pub(super) fn and_more(printed: &PrintedAccounts) -> Option<&'static str> {
     printed.rest.as_ref().map(|_| "--json has all accounts")
 }
 
-fn table(page: &mut Page<'_>, usage: &Usage, by: By) {
-    let accounts = of_kind(usage, by);
+/// Writes a table, and returns the columns for which there was room.
+fn table(page: &mut Page<'_>, usage: &Usage, by: By) -> Vec<Figure> {
+    let accounts = listed(usage, by, page.view.is_wide);
     if accounts.is_empty() {
         page.text(INDENT, NOBODY, Ink::Quiet);
-        return;
+        return Vec::new();
     }
     let mut figures = figures(usage, by, page.view.is_wide);
     let heads = figures.iter().map(|figure| Cell::new(figure.head(by), Ink::Quiet)).collect();
@@ -466,6 +482,7 @@ fn table(page: &mut Page<'_>, usage: &Usage, by: By) {
     if let Some(more) = and_more(&printed) {
         page.text(INDENT, more, Ink::Quiet);
     }
+    figures
 }
 
 /// Leaves out what is least needed until names have enough room, and cuts names to what there is.

@@ -174,7 +174,8 @@ mod tests {
     #[test]
     fn what_is_next_to_nothing_has_no_sign() {
         let shown = |by: f64| {
-            signed(units(by.abs(), 1) * by.signum() as i64, by, |it, by| format_units(it, by, 1))
+            let printed = if by < 0.0 { -units(-by, 1) } else { units(by, 1) };
+            signed(printed, by, |it, by| format_units(it, by, 1))
         };
         assert_eq!([-0.01, 0.0, 7.0, -7.0].map(shown), ["<0.1", "0", "+7.0", "−7.0"]);
     }

@@ -3,6 +3,7 @@
 use gua_query::usage::{Account, By, Unattributed, Usage};
 
 use super::sections::called;
+use crate::render::identity::UNATTRIBUTED;
 use crate::render::words::safe;
 
 /// So much of a long number tells one from another.
@@ -70,6 +71,6 @@ const fn unattributed(by: By, why: Option<Unattributed>) -> &'static str {
         (Some(Unattributed::None), By::Container) => "no container",
         (Some(Unattributed::None), By::Pod) => "no pod",
         (Some(Unattributed::None), By::Notebook) => "no notebook",
-        _ => "not known",
+        _ => UNATTRIBUTED,
     }
 }

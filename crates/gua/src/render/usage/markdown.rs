@@ -153,14 +153,17 @@ pub(in crate::render) fn accounts(
     for by in &usage.accounts_by {
         accounts_by(out, usage, *by, view.is_wide)?;
     }
+    let figures = usage.accounts_by.iter();
+    let figures: Vec<_> =
+        figures.flat_map(|by| accounts::figures(usage, *by, view.is_wide)).collect();
     match usage.accounts.is_empty() {
         true => Ok(()),
-        false => writeln!(out, "\n{}", text(&accounts::legend(usage, view.is_wide))),
+        false => writeln!(out, "\n{}", text(&accounts::legend(usage, &figures))),
     }
 }
 
 fn accounts_by(out: &mut impl Write, usage: &Usage, by: By, is_wide: bool) -> io::Result<()> {
-    let all = accounts::of_kind(usage, by);
+    let all = accounts::listed(usage, by, is_wide);
     if all.is_empty() {
         return writeln!(out, "\n{}", accounts::NOBODY);
     }

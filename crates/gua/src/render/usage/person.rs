@@ -9,7 +9,7 @@ use super::label::named;
 use super::money::{at_this_pace, cost};
 use super::page::{INDENT, Page};
 use super::sections::active_threshold;
-use super::sessions::{self, idle, place, what};
+use super::sessions::{self, idle, place, program};
 use crate::render::paint::Ink;
 use crate::render::table::{Align, Cell};
 use crate::render::words::memory;
@@ -102,7 +102,7 @@ pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
         Suggestion::EndSession { session: at, .. } => match session(*at) {
             Some(session) => format!(
                 "End {} on card {}: it has held {} for {} without working.",
-                what(session),
+                program(session),
                 place(session),
                 session.peak_memory_bytes.map_or_else(|| "memory".to_owned(), memory),
                 idle(session)
@@ -113,7 +113,7 @@ pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
             Some(session) => format!(
                 "Give back the memory of {} on card {}: somebody else works there, and it has held \
                  {} for {} without working.",
-                what(session),
+                program(session),
                 place(session),
                 session.peak_memory_bytes.map_or_else(|| "some".to_owned(), memory),
                 idle(session)

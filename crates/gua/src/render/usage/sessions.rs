@@ -172,17 +172,22 @@ pub(super) fn place(session: &Session) -> String {
     session.card_slot.map_or_else(|| index.to_string(), |slot| format!("{index}:{slot}"))
 }
 
-/// What it runs, and what is special about how it holds the card.
-pub(super) fn what(session: &Session) -> String {
+/// What it runs.
+pub(super) fn program(session: &Session) -> String {
     let brief = session.identity.as_ref().map(identity::brief).filter(|brief| !brief.is_empty());
     let program = || session.program.as_deref().map(|program| shortened(program, 200));
     let what = brief.map(|brief| shortened(&brief, 200)).or_else(program);
-    let mut what = what.unwrap_or_else(|| "not known".to_owned());
+    what.unwrap_or_else(|| "not known".to_owned())
+}
+
+/// What it runs, and what is special about how it holds the card.
+pub(super) fn what(session: &Session) -> String {
+    let mut what = program(session);
     if session.bare_context == Some(true) {
         what.push_str(" (bare CUDA context)");
     }
     if session.is_beside_work() {
-        what.push_str(" (on a busy card)");
+        what.push_str(" (beside others)");
     }
     what
 }

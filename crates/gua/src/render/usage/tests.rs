@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gua_query::page::UsagePage;
-use gua_query::usage::{AccountName, By, Unattributed, Usage, UsageRequest};
+use gua_query::usage::{AccountName, By, Suggestion, Unattributed, Usage, UsageRequest};
 use gua_store::{CardTimes, HolderSums, HolderTimes};
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
@@ -107,7 +107,7 @@ fn on_a_wide_screen() {
       ended, longest first
        idle  who    card    memory  what                                 pid  when
       1d16h  alice     0  56.8 GiB  train.py                            5000  9 Nov 16:00 → 11 Nov 08:00
-       ≥10h  bob       1         ?  train.py (bare CUDA context) (on …  5001  8 Nov 20:00 → 9 Nov 06:00
+       ≥10h  bob       1         ?  train.py (bare CUDA context) (bes…  5001  8 Nov 20:00 → 9 Nov 06:00
 
     Verdict
       Idle-held is 23.8 % of the observed card time, over the 20 % line: a matter of allocation, not of
@@ -115,7 +115,7 @@ fn on_a_wide_screen() {
       Three sessions make up 83.8 % of it:
       bob    job 4711, sweep.ipynb                        card 1  2d14h, still on  → gua who --user 1001
       alice  train.py                                     card 0  1d16h
-      bob    train.py (bare CUDA context) (on a busy ca…  card 1  ≥10h
+      bob    train.py (bare CUDA context) (beside other…  card 1  ≥10h
     ");
 }
 
@@ -137,9 +137,8 @@ fn on_the_narrowest_screen() {
       no notebook       80         40    120
       unlisted           0         10     10
       all              150        120    270
-      unused: memory held, no work. low use:
-      work below 10 % of the card. unlisted:
-      memory that no listed process holds.
+      unlisted: memory that no listed
+      process holds.
 
     §5 Time-of-day heatmap (UTC)
            00 03 06 09 12 15 18 21
@@ -343,7 +342,7 @@ fn as_markdown() {
     | idle | who | card | memory | what | pid | when |
     |---:|---|---:|---:|---|---:|---|
     | 1d16h | alice | 0 | 56.8 GiB | train.py | 5000 | 9 Nov 16:00 → 11 Nov 08:00 |
-    | ≥10h | bob | 1 | ? | train.py (bare CUDA context) (on a busy card) | 5001 | 8 Nov 20:00 → 9 Nov 06:00 |
+    | ≥10h | bob | 1 | ? | train.py (bare CUDA context) (beside others) | 5001 | 8 Nov 20:00 → 9 Nov 06:00 |
 
     ## Compared with 8 Nov 20:00 → 15 Nov 2026 20:00 UTC, 7d, 100.0 % observed
 
@@ -372,7 +371,7 @@ fn as_markdown() {
 
     - bob, job 4711, sweep.ipynb, card 1, 2d14h, still on, → gua who --user 1001
     - alice, train.py, card 0, 1d16h
-    - bob, train.py (bare CUDA context) (on a busy card), card 1, ≥10h
+    - bob, train.py (bare CUDA context) (beside others), card 1, ≥10h
     ");
 }
 
@@ -416,12 +415,39 @@ fn with_the_columns_of_wide() {
       no notebook          80         40    120       2,344         0  58.6 GiB    0
       unlisted              0         10     10          10         0   1.0 GiB    0
       all                 150        120    270       3,310      60.0  58.6 GiB    0
-      unused: memory held, no work. low use: work below 10 % of the card. unlisted:
-      memory that no listed process holds. idle GiB-h: memory held without working,
-      over time. beside h: idle while others worked on the card, in hours of
-      processes. peak: most memory of one process on one card. kWh: energy of the
+      unlisted: memory that no listed process holds. idle GiB-h: memory held without
+      working, over time. beside h: idle while others worked on the card, in hours
+      of processes. peak: most memory of one process on one card. kWh: energy of the
       active and idle-held time.
     ");
+}
+
+#[test]
+fn account_without_card_time_has_a_row_only_with_its_columns() {
+    let mut usage = week(|request| request.by = vec![By::User]);
+    let mut sleeper = usage.accounts[2].clone();
+    sleeper.name = Some("sleeper".to_owned());
+    (sleeper.active_gpu_hours, sleeper.total_gpu_hours) = (0.0, 0.0);
+    sleeper.idle_beside_process_hours = Some(13.0);
+    usage.accounts.push(sleeper);
+    let view = view(160, &usage);
+    let wide = View { is_wide: true, ..view.clone() };
+    let has = |view: &View| lines(&usage, view).iter().any(|line| line.contains("sleeper"));
+    assert_eq!([has(&view), has(&wide)], [false, true]);
+    let mut page = Vec::new();
+    html::write(&mut page, &UsagePage::from(usage.clone()), &view).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    assert!(page.contains("<tr class=\"more\"><th scope=\"row\">sleeper</th>"), "{page}");
+}
+
+#[test]
+fn suggestion_names_what_runs_without_a_remark() {
+    let mut usage = week(|request| request.user = Some("bob".to_owned()));
+    usage.sessions[0].busy_card_seconds = usage.sessions[0].idle_seconds;
+    let person = usage.person.as_mut().unwrap();
+    person.suggestion = Suggestion::FreeMemory { session: 0, command: None };
+    let shown = lines(&usage, &view(100, &usage)).join("\n");
+    assert!(shown.contains("Give back the memory of job 4711, sweep.ipynb on card 1:"), "{shown}");
 }
 
 /// Returns a table of CSV.

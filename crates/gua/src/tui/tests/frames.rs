@@ -212,7 +212,7 @@ fn lists_that_cannot_be_read_are_not_empty() {
     for (cards, width, height) in [(1, 70, 12), (8, 80, 24), (2, 120, 40)] {
         let shown = text(&mut seen(&with_fault(cards, HIDDEN), 2), COLOR, width, height);
         assert!(!shown.contains("nobody"), "{shown}");
-        let told = shown.matches("unseen: no permission").count();
+        let told = shown.matches("unlisted: no per").count();
         assert_eq!(told, cards, "{shown}");
     }
     let unknown = with_fault(1, "call = \"nvmlDeviceGet*\"\ncode = \"UNKNOWN\"");

@@ -10,6 +10,17 @@ pub(super) struct Tick {
     pub label: String,
 }
 
+impl Tick {
+    /// Returns which part of the label is at the tick: at the ends of the axis it must not stand out.
+    pub fn anchor(&self) -> &'static str {
+        match self.at {
+            ..0.02 => "start",
+            0.98.. => "end",
+            _ => "middle",
+        }
+    }
+}
+
 /// Distances that people count in, in minutes, and how they are said.
 const STEPS: [(i64, &str); 13] = [
     (1, "%H:%M"),
@@ -20,12 +31,16 @@ const STEPS: [(i64, &str); 13] = [
     (60, "%H:%M"),
     (180, "%H:%M"),
     (360, "%H:%M"),
-    (720, "%a %H:%M"),
-    (1_440, "%a %-d"),
+    (HALF_DAY, "%H:%M"),
+    (1_440, DAY),
     (2_880, "%-d %b"),
     (7_200, "%-d %b"),
     (14_400, "%-d %b"),
 ];
+
+/// Step at which every other label is a day. Both in one label would run into the next one.
+const HALF_DAY: i64 = 720;
+const DAY: &str = "%a %-d";
 
 /// More are not told apart.
 const MOST: i64 = 8;
@@ -42,11 +57,12 @@ pub(super) fn ticks(from: Timestamp, to: Timestamp, tz: &TimeZone) -> Vec<Tick> 
     next = next.and_then(|day| day.checked_sub(1.day()).ok());
     // From the midnight before on, by the clock: a day may have 23 hours.
     while let Some(at) = next.take().filter(|at| at.timestamp() <= to) {
+        let is_day = minutes == HALF_DAY && at.hour() == 0;
         if at.timestamp() >= from {
             let part = at.timestamp().as_millisecond() - from.as_millisecond();
             ticks.push(Tick {
                 at: ratio(part, to.as_millisecond() - from.as_millisecond()),
-                label: at.strftime(format).to_string(),
+                label: at.strftime(if is_day { DAY } else { format }).to_string(),
             });
         }
         let step = if minutes % 1_440 == 0 { (minutes / 1_440).days() } else { minutes.minutes() };

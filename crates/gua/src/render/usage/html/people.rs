@@ -42,9 +42,11 @@ fn accounts_by(sheet: &Sheet<'_>, by: By) -> Markup {
     let (shown, folded) = accounts::split(all.iter().copied().zip(&all), MOST_ACCOUNTS);
     let rows = |printed: &[PrintedAccount], accounts: &[&Account]| {
         html! { @for (row, account) in printed.iter().zip(accounts) {
-            (account_row(&figures, row, Some(account)))
+            (account_row(&figures, row, Some(account), accounts::has_time(account)))
         } }
     };
+    let is_seen = folded.iter().any(|account| accounts::has_time(account));
+    let hours = accounts::figures(usage, by, false);
     let id = format!("by-{}", by.slug());
     let more_id = format!("more-{id}");
     let order = format_order(sort);
@@ -53,7 +55,7 @@ fn accounts_by(sheet: &Sheet<'_>, by: By) -> Markup {
     };
     let first = html! {
         (rows(&printed.rows, &shown))
-        @if let Some(rest) = &printed.rest { (account_row(&figures, rest, None)) }
+        @if let Some(rest) = &printed.rest { (account_row(&figures, rest, None, is_seen)) }
     };
     html! {
         h3 { (format!("By {}", by.slug())) }
@@ -68,7 +70,7 @@ fn accounts_by(sheet: &Sheet<'_>, by: By) -> Markup {
             p.quiet {
                 "In GPU-hours; shared cards are split"
                 @if usage.person.is_none() { ", and columns add up to the card time above" }
-                ". " (accounts::legend_of_hours(usage)) span.more { (accounts::legend_of_wide(usage)) }
+                ". " (accounts::legend(usage, &hours)) " " span.more { (accounts::meanings(&figures)) }
             }
         }
     }
@@ -104,14 +106,20 @@ fn table(
                 td.share-bar aria-hidden="true" {}
             } }
             tbody { (rows) }
-            @if let Some(sum) = sum { tfoot { (account_row(figures, sum, None)) } }
+            @if let Some(sum) = sum { tfoot { (account_row(figures, sum, None, true)) } }
         } }))
     }
 }
 
-fn account_row(figures: &[Figure], row: &PrintedAccount, account: Option<&Account>) -> Markup {
+/// Returns a row. One without card time is seen only beside the columns in which it has something.
+fn account_row(
+    figures: &[Figure],
+    row: &PrintedAccount,
+    account: Option<&Account>,
+    has_time: bool,
+) -> Markup {
     html! {
-        tr {
+        tr class=[(!has_time).then_some("more")] {
             @for figure in figures {
                 @let text = shown(row.cell(*figure));
                 @if *figure == Figure::Name { th scope="row" { (text) } }

@@ -20,7 +20,7 @@ use crate::render::usage::heatmap::{DAYS, week};
 use crate::render::usage::label::label as label_of_account;
 use crate::render::usage::sections::{amount, place, shown as states};
 use crate::render::usage::{View, format_verdict, header, money, person};
-use crate::render::words::cut;
+use crate::render::words::{cut, width};
 
 const WIDTH: usize = 960;
 const LEFT: usize = 24;
@@ -148,6 +148,17 @@ fn name_of_row(name: &Markup) -> Markup {
     }
 }
 
+/// Returns a card's name in at most so many columns. Of a part of a GPU, the model is cut, not the profile.
+pub(super) fn cut_name(name: &str, most: usize) -> String {
+    match name.split_once(" MIG ") {
+        Some((model, profile)) if width(name) > most => {
+            let room = most.saturating_sub(width(profile) + 1);
+            cut(&format!("{} {profile}", cut(model, room)), most)
+        }
+        _ => cut(name, most),
+    }
+}
+
 /// The figure behind a bar, which begins where the bar may end.
 fn figure_of_row(figure: &str) -> Markup {
     const X: usize = DRAWN + DRAWN_WIDTH + MARGIN;
@@ -190,7 +201,7 @@ fn text_instead(why: &str) -> Markup {
 fn row(usage: &Usage, timeline: &Timeline, band: &CardTimeline, tz: &TimeZone) -> Markup {
     let card = usage.cards.iter().find(|card| band.is_of(card));
     html! {
-        (name_of_row(&html! { tspan.strong { (label(band)) } " " (cut(&name(band), 17)) }))
+        (name_of_row(&html! { tspan.strong { (label(band)) } " " (cut_name(&name(band), 17)) }))
         svg x=(DRAWN) width=(DRAWN_WIDTH) height="22" {
             @for mark in Mark::ALL {
                 g fill=(mark.fill()) {
@@ -221,7 +232,7 @@ fn axis(timeline: &Timeline, tz: &TimeZone) -> Markup {
     html! {
         @for tick in ticks(timeline.from, timeline.to, tz) {
             line.axis x1=(across(tick.at)) x2=(across(tick.at)) y1="-6" y2="0" {}
-            text.quiet x=(across(tick.at)) y="14" text-anchor="middle" { (tick.label) }
+            text.quiet x=(across(tick.at)) y="14" text-anchor=(tick.anchor()) { (tick.label) }
         }
         text.quiet x=(WIDTH - LEFT - DRAWN) y="14" text-anchor="end" { "idle-held" }
     }
@@ -261,7 +272,8 @@ fn by_card(usage: &Usage) -> Drawn {
     let cards = usage.cards.iter().map(|card| {
         let name = card.name.as_deref().map_or("unknown", crate::render::words::card_name);
         let place = place(card);
-        (cut(&format!("{place} {}", shown(name)), 22), &card.states)
+        let room = 21_usize.saturating_sub(place.chars().count());
+        (format!("{place} {}", cut_name(&shown(name), room)), &card.states)
     });
     let rows: Vec<_> = all.chain(cards).collect();
     let body = html! {

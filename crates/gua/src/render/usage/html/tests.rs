@@ -294,9 +294,24 @@ fn axis_has_round_times() {
     };
     let day = labels("2026-11-08T20:10:00Z", "2026-11-09T20:10:00Z", &TimeZone::UTC);
     assert_eq!(day, ["21:00", "00:00", "03:00", "06:00", "09:00", "12:00", "15:00", "18:00"]);
+    // Eight labels with a day and a time would be wider than a phone.
+    let days = labels("2026-11-08T20:00:00Z", "2026-11-10T13:00:00Z", &TimeZone::UTC);
+    assert_eq!(days, ["00:00", "06:00", "12:00", "18:00", "00:00", "06:00", "12:00"]);
+    let days = labels("2026-11-08T20:00:00Z", "2026-11-11T20:00:00Z", &TimeZone::UTC);
+    assert_eq!(days, ["Mon 9", "12:00", "Tue 10", "12:00", "Wed 11", "12:00"]);
     let berlin = TimeZone::get("Europe/Berlin").unwrap();
     let week = labels("2026-10-22T12:00:00Z", "2026-10-29T12:00:00Z", &berlin);
     assert_eq!(week, ["Fri 23", "Sat 24", "Sun 25", "Mon 26", "Tue 27", "Wed 28", "Thu 29"]);
+}
+
+/// The profile says which part of a GPU it is.
+#[test]
+fn name_of_a_part_keeps_its_profile() {
+    let cut = |name, most| picture::cut_name(name, most);
+    assert_eq!(cut("H100 80GB HBM3 MIG 1g.10gb", 17), "H100 80G… 1g.10gb");
+    assert_eq!(cut("H100 80GB HBM3 MIG unpartitioned", 17), "H1… unpartitioned");
+    assert_eq!(cut("A30 MIG 1g.6gb", 17), "A30 MIG 1g.6gb");
+    assert_eq!(cut("A100-SXM4-80GB-something", 17), "A100-SXM4-80GB-s…");
 }
 
 /// Of many hosts it is not known what each card did when.

@@ -186,6 +186,15 @@ fn cost(usage: &Usage, card: &CardNow) -> Option<String> {
     (hours > 0.0).then(|| in_money(usage, hours * price)).flatten()
 }
 
+/// Memory that is used is that of holders, also on a card of which they are not seen.
+const fn mark_of_memory(state: State) -> Mark {
+    match state {
+        State::IdleHeld => Mark::Held,
+        State::Unknown(_) => Mark::Unknown,
+        State::Active | State::TrulyIdle => Mark::Active,
+    }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "a share of memory")]
 fn meters(card: &CardNow) -> Markup {
     let used = card.memory_used_bytes;
@@ -203,7 +212,7 @@ fn meters(card: &CardNow) -> Markup {
             dd {
                 @match (used, total) {
                     (Some(used), Some(total)) => {
-                        (bar(used as f64 / total as f64, if card.state == State::IdleHeld { Mark::Held } else { Mark::Active }))
+                        (bar(used as f64 / total as f64, mark_of_memory(card.state)))
                         span { (memory_of(Some(used), Some(total))) }
                     }
                     (Some(used), None) => span { (memory(used)) },

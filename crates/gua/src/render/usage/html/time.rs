@@ -8,6 +8,7 @@ use maud::{Markup, html};
 
 use super::axis::{ratio, ticks};
 use super::marks::{Mark, legend};
+use super::picture::cut_name;
 use super::text::{brief, name_of_user, short, shown};
 use super::{Dress, Sheet, caption, wide};
 use crate::render::usage::figures::{hours, length, percent};
@@ -42,7 +43,7 @@ fn row(sheet: &Sheet<'_>, timeline: &Timeline, band: &CardTimeline) -> Markup {
     let card = usage.cards.iter().find(|card| band.is_of(card));
     html! {
         li {
-            span.card { strong { (label(band)) } " " span.name { (name(band)) } }
+            span.card { strong { (label(band)) } " " span.name { (short_name(band)) } }
             (picture(usage, (timeline, band), card, &sheet.view.tz))
             span.held {
                 (card.map_or_else(|| "–".to_owned(), held)) " idle-held"
@@ -101,6 +102,14 @@ pub(super) fn label(band: &CardTimeline) -> String {
 
 pub(super) fn name(band: &CardTimeline) -> String {
     band.name.as_deref().map_or_else(|| "unknown".to_owned(), |name| shown(card_name(name)))
+}
+
+/// Returns the name for a row: of a part of a GPU, whose name is long, the profile is kept.
+fn short_name(band: &CardTimeline) -> String {
+    /// Characters that fit beside the number of a part where there is room.
+    const MOST: usize = 20;
+    let name = name(band);
+    if name.contains(" MIG ") { cut_name(&name, MOST) } else { name }
 }
 
 /// One element for each stretch; those of one state are a group with one fill.
@@ -199,9 +208,7 @@ fn axis(timeline: &Timeline, tz: &TimeZone) -> Markup {
         svg height="20" {
             @for tick in ticks(timeline.from, timeline.to, tz) {
                 line x1=(percents(tick.at)) x2=(percents(tick.at)) y1="0" y2="5" {}
-                @if (0.02..0.97).contains(&tick.at) {
-                    text x=(percents(tick.at)) y="17" text-anchor="middle" { (tick.label) }
-                }
+                text x=(percents(tick.at)) y="17" text-anchor=(tick.anchor()) { (tick.label) }
             }
         }
     }
