@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gua_core::card::{Basis, MemorySource, MemoryUse, Sample, Samples, Utilization, Vitals};
+use gua_core::card::{
+    Basis, GpuEnergy, MemorySource, MemoryUse, Sample, Samples, Utilization, Vitals,
+};
 use gua_core::poll::{CardPoll, HolderProcess};
 use gua_core::process::{Holder, Holders, Kinds};
 use gua_core::span::{Gap, GapReason, HolderId};
 use gua_core::units::{Bytes, Millijoules, Percent, UnixMillis};
 use gua_core::{Classifier, Clocks, Period, Poll, Reading, Reason, Span, State, Thresholds};
+use gua_query::usage::UsageRequest;
 use gua_store::{CardSample, Database, Retention};
 use scenario::model::ProcessUtilization;
 use scenario::state::Place;
@@ -141,8 +144,11 @@ fn samples(
     last: Moment,
     now: Moment,
 ) -> Vitals {
+    let joules = rounded(scenario.joules_at(place.card, now));
+    let counter = Reading::Known(Millijoules(u64::from(joules) * 1000));
     if place.instance.is_some() {
-        return Vitals::unknown(Reason::NotSupported);
+        let gpu_energy = GpuEnergy { counter, power: Reading::Unknown(Reason::NotAsked) };
+        return Vitals { gpu_energy, ..Vitals::unknown(Reason::NotSupported) };
     }
     let stamp = |at: Moment| timeline.micros(at).unsigned_abs();
     let sample = |at: Moment| Sample {
@@ -163,9 +169,7 @@ fn samples(
         utilization: Reading::Known(Utilization { percent, basis }),
         samples: Reading::Known(Samples { samples: new.map(sample).collect(), is_full: false }),
         process_samples: Reading::Known(of_processes.iter().map(of_process).collect()),
-        energy: Reading::Known(Millijoules(
-            u64::from(rounded(scenario.joules_at(place.card, now))) * 1000,
-        )),
+        energy: counter,
         ..Vitals::unknown(Reason::NotAsked)
     }
 }
@@ -233,7 +237,7 @@ fn assert_same(scene: &Scene, period: Period) -> Part {
         let difference = (expected - found).abs() / hours;
         assert!(difference <= 0.005, "{name:?}: {found:.3} h instead of {expected:.3} h");
     }
-    if !scene.scenario.cards.iter().any(|card| card.mig.is_some()) && gaps.is_empty() {
+    if gaps.is_empty() {
         assert_same_energy(&spans, &part.spans);
     }
     let missing = |gaps: &[Gap]| gaps.iter().map(|gap| gap.period.millis()).sum::<i64>();
@@ -392,6 +396,31 @@ fn energy_is_that_of_the_power_model() {
     assert!((joules(State::IdleHeld) - 1800.0 * 100.0).abs() < 1.0);
     let of_holder: f64 = part.spans.iter().map(|span| span.holders[0].energy).sum();
     assert!((of_holder - 1800.0 * 300.0).abs() < 1.0);
+}
+
+/// The report on a day has the energy of each GPU, also where it is the sum of its MIG instances and what
+/// they leave, and accounts have that of active and idle-held time.
+#[test]
+fn energy_in_the_report_is_that_of_the_scenario() {
+    // Neither an outage nor a fault.
+    let (begin, end) = (at(4 * DAY), at(5 * DAY));
+    let plan = Plan::of_the_last_day(end);
+    let database = write(Database::in_memory().unwrap(), &plan).unwrap();
+    let request = UsageRequest::new(Period::new(begin, end), end);
+    let usage = gua_query::usage::usage(&database, &request).unwrap();
+    let scene = Lab::new().unwrap().scene(begin);
+    for card in &scene.scenario.cards {
+        let [from, to] = [begin, end].map(|at| scene.scenario.joules_at(card, moment(&scene, at)));
+        let parts = usage.cards.iter().filter(|part| part.index == Some(card.index));
+        let found: f64 = parts.clone().filter_map(|part| part.energy.total.energy_kwh).sum();
+        let kwh = (to - from) / 3.6e6;
+        assert!((found - kwh).abs() <= 0.02 * kwh, "card {}: {found} and not {kwh}", card.index);
+        assert_eq!(parts.count(), if card.mig.is_some() { 3 } else { 1 });
+    }
+    let of_accounts: f64 = usage.accounts.iter().filter_map(|it| it.energy.energy_kwh).sum();
+    let energy = usage.energy.total;
+    let held = energy.active_energy_kwh.unwrap() + energy.idle_held_energy_kwh.unwrap();
+    assert!((of_accounts - held).abs() < 1e-6, "{of_accounts} and not {held}");
 }
 
 /// Everybody is who they are, whatever they work with.

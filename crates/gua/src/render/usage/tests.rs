@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use gua_query::page::UsagePage;
-use gua_query::usage::{AccountName, By, Suggestion, Unattributed, Usage, UsageRequest};
+use gua_query::usage::{
+    AccountName, By, CardTotals, Prices, Suggestion, Unattributed, Usage, UsageRequest,
+};
 use gua_store::{CardTimes, HolderSums, HolderTimes};
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
 use super::examples::{self, beside, prices, week_of};
-use super::{View, csv, html, lines, markdown};
+use super::{View, csv, energy, html, lines, markdown};
 use crate::cli::ReportTable;
 use crate::render::paint::Paint;
 
@@ -494,23 +496,43 @@ fn random_hours() -> impl Strategy<Value = RandomHours> {
     [hours(), hours(), hours(), hours()]
 }
 
-/// Returns a report on one card that belonged to these accounts, the first of which is unlisted memory, and
-/// to nobody who is known.
-fn usage_of(accounts: &[RandomHours], nobody: RandomHours, free: f64) -> Usage {
+/// Watts while a card is active, and in other time.
+const WATTS: [f64; 2] = [310.0, 57.0];
+
+/// Returns a report on a MIG instance that belonged to these accounts, the first of which is unlisted memory,
+/// and to nobody who is known, and on what it leaves of its GPU. Energy of every fourth account is unknown.
+fn usage_of(by: By, accounts: &[RandomHours], nobody: RandomHours, free: f64) -> Usage {
     const MS: f64 = 3_600_000.0;
     let mut usage_sums = examples::sums_of_one_card();
-    let mut times = CardTimes { free_ms: free * MS, ..CardTimes::default() };
-    let mut add = |[active, unused, low_use, unknown]: RandomHours| {
+    let joules = |hours: f64, watts: f64| hours * 3600.0 * watts;
+    let energy = |[active, unused, low_use, _]: RandomHours, is_known: bool| match is_known {
+        true => [joules(active, WATTS[0]), joules(unused + low_use, WATTS[1]), 0.0],
+        false => [0.0, 0.0, (active + unused + low_use) * MS],
+    };
+    let mut times = CardTimes::default();
+    let mut add = |hours @ [active, unused, low_use, unknown]: RandomHours, is_known: bool| {
         times.active_ms += active * MS;
         times.idle_held_ms += (unused + low_use) * MS;
         times.unknown_ms += unknown * MS;
+        let [active_j, idle_held_j, energy_unknown_ms] = energy(hours, is_known);
+        times.active_j += active_j;
+        times.idle_held_j += idle_held_j;
+        times.other_j += joules(unknown, WATTS[1]);
+        times.energy_unknown_ms += energy_unknown_ms;
     };
-    accounts.iter().chain([&nobody]).for_each(|hours| add(*hours));
-    for (place, [active, unused, low_use, unknown]) in accounts.iter().enumerate() {
+    let has_energy = |place: usize| place % 4 < 3;
+    accounts.iter().enumerate().for_each(|(place, hours)| add(*hours, has_energy(place)));
+    add(nobody, true);
+    for (place, hours @ [active, unused, low_use, unknown]) in accounts.iter().enumerate() {
         let name = match place {
             0 => AccountName::Unattributed(Unattributed::Unlisted),
-            _ => AccountName::user(&format!("u{place}")),
+            _ if by == By::User => AccountName::user(&format!("u{place}")),
+            _ => {
+                let name: std::sync::Arc<str> = format!("u{place}").into();
+                AccountName::Known { id: name.clone(), label: name, user: None }
+            }
         };
+        let [active_j, idle_held_j, energy_unknown_ms] = energy(*hours, has_energy(place));
         let times = HolderTimes {
             working_ms: (active + low_use) * MS,
             idle_ms: unused * MS,
@@ -520,13 +542,25 @@ fn usage_of(accounts: &[RandomHours], nobody: RandomHours, free: f64) -> Usage {
             unknown_share_ms: unknown * MS,
             memory: (active + unused + low_use) * 1000.0 * 3600.0,
             working_memory: (active + low_use) * 1000.0 * 3600.0,
+            active_j,
+            idle_held_j,
+            energy_unknown_ms,
             ..HolderTimes::default()
         };
-        usage_sums.add_holder(By::User, name, 0, &HolderSums { times, peak_mib: 1000 });
+        usage_sums.add_holder(by, name, 0, &HolderSums { times, peak_mib: 1000 });
     }
-    usage_sums.cards[0].times = times;
+    let gpu = usage_sums.cards.remove(0);
+    let free_times =
+        CardTimes { free_ms: free * MS, other_j: joules(free, WATTS[1]), ..CardTimes::default() };
+    let unknown_j = times.other_j;
+    usage_sums.cards = vec![
+        CardTotals { slot: Some(0), times, unknown_j, ..gpu.clone() },
+        CardTotals { unpartitioned: true, times: free_times, ..gpu },
+    ];
+    let prices = Prices { kwh: Some(0.3), ..prices(&[("a100", 2.5)]) };
     let request = UsageRequest {
-        prices: prices(&[("a100", 2.5)]),
+        by: vec![by],
+        prices,
         ..UsageRequest::new(usage_sums.window, usage_sums.window.to)
     };
     Usage::from_sums(usage_sums, &request)
@@ -540,7 +574,7 @@ fn by_name(rows: impl Iterator<Item = Vec<String>>) -> Printed {
 }
 
 fn text_accounts(usage: &Usage) -> Printed {
-    let lines = lines(usage, &view(300, usage));
+    let lines = lines(usage, &View { is_wide: true, ..view(300, usage) });
     let rows = lines.iter().skip_while(|line| !line.starts_with("§4")).skip(2);
     let rows = rows.take_while(|line| !line.contains("--json") && !line.contains("unused:"));
     by_name(rows.map(|line| {
@@ -550,7 +584,7 @@ fn text_accounts(usage: &Usage) -> Printed {
 
 fn markdown_accounts(usage: &Usage) -> Printed {
     let mut out = Vec::new();
-    markdown::write(&mut out, usage, &view(300, usage)).unwrap();
+    markdown::write(&mut out, usage, &View { is_wide: true, ..view(300, usage) }).unwrap();
     let shown = String::from_utf8(out).unwrap().replace("\\<", "<").replace("\\~", "~");
     let rows = shown.lines().skip_while(|line| !line.starts_with("## §4")).skip(2);
     let rows = rows.take_while(|line| line.starts_with('|')).skip(2);
@@ -579,7 +613,7 @@ fn html_accounts(usage: &Usage) -> Printed {
 
 /// Returns a printed figure in units of its last decimal.
 fn printed_units(cell: &str) -> i64 {
-    match cell.contains('<') {
+    match cell.contains(['<', '?']) || cell.is_empty() {
         true => 0,
         false => cell.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap(),
     }
@@ -590,11 +624,12 @@ proptest! {
     /// formats print the same, and CSV and JSON have the same numbers.
     #[test]
     fn formats_agree_and_sums_are_exact(
+        by in prop::sample::select(&[By::User, By::Program, By::Container][..]),
         accounts in prop::collection::vec(random_hours(), 1..16),
         nobody in random_hours(),
         free in 0.0..2000.0_f64,
     ) {
-        let usage = usage_of(&accounts, nobody, free);
+        let usage = usage_of(by, &accounts, nobody, free);
         prop_assume!(!usage.accounts.is_empty());
         let json = serde_json::to_value(&usage).unwrap();
         let listed = json["accounts"].as_array().unwrap();
@@ -627,8 +662,9 @@ proptest! {
             prop_assert_eq!(html[name].get(..cells.len()), Some(&cells[..]), "{}", name);
         }
         let columns = text["all"].len();
-        prop_assert_eq!(columns, 8, "{:?}", text);
-        for column in 0..columns {
+        // With those of `--wide` of which something is known. The largest memory is no sum.
+        prop_assert!((8..=12).contains(&columns), "{:?}", text);
+        for column in (0..columns).filter(|column| !text["all"][*column].contains("iB")) {
             let rows = text.iter().filter(|(name, _)| *name != "all");
             let sum: i64 = rows.map(|(_, cells)| printed_units(&cells[column])).sum();
             prop_assert_eq!(sum, printed_units(&text["all"][column]), "column {} of {:?}", column, text);
@@ -644,6 +680,23 @@ proptest! {
             let hours = line.map_or("0", |line| line.split(" GPU-h").next().unwrap().rsplit(' ').next().unwrap());
             prop_assert_eq!(hours, &text["all"][column], "{} in {:?}", word, headline);
         }
+
+        let Some(energy) = energy::table(&usage) else { return Ok(()) };
+        let (all, rows) = energy.rows.split_last().unwrap();
+        for column in 1..all.len() {
+            let sum: i64 = rows.iter().map(|row| printed_units(&row[column])).sum();
+            prop_assert_eq!(sum, printed_units(&all[column]), "{} of {:?}", energy.heads[column], rows);
+        }
+        let total = energy.heads.iter().position(|head| head == "total").unwrap();
+        for row in &energy.rows {
+            let states: i64 = row[1..total].iter().map(|cell| printed_units(cell)).sum();
+            prop_assert_eq!(states, printed_units(&row[total]), "{:?}", row);
+        }
+        let cards = energy::card_column(&usage).unwrap();
+        let sum: i64 = cards.iter().map(|cell| printed_units(cell)).sum();
+        prop_assert_eq!(sum, printed_units(&all[total]), "{:?}", cards);
+        let said = energy::headline(&usage).unwrap();
+        prop_assert!(said.starts_with(&format!("energy: {} kWh", all[total])), "{}", said);
     }
 }
 
