@@ -15,16 +15,16 @@ pub fn memory_of(used: Option<u64>, total: Option<u64>) -> String {
     format!("{used}/{}", memory_or_unknown(total))
 }
 
-/// A size of a file in the unit that fits it: `812 kB`, `41.3 MB`.
+/// A size of a file in the largest unit of which there is at least one: `812.0 KiB`, `41.3 MiB`.
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "three figures are shown")]
+#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
 pub fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{:.0} kB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.1} GB", bytes as f64 / 1e9),
-    }
+    let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let large = units.into_iter().find(|(unit, _)| bytes >= *unit);
+    large.map_or_else(
+        || format!("{bytes} B"),
+        |(unit, name)| format!("{:.1} {name}", bytes as f64 / unit as f64),
+    )
 }
 
 /// Digits in groups of three: `5,382`.
@@ -69,6 +69,12 @@ mod tests {
     fn durations_take_two_units_at_most() {
         let shown = [0.4, 59.0, 60.0, 3599.0, 18_720.0, 86_400.0, 266_400.0, -5.0].map(duration);
         assert_eq!(shown, ["0s", "59s", "1m", "59m", "5h12m", "1d00h", "3d02h", "0s"]);
+    }
+
+    #[test]
+    fn file_sizes_are_binary() {
+        let shown = [1_023, 1_024, 5_300_000, 3 << 30].map(size);
+        assert_eq!(shown, ["1023 B", "1.0 KiB", "5.1 MiB", "3.0 GiB"]);
     }
 
     #[test]

@@ -60,7 +60,7 @@ fn put(out: &mut impl Write, line: &str, hang: usize, width: Option<usize>) -> i
 
 fn size(store: &StoreInfo) -> String {
     let free = u64::try_from(store.free_bytes).unwrap_or(0);
-    let [file, free, log] = [store.file_bytes, free, store.log_bytes].map(bytes);
+    let [file, free, log] = [store.file_bytes, free, store.log_bytes].map(words::size);
     format!("{file}, {free} of it free for new rows; log {log}")
 }
 
@@ -203,8 +203,8 @@ pub fn pruned(out: &mut impl Write, pruned: &PruneResult, width: Option<usize>) 
         "{}: {} deleted; {} before, {} now",
         safe(&pruned.path),
         some(pruned.deleted_rows, "row"),
-        bytes(pruned.before_bytes),
-        bytes(pruned.after_bytes)
+        words::size(pruned.before_bytes),
+        words::size(pruned.after_bytes)
     ))?;
     if pruned.deleted_rows > 0 {
         let rows = pruned.deleted_rows_by_table.iter();
@@ -237,15 +237,4 @@ fn moment(at: Option<Timestamp>, zone: &Zone) -> String {
         Some(at) => zone.second(at),
         None => "an unknown time".to_owned(),
     }
-}
-
-/// Returns bytes in the largest unit of which there is at least one.
-#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
-fn bytes(bytes: u64) -> String {
-    let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let large = units.into_iter().find(|(unit, _)| bytes >= *unit);
-    large.map_or_else(
-        || format!("{bytes} B"),
-        |(unit, name)| format!("{:.1} {name}", bytes as f64 / unit as f64),
-    )
 }
