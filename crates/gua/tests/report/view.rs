@@ -198,8 +198,8 @@ fn on_the_narrowest_screen() {
       unattributed       0        1.1    1.1
       all             20.0       58.0   80.0
       holders unknown: time of cards whose
-      processes could not be read or were not
-      listed.
+      processes could not be read or were
+      not listed.
 
     §5 Time-of-day heatmap (UTC)
            00 03 06 09 12 15 18 21

@@ -121,8 +121,8 @@ proptest! {
                 prop_assert!((sum - cards).abs() < 1e-6, "{by:?}: {sum} and not {cards}");
                 let sum: f64 = accounts.filter_map(|it| it.energy.energy_kwh).sum();
                 let energy = &usage.energy.total;
-                let cards = energy.active_energy_kwh.zip(energy.idle_held_energy_kwh);
-                let cards = cards.map_or(0.0, |(active, idle_held)| active + idle_held);
+                let parts = [energy.active_energy_kwh, energy.idle_held_energy_kwh];
+                let cards: f64 = parts.into_iter().flatten().sum();
                 prop_assert!((sum - cards).abs() < 1e-6, "{by:?}: {sum} kWh and not {cards}");
             }
         }

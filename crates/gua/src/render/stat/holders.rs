@@ -1,7 +1,7 @@
 //! Who holds a card: a row a holder, and a remark where something is not known.
 
 use gua_core::card::MemorySource;
-use gua_core::snapshot::{CardNow, HolderNow, IdleCertainty, PresenceNow, Snapshot};
+use gua_core::snapshot::{CardNow, HolderNow, IdleCertainty, IdleNow, PresenceNow, Snapshot};
 use gua_core::{Reason, State};
 use jiff::Timestamp;
 
@@ -33,6 +33,7 @@ const PROGRAM: usize = 2;
 const WHAT: usize = 3;
 const SM: usize = 5;
 const RUNNING: usize = 6;
+const IDLE: usize = 7;
 
 /// How far holders stand in below their card.
 pub(super) const INDENT: usize = 4;
@@ -41,6 +42,8 @@ pub(super) const INDENT: usize = 4;
 const SHORTEST_NAME: usize = 8;
 /// Nor is what runs: `job 12345678.0`.
 const SHORTEST_WHAT: usize = 14;
+/// Nor is the word for a holder that does not work: `idle` or `unknown`.
+const SHORTEST_IDLE: usize = 7;
 
 /// One row below or beside a card.
 #[derive(Debug)]
@@ -103,12 +106,21 @@ fn squeeze(columns: &mut [Column], most: usize) {
             column.width = 0;
         }
     }
+    table::shorten(columns, IDLE, SHORTEST_IDLE, most);
+    if table::total(columns) > most
+        && let Some(column) = columns.get_mut(IDLE)
+    {
+        column.width = 0;
+    }
 }
 
 fn rows(card: &CardNow, now: Timestamp, view: &View) -> Vec<Row> {
     let holders =
         card.holders.iter().filter(|_| view.holders).map(|h| Row::Holder(cells(h, now, view)));
-    let remarks = remarks(card).into_iter().map(|text| Row::Remark(Cell::new(text, Ink::Quiet)));
+    let unlisted = card.unlisted.as_ref().map(|unlisted| &unlisted.idle);
+    let idle = unlisted.filter(|idle| idle.is_known()).map(|it| idle_since(it, now, &view.zone));
+    let remarks = remarks(card, idle.as_deref());
+    let remarks = remarks.into_iter().map(|text| Row::Remark(Cell::new(text, Ink::Quiet)));
     holders.chain(remarks).collect()
 }
 
@@ -136,19 +148,24 @@ fn cells(holder: &HolderNow, now: Timestamp, view: &View) -> Vec<Cell> {
     ]
 }
 
-/// Since when it holds the card without working; empty while it works.
+/// Formats since when a holder has held the card without working; empty while it works.
 fn idle(holder: &HolderNow, now: Timestamp, zone: &Zone) -> Cell {
-    let text = match (holder.state, holder.idle.idle_since, holder.idle.idle_certainty) {
-        (State::IdleHeld, Some(since), Some(IdleCertainty::Exact)) => {
-            format!("idle since {}", zone.moment(since, now))
-        }
-        (State::IdleHeld, Some(since), _) => {
-            format!("idle since before {}", zone.moment(since, now))
-        }
-        (State::IdleHeld, None, _) => "idle".to_owned(),
-        _ => String::new(),
+    let text = match holder.state {
+        State::IdleHeld => idle_since(&holder.idle, now, zone),
+        State::Unknown(_) => "unknown".to_owned(),
+        State::Active | State::TrulyIdle => String::new(),
     };
     Cell::new(text, Ink::Notice)
+}
+
+fn idle_since(idle: &IdleNow, now: Timestamp, zone: &Zone) -> String {
+    match (idle.idle_since, idle.idle_certainty) {
+        (Some(since), Some(IdleCertainty::Exact)) => {
+            format!("idle since {}", zone.moment(since, now))
+        }
+        (Some(since), _) => format!("idle since before {}", zone.moment(since, now)),
+        (None, _) => "idle".to_owned(),
+    }
 }
 
 /// A holder without a name is known by its pid.
@@ -182,9 +199,9 @@ pub const fn absence(presence: PresenceNow) -> &'static str {
     }
 }
 
-/// What else is to be said of a card.
+/// Returns what else is to be said of a card; `unlisted_idle` since when its unlisted memory is idle.
 #[must_use]
-pub fn remarks(card: &CardNow) -> Vec<String> {
+pub fn remarks(card: &CardNow, unlisted_idle: Option<&str>) -> Vec<String> {
     let unreadable = unreadable(card);
     let mut remarks = Vec::new();
     // What is said of a part of the card need not be said again of its state.
@@ -194,7 +211,10 @@ pub fn remarks(card: &CardNow) -> Vec<String> {
         remarks.push(format!("not judged: {reason}"));
     }
     remarks.extend(unreadable.iter().map(|(what, why)| format!("{what} not readable: {why}")));
-    remarks.extend(unattributed(card));
+    remarks.extend(unattributed(card).map(|text| match unlisted_idle {
+        Some(idle) => format!("{text}, {idle}"),
+        None => text,
+    }));
     remarks.extend(
         card.reservations.iter().map(|by| format!("reserved {}", safe(&by.format_terms()))),
     );

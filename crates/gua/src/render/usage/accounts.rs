@@ -422,7 +422,8 @@ pub(super) fn legend(usage: &Usage, figures: &[Figure]) -> String {
         sentences.push("unlisted: memory that no listed process holds.".to_owned());
     }
     if has(Unattributed::HoldersUnknown) {
-        let meaning = "holders unknown: time of cards whose processes could not be read.";
+        let meaning = "holders unknown: time of cards whose processes could not be read or were \
+                           not listed.";
         sentences.push(meaning.to_owned());
     }
     let wide = meanings(figures);

@@ -248,17 +248,18 @@ fn page_for_one_person_has_cost_and_basis_of_energy() {
     usage.energy.energy_divided = true;
     usage.energy.energy_estimated_gpu_hours = 24.0;
     let account = &mut usage.person.as_mut().unwrap().account;
-    account.energy.active_energy_kwh = Some(20.0);
+    (account.energy.energy_kwh, account.energy.active_energy_kwh) = (Some(20.0), Some(20.0));
     account.energy.energy_unknown_gpu_hours = 3.0;
     account.energy_cost = Some(6.0);
     for page in pages_of_one(&usage) {
-        for part in ["≥20.0 kWh", "≥6.00", "divided by slices", "24 GPU-h is from power × time"]
+        for part in ["≥20.000 kWh", "≥6.00", "divided by slices", "24 GPU-h is from power × time"]
         {
             assert!(page.contains(part), "{part}: {page}");
         }
     }
     let account = &mut usage.person.as_mut().unwrap().account;
-    (account.energy.active_energy_kwh, account.energy_cost) = (None, None);
+    (account.energy.energy_kwh, account.energy.active_energy_kwh) = (None, None);
+    account.energy_cost = None;
     for page in pages_of_one(&usage) {
         assert!(page.contains("? kWh"), "{page}");
     }

@@ -3,6 +3,7 @@
 use gua_core::Reason;
 use gua_core::process;
 use gua_core::snapshot::HolderNow;
+use gua_core::unknowns::NullReason;
 
 use super::cards::{CardAt, slot};
 use super::field::{Field, fields};
@@ -56,7 +57,7 @@ pub const FIELDS: &[HolderField] = fields! {
     ["used_gpu_memory" | "used_memory"] Memory Nothing |row| {
         row.cell("memory_bytes", |holder| holder.memory_bytes.map(Value::Whole))
     }, "What it holds of the card's memory.";
-    ["user"] None Nothing |row| row.cell("user", |holder| holder.user.clone().map(Value::Name)),
+    ["user"] None Nothing |row| row.seen(user),
         "Whose it is.";
     ["uid"] None Nothing |row| {
         row.cell("uid", |holder| holder.uid.map(|uid| Value::Whole(uid.into())))
@@ -117,6 +118,15 @@ impl HolderAt<'_> {
     fn percent(&self, field: &str, value: impl FnOnce(&HolderNow) -> Option<f64>) -> Cell {
         self.cell(field, |holder| value(holder).map(percent))
     }
+}
+
+/// Returns the person behind a holder. A process that has ended is unattributed, as in all views.
+fn user(holder: &HolderNow) -> Cell {
+    let why = || match NoValue::of_field(&holder.unknown, "user") {
+        NoValue::Null(NullReason::Unread(Reason::Gone)) => NoValue::Null(NullReason::Unattributed),
+        why => why,
+    };
+    holder.user.clone().map(Value::Name).ok_or_else(why)
 }
 
 /// Returns the first word of the command line: the words after it may hold secrets.

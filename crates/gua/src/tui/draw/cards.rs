@@ -219,7 +219,7 @@ fn in_a_block(canvas: &mut Canvas<'_>, state: &State, card: &CardNow, block: Blo
             let from = x + 5;
             put_bar(canvas, (from, y, end.saturating_sub(from + GAP)), shares, ink);
         }
-        let remarks = stat::remarks(card).into_iter().zip(3..canvas.height());
+        let remarks = stat::remarks(card, None).into_iter().zip(3..canvas.height());
         for (remark, y) in remarks {
             canvas.put_in(x, y, figures.saturating_sub(x), &remark, Ink::Quiet);
         }

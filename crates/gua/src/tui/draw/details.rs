@@ -215,7 +215,7 @@ fn of_card(card: &CardNow) -> Vec<Line> {
         }),
         pair("holders", holders(card)),
     ];
-    lines.extend(stat::remarks(card).into_iter().map(|remark| pair("", remark)));
+    lines.extend(stat::remarks(card, None).into_iter().map(|remark| pair("", remark)));
     lines
 }
 

@@ -42,10 +42,13 @@ fn is_live(now: &Snapshot) -> bool {
     now.history.as_ref().is_some_and(|history| history.state == HistoryState::Recording)
 }
 
-/// Returns the holder that has held an idle-held card for longest.
-fn longest_idle(card: &CardNow) -> Option<&HolderNow> {
-    let longest = holders_by_idle_time(card).into_iter().next();
-    longest.filter(|holder| card.state == State::IdleHeld && holder.idle.is_known())
+/// Returns who has held an idle-held card for longest, and since when.
+fn longest_idle(card: &CardNow) -> Option<(String, &IdleNow)> {
+    let holders = card.holders.iter().map(|holder| (who(holder), &holder.idle));
+    let unlisted = card.unlisted.iter().map(|it| ("unlisted memory".to_owned(), &it.idle));
+    let known = holders.chain(unlisted).filter(|(_, idle)| idle.is_known());
+    let longest = known.max_by(|(_, a), (_, b)| idle_seconds(a).total_cmp(&idle_seconds(b)));
+    longest.filter(|_| card.state == State::IdleHeld)
 }
 
 /// Returns the holders of a card, longest idle first, then those that may be idle.
@@ -62,8 +65,8 @@ fn holders_by_idle_time(card: &CardNow) -> Vec<&HolderNow> {
     holders
 }
 
-fn idle_seconds(holder: &HolderNow) -> f64 {
-    holder.idle.idle_seconds.unwrap_or(0.0)
+fn idle_seconds(idle: &IdleNow) -> f64 {
+    idle.idle_seconds.unwrap_or(0.0)
 }
 
 /// Formats how many cards are idle-held and by whom for longest, and the other states.
@@ -73,7 +76,7 @@ fn sentence(now: &Snapshot) -> Markup {
     let all = now.cards.len();
     let mut longest: Vec<_> =
         now.cards.iter().filter_map(|card| Some((card, longest_idle(card)?))).collect();
-    longest.sort_by(|(_, a), (_, b)| idle_seconds(b).total_cmp(&idle_seconds(a)));
+    longest.sort_by(|(_, (_, a)), (_, (_, b))| idle_seconds(b).total_cmp(&idle_seconds(a)));
     let free_cards = now.cards.iter().filter(|card| card.state == State::TrulyIdle);
     let free_cards: Vec<_> = free_cards.map(|card| card.card.label()).collect();
     let is = match (is_live(now), held) {
@@ -84,9 +87,9 @@ fn sentence(now: &Snapshot) -> Markup {
     };
     html! {
         strong { (held) " of " (count(all, "card")) " " (is) " idle-held" }
-        @if let Some((card, holder)) = longest.first() {
-            ", longest by " strong { (who(holder)) } " on card " (card.card.label())
-            " (" (idle_for(&holder.idle)) ")"
+        @if let Some((card, (who, idle))) = longest.first() {
+            ", longest by " strong { (who) } " on card " (card.card.label())
+            " (" (idle_for(idle)) ")"
         }
         "; " (active) " active, " (free) " free"
         @if !free_cards.is_empty() { " (" (free_cards.join(", ")) ")" }
@@ -109,7 +112,7 @@ fn card(sheet: &Sheet<'_>, card: &CardNow) -> Markup {
             }
             p.state { (swatch(mark)) " " strong { (card.state.word()) }
                 @if let State::Unknown(why) = card.state { ": " (why) }
-                @if let Some(holder) = longest_idle(card) { " for " (idle_for(&holder.idle)) }
+                @if let Some((_, idle)) = longest_idle(card) { " for " (idle_for(idle)) }
             }
             @if let Some(cost) = cost(&sheet.page.usage, card) { p.cost { (cost) " in this window" } }
             (holders(sheet, card))
@@ -162,7 +165,7 @@ fn holder(sheet: &Sheet<'_>, holder: &HolderNow) -> Markup {
 
 fn idle_for(idle: &IdleNow) -> String {
     let mark = if idle.idle_doubt.is_some() { "≥\u{a0}" } else { "" };
-    format!("{mark}{}", length(idle.idle_seconds.unwrap_or(0.0)))
+    format!("{mark}{}", length(idle_seconds(idle)))
 }
 
 /// Formats the person behind a holder.
