@@ -46,8 +46,7 @@ fn figures_and_the_next_step_are_printed() {
     let home = Home::new();
     let told = home.import(&["old.db"]);
     assert_eq!((told.code, told.stderr.as_str()), (Some(0), ""));
-    for line in ["ticks       2 in 1 run", "active      0.01 GPU-hours, 50.0 %", "gua report --db"]
-    {
+    for line in ["ticks       2 in 1 run", "active      0.01 GPU-h, 50.0 %", "gua report --db"] {
         assert!(told.stdout.contains(line), "{}", told.stdout);
     }
     assert!(home.at("home/gua.db").exists());

@@ -47,8 +47,8 @@ fn three_cards() {
       energy: 0.071 kWh (active 0.033, idle-held 0.020, truly-idle 0.018)
 
     §2 Idle capacity
-      idle-held   0.35 GPU-hours, as much as 1.4 of 3 cards held all the time
-      truly-idle  0.30 GPU-hours, as much as 1.2 of 3 cards free all the time
+      idle-held   0.35 GPU-h, as much as 1.4 of 3 cards held all the time
+      truly-idle  0.30 GPU-h, as much as 1.2 of 3 cards free all the time
 
     §3 Per-GPU
       #  card            active  idle-held  truly-idle    kWh

@@ -81,7 +81,7 @@ fn figures(import: &Import, from: Timestamp, to: Timestamp, zone: &Zone) -> Vec<
     let shown = states.into_iter().filter(|(word, hours)| *word != "unknown" || *hours > 0.0);
     figures.extend(shown.map(|(word, hours)| {
         let share = if total > 0.0 { hours / total * 100.0 } else { 0.0 };
-        format!("  {word:<11} {hours:.2} GPU-hours, {share:.1} %")
+        format!("  {word:<11} {hours:.2} GPU-h, {share:.1} %")
     }));
     figures.into_iter().map(|line| (line, TEXT_AT)).collect()
 }
@@ -145,9 +145,9 @@ mod tests {
           cards       3
           ticks       4 in 1 run
           rows        12 of cards, 16 of processes
-          active      0.02 GPU-hours, 16.7 %
-          idle-held   0.08 GPU-hours, 83.3 %
-          truly-idle  0.00 GPU-hours, 0.0 %
+          active      0.02 GPU-h, 16.7 %
+          idle-held   0.08 GPU-h, 83.3 %
+          truly-idle  0.00 GPU-h, 0.0 %
           left out    2 rows with an absurd value
 
         Next: `gua report --db '/home/ann b/gua.db' --from 2026-11-15`

@@ -27,8 +27,8 @@ fn on_a_wide_screen() {
       energy: unknown
 
     §2 Idle capacity
-      idle-held   58.0 GPU-hours, as much as 1.3 of 3 cards held all the time
-      truly-idle  58.0 GPU-hours, as much as 1.3 of 3 cards free all the time
+      idle-held   58.0 GPU-h, as much as 1.3 of 3 cards held all the time
+      truly-idle  58.0 GPU-h, as much as 1.3 of 3 cards free all the time
 
     §3 Per-GPU
       #  card            active  idle-held  truly-idle  unknown
@@ -99,9 +99,9 @@ fn on_a_narrower_screen() {
       energy: unknown
 
     §2 Idle capacity
-      idle-held   58.0 GPU-hours, as much as 1.3 of 3 cards held
+      idle-held   58.0 GPU-h, as much as 1.3 of 3 cards held
                   all the time
-      truly-idle  58.0 GPU-hours, as much as 1.3 of 3 cards free
+      truly-idle  58.0 GPU-h, as much as 1.3 of 3 cards free
                   all the time
 
     §3 Per-GPU
@@ -176,10 +176,10 @@ fn on_the_narrowest_screen() {
       energy: unknown
 
     §2 Idle capacity
-      idle-held   58.0 GPU-hours, as much as
+      idle-held   58.0 GPU-h, as much as
                   1.3 of 3 cards held all
                   the time
-      truly-idle  58.0 GPU-hours, as much as
+      truly-idle  58.0 GPU-h, as much as
                   1.3 of 3 cards free all
                   the time
 
@@ -306,8 +306,8 @@ fn as_markdown() {
 
     ## §2 Idle capacity
 
-    - idle-held: 58.0 GPU-hours, as much as 1.3 of 3 cards held all the time
-    - truly-idle: 58.0 GPU-hours, as much as 1.3 of 3 cards free all the time
+    - idle-held: 58.0 GPU-h, as much as 1.3 of 3 cards held all the time
+    - truly-idle: 58.0 GPU-h, as much as 1.3 of 3 cards free all the time
 
     ## §3 Per-GPU
 

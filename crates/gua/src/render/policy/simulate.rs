@@ -44,7 +44,7 @@ fn headline(simulated: &Simulated, view: &View) -> String {
     let Total { holders, notices, ends, won_gpu_hours, .. } = simulated.total;
     let time = window(simulated.from_unix_ms, simulated.until_unix_ms, &view.zone);
     format!(
-        "{time}: {holders} holders would get {notices} notices, {ends} would be ended, {} GPU-hours won",
+        "{time}: {holders} holders would get {notices} notices, {ends} would be ended, {} GPU-h won",
         hours(won_gpu_hours)
     )
 }
@@ -96,7 +96,7 @@ fn not_judged(those: &NotJudged) -> String {
 fn harm(total: &Total) -> Option<String> {
     (total.lost_gpu_hours > 0.0).then(|| {
         format!(
-            "After their end, they went on to work for {} GPU-hours: look at those first.",
+            "After their end, they went on to work for {} GPU-h: look at those first.",
             hours(total.lost_gpu_hours)
         )
     })

@@ -135,7 +135,7 @@ pub(super) fn suggestion(usage: &Usage, person: &PersonPage) -> String {
             )
         }
         Suggestion::WorkedLittle { gpu_hours } => format!(
-            "Work more at a time, or share the card: for {} GPU-hours it was held and worked below {}.",
+            "Work more at a time, or share the card: for {} GPU-h it was held and worked below {}.",
             hours(*gpu_hours, largest(&usage.states)),
             active_threshold(usage, "of the card")
         ),

@@ -138,7 +138,7 @@ pub(in crate::render) fn capacity(usage: &Usage) -> [(TotalState, String); 2] {
         (
             state,
             format!(
-                "{} GPU-hours, as much as {cards} {of} {were} all the time{money}",
+                "{} GPU-h, as much as {cards} {of} {were} all the time{money}",
                 hours(idle, largest)
             ),
         )
