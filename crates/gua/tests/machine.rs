@@ -4,6 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use clap::CommandFactory;
+use gua::cli::Gua;
+use gua::context::Context;
+use gua::env::Env;
+use gua::terminal::Terminal;
 use nvidia_ml::install::{self, Installed};
 use tempfile::TempDir;
 
@@ -171,6 +176,38 @@ pub fn assert_fits(text: &str, columns: usize) {
         let width = unicode_width::UnicodeWidthStr::width(line);
         assert!(width <= columns, "{width} > {columns}: {line}");
     }
+}
+
+/// Runs the program in this process, with nothing of its environment and no terminal.
+pub fn in_process(args: &[&str], env: Env, prepare: impl FnOnce(&mut Context<'_>)) -> Run {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut context = Context {
+        env,
+        stdout: Terminal::None,
+        stderr: Terminal::None,
+        ..Context::of_process(&mut out, &mut err)
+    };
+    prepare(&mut context);
+    // The zone of the host is not in the context.
+    let zone: &[&str] = if takes_zone(args) { &["--tz", "UTC"] } else { &[] };
+    let args = std::iter::once("gua").chain(args.iter().copied()).chain(zone.iter().copied());
+    let args = args.map(Into::into);
+    let code = gua::commands::run(args, &mut context);
+    Run {
+        code: Some(code.into()),
+        stdout: String::from_utf8(out).unwrap(),
+        stderr: String::from_utf8(err).unwrap(),
+    }
+}
+
+/// Returns true if a command has the option `--tz` and it is not among the arguments.
+fn takes_zone(args: &[&str]) -> bool {
+    let program = Gua::command();
+    let inner =
+        |command, arg: &&str| clap::Command::find_subcommand(command, arg).unwrap_or(command);
+    let command = args.iter().fold(&program, inner);
+    let mut options = command.get_arguments().filter_map(clap::Arg::get_long);
+    options.any(|option| option == "tz") && !args.contains(&"--tz")
 }
 
 /// Runs a command to its end.
