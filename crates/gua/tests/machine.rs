@@ -3,13 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use clap::CommandFactory;
 use gua::cli::Gua;
-use gua::context::Context;
+use gua::context::{CardSource, Clock, Context};
 use gua::env::Env;
 use gua::terminal::Terminal;
+use jiff::Timestamp;
 use nvidia_ml::install::{self, Installed};
+use scenario::Scenario;
 use tempfile::TempDir;
 
 /// Two ticks of a card, as the first version of the Python gua wrote them; later ones only
@@ -178,26 +181,45 @@ pub fn assert_fits(text: &str, columns: usize) {
     }
 }
 
-/// Runs the program in this process, with nothing of its environment and no terminal.
-pub fn in_process(args: &[&str], env: Env, prepare: impl FnOnce(&mut Context<'_>)) -> Run {
+/// Runs the program in this process, with nothing of its environment and no terminal, on cards that
+/// are simulated from its clock on. Returns the clock afterwards, too.
+pub fn in_process(args: &[&str], env: Env, scenario: Scenario, now: Timestamp) -> (Run, Timestamp) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut context = Context {
         env,
         stdout: Terminal::None,
         stderr: Terminal::None,
+        clock: Clock::Fixed(now),
+        cards: CardSource::Simulated { scenario: Box::new(scenario), origin: now.into() },
         ..Context::of_process(&mut out, &mut err)
     };
-    prepare(&mut context);
     // The zone of the host is not in the context.
     let zone: &[&str] = if takes_zone(args) { &["--tz", "UTC"] } else { &[] };
     let args = std::iter::once("gua").chain(args.iter().copied()).chain(zone.iter().copied());
     let args = args.map(Into::into);
     let code = gua::commands::run(args, &mut context);
-    Run {
+    let then = context.now();
+    let run = Run {
         code: Some(code.into()),
         stdout: String::from_utf8(out).unwrap(),
         stderr: String::from_utf8(err).unwrap(),
-    }
+    };
+    (run, then)
+}
+
+/// Runs the program in this process on the cards of a scenario, with files in a folder. Returns the
+/// time that it waited.
+pub fn simulated(args: &[&str], scenario: &str, dir: &Path) -> (Run, Duration) {
+    let file = |name: &str| dir.join(name);
+    let env = [
+        ("HOME", file("home")),
+        ("GUA_SYSTEM_CONFIG", file("system.toml")),
+        ("GUA_RESERVATIONS", file("reservations")),
+    ];
+    let scenario = scenario::parse::from_str("test.toml", scenario).unwrap();
+    let now = Timestamp::from_second(1_800_000_000).unwrap();
+    let (run, then) = in_process(args, env.into_iter().collect(), scenario, now);
+    (run, Duration::try_from(then.duration_since(now)).unwrap())
 }
 
 /// Returns true if a command has the option `--tz` and it is not among the arguments.

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gua::context::{CardSource, Clock};
 use jiff::Timestamp;
 
 use crate::machine::{PYTHON_GUA, Run, in_process, project};
@@ -154,11 +153,8 @@ impl Fixture {
             ("GUA_SNOOZES", file("snoozes")),
         ];
         let now: Timestamp = NOW.parse().unwrap();
-        let scenario = Box::new(scenario::parse::from_file(&cards).unwrap());
-        let run = in_process(&args, env.into_iter().collect(), |context| {
-            context.clock = Clock::Fixed(now);
-            context.cards = CardSource::Simulated { scenario, origin: now.into() };
-        });
+        let scenario = scenario::parse::from_file(&cards).unwrap();
+        let (run, _) = in_process(&args, env.into_iter().collect(), scenario, now);
         let stdout = run.stdout.replace(dir, "DIR").replace(env!("CARGO_PKG_VERSION"), "VERSION");
         Run { stdout, ..run }
     }
