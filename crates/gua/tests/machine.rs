@@ -207,6 +207,9 @@ pub fn in_process(args: &[&str], env: Env, scenario: Scenario, now: Timestamp) -
     (run, then)
 }
 
+/// Time of the clock in [`simulated`] and [`in_process_without_cards`].
+pub const NOW: &str = "2026-11-15T20:00:00Z";
+
 /// Runs the program in this process on the cards of a scenario, with files in a folder. Returns the
 /// time that it waited.
 pub fn simulated(args: &[&str], scenario: &str, dir: &Path) -> (Run, Duration) {
@@ -217,9 +220,14 @@ pub fn simulated(args: &[&str], scenario: &str, dir: &Path) -> (Run, Duration) {
         ("GUA_RESERVATIONS", file("reservations")),
     ];
     let scenario = scenario::parse::from_str("test.toml", scenario).unwrap();
-    let now = Timestamp::from_second(1_800_000_000).unwrap();
+    let now = NOW.parse().unwrap();
     let (run, then) = in_process(args, env.into_iter().collect(), scenario, now);
     (run, Duration::try_from(then.duration_since(now)).unwrap())
+}
+
+/// Runs a command in this process that needs neither a card nor files of its user.
+pub fn in_process_without_cards(args: &[&str]) -> Run {
+    simulated(args, "[[card]]\n", Path::new("/nowhere")).0
 }
 
 /// Returns true if a command has the option `--tz` and it is not among the arguments.

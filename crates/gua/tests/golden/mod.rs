@@ -7,12 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
-
-use crate::machine::{PYTHON_GUA, Run, in_process, project};
-
-/// Time of the clock, at which the simulated cards and the histories end up, too.
-const NOW: &str = "2026-11-15T20:00:00Z";
+use crate::machine::{NOW, PYTHON_GUA, Run, in_process, project};
 
 /// Name of the file, exit code and arguments. In arguments and files, DIR is a temporary folder.
 /// Commands run one after the other: later ones may use what earlier ones wrote.
@@ -152,7 +147,7 @@ impl Fixture {
             ("GUA_RESERVATIONS", file("reservations")),
             ("GUA_SNOOZES", file("snoozes")),
         ];
-        let now: Timestamp = NOW.parse().unwrap();
+        let now = NOW.parse().unwrap();
         let scenario = scenario::parse::from_file(&cards).unwrap();
         let (run, _) = in_process(&args, env.into_iter().collect(), scenario, now);
         let stdout = run.stdout.replace(dir, "DIR").replace(env!("CARGO_PKG_VERSION"), "VERSION");
