@@ -6,8 +6,8 @@ use gua_query::snapshot::{SelectionError, SnapshotError};
 use gua_recorder::RecorderError;
 use probe::nvml::OpenError;
 
+use crate::context::Context;
 use crate::safe::safe;
-use crate::talk::say;
 
 /// A command's failure. Paths and ids are part of the words, so each line is made safe.
 #[derive(Debug, thiserror::Error)]
@@ -46,10 +46,10 @@ impl Failure {
     /// 127 as in a shell.
     /// A reader that went away is not an error of ours, and not worth a word.
     #[must_use]
-    pub fn report(&self) -> u8 {
+    pub fn report(&self, context: &mut Context<'_>) -> u8 {
         match self {
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return 0,
-            _ => say(self),
+            _ => context.say(self),
         }
         match self {
             Self::Usage { .. } => 2,

@@ -1,6 +1,5 @@
 //! When to look again.
 
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// An interval that does not drift, and does not catch up after a pause.
@@ -12,15 +11,14 @@ pub struct Interval {
 
 impl Interval {
     #[must_use]
-    pub fn new(every: Duration) -> Self {
-        Self { every, due: Instant::now() }
+    pub const fn new(every: Duration, now: Instant) -> Self {
+        Self { every, due: now }
     }
 
-    /// Sleeps until the next look is due.
-    pub fn wait(&mut self) {
-        let now = Instant::now();
+    /// Returns the time until the next look is due.
+    pub fn until_next(&mut self, now: Instant) -> Duration {
         self.due = next(self.due, now, self.every);
-        thread::sleep(self.due.saturating_duration_since(now));
+        self.due.saturating_duration_since(now)
     }
 }
 

@@ -26,10 +26,12 @@ const CRATES: [(&str, &[&str]); 11] = [
 
 /// The modules of `gua` in the order of the data: each may import only those before it.
 /// The ones on one row do not know each other.
-const ORDER: [&[&str]; 10] = [
-    &["calendar", "near", "quantity", "safe", "terminal", "wrap"],
-    &["interval", "talk"],
-    &["cli", "failure", "shared_folder"],
+const ORDER: [&[&str]; 12] = [
+    &["calendar", "env", "near", "quantity", "safe", "wrap"],
+    &["interval", "terminal"],
+    &["cli", "shared_folder"],
+    &["context"],
+    &["failure"],
     &["config", "destination", "following", "line_file", "process_handle", "reservation"],
     &["simulated"],
     &["demo", "policy"],

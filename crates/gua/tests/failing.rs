@@ -212,12 +212,13 @@ fn a_reader_that_goes_away_is_no_error() {
 #[test]
 fn a_full_disk_is_an_error() {
     let machine = Machine::new("[[card]]\n");
-    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let mut command = machine.command(&["stat"]);
-    let output = command.stdout(full).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(stderr.starts_with("gua: cannot write the output: "), "{stderr}");
+    for args in [&["stat"][..], &["query"], &["config", "show"], &["version"], &["--help"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = machine.command(args).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.starts_with("gua: cannot write the output: "), "{args:?}: {stderr}");
+    }
 }
 
 #[test]

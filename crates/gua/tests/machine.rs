@@ -3,8 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use clap::CommandFactory;
+use gua::cli::Gua;
+use gua::context::{CardSource, Clock, Context};
+use gua::env::Env;
+use gua::terminal::Terminal;
+use jiff::Timestamp;
 use nvidia_ml::install::{self, Installed};
+use scenario::Scenario;
 use tempfile::TempDir;
 
 /// Two ticks of a card, as the first version of the Python gua wrote them; later ones only
@@ -171,6 +179,65 @@ pub fn assert_fits(text: &str, columns: usize) {
         let width = unicode_width::UnicodeWidthStr::width(line);
         assert!(width <= columns, "{width} > {columns}: {line}");
     }
+}
+
+/// Runs the program in this process, with nothing of its environment and no terminal, on cards that
+/// are simulated from its clock on. Returns the clock afterwards, too.
+pub fn in_process(args: &[&str], env: Env, scenario: Scenario, now: Timestamp) -> (Run, Timestamp) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut context = Context {
+        env,
+        stdout: Terminal::None,
+        stderr: Terminal::None,
+        clock: Clock::Fixed(now),
+        cards: CardSource::Simulated { scenario: Box::new(scenario), origin: now.into() },
+        ..Context::of_process(&mut out, &mut err)
+    };
+    // The zone of the host is not in the context.
+    let zone: &[&str] = if takes_zone(args) { &["--tz", "UTC"] } else { &[] };
+    let args = std::iter::once("gua").chain(args.iter().copied()).chain(zone.iter().copied());
+    let args = args.map(Into::into);
+    let code = gua::commands::run(args, &mut context);
+    let then = context.now();
+    let run = Run {
+        code: Some(code.into()),
+        stdout: String::from_utf8(out).unwrap(),
+        stderr: String::from_utf8(err).unwrap(),
+    };
+    (run, then)
+}
+
+/// Time of the clock in [`simulated`] and [`in_process_without_cards`].
+pub const NOW: &str = "2026-11-15T20:00:00Z";
+
+/// Runs the program in this process on the cards of a scenario, with files in a folder. Returns the
+/// time that it waited.
+pub fn simulated(args: &[&str], scenario: &str, dir: &Path) -> (Run, Duration) {
+    let file = |name: &str| dir.join(name);
+    let env = [
+        ("HOME", file("home")),
+        ("GUA_SYSTEM_CONFIG", file("system.toml")),
+        ("GUA_RESERVATIONS", file("reservations")),
+    ];
+    let scenario = scenario::parse::from_str("test.toml", scenario).unwrap();
+    let now = NOW.parse().unwrap();
+    let (run, then) = in_process(args, env.into_iter().collect(), scenario, now);
+    (run, Duration::try_from(then.duration_since(now)).unwrap())
+}
+
+/// Runs a command in this process that needs neither a card nor files of its user.
+pub fn in_process_without_cards(args: &[&str]) -> Run {
+    simulated(args, "[[card]]\n", Path::new("/nowhere")).0
+}
+
+/// Returns true if a command has the option `--tz` and it is not among the arguments.
+fn takes_zone(args: &[&str]) -> bool {
+    let program = Gua::command();
+    let inner =
+        |command, arg: &&str| clap::Command::find_subcommand(command, arg).unwrap_or(command);
+    let command = args.iter().fold(&program, inner);
+    let mut options = command.get_arguments().filter_map(clap::Arg::get_long);
+    options.any(|option| option == "tz") && !args.contains(&"--tz")
 }
 
 /// Runs a command to its end.

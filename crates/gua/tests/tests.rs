@@ -27,6 +27,8 @@ mod edges;
 mod failing;
 /// Many hosts: metrics out, the same report back.
 mod fleet;
+/// JSON and CSV of all commands, compared with files.
+mod golden;
 /// `gpu-tracker`, the second program: gpu_tracker's command line and formats.
 mod gpu_tracker;
 /// Histories in the record.

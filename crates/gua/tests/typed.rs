@@ -1,12 +1,12 @@
 //! What is typed: words that make no sense, and where help has an option.
 
-use crate::machine::{program, run};
+use crate::machine::in_process_without_cards;
 
 /// Regression: what came after a group of options stood below its heading.
 #[test]
 fn every_option_stands_below_its_own_heading() {
     let heading = |command: &[&str], option: &str| {
-        let help = run(program(&[command, &["--help"]].concat())).stdout;
+        let help = in_process_without_cards(&[command, &["--help"]].concat()).stdout;
         let is_heading = |line: &&str| line.ends_with(':') && !line.starts_with(' ');
         let lines: Vec<&str> = help.lines().collect();
         let names = |line: &str| line.split([' ', ',']).any(|word| word == option);
@@ -50,7 +50,7 @@ fn a_word_that_makes_no_sense_is_answered_in_words() {
         &["daemon", "--keep-spans", "4d"],
         &["db", "prune", "--keep-spans"],
     ] {
-        let told = run(program(args));
+        let told = in_process_without_cards(args);
         assert_eq!((told.code, told.stdout.as_str()), (Some(2), ""), "{told:?}");
         said.push_str(told.stderr.lines().next().unwrap());
         said.push('\n');
@@ -64,14 +64,14 @@ fn a_file_in_a_folder_that_is_not_there_is_wrong_usage() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("gua.db");
     let db = db.to_str().unwrap();
-    assert_eq!(run(program(&["demo", "--db", db])).code, Some(0));
+    assert_eq!(in_process_without_cards(&["demo", "--db", db]).code, Some(0));
     for args in [
         &["report", "--db", db, "-o", "/nowhere/x"][..],
         &["db", "export", "--db", db, "-o", "/nowhere/x"],
         &["query", "--fields", "index", "-o", "/nowhere/x"],
         &["track", "-o", "/nowhere/x", "--", "true"],
     ] {
-        let told = run(program(args));
+        let told = in_process_without_cards(args);
         assert_eq!((told.code, told.stdout.as_str()), (Some(2), ""), "{told:?}");
         assert!(told.stderr.contains("/nowhere/x"), "{told:?}");
     }

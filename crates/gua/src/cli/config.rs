@@ -12,15 +12,8 @@ use super::duration::interval;
 /// Which config file.
 #[derive(Debug, Args)]
 pub struct Files {
-    /// The config file to use instead of config.toml in GUA_HOME or ~/.gua
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILE",
-        env = "GUA_CONFIG",
-        hide_env_values = true,
-        help_heading = "Where to look"
-    )]
+    /// The config file to use instead of config.toml in GUA_HOME or ~/.gua [env: GUA_CONFIG]
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Where to look")]
     pub config: Option<OsString>,
 }
 

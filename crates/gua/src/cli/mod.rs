@@ -65,10 +65,12 @@ pub use window::Window;
 pub(crate) use zone::zone;
 pub use zone::{Tz, Zone};
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::env::Env;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -92,28 +94,29 @@ pub struct Gua {
     pub command: Command,
 }
 
+impl Gua {
+    /// Adds what was not typed from the environment, as far as it is there.
+    #[must_use]
+    pub fn with_environment(mut self, env: &Env) -> Self {
+        for (typed, name) in [
+            (&mut self.machine.nvml, "GUA_NVML"),
+            (&mut self.machine.host_root, "GUA_HOST_ROOT"),
+            (&mut self.files.config, "GUA_CONFIG"),
+        ] {
+            *typed = typed.take().or_else(|| env.get(name).map(OsStr::to_owned));
+        }
+        self
+    }
+}
+
 /// Where to look for the driver and the host.
 #[derive(Debug, Args)]
 pub struct Machine {
-    /// The driver's library to use instead of libnvidia-ml.so.1
-    #[arg(
-        long,
-        global = true,
-        value_name = "PATH",
-        env = "GUA_NVML",
-        hide_env_values = true,
-        help_heading = "Where to look"
-    )]
+    /// The driver's library to use instead of libnvidia-ml.so.1 [env: GUA_NVML]
+    #[arg(long, global = true, value_name = "PATH", help_heading = "Where to look")]
     pub nvml: Option<OsString>,
-    /// Where the host's root is mounted, when gua runs in a container
-    #[arg(
-        long,
-        global = true,
-        value_name = "PATH",
-        env = "GUA_HOST_ROOT",
-        hide_env_values = true,
-        help_heading = "Where to look"
-    )]
+    /// Where the host's root is mounted, when gua runs in a container [env: GUA_HOST_ROOT]
+    #[arg(long, global = true, value_name = "PATH", help_heading = "Where to look")]
     pub host_root: Option<OsString>,
 }
 

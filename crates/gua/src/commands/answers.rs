@@ -1,6 +1,7 @@
 //! What commands answer, as values: for programs that have this one as a library.
 
 use std::ffi::OsString;
+use std::io;
 use std::time::Duration;
 
 use clap::Parser;
@@ -8,12 +9,12 @@ use clap::error::{ContextKind, ContextValue};
 use gua_query::pick::Pick;
 use gua_query::snapshot::Snapshot;
 use gua_query::usage::Usage;
-use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{pick, report, stat};
 use crate::cli::{self, Command, Gua};
 use crate::config::{Files, Machine};
+use crate::context::Context;
 use crate::failure::Failure;
 
 /// What a command prints as JSON.
@@ -49,17 +50,20 @@ pub enum Refused {
 pub fn ask(words: impl IntoIterator<Item = OsString>) -> Result<Answer, Refused> {
     let words = std::iter::once(OsString::from("gua")).chain(words);
     let typed = Gua::try_parse_from(words).map_err(|error| refused(&error))?;
+    let (mut out, mut err) = (io::sink(), io::stderr());
+    let context = &mut Context::of_process(&mut out, &mut err);
+    let typed = typed.with_environment(&context.env);
     let machine = Machine::try_from(typed.machine)?;
-    let files = Files::new(&typed.files);
+    let files = Files::new(&typed.files, &context.env);
     let config = || Ok::<_, Failure>(files.settings()?.settled());
     Ok(match typed.command {
-        Command::Stat(typed) => Answer::Stat(stat::answer(&machine, &config()?, &typed)?),
-        Command::Pick(typed) => Answer::Pick(pick::answer(&machine, &config()?, &typed)?),
+        Command::Stat(typed) => Answer::Stat(stat::answer(&machine, &config()?, &typed, context)?),
+        Command::Pick(typed) => Answer::Pick(pick::answer(&machine, &config()?, &typed, context)?),
         Command::Report(typed) => {
             // All of it, and not only what a page shows.
             let typed = cli::Report { json: true, ..*typed };
             let config = files.settings()?.with((&typed).into()).settled();
-            Answer::Report(Box::new(report::answer(&config, &typed, Timestamp::now())?))
+            Answer::Report(Box::new(report::answer(&config, &typed, context)?))
         }
         _ => return Err(Refused::Words("there are stat, pick and report to ask".to_owned())),
     })

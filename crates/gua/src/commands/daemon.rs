@@ -2,7 +2,8 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use gua_core::units::UnixMillis;
@@ -28,35 +29,42 @@ use super::policy;
 use super::remote_write;
 use super::served::RecordAnswers;
 use crate::cli;
-use crate::config::{Config, Files, Listen, Machine, Metrics, Settings};
+use crate::config::{self, Config, Files, Listen, Machine, Metrics, Settings};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::render::words;
-use crate::talk::say;
 
-pub(super) fn run(machine: &Machine, files: &Files, typed: &cli::Daemon) -> Result<u8, Failure> {
+pub(super) fn run(
+    machine: &Machine,
+    files: &Files,
+    typed: &cli::Daemon,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
     let settings = files.settings()?;
     policy::check_rules(files, &settings)?;
     if let Some(line) = settings.check_kept(&typed.into())?.filter(|_| !typed.detached) {
-        say(format_args!("{line}"));
+        context.say(line);
     }
-    let places = places(&settings.settled(), given_paths(typed))?;
+    let places = places(&settings.settled(), given_paths(typed), &context.env)?;
     let config = settings.clone().with(typed.into()).settled();
     remote_write::access(&config.remote_write)?;
     if let Some(pid) = running_recorder(&places)? {
-        return already_recording(&running_as(pid), Some(pid), &settings, typed);
+        return already_recording(&running_as(pid), Some(pid), &settings, typed, context);
     }
     // Its pid file may have been deleted. Whoever names another one means another recorder.
     let is_usual = !typed.foreground && typed.pid_file.is_none();
     if is_usual && RecorderLock::is_taken(&places.database) == Some(true) {
         let words = format!("recording already into {}", places.database.display());
-        return already_recording(&words, None, &settings, typed);
+        return already_recording(&words, None, &settings, typed, context);
     }
     places.check_database(existing(typed))?;
     let listen = listen(typed)?;
     if typed.foreground {
-        Foreground { machine, files, config: &config, typed, places: &places }.record(listen)
+        let snoozes = config::snoozes(&context.env);
+        let config = &config;
+        Foreground { machine, files, config, typed, places: &places, snoozes }.record(listen)
     } else {
-        start(&config, typed, &places)
+        start(&config, typed, &places, context)
     }
 }
 
@@ -92,12 +100,13 @@ fn already_recording(
     pid: Option<u32>,
     settings: &Settings,
     typed: &cli::Daemon,
+    context: &mut Context<'_>,
 ) -> Result<u8, Failure> {
     let ignored = already::without_effect(pid, settings, typed);
     if !ignored.is_empty() {
         return Err(already::refusal(words, &ignored));
     }
-    print(&format!("gua is {words}"));
+    print(&format!("gua is {words}"), context);
     Ok(0)
 }
 
@@ -106,11 +115,16 @@ fn running_as(pid: u32) -> String {
 }
 
 /// Starts a recorder in the background.
-fn start(config: &Config, typed: &cli::Daemon, places: &Places) -> Result<u8, Failure> {
+fn start(
+    config: &Config,
+    typed: &cli::Daemon,
+    places: &Places,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
     // In the background nobody would see why not.
     places.open_log()?;
     if places.has_python_history() {
-        print("gua takes over the history of the Python gua; its file is kept");
+        print("gua takes over the history of the Python gua; its file is kept", context);
     }
     match background::start(places, &arguments(typed, places))? {
         Start::Recording { pid } => {
@@ -120,18 +134,19 @@ fn start(config: &Config, typed: &cli::Daemon, places: &Places) -> Result<u8, Fa
                 None => "gua report".to_owned(),
                 Some(_) => format!("gua report --db {}", words::shell_word(&database)),
             };
-            print(&format!(
+            let text = format!(
                 "gua records every {every} into {database}, pid {pid}; `{report}` shows it"
-            ));
+            );
+            print(&text, context);
             Ok(0)
         }
         Start::Failed { code, log } => {
             // Another one that was started at the same time may have been faster.
             if let Ok(Some(pid)) = running_recorder(places) {
-                print(&format!("gua is {}", running_as(pid)));
+                print(&format!("gua is {}", running_as(pid)), context);
                 return Ok(0);
             }
-            say(format_args!("the recorder did not start; the end of its log:\n{log}"));
+            context.say(format_args!("the recorder did not start; the end of its log:\n{log}"));
             Ok(code)
         }
     }
@@ -154,6 +169,7 @@ struct Foreground<'a> {
     config: &'a Config,
     typed: &'a cli::Daemon,
     places: &'a Places,
+    snoozes: PathBuf,
 }
 
 impl Foreground<'_> {
@@ -265,7 +281,15 @@ impl Foreground<'_> {
             retention: config.retention.into(),
             store_command: config.identity.store_command,
         };
-        let rules = policy::runner(machine, files, config, host, hostname, &places.database);
+        let rules = policy::runner(
+            machine,
+            files,
+            config,
+            host,
+            hostname,
+            &places.database,
+            self.snoozes.clone(),
+        );
         let observers: Vec<Box<dyn TickObserver>> = vec![Box::new(rules), Box::new(totals)];
         Recorder::new(places.database.clone(), run, options, observers, log)
     }
@@ -295,10 +319,10 @@ fn give_up(pid_file: Arc<PidFileLock>) -> impl Fn() + Send + 'static {
 }
 
 /// Prints a line. The recorder runs, whether or not somebody reads that.
-fn print(text: &str) {
-    match writeln!(io::stdout(), "{text}") {
+fn print(text: &str, context: &mut Context<'_>) {
+    match writeln!(context.out, "{text}").and_then(|()| context.out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            say(format_args!("cannot write the output: {error}"));
+            context.say(format_args!("cannot write the output: {error}"));
         }
         Ok(()) | Err(_) => {}
     }

@@ -1,7 +1,7 @@
 //! `gua demo`: the report on a machine that does not exist.
 
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use jiff::Timestamp;
 use super::report;
 use crate::calendar::nearest;
 use crate::cli;
-use crate::config::{self, Cost, Screen};
+use crate::config::{self, Cost};
+use crate::context::{Context, Screen};
 use crate::demo::{DemoError, Machine, Plan, record};
 use crate::failure::Failure;
 use crate::render::paint::Paint;
 use crate::render::usage::{self as render, View};
 use crate::render::{json, words};
-use crate::talk::say;
 
 /// Number of ticks if none is given.
 const TICKS: u32 = 30;
@@ -28,33 +28,38 @@ const TICKS: u32 = 30;
 /// Time from tick to tick if none is given.
 const INTERVAL: Duration = Duration::from_secs(30);
 
-pub(super) fn run(typed: &cli::Demo) -> Result<u8, Failure> {
-    let at = end(typed)?;
+pub(super) fn run(typed: &cli::Demo, context: &mut Context<'_>) -> Result<u8, Failure> {
+    let at = end(typed, context.now())?;
     let plan = plan(typed, at)?;
     let request = request(typed, &plan)?;
     let store = match &typed.db {
         Some(path) => record_to_file(path, &plan)?,
         None => record::write(Database::in_memory()?, &plan).map_err(failure)?,
     };
-    say(next_step(typed, &plan));
+    context.say(next_step(typed, &plan));
     let usage = usage(&store, &request)?;
     report::refuse_without_cost(&usage, request.sort)?;
-    show(&usage, typed, at)?;
+    show(&usage, typed, at, context)?;
     Ok(0)
 }
 
-fn show(usage: &Usage, typed: &cli::Demo, at: Timestamp) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
+fn show(
+    usage: &Usage,
+    typed: &cli::Demo,
+    at: Timestamp,
+    context: &mut Context<'_>,
+) -> io::Result<()> {
+    let screen = context.screen(&typed.color);
+    let out = &mut context.out;
     if typed.json {
-        json::pretty(&mut out, usage)?;
+        json::pretty(out, usage)?;
     } else {
-        render::write(&mut out, usage, &view(typed, at))?;
+        render::write(out, usage, &view(typed, screen, at))?;
     }
     out.flush()
 }
 
-fn end(typed: &cli::Demo) -> Result<Timestamp, Failure> {
-    let now = Timestamp::now();
+fn end(typed: &cli::Demo, now: Timestamp) -> Result<Timestamp, Failure> {
     let at = typed.at.map_or(Some(now), |at| at.resolve(now, &typed.tz.zone.tz));
     at.ok_or_else(|| Failure::Usage {
         what: "--at is a time that no clock shows".to_owned(),
@@ -163,8 +168,7 @@ fn request(typed: &cli::Demo, plan: &Plan) -> Result<UsageRequest, Failure> {
     })
 }
 
-fn view(typed: &cli::Demo, now: Timestamp) -> View {
-    let screen = Screen::of_stdout(&typed.color);
+fn view(typed: &cli::Demo, screen: Screen, now: Timestamp) -> View {
     View {
         paint: Paint(screen.color),
         width: report::width(typed.width, &screen),

@@ -1,20 +1,25 @@
 //! Cards that are reserved now, and by whom.
 
-use std::time::SystemTime;
+use std::path::{Path, PathBuf};
 
 use gua_query::snapshot::Snapshot;
 use probe::proc::Host;
 use probe::units::UnixMillis;
 
 use crate::config::{self, Machine};
+use crate::context::{Clock, Context};
+use crate::env::Env;
 use crate::reservation::{Folder, ReservationError, Reserved, card_key};
 use crate::safe::safe;
-use crate::talk::say;
 
-/// Returns all reservations that hold now; none if nobody has ever reserved a card.
-pub(super) fn current(machine: &Machine) -> Result<Vec<Reserved>, ReservationError> {
-    let now = UnixMillis::from(SystemTime::now());
-    let folder = Folder::find(&config::reservations())?;
+/// Returns all reservations in a folder that hold now; none if nobody has ever reserved a card.
+fn current(
+    folder: &Path,
+    machine: &Machine,
+    clock: Clock,
+) -> Result<Vec<Reserved>, ReservationError> {
+    let folder = Folder::find(folder)?;
+    let now = clock.unix_millis();
     let standing = folder.map_or_else(|| Ok(Vec::new()), |folder| folder.standing(now))?;
     Ok(with_names(standing, machine))
 }
@@ -31,9 +36,11 @@ pub(super) fn add(snapshot: &mut Snapshot, reserved: &[Reserved], now: UnixMilli
 /// Adds the current reservations to a snapshot, or that they cannot be read.
 pub(super) fn add_current(
     snapshot: &mut Snapshot,
+    folder: &Path,
     machine: &Machine,
+    clock: Clock,
 ) -> Result<(), ReservationError> {
-    let current = current(machine);
+    let current = current(folder, machine, clock);
     match &current {
         Ok(reserved) => add(snapshot, reserved, UnixMillis(snapshot.time.as_millisecond())),
         Err(_) => snapshot.note_unread_reservations(),
@@ -45,21 +52,23 @@ pub(super) fn add_current(
 /// be read.
 #[derive(Debug)]
 pub(super) struct Reservations<'a> {
+    folder: PathBuf,
     machine: &'a Machine,
     /// Reason that was said last: it is said once, not at every look.
     said: Option<String>,
 }
 
 impl<'a> Reservations<'a> {
-    pub const fn new(machine: &'a Machine) -> Self {
-        Self { machine, said: None }
+    pub fn new(machine: &'a Machine, env: &Env) -> Self {
+        Self { folder: config::reservations(env), machine, said: None }
     }
 
-    pub fn add_to(&mut self, snapshot: &mut Snapshot) {
-        let Err(error) = add_current(snapshot, self.machine) else { return };
+    pub fn add_to(&mut self, snapshot: &mut Snapshot, context: &mut Context<'_>) {
+        let added = add_current(snapshot, &self.folder, self.machine, context.clock);
+        let Err(error) = added else { return };
         let error = safe(&error.to_string());
         if self.said.as_ref() != Some(&error) {
-            say(format_args!("what is reserved is not known: {error}"));
+            context.say(format_args!("what is reserved is not known: {error}"));
             self.said = Some(error);
         }
     }

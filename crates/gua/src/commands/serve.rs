@@ -11,11 +11,15 @@ use super::history;
 use super::listener::Listener;
 use super::served::RecordAnswers;
 use crate::cli;
-use crate::config::{Config, Listen};
+use crate::config::{self, Config, Listen};
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::talk::say;
 
-pub(super) fn run(config: &Config, typed: &cli::Serve) -> Result<u8, Failure> {
+pub(super) fn run(
+    config: &Config,
+    typed: &cli::Serve,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
     let listen = Listen::new(&typed.listen, &typed.protection)?;
     let path = history::path(typed.db.as_deref(), config)?;
     // A mistake is reported now, not with the first request.
@@ -27,9 +31,13 @@ pub(super) fn run(config: &Config, typed: &cli::Serve) -> Result<u8, Failure> {
     let listener = Listener::take(listen)?;
     let frames = Arc::new(RecordedFrames::new(path.clone()));
     let hostname = probe::proc::Host::new(None).name();
-    let answers = Arc::new(RecordAnswers::of_another(path.clone(), config.clone()));
+    let answers = Arc::new(RecordAnswers::of_another(
+        path.clone(),
+        config.clone(),
+        config::home(&context.env).map(|home| home.join("gua.pid")),
+    ));
     let words = listener.start(frames, answers, hostname)?;
-    say(format_args!("{words}, from {}; Ctrl-C ends it", path.display()));
+    context.say(format_args!("{words}, from {}; Ctrl-C ends it", path.display()));
     signals.forever().next();
     Ok(0)
 }

@@ -20,7 +20,7 @@ use jiff::Timestamp;
 
 use super::history;
 use super::status::{NamedRecorder, database};
-use crate::config::{self, Config, Cost};
+use crate::config::{Config, Cost};
 use crate::web::{Answers, Asked};
 
 /// Time before now that is read of a history of the Python gua for what is now.
@@ -41,14 +41,22 @@ enum RecorderPlace {
     /// done so: closing any other handle of it would drop the recorder's locks.
     Here(Arc<Slot>),
     /// In another process, if there is one.
-    Elsewhere(Box<Mutex<TickWatch>>),
+    Elsewhere(Box<Elsewhere>),
+}
+
+/// A recorder in another process.
+#[derive(Debug)]
+struct Elsewhere {
+    /// The usual pid file; `None` for a user without a home.
+    pid_file: Option<PathBuf>,
+    watch: Mutex<TickWatch>,
 }
 
 impl RecordAnswers {
     /// Returns answers from what another process records.
-    pub fn of_another(database: PathBuf, config: Config) -> Self {
-        let recorder =
-            RecorderPlace::Elsewhere(Box::new(Mutex::new(TickWatch::new(database.clone()))));
+    pub fn of_another(database: PathBuf, config: Config, pid_file: Option<PathBuf>) -> Self {
+        let watch = Mutex::new(TickWatch::new(database.clone()));
+        let recorder = RecorderPlace::Elsewhere(Box::new(Elsewhere { pid_file, watch }));
         Self { database, config, recorder }
     }
 
@@ -90,8 +98,8 @@ impl RecordAnswers {
     }
 
     /// Returns the process that records, if this one does not.
-    fn process_elsewhere(&self) -> RecorderProcess {
-        let named = config::home().map(|home| NamedRecorder::read(&home.join("gua.pid")));
+    fn process_elsewhere(&self, pid_file: Option<&Path>) -> RecorderProcess {
+        let named = pid_file.map(NamedRecorder::read);
         named.unwrap_or_else(NamedRecorder::none).process_of(&self.database)
     }
 }
@@ -147,9 +155,9 @@ impl Answers for RecordAnswers {
     }
 
     fn status(&self) -> Status {
-        let process = match self.recorder {
+        let process = match &self.recorder {
             RecorderPlace::Here(_) => RecorderProcess::Here(process::id()),
-            RecorderPlace::Elsewhere(_) => self.process_elsewhere(),
+            RecorderPlace::Elsewhere(it) => self.process_elsewhere(it.pid_file.as_deref()),
         };
         let read = || -> Result<RecordStatus, NotReady> {
             let store = self.open(last_day())?;
@@ -162,8 +170,8 @@ impl Answers for RecordAnswers {
     fn tick(&self) -> Option<i64> {
         match &self.recorder {
             RecorderPlace::Here(slot) => slot.number().and_then(|tick| i64::try_from(tick).ok()),
-            RecorderPlace::Elsewhere(watch) => {
-                watch.lock().unwrap_or_else(PoisonError::into_inner).newest()
+            RecorderPlace::Elsewhere(it) => {
+                it.watch.lock().unwrap_or_else(PoisonError::into_inner).newest()
             }
         }
     }

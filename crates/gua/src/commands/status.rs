@@ -1,8 +1,7 @@
 //! `gua status`: whether a recorder runs, and how it does.
 
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use gua_core::units::UnixMillis;
 use gua_query::status::{
@@ -18,15 +17,20 @@ use gua_store::{Database, Problem, StoreError};
 
 use super::places::places;
 use crate::cli;
-use crate::config::{Config, Screen};
+use crate::config::Config;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::render::paint::Paint;
 use crate::render::{json, status as render};
 
-pub(super) fn run(config: &Config, typed: &cli::Status) -> Result<u8, Failure> {
+pub(super) fn run(
+    config: &Config,
+    typed: &cli::Status,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
     let (database, pid_file) = (typed.db.as_deref(), typed.pid_file.as_deref());
-    let places = places(config, GivenPaths { database, pid_file, log_file: None })?;
-    let mut status = look(&places, typed.db.is_some());
+    let places = places(config, GivenPaths { database, pid_file, log_file: None }, &context.env)?;
+    let mut status = look(&places, typed.db.is_some(), context.clock.unix_millis());
     if status.state == RecorderState::Stalled {
         // Why it stores nothing cannot be in the database.
         match last_line(&places.log_file) {
@@ -36,7 +40,7 @@ pub(super) fn run(config: &Config, typed: &cli::Status) -> Result<u8, Failure> {
             }
         }
     }
-    show(&status, typed)?;
+    show(&status, typed, context)?;
     Ok(match status.state {
         RecorderState::Recording => 0,
         RecorderState::Stalled | RecorderState::Unsure => 1,
@@ -56,12 +60,11 @@ fn log_doubt(path: &Path, error: &io::Error) -> String {
 }
 
 /// Returns the status of the recorder at these places. `is_given`: of its own database alone.
-pub(super) fn look(places: &Places, is_given: bool) -> Status {
+fn look(places: &Places, is_given: bool, now: UnixMillis) -> Status {
     let named = NamedRecorder::read(&places.pid_file);
     let path = named.database.clone().filter(|_| !is_given);
     let path = path.unwrap_or_else(|| places.database.clone());
     let process = named.process_of(&path);
-    let now = UnixMillis::from(SystemTime::now());
     let record = record(&path, now).map_err(|error| doubt(&error));
     let pid_file = places.pid_file.display().to_string();
     status::status(process, Some(pid_file), Some(database(&path)), record, now)
@@ -129,15 +132,14 @@ fn doubt(error: &StoreError) -> String {
     }
 }
 
-fn show(status: &Status, typed: &cli::Status) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
+fn show(status: &Status, typed: &cli::Status, context: &mut Context<'_>) -> io::Result<()> {
     if typed.json {
-        json::pretty(&mut out, status)?;
+        json::pretty(&mut context.out, status)?;
     } else {
-        let screen = Screen::of_stdout(&typed.color);
+        let screen = context.screen(&typed.color);
         let zone = typed.tz.zone.clone();
         let view = render::View { paint: Paint(screen.color), width: screen.columns, zone };
-        render::write(&mut out, status, &view)?;
+        render::write(&mut context.out, status, &view)?;
     }
-    out.flush()
+    context.out.flush()
 }

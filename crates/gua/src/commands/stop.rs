@@ -1,7 +1,7 @@
 //! `gua stop`: stops the recorder in the background.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use gua_recorder::pid_file::NamedProcess;
@@ -13,16 +13,21 @@ use gua_store::{Database, StoreError, StoredRun};
 use super::places::places;
 use crate::cli;
 use crate::config::Files;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::render::words;
 
 const NOT_RECORDING: &str = "gua is not recording";
 
-pub(super) fn run(files: &Files, typed: &cli::Stop) -> Result<u8, Failure> {
+pub(super) fn run(
+    files: &Files,
+    typed: &cli::Stop,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
     // A config that cannot be used must not keep anybody from stopping a recorder.
     let (settings, _) = files.what_can_be_used();
     let given = GivenPaths { pid_file: typed.pid_file.as_deref(), ..GivenPaths::default() };
-    let pid_file = places(&settings.settled(), given)?.pid_file;
+    let pid_file = places(&settings.settled(), given, &context.env)?.pid_file;
     let text = match PidFile::find(&pid_file) {
         FoundPidFile::Missing if typed.pid_file.is_none() => without_pid_file(files, &pid_file)?,
         FoundPidFile::Missing => NOT_RECORDING.to_owned(),
@@ -31,7 +36,8 @@ pub(super) fn run(files: &Files, typed: &cli::Stop) -> Result<u8, Failure> {
         FoundPidFile::Garbled => return Err(not_a_pid_file(&pid_file)),
         FoundPidFile::Names(file, process) => stop(&pid_file, &file, process)?,
     };
-    writeln!(io::stdout(), "{text}")?;
+    writeln!(context.out, "{text}")?;
+    context.out.flush()?;
     Ok(0)
 }
 

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use gua_core::Period;
 use gua_core::period::HOUR;
@@ -15,17 +14,24 @@ use probe::units::UnixMillis;
 use super::record::Record;
 use super::{history, live};
 use crate::cli;
-use crate::config::{Config, Files, Machine, Screen};
+use crate::config::{Config, Files, Machine};
+use crate::context::{Clock, Context, Screen};
 use crate::demo;
+use crate::env::Env;
 use crate::failure::Failure;
 use crate::safe::safe;
 use crate::simulated::SimulatedHost;
 use crate::tui::{self, AddRecord, Completion, Past, Played, ReadPast, Settings, Source, Theme};
 
-pub(super) fn run(machine: cli::Machine, files: &Files, typed: &cli::Top) -> Result<u8, Failure> {
-    let screen = Screen::of_stdout(&typed.color);
+pub(super) fn run(
+    machine: cli::Machine,
+    files: &Files,
+    typed: &cli::Top,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
+    let screen = context.screen(&typed.color);
     if !screen.is_terminal || screen.rows.is_none() {
-        return Err(no_terminal(screen));
+        return Err(no_terminal(screen, &context.env));
     }
     // Before the driver is opened: what is wrong with it is told in the shell.
     let config = config(files, typed)?;
@@ -51,15 +57,15 @@ fn config(files: &Files, typed: &cli::Top) -> Result<Config, Failure> {
 }
 
 fn now() -> UnixMillis {
-    UnixMillis::from(SystemTime::now())
+    Clock::System.unix_millis()
 }
 
-fn no_terminal(screen: Screen) -> Failure {
+fn no_terminal(screen: Screen, env: &Env) -> Failure {
     let what = if screen.is_terminal {
-        let term = std::env::var("TERM").unwrap_or_default();
+        let term = env.text("TERM").unwrap_or_default();
         format!(
             "`gua top` draws on a terminal, and this one (TERM={}) cannot be drawn on",
-            safe(&term)
+            safe(term)
         )
     } else {
         "`gua top` draws on a terminal, and this is none".to_owned()
@@ -96,7 +102,7 @@ fn source(
         return Ok(Box::new(Played::new(play, completion)));
     }
     let machine = Machine::try_from(machine)?;
-    let source = live::open(&machine, &config, WANTS)?.with_commands(typed.full_command);
+    let source = live::open_driver(&machine, &config, WANTS)?.with_commands(typed.full_command);
     let completion = Completion::new(selection, history.add_record(config));
     Ok(Box::new(tui::Machine::new(source, Host::new(machine.host_root), completion)))
 }

@@ -16,18 +16,15 @@ pub use settings::{
 pub use track::{Gpus, Target, Timeline, TimelineKind, Track};
 pub use window::Window;
 
-use std::env;
 use std::ffi::OsString;
-use std::io::IsTerminal;
-use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use probe::nvml::{Options, Patience, Wants};
 
 use crate::cli;
+use crate::env::Env;
 use crate::failure::Failure;
-use crate::terminal;
 
 /// Where the driver and the host are.
 #[derive(Debug, Clone)]
@@ -83,8 +80,8 @@ impl Machine {
 
 /// Where our own files are: `GUA_HOME`, else `~/.gua`; `None` without a home.
 #[must_use]
-pub fn home() -> Option<PathBuf> {
-    Surroundings::of_environment().folder()
+pub fn home(env: &Env) -> Option<PathBuf> {
+    Surroundings::new(env).folder()
 }
 
 /// Where the recorder that packaging/ sets up as a service keeps its history.
@@ -93,9 +90,8 @@ pub const SERVICE_DATABASE: &str = "/var/lib/gua/gua.db";
 /// Where cards are reserved: `GUA_RESERVATIONS`, else a folder that every user of the host finds.
 /// Not in a home and not below TMPDIR, which differ from user to user.
 #[must_use]
-pub fn reservations() -> PathBuf {
-    let named = env::var_os("GUA_RESERVATIONS").filter(|path| !path.is_empty());
-    named.map_or_else(reservations_usual, PathBuf::from)
+pub fn reservations(env: &Env) -> PathBuf {
+    env.path("GUA_RESERVATIONS").unwrap_or_else(reservations_usual)
 }
 
 fn reservations_usual() -> PathBuf {
@@ -112,67 +108,18 @@ fn reservations_usual() -> PathBuf {
 /// Where processes are exempted from the rules for a time: `GUA_SNOOZES`, else a folder that
 /// every user of the host finds, beside the reservations.
 #[must_use]
-pub fn snoozes() -> PathBuf {
-    let named = env::var_os("GUA_SNOOZES").filter(|path| !path.is_empty());
-    named.map_or_else(|| reservations_usual().with_file_name("gua-snoozes"), PathBuf::from)
+pub fn snoozes(env: &Env) -> PathBuf {
+    let usual = || reservations_usual().with_file_name("gua-snoozes");
+    env.path("GUA_SNOOZES").unwrap_or_else(usual)
 }
 
 /// What tells CUDA which cards there are.
 pub const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
 
-/// Which cards this program was given, as a scheduler says it; `None` where nobody says so.
+/// Which cards this program was given, as a scheduler says it; `None` where nobody says so. An empty
+/// list gives it none.
 #[must_use]
-pub fn visible_devices() -> Option<String> {
-    env::var_os(VISIBLE_DEVICES).map(|devices| devices.to_string_lossy().into_owned())
-}
-
-/// What the place that we print to can show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Screen {
-    pub color: bool,
-    pub is_terminal: bool,
-    /// `None` where lines may be as long as they like.
-    pub columns: Option<usize>,
-    /// Of a terminal that can be drawn on; `None` where one line can only follow another.
-    pub rows: Option<usize>,
-}
-
-impl Screen {
-    /// Stdout, as the options, the environment and the terminal have it.
-    #[must_use]
-    pub fn of_stdout(typed: &cli::Color) -> Self {
-        Self::of(&std::io::stdout(), typed)
-    }
-
-    /// The columns of stdout, for what has no colours.
-    #[must_use]
-    pub fn columns_of_stdout() -> Option<usize> {
-        let stdout = std::io::stdout();
-        terminal::columns(&stdout).or_else(terminal::columns_from_environment)
-    }
-
-    /// Stderr, likewise.
-    #[must_use]
-    pub fn of_stderr(typed: &cli::Color) -> Self {
-        Self::of(&std::io::stderr(), typed)
-    }
-
-    fn of(stream: &(impl IsTerminal + AsFd), typed: &cli::Color) -> Self {
-        let is_terminal = stream.is_terminal();
-        let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-        // A terminal that does not say what it is understands no escape codes either.
-        let dumb = !set("TERM") || env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let color = match (typed.no_color, typed.color) {
-            (true, _) | (_, cli::When::Never) => false,
-            (_, cli::When::Always) => true,
-            (_, cli::When::Auto) => is_terminal && !set("NO_COLOR") && !dumb,
-        };
-        let (columns, rows) = if is_terminal { terminal::size(stream) } else { (None, None) };
-        Self {
-            color,
-            is_terminal,
-            columns: columns.or_else(terminal::columns_from_environment),
-            rows: rows.filter(|_| !dumb),
-        }
-    }
+pub fn visible_devices(env: &Env) -> Option<String> {
+    let devices = env.get_even_if_empty(VISIBLE_DEVICES);
+    devices.map(|devices| devices.to_string_lossy().into_owned())
 }

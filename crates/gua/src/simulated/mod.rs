@@ -22,6 +22,7 @@ use gua_core::process::{Holder, Holders, Kinds, Presence, ProcessFacts};
 use gua_core::snapshot::{CardNow, HostNow, SeenProcess, Snapshot};
 use gua_core::units::{Bytes, Celsius, Milliwatts, Percent, UnixMillis};
 use gua_core::{Reading, Reason, Thresholds};
+use probe::nvml::OpenError;
 use scenario::state::Place;
 use scenario::{Card, Kind, Moment, Process, Scenario};
 
@@ -79,7 +80,7 @@ impl SimulatedHost {
         }
         let (begin, now) = (moment(self.origin, from), moment(self.origin, at));
         let error = faults::open_error(&self.part.scenario, now);
-        let away = error.as_ref().map(probe::nvml::OpenError::why);
+        let away = error.as_ref().map(OpenError::why);
         let card = |unit: &Unit| {
             let (vitals, processes) = match away {
                 Some(reason) => unread(reason),
@@ -92,6 +93,12 @@ impl SimulatedHost {
         };
         let cards = self.units.iter().map(card).collect();
         Snapshot::live(at.into(), self.host_now(error.map(|it| (it.why(), it.to_string()))), cards)
+    }
+
+    /// Returns why the driver cannot be read at a time.
+    #[must_use]
+    pub fn driver_error(&self, at: UnixMillis) -> Option<OpenError> {
+        faults::open_error(&self.whole, moment(self.origin, at))
     }
 
     /// Returns what is known of the host. An error is that of the driver, with its reason.

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
@@ -49,7 +49,7 @@ pub fn watch(
     }
     let looks = Looks(tell.clone());
     spawn("looks", move || {
-        let mut interval = Interval::new(every);
+        let mut interval = Interval::new(every, Instant::now());
         loop {
             let event = match source.look() {
                 Ok(look) => Event::Look(Box::new(look)),
@@ -59,7 +59,7 @@ pub fn watch(
             if looks.0.send(event).is_err() || is_last {
                 return;
             }
-            interval.wait();
+            thread::sleep(interval.until_next(Instant::now()));
         }
     })?;
     Ok((tell, events))

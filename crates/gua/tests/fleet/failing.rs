@@ -6,10 +6,10 @@ use std::thread;
 
 use super::engine::{Engine, Kind, free_port, programs};
 use super::push::Receiver;
-use crate::machine::{Run, program, run};
+use crate::machine::{Run, in_process_without_cards, program, run};
 
 fn report(args: &[&str]) -> Run {
-    run(program(&[&["report"], args].concat()))
+    in_process_without_cards(&[&["report"], args].concat())
 }
 
 /// Answers every request in the same way; with nothing, it lets everybody wait.

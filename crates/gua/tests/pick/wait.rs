@@ -2,12 +2,12 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::Duration;
 
 use nvidia_ml::skip::skipped;
 
 use super::{free_cards, pick};
-use crate::machine::Machine;
+use crate::machine::{Machine, simulated};
 
 const HELD: &str = "[[card]]\nuuid = \"GPU-a\"\nutilization = 0\n[[process]]\npid = 5\ncard = 0\n\
                     user = \"ann\"\nmemory = \"60GiB\"\n";
@@ -36,12 +36,19 @@ fn it_waits_for_a_reservation_to_end() {
 
 #[test]
 fn it_gives_up_when_the_time_is_over() {
-    let machine = Machine::new(HELD);
-    let begun = Instant::now();
-    let (code, said) = pick(&machine, &["--wait", "1200ms"]).unwrap_err();
-    assert_eq!(code, Some(1));
-    assert!(begun.elapsed().as_millis() >= 1200);
-    assert!(said.contains("held by ann, 19.4 GiB left"), "{said}");
+    let dir = tempfile::tempdir().unwrap();
+    let (run, time) = simulated(&["pick", "--wait", "1200ms"], HELD, dir.path());
+    assert_eq!((run.code, time), (Some(1), Duration::from_millis(1200)), "{run:?}");
+    assert!(run.stderr.contains("held by ann, 19.4 GiB left"), "{run:?}");
+}
+
+#[test]
+fn free_card_is_taken_at_the_next_look() {
+    let dir = tempfile::tempdir().unwrap();
+    let (run, time) =
+        simulated(&["pick", "--wait"], &format!("{HELD}end = \"90.5s\"\n"), dir.path());
+    assert_eq!((run.code, time), (Some(0), Duration::from_secs(91)), "{run:?}");
+    assert_eq!(run.stdout, "CUDA_VISIBLE_DEVICES=GPU-a\n");
 }
 
 #[test]

@@ -12,15 +12,20 @@ use jiff::Timestamp;
 use crate::cli::{DbExport, Output};
 use crate::commands::history;
 use crate::config::{Config, Window};
+use crate::context::Context;
 use crate::failure::Failure;
 
-pub(super) fn run(config: &Config, typed: &DbExport) -> Result<u8, Failure> {
-    let window = window(typed)?;
+pub(super) fn run(
+    config: &Config,
+    typed: &DbExport,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
+    let window = window(typed, context.now())?;
     let database = Database::open(&history::path(typed.db.as_deref(), config)?)?;
     match typed.output.as_ref().and_then(Output::file) {
-        None => write(&database, window, typed, io::stdout().lock())?,
+        None => write(&database, window, typed, &mut context.out)?,
         Some(file) => {
-            let written = write(&database, window, typed, create(file)?);
+            let written = write(&database, window, typed, BufWriter::new(create(file)?));
             if written.is_err() {
                 // A part of an export could be mistaken for all of it.
                 let _ = fs::remove_file(file);
@@ -32,9 +37,9 @@ pub(super) fn run(config: &Config, typed: &DbExport) -> Result<u8, Failure> {
 }
 
 /// Returns the window that was typed, else all time.
-fn window(typed: &DbExport) -> Result<Period, Failure> {
+fn window(typed: &DbExport, now: Timestamp) -> Result<Period, Failure> {
     let moment = |at: Timestamp| UnixMillis(at.as_millisecond());
-    let window = Window::of_all_time(&typed.window, Timestamp::now())?;
+    let window = Window::of_all_time(&typed.window, now)?;
     Ok(Period::new(moment(window.from), moment(window.until)))
 }
 
@@ -58,9 +63,8 @@ fn write(
     database: &Database,
     window: Period,
     typed: &DbExport,
-    out: impl Write,
+    mut out: impl Write,
 ) -> Result<(), ExportError> {
-    let mut out = BufWriter::new(out);
     database.export(typed.what.into(), window, typed.format.into(), &mut out)?;
     Ok(out.flush()?)
 }

@@ -1,7 +1,7 @@
 //! `gua db import`: imports the history of a Python gua.
 
 use std::fs;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -10,28 +10,34 @@ use gua_store::{Problem, StoreError};
 
 use crate::cli;
 use crate::commands::history;
-use crate::config::{Config, Screen};
+use crate::config::Config;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::render::words::shell_word;
 use crate::render::{imported as render, json};
 use crate::report::imported::Import;
 
-pub(super) fn run(config: &Config, typed: &cli::DbImport) -> Result<u8, Failure> {
+pub(super) fn run(
+    config: &Config,
+    typed: &cli::DbImport,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
     let target = history::path(typed.db.as_deref(), config)?;
-    let import = import(&typed.file, &target)?;
-    let mut out = BufWriter::new(io::stdout().lock());
+    let import = import(&typed.file, &target, context)?;
+    let columns = context.columns();
     if typed.json {
-        json::pretty(&mut out, &import)?;
+        json::pretty(&mut context.out, &import)?;
     } else {
-        render::write(&mut out, &import, &typed.tz.zone, Screen::columns_of_stdout())?;
+        render::write(&mut context.out, &import, &typed.tz.zone, columns)?;
     }
-    out.flush()?;
+    context.out.flush()?;
     Ok(0)
 }
 
-fn import(file: &Path, target: &Path) -> Result<Import, Failure> {
+fn import(file: &Path, target: &Path, context: &mut Context<'_>) -> Result<Import, Failure> {
     let failed = |error| failure(file, target, error);
-    let mut meter = Meter { shown: false };
+    let is_terminal = context.stderr.is_terminal();
+    let mut meter = Meter { err: is_terminal.then_some(&mut *context.err), shown: false };
     let mut progress = |progress| meter.show(progress);
     if is_same_file(file, target) {
         let replaced = python::replace(target, &mut progress);
@@ -97,14 +103,14 @@ fn failure(file: &Path, target: &Path, error: StoreError) -> Failure {
 }
 
 /// Progress on a terminal.
-struct Meter {
+struct Meter<'a> {
+    err: Option<&'a mut dyn Write>,
     shown: bool,
 }
 
-impl Meter {
+impl Meter<'_> {
     fn show(&mut self, progress: Progress) {
-        let mut err = io::stderr();
-        if err.is_terminal() {
+        if let Some(err) = &mut self.err {
             let percent = progress.rows.saturating_mul(100) / progress.total.max(1);
             // The import goes on if the terminal is gone.
             let _ = write!(err, "\rimporting: {percent} %");
@@ -113,8 +119,8 @@ impl Meter {
     }
 
     fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            let _ = write!(io::stderr(), "\r                \r");
+        if let Some(err) = self.err.as_mut().filter(|_| std::mem::take(&mut self.shown)) {
+            let _ = write!(err, "\r                \r");
         }
     }
 }

@@ -1,6 +1,5 @@
 //! `gua db info`: what is in the database.
 
-use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use gua_store::lock::RecorderLock;
@@ -8,20 +7,25 @@ use gua_store::{Database, StoreError};
 
 use crate::cli::DbInfo;
 use crate::commands::history;
-use crate::config::{Config, Screen};
+use crate::config::Config;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::render::{database as render, json};
 use crate::report::database::DatabaseInfo;
 
-pub(super) fn run(config: &Config, typed: &DbInfo) -> Result<u8, Failure> {
+pub(super) fn run(
+    config: &Config,
+    typed: &DbInfo,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
     let info = read(&history::path(typed.db.as_deref(), config)?)?;
-    let mut out = BufWriter::new(io::stdout().lock());
+    let columns = context.columns();
     if typed.json {
-        json::pretty(&mut out, &info)?;
+        json::pretty(&mut context.out, &info)?;
     } else {
-        render::info(&mut out, &info, &typed.tz.zone, Screen::columns_of_stdout())?;
+        render::info(&mut context.out, &info, &typed.tz.zone, columns)?;
     }
-    out.flush()?;
+    context.out.flush()?;
     Ok(0)
 }
 

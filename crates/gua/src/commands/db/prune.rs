@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use gua_core::period::HOUR;
 use gua_core::units::UnixMillis;
@@ -14,11 +14,11 @@ use gua_store::{Database, Retention, StoreError};
 use crate::calendar::nearest;
 use crate::cli::DbPrune;
 use crate::commands::history;
-use crate::config::{self, Screen, Settings};
+use crate::config::{self, Settings};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::render::{database as render, json};
 use crate::report::database::{KeptSeconds, PrunePlan, PruneResult};
-use crate::talk::say;
 
 const DAY_MS: i64 = 24 * HOUR;
 
@@ -37,33 +37,38 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Tables whose rows are as old as their begin. A session or a run may have begun long before its end.
 const AGED: [&str; 6] = ["card_hour", "card_span", "event", "exact", "gap", "sample"];
 
-pub(super) fn run(settings: Settings, typed: &DbPrune) -> Result<u8, Failure> {
+pub(super) fn run(
+    settings: Settings,
+    typed: &DbPrune,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
     if let Some(line) = settings.check_kept(&typed.into())? {
-        say(format_args!("{line}"));
+        context.say(line);
     }
     let config = &settings.with(typed.into()).settled();
     let path = history::path(typed.db.as_deref(), config)?;
-    let (retention, now) = (config.retention.into(), UnixMillis::from(SystemTime::now()));
+    let (retention, now) = (config.retention.into(), context.clock.unix_millis());
     let plan = plan(&path, &retention, now)?;
     if typed.dry_run {
-        return print(typed, &plan, |out, columns| render::plan(out, &plan, columns));
+        return print(typed, &plan, context, |out, columns| render::plan(out, &plan, columns));
     }
-    check(&plan, typed.yes)?;
+    check(&plan, typed.yes, context)?;
     let pruned = prune(&path, config.retention, now)?;
-    print(typed, &pruned, |out, columns| render::pruned(out, &pruned, columns))
+    print(typed, &pruned, context, |out, columns| render::pruned(out, &pruned, columns))
 }
 
 fn print<T: serde::Serialize>(
     typed: &DbPrune,
     answer: &T,
-    write: impl FnOnce(&mut io::StdoutLock<'_>, Option<usize>) -> io::Result<()>,
+    context: &mut Context<'_>,
+    write: impl FnOnce(&mut &mut dyn Write, Option<usize>) -> io::Result<()>,
 ) -> Result<u8, Failure> {
-    let mut out = io::stdout().lock();
+    let columns = context.columns();
     match typed.json {
-        true => json::pretty(&mut out, answer)?,
-        false => write(&mut out, Screen::columns_of_stdout())?,
+        true => json::pretty(&mut context.out, answer)?,
+        false => write(&mut context.out, columns)?,
     }
-    out.flush()?;
+    context.out.flush()?;
     Ok(0)
 }
 
@@ -87,10 +92,10 @@ fn plan(path: &Path, retention: &Retention, now: UnixMillis) -> Result<PrunePlan
 }
 
 /// Refuses what a recorder would not do by itself, unless `--yes` was typed.
-fn check(plan: &PrunePlan, yes: bool) -> Result<(), Failure> {
+fn check(plan: &PrunePlan, yes: bool, context: &mut Context<'_>) -> Result<(), Failure> {
     let clock = render::clock_warning(plan);
     if yes {
-        clock.iter().for_each(say);
+        clock.iter().for_each(|clock| context.say(clock));
         return Ok(());
     }
     let warnings: Vec<_> = render::much_warning(plan).into_iter().chain(clock).collect();

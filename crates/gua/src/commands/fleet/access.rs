@@ -4,9 +4,9 @@ use gua_fleet::engine::{Access, Client, Credentials, EngineError};
 use gua_fleet::selection::Selection;
 
 use crate::cli;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::safe::safe;
-use crate::talk::say;
 
 /// Returns a client for the engine at an address.
 pub(super) fn client(typed: &cli::Engine, url: &str) -> Result<Client, Failure> {
@@ -31,10 +31,14 @@ pub(super) fn selection(typed: &cli::Engine) -> Selection {
 }
 
 /// Prints why responses are incomplete, and returns the exit code.
-pub(super) fn warn(client: &Client) -> u8 {
+pub(super) fn warn(client: &Client, context: &mut Context<'_>) -> u8 {
     let warnings = client.warnings();
     for warning in &warnings {
-        say(format_args!("the response of {} is incomplete: {}", client.url(), safe(warning)));
+        context.say(format_args!(
+            "the response of {} is incomplete: {}",
+            client.url(),
+            safe(warning)
+        ));
     }
     u8::from(!warnings.is_empty())
 }

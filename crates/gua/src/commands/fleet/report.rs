@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use super::access::{client, failure, query_failure, selection, warn};
 use crate::cli;
 use crate::commands::report::{self, Output, width_of_report};
-use crate::config::{Config, Screen, Window};
+use crate::config::{Config, Window};
+use crate::context::{Context, Screen};
 use crate::failure::Failure;
 use crate::render::fleet as render;
 use crate::render::json;
@@ -20,13 +21,14 @@ pub(in crate::commands) fn report(
     config: &Config,
     typed: &cli::Report,
     url: &str,
+    context: &mut Context<'_>,
 ) -> Result<u8, Failure> {
     refuse_accounts(&typed.accounts)?;
     let format = report::format(typed)?;
     let picture = refuse_timeline(typed, format)?;
     let table = refuse_sessions(typed)?;
     let output = Output::new(typed)?;
-    let now = Timestamp::now();
+    let now = context.now();
     let window = Window::new(&typed.window, now)?;
     let request = report::request(&window, typed, config, now)?;
     let client = client(&typed.engine, url)?;
@@ -35,9 +37,9 @@ pub(in crate::commands) fn report(
     reader.find_hosts().map_err(|error| query_failure(error, &selection))?;
     let fleet = reader.read().map_err(failure)?;
     report::refuse_without_cost(&fleet.usage, request.sort)?;
-    let view = view(&window, typed, url, now);
-    output.write(|mut out| write(&mut out, &fleet, &view, (format, table, picture)))?;
-    Ok(warn(&client))
+    let view = view(&window, typed, url, now, &context.screen(&typed.color));
+    output.write(context, |mut out| write(&mut out, &fleet, &view, (format, table, picture)))?;
+    Ok(warn(&client, context))
 }
 
 /// Refuses kinds of accounts that counters do not have.
@@ -103,11 +105,10 @@ fn write(
     }
 }
 
-fn view(window: &Window, typed: &cli::Report, url: &str, now: Timestamp) -> View {
-    let screen = Screen::of_stdout(&typed.color);
+fn view(window: &Window, typed: &cli::Report, url: &str, now: Timestamp, screen: &Screen) -> View {
     View {
         paint: Paint(screen.color),
-        width: width_of_report(typed, &screen),
+        width: width_of_report(typed, screen),
         is_wide: typed.wide,
         tz: window.zone.tz.clone(),
         now,

@@ -7,9 +7,9 @@ use std::process::Command;
 
 use super::round::Attempt;
 use crate::config::VISIBLE_DEVICES;
+use crate::context::Context;
 use crate::render::words::safe;
 use crate::reservation::Folder;
-use crate::talk::say;
 
 /// Becomes the command: it has our number, our terminal and our place in the shell, and its
 /// end is ours. Comes back only when it cannot be run, with the code that a shell has for it.
@@ -18,10 +18,12 @@ pub(super) fn become_command(
     arguments: &[OsString],
     attempt: &Attempt,
     folder: Option<&Folder>,
+    context: &mut Context<'_>,
 ) -> u8 {
     for taken in &attempt.taken {
         if let Err(error) = taken.keep_open() {
-            say(format_args!("the reservation may end early: {}", safe(&error.to_string())));
+            context
+                .say(format_args!("the reservation may end early: {}", safe(&error.to_string())));
         }
     }
     let mut command = Command::new(program);
@@ -33,6 +35,6 @@ pub(super) fn become_command(
         }
     }
     let program = safe(&program.to_string_lossy());
-    say(format_args!("cannot run `{program}`: {}", safe(&error.to_string())));
+    context.say(format_args!("cannot run `{program}`: {}", safe(&error.to_string())));
     if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }
 }

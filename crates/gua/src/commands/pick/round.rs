@@ -1,6 +1,7 @@
 //! One attempt: choose cards, and reserve those that were chosen.
 
-use std::time::{Duration, SystemTime};
+use std::path::Path;
+use std::time::Duration;
 
 use gua_core::Period;
 use gua_query::pick::{PastWorks, Pick, PickCard, PickRequest, VisibleDevices, choose};
@@ -13,6 +14,7 @@ use probe::units::UnixMillis;
 use super::super::{history, record, reserved};
 use crate::cli;
 use crate::config::{Config, Machine};
+use crate::context::Clock;
 use crate::failure::Failure;
 use crate::render::words;
 use crate::reservation::{Folder, Kind, Locked, ReservationError, Slip, Taken};
@@ -27,6 +29,8 @@ pub(super) struct Round<'a> {
     pub folder: Option<&'a Folder>,
     /// Value of `CUDA_VISIBLE_DEVICES`, if it says which cards may be chosen.
     pub devices: Option<&'a str>,
+    /// Path of the folder for reservations.
+    pub reservations: &'a Path,
 }
 
 /// Result of an attempt.
@@ -44,11 +48,14 @@ impl Round<'_> {
         mut snapshot: Snapshot,
         visible: &VisibleDevices,
         driver: Result<(), OpenError>,
+        clock: Clock,
     ) -> Result<Attempt, Failure> {
         let (past, unrecorded) = self.past(snapshot.time)?;
         let (mut pick, taken) = match self.folder {
-            Some(folder) => self.choose_and_reserve(folder, &mut snapshot, &past, visible)?,
-            None => (self.only_choose(&mut snapshot, &past, visible), Vec::new()),
+            Some(folder) => {
+                self.choose_and_reserve(folder, &mut snapshot, &past, visible, clock)?
+            }
+            None => (self.only_choose(&mut snapshot, &past, visible, clock), Vec::new()),
         };
         pick.visible_devices = self.devices.map(str::to_owned);
         pick.history_reason = unrecorded.or_else(|| unrecorded_card(&pick));
@@ -60,8 +67,9 @@ impl Round<'_> {
         snapshot: &mut Snapshot,
         past: &PastWorks,
         visible: &VisibleDevices,
+        clock: Clock,
     ) -> Pick {
-        let current = reserved::add_current(snapshot, self.machine);
+        let current = reserved::add_current(snapshot, self.reservations, self.machine, clock);
         Pick {
             reservations_reason: current.err().map(|error| error.to_string()),
             ..choose(snapshot, past, visible, self.request)
@@ -74,10 +82,11 @@ impl Round<'_> {
         snapshot: &mut Snapshot,
         past: &PastWorks,
         visible: &VisibleDevices,
+        clock: Clock,
     ) -> Result<(Pick, Vec<Taken>), ReservationError> {
         let locked = folder.lock()?;
         // The lock may have taken a while, in which others have reserved cards.
-        let now = UnixMillis::from(SystemTime::now());
+        let now = clock.unix_millis();
         let reserved = reserved::with_names(locked.standing(now)?, self.machine);
         reserved::add(snapshot, &reserved, now);
         let mut pick = choose(snapshot, past, visible, self.request);

@@ -12,18 +12,19 @@ use super::show;
 use crate::cli::PolicyCheck;
 use crate::commands::history;
 use crate::config::{self, Machine, Settings};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::policy::input::{LiveFacts, Look, poll_once};
 use crate::policy::{Engine, SnoozePlace, Switch, read_engine};
 use crate::render::policy::check as render;
 use crate::report::policy::check::{Around, check};
-use crate::talk::say;
 use gua_recorder::boot_id;
 
 pub(super) fn run(
     machine: &Machine,
     settings: &Settings,
     typed: &PolicyCheck,
+    context: &mut Context<'_>,
 ) -> Result<u8, Failure> {
     let config = settings.settled();
     let path = history::path(typed.db.as_deref(), &config)?;
@@ -36,7 +37,7 @@ pub(super) fn run(
         Err(error) => return Err(error.into()),
     };
     let root = Host::new(machine.host_root.clone()).root().to_owned();
-    let snoozes = SnoozePlace { folder: config::snoozes(), keeper: keeper(&path) };
+    let snoozes = SnoozePlace { folder: config::snoozes(&context.env), keeper: keeper(&path) };
     let mut facts = LiveFacts::new(root, snoozes).for_one_look();
     let poll = poll_once(machine)?;
     if let Err(reason) = poll.cards {
@@ -47,14 +48,13 @@ pub(super) fn run(
     let Look { step, unread_snoozes } =
         Look::new(&poll, &mut facts, policy, &config.thresholds.into(), is_on);
     if let Some(error) = unread_snoozes {
-        say(format!("snoozes cannot be read, so no process is touched: {error}"));
+        context.say(format!("snoozes cannot be read, so no process is touched: {error}"));
     }
     let standings = Engine::look(&engine, policy, &step);
     let around = Around { at: step.covers.to, is_on, watched_at: engine.saved().last };
     let answer = check(policy, &step.holdings, &standings, around);
-    show(&answer, typed.json, &typed.color, typed.tz.zone.clone(), |view| {
-        render::lines(&answer, view)
-    })
+    let zone = typed.tz.zone.clone();
+    show(&answer, typed.json, &typed.color, zone, context, |view| render::lines(&answer, view))
 }
 
 fn unread_driver(reason: Reason) -> Failure {

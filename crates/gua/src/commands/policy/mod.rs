@@ -11,28 +11,34 @@ mod trust;
 pub(super) use rules::runner;
 pub(super) use trust::check as check_rules;
 
-use std::io::{self, BufWriter, Write};
-
 use serde::Serialize;
 
 use crate::cli::{self, Color, Policy, Zone};
-use crate::config::{Files, Machine, Screen, Settings};
+use crate::config::{Files, Machine, Settings};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::render::json;
 use crate::render::paint::Paint;
 use crate::render::policy::View;
 
-pub(super) fn run(machine: cli::Machine, files: &Files, typed: &Policy) -> Result<u8, Failure> {
+pub(super) fn run(
+    machine: cli::Machine,
+    files: &Files,
+    typed: &Policy,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
     match typed {
-        Policy::Check(typed) => check::run(&Machine::try_from(machine)?, &settings(files)?, typed),
-        Policy::Simulate(typed) => {
-            simulate::run(&Machine::try_from(machine)?, &settings(files)?, typed)
+        Policy::Check(typed) => {
+            check::run(&Machine::try_from(machine)?, &settings(files)?, typed, context)
         }
-        Policy::Log(typed) => log::run(files, typed),
-        Policy::Snooze(typed) => snooze::run(files, typed),
+        Policy::Simulate(typed) => {
+            simulate::run(&Machine::try_from(machine)?, &settings(files)?, typed, context)
+        }
+        Policy::Log(typed) => log::run(files, typed, context),
+        Policy::Snooze(typed) => snooze::run(files, typed, context),
         // Also where the config is broken: just then somebody may want it.
-        Policy::Off(typed) => switch::off(files, typed),
-        Policy::On(typed) => switch::on(files, typed),
+        Policy::Off(typed) => switch::off(files, typed, context),
+        Policy::On(typed) => switch::on(files, typed, context),
     }
 }
 
@@ -48,19 +54,19 @@ fn show(
     is_json: bool,
     color: &Color,
     zone: Zone,
+    context: &mut Context<'_>,
     lines: impl FnOnce(&View) -> Vec<String>,
 ) -> Result<u8, Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
     if is_json {
-        json::pretty(&mut out, answer)?;
+        json::pretty(&mut context.out, answer)?;
     } else {
-        let screen = Screen::of_stdout(color);
+        let screen = context.screen(color);
         let paint = Paint(screen.color);
         let view = View { paint, width: screen.columns, zone };
         for line in lines(&view) {
-            writeln!(out, "{line}")?;
+            writeln!(context.out, "{line}")?;
         }
     }
-    out.flush()?;
+    context.out.flush()?;
     Ok(0)
 }

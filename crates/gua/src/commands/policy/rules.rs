@@ -10,7 +10,7 @@ use probe::proc::Host;
 use rustix::process::geteuid;
 
 use super::trust;
-use crate::config::{self, Config, Files, Machine};
+use crate::config::{Config, Files, Machine};
 use crate::failure::Failure;
 use crate::policy::input::{LiveFacts, step_ms};
 use crate::policy::{DriverLook, PolicyRunner, Rules, RunnerPlaces, Settled, SnoozePlace};
@@ -28,8 +28,9 @@ pub(in crate::commands) fn runner(
     host: &Host,
     hostname: String,
     database: &Path,
+    snoozes: PathBuf,
 ) -> PolicyRunner {
-    let snoozes = SnoozePlace { folder: config::snoozes(), keeper: geteuid().as_raw() };
+    let snoozes = SnoozePlace { folder: snoozes, keeper: geteuid().as_raw() };
     let facts = LiveFacts::new(host.root().to_owned(), snoozes.clone());
     let last_look = files.clone();
     let read_config = Arc::new(move || read(&last_look));

@@ -12,6 +12,7 @@ use super::show;
 use crate::cli::PolicySimulate;
 use crate::commands::history;
 use crate::config::{Machine, Settings, Window};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::policy::input::StoredInput;
 use crate::policy::{Groups, Simulation};
@@ -25,9 +26,10 @@ pub(super) fn run(
     machine: &Machine,
     settings: &Settings,
     typed: &PolicySimulate,
+    context: &mut Context<'_>,
 ) -> Result<u8, Failure> {
     let config = settings.settled();
-    let window = window(&typed.window, DAYS)?;
+    let window = window(&typed.window, DAYS, context.now())?;
     let path = history::path(typed.db.as_deref(), &config)?;
     let database = history::open_record(&path, window, None)?;
     let host = Host::new(machine.host_root.clone());
@@ -42,12 +44,15 @@ pub(super) fn run(
     let basis = input.replay(&database, &groups, |step| simulation.step(step))?;
     let answer = simulated(policy, window, &simulation, basis);
     let zone = typed.window.tz.zone.clone();
-    show(&answer, typed.json, &typed.color, zone, |view| render::lines(&answer, view))
+    show(&answer, typed.json, &typed.color, zone, context, |view| render::lines(&answer, view))
 }
 
 /// Returns the window that was typed, else so many days before now.
-pub(super) fn window(typed: &crate::cli::Window, days: u64) -> Result<Period, Failure> {
-    let now = Timestamp::now();
+pub(super) fn window(
+    typed: &crate::cli::Window,
+    days: u64,
+    now: Timestamp,
+) -> Result<Period, Failure> {
     let usual = std::time::Duration::from_secs(days * 86_400);
     let window = Window::since(typed, now, usual)?;
     let moment = |at: Timestamp| UnixMillis(at.as_millisecond());

@@ -1,8 +1,7 @@
 //! `gua policy snooze`: leave one process alone for a time.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use probe::proc::Host;
 use probe::process::{Presence, ProcessFacts};
@@ -13,12 +12,17 @@ use rustix::process::geteuid;
 use crate::calendar;
 use crate::cli::PolicySnooze;
 use crate::config::{self, Files};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::policy::{Sleeper, Snoozes};
 use crate::render::{json, words};
 use crate::report::policy::snooze::Snoozed;
 
-pub(super) fn run(files: &Files, typed: &PolicySnooze) -> Result<u8, Failure> {
+pub(super) fn run(
+    files: &Files,
+    typed: &PolicySnooze,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
     let most = files.settings()?.settled().policy.snooze_most;
     if typed.time > most {
         return Err(Failure::Usage {
@@ -30,20 +34,20 @@ pub(super) fn run(files: &Files, typed: &PolicySnooze) -> Result<u8, Failure> {
         });
     }
     let sleeper = sleeper(typed.pid)?;
-    let until = until(typed.time);
-    Snoozes::add(&config::snoozes())?.write(sleeper, until)?;
+    let until = until(typed.time, context.clock.unix_millis());
+    Snoozes::add(&config::snoozes(&context.env))?.write(sleeper, until)?;
     let snoozed = Snoozed { schema: "gua.policy_snooze/1", pid: typed.pid, until_unix_ms: until.0 };
     if typed.json {
-        json::pretty(&mut io::stdout().lock(), &snoozed)?;
-        return Ok(0);
+        json::pretty(&mut context.out, &snoozed)?;
+    } else {
+        let at = typed.tz.zone.format(calendar::nearest(until), "%-d %b %H:%M %Z");
+        writeln!(context.out, "no rule touches process {} until {at}", typed.pid)?;
     }
-    let at = typed.tz.zone.format(calendar::nearest(until), "%-d %b %H:%M %Z");
-    writeln!(io::stdout(), "no rule touches process {} until {at}", typed.pid)?;
+    context.out.flush()?;
     Ok(0)
 }
 
-fn until(time: Duration) -> UnixMillis {
-    let now = UnixMillis::from(SystemTime::now());
+fn until(time: Duration, now: UnixMillis) -> UnixMillis {
     UnixMillis(now.0.saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)))
 }
 

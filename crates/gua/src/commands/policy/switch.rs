@@ -1,6 +1,6 @@
 //! `gua policy off` and `gua policy on`: one switch for all rules.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
 use gua_store::lock::RecorderLock;
@@ -8,12 +8,17 @@ use gua_store::lock::RecorderLock;
 use crate::cli::PolicySwitch;
 use crate::commands::history;
 use crate::config::{Files, SERVICE_DATABASE};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::policy::Switch;
 use crate::render::json;
 use crate::report::policy::snooze::Switched;
 
-pub(super) fn off(files: &Files, typed: &PolicySwitch) -> Result<u8, Failure> {
+pub(super) fn off(
+    files: &Files,
+    typed: &PolicySwitch,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
     let recorder = recorder(files, typed)?;
     let switch = &recorder.switch;
     let changed = switch.turn_off().map_err(|error| cannot(switch, &error))?;
@@ -27,10 +32,14 @@ pub(super) fn off(files: &Files, typed: &PolicySwitch) -> Result<u8, Failure> {
     } else {
         "the rules were off already; `gua policy on` switches them on again"
     };
-    told(typed, &Switched { schema: SCHEMA, switched_off: true, changed }, words)
+    told(typed, &Switched { schema: SCHEMA, switched_off: true, changed }, words, context)
 }
 
-pub(super) fn on(files: &Files, typed: &PolicySwitch) -> Result<u8, Failure> {
+pub(super) fn on(
+    files: &Files,
+    typed: &PolicySwitch,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
     let switch = recorder(files, typed)?.switch;
     let changed = switch.turn_on().map_err(|error| cannot(&switch, &error))?;
     let words = if changed {
@@ -38,7 +47,7 @@ pub(super) fn on(files: &Files, typed: &PolicySwitch) -> Result<u8, Failure> {
     } else {
         "the rules were not switched off"
     };
-    told(typed, &Switched { schema: SCHEMA, switched_off: false, changed }, words)
+    told(typed, &Switched { schema: SCHEMA, switched_off: false, changed }, words, context)
 }
 
 const SCHEMA: &str = "gua.policy_switch/1";
@@ -97,12 +106,18 @@ fn maybe_nobody_stopped(recorder: &Recorder) -> Failure {
     }
 }
 
-fn told(typed: &PolicySwitch, switched: &Switched, words: &str) -> Result<u8, Failure> {
+fn told(
+    typed: &PolicySwitch,
+    switched: &Switched,
+    words: &str,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
     if typed.json {
-        json::pretty(&mut io::stdout().lock(), switched)?;
+        json::pretty(&mut context.out, switched)?;
     } else {
-        writeln!(io::stdout(), "{words}")?;
+        writeln!(context.out, "{words}")?;
     }
+    context.out.flush()?;
     Ok(0)
 }
 

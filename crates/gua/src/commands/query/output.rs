@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use super::asked::Asked;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::line_file::LineFile;
 use crate::render::query::Printer;
 use crate::report::query::Answer;
 use crate::safe::safe;
-use crate::talk::say;
 
 /// After so many lines people have forgotten the names of the columns.
 const LINES_UNDER_A_HEAD: usize = 20;
@@ -32,17 +32,16 @@ impl Output {
     }
 
     /// The file first: a reader of stdout that goes away ends everything.
-    pub fn show(&mut self, answer: &Answer) -> Result<(), Failure> {
+    pub fn show(&mut self, answer: &Answer, context: &mut Context<'_>) -> Result<(), Failure> {
         let lines = self.printer.lines(answer);
         let head = self.printer.head();
         if let Some(file) = &mut self.file {
             keep(file, &head, &lines).map_err(|error| lost(file.path(), &error))?;
         }
-        Ok(self.print(&head, &lines)?)
+        Ok(self.print(&head, &lines, &mut context.out)?)
     }
 
-    fn print(&mut self, head: &[String], lines: &[String]) -> io::Result<()> {
-        let mut out = io::stdout().lock();
+    fn print(&mut self, head: &[String], lines: &[String], out: &mut impl Write) -> io::Result<()> {
         let is_due = match self.since_head {
             None => true,
             Some(lines) => self.printer.repeats_its_head() && lines >= LINES_UNDER_A_HEAD,
@@ -60,13 +59,13 @@ impl Output {
 
     /// Says on stderr when the driver comes and goes: without it there may be no lines, which
     /// would look as if all was well.
-    pub fn talk(&mut self, answer: &Answer) {
+    pub fn talk(&mut self, answer: &Answer, context: &mut Context<'_>) {
         if answer.driver_error == self.driver_error {
             return;
         }
         match &answer.driver_error {
-            Some(error) => say(format_args!("cannot read the driver: {}", safe(error))),
-            None => say("the driver answers again"),
+            Some(error) => context.say(format_args!("cannot read the driver: {}", safe(error))),
+            None => context.say("the driver answers again"),
         }
         self.driver_error.clone_from(&answer.driver_error);
     }

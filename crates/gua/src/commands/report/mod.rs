@@ -20,12 +20,12 @@ use probe::proc::Host;
 
 use super::history;
 use crate::cli;
-use crate::config::{Config, Screen, Settings, Window};
+use crate::config::{Config, Settings, Window};
+use crate::context::{Context, Screen};
 use crate::failure::Failure;
 use crate::render::paint::Paint;
 use crate::render::usage::{self as render, View};
 use crate::render::{json, words};
-use crate::talk::say;
 
 /// Longer lines are hard to follow.
 const WIDEST: usize = 100;
@@ -34,17 +34,23 @@ const WIDTH_IN_A_PIPE: usize = 80;
 /// Width that has room for the columns of `--wide`.
 const WIDTH_FOR_MORE: usize = 160;
 
-pub(super) fn run(host: &Host, settings: Settings, typed: &cli::Report) -> Result<u8, Failure> {
-    let now = Timestamp::now();
+pub(super) fn run(
+    host: &Host,
+    settings: Settings,
+    typed: &cli::Report,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
+    let now = context.now();
     let (format, picture, table) = (format(typed)?, picture(typed)?, table(typed)?);
     let output = Output::new(typed)?;
     let config = settings.with(typed.into()).settled();
-    let page = answered(&config, typed, now)?;
+    let page = answered(&config, typed, now, context)?;
     let window = Window::new(&typed.window, now)?;
     let path = history::path(typed.db.as_deref(), &config)?;
     let is_here = is_of(&page.usage, host.name().as_deref());
-    let view = View { is_here, ..view(&window, typed, &path, now) };
-    output.write(|mut out| write(&mut out, &page, &view, (format, table, picture)))?;
+    let screen = context.screen(&typed.color);
+    let view = View { is_here, ..view(&window, typed, &path, now, &screen) };
+    output.write(context, |mut out| write(&mut out, &page, &view, (format, table, picture)))?;
     Ok(0)
 }
 
@@ -64,20 +70,26 @@ pub(super) fn format(typed: &cli::Report) -> Result<cli::ReportFormat, Failure> 
 pub(super) fn answer(
     config: &Config,
     typed: &cli::Report,
-    now: Timestamp,
+    context: &mut Context<'_>,
 ) -> Result<Usage, Failure> {
-    Ok(answered(config, typed, now)?.usage)
+    let now = context.now();
+    Ok(answered(config, typed, now, context)?.usage)
 }
 
 /// Returns what is printed, with what else a page or a picture shows.
-fn answered(config: &Config, typed: &cli::Report, now: Timestamp) -> Result<UsagePage, Failure> {
+fn answered(
+    config: &Config,
+    typed: &cli::Report,
+    now: Timestamp,
+    context: &mut Context<'_>,
+) -> Result<UsagePage, Failure> {
     let window = Window::new(&typed.window, now)?;
     let path = history::path(typed.db.as_deref(), config)?;
     let request = request(&window, typed, config, now)?;
     // Before the database is opened, as closing any handle of a file gives its locks back.
     let is_recording = RecorderLock::is_taken(&path);
     let request = UsageRequest { is_recording, ..request };
-    let store = open(&path, &request, typed)?;
+    let store = open(&path, &request, typed, context)?;
     let is_drawn = matches!(format(typed)?, cli::ReportFormat::Html | cli::ReportFormat::Svg);
     let page = match is_drawn {
         true => usage_page(&store, &request)
@@ -92,7 +104,12 @@ fn answered(config: &Config, typed: &cli::Report, now: Timestamp) -> Result<Usag
 const NEXT: &str = "--format text needs only the history; `gua db check` looks at the database.";
 
 /// Opens the history with both windows of a request in it.
-fn open(path: &Path, request: &UsageRequest, typed: &cli::Report) -> Result<Database, Failure> {
+fn open(
+    path: &Path,
+    request: &UsageRequest,
+    typed: &cli::Report,
+    context: &mut Context<'_>,
+) -> Result<Database, Failure> {
     let window = match request.compare {
         Some(before) => gua_core::Period::new(
             before.from.min(request.window.from),
@@ -102,7 +119,7 @@ fn open(path: &Path, request: &UsageRequest, typed: &cli::Report) -> Result<Data
     };
     let store = history::open_record(path, window, typed.interval)?;
     if typed.interval.is_some() && !store.runs()?.iter().any(|run| run.is_imported) {
-        say("--interval has no effect: it applies only to a history of the Python gua");
+        context.say("--interval has no effect: it applies only to a history of the Python gua");
     }
     Ok(store)
 }
@@ -159,12 +176,17 @@ fn write(
     }
 }
 
-fn view(window: &Window, typed: &cli::Report, path: &Path, now: Timestamp) -> View {
-    let screen = Screen::of_stdout(&typed.color);
+fn view(
+    window: &Window,
+    typed: &cli::Report,
+    path: &Path,
+    now: Timestamp,
+    screen: &Screen,
+) -> View {
     let path = words::safe(&words::shell_word(&path.display().to_string()));
     View {
         paint: Paint(screen.color),
-        width: width_of_report(typed, &screen),
+        width: width_of_report(typed, screen),
         is_wide: typed.wide,
         tz: window.zone.tz.clone(),
         now,

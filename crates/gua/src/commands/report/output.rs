@@ -1,9 +1,10 @@
 //! The destination of a report: stdout or a file, checked before anything is read.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::cli;
+use crate::context::Context;
 use crate::destination::{self, NotWritable};
 use crate::failure::Failure;
 
@@ -29,13 +30,13 @@ impl Output {
 
     pub fn write(
         &self,
+        context: &mut Context<'_>,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Failure> {
         match &self.0 {
             None => {
-                let mut out = BufWriter::new(io::stdout().lock());
-                write(&mut out)?;
-                Ok(out.flush()?)
+                write(&mut context.out)?;
+                Ok(context.out.flush()?)
             }
             Some(path) => {
                 destination::write(path, |out| write(out)).map_err(|error| refused(&error))

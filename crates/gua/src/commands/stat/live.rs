@@ -1,13 +1,13 @@
 //! Snapshots shown one after the other: in place on a terminal, below each other in a pipe.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use gua_query::snapshot::Snapshot;
 
 use super::super::redraw::redraw;
 use super::view;
 use crate::cli;
-use crate::config::Screen;
+use crate::context::Context;
 use crate::render::{json, stat};
 
 /// A view that is shown again and again.
@@ -22,21 +22,21 @@ impl<'a> Live<'a> {
         Self { typed, is_first: true }
     }
 
-    pub fn show(&mut self, now: &Snapshot) -> io::Result<()> {
+    pub fn show(&mut self, now: &Snapshot, context: &mut Context<'_>) -> io::Result<()> {
         // Read each time: the window may have been resized.
-        let screen = Screen::of_stdout(&self.typed.color);
-        let mut out = BufWriter::new(io::stdout().lock());
+        let screen = context.screen(&self.typed.color);
+        let out = &mut context.out;
         match screen.rows {
-            _ if self.typed.json => json::line(&mut out, now)?,
+            _ if self.typed.json => json::line(out, now)?,
             Some(rows) => {
                 let lines = |rows| stat::lines_within(rows, now, &view(self.typed, screen));
-                redraw(&mut out, rows, self.is_first, lines)?;
+                redraw(out, rows, self.is_first, lines)?;
             }
             None => {
                 if !self.is_first {
                     writeln!(out)?;
                 }
-                stat::write(&mut out, now, &view(self.typed, screen))?;
+                stat::write(out, now, &view(self.typed, screen))?;
             }
         }
         self.is_first = false;

@@ -2,48 +2,54 @@
 
 mod live;
 
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::time::Duration;
 
-use gua_query::snapshot::{CardSelection, LiveSource, Snapshot};
+use gua_query::snapshot::{CardSelection, Snapshot};
 use probe::nvml::{OpenError, Wants};
 
 use self::live::Live;
-use super::live as cards;
+use super::live::{self as cards, Cards};
 use super::pace::Pace;
 use super::record::Record;
 use super::reserved::{self, Reservations};
 use crate::cli;
-use crate::config::{Config, Machine, Screen};
+use crate::config::{self, Config, Machine};
+use crate::context::{Context, Screen};
 use crate::failure::Failure;
 use crate::render::paint::Paint;
 use crate::render::stat::{Power, View};
 use crate::render::{json, stat};
 
-pub(super) fn run(machine: &Machine, config: &Config, typed: &cli::Stat) -> Result<u8, Failure> {
-    let mut source = open(machine, config, typed)?;
-    let mut reservations = Reservations::new(machine);
+pub(super) fn run(
+    machine: &Machine,
+    config: &Config,
+    typed: &cli::Stat,
+    context: &mut Context<'_>,
+) -> Result<u8, Failure> {
+    let mut source = open(machine, config, typed, context)?;
+    let mut reservations = Reservations::new(machine, &context.env);
     let mut record = Record::new(typed.db.clone(), config.clone());
     let mut selection = CardSelection::new(&typed.id);
-    let mut look = |source: &mut LiveSource| -> Result<Snapshot, Failure> {
-        let mut snapshot = selection.apply(source.snapshot())?;
-        reservations.add_to(&mut snapshot);
+    let mut look = |source: &mut Cards, context: &mut Context<'_>| -> Result<Snapshot, Failure> {
+        let mut snapshot = selection.apply(source.snapshot(context.clock))?;
+        reservations.add_to(&mut snapshot, context);
         record.add_to(&mut snapshot)?;
         Ok(snapshot)
     };
-    let first = look(&mut source)?;
+    let first = look(&mut source, context)?;
     let Some(seconds) = typed.interval else {
-        show_once(&first, typed)?;
-        cards::check_driver(&source)?;
+        show_once(&first, typed, context)?;
+        source.check_driver()?;
         return Ok(0);
     };
-    let mut pace = Pace::new(Duration::from_secs_f64(seconds), true);
+    let mut pace = Pace::new(Duration::from_secs_f64(seconds), true, context.clock);
     let mut live = Live::new(typed);
-    live.show(&first)?;
+    live.show(&first, context)?;
     loop {
-        pace.looked(&source);
-        pace.wait(&mut source);
-        live.show(&look(&mut source)?)?;
+        pace.looked(&source, context.clock);
+        pace.wait(&mut source, &mut context.clock);
+        live.show(&look(&mut source, context)?, context)?;
     }
 }
 
@@ -52,18 +58,25 @@ pub(super) fn answer(
     machine: &Machine,
     config: &Config,
     typed: &cli::Stat,
+    context: &Context<'_>,
 ) -> Result<Snapshot, Failure> {
-    let mut source = open(machine, config, typed)?;
-    let mut snapshot = CardSelection::new(&typed.id).apply(source.snapshot())?;
-    cards::check_driver(&source)?;
+    let mut source = open(machine, config, typed, context)?;
+    let mut snapshot = CardSelection::new(&typed.id).apply(source.snapshot(context.clock))?;
+    source.check_driver()?;
     // The snapshot itself says that they cannot be read.
-    let _ = reserved::add_current(&mut snapshot, machine);
+    let folder = config::reservations(&context.env);
+    let _ = reserved::add_current(&mut snapshot, &folder, machine, context.clock);
     Record::new(typed.db.clone(), config.clone()).add_to(&mut snapshot)?;
     Ok(snapshot)
 }
 
-fn open(machine: &Machine, config: &Config, typed: &cli::Stat) -> Result<LiveSource, OpenError> {
-    let source = cards::open(machine, config, wants(typed))?;
+fn open(
+    machine: &Machine,
+    config: &Config,
+    typed: &cli::Stat,
+    context: &Context<'_>,
+) -> Result<Cards, OpenError> {
+    let source = cards::open(machine, config, wants(typed), context)?;
     Ok(source.with_commands(typed.full_command))
 }
 
@@ -102,13 +115,12 @@ fn view(typed: &cli::Stat, screen: Screen) -> View {
     }
 }
 
-fn show_once(now: &Snapshot, typed: &cli::Stat) -> io::Result<()> {
-    let screen = Screen::of_stdout(&typed.color);
-    let mut out = BufWriter::new(io::stdout().lock());
+fn show_once(now: &Snapshot, typed: &cli::Stat, context: &mut Context<'_>) -> io::Result<()> {
+    let screen = context.screen(&typed.color);
     if typed.json {
-        json::pretty(&mut out, now)?;
+        json::pretty(&mut context.out, now)?;
     } else {
-        stat::write(&mut out, now, &view(typed, screen))?;
+        stat::write(&mut context.out, now, &view(typed, screen))?;
     }
-    out.flush()
+    context.out.flush()
 }

@@ -1,6 +1,6 @@
 //! One line of figures on the terminal while the command runs.
 
-use std::io;
+use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use track::Sample;
 
 use crate::cli::{self, MemoryUnit};
-use crate::config::{Screen, Target, Track};
+use crate::config::{Target, Track};
+use crate::context::{CLEARED, Context};
 use crate::render::tracked::live;
 use crate::report::tracked::command_name;
-use crate::talk::{CLEARED, say_plainly};
+use crate::terminal::Terminal;
 
 /// Faster than four times a second nobody reads; a sample may come a little early.
 const SHORTEST: Duration = Duration::from_millis(225);
@@ -33,8 +34,8 @@ pub(super) struct Feed {
 
 impl Live {
     /// `None` where it was not asked for, or there is no terminal to draw on.
-    pub fn begin(meant: &Track, color: &cli::Color) -> Option<Self> {
-        let screen = Screen::of_stderr(color);
+    pub fn begin(meant: &Track, color: &cli::Color, context: &Context<'_>) -> Option<Self> {
+        let screen = context.stderr_screen(color);
         if !meant.is_live || !screen.is_terminal || screen.rows.is_none() {
             return None;
         }
@@ -76,10 +77,14 @@ fn draw(samples: &Receiver<Sample>, name: &str, unit: MemoryUnit) {
     for sample in samples {
         // Asked anew each time: the window may have been resized. One column stays free: a
         // full line would let the cursor leave it.
-        let size = rustix::termios::tcgetwinsize(io::stderr());
-        let columns = size.map_or(80, |size| usize::from(size.ws_col));
+        let columns = Terminal::Stderr.size().0.unwrap_or(80);
         let line = live::line(name, &sample, unit, columns.saturating_sub(1));
-        say_plainly(format_args!("{CLEARED}{line}"));
+        draw_line(&line);
     }
-    say_plainly(CLEARED);
+    draw_line("");
+}
+
+/// Draws in place of the last line. The measurement goes on if the terminal is gone.
+fn draw_line(line: &str) {
+    let _ = io::stderr().write_all(format!("{CLEARED}{line}").as_bytes());
 }

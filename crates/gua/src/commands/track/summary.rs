@@ -5,23 +5,28 @@ use std::io::{self, Write};
 
 use crate::cli::{self, Format, Output};
 use crate::commands::report::width;
-use crate::config::{Screen, Track};
+use crate::config::Track;
+use crate::context::{Context, Screen};
 use crate::render::json;
 use crate::render::paint::Paint;
 use crate::render::tracked::{self as render, View};
 use crate::report::tracked::Tracked;
 use crate::safe::safe;
-use crate::talk::say;
 
 /// Writes the summary where it was asked for; returns true if it got there. It is never lost:
 /// what cannot be written elsewhere goes to stderr.
-pub(super) fn tell(tracked: &Tracked, meant: &Track, typed: &cli::Track) -> bool {
-    let stderr = || Screen::of_stderr(&typed.color);
+pub(super) fn tell(
+    tracked: &Tracked,
+    meant: &Track,
+    typed: &cli::Track,
+    context: &mut Context<'_>,
+) -> bool {
+    let stderr = context.stderr_screen(&typed.color);
     let (place, written) = match &meant.output {
-        None => return print(tracked, meant, typed, &stderr(), io::stderr()).is_ok(),
+        None => return print(tracked, meant, typed, &stderr, &mut context.err).is_ok(),
         Some(Output::Stdout) => {
-            let screen = Screen::of_stdout(&typed.color);
-            ("stdout".to_owned(), print(tracked, meant, typed, &screen, io::stdout()))
+            let screen = context.screen(&typed.color);
+            ("stdout".to_owned(), print(tracked, meant, typed, &screen, &mut context.out))
         }
         Some(Output::File(path)) => {
             let in_a_file = Screen { color: false, is_terminal: false, columns: None, rows: None };
@@ -31,9 +36,11 @@ pub(super) fn tell(tracked: &Tracked, meant: &Track, typed: &cli::Track) -> bool
         }
     };
     if let Err(error) = &written {
-        say(format_args!("cannot write {place}: {error}\n     The summary is printed instead."));
+        context.say(format_args!(
+            "cannot write {place}: {error}\n     The summary is printed instead."
+        ));
         // Nowhere is left to say that this failed, too.
-        let _ = print(tracked, meant, typed, &stderr(), io::stderr());
+        let _ = print(tracked, meant, typed, &stderr, &mut context.err);
     }
     written.is_ok()
 }
@@ -44,7 +51,7 @@ fn print(
     meant: &Track,
     typed: &cli::Track,
     screen: &Screen,
-    mut stream: impl Write,
+    stream: &mut impl Write,
 ) -> io::Result<()> {
     let text = rendered(tracked, meant, typed, screen)?;
     match stream.write_all(&text).and_then(|()| stream.flush()) {

@@ -13,10 +13,10 @@ use track::gpu_tracker::tracking_file::{Existing, Facts, Plan, Recording};
 use super::cards::Found;
 use crate::cli::MemoryUnit;
 use crate::config::{self, TimelineKind, Track};
+use crate::context::Context;
 use crate::render::picture::{self, Picture};
 use crate::report::tracked::{Points, Tracked};
 use crate::safe::safe;
-use crate::talk::say;
 
 /// A time line to be. Clones share it: one with the tracker, one for the end.
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ impl Timeline {
     }
 
     /// Writes what is left to be written; whether all of it is there.
-    pub fn end(&self, tracked: &Tracked, unit: MemoryUnit) -> bool {
+    pub fn end(&self, tracked: &Tracked, unit: MemoryUnit, context: &mut Context<'_>) -> bool {
         let failed = match &self.kept {
             Kept::Points(points) => {
                 let mut points = points.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,7 +66,7 @@ impl Timeline {
             Kept::Table(table) => table.end().err().map(|error| error.to_string()),
         };
         if let Some(error) = &failed {
-            say_not_whole(&self.file.path, error);
+            say_not_whole(&self.file.path, error, context);
         }
         failed.is_none()
     }
@@ -89,7 +89,7 @@ impl Timeline {
     }
 }
 
-fn say_not_whole(path: &Path, error: &str) {
+fn say_not_whole(path: &Path, error: &str, context: &mut Context<'_>) {
     let path = safe(&path.display().to_string());
-    say(format_args!("the time line {path} is not whole: {}", safe(error)));
+    context.say(format_args!("the time line {path} is not whole: {}", safe(error)));
 }

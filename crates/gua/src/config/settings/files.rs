@@ -1,6 +1,5 @@
 //! The config files: where they are, and what they say.
 
-use std::env;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
@@ -18,6 +17,7 @@ use super::origin::Whose;
 use super::reader::Source;
 use super::surroundings::Surroundings;
 use crate::cli;
+use crate::env::Env;
 use crate::failure::Failure;
 
 /// Where the system's is.
@@ -93,16 +93,15 @@ impl From<FileError> for Failure {
 impl Files {
     /// Those that were named, else those at their usual places.
     #[must_use]
-    pub fn new(typed: &cli::Files) -> Self {
-        let around = Surroundings::of_environment();
+    pub fn new(typed: &cli::Files, env: &Env) -> Self {
+        let around = Surroundings::new(env);
         let set =
             |path: &std::ffi::OsString| (!path.is_empty()).then(|| Arc::from(Path::new(path)));
         let named: Option<Arc<Path>> = typed.config.as_ref().and_then(set);
         let is_named = named.is_some();
         let path = named.or_else(|| around.file("config.toml").map(Arc::from));
         let user = path.map(|path| ConfigFile { path, whose: Whose::User, is_named });
-        let system = env::var_os("GUA_SYSTEM_CONFIG").filter(|path| !path.is_empty());
-        let system = system.map_or_else(|| PathBuf::from(SYSTEM), PathBuf::from);
+        let system = env.path("GUA_SYSTEM_CONFIG").unwrap_or_else(|| PathBuf::from(SYSTEM));
         let system = ConfigFile { path: system.into(), whose: Whose::System, is_named: false };
         Self { system, user, around }
     }

@@ -1,7 +1,8 @@
 //! The folders that paths begin at.
 
-use std::env;
 use std::path::PathBuf;
+
+use crate::env::Env;
 
 /// What the environment says of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,11 +14,9 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// A variable that is set to nothing means nothing.
     #[must_use]
-    pub fn of_environment() -> Self {
-        let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        Self { home: set("HOME"), gua_home: set("GUA_HOME") }
+    pub fn new(env: &Env) -> Self {
+        Self { home: env.path("HOME"), gua_home: env.path("GUA_HOME") }
     }
 
     /// Where our own files are: `GUA_HOME`, else `~/.gua`; `None` without a home.
