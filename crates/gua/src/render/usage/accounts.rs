@@ -2,7 +2,7 @@
 
 use gua_query::usage::{Account, By, Unattributed, Usage};
 
-use super::energy::kwh_decimals;
+use super::energy::account_units;
 use super::figures::{apportion, format_digits, format_units, hour_decimals, largest, units};
 use super::label::{label, shortened};
 use super::money::{amount_at_least, amount_of_units, money_decimals};
@@ -205,6 +205,10 @@ impl PrintedAccounts {
         let sum = rows.iter().fold(Row::named("all".to_owned()), Row::add);
         let rounding = Rounding::new(&sum, usage);
         rounding.round(&mut rows, &sum);
+        let (_, energy) = account_units(usage, accounts);
+        for (row, units) in rows.iter_mut().zip(energy) {
+            row.parts[ENERGY].units = units.iter().sum();
+        }
         let sum = rows.iter().fold(Row::named("all".to_owned()), Row::add);
         let (rows, others) = split(rows.into_iter().zip(accounts), most);
         let name = format!("{} more", others.len());
@@ -333,7 +337,7 @@ impl Rounding {
         for column in [HELD_IDLE, BESIDE] {
             decimals[column] = own(column);
         }
-        decimals[ENERGY] = kwh_decimals(usage.energy.total.energy_kwh.unwrap_or(0.0));
+        (decimals[ENERGY], _) = account_units(usage, &[]);
         Self { hours, decimals }
     }
 

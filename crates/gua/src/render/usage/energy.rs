@@ -35,6 +35,8 @@ pub(in crate::render) struct EnergyTable {
 struct Row {
     name: String,
     kwh: ByState,
+    /// The same as printed, in units of the last decimal.
+    units: [i64; 4],
     /// Which of it is not known in full.
     is_more: [bool; 4],
     cost: Option<f64>,
@@ -57,6 +59,7 @@ pub(in crate::render) fn table(usage: &Usage) -> Option<EnergyTable> {
     }
     let by = first_kind(usage);
     let is_more = is_more(usage);
+    let (decimals, units) = state_units(usage);
     let mut rows = account_rows(usage, by);
     let [_, _, truly_idle, unknown] = all;
     if truly_idle != Some(0.0) || unknown > Some(0.0) {
@@ -65,12 +68,39 @@ pub(in crate::render) fn table(usage: &Usage) -> Option<EnergyTable> {
         rows.push(Row {
             name: "of no account".to_owned(),
             kwh: [Some(0.0), Some(0.0), truly_idle, unknown],
+            units: [0, 0, units[2], units[3]],
             is_more: [false, false, is_more[2], is_more[3]],
             cost: costs.and_then(|costs| sum(costs.into_iter())),
         });
     }
-    let all = Row { name: "all".to_owned(), kwh: all, is_more, cost: None };
-    Some(print(usage, by, &rows, &all))
+    let all = Row { name: "all".to_owned(), kwh: all, units, is_more, cost: None };
+    Some(print(usage, by, decimals, &rows, &all))
+}
+
+/// Returns the decimals of kilowatt-hours, and the energy of each state in units of the last one: the parts
+/// add up to the rounded energy of all.
+fn state_units(usage: &Usage) -> (usize, [i64; 4]) {
+    let all = by_state(&usage.energy);
+    let total = known(&all);
+    let decimals = kwh_decimals(total);
+    let parts = apportion(&all.map(Option::unwrap_or_default), units(total, decimals));
+    (decimals, std::array::from_fn(|state| parts.get(state).copied().unwrap_or(0)))
+}
+
+/// Returns the decimals of kilowatt-hours, and the active and idle-held energy of each account in units of
+/// the last one. All tables print these, so that each figure is the same everywhere.
+pub(super) fn account_units(usage: &Usage, accounts: &[&Account]) -> (usize, Vec<[i64; 2]>) {
+    let (decimals, of_states) = state_units(usage);
+    let column = |state: usize, kwh: fn(&Account) -> Option<f64>| {
+        let exact: Vec<f64> = accounts.iter().map(|it| kwh(it).unwrap_or(0.0)).collect();
+        let sum = units(exact.iter().sum(), decimals);
+        // Apart by more than rounding, they are not the energy of the same cards.
+        let is_whole = (of_states[state] - sum).abs() <= 1;
+        apportion(&exact, if is_whole { of_states[state] } else { sum })
+    };
+    let active = column(0, |account| account.energy.active_energy_kwh);
+    let idle_held = column(1, |account| account.energy.idle_held_energy_kwh);
+    (decimals, active.into_iter().zip(idle_held).map(<[i64; 2]>::from).collect())
 }
 
 fn first_kind(usage: &Usage) -> By {
@@ -100,24 +130,27 @@ fn account_rows(usage: &Usage, by: By) -> Vec<Row> {
     accounts.retain(|account| account.energy.energy_kwh != Some(0.0));
     let total = |account: &Account| account.energy.energy_kwh.unwrap_or(0.0);
     accounts.sort_by(|a, b| total(b).total_cmp(&total(a)));
-    let row = |account: &&Account| {
+    let (_, printed) = account_units(usage, &accounts);
+    let row = |(account, [active_units, idle_held_units]): (&&Account, [i64; 2])| {
         let energy = account.energy;
         let [active, idle_held] = [energy.active_energy_kwh, energy.idle_held_energy_kwh];
         Row {
             name: label(account, usage),
             kwh: [active, idle_held, Some(0.0), Some(0.0)],
+            units: [active_units, idle_held_units, 0, 0],
             is_more: [energy.energy_unknown_gpu_hours > 0.0; 4],
             cost: account.energy_cost,
         }
     };
-    let (shown, others) = accounts.split_at(accounts.len().min(MOST));
-    let mut rows: Vec<Row> = shown.iter().map(row).collect();
+    let mut rows: Vec<Row> = accounts.iter().zip(printed).map(row).collect();
+    let others = rows.split_off(rows.len().min(MOST));
     if !others.is_empty() {
-        let others: Vec<Row> = others.iter().map(row).collect();
         let state = |state: usize| sum(others.iter().map(|row| row.kwh[state]));
+        let units = |state: usize| others.iter().map(|row| row.units[state]).sum();
         rows.push(Row {
             name: format!("{} more", others.len()),
             kwh: [state(0), state(1), Some(0.0), Some(0.0)],
+            units: [units(0), units(1), 0, 0],
             is_more: [others.iter().any(|row| row.is_more[0]); 4],
             cost: sum(others.iter().map(|row| row.cost)),
         });
@@ -148,38 +181,22 @@ fn format_kwh(units: i64, kwh: Option<f64>, decimals: usize, is_more: bool) -> S
     }
 }
 
-/// Rounds states so that they add up to all, rows so that they add up to their states, and prints them.
-fn print(usage: &Usage, by: By, rows: &[Row], all: &Row) -> EnergyTable {
-    let total = known(&all.kwh);
-    let decimals = kwh_decimals(total);
-    let states = apportion(&all.kwh.map(Option::unwrap_or_default), units(total, decimals));
-    let columns: Vec<Vec<i64>> = (0..STATES.len())
-        .zip(&states)
-        .map(|(state, whole)| {
-            let exact = rows.iter().map(|row| row.kwh[state].unwrap_or(0.0));
-            apportion(&exact.collect::<Vec<_>>(), *whole)
-        })
-        .collect();
+fn print(usage: &Usage, by: By, decimals: usize, rows: &[Row], all: &Row) -> EnergyTable {
     let shown: Vec<usize> =
         (0..STATES.len()).filter(|state| *state < 2 || is_shown(*state, all.kwh[*state])).collect();
     let mut heads = vec![by.slug().to_owned()];
     heads.extend(shown.iter().map(|state| STATES[*state].to_owned()));
     heads.push("total".to_owned());
-    let line = |row: &Row, printed: &[i64]| {
+    let line = |row: &Row| {
         let mut cells = vec![row.name.clone()];
         cells.extend(shown.iter().map(|state| {
-            format_kwh(printed[*state], row.kwh[*state], decimals, row.is_more[*state])
+            format_kwh(row.units[*state], row.kwh[*state], decimals, row.is_more[*state])
         }));
         let total = Some(known(&row.kwh)).filter(|total| *total > 0.0);
-        cells.push(format_kwh(printed.iter().sum(), total, decimals, row.is_any_more()));
+        cells.push(format_kwh(row.units.iter().sum(), total, decimals, row.is_any_more()));
         cells
     };
-    let mut lines: Vec<Vec<String>> = Vec::with_capacity(rows.len() + 1);
-    for (place, row) in rows.iter().enumerate() {
-        let printed: Vec<i64> = columns.iter().map(|column| column[place]).collect();
-        lines.push(line(row, &printed));
-    }
-    lines.push(line(all, &states));
+    let mut lines: Vec<Vec<String>> = rows.iter().chain([all]).map(line).collect();
     if let Some(money) = &usage.energy_money {
         heads.push("cost".to_owned());
         add_costs(&mut lines, rows, all.is_any_more(), money);
@@ -205,7 +222,7 @@ fn add_costs(lines: &mut [Vec<String>], rows: &[Row], is_more: bool, money: &Ene
 }
 
 /// Returns the decimals of kilowatt-hours in a report on this energy.
-pub(super) fn kwh_decimals(sum: f64) -> usize {
+fn kwh_decimals(sum: f64) -> usize {
     match sum {
         kwh if kwh < 9.9995 => 3,
         kwh if kwh < 99.995 => 2,
@@ -230,11 +247,10 @@ pub(in crate::render) fn headline(usage: &Usage) -> Option<String> {
     if total <= 0.0 {
         return all.contains(&None).then(|| "energy: unknown".to_owned());
     }
-    let decimals = kwh_decimals(total);
+    let (decimals, parts) = state_units(usage);
     let whole = units(total, decimals);
     let is_more = is_more(usage);
     let is_any_more = is_more.contains(&true);
-    let parts = apportion(&all.map(Option::unwrap_or_default), whole);
     let shown = (0..STATES.len()).filter(|state| is_shown(*state, all[*state]));
     let states: Vec<_> = shown
         .map(|state| {
@@ -327,6 +343,7 @@ mod tests {
     use gua_query::usage::{Prices, UsageRequest, usage};
     use gua_store::Database;
 
+    use super::super::accounts::{Figure, PrintedAccounts};
     use super::*;
     use crate::demo::{self, Machine, Plan};
 
@@ -365,6 +382,13 @@ mod tests {
         for row in &table.rows {
             let states: f64 = row[1..4].iter().map(|cell| number(cell)).sum();
             assert!((states - number(&row[4])).abs() < 1e-6, "{row:?}");
+        }
+        let accounts = PrintedAccounts::new(&usage, &of_kind(&usage, By::User), usize::MAX);
+        for account in &accounts.rows {
+            let [name, kwh] = [Figure::Name, Figure::Energy].map(|figure| account.cell(figure));
+            if let Some(row) = rows.iter().find(|row| row[0] == name) {
+                assert_eq!(row[4], kwh, "{name} is the same in both tables");
+            }
         }
         let free = rows.last().unwrap();
         assert_eq!(

@@ -59,10 +59,10 @@ fn on_a_wide_screen() {
       truly-idle  ░  46.4 %  234 GPU-h  ≥$215
 
     §2 Idle capacity
-      idle-held   120 GPU-h, as much as 0.7 of 3 cards held all the time; $300, $1,286 a month at
-                  this pace
-      truly-idle  234 GPU-h, as much as 1.4 of 3 cards free all the time; ≥$215, ≥$921 a month at
-                  this pace
+      idle-held   120 GPU-h, as much as 0.7 of 3 cards held all the time; $300, $1,286 a month at this
+                  pace
+      truly-idle  234 GPU-h, as much as 1.4 of 3 cards free all the time; ≥$215, ≥$921 a month at this
+                  pace
       money: $2.50 a GPU-hour; no price for RTX 4090, which is left out; a month is 30 days at the pace
       of the 7d observed
 
