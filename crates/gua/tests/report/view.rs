@@ -99,10 +99,10 @@ fn on_a_narrower_screen() {
       energy: unknown
 
     §2 Idle capacity
-      idle-held   58.0 GPU-h, as much as 1.3 of 3 cards held
-                  all the time
-      truly-idle  58.0 GPU-h, as much as 1.3 of 3 cards free
-                  all the time
+      idle-held   58.0 GPU-h, as much as 1.3 of 3 cards held all
+                  the time
+      truly-idle  58.0 GPU-h, as much as 1.3 of 3 cards free all
+                  the time
 
     §3 Per-GPU
       #  card            active  idle-held  truly-idle  unknown
@@ -176,12 +176,12 @@ fn on_the_narrowest_screen() {
       energy: unknown
 
     §2 Idle capacity
-      idle-held   58.0 GPU-h, as much as
-                  1.3 of 3 cards held all
-                  the time
-      truly-idle  58.0 GPU-h, as much as
-                  1.3 of 3 cards free all
-                  the time
+      idle-held   58.0 GPU-h, as much as 1.3
+                  of 3 cards held all the
+                  time
+      truly-idle  58.0 GPU-h, as much as 1.3
+                  of 3 cards free all the
+                  time
 
     §3 Per-GPU
       #       █        ▒       ░      ?
