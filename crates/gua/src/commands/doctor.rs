@@ -3,16 +3,16 @@
 use std::ffi::OsString;
 use std::io;
 
-use crate::checkup::{self, Places};
 use crate::cli;
 use crate::config::{self, Files, Machine};
 use crate::context::Context;
+use crate::doctor::report::Checkup;
+use crate::doctor::text::{self, View};
+use crate::doctor::{self, Places};
 use crate::env::Env;
 use crate::failure::Failure;
-use crate::render::checkup::View;
+use crate::render::json;
 use crate::render::paint::Paint;
-use crate::render::{checkup as render, json};
-use crate::report::checkup::Checkup;
 
 pub(super) fn run(
     machine: &Machine,
@@ -20,7 +20,7 @@ pub(super) fn run(
     typed: &cli::Doctor,
     context: &mut Context<'_>,
 ) -> Result<u8, Failure> {
-    let checkup = checkup::examine(&places(machine, files, typed, &context.env));
+    let checkup = doctor::examine(&places(machine, files, typed, &context.env));
     show(&checkup, typed, context)?;
     Ok(if checkup.ready { 0 } else { 1 })
 }
@@ -43,7 +43,7 @@ fn show(checkup: &Checkup, typed: &cli::Doctor, context: &mut Context<'_>) -> io
     } else {
         let screen = context.screen(&typed.color);
         let view = View { paint: Paint(screen.color), width: screen.columns };
-        render::write(&mut context.out, checkup, view)?;
+        text::write(&mut context.out, checkup, view)?;
     }
     context.out.flush()
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::fs::{Access, access};
 
 use super::brief_run::{self, Ended};
-use crate::report::checkup::{Check, Finding, SmiFacts, Verdict};
+use super::report::{Check, Finding, SmiFacts, Verdict};
 
 /// How long it may take.
 const PATIENCE: Duration = Duration::from_secs(3);

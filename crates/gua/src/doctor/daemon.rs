@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use gua_recorder::pid_file::NamedProcess;
 use gua_recorder::{FoundPidFile, PidFile};
 
+use super::report::{Check, DaemonFacts, Finding, Verdict};
 use crate::render::words::shell_word;
-use crate::report::checkup::{Check, DaemonFacts, Finding, Verdict};
 
 /// What the file leads to.
 #[derive(Debug)]

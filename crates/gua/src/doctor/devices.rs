@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
-use crate::report::checkup::{Check, DeviceFacts, Finding, Verdict};
+use super::report::{Check, DeviceFacts, Finding, Verdict};
 
 /// Through which every request to the driver goes.
 const CONTROL: &str = "/dev/nvidiactl";

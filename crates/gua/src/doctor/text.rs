@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use probe::card;
 
-use super::paint::{Ink, Paint};
-use super::table::{Cell, Line};
-use super::words::safe;
-use crate::report::checkup::{Check, Checkup, Finding, Verdict};
+use super::report::{Check, Checkup, Finding, Verdict};
+use crate::render::paint::{Ink, Paint};
+use crate::render::table::{Cell, Line};
+use crate::render::words::safe;
 use crate::wrap::wrapped;
 
 /// Where the check stands, after its verdict, and where the text begins.
@@ -138,10 +138,10 @@ fn texts(finding: &Finding, room: usize) -> Vec<Cell> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::words::width;
-    use crate::report::checkup::{
+    use crate::doctor::report::{
         CardReport, DaemonFacts, DriverVersions, Facts, Place, Quantity, SmiFacts, SystemFacts,
     };
+    use crate::render::words::width;
     use proptest::prelude::*;
 
     fn card(index: u32, readable: Vec<Quantity>) -> CardReport {

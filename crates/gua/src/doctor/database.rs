@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use gua_store::{Database, ForeignFile, Problem};
 use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
 
+use super::report::{Check, DatabaseFacts, DatabaseKind, Finding, Verdict};
 use crate::render::words::gib;
-use crate::report::checkup::{Check, DatabaseFacts, DatabaseKind, Finding, Verdict};
 
 /// Below this, recording would soon stop.
 const SCARCE_BYTES: u64 = 1 << 30;

@@ -3,8 +3,8 @@
 use probe::card::MemorySource;
 use probe::{Basis, CardLook, Reading, Why};
 
+use super::report::{CardReport, Check, Finding, Place, Quantity, Verdict};
 use crate::render::words::card_name;
-use crate::report::checkup::{CardReport, Check, Finding, Place, Quantity, Verdict};
 
 /// Without these a card cannot be judged as it should.
 const ESSENTIAL: [Quantity; 4] =

@@ -11,8 +11,10 @@ mod database;
 mod devices;
 mod nvml;
 mod processes;
+pub mod report;
 mod smi;
 mod system;
+pub mod text;
 
 use std::ffi::OsString;
 use std::io;
@@ -21,10 +23,10 @@ use std::path::{Path, PathBuf};
 use probe::nvml::OpenError;
 use probe::proc::Host;
 
-use crate::config::{Files, Machine};
-use crate::report::checkup::{
+use self::report::{
     CardReport, Check, Checkup, DeviceFacts, DriverVersions, Facts, Finding, SystemFacts, Verdict,
 };
+use crate::config::{Files, Machine};
 
 /// Where to look.
 #[derive(Debug, Clone)]

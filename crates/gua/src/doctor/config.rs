@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
+use super::report::{Check, ConfigFacts, Finding, Verdict};
 use crate::config::{ConfigFile, FileError, Files, Presence, Whose};
 use crate::render::words::shell_word;
-use crate::report::checkup::{Check, ConfigFacts, Finding, Verdict};
 
 const ROOT: u32 = 0;
 const WRITABLE_BY_ALL: u32 = 0o002;

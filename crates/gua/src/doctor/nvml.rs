@@ -6,8 +6,8 @@ use std::time::Duration;
 use probe::nvml::{DEFAULT_LIBRARY, DriverFacts, OpenError, Patience, Prober, Wants};
 use probe::{CardLook, Reading};
 
+use super::report::{Check, DriverVersions, Finding, Verdict};
 use crate::config::Machine;
-use crate::report::checkup::{Check, DriverVersions, Finding, Verdict};
 
 /// A person waits for the answer, so a driver that hangs is given up soon.
 const PATIENCE: Patience = Patience {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use probe::proc::Host;
 
-use crate::report::checkup::{Check, Finding, SystemFacts, Verdict};
+use super::report::{Check, Finding, SystemFacts, Verdict};
 
 /// What the runtimes of containers leave in the root that they make.
 const CONTAINER_MARKS: [&str; 3] = ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"];

@@ -10,7 +10,7 @@ use probe::proc::Host;
 use probe::process::Presence;
 use rustix::process::{getegid, geteuid, getgroups};
 
-use crate::report::checkup::{Check, Finding, ProcessFacts, Verdict};
+use super::report::{Check, Finding, ProcessFacts, Verdict};
 
 /// What can be seen of processes from here.
 #[derive(Debug, Clone)]
