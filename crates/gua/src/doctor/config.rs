@@ -1,121 +1,119 @@
-//! The config files: whether they can be used, and whether somebody else could change them.
+//! The config files: errors in them, and other users who could change them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use super::report::{Check, ConfigFacts, Finding, Verdict};
+use rustix::process::geteuid;
+use serde::Serialize;
+
+use super::finding::Finding;
 use crate::config::{ConfigFile, FileError, Files, Presence, Whose};
 use crate::render::words::shell_word;
 
 const ROOT: u32 = 0;
 const WRITABLE_BY_ALL: u32 = 0o002;
 
-/// One file as it was found.
-#[derive(Debug)]
-pub(super) struct Found {
-    file: ConfigFile,
+/// One of the config files that apply.
+#[derive(Debug, Serialize)]
+pub(super) struct ConfigFacts {
+    path: String,
+    /// `system` or `user`.
+    whose: &'static str,
+    /// Null if unknown, as the file would be in a folder of somebody else.
+    exists: Option<bool>,
+    /// True if gua can start with it: it has no error, or does not exist.
+    usable: bool,
+}
+
+struct Found<'a> {
+    file: &'a ConfigFile,
     read: Result<Presence, FileError>,
-    /// `None` where that cannot be told, or nothing is there.
-    owner: Option<Owner>,
+    /// Uid of the owner and mode of a file that exists.
+    owner: Option<(u32, u32)>,
 }
 
-/// Who could change a file.
-#[derive(Debug, Clone, Copy)]
-struct Owner {
-    uid: u32,
-    mode: u32,
+pub(super) fn check(files: &Files) -> (Finding, Vec<ConfigFacts>) {
+    let find = |file| Found { file, read: files.check(file), owner: owner(file) };
+    let found: Vec<_> = files.all().map(find).collect();
+    (judge(&found, geteuid().as_raw()), found.iter().map(Found::facts).collect())
 }
 
-pub(super) fn gather(files: &Files) -> Vec<Found> {
-    let found = |file: &ConfigFile| Found {
-        read: files.check(file),
-        owner: owner(file),
-        file: file.clone(),
-    };
-    files.all().map(found).collect()
+fn owner(file: &ConfigFile) -> Option<(u32, u32)> {
+    // A device in the place of a file, such as /dev/null, is writable for all.
+    let metadata = fs::metadata(&file.path).ok().filter(fs::Metadata::is_file)?;
+    Some((metadata.uid(), metadata.mode()))
 }
 
-fn owner(file: &ConfigFile) -> Option<Owner> {
-    // A device, such as /dev/null in the place of a file, is for all.
-    let of = fs::metadata(&file.path).ok().filter(fs::Metadata::is_file)?;
-    Some(Owner { uid: of.uid(), mode: of.mode() })
-}
-
-pub(super) fn judge(found: &[Found], own_uid: u32) -> Finding {
-    let finding = |verdict, detail: String| Finding::new(Check::Config, verdict, detail);
+fn judge(found: &[Found<'_>], own_uid: u32) -> Finding {
     if let Some(error) = found.iter().find_map(|found| found.read.as_ref().err()) {
-        return finding(Verdict::Error, error.to_string()).next(error.next_step());
+        return Finding::error(error.to_string()).next(error.next_step());
     }
-    for found in found {
-        if let Some((why, step)) = found.exposed(own_uid) {
-            let path = found.file.path.display().to_string();
-            let step = format!("`{step} {}`", shell_word(&path));
-            return finding(Verdict::Warning, format!("{path}: {why}")).next(step);
-        }
+    if let Some(exposed) = found.iter().find_map(|found| found.exposed(own_uid)) {
+        return exposed;
     }
     if let Some(found) = found.iter().find(|it| matches!(it.read, Ok(Presence::OutOfReach))) {
-        let path = found.file.path.display();
-        let detail = format!("{path}: the folder is somebody else's, so the file does not count");
-        return finding(Verdict::Warning, detail)
-            .next("Set HOME or GUA_HOME to a folder of yours.");
+        let path = found.path();
+        return Finding::warning(format!(
+            "{path}: the folder is somebody else's, so the file does not count"
+        ))
+        .next("Set HOME or GUA_HOME to a folder of yours.");
     }
     let here = found.iter().filter(|found| matches!(found.read, Ok(Presence::Here)));
-    let paths: Vec<_> = here.map(|found| found.file.path.display().to_string()).collect();
-    match paths.as_slice() {
-        [] => finding(Verdict::Ok, "no config file; the defaults count".to_owned()),
-        paths => finding(Verdict::Ok, paths.join(", ")),
+    let paths: Vec<_> = here.map(Found::path).collect();
+    if paths.is_empty() {
+        return Finding::ok("no config file; the defaults count");
     }
+    Finding::ok(paths.join(", "))
 }
 
-impl Found {
-    /// How others could change what it says, and the command that ends that.
-    fn exposed(&self, own_uid: u32) -> Option<(String, &'static str)> {
-        let owner = self.owner?;
-        let is_trusted = match self.file.whose {
-            Whose::System => owner.uid == ROOT,
-            Whose::User => owner.uid == ROOT || owner.uid == own_uid,
+impl Found<'_> {
+    fn path(&self) -> String {
+        self.file.path.display().to_string()
+    }
+
+    /// Returns a warning if other users can change the file.
+    fn exposed(&self, own_uid: u32) -> Option<Finding> {
+        let (uid, mode) = self.owner?;
+        let is_users = self.file.whose == Whose::User;
+        let (why, step) = if mode & WRITABLE_BY_ALL != 0 {
+            ("every user may change it".to_owned(), "chmod o-w")
+        } else if uid == ROOT || is_users && uid == own_uid {
+            return None;
+        } else {
+            let step = if is_users { "chown $USER" } else { "chown root" };
+            (format!("it belongs to uid {uid}, who may change it for others"), step)
         };
-        if owner.mode & WRITABLE_BY_ALL != 0 {
-            return Some(("every user may change it".to_owned(), "chmod o-w"));
+        let path = self.path();
+        let step = format!("`{step} {}`", shell_word(&path));
+        Some(Finding::warning(format!("{path}: {why}")).next(step))
+    }
+
+    fn facts(&self) -> ConfigFacts {
+        ConfigFacts {
+            path: self.path(),
+            whose: self.file.whose.word(),
+            exists: match &self.read {
+                Ok(presence) => presence.is_here(),
+                Err(FileError::Missing(_)) => Some(false),
+                Err(FileError::Unreadable { .. } | FileError::Wrong { .. }) => Some(true),
+            },
+            usable: self.read.is_ok(),
         }
-        let why = || format!("it belongs to uid {}, who may change it for others", owner.uid);
-        let step = match self.file.whose {
-            Whose::System => "chown root",
-            Whose::User => "chown $USER",
-        };
-        (!is_trusted).then(|| (why(), step))
     }
-}
-
-pub(super) fn facts(found: &[Found]) -> Vec<ConfigFacts> {
-    let facts = |found: &Found| ConfigFacts {
-        path: found.file.path.display().to_string(),
-        whose: found.file.whose.word(),
-        exists: match &found.read {
-            Ok(presence) => presence.is_here(),
-            Err(FileError::Missing(_)) => Some(false),
-            Err(FileError::Unreadable { .. } | FileError::Wrong { .. }) => Some(true),
-        },
-        usable: found.read.is_ok(),
-    };
-    found.iter().map(facts).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::doctor::finding::Verdict;
     use std::io;
     use std::path::Path;
     use std::sync::Arc;
 
     const OWN: u32 = 1000;
 
-    fn found(whose: Whose, owner: Option<(u32, u32)>) -> Found {
-        Found {
-            file: ConfigFile { path: Arc::from(Path::new("/c.toml")), whose, is_named: false },
-            read: Ok(if owner.is_some() { Presence::Here } else { Presence::Missing }),
-            owner: owner.map(|(uid, mode)| Owner { uid, mode }),
-        }
+    fn file(whose: Whose) -> ConfigFile {
+        ConfigFile { path: Arc::from(Path::new("/c.toml")), whose, is_named: false }
     }
 
     #[test]
@@ -131,7 +129,8 @@ mod tests {
             (Whose::User, Some((OWN, 0o602)), Verdict::Warning),
         ];
         for (whose, owner, verdict) in cases {
-            let finding = judge(&[found(whose, owner)], OWN);
+            let read = Ok(if owner.is_some() { Presence::Here } else { Presence::Missing });
+            let finding = judge(&[Found { file: &file(whose), read, owner }], OWN);
             assert_eq!(finding.verdict, verdict, "{whose:?} {owner:?}");
             assert_eq!(finding.next_step.is_some(), verdict == Verdict::Warning);
         }
@@ -143,8 +142,8 @@ mod tests {
         let unreadable =
             FileError::Unreadable { path: path(), error: io::ErrorKind::PermissionDenied.into() };
         for error in [FileError::Missing(path()), unreadable] {
-            let found = Found { read: Err(error), ..found(Whose::User, None) };
-            let finding = judge(&[found], OWN);
+            let file = file(Whose::User);
+            let finding = judge(&[Found { file: &file, read: Err(error), owner: None }], OWN);
             assert_eq!(finding.verdict, Verdict::Error);
             assert!(finding.next_step.is_some());
         }

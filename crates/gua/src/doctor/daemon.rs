@@ -1,112 +1,89 @@
-//! Whether a recorder runs, by the file in which it leaves its number.
+//! The recorder: running or not, by its pid file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gua_recorder::pid_file::NamedProcess;
 use gua_recorder::{FoundPidFile, PidFile};
+use serde::Serialize;
 
-use super::report::{Check, DaemonFacts, Finding, Verdict};
+use super::finding::Finding;
 use crate::render::words::shell_word;
 
-/// What the file leads to.
-#[derive(Debug)]
-pub(super) enum Recorder {
-    /// There is no place for such a file.
-    Homeless,
-    At(PathBuf, FoundPidFile),
+#[derive(Debug, Default, Serialize)]
+pub(super) struct DaemonFacts {
+    pid_file: Option<String>,
+    /// Null if unknown.
+    running: Option<bool>,
+    pid: Option<u32>,
 }
 
-pub(super) fn gather(pid_file: Option<&Path>) -> Recorder {
-    match pid_file {
-        None => Recorder::Homeless,
-        Some(path) => Recorder::At(path.to_owned(), PidFile::find(path)),
-    }
+pub(super) fn check(pid_file: Option<&Path>) -> (Finding, DaemonFacts) {
+    let Some(path) = pid_file else {
+        let finding = Finding::skipped("there is no home folder to look for its pid file in");
+        return (finding, DaemonFacts::default());
+    };
+    judge(&path.display().to_string(), &PidFile::find(path))
 }
 
-pub(super) fn facts(recorder: &Recorder) -> DaemonFacts {
-    let (path, running, pid) = match recorder {
-        Recorder::Homeless => (None, None, None),
-        Recorder::At(path, found) => match found {
-            FoundPidFile::Missing | FoundPidFile::Empty | FoundPidFile::Garbled => {
-                (Some(path), Some(false), None)
+fn judge(path: &str, found: &FoundPidFile) -> (Finding, DaemonFacts) {
+    let stale = |why: String| {
+        let detail = format!("stale pid file {path}: {why}; no recorder is running");
+        Finding::warning(detail).next(format!("Remove it: `rm {}`", shell_word(path)))
+    };
+    let (finding, running, pid) = match found {
+        FoundPidFile::Missing => (Finding::ok("no recorder is running"), Some(false), None),
+        FoundPidFile::Unreadable(error) => {
+            let finding = Finding::warning(format!("{path} cannot be read: {error}"))
+                .next("Check who owns it; a recorder may be running.");
+            (finding, None, None)
+        }
+        FoundPidFile::Empty | FoundPidFile::Garbled => {
+            (stale("it holds no process number".into()), Some(false), None)
+        }
+        FoundPidFile::Names(PidFile { pid, .. }, process) => match process {
+            NamedProcess::Recorder => {
+                (Finding::ok(format!("a recorder is running, pid {pid}")), Some(true), Some(*pid))
             }
-            FoundPidFile::Unreadable(_) => (Some(path), None, None),
-            FoundPidFile::Names(file, NamedProcess::Recorder) => {
-                (Some(path), Some(true), Some(file.pid))
+            NamedProcess::Gone => (stale(format!("process {pid} is gone")), Some(false), None),
+            NamedProcess::Other => {
+                (stale(format!("process {pid} is another program")), Some(false), None)
             }
-            FoundPidFile::Names(file, NamedProcess::Hidden) => (Some(path), None, Some(file.pid)),
-            FoundPidFile::Names(_, NamedProcess::Other | NamedProcess::Gone) => {
-                (Some(path), Some(false), None)
+            NamedProcess::Hidden => {
+                let detail = format!("process {pid} may be a recorder; it is not readable");
+                (Finding::ok(detail), None, Some(*pid))
             }
         },
     };
-    DaemonFacts { pid_file: path.map(|path| path.display().to_string()), running, pid }
-}
-
-pub(super) fn judge(recorder: &Recorder) -> Finding {
-    let finding = |verdict, detail: String| Finding::new(Check::Daemon, verdict, detail);
-    let Recorder::At(path, found) = recorder else {
-        return finding(
-            Verdict::Skipped,
-            "there is no home folder to look for its pid file in".into(),
-        );
-    };
-    let stale = |why: String| {
-        let detail = format!("stale pid file {}: {why}; no recorder is running", path.display());
-        let path = shell_word(&path.display().to_string());
-        finding(Verdict::Warning, detail).next(format!("Remove it: `rm {path}`"))
-    };
-    match found {
-        FoundPidFile::Missing => finding(Verdict::Ok, "no recorder is running".into()),
-        FoundPidFile::Unreadable(error) => {
-            finding(Verdict::Warning, format!("{} cannot be read: {error}", path.display()))
-                .next("Check who owns it; a recorder may be running.")
-        }
-        FoundPidFile::Empty | FoundPidFile::Garbled => stale("it holds no process number".into()),
-        FoundPidFile::Names(file, process) => {
-            let pid = file.pid;
-            match process {
-                NamedProcess::Recorder => {
-                    finding(Verdict::Ok, format!("a recorder is running, pid {pid}"))
-                }
-                NamedProcess::Gone => stale(format!("process {pid} is gone")),
-                NamedProcess::Other => stale(format!("process {pid} is another program")),
-                NamedProcess::Hidden => finding(
-                    Verdict::Ok,
-                    format!("process {pid} may be a recorder; it is not readable"),
-                ),
-            }
-        }
-    }
+    (finding, DaemonFacts { pid_file: Some(path.to_owned()), running, pid })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::doctor::finding::Verdict;
     use std::io;
 
     #[test]
     fn only_a_stale_or_unreadable_file_is_a_warning() {
-        let at = |found| Recorder::At("/p".into(), found);
         let process = |process| {
-            at(FoundPidFile::Names(PidFile { pid: 7, start_ticks: None, database: None }, process))
+            FoundPidFile::Names(PidFile { pid: 7, start_ticks: None, database: None }, process)
         };
         let error = || io::Error::from(io::ErrorKind::PermissionDenied);
         let cases = [
-            (Recorder::Homeless, Verdict::Skipped, None),
-            (at(FoundPidFile::Missing), Verdict::Ok, Some(false)),
-            (at(FoundPidFile::Unreadable(error())), Verdict::Warning, None),
-            (at(FoundPidFile::Garbled), Verdict::Warning, Some(false)),
+            (FoundPidFile::Missing, Verdict::Ok, Some(false)),
+            (FoundPidFile::Unreadable(error()), Verdict::Warning, None),
+            (FoundPidFile::Garbled, Verdict::Warning, Some(false)),
             (process(NamedProcess::Recorder), Verdict::Ok, Some(true)),
             (process(NamedProcess::Gone), Verdict::Warning, Some(false)),
             (process(NamedProcess::Other), Verdict::Warning, Some(false)),
             (process(NamedProcess::Hidden), Verdict::Ok, None),
         ];
-        for (recorder, verdict, running) in cases {
-            let finding = judge(&recorder);
-            assert_eq!(finding.verdict, verdict, "{recorder:?}");
+        assert_eq!(check(None).0.verdict, Verdict::Skipped);
+        for (found, verdict, running) in cases {
+            let (finding, facts) = judge("/p", &found);
+            assert_eq!(finding.verdict, verdict, "{found:?}");
             assert_eq!(finding.next_step.is_some(), verdict == Verdict::Warning);
-            assert_eq!(facts(&recorder).running, running, "{recorder:?}");
+            assert_eq!(facts.running, running, "{found:?}");
         }
     }
 }

@@ -1,34 +1,45 @@
-//! Gathers what `gua doctor` reports, one file a check.
+//! `gua doctor`: checks whether cards can be audited on this host.
 //!
-//! Each check reads at the edge, in `gather`, and decides in `judge`, which touches
-//! nothing. Nothing here changes anything on the host.
+//! Each check reads, judges and returns a finding with the facts behind it. None of them
+//! changes anything on the host.
+//!
+//! | module | what it checks |
+//! |---|---|
+//! | `system` | the kernel, the distribution, containers |
+//! | `devices` | the driver's files in `/dev` |
+//! | `nvidia_smi` | `nvidia-smi`, run with a time limit in `subprocess` |
+//! | `nvml` | the driver's library |
+//! | `cards` | what can be read of each card |
+//! | `processes` | who the processes on the cards belong to |
+//! | `config`, `database`, `daemon` | gua's own files |
+//!
+//! `finding` is what they return, `text` writes all of it for people.
 
-mod brief_run;
 mod cards;
 mod config;
 mod daemon;
 mod database;
 mod devices;
+mod finding;
+mod nvidia_smi;
 mod nvml;
 mod processes;
-pub mod report;
-mod smi;
+mod subprocess;
 mod system;
-pub mod text;
+mod text;
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use probe::nvml::OpenError;
 use probe::proc::Host;
+use serde::Serialize;
 
-use self::report::{
-    CardReport, Check, Checkup, DeviceFacts, DriverVersions, Facts, Finding, SystemFacts, Verdict,
-};
 use crate::config::{Files, Machine};
+use crate::render::paint::Paint;
+use finding::{Entry, Finding, Verdict};
 
-/// Where to look.
+/// Places that the checks look at.
 #[derive(Debug, Clone)]
 pub struct Places {
     pub machine: Machine,
@@ -37,95 +48,105 @@ pub struct Places {
     pub config_files: Files,
     /// The history; `None` for a user without a home.
     pub database: Option<PathBuf>,
-    /// Where a recorder leaves its number.
+    /// Where a recorder leaves its pid.
     pub pid_file: Option<PathBuf>,
 }
 
-/// Checks everything. It takes as long as a failing driver is waited for, and no longer.
-#[must_use]
-pub fn examine(places: &Places) -> Checkup {
-    let gathered = Gathered::from(places);
-    Checkup::new(gathered.findings(places), gathered.facts())
+/// Findings of all checks, and the facts behind them.
+#[derive(Debug, Serialize)]
+pub struct Diagnosis {
+    schema: &'static str,
+    /// True if no finding is an error.
+    pub ready: bool,
+    findings: Vec<Entry>,
+    facts: Facts,
 }
 
-/// All that was read, not yet judged.
-struct Gathered {
-    system: SystemFacts,
-    devices: io::Result<Vec<DeviceFacts>>,
-    smi: smi::Smi,
-    answer: Result<nvml::Answer, OpenError>,
-    cards: Vec<CardReport>,
-    processes: Option<processes::Seen>,
-    config_files: Vec<config::Found>,
-    database: Option<database::Found>,
-    recorder: daemon::Recorder,
+/// Facts that the findings rest on.
+#[derive(Debug, Serialize)]
+struct Facts {
+    #[serde(flatten)]
+    system: system::SystemFacts,
+    devices: Option<Vec<devices::DeviceFile>>,
+    nvidia_smi: nvidia_smi::SmiFacts,
+    #[serde(flatten)]
+    driver: nvml::DriverVersions,
+    cards: Vec<cards::CardReport>,
+    processes: Option<processes::ProcessCounts>,
+    config_files: Vec<config::ConfigFacts>,
+    database: Option<database::DatabaseFacts>,
+    daemon: daemon::DaemonFacts,
 }
 
-impl Gathered {
-    fn from(places: &Places) -> Self {
+impl Diagnosis {
+    /// Runs all checks. A driver that hangs is waited for some seconds, not for ever.
+    #[must_use]
+    pub fn of(places: &Places) -> Self {
         let host = Host::new(places.machine.host_root.clone());
         let device_root = places.machine.host_root.as_deref().unwrap_or(Path::new("/"));
-        // Before the library: a thread that it leaves in the loader lets no other begin.
-        let smi = smi::gather(&places.search_path);
-        let answer = nvml::gather(&places.machine);
-        Self {
-            system: system::gather(host.root()),
-            devices: devices::gather(device_root),
-            smi,
-            cards: answer.iter().flat_map(|answer| &answer.cards).map(cards::report).collect(),
-            processes: answer.as_ref().ok().map(|answer| processes::gather(host, &answer.cards)),
-            answer,
-            config_files: config::gather(&places.config_files),
-            database: places.database.as_deref().map(database::gather),
-            recorder: daemon::gather(places.pid_file.as_deref()),
-        }
-    }
+        let (system, system_facts) = system::check(host.root());
+        let devices = devices::list(device_root);
+        // Before the library: if that leaves a thread in the loader, no other thread can start.
+        let (smi, smi_facts) = nvidia_smi::check(&places.search_path);
+        let (nvml, answer) = nvml::check(&places.machine);
+        let looks = answer.as_ref().map(|answer| answer.cards.as_slice());
+        let cards = cards::report(looks.unwrap_or_default());
+        let (processes, counts) = looks.map(|looks| processes::check(host, looks)).unzip();
+        let (config, config_files) = config::check(&places.config_files);
+        let (database, database_facts) = database::check(places.database.as_deref());
+        let (daemon, daemon_facts) = daemon::check(places.pid_file.as_deref());
 
-    fn findings(&self, places: &Places) -> Vec<Finding> {
-        let driver = self.answer.as_ref().map(|answer| &answer.driver);
         let mut findings = vec![
-            system::judge(&self.system),
-            devices::judge(&self.devices, driver.is_ok()),
-            smi::judge(&self.smi),
-            nvml::judge(driver, places.machine.nvml.as_deref()),
+            Entry::new("system", system),
+            Entry::new("devices", devices::judge(&devices, answer.is_some())),
+            Entry::new("nvidia-smi", smi),
+            Entry::new("nvml", nvml),
         ];
-        findings.extend(self.of_cards());
-        let own_uid = rustix::process::geteuid().as_raw();
-        findings.push(config::judge(&self.config_files, own_uid));
-        findings.push(database::judge(self.database.as_ref()));
-        findings.push(daemon::judge(&self.recorder));
-        findings
-    }
-
-    /// The cards and who is on them, or why there is nothing to say of them.
-    fn of_cards(&self) -> Vec<Finding> {
-        let skipped = |reason: &str| {
-            let skipped = |check| Finding::new(check, Verdict::Skipped, reason);
-            vec![skipped(Check::Card), skipped(Check::Processes)]
-        };
-        match (&self.processes, self.cards.as_slice()) {
-            (None, _) => skipped("the library did not start"),
-            (_, []) => skipped("there is no card"),
-            (Some(processes), cards) => {
-                let mut findings = cards::judge(cards);
-                findings.push(processes::judge(processes));
-                findings
+        match processes {
+            Some(processes) if !cards.is_empty() => {
+                findings.extend(cards::judge(&cards));
+                findings.push(Entry::new("processes", processes));
+            }
+            found => {
+                let started = found.is_some();
+                let why = if started { "there is no card" } else { "the library did not start" };
+                let skipped = |check| Entry::new(check, Finding::skipped(why));
+                findings.extend(["card", "processes"].map(skipped));
             }
         }
+        findings.push(Entry::new("config", config));
+        findings.push(Entry::new("database", database));
+        findings.push(Entry::new("daemon", daemon));
+        let facts = Facts {
+            system: system_facts,
+            devices: devices.ok(),
+            nvidia_smi: smi_facts,
+            driver: answer.map(nvml::Answer::versions).unwrap_or_default(),
+            cards,
+            processes: counts,
+            config_files,
+            database: database_facts,
+            daemon: daemon_facts,
+        };
+        Self::new(findings, facts)
     }
 
-    fn facts(self) -> Facts {
-        let driver = self.answer.as_ref().map(|answer| nvml::versions(&answer.driver));
-        Facts {
-            system: self.system,
-            devices: self.devices.ok(),
-            nvidia_smi: smi::facts(&self.smi),
-            driver: driver.unwrap_or_else(|_| DriverVersions::default()),
-            cards: self.cards,
-            processes: self.processes.map(|processes| processes.counts),
-            config_files: config::facts(&self.config_files),
-            database: self.database.map(|found| found.facts),
-            daemon: daemon::facts(&self.recorder),
-        }
+    fn new(findings: Vec<Entry>, facts: Facts) -> Self {
+        let ready = findings.iter().all(|entry| entry.finding.verdict != Verdict::Error);
+        Self { schema: "gua.doctor/1", ready, findings, facts }
+    }
+
+    /// Writes the findings as text, in lines of at most `width` columns.
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn write(
+        &self,
+        out: &mut impl Write,
+        width: Option<usize>,
+        paint: Paint,
+    ) -> io::Result<()> {
+        let lines = text::lines(self, width.unwrap_or(usize::MAX), paint);
+        lines.iter().try_for_each(|line| writeln!(out, "{line}"))
     }
 }

@@ -1,15 +1,16 @@
-//! The driver's library: whether it loads and starts, and what the driver says of itself.
+//! The driver's library: loads and starts it, and reads the driver's versions.
 
 use std::path::Path;
 use std::time::Duration;
 
 use probe::nvml::{DEFAULT_LIBRARY, DriverFacts, OpenError, Patience, Prober, Wants};
 use probe::{CardLook, Reading};
+use serde::Serialize;
 
-use super::report::{Check, DriverVersions, Finding, Verdict};
+use super::finding::{Finding, counted};
 use crate::config::Machine;
 
-/// A person waits for the answer, so a driver that hangs is given up soon.
+/// Short, as a person waits for the answer.
 const PATIENCE: Patience = Patience {
     open: Duration::from_secs(10),
     attach: Duration::from_secs(5),
@@ -17,65 +18,75 @@ const PATIENCE: Patience = Patience {
     look: Duration::from_secs(10),
 };
 
-/// What the driver answered.
+/// Answer of a driver that started.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub driver: DriverFacts,
     pub cards: Vec<CardLook>,
 }
 
+/// Versions as JSON has them; all are null without a driver.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct DriverVersions {
+    driver_version: Option<String>,
+    nvml_version: Option<String>,
+    cuda_version: Option<String>,
+    gpu_count: Option<u32>,
+}
+
+impl Answer {
+    pub fn versions(self) -> DriverVersions {
+        DriverVersions {
+            cuda_version: cuda(&self.driver).known(),
+            driver_version: self.driver.version.known(),
+            nvml_version: self.driver.nvml_version.known(),
+            gpu_count: Some(self.driver.gpus),
+        }
+    }
+}
+
 /// Starts the library and reads everything of every card.
-pub(super) fn gather(machine: &Machine) -> Result<Answer, OpenError> {
+pub(super) fn check(machine: &Machine) -> (Finding, Option<Answer>) {
+    let answer = ask(machine);
+    let driver = answer.as_ref().map(|answer| &answer.driver);
+    (judge(driver, machine.nvml.as_deref()), answer.ok())
+}
+
+fn ask(machine: &Machine) -> Result<Answer, OpenError> {
     let mut options = machine.probe_options(Wants::ALL);
     options.patience = PATIENCE;
     let look = Prober::open(options)?.first_look();
     Ok(Answer { driver: look.driver?, cards: look.cards })
 }
 
-pub(super) fn versions(driver: &DriverFacts) -> DriverVersions {
-    DriverVersions {
-        driver_version: driver.version.clone().known(),
-        nvml_version: driver.nvml_version.clone().known(),
-        cuda_version: cuda(driver).known(),
-        gpu_count: Some(driver.gpus),
+fn judge(driver: Result<&DriverFacts, &OpenError>, library: Option<&Path>) -> Finding {
+    let driver = match driver {
+        Ok(driver) => driver,
+        Err(error) => return Finding::error(error.to_string()).next(error.next_step()),
+    };
+    let library = library.unwrap_or(Path::new(DEFAULT_LIBRARY)).display();
+    if driver.gpus == 0 {
+        return Finding::error(format!("{library} works, but the driver counts no GPU")).next(
+            "See `lspci | grep -i nvidia` and `dmesg | grep -i nvrm`; in a container, pass \
+             the cards in.",
+        );
     }
+    Finding::ok(format!(
+        "{library}: driver {}, NVML {}, CUDA {}, {}",
+        shown(driver.version.as_ref()),
+        shown(driver.nvml_version.as_ref()),
+        shown(cuda(driver)),
+        counted(driver.gpus as usize, "GPU"),
+    ))
 }
 
 fn cuda(driver: &DriverFacts) -> Reading<String> {
     driver.cuda_version.map(|(major, minor)| format!("{major}.{minor}"))
 }
 
-/// Judges the start of the library that was asked for.
-pub(super) fn judge(driver: Result<&DriverFacts, &OpenError>, library: Option<&Path>) -> Finding {
-    let driver = match driver {
-        Ok(driver) => driver,
-        Err(error) => {
-            return Finding::new(Check::Nvml, Verdict::Error, error.to_string())
-                .next(error.next_step());
-        }
-    };
-    let library = library.map_or_else(|| DEFAULT_LIBRARY.to_owned(), |p| p.display().to_string());
-    if driver.gpus == 0 {
-        let detail = format!("{library} works, but the driver counts no GPU");
-        return Finding::new(Check::Nvml, Verdict::Error, detail).next(
-            "See `lspci | grep -i nvidia` and `dmesg | grep -i nvrm`; in a container, pass \
-             the cards in.",
-        );
-    }
-    let plural = if driver.gpus == 1 { "" } else { "s" };
-    let detail = format!(
-        "{library}: driver {}, NVML {}, CUDA {}, {} GPU{plural}",
-        shown(driver.version.clone()),
-        shown(driver.nvml_version.clone()),
-        shown(cuda(driver)),
-        driver.gpus,
-    );
-    Finding::new(Check::Nvml, Verdict::Ok, detail)
-}
-
-fn shown(version: Reading<String>) -> String {
+fn shown(version: Reading<impl ToString>) -> String {
     match version {
-        Reading::Known(version) => version,
+        Reading::Known(version) => version.to_string(),
         Reading::Unknown(why) => format!("unknown ({why})"),
     }
 }
@@ -83,6 +94,7 @@ fn shown(version: Reading<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::doctor::finding::Verdict;
     use probe::Why;
 
     fn driver(gpus: u32) -> DriverFacts {
