@@ -1,4 +1,4 @@
-//! The cards: what can and cannot be read of each.
+//! The cards: how much of each can be read.
 
 use probe::card::MemorySource;
 use probe::{Basis, CardLook, Why};
@@ -17,7 +17,7 @@ const FEW: usize = 4;
 /// Most data center cards have none.
 const NO_FAN: (Quantity, Why) = (Quantity::Fan, Why::NotSupported);
 
-/// What can be read of one card, and what cannot.
+/// Quantities of one card that can be read, and those that cannot.
 #[derive(Debug, Serialize)]
 pub(super) struct CardReport {
     #[serde(flatten)]
@@ -35,7 +35,7 @@ pub(super) struct CardReport {
     pub shares_host_memory: bool,
 }
 
-/// What a card can be asked for.
+/// One thing that a card can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Quantity {
@@ -122,11 +122,8 @@ fn judge_card(card: &CardReport, none_readable: bool) -> Finding {
     if card.readable.is_empty() {
         let why = card.unreadable.first().map_or(Why::NotTold, |(_, why)| *why);
         let verdict = if none_readable { Verdict::Error } else { Verdict::Warning };
-        return Finding::new(verdict, named(format!("nothing can be read: {why}"))).next(remedy(
-            card,
-            Quantity::Utilization,
-            why,
-        ));
+        let step = remedy(card, Quantity::Utilization, why);
+        return Finding::new(verdict, named(format!("nothing can be read: {why}"))).next(step);
     }
     let detail = named(readability(card));
     // A card may lack a fan and the like, but what it has should be readable.

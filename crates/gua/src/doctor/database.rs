@@ -35,7 +35,7 @@ struct Found {
     facts: DatabaseFacts,
 }
 
-/// Looks at the path without changing anything; `None` is that of a user without a home.
+/// Checks the path without changing anything; it is `None` for a user without a home.
 pub(super) fn check(path: Option<&Path>) -> (Finding, Option<DatabaseFacts>) {
     let Some(path) = path else {
         let finding = Finding::error("there is no home folder to keep it in")
@@ -55,17 +55,10 @@ fn find(path: &Path) -> Found {
         Some(target) => target.parent().filter(|folder| folder.is_dir()).map(Path::to_owned),
         None => nearest_folder(&path),
     };
+    let (kind, schema_version, _) = describe(&version);
     let facts = DatabaseFacts {
-        kind: kind(&version),
-        schema_version: match version {
-            Ok(found)
-            | Err(
-                Problem::OldLayout(found)
-                | Problem::NewLayout { found, .. }
-                | Problem::WaitsForMigration { found, .. },
-            ) => Some(found),
-            Err(_) => None,
-        },
+        kind,
+        schema_version,
         size_bytes: size_bytes(&path),
         free_bytes: folder.as_deref().and_then(free_bytes),
         writable: is_writable(&path, &version, folder.as_deref()),
@@ -83,29 +76,40 @@ fn size_bytes(path: &Path) -> Option<u64> {
 
 /// Returns the end of a chain of links; `None` if the path is no link.
 fn link_to(path: &Path) -> Option<PathBuf> {
-    /// The kernel follows no more.
+    /// As many as the kernel follows.
     const MOST_LINKS: usize = 40;
     let follow = |path: &PathBuf| Some(path.parent()?.join(fs::read_link(path).ok()?));
     std::iter::successors(Some(path.to_owned()), follow).take(MOST_LINKS).skip(1).last()
 }
 
-const fn kind(version: &Result<u32, Problem>) -> &'static str {
-    match version {
-        Err(Problem::Missing) => "missing",
-        Err(Problem::PythonGua) => "python_gua",
-        Err(Problem::Damaged(_)) => "damaged",
-        Err(Problem::Foreign(foreign)) => match foreign {
-            ForeignFile::Folder => "directory",
-            ForeignFile::NotAFile => "not_a_file",
-            ForeignFile::Empty => "empty",
-            ForeignFile::OtherProgram => "other_sqlite",
-            ForeignFile::NotSqlite => "not_sqlite",
+/// Returns the kind of a file, the version of its schema, and the words for one that gua can use.
+fn describe(
+    version: &Result<u32, Problem>,
+) -> (&'static str, Option<u32>, Result<&'static str, &Problem>) {
+    const OURS: &str = "a database of gua";
+    let problem = match version {
+        Ok(found) => return ("gua", Some(*found), Ok(OURS)),
+        Err(problem) => problem,
+    };
+    match problem {
+        Problem::WaitsForMigration { found, .. } => ("gua", Some(*found), Ok(OURS)),
+        Problem::OldLayout(found) | Problem::NewLayout { found, .. } => {
+            ("gua", Some(*found), Err(problem))
+        }
+        Problem::PythonGua => {
+            let words = "a database of the Python gua, to be imported; the file is kept";
+            ("python_gua", None, Ok(words))
+        }
+        Problem::Missing => ("missing", None, Ok("none yet, can be made")),
+        Problem::Damaged(_) => ("damaged", None, Err(problem)),
+        Problem::Foreign(foreign) => match foreign {
+            ForeignFile::Empty => ("empty", None, Ok("an empty file, to be made a database")),
+            ForeignFile::Folder => ("directory", None, Err(problem)),
+            ForeignFile::NotAFile => ("not_a_file", None, Err(problem)),
+            ForeignFile::OtherProgram => ("other_sqlite", None, Err(problem)),
+            ForeignFile::NotSqlite => ("not_sqlite", None, Err(problem)),
         },
-        Ok(_)
-        | Err(
-            Problem::OldLayout(_) | Problem::NewLayout { .. } | Problem::WaitsForMigration { .. },
-        ) => "gua",
-        Err(_) => "unreadable",
+        _ => ("unreadable", None, Err(problem)),
     }
 }
 
@@ -130,11 +134,8 @@ fn free_bytes(folder: &Path) -> Option<u64> {
 fn judge(found: &Found) -> Finding {
     let facts = &found.facts;
     let path = &facts.path;
-    let what = match &found.version {
-        Ok(_) | Err(Problem::WaitsForMigration { .. }) => "a database of gua",
-        Err(Problem::PythonGua) => "a database of the Python gua, to be imported; the file is kept",
-        Err(Problem::Missing) => "none yet, can be made",
-        Err(Problem::Foreign(ForeignFile::Empty)) => "an empty file, to be made a database",
+    let what = match describe(&found.version).2 {
+        Ok(what) => what,
         Err(problem) => {
             return Finding::error(format!("{path}: {problem}"))
                 .next("Name another database with --db PATH.");
@@ -183,7 +184,7 @@ mod tests {
     fn found(version: Result<u32, Problem>) -> Found {
         let facts = DatabaseFacts {
             path: "/x.db".into(),
-            kind: kind(&version),
+            kind: describe(&version).0,
             schema_version: None,
             size_bytes: None,
             free_bytes: Some(20 << 30),

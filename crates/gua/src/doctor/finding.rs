@@ -6,9 +6,8 @@ use serde::Serialize;
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
     pub verdict: Verdict,
-    /// What was found.
     pub detail: String,
-    /// What to do about it.
+    /// Remedy, as a sentence.
     pub next_step: Option<String>,
 }
 

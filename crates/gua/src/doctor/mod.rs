@@ -88,30 +88,28 @@ impl Diagnosis {
         let devices = devices::list(device_root);
         // Before the library: if that leaves a thread in the loader, no other thread can start.
         let (smi, smi_facts) = nvidia_smi::check(&places.search_path);
-        let (nvml, answer) = nvml::check(&places.machine);
-        let looks = answer.as_ref().map(|answer| answer.cards.as_slice());
-        let cards = cards::report(looks.unwrap_or_default());
-        let (processes, counts) = looks.map(|looks| processes::check(host, looks)).unzip();
+        let (nvml, driver, looks) = nvml::check(&places.machine);
+        let driver_answers = looks.is_some();
+        let cards = cards::report(looks.as_deref().unwrap_or_default());
+        let (processes, counts) = looks.map(|looks| processes::check(host, &looks)).unzip();
         let (config, config_files) = config::check(&places.config_files);
         let (database, database_facts) = database::check(places.database.as_deref());
         let (daemon, daemon_facts) = daemon::check(places.pid_file.as_deref());
 
         let mut findings = vec![
             Entry::new("system", system),
-            Entry::new("devices", devices::judge(&devices, answer.is_some())),
+            Entry::new("devices", devices::judge(&devices, driver_answers)),
             Entry::new("nvidia-smi", smi),
             Entry::new("nvml", nvml),
         ];
+        let skipped =
+            |why| ["card", "processes"].map(|check| Entry::new(check, Finding::skipped(why)));
         match processes {
-            Some(processes) if !cards.is_empty() => {
+            None => findings.extend(skipped("the library did not start")),
+            Some(_) if cards.is_empty() => findings.extend(skipped("there is no card")),
+            Some(processes) => {
                 findings.extend(cards::judge(&cards));
                 findings.push(Entry::new("processes", processes));
-            }
-            found => {
-                let started = found.is_some();
-                let why = if started { "there is no card" } else { "the library did not start" };
-                let skipped = |check| Entry::new(check, Finding::skipped(why));
-                findings.extend(["card", "processes"].map(skipped));
             }
         }
         findings.push(Entry::new("config", config));
@@ -121,7 +119,7 @@ impl Diagnosis {
             system: system_facts,
             devices: devices.ok(),
             nvidia_smi: smi_facts,
-            driver: answer.map(nvml::Answer::versions).unwrap_or_default(),
+            driver,
             cards,
             processes: counts,
             config_files,

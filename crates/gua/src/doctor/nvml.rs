@@ -18,13 +18,6 @@ const PATIENCE: Patience = Patience {
     look: Duration::from_secs(10),
 };
 
-/// Answer of a driver that started.
-#[derive(Debug)]
-pub(super) struct Answer {
-    pub driver: DriverFacts,
-    pub cards: Vec<CardLook>,
-}
-
 /// Versions as JSON has them; all are null without a driver.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct DriverVersions {
@@ -34,36 +27,38 @@ pub(super) struct DriverVersions {
     gpu_count: Option<u32>,
 }
 
-impl Answer {
-    pub fn versions(self) -> DriverVersions {
-        DriverVersions {
-            cuda_version: cuda(&self.driver).known(),
-            driver_version: self.driver.version.known(),
-            nvml_version: self.driver.nvml_version.known(),
-            gpu_count: Some(self.driver.gpus),
+impl From<DriverFacts> for DriverVersions {
+    fn from(driver: DriverFacts) -> Self {
+        Self {
+            cuda_version: cuda(&driver).known(),
+            driver_version: driver.version.known(),
+            nvml_version: driver.nvml_version.known(),
+            gpu_count: Some(driver.gpus),
         }
     }
 }
 
-/// Starts the library and reads everything of every card.
-pub(super) fn check(machine: &Machine) -> (Finding, Option<Answer>) {
-    let answer = ask(machine);
-    let driver = answer.as_ref().map(|answer| &answer.driver);
-    (judge(driver, machine.nvml.as_deref()), answer.ok())
+/// Starts the library and reads everything of every card; `None` if it does not start.
+pub(super) fn check(machine: &Machine) -> (Finding, DriverVersions, Option<Vec<CardLook>>) {
+    match look(machine) {
+        Ok((driver, cards)) => {
+            (judge(&driver, machine.nvml.as_deref()), driver.into(), Some(cards))
+        }
+        Err(error) => {
+            let finding = Finding::error(error.to_string()).next(error.next_step());
+            (finding, DriverVersions::default(), None)
+        }
+    }
 }
 
-fn ask(machine: &Machine) -> Result<Answer, OpenError> {
+fn look(machine: &Machine) -> Result<(DriverFacts, Vec<CardLook>), OpenError> {
     let mut options = machine.probe_options(Wants::ALL);
     options.patience = PATIENCE;
     let look = Prober::open(options)?.first_look();
-    Ok(Answer { driver: look.driver?, cards: look.cards })
+    Ok((look.driver?, look.cards))
 }
 
-fn judge(driver: Result<&DriverFacts, &OpenError>, library: Option<&Path>) -> Finding {
-    let driver = match driver {
-        Ok(driver) => driver,
-        Err(error) => return Finding::error(error.to_string()).next(error.next_step()),
-    };
+fn judge(driver: &DriverFacts, library: Option<&Path>) -> Finding {
     let library = library.unwrap_or(Path::new(DEFAULT_LIBRARY)).display();
     if driver.gpus == 0 {
         return Finding::error(format!("{library} works, but the driver counts no GPU")).next(
@@ -108,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_driver_is_shown_with_what_it_tells() {
-        let finding = judge(Ok(&driver(1)), Some(Path::new("/opt/x.so")));
+        let finding = judge(&driver(1), Some(Path::new("/opt/x.so")));
         assert_eq!(finding.verdict, Verdict::Ok);
         let expected =
             "/opt/x.so: driver 560.35.05, NVML unknown (not supported), CUDA 12.6, 1 GPU";
@@ -116,11 +111,12 @@ mod tests {
     }
 
     #[test]
-    fn without_a_gpu_or_a_start_the_host_is_not_ready() {
-        let none = judge(Ok(&driver(0)), None);
-        let refused = judge(Err(&OpenError::DriverNotLoaded), None);
-        assert_eq!(refused.detail, "the NVIDIA kernel driver is not loaded");
-        for finding in [none, refused] {
+    fn without_a_gpu_or_a_library_the_host_is_not_ready() {
+        let nowhere = Machine { nvml: Some("/nowhere/libnvidia-ml.so.1".into()), host_root: None };
+        let (not_found, versions, looks) = check(&nowhere);
+        assert_eq!(not_found.detail, "/nowhere/libnvidia-ml.so.1 was not found");
+        assert!(versions.gpu_count.is_none() && looks.is_none());
+        for finding in [judge(&driver(0), None), not_found] {
             assert_eq!(finding.verdict, Verdict::Error);
             assert!(finding.next_step.is_some());
         }

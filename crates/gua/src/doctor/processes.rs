@@ -25,7 +25,7 @@ pub(super) struct ProcessCounts {
     gone_count: usize,
 }
 
-/// What this process can see of others.
+/// View of other processes from here.
 struct Sight {
     root: PathBuf,
     has_proc: bool,
