@@ -28,7 +28,7 @@
 //! | [`render`] | answers as text, JSON, CSV, Markdown, a page or a picture (pure) |
 //! | [`tui`] | the live view: a state made of looks and keys, drawn on a screen of any size |
 //! | [`web`] | what listens: the page, its interface, metrics; async lives only here |
-//! | [`checkup`] | gathers what `gua doctor` reports |
+//! | [`doctor`] | checks whether this host is ready |
 //! | [`commands`] | one file or folder a command, wiring only |
 //! | [`mod@gpu_tracker`] | the second program, gpu_tracker's command line |
 
@@ -36,13 +36,13 @@
 #![deny(clippy::print_stderr)]
 
 pub mod calendar;
-pub mod checkup;
 pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod context;
 pub mod demo;
 pub mod destination;
+pub mod doctor;
 pub mod env;
 pub mod failure;
 pub mod following;

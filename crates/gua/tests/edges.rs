@@ -37,7 +37,7 @@ const ORDER: [&[&str]; 12] = [
     &["demo", "policy"],
     &["report"],
     &["render"],
-    &["checkup", "tui", "web"],
+    &["doctor", "tui", "web"],
     &["commands", "gpu_tracker"],
 ];
 

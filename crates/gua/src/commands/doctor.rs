@@ -1,18 +1,14 @@
 //! `gua doctor`: is this host ready?
 
 use std::ffi::OsString;
-use std::io;
 
-use crate::checkup::{self, Places};
 use crate::cli;
 use crate::config::{self, Files, Machine};
 use crate::context::Context;
-use crate::env::Env;
+use crate::doctor::{Diagnosis, Places};
 use crate::failure::Failure;
-use crate::render::checkup::View;
+use crate::render::json;
 use crate::render::paint::Paint;
-use crate::render::{checkup as render, json};
-use crate::report::checkup::Checkup;
 
 pub(super) fn run(
     machine: &Machine,
@@ -20,30 +16,21 @@ pub(super) fn run(
     typed: &cli::Doctor,
     context: &mut Context<'_>,
 ) -> Result<u8, Failure> {
-    let checkup = checkup::examine(&places(machine, files, typed, &context.env));
-    show(&checkup, typed, context)?;
-    Ok(if checkup.ready { 0 } else { 1 })
-}
-
-fn places(machine: &Machine, files: &Files, typed: &cli::Doctor, env: &Env) -> Places {
-    // What is wrong with the others is among the findings.
+    // Errors in the other files are among the findings.
     let (settings, _) = files.what_can_be_used();
-    Places {
+    let diagnosis = Diagnosis::of(&Places {
         machine: machine.clone(),
-        search_path: env.get("PATH").map(OsString::from).unwrap_or_default(),
+        search_path: context.env.get("PATH").map(OsString::from).unwrap_or_default(),
         config_files: files.clone(),
         database: typed.db.clone().or_else(|| settings.settled().database),
-        pid_file: config::home(env).map(|home| home.join("gua.pid")),
-    }
-}
-
-fn show(checkup: &Checkup, typed: &cli::Doctor, context: &mut Context<'_>) -> io::Result<()> {
+        pid_file: config::home(&context.env).map(|home| home.join("gua.pid")),
+    });
     if typed.json {
-        json::pretty(&mut context.out, checkup)?;
+        json::pretty(&mut context.out, &diagnosis)?;
     } else {
         let screen = context.screen(&typed.color);
-        let view = View { paint: Paint(screen.color), width: screen.columns };
-        render::write(&mut context.out, checkup, view)?;
+        diagnosis.write(&mut context.out, screen.columns, Paint(screen.color))?;
     }
-    context.out.flush()
+    context.out.flush()?;
+    Ok(if diagnosis.ready { 0 } else { 1 })
 }

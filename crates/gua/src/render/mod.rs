@@ -1,6 +1,5 @@
 //! Answers as a person or a program reads them: pure functions from a report to text.
 
-pub mod checkup;
 pub mod config;
 pub mod csv;
 pub mod database;

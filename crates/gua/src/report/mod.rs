@@ -1,6 +1,5 @@
 //! One file or folder a question; the answers are plain structs that can be serialized.
 
-pub mod checkup;
 pub mod config;
 pub mod database;
 pub mod imported;

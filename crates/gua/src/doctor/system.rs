@@ -1,30 +1,42 @@
-//! The kernel, the distribution, and whether something stands between us and the host.
+//! The kernel, the distribution, and containers or WSL between gua and the host.
 
 use std::fs;
 use std::path::Path;
 
 use probe::proc::Host;
 
-use crate::report::checkup::{Check, Finding, SystemFacts, Verdict};
+use serde::Serialize;
 
-/// What the runtimes of containers leave in the root that they make.
+use super::finding::Finding;
+
+/// Files that container runtimes leave in the root that they make.
 const CONTAINER_MARKS: [&str; 3] = ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"];
 
-/// Those for which NVIDIA has a driver.
+/// Architectures for which NVIDIA has a driver.
 const ARCHITECTURES: [&str; 2] = ["x86_64", "aarch64"];
 
+#[derive(Debug, Default, Serialize)]
+pub(super) struct SystemFacts {
+    pub kernel: String,
+    pub architecture: String,
+    pub os: Option<String>,
+    pub is_wsl: bool,
+    pub is_container: bool,
+}
+
 /// Asks the kernel, and the host below `root` for its distribution.
-pub(super) fn gather(root: &Path) -> SystemFacts {
+pub(super) fn check(root: &Path) -> (Finding, SystemFacts) {
     let uname = rustix::system::uname();
     let kernel = uname.release().to_string_lossy().into_owned();
-    let os = fs::read(root.join("etc/os-release")).ok();
-    SystemFacts {
+    let os_release = fs::read(root.join("etc/os-release")).ok();
+    let facts = SystemFacts {
         architecture: uname.machine().to_string_lossy().into_owned(),
-        os: os.and_then(|bytes| pretty_name(&String::from_utf8_lossy(&bytes))),
+        os: os_release.and_then(|bytes| pretty_name(&String::from_utf8_lossy(&bytes))),
         is_wsl: kernel.to_ascii_lowercase().contains("microsoft"),
         is_container: is_container(),
         kernel,
-    }
+    };
+    (judge(&facts), facts)
 }
 
 fn is_container() -> bool {
@@ -33,7 +45,7 @@ fn is_container() -> bool {
     has_own_pids || CONTAINER_MARKS.iter().any(|mark| Path::new(mark).exists())
 }
 
-/// The distribution's name for people, from its `os-release`.
+/// Returns the name of the distribution that its `os-release` has for people.
 fn pretty_name(os_release: &str) -> Option<String> {
     let value = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?.trim();
     let quoted = |quote| value.strip_prefix(quote)?.strip_suffix(quote);
@@ -41,7 +53,7 @@ fn pretty_name(os_release: &str) -> Option<String> {
     Some(name.to_owned()).filter(|name| !name.is_empty())
 }
 
-pub(super) fn judge(facts: &SystemFacts) -> Finding {
+fn judge(facts: &SystemFacts) -> Finding {
     let SystemFacts { kernel, architecture, os, .. } = facts;
     let os = os.as_deref().unwrap_or("an unknown distribution");
     let mut detail = format!("{os}, Linux {kernel}, {architecture}");
@@ -52,15 +64,16 @@ pub(super) fn judge(facts: &SystemFacts) -> Finding {
         detail.push_str(", under WSL, where the driver does not tell the memory of processes");
     }
     if ARCHITECTURES.contains(&architecture.as_str()) {
-        return Finding::new(Check::System, Verdict::Ok, detail);
+        return Finding::ok(detail);
     }
-    Finding::new(Check::System, Verdict::Warning, detail)
+    Finding::warning(detail)
         .next("NVIDIA has drivers for x86_64 and aarch64; on others nothing is certain.")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::doctor::finding::Verdict;
 
     #[test]
     fn the_pretty_name_is_taken_out_of_its_quotes() {

@@ -1,39 +1,74 @@
-//! What can and cannot be read of each card.
+//! The cards: how much of each can be read.
 
 use probe::card::MemorySource;
-use probe::{Basis, CardLook, Reading, Why};
+use probe::{Basis, CardLook, Why};
+use serde::{Serialize, Serializer};
 
+use super::finding::{CardPlace, Entry, Finding, Verdict};
 use crate::render::words::card_name;
-use crate::report::checkup::{CardReport, Check, Finding, Place, Quantity, Verdict};
 
-/// Without these a card cannot be judged as it should.
+/// Without these, gua cannot classify a card fully.
 const ESSENTIAL: [Quantity; 4] =
     [Quantity::Utilization, Quantity::Memory, Quantity::Holders, Quantity::ProcessMemory];
 
-/// Up to so many exceptions, the rest is called everything.
+/// With more exceptions than this, the readable quantities are listed instead.
 const FEW: usize = 4;
 
-/// Whether a quantity could be read.
-enum Tried {
-    Read,
-    Not(Why),
-    /// No process was there to try it on.
-    NoProcess,
+/// Most data center cards have none.
+const NO_FAN: (Quantity, Why) = (Quantity::Fan, Why::NotSupported);
+
+/// Quantities of one card that can be read, and those that cannot.
+#[derive(Debug, Serialize)]
+pub(super) struct CardReport {
+    #[serde(flatten)]
+    pub place: CardPlace,
+    pub uuid: Option<String>,
+    pub name: Option<String>,
+    pub readable: Vec<Quantity>,
+    #[serde(serialize_with = "as_slugs")]
+    pub unreadable: Vec<(Quantity, Why)>,
+    /// No process was on the card to try them on.
+    pub untried: Vec<Quantity>,
+    /// True if the utilization is only that of the last moment.
+    pub utilization_is_instant: bool,
+    /// True if the memory is the host's, as the card has none of its own.
+    pub shares_host_memory: bool,
 }
 
-impl Tried {
-    fn of<T>(reading: &Reading<T>) -> Self {
-        reading.why().map_or(Self::Read, Self::Not)
-    }
+/// One thing that a card can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Quantity {
+    Utilization,
+    Memory,
+    Holders,
+    ProcessMemory,
+    ProcessSm,
+    Power,
+    Energy,
+    Temperature,
+    SmClock,
+    MemoryClock,
+    Encoder,
+    Decoder,
+    Fan,
 }
 
-/// Sorts what one look brought.
-pub(super) fn report(look: &CardLook) -> CardReport {
-    let CardLook { facts, vitals } = look;
+/// The word of a driver's code leaves out its number here.
+fn as_slugs<S: Serializer>(reasons: &[(Quantity, Why)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(reasons.iter().map(|(quantity, why)| (quantity, why.slug())))
+}
+
+/// Sorts the readings of each card.
+pub(super) fn report(looks: &[CardLook]) -> Vec<CardReport> {
+    looks.iter().map(report_card).collect()
+}
+
+fn report_card(CardLook { facts, vitals }: &CardLook) -> CardReport {
     let work = vitals.utilization.known();
     let memory = vitals.memory.known();
     let mut report = CardReport {
-        place: Place { index: facts.index, mig_slot: facts.slot() },
+        place: CardPlace { index: facts.index, mig_slot: facts.slot() },
         uuid: facts.uuid.clone().known(),
         name: facts.name.clone().known(),
         readable: Vec::new(),
@@ -42,49 +77,41 @@ pub(super) fn report(look: &CardLook) -> CardReport {
         utilization_is_instant: work.is_some_and(|work| work.basis == Basis::Instant),
         shares_host_memory: memory.is_some_and(|memory| memory.source == MemorySource::System),
     };
-    for (quantity, tried) in tried(look) {
-        match tried {
-            Tried::Read => report.readable.push(quantity),
-            Tried::Not(why) => report.unreadable.push((quantity, why)),
-            Tried::NoProcess => report.untried.push(quantity),
+    let holders = &vitals.holders;
+    // Both are `None` without a process. One process without a figure leaves a doubt about
+    // memory; one with a figure shows that the driver measures work.
+    let memory = holders.seen.iter().map(|holder| holder.memory.why()).max_by_key(Option::is_some);
+    let sm = holders.seen.iter().map(|holder| holder.sm.why()).min_by_key(Option::is_some);
+    let reasons = [
+        (Quantity::Utilization, Some(vitals.utilization.why())),
+        (Quantity::Memory, Some(vitals.memory.why())),
+        (Quantity::Holders, Some(holders.unread)),
+        (Quantity::ProcessMemory, memory),
+        (Quantity::ProcessSm, sm),
+        (Quantity::Power, Some(vitals.power.why())),
+        (Quantity::Energy, Some(vitals.energy.why())),
+        (Quantity::Temperature, Some(vitals.temperature.why())),
+        (Quantity::SmClock, Some(vitals.sm_clock.why())),
+        (Quantity::MemoryClock, Some(vitals.memory_clock.why())),
+        (Quantity::Encoder, Some(vitals.encoder.why())),
+        (Quantity::Decoder, Some(vitals.decoder.why())),
+        (Quantity::Fan, Some(vitals.fan.why())),
+    ];
+    for (quantity, reason) in reasons {
+        match reason {
+            Some(None) => report.readable.push(quantity),
+            Some(Some(why)) => report.unreadable.push((quantity, why)),
+            None => report.untried.push(quantity),
         }
     }
     report
 }
 
-fn tried(look: &CardLook) -> [(Quantity, Tried); 13] {
-    let vitals = &look.vitals;
-    let holders = &vitals.holders;
-    // One process without a figure leaves a doubt about memory; one with a figure shows
-    // that the driver measures work.
-    let memory = holders.seen.iter().map(|holder| holder.memory.why()).max_by_key(Option::is_some);
-    let sm = holders.seen.iter().map(|holder| holder.sm.why()).min_by_key(Option::is_some);
-    let of_processes = |why: Option<Option<Why>>| match why {
-        None => Tried::NoProcess,
-        Some(None) => Tried::Read,
-        Some(Some(why)) => Tried::Not(why),
-    };
-    [
-        (Quantity::Utilization, Tried::of(&vitals.utilization)),
-        (Quantity::Memory, Tried::of(&vitals.memory)),
-        (Quantity::Holders, holders.unread.map_or(Tried::Read, Tried::Not)),
-        (Quantity::ProcessMemory, of_processes(memory)),
-        (Quantity::ProcessSm, of_processes(sm)),
-        (Quantity::Power, Tried::of(&vitals.power)),
-        (Quantity::Energy, Tried::of(&vitals.energy)),
-        (Quantity::Temperature, Tried::of(&vitals.temperature)),
-        (Quantity::SmClock, Tried::of(&vitals.sm_clock)),
-        (Quantity::MemoryClock, Tried::of(&vitals.memory_clock)),
-        (Quantity::Encoder, Tried::of(&vitals.encoder)),
-        (Quantity::Decoder, Tried::of(&vitals.decoder)),
-        (Quantity::Fan, Tried::of(&vitals.fan)),
-    ]
-}
-
-/// One finding a card. One that cannot be read at all is an error only where none can.
-pub(super) fn judge(cards: &[CardReport]) -> Vec<Finding> {
+/// Returns one finding per card. An unreadable card is an error only if all of them are.
+pub(super) fn judge(cards: &[CardReport]) -> Vec<Entry> {
     let none_readable = cards.iter().all(|card| card.readable.is_empty());
-    cards.iter().map(|card| judge_card(card, none_readable).of_card(card.place)).collect()
+    let entry = |card: &CardReport| Entry::of_card(card.place, judge_card(card, none_readable));
+    cards.iter().map(entry).collect()
 }
 
 fn judge_card(card: &CardReport, none_readable: bool) -> Finding {
@@ -95,26 +122,19 @@ fn judge_card(card: &CardReport, none_readable: bool) -> Finding {
     if card.readable.is_empty() {
         let why = card.unreadable.first().map_or(Why::NotTold, |(_, why)| *why);
         let verdict = if none_readable { Verdict::Error } else { Verdict::Warning };
-        return Finding::new(Check::Card, verdict, named(format!("nothing can be read: {why}")))
-            .next(remedy(card, Quantity::Utilization, why));
+        let step = remedy(card, Quantity::Utilization, why);
+        return Finding::new(verdict, named(format!("nothing can be read: {why}"))).next(step);
     }
     let detail = named(readability(card));
-    let trouble = card.unreadable.iter().find(|(quantity, why)| is_trouble(*quantity, *why));
-    match trouble {
-        None => Finding::new(Check::Card, Verdict::Ok, detail),
-        Some((quantity, why)) => {
-            Finding::new(Check::Card, Verdict::Warning, detail).next(remedy(card, *quantity, *why))
-        }
+    // A card may lack a fan and the like, but what it has should be readable.
+    let is_trouble = |(quantity, why): &&(Quantity, Why)| {
+        *why != Why::NotSupported || ESSENTIAL.contains(quantity)
+    };
+    match card.unreadable.iter().find(is_trouble) {
+        None => Finding::ok(detail),
+        Some((quantity, why)) => Finding::warning(detail).next(remedy(card, *quantity, *why)),
     }
 }
-
-/// Cards lack this or that, such as a fan; but whatever they have should be readable.
-fn is_trouble(quantity: Quantity, why: Why) -> bool {
-    why != Why::NotSupported || ESSENTIAL.contains(&quantity)
-}
-
-/// Most cards of data centres have none.
-const NO_FAN: (Quantity, Why) = (Quantity::Fan, Why::NotSupported);
 
 fn readability(card: &CardReport) -> String {
     let missing: Vec<_> = card.unreadable.iter().filter(|missing| **missing != NO_FAN).collect();
@@ -138,7 +158,7 @@ fn readability(card: &CardReport) -> String {
     text
 }
 
-/// What cannot be read, each reason once.
+/// Returns what cannot be read, grouped by reason.
 fn by_reason(missing: &[&(Quantity, Why)]) -> String {
     let mut groups: Vec<(Why, Vec<&str>)> = Vec::new();
     for (quantity, why) in missing {
@@ -200,6 +220,7 @@ fn remedy(card: &CardReport, quantity: Quantity, why: Why) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use probe::Reading;
     use probe::units::{Bytes, Celsius, Megahertz, Millijoules, Milliwatts, Percent};
     use probe::{CardFacts, Holder, Holders, Kinds, MemoryUse, Utilization, Vitals};
     use std::sync::Arc;
@@ -242,8 +263,12 @@ mod tests {
         look
     }
 
+    fn judged_alone(look: &CardLook) -> Finding {
+        judge(&report(std::slice::from_ref(look))).remove(0).finding
+    }
+
     fn judged(look: &CardLook) -> Finding {
-        judge(&[report(look), report(&self::look())]).remove(0)
+        judge(&report(&[look.clone(), self::look()])).remove(0).finding
     }
 
     #[test]
@@ -251,7 +276,8 @@ mod tests {
         let finding = judged(&look());
         assert_eq!((finding.verdict, finding.next_step), (Verdict::Ok, None));
         assert_eq!(finding.detail, "T4: everything can be read");
-        assert_eq!(finding.card, Some(Place { index: 2, mig_slot: None }));
+        let place = judge(&report(&[look()])).remove(0).card;
+        assert_eq!(place, Some(CardPlace { index: 2, mig_slot: None }));
     }
 
     #[test]
@@ -290,7 +316,7 @@ mod tests {
             vitals: Vitals::unknown(Why::Lost),
         };
         assert_eq!(judged(&lost).verdict, Verdict::Warning);
-        let alone = judge(&[report(&lost)]).remove(0);
+        let alone = judged_alone(&lost);
         assert_eq!(alone.verdict, Verdict::Error);
         assert_eq!(alone.detail, "nothing can be read: lost from the bus");
         assert!(alone.next_step.unwrap().contains("--gpu-reset -i 0"));
@@ -318,7 +344,7 @@ mod tests {
         };
         let known = Reading::Known(Bytes(1));
         let unsupported = Reading::Unknown(Why::NotSupported);
-        let with = |seen| report(&changed(|v| v.holders = Holders { seen, unread: None }));
+        let with = |seen| report_card(&changed(|v| v.holders = Holders { seen, unread: None }));
         let empty = with(Vec::new());
         assert_eq!(empty.untried, [Quantity::ProcessMemory, Quantity::ProcessSm]);
         let card = with(vec![
@@ -327,20 +353,20 @@ mod tests {
         ]);
         assert_eq!(card.unreadable, [(Quantity::ProcessMemory, Why::NotTold)]);
         assert!(card.readable.contains(&Quantity::ProcessSm));
-        assert_eq!(judge(&[card])[0].verdict, Verdict::Warning);
+        assert_eq!(judge(&[card])[0].finding.verdict, Verdict::Warning);
         let unmeasured = with(vec![holder(known, unsupported)]);
         assert_eq!(unmeasured.unreadable, [(Quantity::ProcessSm, Why::NotSupported)]);
-        assert_eq!(judge(&[unmeasured])[0].verdict, Verdict::Ok);
+        assert_eq!(judge(&[unmeasured])[0].finding.verdict, Verdict::Ok);
     }
 
     #[test]
     fn where_little_is_told_the_little_is_listed() {
-        let mut card = report(&changed(|v| {
+        let mut card = report_card(&changed(|v| {
             let (memory, holders) = (v.memory, v.holders.clone());
             *v = Vitals { memory, holders, ..Vitals::unknown(Why::NotSupported) };
         }));
         card.place.mig_slot = Some(4);
-        let finding = &judge(&[card])[0];
+        let finding = &judge(&[card])[0].finding;
         assert_eq!(finding.verdict, Verdict::Warning);
         let expected = "T4: only memory, holders can be read, not utilization, power, energy, \
                         temperature, SM clock, memory clock, encoder, decoder (not supported); no fan";

@@ -1,72 +1,76 @@
-//! Whether the processes on the cards can be named, other users' among them.
+//! The processes on the cards: how many can be named, other users' among them.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use probe::CardLook;
-use probe::Reading;
 use probe::proc::Host;
 use probe::process::Presence;
+use probe::{CardLook, Reading};
 use rustix::process::{getegid, geteuid, getgroups};
+use serde::Serialize;
 
-use crate::report::checkup::{Check, Finding, ProcessFacts, Verdict};
+use super::finding::Finding;
 
-/// What can be seen of processes from here.
-#[derive(Debug, Clone)]
-pub(super) struct Seen {
-    pub root: PathBuf,
-    pub has_proc: bool,
-    pub sees_all: bool,
-    /// How `/proc` is hidden from this user, as it was mounted.
-    pub hidden_by: Option<String>,
-    pub lists: Lists,
-    pub counts: ProcessFacts,
+/// Processes that the driver lists, by what the host shows of them.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(super) struct ProcessCounts {
+    listed_count: usize,
+    /// With a user who has a name.
+    named_count: usize,
+    /// Running, but the user has no name or is unknown.
+    nameless_count: usize,
+    hidden_count: usize,
+    foreign_count: usize,
+    gone_count: usize,
 }
 
-/// Of how many cards the list of processes could be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Lists {
-    pub all: usize,
-    pub unread: usize,
+/// View of other processes from here.
+struct Sight {
+    root: PathBuf,
+    has_proc: bool,
+    sees_all: bool,
+    /// The `hidepid` option of `/proc`, if it applies to this user.
+    hidden_by: Option<String>,
+    cards: usize,
+    /// Cards whose list of processes could not be read.
+    unread_cards: usize,
 }
 
 /// Looks up every process that the driver lists.
-pub(super) fn gather(mut host: Host, cards: &[CardLook]) -> Seen {
+pub(super) fn check(mut host: Host, cards: &[CardLook]) -> (Finding, ProcessCounts) {
     let holders = cards.iter().flat_map(|card| &card.vitals.holders.seen);
     let pids: BTreeSet<u32> = holders.map(|holder| holder.pid).collect();
     let counts = count(pids.into_iter().map(|pid| host.process(pid)));
-    Seen {
+    let sight = Sight {
         root: host.root().to_owned(),
         has_proc: host.root().join("proc/stat").exists(),
         sees_all: host.sees_all_processes(),
         hidden_by: hidden_by(host.root()),
-        lists: Lists {
-            all: cards.len(),
-            unread: cards.iter().filter(|card| card.vitals.holders.unread.is_some()).count(),
-        },
-        counts,
-    }
+        cards: cards.len(),
+        unread_cards: cards.iter().filter(|card| card.vitals.holders.unread.is_some()).count(),
+    };
+    (judge(&sight, &counts), counts)
 }
 
-fn count(presences: impl Iterator<Item = Presence>) -> ProcessFacts {
-    let mut counts = ProcessFacts::default();
+fn count(presences: impl Iterator<Item = Presence>) -> ProcessCounts {
+    let mut counts = ProcessCounts::default();
     for presence in presences {
         counts.listed_count += 1;
-        match presence {
+        *match presence {
             Presence::Here(facts) if matches!(facts.user, Reading::Known(Some(_))) => {
-                counts.named_count += 1;
+                &mut counts.named_count
             }
-            Presence::Here(_) => counts.nameless_count += 1,
-            Presence::Hidden(_) => counts.hidden_count += 1,
-            Presence::Foreign => counts.foreign_count += 1,
-            Presence::Gone => counts.gone_count += 1,
-        }
+            Presence::Here(_) => &mut counts.nameless_count,
+            Presence::Hidden(_) => &mut counts.hidden_count,
+            Presence::Foreign => &mut counts.foreign_count,
+            Presence::Gone => &mut counts.gone_count,
+        } += 1;
     }
     counts
 }
 
-/// How the `/proc` below `root` is hidden from this user.
+/// Returns how the `/proc` below `root` hides processes from this user.
 fn hidden_by(root: &Path) -> Option<String> {
     if geteuid().is_root() {
         return None;
@@ -79,8 +83,8 @@ fn hidden_by(root: &Path) -> Option<String> {
     (!is_exempt).then_some(mode)
 }
 
-/// How a mount table hides processes, and the group that it does not hide them from. The
-/// last mount on a place is the one that is seen there.
+/// Returns the `hidepid` option of a mount table, and the group that is exempt from it. The
+/// last mount on a path is the one in use.
 fn hidepid(mounts: &str, proc: &Path) -> Option<(String, Option<u32>)> {
     let mut options = None;
     for line in mounts.lines() {
@@ -96,43 +100,46 @@ fn hidepid(mounts: &str, proc: &Path) -> Option<(String, Option<u32>)> {
     Some((mode.to_owned(), value("gid=").and_then(|gid| gid.parse().ok())))
 }
 
-pub(super) fn judge(seen: &Seen) -> Finding {
-    let warning = |detail| Finding::new(Check::Processes, Verdict::Warning, detail);
-    let counts = &seen.counts;
-    let told = told(counts, seen.lists);
-    if !seen.has_proc {
-        return warning(format!("there is no /proc below {}: {told}", seen.root.display()))
+fn judge(sight: &Sight, counts: &ProcessCounts) -> Finding {
+    let summary = summary(sight, counts);
+    if !sight.has_proc {
+        let root = sight.root.display();
+        return Finding::warning(format!("there is no /proc below {root}: {summary}"))
             .next("Mount it: `mount -t proc proc /proc`.");
     }
-    if !seen.sees_all {
-        return warning(format!("in a container without the host's /proc: {told}")).next(
-            "Mount the host's / (`-v /:/host:ro`) and name it with --host-root /host, or share \
-             its processes (`--pid=host`).",
-        );
+    if !sight.sees_all {
+        return Finding::warning(format!("in a container without the host's /proc: {summary}"))
+            .next(
+                "Mount the host's / (`-v /:/host:ro`) and name it with --host-root /host, or \
+                 share its processes (`--pid=host`).",
+            );
     }
-    if let Some(mode) = &seen.hidden_by {
-        return warning(format!("/proc hides other users' processes (hidepid={mode}): {told}"))
-            .next("Run gua as root, or as a member of the group in the mount's gid= option.");
+    if let Some(mode) = &sight.hidden_by {
+        return Finding::warning(format!(
+            "/proc hides other users' processes (hidepid={mode}): {summary}"
+        ))
+        .next("Run gua as root, or as a member of the group in the mount's gid= option.");
     }
     if counts.hidden_count > 0 {
-        return warning(told).next("Run gua as root, or as a user who may read /proc.");
+        return Finding::warning(summary).next("Run gua as root, or as a user who may read /proc.");
     }
     if counts.listed_count > 0 && counts.gone_count == counts.listed_count {
-        return warning(format!("{told}; the driver may count them by other numbers"))
+        return Finding::warning(format!("{summary}; the driver may count them by other numbers"))
             .next("In a container, name the host's root with --host-root.");
     }
-    if seen.lists.unread > 0 {
-        return warning(told).next("The lines of the cards say why, and what to do.");
+    if sight.unread_cards > 0 {
+        return Finding::warning(summary).next("The lines of the cards say why, and what to do.");
     }
-    Finding::new(Check::Processes, Verdict::Ok, told)
+    Finding::ok(summary)
 }
 
-/// How many can be named, and what is with the others.
-fn told(counts: &ProcessFacts, lists: Lists) -> String {
-    let ProcessFacts { listed_count, named_count, .. } = counts;
-    let mut told = match (listed_count, named_count) {
-        (0, _) if lists.unread == 0 => "no process is on a card now".to_owned(),
-        (0, _) if lists.unread == lists.all => return "no card's list could be read".to_owned(),
+/// Returns how many processes can be named, and what is known of the others.
+fn summary(sight: &Sight, counts: &ProcessCounts) -> String {
+    let mut summary = match (counts.listed_count, counts.named_count) {
+        (0, _) if sight.unread_cards == 0 => "no process is on a card now".to_owned(),
+        (0, _) if sight.unread_cards == sight.cards => {
+            return "no card's list could be read".to_owned();
+        }
         (0, _) => "no process is on the other cards".to_owned(),
         (1, 1) => "the one process on the cards can be named".to_owned(),
         (1, 0) => "the one process on the cards cannot be named".to_owned(),
@@ -147,18 +154,19 @@ fn told(counts: &ProcessFacts, lists: Lists) -> String {
         (counts.gone_count, "gone"),
     ];
     for (count, what) in others.into_iter().filter(|(count, _)| *count > 0) {
-        told.push_str(&format!(", {count} {what}"));
+        summary.push_str(&format!(", {count} {what}"));
     }
-    match lists.unread {
-        0 => told,
-        1 => format!("the list of 1 card could not be read; {told}"),
-        unread => format!("the lists of {unread} cards could not be read; {told}"),
+    match sight.unread_cards {
+        0 => summary,
+        1 => format!("the list of 1 card could not be read; {summary}"),
+        unread => format!("the lists of {unread} cards could not be read; {summary}"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::doctor::finding::Verdict;
 
     #[test]
     fn the_mount_that_is_seen_decides() {
@@ -182,21 +190,27 @@ mod tests {
         }
     }
 
-    fn seen(counts: ProcessFacts) -> Seen {
-        let lists = Lists { all: 2, unread: 0 };
-        Seen { root: "/".into(), has_proc: true, sees_all: true, hidden_by: None, lists, counts }
+    fn sight() -> Sight {
+        Sight {
+            root: "/".into(),
+            has_proc: true,
+            sees_all: true,
+            hidden_by: None,
+            cards: 2,
+            unread_cards: 0,
+        }
     }
 
-    fn some() -> ProcessFacts {
-        ProcessFacts { listed_count: 3, named_count: 2, gone_count: 1, ..ProcessFacts::default() }
+    fn some() -> ProcessCounts {
+        ProcessCounts { listed_count: 3, named_count: 2, gone_count: 1, ..ProcessCounts::default() }
     }
 
     #[test]
     fn who_can_be_named_is_counted() {
-        let finding = judge(&seen(some()));
+        let finding = judge(&sight(), &some());
         assert_eq!(finding.verdict, Verdict::Ok);
         assert_eq!(finding.detail, "2 of 3 processes on the cards can be named, 1 gone");
-        let none = judge(&seen(ProcessFacts::default()));
+        let none = judge(&sight(), &ProcessCounts::default());
         assert_eq!(
             (none.verdict, none.detail.as_str()),
             (Verdict::Ok, "no process is on a card now")
@@ -206,12 +220,11 @@ mod tests {
     /// Trap: a denied list is unknown, not empty.
     #[test]
     fn a_list_that_could_not_be_read_is_not_an_empty_one() {
-        let with =
-            |unread, counts| judge(&Seen { lists: Lists { all: 2, unread }, ..seen(counts) });
+        let with = |unread_cards, counts| judge(&Sight { unread_cards, ..sight() }, &counts);
         let cases = [
-            (with(2, ProcessFacts::default()), "no card's list could be read"),
+            (with(2, ProcessCounts::default()), "no card's list could be read"),
             (
-                with(1, ProcessFacts::default()),
+                with(1, ProcessCounts::default()),
                 "the list of 1 card could not be read; no process is on the other cards",
             ),
             (
@@ -228,17 +241,17 @@ mod tests {
 
     #[test]
     fn each_obstacle_is_a_warning_with_a_way_out() {
-        let hidden = ProcessFacts { hidden_count: 1, named_count: 1, ..some() };
-        let gone = ProcessFacts { gone_count: 3, named_count: 0, ..some() };
+        let hidden = ProcessCounts { hidden_count: 1, named_count: 1, ..some() };
+        let gone = ProcessCounts { gone_count: 3, named_count: 0, ..some() };
         let obstacles = [
-            (Seen { has_proc: false, ..seen(some()) }, "no /proc below /"),
-            (Seen { sees_all: false, ..seen(some()) }, "in a container"),
-            (Seen { hidden_by: Some("2".into()), ..seen(some()) }, "hidepid=2"),
-            (seen(hidden), "1 not readable"),
-            (seen(gone), "0 of 3"),
+            (Sight { has_proc: false, ..sight() }, some(), "no /proc below /"),
+            (Sight { sees_all: false, ..sight() }, some(), "in a container"),
+            (Sight { hidden_by: Some("2".into()), ..sight() }, some(), "hidepid=2"),
+            (sight(), hidden, "1 not readable"),
+            (sight(), gone, "0 of 3"),
         ];
-        for (seen, word) in obstacles {
-            let finding = judge(&seen);
+        for (sight, counts, word) in obstacles {
+            let finding = judge(&sight, &counts);
             assert_eq!(finding.verdict, Verdict::Warning);
             assert!(finding.detail.contains(word), "{}", finding.detail);
             assert!(finding.next_step.is_some());

@@ -1,4 +1,4 @@
-//! A program that is given so much time and no more, and leaves nothing behind.
+//! A program that is run with a time limit and leaves no process behind.
 
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// More than this of what it says is not read.
-const MOST_BYTES: u64 = 64 << 10;
+/// Output beyond this is not read.
+const MAX_BYTES: u64 = 64 << 10;
 
-/// How long a killed program may take to go. One that waits for a failing card inside
-/// the kernel does not go at all.
-const FUNERAL: Duration = Duration::from_millis(500);
+/// Time for a killed program to go. One that waits for a failing card inside the kernel
+/// does not go at all.
+const KILL_WAIT: Duration = Duration::from_millis(500);
 
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// How it ended.
+/// How a program ended.
 #[derive(Debug)]
 pub(super) enum Ended {
     ByItself {
@@ -27,65 +27,62 @@ pub(super) enum Ended {
         stderr: String,
     },
     NotStarted(io::Error),
-    /// The time was up; `gone` says whether killing it worked.
+    /// The time was up; `gone` is false if it could not be killed.
     Stopped {
         gone: bool,
     },
 }
 
-/// Runs it in a process group of its own, so that what it starts ends with it.
-pub(super) fn run(mut command: Command, patience: Duration) -> Ended {
-    let until = Instant::now() + patience;
+/// Runs a program in a process group of its own, so that what it starts ends with it.
+pub(super) fn run(mut command: Command, time_limit: Duration) -> Ended {
+    let until = Instant::now() + time_limit;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => return Ended::NotStarted(error),
     };
-    let (stdout, stderr) = (listen(child.stdout.take()), listen(child.stderr.take()));
-    // It is not reaped before both have ended, so that its group's number stays its own.
-    let said = wait_for(&stdout, until).zip(wait_for(&stderr, until));
-    match said.and_then(|said| Some((said, reap(&mut child, until)?))) {
+    let (stdout, stderr) = (read(child.stdout.take()), read(child.stderr.take()));
+    let receive = |output: Receiver<String>| {
+        output.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
+    };
+    // Reaped only when both pipes are closed: until then nobody else can get its group's number.
+    let output = receive(stdout).zip(receive(stderr));
+    match output.and_then(|output| Some((output, reap(&mut child, until)?))) {
         Some(((stdout, stderr), status)) => Ended::ByItself { status, stdout, stderr },
-        None => Ended::Stopped { gone: stop(&mut child) },
+        None => Ended::Stopped { gone: kill(&mut child) },
     }
 }
 
-/// Reads on a thread of its own what it says, up to a limit.
-fn listen(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
-    let (tell, said) = mpsc::channel();
-    // Without a thread the channel closes, and the program counts as silent.
+/// Reads output on a thread of its own.
+fn read(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (sender, output) = mpsc::channel();
+    // Without a thread the channel closes, and the program counts as one that hangs.
     let _ = thread::Builder::new().name("listener".into()).spawn(move || {
         let mut bytes = Vec::new();
         if let Some(pipe) = pipe {
-            // What came before an error is still worth showing.
-            let _ = pipe.take(MOST_BYTES).read_to_end(&mut bytes);
+            // Output before an error is still worth showing.
+            let _ = pipe.take(MAX_BYTES).read_to_end(&mut bytes);
         }
-        let _ = tell.send(String::from_utf8_lossy(&bytes).into_owned());
+        let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
     });
-    said
-}
-
-fn wait_for(said: &Receiver<String>, until: Instant) -> Option<String> {
-    said.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
+    output
 }
 
 fn reap(child: &mut Child, until: Instant) -> Option<ExitStatus> {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Some(status),
-            Ok(None) if Instant::now() < until => thread::sleep(LOOK_EVERY),
+            Ok(None) if Instant::now() < until => thread::sleep(POLL_INTERVAL),
             Ok(None) | Err(_) => return None,
         }
     }
 }
 
-fn stop(child: &mut Child) -> bool {
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    if let Some(group) = group {
-        // It may have ended in this moment; reaping tells.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    reap(child, Instant::now() + FUNERAL).is_some()
+/// Kills the whole group; returns false if the program does not end.
+fn kill(child: &mut Child) -> bool {
+    // An error means that it has just ended; reaping it shows that.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    reap(child, Instant::now() + KILL_WAIT).is_some()
 }
 
 #[cfg(test)]
@@ -131,7 +128,7 @@ mod tests {
     /// A sleeper that outlives its parent belongs to init, which reaps it when it likes.
     fn is_over(pid: &str) -> bool {
         (0..200).any(|_| {
-            thread::sleep(LOOK_EVERY);
+            thread::sleep(POLL_INTERVAL);
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
             stat.map_or(true, |stat| stat.contains(") Z "))
         })

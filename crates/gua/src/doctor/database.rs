@@ -1,50 +1,64 @@
-//! The place of the history: what lies there, and whether it can be written.
+//! The database: what is at its path, and whether it can be written.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use gua_store::{Database, ForeignFile, Problem};
 use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
+use serde::Serialize;
 
+use super::finding::Finding;
 use crate::render::words::gib;
-use crate::report::checkup::{Check, DatabaseFacts, DatabaseKind, Finding, Verdict};
 
-/// Below this, recording would soon stop.
+/// With less free space, recording would soon stop.
 const SCARCE_BYTES: u64 = 1 << 30;
-/// Below this, it would not begin.
+/// With less free space, recording would not begin.
 const FULL_BYTES: u64 = 50 << 20;
 
-/// What is at the path.
-#[derive(Debug)]
-pub(super) struct Found {
-    /// Version of the schema, or the reason for which the file cannot be used.
-    pub version: Result<u32, Problem>,
-    /// Target of a link that leads to no file.
-    pub link_to: Option<PathBuf>,
-    pub facts: DatabaseFacts,
+#[derive(Debug, Serialize)]
+pub(super) struct DatabaseFacts {
+    path: String,
+    kind: &'static str,
+    schema_version: Option<u32>,
+    size_bytes: Option<u64>,
+    /// Left for this user on its file system.
+    free_bytes: Option<u64>,
+    /// True if this user may write it, or create it where it is missing.
+    writable: bool,
 }
 
-/// Looks without changing anything.
-pub(super) fn gather(path: &Path) -> Found {
+struct Found {
+    /// Version of the schema, or the reason for which the file cannot be used.
+    version: Result<u32, Problem>,
+    /// Target of a link that leads to no file.
+    link_to: Option<PathBuf>,
+    facts: DatabaseFacts,
+}
+
+/// Checks the path without changing anything; it is `None` for a user without a home.
+pub(super) fn check(path: Option<&Path>) -> (Finding, Option<DatabaseFacts>) {
+    let Some(path) = path else {
+        let finding = Finding::error("there is no home folder to keep it in")
+            .next("Set HOME or GUA_HOME, or name a database with --db PATH.");
+        return (finding, None);
+    };
+    let found = find(path);
+    (judge(&found), Some(found.facts))
+}
+
+fn find(path: &Path) -> Found {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let version = Database::identify(&path).map_err(|error| error.problem);
     let link_to = link_to(&path).filter(|_| matches!(version, Err(Problem::Missing)));
     let folder = match &link_to {
-        // Folders are made at home, not where somebody's link leads.
+        // gua creates the folder of its own path, not that of a link's target.
         Some(target) => target.parent().filter(|folder| folder.is_dir()).map(Path::to_owned),
         None => nearest_folder(&path),
     };
+    let (kind, schema_version, _) = describe(&version);
     let facts = DatabaseFacts {
-        kind: kind(&version),
-        schema_version: match version {
-            Ok(found)
-            | Err(
-                Problem::OldLayout(found)
-                | Problem::NewLayout { found, .. }
-                | Problem::WaitsForMigration { found, .. },
-            ) => Some(found),
-            Err(_) => None,
-        },
+        kind,
+        schema_version,
         size_bytes: size_bytes(&path),
         free_bytes: folder.as_deref().and_then(free_bytes),
         writable: is_writable(&path, &version, folder.as_deref()),
@@ -60,41 +74,52 @@ fn size_bytes(path: &Path) -> Option<u64> {
     Some(file.saturating_add(log))
 }
 
-/// Where a link leads, through as many as there are; `None` where the path is no link.
+/// Returns the end of a chain of links; `None` if the path is no link.
 fn link_to(path: &Path) -> Option<PathBuf> {
-    // As many as the kernel follows.
+    /// As many as the kernel follows.
     const MOST_LINKS: usize = 40;
     let follow = |path: &PathBuf| Some(path.parent()?.join(fs::read_link(path).ok()?));
     std::iter::successors(Some(path.to_owned()), follow).take(MOST_LINKS).skip(1).last()
 }
 
-const fn kind(version: &Result<u32, Problem>) -> DatabaseKind {
-    match version {
-        Err(Problem::Missing) => DatabaseKind::Missing,
-        Err(Problem::PythonGua) => DatabaseKind::PythonGua,
-        Err(Problem::Damaged(_)) => DatabaseKind::Damaged,
-        Err(Problem::Foreign(foreign)) => match foreign {
-            ForeignFile::Folder => DatabaseKind::Directory,
-            ForeignFile::NotAFile => DatabaseKind::NotAFile,
-            ForeignFile::Empty => DatabaseKind::Empty,
-            ForeignFile::OtherProgram => DatabaseKind::OtherSqlite,
-            ForeignFile::NotSqlite => DatabaseKind::NotSqlite,
+/// Returns the kind of a file, the version of its schema, and the words for one that gua can use.
+fn describe(
+    version: &Result<u32, Problem>,
+) -> (&'static str, Option<u32>, Result<&'static str, &Problem>) {
+    const OURS: &str = "a database of gua";
+    let problem = match version {
+        Ok(found) => return ("gua", Some(*found), Ok(OURS)),
+        Err(problem) => problem,
+    };
+    match problem {
+        Problem::WaitsForMigration { found, .. } => ("gua", Some(*found), Ok(OURS)),
+        Problem::OldLayout(found) | Problem::NewLayout { found, .. } => {
+            ("gua", Some(*found), Err(problem))
+        }
+        Problem::PythonGua => {
+            let words = "a database of the Python gua, to be imported; the file is kept";
+            ("python_gua", None, Ok(words))
+        }
+        Problem::Missing => ("missing", None, Ok("none yet, can be made")),
+        Problem::Damaged(_) => ("damaged", None, Err(problem)),
+        Problem::Foreign(foreign) => match foreign {
+            ForeignFile::Empty => ("empty", None, Ok("an empty file, to be made a database")),
+            ForeignFile::Folder => ("directory", None, Err(problem)),
+            ForeignFile::NotAFile => ("not_a_file", None, Err(problem)),
+            ForeignFile::OtherProgram => ("other_sqlite", None, Err(problem)),
+            ForeignFile::NotSqlite => ("not_sqlite", None, Err(problem)),
         },
-        Ok(_)
-        | Err(
-            Problem::OldLayout(_) | Problem::NewLayout { .. } | Problem::WaitsForMigration { .. },
-        ) => DatabaseKind::Gua,
-        Err(_) => DatabaseKind::Unreadable,
+        _ => ("unreadable", None, Err(problem)),
     }
 }
 
-/// The folder that the file is in or, where that is still to be made, the one to make it in.
+/// Returns the folder that the file is in or, if that does not exist, the nearest one above.
 fn nearest_folder(path: &Path) -> Option<PathBuf> {
     let nearest = path.ancestors().skip(1).find(|folder| folder.symlink_metadata().is_ok())?;
     nearest.is_dir().then(|| nearest.to_owned())
 }
 
-/// The database writes files of its own beside it, so the folder counts as much as the file.
+/// Returns true if this user may write the file and its folder: SQLite creates files in it.
 fn is_writable(path: &Path, version: &Result<u32, Problem>, folder: Option<&Path>) -> bool {
     let may = |path: &Path, access| accessat(CWD, path, access, AtFlags::EACCESS).is_ok();
     let in_folder = folder.is_some_and(|folder| may(folder, Access::WRITE_OK | Access::EXEC_OK));
@@ -106,75 +131,60 @@ fn free_bytes(folder: &Path) -> Option<u64> {
     Some(file_system.f_bavail.saturating_mul(file_system.f_frsize))
 }
 
-/// Judges what is at the path; `None` is a user without a home.
-pub(super) fn judge(found: Option<&Found>) -> Finding {
-    let Some(found) = found else {
-        return finding(Verdict::Error, "there is no home folder to keep it in")
-            .next("Set HOME or GUA_HOME, or name a database with --db PATH.");
-    };
+fn judge(found: &Found) -> Finding {
     let facts = &found.facts;
     let path = &facts.path;
-    let what = match &found.version {
-        Ok(_) | Err(Problem::WaitsForMigration { .. }) => "a database of gua",
-        Err(Problem::PythonGua) => "a database of the Python gua, to be imported; the file is kept",
-        Err(Problem::Missing) => "none yet, can be made",
-        Err(Problem::Foreign(ForeignFile::Empty)) => "an empty file, to be made a database",
+    let what = match describe(&found.version).2 {
+        Ok(what) => what,
         Err(problem) => {
-            return finding(Verdict::Error, format!("{path}: {problem}"))
+            return Finding::error(format!("{path}: {problem}"))
                 .next("Name another database with --db PATH.");
         }
     };
     if !facts.writable {
         return judge_closed(found);
     }
-    judge_space(path, what, facts.free_bytes)
+    let Some(free) = facts.free_bytes else {
+        return Finding::ok(format!("{path}: {what}"));
+    };
+    let detail = format!("{path}: {what}; {} GiB free", gib(free));
+    match free {
+        ..FULL_BYTES => Finding::error(detail).next("Make room, or use --db PATH."),
+        FULL_BYTES..SCARCE_BYTES => {
+            Finding::warning(detail).next("Make room before recording for long.")
+        }
+        SCARCE_BYTES.. => Finding::ok(detail),
+    }
 }
 
-/// A history that others write can still be read.
+/// Judges a path that this user may not write: a history can still be read.
 fn judge_closed(found: &Found) -> Finding {
     let path = &found.facts.path;
     match (&found.version, &found.link_to) {
         (Ok(_) | Err(Problem::WaitsForMigration { .. } | Problem::PythonGua), _) => {
-            finding(Verdict::Warning, format!("{path}: this user may read it, not write it"))
+            Finding::warning(format!("{path}: this user may read it, not write it"))
                 .next("To record as this user, name another database with --db PATH.")
         }
         (_, Some(target)) => {
-            let detail = format!("{path}: a link to {}, which cannot be made", target.display());
-            finding(Verdict::Error, detail)
+            let target = target.display();
+            Finding::error(format!("{path}: a link to {target}, which cannot be made"))
                 .next("Make the folder that it leads to, or name another database with --db PATH.")
         }
-        (_, None) => finding(Verdict::Error, format!("{path}: this user may not make it there"))
+        (_, None) => Finding::error(format!("{path}: this user may not make it there"))
             .next("Name a database in a folder of yours with --db PATH, or set GUA_HOME."),
     }
-}
-
-fn judge_space(path: &str, what: &str, free_bytes: Option<u64>) -> Finding {
-    let Some(free) = free_bytes else {
-        return finding(Verdict::Ok, format!("{path}: {what}"));
-    };
-    let detail = format!("{path}: {what}; {} GiB free", gib(free));
-    match free {
-        ..FULL_BYTES => finding(Verdict::Error, detail).next("Make room, or use --db PATH."),
-        FULL_BYTES..SCARCE_BYTES => {
-            finding(Verdict::Warning, detail).next("Make room before recording for long.")
-        }
-        SCARCE_BYTES.. => finding(Verdict::Ok, detail),
-    }
-}
-
-fn finding(verdict: Verdict, detail: impl Into<String>) -> Finding {
-    Finding::new(Check::Database, verdict, detail)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::doctor::finding::Verdict;
     use std::io;
 
     fn found(version: Result<u32, Problem>) -> Found {
         let facts = DatabaseFacts {
             path: "/x.db".into(),
-            kind: kind(&version),
+            kind: describe(&version).0,
             schema_version: None,
             size_bytes: None,
             free_bytes: Some(20 << 30),
@@ -184,14 +194,14 @@ mod tests {
     }
 
     fn verdict(found: &Found) -> Verdict {
-        judge(Some(found)).verdict
+        judge(found).verdict
     }
 
     #[test]
     fn usable_database_is_ok_and_another_one_an_error() {
         let empty = Err(Problem::Foreign(ForeignFile::Empty));
         for good in [Err(Problem::Missing), Ok(10), Err(Problem::PythonGua), empty] {
-            let finding = judge(Some(&found(good)));
+            let finding = judge(&found(good));
             assert_eq!((finding.verdict, finding.next_step), (Verdict::Ok, None));
             assert!(finding.detail.ends_with("; 20.0 GiB free"), "{}", finding.detail);
         }
@@ -204,11 +214,11 @@ mod tests {
             Problem::Io(io::ErrorKind::PermissionDenied.into()),
         ];
         for bad in bad {
-            let finding = judge(Some(&found(Err(bad))));
+            let finding = judge(&found(Err(bad)));
             assert_eq!(finding.verdict, Verdict::Error, "{}", finding.detail);
             assert!(finding.next_step.unwrap().contains("--db PATH"));
         }
-        assert_eq!(judge(None).verdict, Verdict::Error);
+        assert_eq!(check(None).0.verdict, Verdict::Error);
     }
 
     #[test]
@@ -252,7 +262,7 @@ mod tests {
     fn the_size_is_that_of_the_file_and_its_log() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        let size = |name: &str| gather(&at(name)).facts.size_bytes;
+        let size = |name: &str| find(&at(name)).facts.size_bytes;
         assert_eq!((size("x.db"), size(".")), (None, None));
         fs::write(at("x.db"), "1234").unwrap();
         assert_eq!(size("x.db"), Some(4));
@@ -269,12 +279,12 @@ mod tests {
         std::os::unix::fs::symlink(at("second"), at("first")).unwrap();
         assert_eq!(link_to(&at("first")), Some(at("there/x.db")));
         assert_eq!(link_to(&at("none")), None);
-        let dangling = gather(&at("first"));
+        let dangling = find(&at("first"));
         assert!(!dangling.facts.writable);
-        let finding = judge(Some(&dangling));
+        let finding = judge(&dangling);
         assert_eq!(finding.verdict, Verdict::Error);
         assert!(finding.detail.contains("there/x.db, which cannot be made"), "{}", finding.detail);
         fs::create_dir(at("there")).unwrap();
-        assert_eq!(verdict(&gather(&at("first"))), Verdict::Ok);
+        assert_eq!(verdict(&find(&at("first"))), Verdict::Ok);
     }
 }
