@@ -18,7 +18,7 @@
 //! | [`fork`] | keeps a fork of this process away from the library |
 //! | `own` | what belongs to this process and not to a fork of it |
 //! | [`threads`] | how many threads of this process are ours |
-//! | [`who`] | who is behind it: a person, a job, a container, a notebook |
+//! | [`identity`] | the identity behind a process: a person, a job, a container, a notebook |
 //!
 //! ```no_run
 //! use probe::nvml::{Options, Prober};
@@ -35,12 +35,12 @@ pub mod answer;
 pub mod clocks;
 pub mod directory;
 pub mod fork;
+pub mod identity;
 pub mod nvml;
 mod own;
 pub mod poller;
 pub mod proc;
 pub mod threads;
-pub mod who;
 
 pub use account::{Account, CardAccounts};
 pub use clocks::Clocks;

@@ -13,10 +13,10 @@ use rustix::process::{Pid, test_kill_process};
 use super::held::Held;
 use super::usage::{self, Taken};
 use super::{Accounts, cmdline, read, stat, status, why};
+use crate::identity::{Reader, Subject, Who};
 use crate::process::{Presence, ProcessFacts};
 use crate::reading::{Reading, Why};
 use crate::units::UnixMillis;
-use crate::who::{Reader, Subject, Who};
 
 /// The inode of the first pid namespace, which the kernel keeps for it.
 const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
@@ -76,7 +76,7 @@ impl Host {
 
     /// Finds out who is behind each process, too, when it is seen for the first time.
     #[must_use]
-    pub fn with_who(mut self, wanted: bool) -> Self {
+    pub fn with_identities(mut self, wanted: bool) -> Self {
         self.identities = wanted.then(|| Reader::new(self.root.clone()));
         self
     }

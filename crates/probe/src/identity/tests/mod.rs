@@ -13,9 +13,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::identity::{Source, Who};
 use crate::proc::Host;
 use crate::process::Presence;
-use crate::who::{Source, Who};
 
 /// The process that is asked about.
 const PID: u32 = 70;
@@ -86,7 +86,7 @@ impl Tree {
     }
 
     fn host(&self) -> Host {
-        Host::new(Some(self.root().to_owned())).with_who(true)
+        Host::new(Some(self.root().to_owned())).with_identities(true)
     }
 
     fn who(&self) -> Arc<Who> {
