@@ -202,9 +202,9 @@ impl Poller {
             Presence::Hidden(why) => return unread(why),
         };
         let id = id(&facts);
-        let cpu = match self.host.taken(&facts) {
-            Reading::Known(taken) => {
-                let cpu = CpuTime { used: taken.cpu, at: now.awake };
+        let cpu = match self.host.usage(&facts) {
+            Reading::Known(usage) => {
+                let cpu = CpuTime { used: usage.cpu, at: now.awake };
                 self.cpu_times.insert(id, cpu);
                 cpu.percent_since(before.get(&id))
             }
