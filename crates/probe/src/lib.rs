@@ -15,7 +15,6 @@
 //! | [`directory`] | questions to a directory service, which may hang |
 //! | [`oneshot`] | a value that another thread sends once |
 //! | [`fork`] | prevents forks while the library is in use |
-//! | `own` | values that belong to this process and not to a fork of it |
 //! | [`threads`] | starts and counts our threads in this process |
 //! | [`identity`] | the identity behind a process: a person, a job, a container, a notebook |
 //!
@@ -35,7 +34,6 @@ pub mod fork;
 pub mod identity;
 pub mod nvml;
 pub mod oneshot;
-mod own;
 pub mod poller;
 pub mod proc;
 pub mod threads;

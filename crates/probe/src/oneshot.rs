@@ -1,6 +1,5 @@
-//! Channel for one value from another thread. Unlike a channel of the standard library, receiving needs
-//! no thread-local data: their first use takes the loader's lock, which a driver that hangs while it is
-//! loaded never releases.
+//! Channel for one value from another thread. The first wait on a channel of the standard library takes
+//! the loader's lock, which a driver that hangs while it is loaded never releases. This one does not.
 
 use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -33,7 +33,7 @@ pub struct Poller {
     until_slow: u32,
     /// True if a card has no energy counter, so that its power is needed.
     needs_power: bool,
-    /// What is left of partitioned GPUs.
+    /// Adds the unused parts of partitioned GPUs as cards.
     unpartitioned: Unpartitioned,
     /// CPU time of the holders at the last poll.
     cpu_times: HashMap<ProcessId, CpuTime>,

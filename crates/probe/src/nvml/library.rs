@@ -9,7 +9,7 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
 use super::error::{OpenError, reading};
-use crate::own::Own;
+use crate::fork::ProcessLocal;
 use crate::reading::Reading;
 
 /// Name that the dynamic loader resolves if no path is given.
@@ -20,7 +20,7 @@ static CALLS: AtomicU64 = AtomicU64::new(0);
 static STAYS_OPEN: AtomicBool = AtomicBool::new(false);
 
 /// Library that was opened last, if it stays open.
-static OPENED: Own<(Option<PathBuf>, Arc<Nvml>)> = Own::empty();
+static OPENED: ProcessLocal<(Option<PathBuf>, Arc<Nvml>)> = ProcessLocal::empty();
 
 /// Makes the library stay open in this process. This is for programs that measure repeatedly: opening
 /// the library takes longer than the measurement.

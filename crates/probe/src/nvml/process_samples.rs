@@ -18,7 +18,7 @@ pub(super) type Share = (Reading<Percent>, Reading<Engines>);
 pub(super) struct ProcessSamples {
     /// Entries as the driver returned them, except those that cannot be valid.
     returned: Vec<card::ProcessSample>,
-    /// Those that count, by pid and time stamp: a driver may return one again between two looks.
+    /// Samples that count, by pid and time stamp: a driver may return one again between two looks.
     counted: BTreeMap<(u32, u64), ProcessSample>,
     /// True if an answer had samples but none that counts, which does not prove that a process
     /// without samples did nothing.
@@ -82,10 +82,10 @@ enum Place {
 /// Newest time stamps of an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// Of the samples in the window, but not beyond the time that has come: a wrong time stamp
+    /// Newest of the samples in the window, but not beyond the current time: a wrong time stamp
     /// would hide the samples that follow.
     pub newest: Option<u64>,
-    /// Of the samples before the window. It shows which clock the driver uses.
+    /// Newest of the samples before the window. It shows which clock the driver uses.
     pub newest_stale: Option<u64>,
 }
 

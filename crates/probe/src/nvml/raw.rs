@@ -265,7 +265,7 @@ impl SampleBuffer {
         }
     }
 
-    /// How many samples there is room for.
+    /// Returns the number of samples that there is room for.
     pub const fn room(&self) -> usize {
         self.0.room
     }

@@ -1,4 +1,4 @@
-//! Those that a process came from.
+//! Ancestors of a process.
 
 use super::{CONTAINER, PID, SESSION, Tree, who};
 use crate::identity::{GroupKind, Source};

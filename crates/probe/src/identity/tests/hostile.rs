@@ -1,4 +1,4 @@
-//! What no host would say, and what somebody who lies would.
+//! Files that no host would have, and files that a user has forged.
 
 use proptest::prelude::*;
 
@@ -56,7 +56,7 @@ fn a_forged_container_or_pod_has_no_name_of_the_systems() {
     }
 }
 
-/// What a forged name would point to.
+/// Adds the records that a forged name would refer to.
 fn with_victims(tree: &Tree) {
     let docker = format!("var/lib/docker/containers/{CONTAINER}/config.v2.json");
     tree.file(&docker, r#"{"Name":"/victims_db"}"#);
