@@ -129,9 +129,9 @@ fn every_block_is_closed() {
 #[test]
 fn the_names_that_are_read_of_an_environment_are_told() {
     let text = readme();
-    for (name, _) in probe::who::NAMES {
+    for (name, _) in probe::identity::NAMES {
         assert!(text.contains(&format!("`{name}`")), "{name}");
     }
     let seven = "of an environment seven names are read";
-    assert_eq!((probe::who::NAMES.len(), text.contains(seven)), (7, true));
+    assert_eq!((probe::identity::NAMES.len(), text.contains(seven)), (7, true));
 }

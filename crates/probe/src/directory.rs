@@ -1,6 +1,6 @@
-//! Questions to a directory of people, which may be far away: asked on a thread of its own, so that
-//! one that hangs keeps nobody waiting, and no more often than answers change. One that could not
-//! be asked has not answered: what it said before stands, and it is asked again soon.
+//! Cached answers of a directory service, which may be far away or hang. A thread of its own asks, so
+//! that a service that hangs blocks no caller. While the service does not answer, its last answer is
+//! used, and it is asked again soon.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -12,74 +12,57 @@ use std::time::{Duration, Instant};
 use crate::reading::{Reading, Why};
 use crate::threads;
 
-/// After so long it is asked again.
-pub const TRUE_FOR: Duration = Duration::from_secs(60);
+/// Time for which an answer is used.
+pub const ANSWER_KEPT: Duration = Duration::from_secs(60);
 
-/// After so long, where it could not be asked.
-pub const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(10);
+/// Time after which a service that did not answer is asked again.
+pub const RETRY_AFTER: Duration = Duration::from_secs(10);
 
-/// How a question is answered, on the host below this root.
+/// Answers a question about the host below a root.
 type Answer<Q, A> = fn(&Path, &Q) -> Reading<A>;
 
-/// What was asked, and what was answered when.
+/// Cached answers, and the thread that asks for them.
 #[derive(Debug)]
 pub struct Directory<Q, A> {
     name: &'static str,
     root: PathBuf,
     answer: Answer<Q, A>,
-    /// How long an answer is waited for.
+    /// Longest time to wait for an answer.
     patience: Duration,
-    known: HashMap<Q, Answered<A>>,
-    /// Not answered so far.
-    asked: HashSet<Q>,
+    known: HashMap<Q, Known<A>>,
+    /// Questions without an answer so far.
+    pending: HashSet<Q>,
     /// `None` until something is asked.
-    clerk: Option<Clerk<Q, A>>,
+    worker: Option<Worker<Q, A>>,
 }
 
-/// What stands until it is asked for again.
+/// Answer with the time until which it is used.
 #[derive(Debug)]
-struct Answered<A> {
+struct Known<A> {
     reading: Reading<A>,
     at: Instant,
-    true_for: Duration,
+    kept_for: Duration,
 }
 
-impl<A> Answered<A> {
-    /// What was heard, after what stood so far.
-    fn after(before: Option<Self>, heard: Reading<A>, at: Instant) -> Self {
-        match heard {
-            Reading::Unknown(Why::TimedOut) => {
-                let reading = before.map_or(heard, |before| before.reading);
-                Self { reading, at, true_for: ASKED_AGAIN_AFTER }
-            }
-            reading => Self { reading, at, true_for: TRUE_FOR },
-        }
-    }
-
-    fn is_true(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.at) < self.true_for
-    }
-}
-
-/// The thread that asks.
+/// Thread that asks.
 #[derive(Debug)]
-struct Clerk<Q, A> {
-    /// Where it is: the copy of a process has none of its threads.
+struct Worker<Q, A> {
+    /// Process of the thread: a fork has no copy of it.
     process: u32,
     questions: Sender<Q>,
     answers: Receiver<(Q, Reading<A>)>,
 }
 
-impl<Q: Clone + Send + 'static, A: Send + 'static> Clerk<Q, A> {
-    /// `None` where no thread can be had.
-    fn hired(name: &str, root: PathBuf, answer: Answer<Q, A>) -> Option<Self> {
+impl<Q: Send + 'static, A: Send + 'static> Worker<Q, A> {
+    /// Returns `None` if no thread can be started.
+    fn spawn(name: &str, root: PathBuf, answer: Answer<Q, A>) -> Option<Self> {
         let (questions, asked) = channel::<Q>();
-        let (tell, answers) = channel();
+        let (send, answers) = channel();
         let work = move || {
             for question in asked {
                 let answered = answer(&root, &question);
-                // Whoever asked may be gone.
-                let _ = tell.send((question, answered));
+                // The directory may be gone.
+                let _ = send.send((question, answered));
             }
         };
         threads::spawn(threads::named(name), work).ok()?;
@@ -92,7 +75,7 @@ where
     Q: Clone + Eq + Hash + Send + 'static,
     A: Clone + Send + 'static,
 {
-    /// Of the host below this root. The name is that of the thread.
+    /// Returns a directory of the host below this root. `name` is that of the thread.
     #[must_use]
     pub fn new(
         name: &'static str,
@@ -100,65 +83,71 @@ where
         answer: fn(&Path, &Q) -> Reading<A>,
         patience: Duration,
     ) -> Self {
-        let (known, asked) = (HashMap::new(), HashSet::new());
-        Self { name, root, answer, patience, known, asked, clerk: None }
+        let (known, pending) = (HashMap::new(), HashSet::new());
+        Self { name, root, answer, patience, known, pending, worker: None }
     }
 
-    /// What was last answered, if that was long ago and no answer comes; `TimedOut` where there
-    /// never was one.
+    /// Returns the answer to a question: the last one if no new one comes in time, or `TimedOut` if
+    /// there never was one.
     pub fn ask(&mut self, question: &Q, now: Instant) -> Reading<A> {
-        self.hear(Duration::ZERO, now);
-        if !self.known.get(question).is_some_and(|answered| answered.is_true(now)) {
-            self.hand_over(question, now);
+        self.receive(Duration::ZERO, now);
+        let is_recent = |known: &Known<A>| now.saturating_duration_since(known.at) < known.kept_for;
+        if !self.known.get(question).is_some_and(is_recent) {
+            self.ask_again(question, now);
         }
-        let answered = self.known.get(question).map(|answered| answered.reading.clone());
-        answered.unwrap_or(Reading::Unknown(Why::TimedOut))
+        let known = self.known.get(question).map(|known| known.reading.clone());
+        known.unwrap_or(Reading::Unknown(Why::TimedOut))
     }
 
-    /// Everything is asked again.
+    /// Forgets all answers.
     pub fn forget(&mut self) {
         self.known.clear();
     }
 
-    fn hand_over(&mut self, question: &Q, now: Instant) {
-        if self.clerk.as_ref().is_some_and(|clerk| clerk.process != process::id()) {
-            (self.clerk, self.asked) = (None, HashSet::new());
+    fn ask_again(&mut self, question: &Q, now: Instant) {
+        if self.worker.as_ref().is_some_and(|worker| worker.process != process::id()) {
+            (self.worker, self.pending) = (None, HashSet::new());
         }
-        // One that has not answered so far is not waited for again.
-        let patience = if self.asked.is_empty() { self.patience } else { Duration::ZERO };
-        if !self.asked.contains(question) && self.send(question.clone()) {
-            self.asked.insert(question.clone());
+        // A service that has not answered so far is not waited for again.
+        let patience = if self.pending.is_empty() { self.patience } else { Duration::ZERO };
+        if !self.pending.contains(question) {
+            self.send(question.clone());
         }
-        self.hear(patience, now);
+        self.receive(patience, now);
     }
 
-    /// Whether somebody took it. A thread that is gone is replaced the next time.
-    fn send(&mut self, question: Q) -> bool {
-        let clerk = self.clerk.take();
-        let (name, root) = (self.name, &self.root);
-        let clerk = clerk.or_else(|| Clerk::hired(name, root.clone(), self.answer));
-        self.clerk = clerk.filter(|clerk| clerk.questions.send(question).is_ok());
-        if self.clerk.is_none() {
-            self.asked.clear();
+    /// Sends a question to the worker. A worker that has ended is replaced at the next question.
+    fn send(&mut self, question: Q) {
+        let worker = self.worker.take();
+        let worker = worker.or_else(|| Worker::spawn(self.name, self.root.clone(), self.answer));
+        self.worker = worker.filter(|worker| worker.questions.send(question.clone()).is_ok());
+        match self.worker {
+            Some(_) => drop(self.pending.insert(question)),
+            None => self.pending.clear(),
         }
-        self.clerk.is_some()
     }
 
-    /// Takes what was answered; waits for all that is asked no longer than this.
-    fn hear(&mut self, patience: Duration, now: Instant) {
-        let Some(Clerk { answers, .. }) = &self.clerk else { return };
+    /// Receives answers until none is pending, for at most `patience`.
+    fn receive(&mut self, patience: Duration, now: Instant) {
+        let Some(Worker { answers, .. }) = &self.worker else { return };
         let deadline = Instant::now() + patience;
-        while !self.asked.is_empty() {
+        while !self.pending.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
             match answers.recv_timeout(left) {
                 Ok((question, answer)) => {
-                    self.asked.remove(&question);
-                    let before = self.known.remove(&question);
-                    self.known.insert(question, Answered::after(before, answer, now));
+                    self.pending.remove(&question);
+                    let (reading, kept_for) = match answer {
+                        Reading::Unknown(Why::TimedOut) => {
+                            let before = self.known.remove(&question);
+                            (before.map_or(answer, |before| before.reading), RETRY_AFTER)
+                        }
+                        answer => (answer, ANSWER_KEPT),
+                    };
+                    self.known.insert(question, Known { reading, at: now, kept_for });
                 }
                 Err(RecvTimeoutError::Timeout) => return,
-                // Nobody is left who would answer.
-                Err(RecvTimeoutError::Disconnected) => self.asked.clear(),
+                // The thread has ended.
+                Err(RecvTimeoutError::Disconnected) => self.pending.clear(),
             }
         }
     }
@@ -172,14 +161,14 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    const NOT_TOLD: Reading<usize> = Reading::Unknown(Why::TimedOut);
+    const NO_ANSWER: Reading<usize> = Reading::Unknown(Why::TimedOut);
     const GONE: Reading<usize> = Reading::Unknown(Why::Gone);
 
     fn length(root: &Path, file: &&'static str) -> Reading<usize> {
         match fs::read(root.join(file)) {
             Ok(bytes) => Reading::Known(bytes.len()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => GONE,
-            Err(_) => NOT_TOLD,
+            Err(_) => NO_ANSWER,
         }
     }
 
@@ -190,11 +179,11 @@ mod tests {
         let now = Instant::now();
         assert_eq!(directory.ask(&"a", now), GONE);
         fs::write(dir.path().join("a"), "123").unwrap();
-        assert_eq!(directory.ask(&"a", now + TRUE_FOR / 2), GONE);
-        assert_eq!(directory.ask(&"a", now + TRUE_FOR), Reading::Known(3));
+        assert_eq!(directory.ask(&"a", now + ANSWER_KEPT / 2), GONE);
+        assert_eq!(directory.ask(&"a", now + ANSWER_KEPT), Reading::Known(3));
         directory.forget();
         fs::remove_file(dir.path().join("a")).unwrap();
-        assert_eq!(directory.ask(&"a", now + TRUE_FOR), GONE);
+        assert_eq!(directory.ask(&"a", now + ANSWER_KEPT), GONE);
     }
 
     /// A folder in the place of a file is one that cannot be asked.
@@ -205,18 +194,18 @@ mod tests {
         fs::create_dir(&place).unwrap();
         let mut directory = Directory::new("test", dir.path().to_owned(), length, LONG);
         let now = Instant::now();
-        assert_eq!(directory.ask(&"a", now), NOT_TOLD);
+        assert_eq!(directory.ask(&"a", now), NO_ANSWER);
         fs::remove_dir(&place).unwrap();
         fs::write(&place, "123").unwrap();
-        assert_eq!(directory.ask(&"a", now + ASKED_AGAIN_AFTER / 2), NOT_TOLD);
-        let up = now + ASKED_AGAIN_AFTER;
+        assert_eq!(directory.ask(&"a", now + RETRY_AFTER / 2), NO_ANSWER);
+        let up = now + RETRY_AFTER;
         assert_eq!(directory.ask(&"a", up), Reading::Known(3));
         fs::remove_file(&place).unwrap();
         fs::create_dir(&place).unwrap();
-        let down = up + TRUE_FOR;
+        let down = up + ANSWER_KEPT;
         assert_eq!(directory.ask(&"a", down), Reading::Known(3), "what it said before stands");
         fs::remove_dir(&place).unwrap();
-        assert_eq!(directory.ask(&"a", down + ASKED_AGAIN_AFTER), GONE);
+        assert_eq!(directory.ask(&"a", down + RETRY_AFTER), GONE);
     }
 
     /// Trap: what was asked when the thread was gone was never asked again.
@@ -225,11 +214,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut directory = Directory::new("test", dir.path().to_owned(), length, LONG);
         let (questions, answers) = (channel().0, channel().1);
-        directory.clerk = Some(Clerk { process: process::id(), questions, answers });
-        directory.asked.insert("b");
+        directory.worker = Some(Worker { process: process::id(), questions, answers });
+        directory.pending.insert("b");
         let now = Instant::now();
-        assert_eq!(directory.ask(&"a", now), NOT_TOLD);
-        assert!(directory.asked.is_empty());
+        assert_eq!(directory.ask(&"a", now), NO_ANSWER);
+        assert!(directory.pending.is_empty());
         assert_eq!(directory.ask(&"a", now), GONE);
     }
 
@@ -250,12 +239,12 @@ mod tests {
         let mut directory = Directory::new("test", dir.path().to_owned(), length, patience);
         let begun = Instant::now();
         for file in ["pipe", "other", "pipe"] {
-            assert_eq!(directory.ask(&file, begun), NOT_TOLD);
+            assert_eq!(directory.ask(&file, begun), NO_ANSWER);
         }
         assert!(begun.elapsed() < LONG);
         // Whoever waits for it can go on.
         drop(fs::OpenOptions::new().write(true).open(&pipe).unwrap());
-        while directory.ask(&"pipe", begun) == NOT_TOLD {
+        while directory.ask(&"pipe", begun) == NO_ANSWER {
             std::thread::yield_now();
         }
         assert_eq!(directory.ask(&"pipe", begun), Reading::Known(0));

@@ -3,9 +3,12 @@
 //! released.
 //!
 //! A thread that forks calls [`before`], and afterwards [`after_in_parent`] or [`after_in_child`].
-//! This is not needed to start another program, which gets memory of its own.
+//! This is not needed to start another program, which gets memory of its own. A [`ProcessLocal`] value
+//! is not used in a fork.
 
 use std::cell::RefCell;
+use std::mem;
+use std::process;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -134,15 +137,60 @@ fn reopen(change: impl FnOnce(&mut State)) {
     }
 }
 
+/// Place for a value that only the process that put it there may use. A fork copies the value, but
+/// neither the threads nor the handles behind it.
+#[derive(Debug)]
+pub(crate) struct ProcessLocal<T>(Mutex<Option<Owned<T>>>);
+
+#[derive(Debug)]
+struct Owned<T> {
+    process: u32,
+    value: T,
+}
+
+impl<T> ProcessLocal<T> {
+    pub(crate) const fn empty() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// Takes the value, if it is ours.
+    pub(crate) fn take(&self) -> Option<T> {
+        self.ours().take().map(|owned| owned.value)
+    }
+
+    /// Puts a value there, and returns the one before.
+    pub(crate) fn replace(&self, value: T) -> Option<T> {
+        self.ours().replace(Owned { process: process::id(), value }).map(|owned| owned.value)
+    }
+
+    /// Returns a copy of the value, if it is ours.
+    pub(crate) fn get(&self) -> Option<T>
+    where
+        T: Clone,
+    {
+        self.ours().as_ref().map(|owned| owned.value.clone())
+    }
+
+    /// Forgets a value of another process, without dropping it: the original may need what dropping
+    /// closes.
+    fn ours(&self) -> MutexGuard<'_, Option<Owned<T>>> {
+        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if place.as_ref().is_some_and(|owned| owned.process != process::id()) {
+            mem::forget(place.take());
+        }
+        place
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
+    use std::sync::{Arc, mpsc};
 
     use super::*;
 
-    /// In a process of its own, as nextest runs it, or alone in this one: the state is everybody's.
+    /// Needs a process of its own, as nextest gives it: the state is shared.
     #[test]
-    fn a_fork_waits_for_who_is_inside_and_keeps_others_out() {
+    fn a_fork_waits_for_threads_inside_and_keeps_others_out() {
         let (enter, entered) = mpsc::channel();
         let (leave, left) = mpsc::channel::<()>();
         let first = thread::spawn(move || {
@@ -166,7 +214,7 @@ mod tests {
 
     /// Needs a process of its own, as nextest gives it.
     #[test]
-    fn a_fork_waits_for_threads_that_nothing_needs() {
+    fn a_fork_waits_for_unneeded_threads() {
         let (end, ended) = mpsc::channel::<()>();
         let start = |until: mpsc::Receiver<()>| {
             threads::spawn(threads::named("test"), move || until.recv().unwrap_err()).unwrap();
@@ -198,5 +246,19 @@ mod tests {
 
     fn lock_is_free() -> Option<()> {
         thread::spawn(|| STATE.try_lock().ok().map(drop)).join().unwrap()
+    }
+
+    #[test]
+    fn a_value_of_another_process_is_forgotten_and_not_dropped() {
+        let value = Arc::new(());
+        let owned = Owned { process: 0, value: Arc::clone(&value) };
+        let place = ProcessLocal(Mutex::new(Some(owned)));
+        assert!(place.get().is_none());
+        assert_eq!(Arc::strong_count(&value), 2);
+        assert!(place.replace(Arc::clone(&value)).is_none());
+        assert!(place.get().is_some());
+        assert!(place.replace(Arc::clone(&value)).is_some());
+        assert!(place.take().is_some());
+        assert!(place.take().is_none());
     }
 }

@@ -33,7 +33,7 @@ pub struct Poller {
     until_slow: u32,
     /// True if a card has no energy counter, so that its power is needed.
     needs_power: bool,
-    /// What is left of partitioned GPUs.
+    /// Adds the unused parts of partitioned GPUs as cards.
     unpartitioned: Unpartitioned,
     /// CPU time of the holders at the last poll.
     cpu_times: HashMap<ProcessId, CpuTime>,
@@ -202,9 +202,9 @@ impl Poller {
             Presence::Hidden(why) => return unread(why),
         };
         let id = id(&facts);
-        let cpu = match self.host.taken(&facts) {
-            Reading::Known(taken) => {
-                let cpu = CpuTime { used: taken.cpu, at: now.awake };
+        let cpu = match self.host.usage(&facts) {
+            Reading::Known(usage) => {
+                let cpu = CpuTime { used: usage.cpu, at: now.awake };
                 self.cpu_times.insert(id, cpu);
                 cpu.percent_since(before.get(&id))
             }

@@ -1,32 +1,31 @@
-//! Threads of ours in this process. Who measures the process that we are in wants to tell them
-//! from its own.
+//! Our threads in this process. A measurement of the process leaves them out.
 
 use std::fs;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 
-/// How the names of ours begin.
+/// Prefix of the names of our threads.
 const PREFIX: &str = "gua-";
 
-/// Those that have been asked for and have not ended.
+/// Number of threads that were started and have not ended.
 static ALIVE: AtomicU32 = AtomicU32::new(0);
 
-/// Those of them that have not begun, and may not have their names yet.
+/// Number of threads that were started and have not begun. They may not have their names yet.
 static BEGINNING: AtomicU32 = AtomicU32::new(0);
 
 /// Number of [`InUse`] values.
 static IN_USE: AtomicU32 = AtomicU32::new(0);
 
-/// A thread of ours to be, by its name. The kernel keeps 15 letters.
+/// Returns a builder of a thread with this name after our prefix. The kernel keeps 15 bytes of it.
 pub fn named(name: &str) -> thread::Builder {
     thread::Builder::new().name(format!("{PREFIX}{name}"))
 }
 
-/// Starts it.
+/// Starts a thread.
 ///
 /// # Errors
-/// When there is no thread to be had.
+/// If no thread can be started.
 pub fn spawn<T: Send + 'static>(
     thread: thread::Builder,
     work: impl FnOnce() -> T + Send + 'static,
@@ -39,7 +38,7 @@ pub fn spawn<T: Send + 'static>(
     })
 }
 
-/// Counts for as long as it is there.
+/// Adds 1 to a counter while it exists.
 #[derive(Debug)]
 struct Counted(&'static AtomicU32);
 
@@ -81,27 +80,27 @@ pub(crate) fn unneeded() -> u32 {
     listed().map_or(0, |(_, ours)| ours) + BEGINNING.load(Ordering::SeqCst)
 }
 
-/// How many there are now. One that has just ended may still be listed by the kernel.
+/// Returns the number of our threads. The kernel may still list one that has just ended.
 #[must_use]
 pub fn count() -> u32 {
     ALIVE.load(Ordering::SeqCst)
 }
 
-/// How many have been asked for and have not begun.
+/// Returns the number of threads that were started and have not begun.
 #[must_use]
 pub fn beginning() -> u32 {
     BEGINNING.load(Ordering::SeqCst)
 }
 
-/// None of them is in a process that was forked.
+/// Resets the counters in a forked process, which has none of the threads.
 pub(crate) fn forget() {
     ALIVE.store(0, Ordering::SeqCst);
     BEGINNING.store(0, Ordering::SeqCst);
     IN_USE.store(0, Ordering::SeqCst);
 }
 
-/// How many threads of this process there are that are not ours, from the kernel's list. Dear, but
-/// it knows one of ours that is ending by its name.
+/// Returns the number of threads of this process that are not ours, from the kernel's list. This is slow,
+/// but counts a thread of ours that is just ending correctly.
 #[must_use]
 pub fn others() -> Option<u32> {
     let beginning = BEGINNING.load(Ordering::SeqCst);
@@ -113,7 +112,7 @@ pub fn others() -> Option<u32> {
 fn listed() -> Option<(u32, u32)> {
     let (mut all, mut ours) = (0, 0);
     for thread in fs::read_dir("/proc/self/task").ok()?.flatten() {
-        // One that has ended since is not there.
+        // A thread that has ended meanwhile has no name.
         let Ok(name) = fs::read_to_string(thread.path().join("comm")) else { continue };
         all += 1;
         ours += u32::from(name.starts_with(PREFIX));

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use nvidia_ml::skip::skipped;
+use probe::identity::{Source, Who};
 use probe::proc::Host;
 use probe::process::Presence;
-use probe::who::{Source, Who};
 
 /// A process that ends when it is dropped.
 struct Running(Child);
@@ -28,7 +28,7 @@ impl Running {
     }
 
     fn who(&self) -> Who {
-        let mut host = Host::new(Some("/".into())).with_who(true);
+        let mut host = Host::new(Some("/".into())).with_identities(true);
         let Presence::Here(facts) = host.process(self.0.id()) else { panic!("not here") };
         (*facts.who.clone().known().unwrap()).clone()
     }
@@ -156,7 +156,7 @@ fn reads() -> u64 {
 #[test]
 fn what_it_costs_follows_those_who_come() {
     let crowd: Vec<Running> = (0..50).map(|_| Running::start("cat", &[]).unwrap()).collect();
-    let mut host = Host::new(Some("/".into())).with_who(true);
+    let mut host = Host::new(Some("/".into())).with_identities(true);
     let mut look = || {
         let before = reads();
         host.forget_the_ended();

@@ -44,7 +44,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     };
     let options = Options { interval, retention: Retention::default(), store_command: false };
     let recorder = Recorder::new(path.clone().into(), facts, options, Vec::new(), Log::to_stderr());
-    let host = Host::new(None).with_who(true);
+    let host = Host::new(None).with_identities(true);
     let poller = Poller::new(
         Prober::open(probe::nvml::Options::default())?,
         host,

@@ -8,8 +8,8 @@ use gua_core::process::{Presence, ProcessFacts, ProcessId};
 use gua_core::snapshot::SeenProcess;
 use gua_core::{Poll, Reading, Reason};
 use gua_store::ProcessEntry;
+use probe::identity::masked;
 use probe::proc::Host;
-use probe::who::masked;
 
 /// Time for which a process is known after it was last seen: spans and sessions are stored later.
 const KEPT: Duration = Duration::from_secs(600);

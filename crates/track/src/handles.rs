@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use probe::answer::{Answer, Told};
+use probe::oneshot::{Received, Receiver};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::process::{Pid, Signal, getpgid, getpgrp, pidfd_send_signal};
 
@@ -40,7 +40,7 @@ pub struct Tracking {
     pub(crate) thread: JoinHandle<Option<Usage>>,
     /// No longer awaited when the thread has ended, also by a panic. Not a channel, whose first wait
     /// takes the loader's lock, which a driver may hold for ever.
-    pub(crate) over: Answer<()>,
+    pub(crate) over: Receiver<()>,
 }
 
 impl Tracking {
@@ -69,7 +69,7 @@ impl Tracking {
     /// at once.
     #[must_use]
     pub fn is_over_within(&self, most: Duration) -> bool {
-        !matches!(self.over.within(most), Told::NotYet)
+        !matches!(self.over.within(most), Received::NotYet)
     }
 
     #[must_use]

@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use probe::answer::{Teller, Told, answer};
+use probe::oneshot::{self, Received, Sender};
 use probe::threads;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -126,19 +126,19 @@ impl Tracker {
         let (asker, questions) = Questions::new()?;
         // A driver that hangs in the loader keeps threads from beginning, so this one begins
         // before the driver is opened.
-        let (begin, begun) = answer();
-        let (give, given) = answer::<Follower>();
-        let (end, over) = answer();
+        let (begin, begun) = oneshot::channel();
+        let (give, given) = oneshot::channel::<Follower>();
+        let (end, over) = oneshot::channel();
         let follow = move || {
-            let _told_when_dropped: Teller<()> = end;
-            begin.tell(());
+            let _told_when_dropped: Sender<()> = end;
+            begin.send(());
             match given.within(Duration::MAX) {
-                Told::This(follower) => Some(follower.until_stopped()),
-                Told::NotYet | Told::Nothing => None,
+                Received::Value(follower) => Some(follower.until_stopped()),
+                Received::NotYet | Received::Closed => None,
             }
         };
         let thread = threads::spawn(threads::named("track"), follow)?;
-        if !matches!(begun.within(FOR_A_THREAD), Told::This(())) {
+        if !matches!(begun.within(FOR_A_THREAD), Received::Value(())) {
             return Err(StartError::System(no_thread()));
         }
         let gpu = Gpu::begin(&self.options, members);
@@ -149,7 +149,7 @@ impl Tracker {
         measurement.wait_for_first_look();
         let alarms = Alarms::new(Arc::new(main), stopper.clone(), &questions);
         let pace = Pace::new(self.options.every, at);
-        give.tell(Follower::new(measurement, pace, questions, alarms));
+        give.send(Follower::new(measurement, pace, questions, alarms));
         Ok(Tracking { stopper, asker, thread, over })
     }
 

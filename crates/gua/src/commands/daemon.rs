@@ -181,7 +181,7 @@ impl Foreground<'_> {
             leave_session()?;
         }
         let listener = listen.map(Listener::take).transpose()?;
-        let host = Host::new(machine.host_root.clone()).with_who(true);
+        let host = Host::new(machine.host_root.clone()).with_identities(true);
         let prober = Prober::open(machine.probe_options(Wants::ESSENTIALS))?;
         // Before the database: of two that start at the same time, the second finds the first.
         let pid_file = Arc::new(PidFileLock::take(places)?);

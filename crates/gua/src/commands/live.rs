@@ -52,7 +52,7 @@ pub(super) fn open_driver(
     config: &Config,
     wants: Wants,
 ) -> Result<LiveSource, OpenError> {
-    let host = Host::new(machine.host_root.clone()).with_who(true);
+    let host = Host::new(machine.host_root.clone()).with_identities(true);
     let prober = Prober::open(machine.probe_options(wants))?;
     Ok(LiveSource::new(prober, host, config.thresholds.into()))
 }

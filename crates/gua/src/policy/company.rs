@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use probe::who::{Group, GroupKind};
+use probe::identity::{Group, GroupKind};
 
 use super::subject::{Activity, Facts, Holding, Sign, Subject};
 
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::policy::tests::{IDLE, UNKNOWN, WORKS, facts, holding, subject};
     use probe::Reading;
-    use probe::who::{Job, Source, Told, Who};
+    use probe::identity::{Job, Source, Told, Who};
 
     fn of_job(pid: u32, uid: u32, job: &str, activity: Activity) -> Holding {
         let value = Job { id: job.into(), step: None };

@@ -38,7 +38,7 @@ fn groups(root: &Path, name: &Arc<str>) -> Groups {
 mod tests {
     use std::fs;
 
-    use probe::directory::TRUE_FOR;
+    use probe::directory::ANSWER_KEPT;
 
     use super::*;
 
@@ -60,7 +60,7 @@ mod tests {
         let mut count = |now| book.of(&ann, now).known().map(|groups| groups.len());
         assert_eq!(count(now), Some(1));
         fs::write(dir.path().join("etc/group"), "users:x:100:\nvip:x:200:ann\n").unwrap();
-        assert_eq!(count(now + TRUE_FOR / 2), Some(1));
-        assert_eq!(count(now + TRUE_FOR), Some(2));
+        assert_eq!(count(now + ANSWER_KEPT / 2), Some(1));
+        assert_eq!(count(now + ANSWER_KEPT), Some(2));
     }
 }

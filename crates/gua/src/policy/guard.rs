@@ -1,6 +1,6 @@
 //! What is never ended, whatever the rules say.
 
-use probe::who::Source;
+use probe::identity::Source;
 
 use super::subject::{Facts, Nature, Subject};
 

@@ -43,7 +43,7 @@ impl Present {
     /// Of the host below this root.
     #[must_use]
     pub fn new(root: PathBuf) -> Self {
-        let host = Host::new(Some(root.clone())).with_who(true);
+        let host = Host::new(Some(root.clone())).with_identities(true);
         Self { root, host, known: HashMap::new() }
     }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use probe::identity::{Source, Who};
 use probe::proc::status::Uids;
 use probe::units::{Bytes, Percent, UnixMillis};
-use probe::who::{Source, Who};
 use probe::{Reading, Why};
 
 use crate::config::policy::Kind;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gua_core::identity::Who;
-use probe::who::{self, Ancestor, Cgroup, Environ, Evidence, Runtime};
+use probe::identity::{self, Ancestor, Cgroup, Environ, Evidence, Runtime};
 use scenario::model::Owner;
 use scenario::{Process, Scenario};
 
@@ -26,7 +26,7 @@ pub fn identify(process: &Process, scenario: &Scenario) -> Who {
         parent: process.owner.parent,
         ancestors: ancestors(process, scenario),
     };
-    who::who(&evidence, &mut Records { scenario })
+    identity::identify(&evidence, &mut Records { scenario })
 }
 
 /// Returns those ancestors of a process that the scenario has.
@@ -48,12 +48,12 @@ fn ancestor(process: &Process) -> Ancestor {
         pid: process.pid,
         parent: *parent,
         start_ticks: 0,
-        names: who::names(&program, command),
+        names: identity::names(&program, command),
         program,
         uid: Some(*uid),
         cgroup: Some(Cgroup::new(&identity.cgroup(*uid))),
         folder: identity.folder.as_deref().map(Into::into),
-        kernel: who::kernel(command),
+        kernel: identity::kernel(command),
         environ: Environ::parse(identity.environ().as_bytes()),
     }
 }
@@ -63,7 +63,7 @@ struct Records<'a> {
     scenario: &'a Scenario,
 }
 
-impl who::Records for Records<'_> {
+impl identity::Records for Records<'_> {
     fn account(&mut self, uid: u32) -> Option<Arc<str>> {
         if uid == 0 {
             return Some("root".into());

@@ -82,11 +82,11 @@ impl Machine {
 
     fn process(&mut self, facts: &ProcessFacts) -> Process {
         let at = Instant::now();
-        let (cpu, ram) = match self.source.host().taken(facts) {
-            Reading::Known(taken) => {
-                let now = Before { start_ticks: facts.start_ticks, cpu: taken.cpu, at };
+        let (cpu, ram) = match self.source.host().usage(facts) {
+            Reading::Known(usage) => {
+                let now = Before { start_ticks: facts.start_ticks, cpu: usage.cpu, at };
                 let before = self.before.insert(facts.pid, now);
-                (load(before, now), Reading::Known(taken.resident))
+                (load(before, now), Reading::Known(usage.resident))
             }
             Reading::Unknown(why) => (Reading::Unknown(why), Reading::Unknown(why)),
         };

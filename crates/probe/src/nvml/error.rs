@@ -1,11 +1,11 @@
-//! The library's codes in our words.
+//! Error codes of the library as reasons, and errors of opening it.
 
 use nvml_wrapper::error::NvmlError;
 
-use super::calls::count_call;
+use super::library::count_call;
 use crate::reading::{Reading, Why};
 
-/// A code of newer libraries that nvml-wrapper has no name for.
+/// Code of newer libraries that nvml-wrapper has no name for.
 const ARGUMENT_VERSION_MISMATCH: u32 = 25;
 
 /// Returns the reason that a code of the library stands for.
@@ -36,7 +36,7 @@ pub(super) fn reading<T>(answer: Result<T, NvmlError>) -> Reading<T> {
     answer.map_err(reason).into()
 }
 
-/// Why there is no driver to talk to.
+/// Error of opening the library.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     #[error("{library} was not found")]
@@ -60,7 +60,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// What a person can do about it.
+    /// Returns what the user can do about it.
     #[must_use]
     pub const fn next_step(&self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ impl OpenError {
         }
     }
 
-    /// The reason for cards that were known before the driver went away.
+    /// Returns the reason for the readings of cards that were known before the driver went away.
     #[must_use]
     pub const fn why(&self) -> Why {
         match self {
@@ -110,8 +110,8 @@ impl OpenError {
         }
     }
 
-    /// The dynamic loader tells only in words whether a file is missing or unfit. A file
-    /// that it cannot find is named first; one that a found library needs comes later.
+    /// The dynamic loader shows only in its message whether a file is missing or invalid. The message
+    /// begins with the library if that is missing, not if a file that it needs is.
     fn from_dlopen(library: String, error: &impl std::error::Error) -> Self {
         let detail = error.source().map_or_else(|| error.to_string(), ToString::to_string);
         let missing = format!("{library}: cannot open shared object file: No such file");

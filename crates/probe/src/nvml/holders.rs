@@ -1,12 +1,12 @@
-//! Who holds a card: its process lists in one, with each holder's share of the work.
+//! Holders of a card: its process lists, merged, with each holder's share of the work.
 
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
-use super::gathered::{LONGEST_PERIOD, micros};
+use super::card_samples::{LONGEST_PERIOD, micros};
+use super::options::Wants;
+use super::process_samples::{ProcessSamples, Share, Taken, Window, no_share};
 use super::raw::{self, Gpu, List, ListError, Listed, ProcessSampleBuffer, Version};
-use super::sampled::{Sampled, Share, Taken, Window, no_share};
-use super::unit::Wants;
 use super::utilization::CardTime;
 use crate::card::ProcessSample;
 use crate::clocks::Clocks;
@@ -14,7 +14,7 @@ use crate::process::{Holder, Holders, Kinds};
 use crate::reading::{Reading, Why};
 use crate::units::Bytes;
 
-/// What a card remembers about its holders.
+/// Reader of a card's holders.
 #[derive(Debug)]
 pub(super) struct HolderReader {
     compute: ListReader,
@@ -26,11 +26,11 @@ pub(super) struct HolderReader {
     /// Time up to which process samples were taken.
     taken_until: Option<u64>,
     buffer: ProcessSampleBuffer,
-    sampled: Sampled,
+    samples: ProcessSamples,
     last: Option<LastShares>,
 }
 
-/// What each pid's share of the work was at the last look.
+/// Each pid's share of the work at the last look.
 #[derive(Debug)]
 struct LastShares {
     /// Time stamp of the card's newest sample then.
@@ -48,7 +48,7 @@ impl HolderReader {
             without_samples: false,
             taken_until: None,
             buffer: ProcessSampleBuffer::default(),
-            sampled: Sampled::default(),
+            samples: ProcessSamples::default(),
             last: None,
         }
     }
@@ -67,7 +67,7 @@ impl HolderReader {
         if !wants.shares {
             holders.seen.iter_mut().for_each(|holder| set_share(holder, unknown(Why::NotAsked)));
             self.last = None;
-            // The next answer is not to be a mean over all the time in which nobody asked.
+            // The next mean must not include the time in which shares were not wanted.
             self.taken_until = card_time.map(|time| time.now).or(self.taken_until);
             return (holders, Reading::Unknown(Why::NotAsked));
         }
@@ -92,7 +92,7 @@ impl HolderReader {
     pub fn drain(&mut self, nvml: &Nvml, gpu: Gpu, now: &Clocks, card_time: Option<CardTime>) {
         let is_held = self.last.as_ref().is_some_and(|last| !last.shares.is_empty());
         if is_held && !self.without_samples && self.sample(nvml, gpu, now, card_time).is_ok() {
-            self.sampled.was_drained = true;
+            self.samples.was_drained = true;
         }
     }
 
@@ -109,8 +109,8 @@ impl HolderReader {
             return Reading::Unknown(Why::NotSupported);
         }
         let answer = self.sample(nvml, gpu, now, card_time);
-        self.sampled.was_drained |= answer.is_ok();
-        Reading::from(answer.map(|()| self.sampled.take_returned()))
+        self.samples.was_drained |= answer.is_ok();
+        Reading::from(answer.map(|()| self.samples.take_returned()))
     }
 
     /// Forgets the times of the samples, after the clock was set.
@@ -131,7 +131,7 @@ impl HolderReader {
     fn repeat_work(&self, card_time: Option<CardTime>, seen: &mut [Holder]) -> bool {
         let (Some(last), Some(time)) = (&self.last, card_time) else { return false };
         let is_recent = time.now - time.newest_sample < micros(LONGEST_PERIOD);
-        if time.newest_sample != last.card_sample || !is_recent || self.sampled.was_drained {
+        if time.newest_sample != last.card_sample || !is_recent || self.samples.was_drained {
             return false;
         }
         for holder in seen {
@@ -157,18 +157,18 @@ impl HolderReader {
         }
         let answer = self.sample(nvml, gpu, now, card_time);
         let none = match &answer {
-            Ok(()) if self.sampled.had_only_garbage => unknown(Why::Garbled),
+            Ok(()) if self.samples.had_only_garbage => unknown(Why::Garbled),
             Ok(()) => no_share(),
             Err(why) => unknown(*why),
         };
         for holder in seen {
-            set_share(holder, self.sampled.share(holder.pid, none));
+            set_share(holder, self.samples.share(holder.pid, none));
         }
-        let samples = self.sampled.take();
+        let samples = self.samples.take();
         Reading::from(answer.map(|()| samples))
     }
 
-    /// Adds what is new to what was sampled since the last look.
+    /// Adds what is new to what was samples since the last look.
     fn sample(
         &mut self,
         nvml: &Nvml,
@@ -179,7 +179,7 @@ impl HolderReader {
         let card_time = card_time.map(|time| time.now);
         let window = Window::new(self.taken_until, card_time, *now);
         let taken = match self.buffer.read(nvml, gpu, window.asked_since()) {
-            Ok(samples) => self.sampled.add_those_in(&window, samples),
+            Ok(samples) => self.samples.add_those_in(&window, samples),
             // For an instance this answer says nothing.
             Err(ListError::Driver(NvmlError::NotFound)) if self.is_instance => {
                 return Err(Why::NotSupported);
@@ -205,23 +205,25 @@ const fn set_share(holder: &mut Holder, share: Share) {
     (holder.sm, holder.engines) = share;
 }
 
-/// One of a card's lists, and which version of it the driver has.
+/// Reader of one of a card's lists, in the version that the driver has.
 #[derive(Debug)]
 struct ListReader {
     list: List,
     need: Need,
     version: Version,
     is_lacking: bool,
-    /// For entries, as many as were needed at last.
+    /// Number of entries that were needed last.
     room: usize,
     /// Last answer; `None` before the first.
     last: Option<Result<Vec<Listed>, Why>>,
 }
 
-/// Whether a card without a list has none on it, or hides them.
+/// Meaning of a list that a card does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
+    /// The processes are hidden.
     Must,
+    /// There are none.
     May,
 }
 
@@ -265,7 +267,8 @@ impl ListReader {
     }
 }
 
-/// One holder a pid: the kinds of all lists it is on, and the largest memory of them.
+/// Merges lists to one holder for each pid: with the kinds of all lists that it is on, and the largest
+/// memory.
 fn merge(lists: [(Kinds, Result<&[Listed], Why>); 3]) -> Holders {
     let mut seen: Vec<Holder> = Vec::new();
     let mut unread = None;
@@ -277,7 +280,7 @@ fn merge(lists: [(Kinds, Result<&[Listed], Why>); 3]) -> Holders {
             Err(why) => unread = unread.or(Some(why)),
         }
     }
-    // In the order of the lists where a pid is on several.
+    // The sort is stable, so a pid on several lists keeps their order.
     seen.sort_by_key(|holder| holder.pid);
     seen.dedup_by(|again, holder| {
         let is_the_same = again.pid == holder.pid;
@@ -352,7 +355,7 @@ mod tests {
         assert!(!reader.repeat_work(None, &mut seen));
         // What was drained since then is newer than what was said at the last look.
         let mut drained = reader;
-        drained.sampled.was_drained = true;
+        drained.samples.was_drained = true;
         assert!(!drained.repeat_work(at(100, 0), &mut seen));
     }
 

@@ -1,24 +1,26 @@
-//! Loading and initialising the driver's library.
+//! Loads and initialises the driver's library, and counts its calls.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
 use super::error::{OpenError, reading};
-use crate::own::Own;
+use crate::fork::ProcessLocal;
 use crate::reading::Reading;
 
-/// The name that the dynamic loader resolves when no path was given.
+/// Name that the dynamic loader resolves if no path is given.
 pub const DEFAULT_LIBRARY: &str = "libnvidia-ml.so.1";
+
+static CALLS: AtomicU64 = AtomicU64::new(0);
 
 static STAYS_OPEN: AtomicBool = AtomicBool::new(false);
 
-/// The library that was opened last, where it stays open.
-static OPENED: Own<(Option<PathBuf>, Arc<Nvml>)> = Own::empty();
+/// Library that was opened last, if it stays open.
+static OPENED: ProcessLocal<(Option<PathBuf>, Arc<Nvml>)> = ProcessLocal::empty();
 
 /// Makes the library stay open in this process. This is for programs that measure repeatedly: opening
 /// the library takes longer than the measurement.
@@ -32,28 +34,28 @@ pub fn close_unused() {
     drop(OPENED.take());
 }
 
-/// What is fixed about the driver while it runs.
+/// Facts about the driver that do not change while it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DriverFacts {
     pub version: Reading<String>,
     pub nvml_version: Reading<String>,
     pub cuda_version: Reading<(i32, i32)>,
-    /// How many GPUs the driver counts, readable or not.
+    /// Number of GPUs that the driver has, readable or not.
     pub gpus: u32,
 }
 
-/// An initialised library.
+/// Initialised library.
 #[derive(Debug, Clone)]
 pub(super) struct Opened {
     pub nvml: Arc<Nvml>,
     pub facts: DriverFacts,
 }
 
-/// Loads and initialises. It may take as long as the driver likes.
+/// Loads and initialises the library, which may hang.
 pub(super) fn open(library: Option<&PathBuf>) -> Result<Opened, OpenError> {
     let name = library.map_or(OsStr::new(DEFAULT_LIBRARY), |path| path.as_os_str());
     let shown = name.to_string_lossy();
-    if library.is_some_and(|path| is_no_file(path)) {
+    if library.is_some_and(|path| is_not_a_file(path)) {
         return Err(OpenError::NotAFile { library: shown.into_owned() });
     }
     let refused = |error| OpenError::new(&shown, error);
@@ -86,8 +88,20 @@ impl Opened {
     }
 }
 
-/// The loader would wait for ever on a pipe, with a lock held that the whole program needs.
-/// What is not there at all is for the loader to tell, which also searches its own folders.
-fn is_no_file(path: &Path) -> bool {
+/// Returns true for a path that is not a regular file. The loader would wait for ever on a pipe, while it
+/// holds a lock that the whole program needs. A missing file is left to the loader, which also searches
+/// its own folders.
+fn is_not_a_file(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| !found.is_file())
+}
+
+/// Returns the number of calls of the driver so far, in this process: what watching it costs.
+#[must_use]
+pub fn call_count() -> u64 {
+    CALLS.load(Ordering::Relaxed)
+}
+
+/// Counts a call.
+pub(super) fn count_call() {
+    CALLS.fetch_add(1, Ordering::Relaxed);
 }

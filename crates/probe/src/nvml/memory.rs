@@ -3,18 +3,18 @@
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
 
-use super::calls::count_call;
 use super::error::reason;
+use super::library::count_call;
 use super::raw::{self, Gpu};
 use crate::card::{MemorySource, MemoryUse};
 use crate::proc::meminfo::MemInfo;
 use crate::reading::{Reading, Why};
 use crate::units::Bytes;
 
-/// Which way a card's memory is read. Found out once, kept.
+/// Call that a card's memory is read with. Found at the first look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum MemoryReader {
-    /// With the driver's reserve apart.
+    /// The driver's reserve is separate.
     #[default]
     V2,
     /// The reserve counts as used.

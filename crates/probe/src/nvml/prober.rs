@@ -1,4 +1,4 @@
-//! Opens the library, looks, and opens it anew when the driver went away.
+//! Opens the library and reads the cards, and opens it again if the driver went away.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,59 +9,58 @@ use std::time::{Duration, Instant};
 
 use gua_core::poll::ProcessPoll;
 
-use super::bench::{Bench, Outcome, Product, Task};
+use super::accounts::CardAccounts;
 use super::error::OpenError;
 use super::library::{self, DriverFacts, Opened};
-use super::options::{Options, Patience};
+use super::options::{Options, Patience, Wants};
 use super::raw::Version;
-use super::unit::{self, Unit, Wants};
-use crate::account::CardAccounts;
-use crate::answer::{Answer, Told};
+use super::unit::{self, Unit};
+use super::worker::{Outcome, Product, Task, Workers};
 use crate::card::{CardFacts, CardLook};
-use crate::fork;
+use crate::oneshot::{Received, Receiver};
 use crate::reading::Why;
-use crate::threads;
+use crate::{fork, threads};
 
-/// How far apart the first two readings of hardware counters are.
+/// Time between the first two readings of hardware counters.
 const BETWEEN_COUNTERS: Duration = Duration::from_millis(200);
 
-/// How many threads are opening a library now.
+/// Number of threads that are opening a library now.
 static IN_THE_LOADER: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether a thread that was given up may still hold the loader's lock. No thread can be
-/// started then, and the process does not end by itself: see [`super::exit_at_once`].
+/// Returns true if a thread may hold the loader's lock. Then no thread can be started, and the process
+/// does not end by itself: see [`super::exit_at_once`].
 #[must_use]
 pub fn is_left_in_the_loader() -> bool {
     IN_THE_LOADER.load(Ordering::SeqCst) > 0
 }
 
-/// All cards as one look saw them.
+/// Result of reading all cards once.
 #[derive(Debug, Clone)]
 pub struct Look {
     pub driver: Result<DriverFacts, OpenError>,
-    /// In the order of index and slot. While the driver is away, those it had before.
+    /// In the order of index and slot. While the driver is away, the cards that it had before.
     pub cards: Vec<CardLook>,
 }
 
-/// Reads the cards of this host, again and again.
+/// Reads the cards of this host again and again.
 #[derive(Debug)]
 pub struct Prober {
     options: Options,
-    bench: Bench,
+    workers: Workers,
     session: Session,
-    /// What each GPU was at the last look, for when it cannot be read.
+    /// Cards of each GPU at the last look, for when it cannot be read.
     known: BTreeMap<u32, Vec<Arc<CardFacts>>>,
-    /// How many GPUs the driver last counted, those included that never said what they are.
+    /// Number of GPUs that the driver last counted, also those that were never read.
     counted: u32,
-    /// The GPUs whose turn did not come at the last look.
+    /// GPUs whose turn did not come at the last look.
     passed_over: BTreeSet<u32>,
-    /// A look that was begun and not waited for.
-    begun: Option<Begun>,
+    /// Look that was begun and not waited for.
+    begun: Option<BegunLook>,
 }
 
-/// A look that workers are at.
+/// Look that the workers are at.
 #[derive(Debug)]
-struct Begun {
+struct BegunLook {
     driver: DriverFacts,
     give_up: Instant,
 }
@@ -69,7 +68,7 @@ struct Begun {
 #[derive(Debug)]
 enum Session {
     Open { driver: DriverFacts, here: Vec<Unit> },
-    Opening { answer: Answer<Result<Opened, OpenError>>, gave_up_after: Option<Duration> },
+    Opening { opened: Receiver<Result<Opened, OpenError>>, gave_up_after: Option<Duration> },
     Closed,
 }
 
@@ -77,18 +76,18 @@ impl Prober {
     /// Loads the library and waits for the driver.
     ///
     /// # Errors
-    /// When there is no driver, or none that answers within the patience.
+    /// If there is no driver, or none that answers within the patience.
     pub fn open(options: Options) -> Result<Self, OpenError> {
         let mut prober = Self::closed(options);
         prober.wait_for_driver()?;
         Ok(prober)
     }
 
-    /// One that opens the library when it is to look. [`Self::begin_look`] has it begin.
+    /// Returns a prober that opens the library at its first look. [`Self::begin_look`] starts that.
     #[must_use]
     pub fn closed(options: Options) -> Self {
         Self {
-            bench: Bench::default(),
+            workers: Workers::default(),
             session: Session::Closed,
             known: BTreeMap::new(),
             counted: 0,
@@ -98,10 +97,10 @@ impl Prober {
         }
     }
 
-    /// Waits for the driver, as long as the patience for opening is.
+    /// Waits for the driver, within the patience for opening.
     ///
     /// # Errors
-    /// When there is none, or none that answers in time.
+    /// If there is none, or none that answers in time.
     pub fn wait_for_driver(&mut self) -> Result<(), OpenError> {
         if !self.is_open() {
             let (_, units) = self.opened(self.options.patience.open)?;
@@ -110,19 +109,19 @@ impl Prober {
         Ok(())
     }
 
-    /// What to read from the next look on.
+    /// Sets the readings of the next looks.
     pub const fn want(&mut self, wants: Wants) {
         self.options.wants = wants;
     }
 
-    /// Waits no longer than that from now on; how long it waited until now.
+    /// Waits no longer than this from now on. Returns the patience until now.
     pub fn wait_at_most(&mut self, most: Duration) -> Patience {
         let usual = self.options.patience;
         self.options.patience = usual.at_most(most);
         usual
     }
 
-    /// How long to wait from now on.
+    /// Sets the patience from now on.
     pub const fn wait(&mut self, patience: Patience) {
         self.options.patience = patience;
     }
@@ -132,7 +131,7 @@ impl Prober {
         matches!(self.session, Session::Open { .. })
     }
 
-    /// The driver, while it is there.
+    /// Returns the driver, unless it is away.
     #[must_use]
     pub const fn driver(&self) -> Option<&DriverFacts> {
         match &self.session {
@@ -141,28 +140,27 @@ impl Prober {
         }
     }
 
-    /// Reads all cards. Returns within the patience for a look, or for opening where the
-    /// driver or a card is asked for the first time, whatever the driver does.
+    /// Reads all cards. Returns within the patience for a look, or for opening if the driver or a card is
+    /// asked for the first time, even if the driver hangs.
     pub fn look(&mut self) -> Look {
         self.run_look(&Task::Look(self.options.wants)).0
     }
 
-    /// The same, with what the driver keeps account of, of these processes.
+    /// Reads all cards, and then the driver's accounts of these processes.
     pub fn last_look(&mut self, pids: &[u32]) -> (Look, Vec<CardAccounts>) {
-        let (look, mut accounts) = self.run_look(&Task::LastLook(self.options.wants, order(pids)));
+        let (look, mut accounts) = self.run_look(&Task::LastLook(self.options.wants, sorted(pids)));
         accounts.sort_by_key(|card| card.facts.index);
         (look, accounts)
     }
 
-    /// Begins a look, or to open the driver for it, and waits for neither. The next look is the
-    /// one that was begun.
+    /// Begins a look, or opening the driver for it, and does not wait. The next look returns it.
     pub fn begin_look(&mut self) {
         self.begin(&Task::Look(self.options.wants));
     }
 
-    /// The same of a last look.
+    /// Begins a last look, as [`Self::begin_look`].
     pub fn begin_last_look(&mut self, pids: &[u32]) {
-        self.begin(&Task::LastLook(self.options.wants, order(pids)));
+        self.begin(&Task::LastLook(self.options.wants, sorted(pids)));
     }
 
     fn begin(&mut self, task: &Task) {
@@ -170,35 +168,35 @@ impl Prober {
             return;
         }
         match self.session {
-            // It is open, so there is nothing to wait for and nothing to fail.
-            Session::Open { .. } => self.begun = self.laid_out(task, Instant::now()).ok(),
+            // It is open, so this neither waits nor fails.
+            Session::Open { .. } => self.begun = self.start_look(task, Instant::now()).ok(),
             Session::Closed => self.start_opening(),
             Session::Opening { .. } => {}
         }
     }
 
-    /// Whether there is a look that was begun and not taken.
+    /// Returns true if a look was begun and not returned.
     #[must_use]
     pub const fn has_begun(&self) -> bool {
         self.begun.is_some()
     }
 
-    /// Waits for the look that was begun; whether it is there, at the latest after that time. What
-    /// is not there in time is not given up.
+    /// Waits for the look that was begun, at most for this time, and gives up no card. Returns true if it
+    /// is complete.
     ///
     /// # Errors
-    /// When there is no driver.
+    /// If there is no driver.
     pub fn is_seen_within(&mut self, most: Duration) -> Result<bool, OpenError> {
         let then = Instant::now() + most;
         if let Session::Opening { .. } = self.session {
-            let Some(opened) = self.answer(most) else { return Ok(false) };
+            let Some(opened) = self.wait_for_opener(most) else { return Ok(false) };
             opened?;
             self.begin_look();
         }
-        Ok(self.begun.is_some() && self.bench.is_done_by(then))
+        Ok(self.begun.is_some() && self.workers.is_done_by(then))
     }
 
-    /// The look that was begun, with those cards given up that have not answered by now.
+    /// Returns the look that was begun, and gives up the cards that have not answered.
     pub fn look_as_it_is(&mut self) -> Look {
         if let Some(begun) = &mut self.begun {
             begun.give_up = Instant::now();
@@ -212,15 +210,14 @@ impl Prober {
         if look.driver.is_err() || !is_driver_gone(&look.cards) {
             return (look, accounts);
         }
-        // The driver was replaced under us: a fresh handle finds the new one or says why not.
+        // The driver was replaced: opening again finds the new one, or the reason why not.
         library::close_unused();
         self.close(begun + self.options.patience.look);
         self.look_once(task, begun)
     }
 
-    /// A first look that can already say how busy each card is: cards whose counters need
-    /// two readings get the second one a moment later. The others keep their first, which
-    /// reaches further back.
+    /// Reads all cards if they are read only once: cards whose counters need two readings get the second
+    /// one a moment later. The others keep their first, which reaches further back.
     pub fn first_look(&mut self) -> Look {
         let mut look = self.look();
         let is_first = |card: &CardLook| card.vitals.utilization.why() == Some(Why::FirstLook);
@@ -237,13 +234,12 @@ impl Prober {
         look
     }
 
-    /// Takes what the cards' sample buffers hold, so that the next look rests on every sample
-    /// since the last one, also where looks are further apart than the buffers are long. It
-    /// costs one call a card, on cards that have been looked at, and another where the holders'
-    /// shares are wanted and somebody held it then; whatever goes wrong is left for the look to
-    /// tell. Returns within the patience for a look.
+    /// Reads the cards' sample buffers, so that the next look has all samples since the last one, also if
+    /// looks are further apart than the buffers are long. It costs one call for each card that has been
+    /// looked at, and another if shares are wanted and it had holders then. The next look reports errors.
+    /// Returns within the patience for a look.
     pub fn drain(&mut self) {
-        self.run_on(Task::Drain, Unit::keeps_samples);
+        self.run_on(Task::Drain, Unit::has_samples);
     }
 
     /// Reads the process samples since the last look or the last call, of GPUs that have a wanted
@@ -258,40 +254,39 @@ impl Prober {
         polls
     }
 
-    /// What the driver keeps account of, of these processes, on cards that have been looked
-    /// at. A card that does not answer is left out. Returns within the patience for a look.
+    /// Reads the driver's accounts of these processes on cards that have been looked at. A card that does
+    /// not answer is left out. Returns within the patience for a look.
     pub fn accounts(&mut self, pids: &[u32]) -> Vec<CardAccounts> {
-        let products = self.run_on(Task::Account(order(pids)), Unit::was_asked);
+        let products = self.run_on(Task::Accounts(sorted(pids)), Unit::was_asked);
         let mut accounts: Vec<_> =
             products.into_iter().flat_map(|product| product.accounts).collect();
         accounts.sort_by_key(|card| card.facts.index);
         accounts
     }
 
-    /// Does something between looks with those units that it makes sense for.
-    fn run_on(&mut self, task: Task, makes_sense: impl Fn(&Unit) -> bool) -> Vec<Product> {
-        // While a look is going on, the units are away with it.
+    /// Does a task between looks with the units that it applies to.
+    fn run_on(&mut self, task: Task, applies_to: impl Fn(&Unit) -> bool) -> Vec<Product> {
+        // While a look is going on, the workers have the units.
         let (Session::Open { here, .. }, None) = (&mut self.session, &self.begun) else {
             return Vec::new();
         };
         let mut units = std::mem::take(here);
-        units.extend(self.bench.returned());
-        let (asked, others): (Vec<_>, _) = units.into_iter().partition(makes_sense);
+        units.extend(self.workers.returned());
+        let (asked, others): (Vec<_>, _) = units.into_iter().partition(applies_to);
         let patience = self.options.patience;
         let give_up = Instant::now() + patience.look;
-        let outcome = self.bench.run(asked, task, patience, give_up);
+        let outcome = self.workers.run(asked, task, patience, give_up);
         for (index, facts) in &outcome.found {
             self.remember(*index, facts);
         }
         let (done, products): (Vec<_>, Vec<_>) = outcome.done.into_iter().unzip();
-        // Those whose turn did not come go first the next time.
+        // Units whose turn did not come go first the next time.
         self.put_back(outcome.unread.into_iter().chain(done).chain(others).collect());
         products
     }
 
-    /// How far back the shortest of the cards' sample buffers reaches: what is not drained or
-    /// looked at within this time is lost. `None` where no card keeps samples, or none has
-    /// shown yet how far apart they are.
+    /// Returns how far back the shortest of the cards' sample buffers reaches: samples that are not read
+    /// within this time are lost. `None` if no card has a buffer, or none has had two samples yet.
     #[must_use]
     pub fn buffer_length(&self) -> Option<Duration> {
         match &self.session {
@@ -301,18 +296,18 @@ impl Prober {
     }
 
     fn look_once(&mut self, task: &Task, begun: Instant) -> (Look, Vec<CardAccounts>) {
-        let laid_out = match self.begun.take() {
+        let started = match self.begun.take() {
             Some(begun) => Ok(begun),
-            None => self.laid_out(task, begun),
+            None => self.start_look(task, begun),
         };
-        let Begun { driver, give_up } = match laid_out {
-            Ok(laid_out) => laid_out,
+        let BegunLook { driver, give_up } = match started {
+            Ok(look) => look,
             Err(error) => {
-                let cards = self.counted_before(error.why());
+                let cards = self.cards_without_driver(error.why());
                 return (Look { driver: Err(error), cards }, Vec::new());
             }
         };
-        let mut outcome = self.bench.outcome(give_up);
+        let mut outcome = self.workers.finish(give_up);
         self.counted = driver.gpus;
         let accounts = outcome.done.iter_mut().flat_map(|(_, product)| product.accounts.drain(..));
         let accounts = accounts.collect();
@@ -320,28 +315,28 @@ impl Prober {
         (Look { driver: Ok(driver), cards }, accounts)
     }
 
-    /// Has the workers begin with all units that are here, once the driver is open.
-    fn laid_out(&mut self, task: &Task, begun: Instant) -> Result<Begun, OpenError> {
+    /// Opens the driver if it is not open, and starts a task with all units that are here.
+    fn start_look(&mut self, task: &Task, begun: Instant) -> Result<BegunLook, OpenError> {
         let patience = self.options.patience;
         let left = (begun + patience.look).saturating_duration_since(Instant::now());
         let (driver, mut units) = self.opened(left)?;
-        units.extend(self.bench.returned());
-        // Those whose turn did not come last time go first.
+        units.extend(self.workers.returned());
+        // Units whose turn did not come last time go first.
         units.sort_by_key(|unit| (!self.passed_over.contains(&unit.index()), unit.index()));
         let all_asked = units.iter().all(Unit::was_asked);
         let give_up = begun + if all_asked { patience.look } else { patience.open };
-        self.bench.lay_out(units, task.clone(), patience);
-        Ok(Begun { driver, give_up })
+        self.workers.start(units, task.clone(), patience);
+        Ok(BegunLook { driver, give_up })
     }
 
-    /// All cards that there were, while there is no driver to ask.
-    fn counted_before(&self, why: Why) -> Vec<CardLook> {
+    /// Returns unknown readings of all cards that there were, while there is no driver.
+    fn cards_without_driver(&self, why: Why) -> Vec<CardLook> {
         let all: BTreeSet<u32> = self.known.keys().copied().chain(0..self.counted).collect();
         let known = |at: u32| self.known.get(&at).map_or(&[][..], Vec::as_slice);
         all.into_iter().flat_map(|at| unit::unread(known(at), at, why)).collect()
     }
 
-    /// Puts the units back in their place and the cards in their order.
+    /// Puts the units back, and returns the cards in their order.
     fn collect(&mut self, driver: &DriverFacts, outcome: Outcome) -> Vec<CardLook> {
         let mut looks: BTreeMap<u32, Vec<CardLook>> = BTreeMap::new();
         let mut units = outcome.unread;
@@ -369,8 +364,8 @@ impl Prober {
         }
     }
 
-    /// Keeps what each GPU is. What could not be read does not replace what is known; and
-    /// a card that now has another index, after the driver was loaded anew, has one only.
+    /// Keeps the cards of a GPU. Cards that could not be read do not replace known ones, and a card that
+    /// has another index after the driver was loaded again is kept only there.
     fn remember(&mut self, index: u32, cards: &[Arc<CardFacts>]) {
         let is_read = |facts: &Arc<CardFacts>| facts.uuid.why().is_none();
         let is_known = |known: &Vec<Arc<CardFacts>>| {
@@ -393,8 +388,8 @@ impl Prober {
         unit::unread(known, index, if is_passed_over { Why::NoTurn } else { Why::TimedOut })
     }
 
-    /// The driver and the units that are here, once it is open. An opener that has hung
-    /// once is not waited for again, only asked.
+    /// Returns the driver and the units that are here, once it is open. An opener that has hung is not
+    /// waited for again.
     fn opened(&mut self, most: Duration) -> Result<(DriverFacts, Vec<Unit>), OpenError> {
         loop {
             let most = match &mut self.session {
@@ -408,33 +403,33 @@ impl Prober {
                 Session::Opening { gave_up_after: Some(_), .. } => Duration::ZERO,
                 Session::Opening { gave_up_after: None, .. } => most,
             };
-            match self.answer(most) {
+            match self.wait_for_opener(most) {
                 Some(opened) => opened?,
                 None => return Err(self.hung(most)),
             }
         }
     }
 
-    /// What the opener has to tell; `None` when it does not come in that time.
-    fn answer(&mut self, most: Duration) -> Option<Result<(), OpenError>> {
-        let Session::Opening { answer, .. } = &self.session else { return Some(Ok(())) };
-        let opened = match answer.within(most) {
-            Told::This(opened) => opened,
-            Told::NotYet => return None,
-            Told::Nothing => {
+    /// Waits for the opener. Returns its result; `None` if there is none in this time.
+    fn wait_for_opener(&mut self, most: Duration) -> Option<Result<(), OpenError>> {
+        let Session::Opening { opened, .. } = &self.session else { return Some(Ok(())) };
+        let opened = match opened.within(most) {
+            Received::Value(opened) => opened,
+            Received::NotYet => return None,
+            Received::Closed => {
                 let detail = "no thread could be started to talk to it".into();
                 Err(OpenError::Refused { detail })
             }
         };
-        let (session, told) = match opened {
+        let (session, result) = match opened {
             Ok(opened) => (self.session_of(&opened), Ok(())),
             Err(error) => (Session::Closed, Err(error)),
         };
         self.session = session;
-        Some(told)
+        Some(result)
     }
 
-    /// Told as long as it was waited for the first time.
+    /// Returns the error of a driver that hangs, with the time of the first wait.
     fn hung(&mut self, most: Duration) -> OpenError {
         let waited = match &mut self.session {
             Session::Opening { gave_up_after, .. } => *gave_up_after.get_or_insert(most),
@@ -444,16 +439,16 @@ impl Prober {
         OpenError::TimedOut { seconds: u64::try_from(seconds).unwrap_or(u64::MAX) }
     }
 
-    /// Initialising may hang like any call, so a worker does it.
+    /// Opens the library on a worker: initialising may hang like any call.
     fn start_opening(&mut self) {
         let library = self.options.library.clone();
-        let answer = self.bench.start_with(move || {
+        let opened = self.workers.spawn_after(move || {
             IN_THE_LOADER.fetch_add(1, Ordering::SeqCst);
-            let opened = fork::inside(|| library::open(library.as_ref()));
+            let result = fork::inside(|| library::open(library.as_ref()));
             IN_THE_LOADER.fetch_sub(1, Ordering::SeqCst);
-            opened
+            result
         });
-        self.session = Session::Opening { answer, gave_up_after: None };
+        self.session = Session::Opening { opened, gave_up_after: None };
     }
 
     fn session_of(&self, Opened { nvml, facts }: &Opened) -> Session {
@@ -463,16 +458,16 @@ impl Prober {
         Session::Open { here: (0..facts.gpus).map(unit).collect(), driver: facts.clone() }
     }
 
-    /// Lets go of the library. The loader gives back a library that is still loaded, even
-    /// where the file has been replaced, so the old one must be out before the new one is
-    /// opened; but shutting down may hang too, and is waited for only so long.
+    /// Closes the library. The loader returns a library that is still loaded even if its file was replaced,
+    /// so the old one must be closed before the new one is opened. Closing may hang, too, so the wait is
+    /// limited.
     fn close(&mut self, deadline: Instant) {
         let session = std::mem::replace(&mut self.session, Session::Closed);
-        let bench = std::mem::take(&mut self.bench);
+        let workers = std::mem::take(&mut self.workers);
         self.begun = None;
         let (tell, closed) = mpsc::channel::<()>();
         let closer = threads::spawn(threads::named("nvml-close"), move || {
-            fork::inside(|| drop((session, bench)));
+            fork::inside(|| drop((session, workers)));
             drop(tell);
         });
         if closer.is_ok() {
@@ -484,7 +479,7 @@ impl Prober {
 }
 
 impl Drop for Prober {
-    /// An opener that hangs may hang in the loader, which then lets no thread begin.
+    /// An opener that hangs may hold the loader's lock, and no thread can be started then.
     fn drop(&mut self) {
         if self.is_open() {
             self.close(Instant::now() + self.options.patience.card);
@@ -492,14 +487,14 @@ impl Drop for Prober {
     }
 }
 
-fn order(pids: &[u32]) -> Arc<[u32]> {
+fn sorted(pids: &[u32]) -> Arc<[u32]> {
     let mut pids = pids.to_vec();
     pids.sort_unstable();
     pids.into()
 }
 
-/// Whether all cards that answer say that the driver is gone. One that says so alone has
-/// a trouble of its own.
+/// Returns true if all cards that answer report that the driver is gone. If only some do, it is a
+/// problem of theirs.
 fn is_driver_gone(cards: &[CardLook]) -> bool {
     let troubles = cards.iter().map(|card| card.vitals.trouble());
     let is_mute = |trouble: &Option<Why>| {

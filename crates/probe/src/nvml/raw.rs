@@ -24,23 +24,23 @@ use nvml_wrapper_sys::bindings::{
     nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT,
 };
 
-use super::calls::count_call;
 use super::error::reason;
+use super::library::count_call;
 use crate::card::Sample;
 use crate::reading::{Reading, Why};
 use crate::units::Bytes;
 
-/// What the header calls NVML_VALUE_NOT_AVAILABLE, in an unsigned field.
+/// NVML_VALUE_NOT_AVAILABLE in an unsigned field.
 const NOT_AVAILABLE: u64 = u64::MAX;
 
-/// More entries than this are a mistake of the driver, not a list to make room for.
+/// Greatest numbers of entries. More are an error of the driver, and no room is made for them.
 pub(super) const MOST_SAMPLES: usize = 10_000;
 const MOST_PROCESSES: usize = 1 << 20;
 
-/// Room for entries that is tried first.
+/// Room for entries in the first call.
 const LEAST_ROOM: usize = 32;
 
-/// How often a list may grow under our hands before we give up for this look.
+/// Number of times that a list may grow while it is read.
 const ATTEMPTS: usize = 6;
 
 /// A device handle without the borrow, so that it can be kept and sent to a thread.
@@ -234,7 +234,7 @@ impl ProcessSampleBuffer {
     }
 }
 
-/// The processes that the driver keeps account of, running or ended.
+/// Returns the pids of the accounts that the driver keeps, of running and of ended processes.
 pub(super) fn accounting_pids(nvml: &Nvml, gpu: Gpu) -> Result<Vec<u32>, ListError> {
     let call = nvml_sym(nvml.lib().nvmlDeviceGetAccountingPids.as_ref())?;
     let mut buffer = ListBuffer::<c_uint>::default();
@@ -265,7 +265,7 @@ impl SampleBuffer {
         }
     }
 
-    /// How many samples there is room for.
+    /// Returns the number of samples that there is room for.
     pub const fn room(&self) -> usize {
         self.0.room
     }
@@ -299,7 +299,7 @@ impl SampleBuffer {
     }
 }
 
-/// Memory as drivers told it before the reserve was counted apart: total, free, used.
+/// Returns total, free and used memory by the older call, in which the reserve counts as used.
 pub(super) fn memory_v1(nvml: &Nvml, gpu: Gpu) -> Result<(u64, u64, u64), NvmlError> {
     count_call();
     let call = nvml_sym(nvml.lib().nvmlDeviceGetMemoryInfo.as_ref())?;
@@ -309,7 +309,7 @@ pub(super) fn memory_v1(nvml: &Nvml, gpu: Gpu) -> Result<(u64, u64, u64), NvmlEr
     Ok((memory.total, memory.free, memory.used))
 }
 
-/// The id by which counters and process lists name a MIG instance.
+/// Returns the id that counters and process lists use for a MIG instance.
 pub(super) fn gpu_instance(nvml: &Nvml, gpu: Gpu) -> Result<u32, NvmlError> {
     let call = nvml_sym(nvml.lib().nvmlDeviceGetGpuInstanceId.as_ref())?;
     let mut id = 0;
@@ -480,15 +480,15 @@ impl<T> fmt::Debug for ListBuffer<T> {
     }
 }
 
-/// Ends the process without the loader's last rites. They wait for a lock that a call left
-/// behind in the loader never gives back.
+/// Ends the process without the loader's finalizers. They wait for a lock that a call that hangs in the
+/// loader never releases.
 pub fn exit_at_once(code: u8) -> ! {
-    // SAFETY: takes a plain number and does not come back.
+    // SAFETY: takes a plain number and does not return.
     unsafe { libc::_exit(i32::from(code)) }
 }
 
-/// Lets a process end that calls `exit` itself, as an interpreter does, also when a call was left
-/// behind in the loader: it ends at once then, with the code that it was going to end with.
+/// Lets a process that calls `exit`, as an interpreter does, end at once with the same code if a call
+/// hangs in the loader.
 #[cfg(target_env = "gnu")]
 pub fn end_in_spite_of_the_loader() {
     unsafe extern "C" {
@@ -499,7 +499,7 @@ pub fn end_in_spite_of_the_loader() {
     }
     extern "C" fn leave(code: c_int, _: *mut libc::c_void) {
         if super::is_left_in_the_loader() {
-            // SAFETY: takes a plain number and does not come back.
+            // SAFETY: takes a plain number and does not return.
             unsafe { libc::_exit(code) }
         }
     }
@@ -511,7 +511,7 @@ pub fn end_in_spite_of_the_loader() {
     });
 }
 
-/// Other C libraries do not tell the code.
+/// Other C libraries do not pass the code.
 #[cfg(not(target_env = "gnu"))]
 pub fn end_in_spite_of_the_loader() {}
 

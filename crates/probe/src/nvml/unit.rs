@@ -5,110 +5,44 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gua_core::poll::ProcessPoll;
-use gua_core::slices::{self, GpuSize, InstanceSize, Slices};
+use gua_core::slices::Slices;
 use nvml_wrapper::{Device, Nvml};
 
-use super::attached::{self, Attached, Lacks};
-use super::calls::count_call;
-use super::division::{Division, Slot, division_of};
+use super::accounts::CardAccounts;
+use super::card::{self, CardReader, Unsupported};
 use super::error::{reading, reason};
-use super::memory::MemoryReader;
+use super::library::count_call;
+use super::mig::{Division, Slot, division_of, slices_of};
+use super::options::Wants;
 use super::raw::{self, Gpu, Version};
-use crate::account::CardAccounts;
 use crate::card::{CardFacts, CardLook, InstanceFacts, Vitals};
 use crate::reading::{Reading, Why};
-use crate::units::Bytes;
 
-/// How often a card that can be divided is asked whether it was divided anew.
-const CENSUS_EVERY: Duration = Duration::from_secs(60);
+/// Interval at which a GPU that can be divided is checked for a new division.
+const DIVISION_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What to read besides utilization, memory and holders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
-pub struct Wants {
-    pub power: bool,
-    pub energy: bool,
-    pub temperature: bool,
-    pub clocks: bool,
-    pub codecs: bool,
-    pub fan: bool,
-    /// The lists of graphics and MPS processes. Otherwise their last known entries stand.
-    pub all_lists: bool,
-    /// Each holder's own share of the work.
-    pub shares: bool,
-    /// Shares also on idle cards: those without new samples and with an instant utilization of 0.
-    pub idle_shares: bool,
-    /// How much of the time memory was read or written.
-    pub memory_work: bool,
-    pub performance: bool,
-    pub compute_mode: bool,
-    pub persistence: bool,
-    pub mig: bool,
-    /// The limit that was set, which another may lie below.
-    pub set_power_limit: bool,
-}
-
-impl Wants {
-    pub const ALL: Self = Self {
-        power: true,
-        energy: true,
-        temperature: true,
-        clocks: true,
-        codecs: true,
-        fan: true,
-        all_lists: true,
-        shares: true,
-        idle_shares: true,
-        memory_work: true,
-        performance: true,
-        compute_mode: true,
-        persistence: true,
-        mig: true,
-        set_power_limit: true,
-    };
-
-    /// Only utilization, memory and holders.
-    pub const ESSENTIALS: Self = Self {
-        power: false,
-        energy: false,
-        temperature: false,
-        clocks: false,
-        codecs: false,
-        fan: false,
-        all_lists: true,
-        shares: false,
-        idle_shares: true,
-        memory_work: false,
-        performance: false,
-        compute_mode: false,
-        persistence: false,
-        mig: false,
-        set_power_limit: false,
-    };
-}
-
-/// One GPU by its index, attached when it is first looked at.
+/// One GPU by its index. The driver is asked for it at the first look.
 #[derive(Debug)]
 pub(super) struct Unit {
     index: u32,
     nvml: Arc<Nvml>,
-    /// The newest version of the process lists that this driver is asked for.
+    /// Newest version of the process lists that this driver is asked for.
     lists: Version,
     host_root: PathBuf,
     contact: Contact,
     was_asked: bool,
-    /// A card was lost or unnamed, and may be there again at the next look.
+    /// True if a card was lost or could not be identified, and may be there at the next look.
     needs_attaching: bool,
-    /// What it was before it could no longer be attached.
+    /// Its cards when it was last attached.
     last_facts: Vec<Arc<CardFacts>>,
-    /// How it was divided when it was attached, and when that was last compared.
+    /// Its division when it was attached, and when that was last compared.
     division: Division,
     compared: Option<Instant>,
     /// The GPU itself if it is partitioned, for its energy.
-    partitioned: Option<(Gpu, Lacks)>,
+    partitioned: Option<(Gpu, Unsupported)>,
 }
 
-/// Whether the driver has handed out a GPU.
+/// Result of asking the driver for a GPU.
 #[derive(Debug)]
 enum Contact {
     /// Not asked yet, or lost since.
@@ -121,8 +55,8 @@ enum Contact {
 /// One card of a GPU.
 #[derive(Debug)]
 enum Member {
-    Card(Box<Attached>),
-    /// An instance that is there but would not say what it is.
+    Card(Box<CardReader>),
+    /// Instance that exists but could not be identified.
     Unread(Arc<CardFacts>, Why),
 }
 
@@ -156,18 +90,18 @@ impl Unit {
         self.index
     }
 
-    /// Whether the driver has been asked for this GPU before, and so has woken it up.
+    /// Returns true if the driver has been asked for this GPU, which wakes it up.
     pub const fn was_asked(&self) -> bool {
         self.was_asked
     }
 
-    /// What it is, or was when it could last be asked.
+    /// Returns its cards when it was last attached.
     pub fn facts(&self) -> &[Arc<CardFacts>] {
         &self.last_facts
     }
 
-    /// Asks the driver for this GPU. One that sleeps is woken up by it, which takes its
-    /// time. Cards that are the same as before keep what they remember.
+    /// Asks the driver for this GPU, which takes long if it sleeps. Cards that are the same as before keep
+    /// their state.
     pub fn attach(&mut self) {
         self.was_asked = true;
         let found = self.find_cards();
@@ -184,20 +118,20 @@ impl Unit {
 
     /// Reads all cards of this GPU. Never empty.
     pub fn look(&mut self, wants: Wants) -> Vec<CardLook> {
-        if self.needs_attaching || self.was_divided_anew() {
+        if self.needs_attaching || self.has_new_division() {
             self.attach();
         }
         let mut looks = self.read(wants);
         if has_trouble(&looks, |why| why == Why::Gone) {
-            // An instance was removed under its handle: find out what there is now.
+            // An instance was removed under its handle.
             self.attach();
             looks = self.read(wants);
         }
-        self.needs_attaching = self.is_missing_something(&looks);
+        self.needs_attaching = self.is_incomplete(&looks);
         looks
     }
 
-    /// Takes what the cards' sample buffers hold, and asks for nothing else.
+    /// Reads the sample buffers of all cards of this GPU, and nothing else.
     pub fn drain(&mut self) {
         let Contact::Made(members) = &mut self.contact else { return };
         for member in members {
@@ -217,23 +151,23 @@ impl Unit {
         members.iter_mut().filter_map(read).collect()
     }
 
-    /// What the driver keeps account of, of these processes.
+    /// Reads the driver's accounts of these processes.
     pub fn accounts(&self, pids: &[u32]) -> Vec<CardAccounts> {
         self.cards().map(|card| card.accounts(&self.nvml, pids)).collect()
     }
 
-    /// Whether there is something to drain: not before it has been looked at.
-    pub fn keeps_samples(&self) -> bool {
-        self.cards().any(Attached::keeps_samples)
+    /// Returns true if a look has found a sample buffer.
+    pub fn has_samples(&self) -> bool {
+        self.cards().any(CardReader::has_samples)
     }
 
-    /// How far back its sample buffers reach, the shortest of them.
+    /// Returns how far back the shortest of its sample buffers reaches.
     pub fn buffer_length(&self) -> Option<Duration> {
-        self.cards().filter_map(Attached::buffer_length).min()
+        self.cards().filter_map(CardReader::buffer_length).min()
     }
 
-    /// The cards with a live handle.
-    fn cards(&self) -> impl Iterator<Item = &Attached> {
+    /// Returns the cards with a handle.
+    fn cards(&self) -> impl Iterator<Item = &CardReader> {
         let members = match &self.contact {
             Contact::Made(members) => members.as_slice(),
             Contact::Refused(_) | Contact::None => &[],
@@ -258,14 +192,16 @@ impl Unit {
             }
         });
         let mut looks: Vec<_> = read.collect();
-        if let Some((gpu, lacks)) = partitioned.as_mut().filter(|_| wants.energy || wants.power) {
-            let energy = attached::gpu_energy(nvml, *gpu, lacks, wants);
+        if let Some((gpu, unsupported)) =
+            partitioned.as_mut().filter(|_| wants.energy || wants.power)
+        {
+            let energy = card::gpu_energy(nvml, *gpu, unsupported, wants);
             looks.iter_mut().for_each(|look| look.vitals.gpu_energy = energy);
         }
         looks
     }
 
-    fn is_missing_something(&self, looks: &[CardLook]) -> bool {
+    fn is_incomplete(&self, looks: &[CardLook]) -> bool {
         let is_whole = match &self.contact {
             Contact::Made(cards) => cards.iter().all(|card| matches!(card, Member::Card(_))),
             Contact::Refused(_) | Contact::None => false,
@@ -273,17 +209,17 @@ impl Unit {
         !is_whole || has_trouble(looks, Why::concerns_the_whole_card)
     }
 
-    fn was_divided_anew(&mut self) -> bool {
-        let is_recent = self.compared.is_some_and(|at| at.elapsed() < CENSUS_EVERY);
-        if self.division == Division::Never || (is_recent && self.division.is_told()) {
+    fn has_new_division(&mut self) -> bool {
+        let is_recent = self.compared.is_some_and(|at| at.elapsed() < DIVISION_INTERVAL);
+        if self.division == Division::Never || (is_recent && self.division.is_known()) {
             return false;
         }
         self.compared = Some(Instant::now());
         count_call();
         let device = self.nvml.device_by_index(self.index);
         let now = device.map_err(reason).and_then(|device| division_of(&device));
-        // What cannot be told now is compared next time.
-        now.is_ok_and(|now| now.is_told() && now != self.division)
+        // An unknown division is compared the next time.
+        now.is_ok_and(|now| now.is_known() && now != self.division)
     }
 
     fn find_cards(&mut self) -> Result<Vec<Member>, Why> {
@@ -297,7 +233,7 @@ impl Unit {
         self.partitioned = None;
         Ok(match &self.division {
             Division::Into(slots) => {
-                self.partitioned = Some((gpu, Lacks::default()));
+                self.partitioned = Some((gpu, Unsupported::default()));
                 let slices = slices_of(&nvml, gpu, slots);
                 let members = slots.iter().zip(slices);
                 members
@@ -306,13 +242,13 @@ impl Unit {
             }
             Division::Hidden(why) => vec![Member::Unread(Arc::new(facts), *why)],
             Division::Never | Division::Whole | Division::Unsure => {
-                vec![Member::Card(Box::new(Attached::gpu(facts, gpu, self.lists)))]
+                vec![Member::Card(Box::new(CardReader::gpu(facts, gpu, self.lists)))]
             }
         })
     }
 }
 
-/// The cards that were there before under the same handle, in place of their new selves.
+/// Replaces cards that were there before with the same handle by their old readers.
 fn keep_known(found: Vec<Member>, before: Contact) -> Vec<Member> {
     let Contact::Made(mut before) = before else { return found };
     let known = |member: Member| {
@@ -330,7 +266,7 @@ fn has_trouble(looks: &[CardLook], is_it: impl Fn(Why) -> bool) -> bool {
     looks.iter().filter_map(|look| look.vitals.trouble()).any(is_it)
 }
 
-/// The cards that were known before, or one without a name.
+/// Returns unknown readings of the cards that were known before, or of one without a name.
 pub(super) fn unread(known: &[Arc<CardFacts>], index: u32, why: Why) -> Vec<CardLook> {
     let unread = |facts| CardLook { facts, vitals: Vitals::unknown(why) };
     if known.is_empty() {
@@ -339,7 +275,8 @@ pub(super) fn unread(known: &[Arc<CardFacts>], index: u32, why: Why) -> Vec<Card
     known.iter().cloned().map(unread).collect()
 }
 
-/// A card without a UUID cannot be told from another, so that one must be readable.
+/// Reads the facts of a GPU. Without a UUID it cannot be distinguished from others, so that must be
+/// readable.
 fn facts(index: u32, device: &Device<'_>) -> Result<CardFacts, Why> {
     count_call();
     Ok(CardFacts {
@@ -353,36 +290,7 @@ fn facts(index: u32, device: &Device<'_>) -> Result<CardFacts, Why> {
     })
 }
 
-/// Returns the part of a GPU that each of its instances is.
-fn slices_of(nvml: &Nvml, gpu: Gpu, slots: &[Slot]) -> Vec<Slices> {
-    let instance = |slot: &Slot| match slot.gpu {
-        Reading::Known(instance) => instance_size(nvml, instance),
-        Reading::Unknown(_) => InstanceSize::default(),
-    };
-    let instances: Vec<_> = slots.iter().map(instance).collect();
-    count_call();
-    let compute = gpu.on(nvml).mig_device_count().ok();
-    slices::divide(&instances, GpuSize { memory: memory_of(nvml, gpu), compute })
-}
-
-fn instance_size(nvml: &Nvml, instance: Gpu) -> InstanceSize {
-    count_call();
-    let attributes = instance.on(nvml).attributes().ok();
-    let compute = attributes.as_ref().map(|attributes| {
-        [attributes.gpu_instance_slice_count, attributes.compute_instance_slice_count]
-    });
-    let memory = attributes.map(|attributes| Bytes::from_mib(attributes.memory_size_mb));
-    let memory = memory.filter(|memory| memory.0 > 0).or_else(|| memory_of(nvml, instance));
-    InstanceSize { memory, compute }
-}
-
-/// Returns the size of a card's memory; `None` if it may not be read.
-fn memory_of(nvml: &Nvml, gpu: Gpu) -> Option<Bytes> {
-    let memory = MemoryReader::default().read(nvml, gpu, || None).known()?;
-    Some(memory.total)
-}
-
-/// A slot as a card, or what is known of it when it would not say what it is.
+/// Returns the card in a slot, with what is known of it if it could not be identified.
 fn member(
     nvml: &Nvml,
     card: &CardFacts,
@@ -409,7 +317,7 @@ fn member(
     };
     match (why, slot.gpu, id) {
         (None, Reading::Known(gpu), Reading::Known(id)) => {
-            Member::Card(Box::new(Attached::instance(facts, gpu, card_gpu, id, lists)))
+            Member::Card(Box::new(CardReader::instance(facts, gpu, card_gpu, id, lists)))
         }
         (why, ..) => Member::Unread(Arc::new(facts), why.unwrap_or(Why::NotTold)),
     }

@@ -1,6 +1,6 @@
-//! `/proc/PID/cmdline`: a process's arguments.
+//! `/proc/PID/cmdline`: the arguments of a process, and its name.
 
-/// The arguments, or none for a kernel thread or a zombie.
+/// Returns the arguments; none for a kernel thread or a zombie.
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Vec<String> {
     let bytes = bytes.strip_suffix(b"\0").unwrap_or(bytes);
@@ -20,8 +20,8 @@ pub fn command_name(program: &str) -> &str {
     program.get(..end.unwrap_or(0)).unwrap_or(program)
 }
 
-/// A process's name: the kernel's own, which is cut at 15 bytes, or the whole of it
-/// where the first argument shows how it goes on.
+/// Returns the name of a process: the kernel's, which is cut at 15 bytes, or the whole name if the
+/// first argument shows it.
 #[must_use]
 pub fn program(comm: &str, bytes: &[u8]) -> String {
     let first = bytes.split(|byte| *byte == 0).next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The processes that were read before, each held so that another one with its pid is not taken for
-//! it.
+//! Processes that were read before. Each is held by a handle, so that another process with its pid is
+//! not taken for it.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -13,33 +13,33 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::process::ProcessFacts;
 
-/// What was read of processes that may still be there.
+/// Facts of processes that may still exist.
 #[derive(Debug)]
 pub(super) struct Held {
     root: PathBuf,
     known: HashMap<u32, Known>,
-    /// Tells of the held processes that have ended; made when the first one is held.
+    /// Epoll instance that reports the end of held processes; created with the first one.
     endings: Option<OwnedFd>,
 }
 
-/// A process that was read before, and what tells whether it is still the same.
+/// Process that was read before.
 #[derive(Debug)]
 struct Known {
     facts: Arc<ProcessFacts>,
     hold: Hold,
 }
 
-/// What a process is held by.
+/// Handle of a process.
 #[derive(Debug)]
 pub(super) enum Hold {
-    /// A handle, where the pid is one of our own kernel's. All of them are asked at once, in
+    /// Pidfd, if the pid is one of our own kernel's. All are polled at once, in
     /// [`Held::forget_the_ended`].
     Handle { _open: OwnedFd },
-    /// Its folder: the kernel never shows another process in it. Asked one by one.
+    /// Folder in `/proc`, in which the kernel never shows another process. Checked one by one.
     Folder(OwnedFd, Stamp),
 }
 
-/// What changes when a file is another one than before.
+/// Identity of a file: it changes when another file takes its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     inode: u64,
@@ -64,12 +64,12 @@ impl Stamp {
 }
 
 impl Held {
-    /// None yet, of the host below this root.
+    /// Returns an empty set for the host below this root.
     pub(super) fn new(root: PathBuf) -> Self {
         Self { root, known: HashMap::new(), endings: None }
     }
 
-    /// What was read of a process that is still there. One that is not is forgotten.
+    /// Returns the facts of a process that still exists, and forgets one that does not.
     pub(super) fn still_there(&mut self, pid: u32) -> Option<Arc<ProcessFacts>> {
         if let Some(known) = self.known.get(&pid).filter(|known| known.hold.is_still_there()) {
             return Some(Arc::clone(&known.facts));
@@ -78,7 +78,7 @@ impl Held {
         None
     }
 
-    /// Takes hold of a process. `None` where no more files can be opened: then it is read anew each
+    /// Opens a handle of a process. `None` if no more files can be opened: then it is read again each
     /// time.
     pub(super) fn hold(&mut self, pid: u32) -> Option<Hold> {
         // An old kernel has no handles.
@@ -93,7 +93,7 @@ impl Held {
         Some(Hold::Folder(folder, stamp))
     }
 
-    /// A handle whose end we are told of, for as long as it is kept open.
+    /// Opens a pidfd whose end is reported while it is open.
     fn handle(&mut self, pid: u32) -> Result<OwnedFd, Errno> {
         let process = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
         let handle = pidfd_open(process, PidfdFlags::empty())?;
@@ -106,18 +106,18 @@ impl Held {
         Ok(handle)
     }
 
-    /// Keeps what was read while the process was held.
+    /// Keeps facts that were read while the process was held.
     pub(super) fn keep(&mut self, facts: &Arc<ProcessFacts>, hold: Hold) {
         self.known.insert(facts.pid, Known { facts: Arc::clone(facts), hold });
     }
 
-    /// Forgets the others.
+    /// Forgets all processes that are not wanted.
     pub(super) fn keep_only(&mut self, is_wanted: impl Fn(u32) -> bool) {
         self.known.retain(|pid, _| is_wanted(*pid));
     }
 
-    /// Forgets the processes that have ended, and returns what was read of them. `None` where the
-    /// kernel does not answer: then none is sure to be there, and all are forgotten.
+    /// Forgets the processes that have ended, and returns their facts. If the kernel does not answer,
+    /// forgets all and returns `None`.
     pub(super) fn forget_the_ended(&mut self) -> Option<Vec<Arc<ProcessFacts>>> {
         let Ok(ended) = self.ended() else {
             self.known.clear();
@@ -127,12 +127,12 @@ impl Held {
         Some(removed.map(|known| known.facts).collect())
     }
 
-    /// Whether [`Self::forget_the_ended`] is going to tell the end of a process.
+    /// Returns true if [`Self::forget_the_ended`] will report the end of a process.
     pub(super) fn is_watched(&self, pid: u32) -> bool {
         matches!(self.known.get(&pid), Some(Known { hold: Hold::Handle { .. }, .. }))
     }
 
-    /// Those that have ended, in one question to the kernel.
+    /// Returns the pids of the processes that have ended, with one system call.
     fn ended(&self) -> Result<Vec<u32>, Errno> {
         let mut ended = Vec::with_capacity(self.known.len());
         let Some(endings) = self.endings.as_ref().filter(|_| ended.capacity() > 0) else {

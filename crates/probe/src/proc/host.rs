@@ -1,4 +1,4 @@
-//! The host whose processes hold the cards: where its `/proc` is, and what it says.
+//! The host whose processes hold the cards, read from its `/proc`.
 
 use std::fs;
 use std::io;
@@ -11,53 +11,54 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
 use super::held::Held;
-use super::usage::{self, Taken};
-use super::{Accounts, cmdline, read, stat, status, why};
+use super::stat::{self, ProcessUsage};
+use super::{Accounts, cmdline, read, status, why};
+use crate::identity::{Reader, Subject, Who};
 use crate::process::{Presence, ProcessFacts};
 use crate::reading::{Reading, Why};
 use crate::units::UnixMillis;
-use crate::who::{Reader, Subject, Who};
 
-/// The inode of the first pid namespace, which the kernel keeps for it.
+/// Initial pid namespace. The kernel reserves this inode for it.
 const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
 
-/// The kernel reckons the time of the boot anew when the clock is set. The file that tells it is long.
-const BOOT_TRUE_FOR: Duration = Duration::from_secs(10);
+/// Longest time that a boot time is kept: the kernel changes it when the clock is set, and its file is
+/// long.
+const BOOT_TIME_KEPT: Duration = Duration::from_secs(10);
 
-/// Where a container usually finds its host's root, when it was given it.
+/// Usual mount points of the host's root in a container.
 const USUAL_MOUNTS: [&str; 3] = ["/host", "/rootfs", "/hostfs"];
 
-/// Reads who a pid is. Remembers names, so that one look costs little.
+/// Reads processes, and remembers them, so that one look costs little.
 #[derive(Debug)]
 pub struct Host {
     root: PathBuf,
     view: View,
     boot: Option<Boot>,
     accounts: Accounts,
-    /// Where it is asked who is behind a process.
+    /// `None` if identities are not wanted.
     identities: Option<Reader>,
     known: Held,
 }
 
-/// When the host booted, as it said when it was read.
+/// Boot time of the host when it was read.
 #[derive(Debug)]
 struct Boot {
     read: Instant,
     at: UnixMillis,
 }
 
-/// Whether the pids that the driver speaks of are those of our `/proc`.
+/// Relation between the driver's pids and those of our `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum View {
-    /// They are.
+    /// They are the same.
     Whole,
-    /// We are in a container and see only our own processes; a pid of the host may
-    /// by chance be that of another process here.
+    /// We are in a container and see only its processes. A pid of the host may belong to another process
+    /// here.
     Partial,
 }
 
 impl Host {
-    /// The host below `root`, or the one that can be seen from here when `None`.
+    /// Returns the host below `root`, or the one that is visible from here if `None`.
     #[must_use]
     pub fn new(root: Option<PathBuf>) -> Self {
         let (root, view) = match root {
@@ -74,40 +75,40 @@ impl Host {
         }
     }
 
-    /// Finds out who is behind each process, too, when it is seen for the first time.
+    /// Also finds the identity behind each process when it is first seen, if `wanted`.
     #[must_use]
-    pub fn with_who(mut self, wanted: bool) -> Self {
+    pub fn with_identities(mut self, wanted: bool) -> Self {
         self.identities = wanted.then(|| Reader::new(self.root.clone()));
         self
     }
 
-    /// What a user of the host is called; `None` where nothing says so.
+    /// Returns the name of a user of the host; `None` if it is unknown.
     pub fn user_name(&mut self, uid: u32) -> Option<String> {
         self.accounts.name(uid).ok().flatten().map(|name| name.to_string())
     }
 
-    /// Where the host's files begin.
+    /// Returns the root of the host's files.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Whether the processes behind the driver's pids can be seen at all.
+    /// Returns true if the processes with the driver's pids are visible.
     #[must_use]
     pub fn sees_all_processes(&self) -> bool {
         self.view == View::Whole
     }
 
-    /// The host's own name.
+    /// Returns the name of the host.
     #[must_use]
     pub fn name(&self) -> Option<String> {
         let name = fs::read_to_string(self.root.join("proc/sys/kernel/hostname")).ok()?;
         Some(name.trim().to_owned()).filter(|name| !name.is_empty())
     }
 
-    /// Who a pid is now. A process that was read before costs one question at most: is it
-    /// still there? What it said then still stands, its parent and its name at that time
-    /// included.
+    /// Returns the process that a pid is now. A process that was read before costs at most one system
+    /// call, which checks that it still exists. Its facts are those of that time, also its parent and
+    /// name.
     pub fn process(&mut self, pid: u32) -> Presence {
         if let Some(facts) = self.known.still_there(pid) {
             return Presence::Here(facts);
@@ -116,21 +117,21 @@ impl Host {
             match self.has_a_card_open(pid) {
                 Ok(true) => {}
                 Ok(false) | Err(Why::Gone) => return Presence::Foreign,
-                // It may be the holder, or another process that has its pid here.
+                // It may be the holder, or another process with its pid here.
                 Err(why) => return Presence::Hidden(why),
             }
         }
-        // Held before it is read, so that what is read is of the process that is held.
+        // Held before it is read, so that the facts are those of the held process.
         let hold = self.known.hold(pid);
         let stat = match read(&self.of(pid, "stat")) {
             Ok(bytes) => stat::parse(&bytes),
             Err(error) => return self.absent(pid, &error),
         };
         let Some(stat) = stat else { return Presence::Hidden(Why::Garbled) };
-        // What was missed so far was about others.
+        // Names missed so far were of other processes.
         self.accounts.has_missed_one();
         let facts = Arc::new(self.facts(pid, &stat));
-        // A name that was not told now, its own or that of its job's user, may be at the next look.
+        // A name that is missing now, its own or that of its job's user, may be there at the next look.
         let is_whole = !self.accounts.has_missed_one();
         if let Some(hold) = hold.filter(|_| is_whole) {
             self.known.keep(&facts, hold);
@@ -138,29 +139,29 @@ impl Host {
         Presence::Here(facts)
     }
 
-    /// The arguments of a process. They may hold secrets: show them when asked, keep them not.
+    /// Returns the arguments of a process. They may contain secrets: do not store them.
     #[must_use]
     pub fn command(&self, pid: u32) -> Reading<Vec<String>> {
         let bytes = read(&self.of(pid, "cmdline")).map_err(|error| why(&error));
         Reading::from(bytes).map(|bytes| cmdline::parse(&bytes))
     }
 
-    /// What a process has taken of the processors and takes of the memory.
+    /// Returns the processor time and memory of a process.
     #[must_use]
-    pub fn taken(&self, facts: &ProcessFacts) -> Reading<Taken> {
+    pub fn usage(&self, facts: &ProcessFacts) -> Reading<ProcessUsage> {
         let bytes = match read(&self.of(facts.pid, "stat")) {
             Ok(bytes) => bytes,
             Err(error) => return Reading::Unknown(why(&error)),
         };
-        match usage::parse(&bytes) {
-            Some(usage) if usage.start_ticks == facts.start_ticks => Reading::Known(usage.into()),
-            // Another process has its pid by now.
+        match ProcessUsage::parse(&bytes) {
+            Some(usage) if usage.start_ticks == facts.start_ticks => Reading::Known(usage),
+            // Another process has its pid now.
             Some(_) => Reading::Unknown(Why::Gone),
             None => Reading::Unknown(Why::Garbled),
         }
     }
 
-    /// Forgets the processes that are not among those still of interest.
+    /// Forgets all processes that are not wanted.
     pub fn keep_only(&mut self, is_wanted: impl Fn(u32) -> bool) {
         self.known.keep_only(is_wanted);
         if let Some(identities) = &mut self.identities {
@@ -168,14 +169,14 @@ impl Host {
         }
     }
 
-    /// Forgets the processes that have ended, and returns them, those that are watched. `None` if
-    /// they cannot be told: then all are forgotten. To be called before each look at them.
+    /// Forgets the watched processes that have ended, and returns them. If that is unknown, forgets all
+    /// and returns `None`. To be called before each look at processes.
     pub fn forget_the_ended(&mut self) -> Option<Vec<Arc<ProcessFacts>>> {
         self.known.forget_the_ended()
     }
 
-    /// Whether [`Self::forget_the_ended`] is going to tell the end of a process: until then it
-    /// is here, and says what it said before.
+    /// Returns true if [`Self::forget_the_ended`] will report the end of a process. Until then it exists
+    /// with the same facts.
     #[must_use]
     pub fn is_watched(&self, pid: u32) -> bool {
         self.known.is_watched(pid)
@@ -189,7 +190,7 @@ impl Host {
             },
             Err(error) => Reading::Unknown(why(&error)),
         };
-        // Without the arguments the kernel's name stands as it is; nothing is lost but length.
+        // Without the arguments the name is the kernel's, which may be cut.
         let arguments = read(&self.of(pid, "cmdline")).unwrap_or_default();
         let program: Arc<str> = cmdline::program(&stat.comm, &arguments).into();
         let subject = Subject {
@@ -230,10 +231,10 @@ impl Host {
         Reading::Known(UnixMillis(boot.0.saturating_add(since_boot)))
     }
 
-    /// When the host booted, by what its clock says now: it may have been set since.
+    /// Returns when the host booted, by its clock as it is set now.
     fn booted(&mut self, now: Instant) -> Option<UnixMillis> {
-        let is_true = |boot: &Boot| now.saturating_duration_since(boot.read) < BOOT_TRUE_FOR;
-        if !self.boot.as_ref().is_some_and(is_true) {
+        let is_recent = |boot: &Boot| now.saturating_duration_since(boot.read) < BOOT_TIME_KEPT;
+        if !self.boot.as_ref().is_some_and(is_recent) {
             let text = fs::read_to_string(self.root.join("proc/stat")).ok()?;
             let at = UnixMillis(stat::boot_seconds(&text)?.saturating_mul(1000));
             self.boot = Some(Boot { read: now, at });
@@ -241,15 +242,15 @@ impl Host {
         self.boot.as_ref().map(|boot| boot.at)
     }
 
-    /// Whether one of the process's open files is a card's, which only a real holder has.
+    /// Returns true if one of the process's open files is a card, as each holder has.
     fn has_a_card_open(&self, pid: u32) -> Result<bool, Why> {
         let files = fs::read_dir(self.of(pid, "fd")).map_err(|error| why(&error))?;
         let mut targets = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
         Ok(targets.any(|target| target.as_os_str().as_bytes().starts_with(b"/dev/nvidia")))
     }
 
-    /// A process that its own `/proc` does not show may be hidden from this user
-    /// (`hidepid`). A signal that is not sent tells: it is refused, or nobody is there.
+    /// Returns why a process could not be read. `/proc` may hide it from this user (`hidepid`): then a
+    /// test signal is refused.
     fn absent(&self, pid: u32, error: &io::Error) -> Presence {
         let why = why(error);
         let is_hidden = || {
@@ -302,7 +303,7 @@ mod tests {
         )
     }
 
-    fn pretend() -> (tempfile::TempDir, Host) {
+    fn sample_host() -> (tempfile::TempDir, Host) {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), "proc/stat", "cpu 1 2 3\nbtime 1000\n");
         write(dir.path(), "etc/passwd", "ann:x:1001:1001::/home/ann:/bin/sh\n");
@@ -315,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_process_is_named_with_user_program_parent_and_start() {
-        let (_dir, mut host) = pretend();
+        let (_dir, mut host) = sample_host();
         let Presence::Here(facts) = host.process(70) else { panic!("not here") };
         assert_eq!(facts.user, Reading::Known(Some("ann".into())));
         assert_eq!((&*facts.program, facts.parent), ("python", 5));
@@ -327,16 +328,16 @@ mod tests {
     fn what_a_process_takes_is_that_of_the_process_that_was_meant() {
         let mut host = Host::new(Some(PathBuf::from("/")));
         let Presence::Here(facts) = host.process(std::process::id()) else { panic!("not here") };
-        assert!(host.taken(&facts).is_known_and(|taken| taken.resident > Bytes::from_mib(1)));
+        assert!(host.usage(&facts).is_known_and(|usage| usage.resident > Bytes::from_mib(1)));
         let another = ProcessFacts { start_ticks: facts.start_ticks + 1, ..(*facts).clone() };
-        assert_eq!(host.taken(&another), Reading::Unknown(Why::Gone));
+        assert_eq!(host.usage(&another), Reading::Unknown(Why::Gone));
         let none = ProcessFacts { pid: i32::MAX.cast_unsigned(), ..(*facts).clone() };
-        assert_eq!(host.taken(&none), Reading::Unknown(Why::Gone));
+        assert_eq!(host.usage(&none), Reading::Unknown(Why::Gone));
     }
 
     #[test]
     fn names_that_cannot_be_read_are_unknown_not_missing() {
-        let (dir, mut host) = pretend();
+        let (dir, mut host) = sample_host();
         fs::remove_file(dir.path().join("etc/passwd")).unwrap();
         let Presence::Here(facts) = host.process(70) else { panic!("not here") };
         assert_eq!(facts.user, Reading::Unknown(Why::Gone));
@@ -344,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_pid_that_is_used_again_is_another_process() {
-        let (dir, mut host) = pretend();
+        let (dir, mut host) = sample_host();
         host.process(70);
         write(dir.path(), "proc/70/stat", &stat_line("bash", 6, 99_999));
         write(dir.path(), "proc/70/status", "Uid:\t4242\t4242\t4242\t4242\n");
@@ -370,7 +371,7 @@ mod tests {
 
     #[test]
     fn a_pid_that_is_not_there_is_gone() {
-        let (_dir, mut host) = pretend();
+        let (_dir, mut host) = sample_host();
         assert_eq!(host.process(71), Presence::Gone);
         assert_eq!(host.command(71), Reading::Unknown(Why::Gone));
     }
@@ -378,7 +379,7 @@ mod tests {
     /// Trap: inside a container the driver reports the host's pids.
     #[test]
     fn without_the_hosts_proc_a_pid_without_a_card_is_foreign() {
-        let (_dir, mut host) = pretend();
+        let (_dir, mut host) = sample_host();
         host.view = View::Partial;
         assert_eq!(host.process(70), Presence::Foreign);
     }

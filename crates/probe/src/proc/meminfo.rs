@@ -5,20 +5,20 @@ use std::path::Path;
 
 use crate::units::Bytes;
 
-/// The two figures that matter to a card without memory of its own.
+/// Memory of the host, which a card without memory of its own uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemInfo {
     pub total: Bytes,
     pub available: Bytes,
 }
 
-/// What the host below `root` says of its memory.
+/// Reads the memory of the host below `root`.
 #[must_use]
 pub fn of_host(root: &Path) -> Option<MemInfo> {
     parse(&fs::read_to_string(root.join("proc/meminfo")).ok()?)
 }
 
-/// `None` when a figure is missing or not a number.
+/// Parses the file; `None` if a figure is missing or not a number.
 #[must_use]
 pub fn parse(text: &str) -> Option<MemInfo> {
     let figure = |name: &str| {

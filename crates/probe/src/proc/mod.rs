@@ -1,28 +1,20 @@
-//! Who a pid is, from the host's `/proc`.
+//! Processes of a host, from its `/proc`, and the names of its users.
 //!
-//! Reading stands apart from parsing: [`Host`] opens files below a root that is
-//! passed in; [`stat_line`], [`stat`], [`usage`], [`status`], [`passwd`], [`meminfo`] and
-//! [`cmdline`] turn bytes into facts and touch nothing. [`tree`] is what a process and its
-//! descendants have used.
+//! [`Host`] opens files below a root that is passed in; [`stat`], [`status`], [`cmdline`] and
+//! [`meminfo`] parse their bytes. [`tree`] reads the processor time of a process and its descendants.
 
 mod accounts;
 pub mod cmdline;
-mod groups;
 mod held;
 mod host;
 pub mod meminfo;
 mod name_service;
-pub mod passwd;
 pub mod stat;
-pub mod stat_line;
 pub mod status;
 pub mod tree;
-pub mod usage;
 
-pub use accounts::Accounts;
-pub use groups::groups;
+pub use accounts::{Accounts, groups};
 pub use host::Host;
-pub use usage::Taken;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -30,18 +22,17 @@ use std::path::Path;
 
 use crate::reading::Why;
 
-/// More than most files of a process hold.
+/// Size of a buffer that most files of a process fit in.
 const USUAL_FILE: usize = 4096;
 
-/// The whole of a file of `/proc`. None of them tells its size, so there must be room for it
-/// beforehand: it would be read piece by piece otherwise.
+/// Reads a file of `/proc`. Such files have no size, so a large buffer avoids many small reads.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(USUAL_FILE);
     File::open(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Why a file of a process could not be read.
+/// Returns why a file of a process could not be read.
 fn why(error: &io::Error) -> Why {
     const ESRCH: i32 = 3;
     match error.kind() {
@@ -53,4 +44,4 @@ fn why(error: &io::Error) -> Why {
 }
 
 #[cfg(test)]
-mod hostile;
+mod tests;

@@ -1,6 +1,5 @@
-//! The accounts and groups that the C library knows: those of this machine's files and of its
-//! directory services. One that cannot be reached is told apart from one that does not know an
-//! account.
+//! Accounts and groups from the C library: those in this machine's files and in its directory services.
+//! A service that does not answer is distinguished from one that does not have an account.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::mem::MaybeUninit;
@@ -9,37 +8,37 @@ use std::sync::Arc;
 
 use crate::reading::Why;
 
-/// What most accounts need, and what none does.
+/// Size of the buffer for an account: enough for most, and more than any needs.
 const USUAL_ROOM: usize = 2048;
 const MOST_ROOM: usize = 1 << 20;
 
-/// In so many groups most accounts are, and in more none is: the kernel allows no process more.
+/// Number of groups of an account: more than most have, and the most that the kernel allows.
 const USUAL_GROUPS: usize = 64;
 const MOST_GROUPS: usize = 1 << 16;
 
-/// An account, as far as it matters here.
+/// Account of a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     pub name: Arc<str>,
     pub primary_group: u32,
 }
 
-/// The account of a uid; `None` where it has none. Of several services the C library tells what
-/// the last one said: one that is down before another that answers cannot be noticed.
+/// Returns the account of a uid; `None` if it has none. The C library returns the result of the last of
+/// several services, so one that is down before another that answers is not noticed.
 ///
 /// # Errors
-/// When the service does not answer.
+/// If the service does not answer.
 pub fn by_uid(uid: u32) -> Result<Option<Account>, Why> {
     ask(account, |record, room, found| {
-        // SAFETY: `ask` hands over places that are valid for as long as the call takes.
+        // SAFETY: `ask` passes pointers that are valid during the call.
         unsafe { libc::getpwuid_r(uid, record, room.as_mut_ptr(), room.len(), found) }
     })
 }
 
-/// The account of this name; `None` where there is none.
+/// Returns the account with this name; `None` if there is none.
 ///
 /// # Errors
-/// When the service does not answer.
+/// If the service does not answer.
 pub fn by_name(name: &str) -> Result<Option<Account>, Why> {
     // No account's name has a NUL in it.
     let Ok(name) = CString::new(name) else { return Ok(None) };
@@ -49,11 +48,11 @@ pub fn by_name(name: &str) -> Result<Option<Account>, Why> {
     })
 }
 
-/// The names of an account's groups; a group without a name is left out. A service that is down
-/// while the C library gathers the groups cannot be noticed, only one that is asked for a name.
+/// Returns the names of an account's groups, without groups that have no name. A service that is down
+/// while the C library collects the ids of the groups is not noticed, only while it is asked for names.
 ///
 /// # Errors
-/// When a service does not answer: the groups that are known may not be all.
+/// If a service does not answer: groups may be missing.
 pub fn groups_of(name: &str, primary_group: u32) -> Result<Vec<Arc<str>>, Why> {
     let Ok(name) = CString::new(name) else { return Ok(Vec::new()) };
     let named = group_ids(&name, primary_group)?.into_iter().map(group_by_id);
@@ -83,7 +82,7 @@ fn group_by_id(gid: u32) -> Result<Option<Arc<str>>, Why> {
     // SAFETY: the name of a group that was found is a text.
     let name = |group: &libc::group| unsafe { text(group.gr_name) };
     ask(name, |record, room, found| {
-        // SAFETY: `ask` hands over places that are valid for as long as the call takes.
+        // SAFETY: `ask` passes pointers that are valid during the call.
         unsafe { libc::getgrgid_r(gid, record, room.as_mut_ptr(), room.len(), found) }
     })
 }
@@ -94,13 +93,13 @@ fn account(found: &libc::passwd) -> Account {
 }
 
 /// # Safety
-/// It ends with a NUL.
+/// `name` must point to a string that ends with a NUL.
 unsafe fn text(name: *const c_char) -> Arc<str> {
     // SAFETY: as promised.
     Arc::from(unsafe { CStr::from_ptr(name) }.to_string_lossy())
 }
 
-/// Asks with more and more room, until the answer has enough; takes what matters of it.
+/// Calls with a larger and larger buffer until the answer fits, and converts it with `take`.
 fn ask<T, A>(
     take: impl Fn(&T) -> A,
     call: impl Fn(*mut T, &mut [c_char], *mut *mut T) -> c_int,
@@ -114,15 +113,14 @@ fn ask<T, A>(
             room.resize(room.len().saturating_mul(2), 0);
             continue;
         }
-        // SAFETY: what was found is the record, whole, with its texts in `room`; both are still here.
+        // SAFETY: `found` is null or points to `record`, with its strings in `room`; both still exist.
         let found = unsafe { found.as_ref() };
         return answered(code).map(|()| found.map(&take));
     }
 }
 
-/// Whether this is an answer, be it that there is no such account. Some services say so by an error,
-/// and so does a machine without the files or the service that it is set up to ask. After any other
-/// nothing is known: who could not be asked may know it.
+/// Returns an error if the code of a call is not an answer. Some services return ENOENT or ESRCH if
+/// there is no such account, and so does a machine without the configured files or services.
 const fn answered(code: c_int) -> Result<(), Why> {
     match code {
         0 | libc::ENOENT | libc::ESRCH => Ok(()),

@@ -1,25 +1,24 @@
-//! `/proc/PID/status`: whose process it is.
+//! `/proc/PID/status`: the uids of a process.
 
-/// The uids of a process. They differ while a program acts for somebody else than who started
-/// it.
+/// Uids of a process. They differ while a program acts for another user than the one who started it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Uids {
     pub real: u32,
-    /// The signal and file rules go by it.
+    /// Uid that permissions for signals depend on.
     pub effective: u32,
-    /// Which it may take again.
+    /// Uid that it may switch back to.
     pub saved: u32,
     pub file: u32,
 }
 
 impl Uids {
-    /// Those of an ordinary process: all the same.
+    /// Returns four equal uids, as an ordinary process has.
     #[must_use]
     pub const fn all(uid: u32) -> Self {
         Self { real: uid, effective: uid, saved: uid, file: uid }
     }
 
-    /// The only one; `None` where they differ.
+    /// Returns the common uid; `None` if they differ.
     #[must_use]
     pub fn only(self) -> Option<u32> {
         (self == Self::all(self.effective)).then_some(self.effective)
@@ -31,7 +30,7 @@ impl Uids {
     }
 }
 
-/// All of them.
+/// Returns all uids.
 #[must_use]
 pub fn uids(text: &str) -> Option<Uids> {
     let line = text.lines().find_map(|line| line.strip_prefix("Uid:"))?;
@@ -40,11 +39,10 @@ pub fn uids(text: &str) -> Option<Uids> {
     Some(Uids { real: next()?, effective: next()?, saved: next()?, file: next()? })
 }
 
-/// The effective uid.
+/// Returns the effective uid.
 #[must_use]
 pub fn uid(text: &str) -> Option<u32> {
-    let line = text.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    line.split_whitespace().nth(1)?.parse().ok()
+    uids(text).map(|uids| uids.effective)
 }
 
 #[cfg(test)]

@@ -1,30 +1,30 @@
-//! What a process and all that it started have used of the processors.
+//! Processor time of a process and all its descendants.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::stat_line::{Field, StatLine};
+use super::stat::{Field, StatLine};
 use super::why;
 use crate::reading::{Reading, Why};
 
-/// More than any tree that is worth looking at: what is larger is not known.
+/// Greatest number of members. The time of a larger tree is unknown.
 const MOST_MEMBERS: usize = 20_000;
 
-/// The members of a tree, by pid.
+/// Members of a tree, by pid.
 pub type Members = BTreeMap<u32, Member>;
 
 /// One process of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
-    /// In clock ticks since boot: tells whether it is still the same.
+    /// Start in clock ticks since boot, which identifies the process.
     pub start_ticks: u64,
-    /// Its own time and that of children that it has waited for, in clock ticks.
+    /// Its own time and that of the children that it has waited for, in clock ticks.
     pub cpu_ticks: u64,
 }
 
-/// The process and all of its descendants. It costs what they are, not what the host has.
+/// Returns the process and all its descendants. The cost depends on their number, not on the host's.
 #[must_use]
 pub fn members(root: &Path, pid: u32) -> Reading<Members> {
     let mut members = Members::new();
@@ -36,7 +36,7 @@ pub fn members(root: &Path, pid: u32) -> Reading<Members> {
         let folder = root.join(format!("proc/{next}"));
         match member(&folder) {
             Ok(member) => members.insert(next, member),
-            // Only its root must be there; others come and go.
+            // Only the root of the tree must exist; others come and go.
             Err(Why::Gone) if next != pid => continue,
             Err(why) => return Reading::Unknown(why),
         };
@@ -54,7 +54,7 @@ fn member(folder: &Path) -> Result<Member, Why> {
     parse(&bytes).ok_or(Why::Garbled)
 }
 
-/// `None` when it is no stat line.
+/// Parses a stat line; `None` if it is not one.
 fn parse(bytes: &[u8]) -> Option<Member> {
     use Field::{ChildSystemTicks, ChildUserTicks, SystemTicks, UserTicks};
     let line = StatLine::parse(bytes)?;
@@ -62,11 +62,11 @@ fn parse(bytes: &[u8]) -> Option<Member> {
     Some(Member { start_ticks: line.number(Field::StartTicks)?, cpu_ticks })
 }
 
-/// The children of the process of this folder, as the kernel lists them; each thread has children of
-/// its own. Where one of them ends meanwhile, others may be left out.
+/// Returns the children of the process of this folder, of all its threads. If one of them ends
+/// meanwhile, others may be missing.
 ///
 /// # Errors
-/// When they cannot be read, or the kernel keeps no such lists.
+/// If they cannot be read, or the kernel has no such lists.
 pub fn children(folder: &Path) -> Result<Vec<u32>, Why> {
     let mut children = Vec::new();
     for thread in fs::read_dir(folder.join("task")).map_err(|error| why(&error))? {
@@ -84,7 +84,7 @@ pub fn children(folder: &Path) -> Result<Vec<u32>, Why> {
     Ok(children)
 }
 
-/// Whether a thread is there, but not its list: an old kernel keeps none.
+/// Returns true if a thread exists, but not its list: old kernels have none.
 fn is_there(thread: &Path, error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound && thread.exists()
 }

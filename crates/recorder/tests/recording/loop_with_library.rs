@@ -57,7 +57,7 @@ impl TestRecorder {
         let log = Log::to_file(&self.log()).unwrap();
         let recorder = Recorder::new(self.path(), run_facts(), options, vec![], log);
         let options = probe::nvml::Options { patience, ..machine.options() };
-        let host = Host::new(Some("/".into())).with_who(true);
+        let host = Host::new(Some("/".into())).with_identities(true);
         let poller = Poller::new(Prober::open(options).unwrap(), host, INTERVAL);
         let signals = Signals::catch().unwrap();
         let (ready, is_ready) = mpsc::channel();

@@ -1,6 +1,6 @@
 //! `/proc/PID/stat`: a process's parent, its page faults, and the accounts of its children.
 
-use probe::proc::stat_line::{Field, StatLine};
+use probe::proc::stat::{Field, StatLine};
 
 /// The kernel's flag of a process that was forked and has not executed a program since.
 const PF_FORKNOEXEC: u64 = 0x40;

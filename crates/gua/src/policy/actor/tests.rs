@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use probe::identity::{Container, Job, Runtime, Source, Told, Who};
 use probe::proc::status::Uids;
-use probe::who::{Container, Job, Runtime, Source, Told, Who};
 use probe::{Reading, Why};
 use rustix::process::geteuid;
 

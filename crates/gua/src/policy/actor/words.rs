@@ -4,7 +4,7 @@
 //! environment says what its owner likes, and below a session of their own people make control
 //! groups by any name: such a command would end what is somebody else's.
 
-use probe::who::{Cgroup, Source, Told};
+use probe::identity::{Cgroup, Source, Told};
 
 use super::order::Order;
 use crate::config::policy::{Field, Template};

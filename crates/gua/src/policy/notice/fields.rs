@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use probe::who::{Source, Who};
+use probe::identity::{Source, Who};
 use serde::Serialize;
 
 use crate::config::policy::{Action, Field, Rule, Template};

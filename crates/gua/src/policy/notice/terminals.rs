@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use probe::proc::stat_line::{Field, StatLine};
+use probe::proc::stat::{Field, StatLine};
 
 use super::utmp;
 

@@ -14,8 +14,8 @@ use gua_core::sign::Sign as StoredSign;
 use gua_core::units::{Bytes, Percent, UnixMillis};
 use gua_core::{Classifier, Clocks, Period, Reading, Reason, Thresholds};
 use gua_store::{Database, Person as StoredPerson, ProcessEntry, Run, Tick, Writer};
+use probe::identity::{Client, Group, GroupKind, Job, Notebook, Source, Told, User, Who};
 use probe::proc::status::Uids;
-use probe::who::{Client, Group, GroupKind, Job, Notebook, Source, Told, User, Who};
 
 use crate::config::policy::Policy;
 use crate::policy::company::together;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use jiff::civil::time;
+use probe::identity::{Client, Container, Notebook, Runtime, Source, Told, Who};
 use probe::proc::status::Uids;
 use probe::units::{Bytes, UnixMillis};
-use probe::who::{Client, Container, Notebook, Runtime, Source, Told, Who};
 use probe::{Kinds, Reading, Why};
 
 use super::{IDLE, facts, holding, policy, rule};

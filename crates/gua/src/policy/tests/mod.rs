@@ -18,9 +18,9 @@ use std::time::Duration;
 
 use gua_core::Period;
 use jiff::civil::time;
+use probe::identity::{Source, Who};
 use probe::proc::status::Uids;
 use probe::units::{Bytes, UnixMillis};
-use probe::who::{Source, Who};
 use probe::{Reading, Why};
 
 use super::{Activity, Card, Engine, Facts, Holding, Nature, Person, Sign, Signs, Step, Subject};

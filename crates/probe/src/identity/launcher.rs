@@ -1,11 +1,42 @@
-//! Processes that work on one thing together: those of one `torchrun` or of one Ray job.
+//! Launcher of a process, and the group of processes that work on one thing together: those of one
+//! `torchrun` or of one Ray job.
 
 use std::sync::Arc;
 
-use super::environ::Name;
-use super::labels::Labels;
-use super::script::script;
-use super::{Ancestor, Evidence, Group, GroupKind, Told, jupyter};
+use super::command::script;
+use super::environment::{Labels, Name};
+use super::{Ancestor, Evidence, Group, GroupKind, Launcher, Source, Told, notebook};
+
+/// Programs that only let users log in.
+const LOGIN_PROGRAMS: [&str; 3] = ["sshd", "sshd-session", "login"];
+
+/// Returns the distinct names of all ancestors with the same uid, nearest first.
+#[must_use]
+pub(super) fn ancestor_names(evidence: &Evidence) -> Option<Arc<[Arc<str>]>> {
+    let uid = evidence.uid?;
+    let same = evidence.ancestors.iter().filter(|ancestor| ancestor.uid == Some(uid));
+    let mut names: Vec<Arc<str>> = Vec::new();
+    for name in same.flat_map(|ancestor| &ancestor.names) {
+        if !names.contains(name) {
+            names.push(Arc::clone(name));
+        }
+    }
+    Some(names.into())
+}
+
+/// Returns the top ancestor with the same uid and control groups. The new parent of an orphan is not
+/// one: it has another user or group.
+#[must_use]
+pub(super) fn launcher(evidence: &Evidence) -> Option<Told<Launcher>> {
+    let is_related = |ancestor: &&Arc<Ancestor>| {
+        ancestor.uid == evidence.uid
+            && ancestor.cgroup == evidence.cgroup
+            && !LOGIN_PROGRAMS.contains(&&*ancestor.program)
+    };
+    let top = evidence.ancestors.iter().rev().find(is_related)?;
+    let value = Launcher { pid: top.pid, program: Arc::clone(&top.program) };
+    Some(Told { value, source: Source::Ancestors })
+}
 
 /// The run id that `torchrun` sets when none was given.
 const NAMELESS: &str = "none";
@@ -80,7 +111,7 @@ fn is_launcher(name: &str) -> bool {
 /// module but are not ranks of one job, so the id of the kernel takes the place of the script; forked
 /// children of a kernel have the same id. Titles without a script may differ in their numbers.
 fn of_siblings(evidence: &Evidence) -> Group {
-    let kernel = jupyter::kernel(&evidence.arguments).map(|kernel| kernel.id);
+    let kernel = notebook::kernel(&evidence.arguments).map(|kernel| kernel.id);
     let script = kernel.or_else(|| script(&evidence.arguments));
     let runs_the_same = |ancestor: &&Arc<Ancestor>| {
         let kernel = ancestor.kernel.as_ref().map(|kernel| &kernel.id);

@@ -1,8 +1,8 @@
-//! What the driver has sampled of each process since the last look, however often it was asked.
+//! Samples of processes since the last look and their mean, however often the driver was asked meanwhile.
 
 use std::collections::BTreeMap;
 
-use super::gathered::{AHEAD, FIRST_LOOK, LONGEST_PERIOD, micros};
+use super::card_samples::{AHEAD, FIRST_LOOK, LONGEST_PERIOD, micros};
 use super::raw::ProcessSample;
 use crate::card;
 use crate::clocks::Clocks;
@@ -15,10 +15,10 @@ pub(super) type Share = (Reading<Percent>, Reading<Engines>);
 
 /// Samples of processes.
 #[derive(Debug, Default)]
-pub(super) struct Sampled {
+pub(super) struct ProcessSamples {
     /// Entries as the driver returned them, except those that cannot be valid.
     returned: Vec<card::ProcessSample>,
-    /// Those that count, by pid and time stamp: a driver may return one again between two looks.
+    /// Samples that count, by pid and time stamp: a driver may return one again between two looks.
     counted: BTreeMap<(u32, u64), ProcessSample>,
     /// True if an answer had samples but none that counts, which does not prove that a process
     /// without samples did nothing.
@@ -82,14 +82,14 @@ enum Place {
 /// Newest time stamps of an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// Of the samples in the window, but not beyond the time that has come: a wrong time stamp
+    /// Newest of the samples in the window, but not beyond the current time: a wrong time stamp
     /// would hide the samples that follow.
     pub newest: Option<u64>,
-    /// Of the samples before the window. It shows which clock the driver uses.
+    /// Newest of the samples before the window. It shows which clock the driver uses.
     pub newest_stale: Option<u64>,
 }
 
-impl Sampled {
+impl ProcessSamples {
     /// Adds the samples of an answer that lie in the window. Entries without a pid are unused.
     pub fn add_those_in(
         &mut self,
@@ -189,9 +189,8 @@ mod tests {
     const CLOCKS: [u64; 2] = [1_794_182_400 * SECOND, 3600 * SECOND];
 
     /// Adds samples of process 1, all of 50 %, at these times. Returns what was taken.
-    fn take(sampled: &mut Sampled, window: &Window, times: &[u64]) -> Taken {
-        let samples = times.iter().map(|micros| sample_at(*micros, 1, 50, 0));
-        sampled.add_those_in(window, samples)
+    fn take(samples: &mut ProcessSamples, window: &Window, times: &[u64]) -> Taken {
+        samples.add_those_in(window, times.iter().map(|micros| sample_at(*micros, 1, 50, 0)))
     }
 
     /// Trap: process samples can be stale, or of a time that has not come yet.
@@ -221,16 +220,16 @@ mod tests {
         for time in CLOCKS {
             let window = Window::new(None, None, now());
             assert_eq!(window.asked_since(), 0);
-            let mut sampled = Sampled::default();
+            let mut samples = ProcessSamples::default();
             let times = [time - 60 * SECOND, time - SECOND, time + 60 * SECOND];
-            let taken = take(&mut sampled, &window, &times);
+            let taken = take(&mut samples, &window, &times);
             assert_eq!(taken.newest, Some(time - SECOND));
-            assert_eq!(sampled.counted.len(), 1);
+            assert_eq!(samples.counted.len(), 1);
             assert_eq!(Window::new(taken.newest, None, now()).asked_since(), time - SECOND);
             let set_back = Window::new(Some(time + SECOND), None, now());
             assert_eq!(set_back.after, None);
             // An old sample shows the clock, so that the next answer has newer ones only.
-            let taken = take(&mut sampled, &window, &[time - 60 * SECOND]);
+            let taken = take(&mut samples, &window, &[time - 60 * SECOND]);
             assert_eq!((taken.newest, taken.newest_stale), (None, Some(time - 60 * SECOND)));
         }
     }
@@ -246,68 +245,68 @@ mod tests {
             (&[0], true),
             (&[wall - 20 * SECOND, wall], false),
         ] {
-            let mut sampled = Sampled::default();
-            take(&mut sampled, &window, times);
-            assert_eq!(sampled.had_only_garbage, is_garbage, "{times:?}");
+            let mut samples = ProcessSamples::default();
+            take(&mut samples, &window, times);
+            assert_eq!(samples.had_only_garbage, is_garbage, "{times:?}");
         }
         // An unused entry is no sample.
-        let mut sampled = Sampled::default();
-        sampled.add_those_in(&window, [sample_at(0, 0, 0, 0)].into_iter());
-        assert!(!sampled.had_only_garbage);
+        let mut samples = ProcessSamples::default();
+        samples.add_those_in(&window, [sample_at(0, 0, 0, 0)].into_iter());
+        assert!(!samples.had_only_garbage);
         // What one answer leaves in doubt, the next does not settle.
-        take(&mut sampled, &window, &[0]);
-        take(&mut sampled, &window, &[wall]);
-        assert!(sampled.had_only_garbage);
-        sampled.take();
-        assert!(!sampled.had_only_garbage);
+        take(&mut samples, &window, &[0]);
+        take(&mut samples, &window, &[wall]);
+        assert!(samples.had_only_garbage);
+        samples.take();
+        assert!(!samples.had_only_garbage);
     }
 
     /// A sample that is newer than the card's newest is returned by the next drain again.
     #[test]
     fn samples_returned_again_count_once() {
-        let mut sampled = Sampled::default();
+        let mut samples = ProcessSamples::default();
         for (micros, percent) in [(1, 20), (2, 40), (1, 20), (2, 40), (3, 90)] {
-            sampled.add(sample_at(micros, 1, percent, 0));
+            samples.add(sample_at(micros, 1, percent, 0));
         }
-        assert_eq!(sm(&sampled, 1), 50.0);
+        assert_eq!(sm(&samples, 1), 50.0);
     }
 
-    fn sm(sampled: &Sampled, pid: u32) -> f64 {
-        sampled.share(pid, no_share()).0.known().unwrap().0
+    fn sm(samples: &ProcessSamples, pid: u32) -> f64 {
+        samples.share(pid, no_share()).0.known().unwrap().0
     }
 
     #[test]
     fn each_process_has_the_mean_of_its_own() {
-        let mut sampled = Sampled::default();
+        let mut samples = ProcessSamples::default();
         for (micros, pid, percent) in [(1, 7, 40), (1, 3, 10), (2, 7, 60)] {
-            sampled.add(sample_at(micros, pid, percent, 0));
+            samples.add(sample_at(micros, pid, percent, 0));
         }
-        assert_eq!([3, 7, 8].map(|pid| sm(&sampled, pid)), [10.0, 50.0, 0.0]);
+        assert_eq!([3, 7, 8].map(|pid| sm(&samples, pid)), [10.0, 50.0, 0.0]);
     }
 
     /// Who encodes for a second and computes for a moment has computed.
     #[test]
     fn a_burst_does_not_drown_in_the_work_of_other_engines() {
-        let mut sampled = Sampled::default();
-        (0..20).for_each(|micros| sampled.add(sample_at(micros, 1, 0, 80)));
-        sampled.add(sample_at(20, 1, 2, 80));
-        assert_eq!(sm(&sampled, 1), 2.0);
-        let (_, engines) = sampled.share(1, no_share());
+        let mut samples = ProcessSamples::default();
+        (0..20).for_each(|micros| samples.add(sample_at(micros, 1, 0, 80)));
+        samples.add(sample_at(20, 1, 2, 80));
+        assert_eq!(sm(&samples, 1), 2.0);
+        let (_, engines) = samples.share(1, no_share());
         assert_eq!(engines.known().unwrap().encoder, Percent(80.0));
     }
 
     proptest! {
         /// A process that was sampled at work at all has worked.
         #[test]
-        fn work_stays_work(samples in proptest::collection::vec((0_u32..4, 0_u32..120), 0..50)) {
-            let mut sampled = Sampled::default();
-            for (micros, (pid, percent)) in (0..).zip(&samples) {
-                sampled.add(sample_at(micros, *pid, *percent, 1));
+        fn work_stays_work(drawn in proptest::collection::vec((0_u32..4, 0_u32..120), 0..50)) {
+            let mut samples = ProcessSamples::default();
+            for (micros, (pid, percent)) in (0..).zip(&drawn) {
+                samples.add(sample_at(micros, *pid, *percent, 1));
             }
             for pid in 0..4 {
-                let own = samples.iter().filter(|(other, _)| *other == pid);
+                let own = drawn.iter().filter(|(other, _)| *other == pid);
                 let worked = own.clone().any(|(_, percent)| (1..=100).contains(percent));
-                prop_assert_eq!(sm(&sampled, pid) >= 1.0, worked);
+                prop_assert_eq!(sm(&samples, pid) >= 1.0, worked);
             }
         }
     }

@@ -1,6 +1,80 @@
-//! A command line without what looks like a secret in it.
+//! Command lines: the script or module in them, and the whole line with its secrets masked.
 
-/// Parts of names whose values are secrets.
+use std::sync::Arc;
+
+/// Longest name that is kept, in bytes. A process can choose a name of any length.
+const LONGEST_NAME: usize = 512;
+
+/// Returns a name that a process chose: `None` if it is empty, with `…` if it was cut. Characters that
+/// cannot be shown are kept; they are replaced when it is shown.
+pub(super) fn kept(text: &str) -> Option<Arc<str>> {
+    if text.len() <= LONGEST_NAME {
+        return (!text.is_empty()).then(|| Arc::from(text));
+    }
+    let mut end = LONGEST_NAME - '…'.len_utf8();
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).map(|begin| Arc::from(format!("{begin}…")))
+}
+
+/// Endings of the names of scripts.
+const ENDINGS: [&str; 12] =
+    [".py", ".sh", ".bash", ".pl", ".rb", ".R", ".r", ".jl", ".js", ".lua", ".jar", ".ipynb"];
+
+/// Returns the script's name without its folder, or the module's; `None` for code in the arguments.
+#[must_use]
+pub fn script(arguments: &[String]) -> Option<Arc<str>> {
+    let (program, rest) = arguments.split_first()?;
+    let program = last_part(program);
+    if program.starts_with("python") || program.starts_with("pypy") {
+        return python_script(rest);
+    }
+    let is_script = |word: &&String| {
+        !word.starts_with('-')
+            && !word.contains(char::is_whitespace)
+            && ENDINGS.iter().any(|ending| word.ends_with(ending))
+    };
+    rest.iter().find(is_script).and_then(|word| kept(last_part(word)))
+}
+
+/// Reads the arguments of Python. Short options may be combined, and some take the rest of the word or
+/// the next one as value.
+fn python_script(words: &[String]) -> Option<Arc<str>> {
+    let mut words = words.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        match word.strip_prefix('-') {
+            None => return kept(last_part(word)),
+            // Code from standard input.
+            Some("") => return None,
+            Some("-check-hash-based-pycs") => drop(words.next()),
+            Some(long) if long.starts_with('-') => {}
+            Some(short) => match short.split_once(['c', 'm', 'W', 'X']) {
+                None => {}
+                Some((before, value)) => match short.as_bytes().get(before.len()) {
+                    Some(b'c') => return None,
+                    Some(b'm') => {
+                        return module(if value.is_empty() { words.next()? } else { value });
+                    }
+                    _ if value.is_empty() => drop(words.next()),
+                    _ => {}
+                },
+            },
+        }
+    }
+    None
+}
+
+fn module(name: &str) -> Option<Arc<str>> {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    name.chars().all(is_plain).then(|| kept(name)).flatten()
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
+}
+
+/// Parts of the names of options and variables with secret values.
 const SECRETS: [&str; 15] = [
     "password",
     "passwd",
@@ -19,7 +93,7 @@ const SECRETS: [&str; 15] = [
     "bearer",
 ];
 
-/// How well-known tokens begin.
+/// Beginnings of well-known tokens.
 const TOKENS: [&str; 13] = [
     "hf_",
     "ghp_",
@@ -36,14 +110,14 @@ const TOKENS: [&str; 13] = [
     "ya29.",
 ];
 
-/// A word of letters and digits is taken for a key from this length on.
-const LONG: usize = 32;
-/// In bytes: more is no command that anybody reads.
-const LONGEST: usize = 4096;
+/// Length from which a word of letters and digits is taken for a key.
+const KEY_LENGTH: usize = 32;
+/// Longest masked command, in bytes.
+const LONGEST_COMMAND: usize = 4096;
 const MASK: &str = "***";
 
-/// The words of a command in one line, with `***` for each secret. Meant to hide too much
-/// rather than too little.
+/// Returns the words of a command in one line, with `***` for each secret. It rather hides too much
+/// than too little.
 #[must_use]
 pub fn masked(arguments: &[String]) -> String {
     let mut line = String::new();
@@ -55,27 +129,27 @@ pub fn masked(arguments: &[String]) -> String {
             line.push(' ');
         }
         line.push_str(&quoted(&shown));
-        if line.len() > LONGEST {
+        if line.len() > LONGEST_COMMAND {
             return cut(line);
         }
     }
     line
 }
 
-/// What the word before says of the next one.
+/// Meaning of a word for the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Before {
     Nothing,
-    /// It is a secret.
+    /// The next word is a secret.
     Name,
-    /// It may be `user:password`.
+    /// The next word may be `user:password`.
     User,
 }
 
 fn masked_word(word: &str, before: Before) -> (String, Before) {
     if before == Before::Name {
-        // Two words after a header: `Authorization: Bearer …`. And what looks like an option may
-        // be one.
+        // A header has two words after its name: `Authorization: Bearer …`. A word that looks like an
+        // option may be one.
         let after = if is_secret(word) { Before::Name } else { next(word) };
         return (MASK.to_owned(), after);
     }
@@ -91,7 +165,7 @@ fn masked_word(word: &str, before: Before) -> (String, Before) {
     (shown, next(word))
 }
 
-/// What a word says of the one after it.
+/// Returns the meaning of a word for the one after it.
 fn next(word: &str) -> Before {
     let is_option = word.starts_with('-') && !word.contains('=');
     let is_header = word.ends_with([':', '=']);
@@ -104,7 +178,7 @@ fn next(word: &str) -> Before {
     }
 }
 
-/// `-pSECRET`, as database clients have it.
+/// Returns true for `-pSECRET`, an option of database clients.
 fn is_short_password(word: &str) -> bool {
     word.strip_prefix("-p").is_some_and(|rest| !rest.is_empty())
 }
@@ -114,26 +188,26 @@ fn is_secret(name: &str) -> bool {
     SECRETS.iter().any(|secret| name.contains(secret)) || name.ends_with("_key")
 }
 
-/// Where the value of a secret begins in a word: behind the first `=` or `:` with such a name
-/// anywhere before it, as in `--token=x`, `HF_TOKEN=x`, `{"password":"x"}` or `?token=x`.
+/// Returns the place in a word where a secret value begins: after the first `=` or `:` with such a
+/// name anywhere before it, as in `--token=x`, `HF_TOKEN=x`, `{"password":"x"}` or `?token=x`.
 fn after_a_name(word: &str) -> Option<usize> {
-    // What follows `://` is no value.
+    // No value follows `://`.
     let is_scheme = |at: usize| word.get(at..).is_some_and(|rest| rest.starts_with("://"));
     let ends = word.match_indices(['=', ':']).map(|(at, _)| at);
     let at = ends.filter(|at| !is_scheme(*at)).find(|at| word.get(..*at).is_some_and(is_secret))?;
     (at + 1 < word.len()).then_some(at + 1)
 }
 
-/// By its beginning, or as one long word of letters and digits.
+/// Returns true for a word that begins like a token, or that is a long word of letters and digits.
 fn is_token(word: &str) -> bool {
     let value = word.rsplit(['=', ':', ',']).next().unwrap_or(word);
     let is_known = TOKENS.iter().any(|token| value.starts_with(token)) && value.len() >= 16;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'=' | b'_');
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
-    is_known || (value.len() >= LONG && has_digit && value.bytes().all(is_plain))
+    is_known || (value.len() >= KEY_LENGTH && has_digit && value.bytes().all(is_plain))
 }
 
-/// `scheme://***@host` for `scheme://user:password@host`.
+/// Returns `scheme://***@host` for `scheme://user:password@host`.
 fn without_credentials(word: &str) -> String {
     let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -146,14 +220,14 @@ fn without_credentials(word: &str) -> String {
     }
 }
 
-/// So that it is seen where a word ends.
+/// Quotes a word with blanks or quotes in it.
 fn quoted(word: &str) -> String {
     let is_plain = !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || c == '\'');
     if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 fn cut(mut line: String) -> String {
-    let mut end = LONGEST;
+    let mut end = LONGEST_COMMAND;
     while !line.is_char_boundary(end) {
         end -= 1;
     }
@@ -164,8 +238,51 @@ fn cut(mut line: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_is_cut_and_says_so() {
+        assert_eq!(kept(""), None);
+        assert_eq!(kept("ann").as_deref(), Some("ann"));
+        let long = kept(&"雪".repeat(4096)).unwrap();
+        assert!(long.len() <= LONGEST_NAME && long.ends_with("雪…"), "{long}");
+    }
+
+    fn found(line: &str) -> Option<Arc<str>> {
+        script(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_script_or_a_module_and_nothing_else() {
+        for (line, expected) in [
+            ("python train.py --token secret", Some("train.py")),
+            ("/usr/bin/python3.11 -u -X dev src/run/train.py -x", Some("train.py")),
+            ("python -m torch.distributed.run --nproc 8 train.py", Some("torch.distributed.run")),
+            ("python -um pkg.train", Some("pkg.train")),
+            ("python -Wignore -OO train", Some("train")),
+            ("python -W ignore -mtool", Some("tool")),
+            ("python --check-hash-based-pycs always a.py", Some("a.py")),
+            ("python ./package/", Some("package")),
+            ("python -c print(secret) a.py", None),
+            ("python -uc secret.py", None),
+            ("python -", None),
+            ("python -m", None),
+            ("python -m a;secret", None),
+            ("python", None),
+            ("torchrun --nproc 4 work/train.py", Some("train.py")),
+            ("bash -c PASSWORD=x", None),
+            ("bash ./run.sh --token x", Some("run.sh")),
+            ("julia -t 8 fit.jl", Some("fit.jl")),
+            ("vllm serve meta/llama", None),
+            ("ray::train", None),
+        ] {
+            assert_eq!(found(line).as_deref(), expected, "{line}");
+        }
+        assert_eq!(script(&[]), None);
+        assert_eq!(script(&["sh".into(), "-x".into(), "T=secret ./run.sh".into()]), None);
+    }
 
     fn words(line: &[&str]) -> String {
         masked(&line.iter().map(ToString::to_string).collect::<Vec<_>>())
@@ -216,11 +333,11 @@ mod tests {
         assert_eq!(words(&["sh", "-c", "export TOKEN=abc; run"]), "sh -c 'export TOKEN=***'");
         assert_eq!(words(&["x", "", "it's"]), "x '' 'it'\\''s'");
         assert_eq!(words(&[]), "");
-        assert!(words(&["雪".repeat(9000).as_str()]).len() <= LONGEST + 3);
+        assert!(words(&["雪".repeat(9000).as_str()]).len() <= LONGEST_COMMAND + 3);
     }
 
     proptest! {
-        /// The law: behind such a name, a value is never seen, however it is written.
+        /// The value after such a name is never shown, however it is written.
         #[test]
         fn a_secret_is_never_shown(
             name in "(--?)?[a-z_.]{0,8}(password|token|secret|api[-_]key)[a-z_]{0,5}",
@@ -242,7 +359,7 @@ mod tests {
 
         #[test]
         fn anything_can_be_masked(arguments in prop::collection::vec("\\PC{0,40}", 0..12)) {
-            prop_assert!(masked(&arguments).len() <= LONGEST + 3);
+            prop_assert!(masked(&arguments).len() <= LONGEST_COMMAND + 3);
         }
     }
 }

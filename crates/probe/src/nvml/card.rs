@@ -1,4 +1,4 @@
-//! One card with a live handle: what it remembers between looks, and how it is read.
+//! Reads one card, and keeps what the next look needs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,15 +9,13 @@ use nvml_wrapper::enum_wrappers::device::{self, Clock, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 
-use super::accounts;
-use super::counters::CounterReader;
+use super::accounts::{self, CardAccounts};
 use super::error::reading;
 use super::holders::HolderReader;
 use super::memory::MemoryReader;
+use super::options::Wants;
 use super::raw::{Gpu, Version};
-use super::unit::Wants;
-use super::utilization::{CardTime, SampleReader};
-use crate::account::CardAccounts;
+use super::utilization::{CardTime, CounterReader, SampleReader, UtilizationReader};
 use crate::card::{
     Basis, CardFacts, CardLook, ComputeMode, GpuEnergy, PerformanceState, Samples, Setup,
     Utilization, Vitals,
@@ -27,32 +25,22 @@ use crate::proc::meminfo;
 use crate::reading::{Reading, Why};
 use crate::units::{Celsius, Megahertz, Millijoules, Milliwatts, Percent};
 
-/// A card and its memory of earlier looks.
+/// A card with its handle, and what is kept from look to look.
 #[derive(Debug)]
-pub(super) struct Attached {
+pub(super) struct CardReader {
     facts: Arc<CardFacts>,
     gpu: Gpu,
-    source: Source,
+    utilization: UtilizationReader,
     memory: MemoryReader,
     holders: HolderReader,
-    lacks: Lacks,
-    /// The host's clocks when its samples were last read.
+    unsupported: Unsupported,
+    /// The host's clocks when the card's samples were last read.
     read_at: Option<Clocks>,
 }
 
-/// A card's utilization, and the samples that it rests on.
-type Work = (Reading<Utilization>, Reading<Samples>);
-
-/// Where a card's utilization comes from.
-#[derive(Debug)]
-enum Source {
-    Samples(SampleReader),
-    Counters(CounterReader),
-}
-
-/// The quantities that a card has said it does not support. They are not asked for again.
+/// Quantities that a card does not support, as bits. They are not asked for again.
 #[derive(Debug, Default)]
-pub(super) struct Lacks(u16);
+pub(super) struct Unsupported(u16);
 
 #[derive(Debug, Clone, Copy)]
 enum Quantity {
@@ -72,32 +60,37 @@ enum Quantity {
     SetPowerLimit,
 }
 
-impl Attached {
-    /// A whole GPU.
+impl CardReader {
+    /// Returns a reader of a whole GPU.
     pub fn gpu(facts: CardFacts, gpu: Gpu, lists: Version) -> Self {
         let holders = HolderReader::new(false, lists);
-        Self::new(facts, gpu, Source::Samples(SampleReader::default()), holders)
+        Self::new(facts, gpu, UtilizationReader::Samples(SampleReader::default()), holders)
     }
 
-    /// A MIG instance of `card`.
+    /// Returns a reader of a MIG instance of `card`.
     pub fn instance(facts: CardFacts, gpu: Gpu, card: Gpu, id: u32, lists: Version) -> Self {
         let holders = HolderReader::new(true, lists);
-        Self::new(facts, gpu, Source::Counters(CounterReader::new(card, id)), holders)
+        Self::new(facts, gpu, UtilizationReader::Counters(CounterReader::new(card, id)), holders)
     }
 
-    fn new(facts: CardFacts, gpu: Gpu, source: Source, holders: HolderReader) -> Self {
+    fn new(
+        facts: CardFacts,
+        gpu: Gpu,
+        utilization: UtilizationReader,
+        holders: HolderReader,
+    ) -> Self {
         Self {
             facts: Arc::new(facts),
             gpu,
-            source,
+            utilization,
             memory: MemoryReader::default(),
             holders,
-            lacks: Lacks::default(),
+            unsupported: Unsupported::default(),
             read_at: None,
         }
     }
 
-    /// Whether it is the same card under the same handle.
+    /// Returns true if both are the same card with the same handle.
     pub fn is_same(&self, other: &Self) -> bool {
         self.gpu == other.gpu && self.facts == other.facts
     }
@@ -106,12 +99,12 @@ impl Attached {
         &self.facts
     }
 
-    /// Everything that is wanted of this card now.
+    /// Reads everything that is wanted of this card.
     pub fn look(&mut self, nvml: &Arc<Nvml>, wants: Wants, host_root: &Path) -> CardLook {
         let now = self.read_clocks();
-        let (utilization, samples) = self.utilization(nvml, &now);
+        let (utilization, samples) = self.utilization.read(nvml, self.gpu, &now);
         let vitals = match utilization.why() {
-            // Do not ask a dozen times.
+            // Saves a dozen calls that would fail.
             Some(why) if why.concerns_the_whole_card() => Vitals::unknown(why),
             _ => self.vitals(nvml, wants, host_root, &now, (utilization, samples)),
         };
@@ -122,21 +115,18 @@ impl Attached {
         CardLook { facts: Arc::clone(&self.facts), vitals }
     }
 
-    /// What the driver keeps account of, of these processes.
+    /// Reads the driver's accounts of these processes.
     pub fn accounts(&self, nvml: &Nvml, pids: &[u32]) -> CardAccounts {
         let accounts = accounts::read(nvml, self.gpu, pids);
         CardAccounts { facts: Arc::clone(&self.facts), accounts }
     }
 
-    /// Takes what its sample buffers hold. Hardware counters go on counting by themselves.
+    /// Reads the sample buffers for the next look. Hardware counters need no reading.
     pub fn drain(&mut self, nvml: &Nvml) {
         let now = self.read_clocks();
-        match &mut self.source {
-            Source::Samples(samples) => {
-                samples.drain(nvml, self.gpu, &now);
-                self.holders.drain(nvml, self.gpu, &now, samples.time(&now));
-            }
-            Source::Counters(_) => {}
+        if let Some(samples) = self.utilization.samples_mut() {
+            samples.drain(nvml, self.gpu, &now);
+            self.holders.drain(nvml, self.gpu, &now, samples.time(&now));
         }
     }
 
@@ -153,7 +143,7 @@ impl Attached {
     fn read_clocks(&mut self) -> Clocks {
         let now = clocks::now();
         if self.read_at.replace(now).is_some_and(|before| now.was_set_since(&before)) {
-            if let Source::Samples(samples) = &mut self.source {
+            if let Some(samples) = self.utilization.samples_mut() {
                 samples.forget_times();
             }
             self.holders.forget_times();
@@ -161,33 +151,19 @@ impl Attached {
         now
     }
 
-    pub const fn keeps_samples(&self) -> bool {
-        matches!(&self.source, Source::Samples(samples) if samples.has_buffer())
+    /// Returns true if the card is known to have a sample buffer.
+    pub fn has_samples(&self) -> bool {
+        self.utilization.samples().is_some_and(SampleReader::has_buffer)
     }
 
-    /// How far back its sample buffer reaches.
+    /// Returns how far back the sample buffer reaches.
     pub fn buffer_length(&self) -> Option<Duration> {
-        match &self.source {
-            Source::Samples(samples) => samples.buffer_length(),
-            Source::Counters(_) => None,
-        }
-    }
-
-    fn utilization(&mut self, nvml: &Arc<Nvml>, now: &Clocks) -> Work {
-        match &mut self.source {
-            Source::Samples(samples) => samples.read(nvml, self.gpu, now),
-            Source::Counters(counters) => {
-                (counters.read(nvml), Reading::Unknown(Why::NotSupported))
-            }
-        }
+        self.utilization.samples()?.buffer_length()
     }
 
     /// Returns the time on the driver's clock, where samples have shown it.
     fn card_time(&self, now: &Clocks) -> Option<CardTime> {
-        match &self.source {
-            Source::Samples(samples) => samples.time(now),
-            Source::Counters(_) => None,
-        }
+        self.utilization.samples()?.time(now)
     }
 
     fn vitals(
@@ -196,7 +172,7 @@ impl Attached {
         wants: Wants,
         host_root: &Path,
         now: &Clocks,
-        (utilization, samples): Work,
+        (utilization, samples): (Reading<Utilization>, Reading<Samples>),
     ) -> Vitals {
         let shares = wants.shares && (wants.idle_shares || !is_idle(&utilization, &samples));
         let wants = Wants { shares, ..wants };
@@ -204,65 +180,71 @@ impl Attached {
         let (holders, process_samples) = self.holders.read(nvml, self.gpu, wants, now, card_time);
         let host_memory = || meminfo::of_host(host_root);
         let device = self.gpu.on(nvml);
-        let mut ask = Ask { device: &device, lacks: &mut self.lacks };
+        let mut read = Quantities { device: &device, unsupported: &mut self.unsupported };
         Vitals {
             utilization,
             samples,
             process_samples,
             memory: self.memory.read(nvml, self.gpu, host_memory),
             holders,
-            power: ask.power(wants.power),
-            energy: ask.energy(wants.energy),
+            power: read.power(wants.power),
+            energy: read.energy(wants.energy),
             gpu_energy: GpuEnergy::unknown(Why::NotAsked),
-            temperature: ask
+            temperature: read
                 .when(wants.temperature, Quantity::Temperature, |d| {
                     d.temperature(TemperatureSensor::Gpu)
                 })
                 .map(Celsius),
-            sm_clock: ask
+            sm_clock: read
                 .when(wants.clocks, Quantity::SmClock, |d| d.clock_info(Clock::SM))
                 .map(Megahertz),
-            memory_clock: ask
+            memory_clock: read
                 .when(wants.clocks, Quantity::MemoryClock, |d| d.clock_info(Clock::Memory))
                 .map(Megahertz),
-            encoder: ask
+            encoder: read
                 .when(wants.codecs, Quantity::Encoder, Device::encoder_utilization)
                 .map(|encoder| Percent(f64::from(encoder.utilization))),
-            decoder: ask
+            decoder: read
                 .when(wants.codecs, Quantity::Decoder, Device::decoder_utilization)
                 .map(|decoder| Percent(f64::from(decoder.utilization))),
-            fan: ask
+            fan: read
                 .when(wants.fan, Quantity::Fan, |d| d.fan_speed(0))
                 .map(|percent| Percent(f64::from(percent))),
-            memory_work: ask
+            memory_work: read
                 .when(wants.memory_work, Quantity::MemoryWork, Device::utilization_rates)
                 .map(|rates| Percent(f64::from(rates.memory.min(100)))),
-            performance: ask.performance(wants),
-            setup: ask.setup(wants, self.facts.instance.is_some()),
+            performance: read.performance(wants),
+            setup: read.setup(wants, self.facts.instance.is_some()),
         }
     }
 }
 
-/// Returns true if nobody works on the card: it keeps samples, has no new ones, and is idle now.
+/// Returns true if no process works on the card: it has a sample buffer without new samples, and is
+/// idle now.
 fn is_idle(utilization: &Reading<Utilization>, samples: &Reading<Samples>) -> bool {
-    let rests = |it: Utilization| it.basis == Basis::Instant && it.percent.0 == 0.0;
-    samples.why().is_none() && utilization.is_known_and(rests)
+    let is_zero = |it: Utilization| it.basis == Basis::Instant && it.percent.0 == 0.0;
+    samples.why().is_none() && utilization.is_known_and(is_zero)
 }
 
 /// Reads the energy of a GPU that is partitioned into MIG instances: the driver gives none for them.
-pub(super) fn gpu_energy(nvml: &Nvml, gpu: Gpu, lacks: &mut Lacks, wants: Wants) -> GpuEnergy {
+pub(super) fn gpu_energy(
+    nvml: &Nvml,
+    gpu: Gpu,
+    unsupported: &mut Unsupported,
+    wants: Wants,
+) -> GpuEnergy {
     let device = gpu.on(nvml);
-    let mut ask = Ask { device: &device, lacks };
-    GpuEnergy { counter: ask.energy(wants.energy), power: ask.power(wants.power) }
+    let mut read = Quantities { device: &device, unsupported };
+    GpuEnergy { counter: read.energy(wants.energy), power: read.power(wants.power) }
 }
 
-/// Asks a card for single quantities, those that it has.
-struct Ask<'a, 'nvml> {
+/// Reads single quantities of a card, except those that it does not support.
+struct Quantities<'a, 'nvml> {
     device: &'a Device<'nvml>,
-    lacks: &'a mut Lacks,
+    unsupported: &'a mut Unsupported,
 }
 
-impl<'nvml> Ask<'_, 'nvml> {
+impl<'nvml> Quantities<'_, 'nvml> {
     fn when<T>(
         &mut self,
         wanted: bool,
@@ -273,12 +255,12 @@ impl<'nvml> Ask<'_, 'nvml> {
             return Reading::Unknown(Why::NotAsked);
         }
         let bit = 1 << quantity as u16;
-        if self.lacks.0 & bit != 0 {
+        if self.unsupported.0 & bit != 0 {
             return Reading::Unknown(Why::NotSupported);
         }
         let reading = reading(call(self.device));
         if reading.why() == Some(Why::NotSupported) {
-            self.lacks.0 |= bit;
+            self.unsupported.0 |= bit;
         }
         reading
     }
@@ -296,7 +278,7 @@ impl<'nvml> Ask<'_, 'nvml> {
         match self.when(wants.performance, Quantity::Performance, call) {
             Reading::Known(state) => match u8::try_from(state.as_c()) {
                 Ok(state) if state <= 15 => Reading::Known(PerformanceState(state)),
-                // The driver's own word for unknown is 32.
+                // The driver returns 32 if it is unknown.
                 _ => Reading::Unknown(Why::NotTold),
             },
             Reading::Unknown(why) => Reading::Unknown(why),
@@ -305,7 +287,7 @@ impl<'nvml> Ask<'_, 'nvml> {
 
     fn setup(&mut self, wants: Wants, is_instance: bool) -> Setup {
         let mig = match is_instance {
-            // Its card could not have been divided otherwise.
+            // Only a GPU in MIG mode has instances.
             true => Reading::Known(true),
             false => {
                 self.when(wants.mig, Quantity::Mig, Device::mig_mode).map(|mode| mode.current == 1)

@@ -1,4 +1,4 @@
-//! The samples since the last look and their mean, however often the buffer was read meanwhile.
+//! Samples of a card since the last look and their mean, however often the buffer was read meanwhile.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use crate::card::{Basis, Sample, Samples, Utilization};
 use crate::clocks::Clocks;
 use crate::units::Percent;
 
-/// How far back a first look averages. Long enough to bridge the pauses of a data
-/// loader, short enough to be called now.
+/// Time that a first look averages over: long enough to bridge the pauses of a data loader, short
+/// enough to be current.
 pub(super) const FIRST_LOOK: Duration = Duration::from_secs(5);
 
 /// Furthest that a time stamp may lie in the future. Beyond this the sample is garbage.
@@ -22,7 +22,7 @@ pub(super) const LONGEST_PERIOD: Duration = Duration::from_secs(2);
 /// A sample is new if no answer since the last full one had its time stamp. So neither a clock that
 /// is set nor a wrong time stamp can hide the samples that follow.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct CardSamples {
     /// Samples of the answers since the last look, in order, each time stamp once.
     answers: Samples,
     /// Time stamps up to the last look: those of the last full answer and since then, in order;
@@ -36,7 +36,7 @@ pub(super) struct Gathered {
     period: Option<u64>,
 }
 
-impl Gathered {
+impl CardSamples {
     /// Returns the time of the newest sample taken.
     pub const fn newest(&self) -> Option<u64> {
         self.newest
@@ -74,7 +74,7 @@ impl Gathered {
     }
 
     /// Returns the samples that were added since the last call, and the mean of those that are new.
-    pub fn hand_out(&mut self, now: &Clocks) -> (Option<Utilization>, Samples) {
+    pub fn take(&mut self, now: &Clocks) -> (Option<Utilization>, Samples) {
         let answers = std::mem::take(&mut self.answers);
         let valid = valid(&answers.samples, now);
         let mean = self.mean_of_new(&valid);
@@ -152,9 +152,8 @@ fn median_distance(samples: &[Sample]) -> Option<u64> {
     distances.get(distances.len() / 2).copied()
 }
 
-/// How much of the gap before it the oldest of some samples covers. Each stands for the
-/// period before it, which is never quite the same; a gap by half longer than a period has
-/// lost a sample, because the buffer ran over.
+/// Returns the time that a sample covers of the gap before it. Periods vary a little; in a gap that is
+/// longer than one and a half of them a sample was lost, because the buffer overflowed.
 const fn covered_before(gap: u64, period: Option<u64>) -> u64 {
     match period {
         Some(period) if gap > period.saturating_add(period / 2) => period,
@@ -182,8 +181,8 @@ mod tests {
             .collect()
     }
 
-    fn since(micros: Option<u64>) -> Gathered {
-        Gathered { seen: micros.into_iter().collect(), ..Gathered::default() }
+    fn since(micros: Option<u64>) -> CardSamples {
+        CardSamples { seen: micros.into_iter().collect(), ..CardSamples::default() }
     }
 
     /// A host that booted an hour ago, long after the times of these samples.
@@ -196,30 +195,30 @@ mod tests {
         u64::try_from(now().wall.0).unwrap() * 1000
     }
 
-    fn add(gathered: &mut Gathered, answer: impl Iterator<Item = Sample>) {
-        gathered.add(answer, false, &now());
+    fn add(kept: &mut CardSamples, answer: impl Iterator<Item = Sample>) {
+        kept.add(answer, false, &now());
     }
 
     /// Percent, count and what it covers.
-    fn handed_out(gathered: &mut Gathered) -> Option<(f64, u32, Duration)> {
-        let found = gathered.hand_out(&now()).0?;
+    fn handed_out(kept: &mut CardSamples) -> Option<(f64, u32, Duration)> {
+        let found = kept.take(&now()).0?;
         let Basis::Samples { count, covers } = found.basis else { panic!("not from samples") };
         Some((found.percent.0, count, covers))
     }
 
     fn mean(values: &[(u64, u32)], after: Option<u64>) -> Option<(f64, u32, u64)> {
-        let mut gathered = since(after.map(|second| second * SECOND));
-        add(&mut gathered, samples(values).into_iter());
-        handed_out(&mut gathered).map(|(percent, count, covers)| (percent, count, covers.as_secs()))
+        let mut kept = since(after.map(|second| second * SECOND));
+        add(&mut kept, samples(values).into_iter());
+        handed_out(&mut kept).map(|(percent, count, covers)| (percent, count, covers.as_secs()))
     }
 
     #[test]
     fn the_mean_is_over_what_is_new() {
-        let mut gathered = Gathered::default();
-        add(&mut gathered, samples(&[(1, 100), (2, 0)]).into_iter());
-        assert_eq!(handed_out(&mut gathered).map(|(percent, ..)| percent), Some(50.0));
-        add(&mut gathered, samples(&[(1, 100), (2, 0), (3, 50), (4, 70)]).into_iter());
-        assert_eq!(handed_out(&mut gathered), Some((60.0, 2, Duration::from_secs(2))));
+        let mut kept = CardSamples::default();
+        add(&mut kept, samples(&[(1, 100), (2, 0)]).into_iter());
+        assert_eq!(handed_out(&mut kept).map(|(percent, ..)| percent), Some(50.0));
+        add(&mut kept, samples(&[(1, 100), (2, 0), (3, 50), (4, 70)]).into_iter());
+        assert_eq!(handed_out(&mut kept), Some((60.0, 2, Duration::from_secs(2))));
         assert_eq!(mean(&[(4, 70)], Some(3)), Some((70.0, 1, 1)));
         assert_eq!(mean(&[(4, 70)], Some(4)), None);
     }
@@ -236,10 +235,10 @@ mod tests {
         let values: Vec<_> = (21..=30).map(|s| (s, 10)).collect();
         assert_eq!(mean(&values, Some(0)), Some((10.0, 10, 10)));
         // One sample alone stands for no more than the samples before it did.
-        let mut gathered = since(Some(0));
-        add(&mut gathered, samples(&[(1, 10), (2, 10)]).into_iter());
-        add(&mut gathered, samples(&[(60, 40)]).into_iter());
-        assert_eq!(handed_out(&mut gathered), Some((20.0, 3, Duration::from_secs(3))));
+        let mut kept = since(Some(0));
+        add(&mut kept, samples(&[(1, 10), (2, 10)]).into_iter());
+        add(&mut kept, samples(&[(60, 40)]).into_iter());
+        assert_eq!(handed_out(&mut kept), Some((20.0, 3, Duration::from_secs(3))));
     }
 
     /// Trap: the buffer can hold garbage.
@@ -252,32 +251,32 @@ mod tests {
     /// Trap: garbage from a time to come would hide every sample until then.
     #[test]
     fn the_time_of_garbage_is_garbage_too() {
-        let mut gathered = since(Some(0));
-        add(&mut gathered, samples(&[(1, 40), (1_000, 255)]).into_iter());
-        add(&mut gathered, samples(&[(2, 60)]).into_iter());
-        assert_eq!(handed_out(&mut gathered), Some((50.0, 2, Duration::from_secs(2))));
+        let mut kept = since(Some(0));
+        add(&mut kept, samples(&[(1, 40), (1_000, 255)]).into_iter());
+        add(&mut kept, samples(&[(2, 60)]).into_iter());
+        assert_eq!(handed_out(&mut kept), Some((50.0, 2, Duration::from_secs(2))));
     }
 
     #[test]
     fn what_was_handed_out_is_not_handed_out_again() {
-        let mut gathered = since(Some(0));
-        add(&mut gathered, samples(&[(1, 40), (2, 60)]).into_iter());
-        assert_eq!(handed_out(&mut gathered), Some((50.0, 2, Duration::from_secs(2))));
-        assert_eq!(handed_out(&mut gathered), None);
-        add(&mut gathered, samples(&[(1, 40), (2, 60), (3, 7)]).into_iter());
-        assert_eq!(handed_out(&mut gathered), Some((7.0, 1, Duration::from_secs(1))));
+        let mut kept = since(Some(0));
+        add(&mut kept, samples(&[(1, 40), (2, 60)]).into_iter());
+        assert_eq!(handed_out(&mut kept), Some((50.0, 2, Duration::from_secs(2))));
+        assert_eq!(handed_out(&mut kept), None);
+        add(&mut kept, samples(&[(1, 40), (2, 60), (3, 7)]).into_iter());
+        assert_eq!(handed_out(&mut kept), Some((7.0, 1, Duration::from_secs(1))));
     }
 
     #[test]
     fn the_period_is_measured_on_two_samples_or_more() {
-        let mut gathered = since(Some(0));
-        add(&mut gathered, samples(&[(3, 1)]).into_iter());
-        assert_eq!(gathered.period(), None);
-        add(&mut gathered, samples(&[(6, 1), (9, 1), (12, 1)]).into_iter());
-        assert_eq!(gathered.period(), Some(Duration::from_secs(3)));
-        add(&mut gathered, samples(&[(15, 1)]).into_iter());
-        add(&mut gathered, samples(&[(16, 1), (16, 1)]).into_iter());
-        assert_eq!(gathered.period(), Some(Duration::from_secs(3)), "no time at all is no period");
+        let mut kept = since(Some(0));
+        add(&mut kept, samples(&[(3, 1)]).into_iter());
+        assert_eq!(kept.period(), None);
+        add(&mut kept, samples(&[(6, 1), (9, 1), (12, 1)]).into_iter());
+        assert_eq!(kept.period(), Some(Duration::from_secs(3)));
+        add(&mut kept, samples(&[(15, 1)]).into_iter());
+        add(&mut kept, samples(&[(16, 1), (16, 1)]).into_iter());
+        assert_eq!(kept.period(), Some(Duration::from_secs(3)), "no time at all is no period");
     }
 
     /// Twenty samples, one a second, the last of them at this time.
@@ -290,47 +289,47 @@ mod tests {
     #[test]
     fn samples_count_at_once_after_a_clock_was_set_back() {
         for forgets in [false, true] {
-            let mut gathered = Gathered::default();
+            let mut kept = CardSamples::default();
             let before = wall_micros() + 600 * SECOND;
-            add(&mut gathered, ring(before, 0));
-            handed_out(&mut gathered);
+            add(&mut kept, ring(before, 0));
+            handed_out(&mut kept);
             if forgets {
-                gathered.forget_times();
+                kept.forget_times();
             }
             let new = Sample { stamp: wall_micros() - SECOND, percent: 65 };
-            add(&mut gathered, ring(before, 0).skip(1).chain([new]));
-            let (percent, count, covers) = handed_out(&mut gathered).unwrap();
+            add(&mut kept, ring(before, 0).skip(1).chain([new]));
+            let (percent, count, covers) = handed_out(&mut kept).unwrap();
             assert_eq!((percent, count), (65.0, 1));
             assert!(covers <= FIRST_LOOK, "{covers:?}");
-            assert_eq!(gathered.newest(), Some(new.stamp));
+            assert_eq!(kept.newest(), Some(new.stamp));
         }
     }
 
     /// The same where the first answer after the step has no new sample yet.
     #[test]
     fn samples_of_before_a_step_do_not_hide_the_new_ones() {
-        let mut gathered = Gathered::default();
+        let mut kept = CardSamples::default();
         let before = wall_micros() + 600 * SECOND;
-        add(&mut gathered, ring(before, 0));
-        gathered.forget_times();
-        add(&mut gathered, ring(before, 0));
-        handed_out(&mut gathered);
+        add(&mut kept, ring(before, 0));
+        kept.forget_times();
+        add(&mut kept, ring(before, 0));
+        handed_out(&mut kept);
         let new = Sample { stamp: wall_micros(), percent: 65 };
-        add(&mut gathered, ring(before, 0).chain([new]));
-        assert_eq!(handed_out(&mut gathered).unwrap().0, 65.0);
-        assert_eq!(gathered.newest(), Some(new.stamp));
+        add(&mut kept, ring(before, 0).chain([new]));
+        assert_eq!(handed_out(&mut kept).unwrap().0, 65.0);
+        assert_eq!(kept.newest(), Some(new.stamp));
     }
 
     #[test]
     fn a_clock_that_was_set_ahead_does_not_stretch_the_time_covered() {
-        let mut gathered = Gathered::default();
+        let mut kept = CardSamples::default();
         let before = wall_micros() - 600 * SECOND;
-        add(&mut gathered, ring(before, 0));
-        handed_out(&mut gathered);
+        add(&mut kept, ring(before, 0));
+        handed_out(&mut kept);
         let new = Sample { stamp: wall_micros(), percent: 65 };
-        add(&mut gathered, ring(before, 0).skip(1).chain([new]));
-        assert_eq!(handed_out(&mut gathered), Some((65.0, 1, Duration::from_secs(1))));
-        assert_eq!(gathered.period(), Some(Duration::from_secs(1)));
+        add(&mut kept, ring(before, 0).skip(1).chain([new]));
+        assert_eq!(handed_out(&mut kept), Some((65.0, 1, Duration::from_secs(1))));
+        assert_eq!(kept.period(), Some(Duration::from_secs(1)));
     }
 
     #[test]
@@ -338,12 +337,12 @@ mod tests {
         let hour = 3600 * SECOND;
         for clock in [wall_micros(), micros(now().since_boot)] {
             let stray = Sample { stamp: clock + hour, percent: 100 };
-            let mut gathered = Gathered::default();
-            add(&mut gathered, ring(clock, 20).chain([stray]));
-            assert_eq!(handed_out(&mut gathered), Some((20.0, 5, Duration::from_secs(5))));
-            assert_eq!(gathered.newest(), Some(clock));
-            add(&mut gathered, ring(clock + SECOND, 40).chain([stray]));
-            assert_eq!(handed_out(&mut gathered), Some((40.0, 1, Duration::from_secs(1))));
+            let mut kept = CardSamples::default();
+            add(&mut kept, ring(clock, 20).chain([stray]));
+            assert_eq!(handed_out(&mut kept), Some((20.0, 5, Duration::from_secs(5))));
+            assert_eq!(kept.newest(), Some(clock));
+            add(&mut kept, ring(clock + SECOND, 40).chain([stray]));
+            assert_eq!(handed_out(&mut kept), Some((40.0, 1, Duration::from_secs(1))));
         }
     }
 
@@ -352,13 +351,13 @@ mod tests {
     fn samples_count_where_most_lie_in_the_future() {
         let day = 86_400 * SECOND;
         for strays in [&[][..], &[0], &[0, 7, wall_micros() - day]] {
-            let mut gathered = Gathered::default();
+            let mut kept = CardSamples::default();
             for second in 0..3 {
                 let stray = strays.iter().map(|micros| Sample { stamp: *micros, percent: 100 });
                 let end = wall_micros() + day + second * SECOND;
-                add(&mut gathered, ring(end, 30).chain(stray));
-                assert_eq!(handed_out(&mut gathered).unwrap().0, 30.0, "{strays:?}");
-                assert_eq!(gathered.newest(), Some(end));
+                add(&mut kept, ring(end, 30).chain(stray));
+                assert_eq!(handed_out(&mut kept).unwrap().0, 30.0, "{strays:?}");
+                assert_eq!(kept.newest(), Some(end));
             }
         }
     }
@@ -371,32 +370,32 @@ mod tests {
 
     #[test]
     fn samples_count_once_where_an_answer_was_short() {
-        let mut gathered = Gathered::default();
-        add(&mut gathered, ring(wall_micros(), 0));
-        handed_out(&mut gathered);
+        let mut kept = CardSamples::default();
+        add(&mut kept, ring(wall_micros(), 0));
+        handed_out(&mut kept);
         for second in 1..=3 {
             let end = wall_micros() + second * SECOND;
-            add(&mut gathered, ring(end, 50).skip(19));
-            assert_eq!(handed_out(&mut gathered), Some((50.0, 1, Duration::from_secs(1))));
+            add(&mut kept, ring(end, 50).skip(19));
+            assert_eq!(handed_out(&mut kept), Some((50.0, 1, Duration::from_secs(1))));
         }
-        add(&mut gathered, ring(wall_micros() + 4 * SECOND, 80));
-        assert_eq!(handed_out(&mut gathered), Some((80.0, 1, Duration::from_secs(1))));
-        assert_eq!(gathered.seen.len(), 20, "a full answer takes the place of all before");
+        add(&mut kept, ring(wall_micros() + 4 * SECOND, 80));
+        assert_eq!(handed_out(&mut kept), Some((80.0, 1, Duration::from_secs(1))));
+        assert_eq!(kept.seen.len(), 20, "a full answer takes the place of all before");
     }
 
     #[test]
     fn short_answers_do_not_pile_up() {
         for hands_out in [false, true] {
-            let mut gathered = Gathered::default();
-            add(&mut gathered, ring(wall_micros(), 0));
+            let mut kept = CardSamples::default();
+            add(&mut kept, ring(wall_micros(), 0));
             let many = u64::try_from(MOST_SAMPLES).unwrap() + 10;
             for second in 1..many {
-                add(&mut gathered, ring(wall_micros() - second * SECOND, 0).take(1));
+                add(&mut kept, ring(wall_micros() - second * SECOND, 0).take(1));
                 if hands_out {
-                    handed_out(&mut gathered);
+                    handed_out(&mut kept);
                 }
             }
-            let kept = gathered.seen.len().max(gathered.answers.samples.len());
+            let kept = kept.seen.len().max(kept.answers.samples.len());
             assert!(kept <= MOST_SAMPLES, "{kept}");
         }
     }
@@ -404,19 +403,19 @@ mod tests {
     /// Garbage in the future is not dropped: the classifier finds out which clock the driver uses.
     #[test]
     fn samples_are_handed_out_once_and_whole() {
-        let mut gathered = Gathered::default();
-        let all = |gathered: &mut Gathered| {
-            let Samples { samples, is_full } = gathered.hand_out(&now()).1;
+        let mut kept = CardSamples::default();
+        let all = |kept: &mut CardSamples| {
+            let Samples { samples, is_full } = kept.take(&now()).1;
             let stamps: Vec<_> = samples.iter().map(|sample| sample.stamp / SECOND).collect();
             (stamps, is_full)
         };
         let answer = samples(&[(3, 1), (1, 1), (0, 1), (2, 101), (9_000, 1)]);
-        gathered.add(answer.into_iter(), true, &now());
-        add(&mut gathered, samples(&[(3, 1), (4, 1)]).into_iter());
-        assert_eq!(all(&mut gathered), (vec![1, 3, 4, 9_000], true));
-        add(&mut gathered, samples(&[(4, 1), (5, 1)]).into_iter());
-        assert_eq!(all(&mut gathered), (vec![4, 5], false));
-        assert_eq!(all(&mut gathered), (vec![], false));
+        kept.add(answer.into_iter(), true, &now());
+        add(&mut kept, samples(&[(3, 1), (4, 1)]).into_iter());
+        assert_eq!(all(&mut kept), (vec![1, 3, 4, 9_000], true));
+        add(&mut kept, samples(&[(4, 1), (5, 1)]).into_iter());
+        assert_eq!(all(&mut kept), (vec![4, 5], false));
+        assert_eq!(all(&mut kept), (vec![], false));
     }
 
     /// Samples that are roughly, not exactly, a period apart, and whether the buffer is read
@@ -436,13 +435,13 @@ mod tests {
     /// What comes of a buffer that is read at the given places and at the end, each time
     /// with all that it ever held.
     fn read_in_parts(samples: &[(Sample, bool)]) -> Option<(f64, u32, Duration)> {
-        let mut gathered = since(Some(0));
+        let mut kept = since(Some(0));
         let so_far = |until: usize| samples[..=until].iter().map(|(sample, _)| *sample);
         for (until, _) in samples.iter().enumerate().filter(|(_, (_, is_read))| *is_read) {
-            add(&mut gathered, so_far(until));
+            add(&mut kept, so_far(until));
         }
-        add(&mut gathered, so_far(samples.len() - 1));
-        handed_out(&mut gathered)
+        add(&mut kept, so_far(samples.len() - 1));
+        handed_out(&mut kept)
     }
 
     fn read_at_once(samples: &[(Sample, bool)]) -> Option<(f64, u32, Duration)> {

@@ -1,8 +1,8 @@
 //! Each sign, in each way in which it is written.
 
 use super::{CONTAINER, PID, POD, SERVICE, SESSION, Tree, user};
+use crate::identity::{Client, EnvironmentKind, GroupKind, Runtime, Source, Who};
 use crate::reading::{Reading, Why};
-use crate::who::{Client, EnvironmentKind, GroupKind, Runtime, Source, Who};
 
 fn of_cgroup(text: &str) -> std::sync::Arc<Who> {
     Tree::new().of(PID, "cgroup", text).who()

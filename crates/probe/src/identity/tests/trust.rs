@@ -1,7 +1,7 @@
 //! Which of the signs is believed.
 
 use super::{CONTAINER, PID, POD, SERVICE, SESSION, Tree, user};
-use crate::who::Source;
+use crate::identity::Source;
 
 fn decided(cgroup: &str, uid: u32, login: Option<u32>) -> Option<(u32, Source)> {
     let login = login.unwrap_or(u32::MAX);

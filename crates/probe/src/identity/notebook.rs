@@ -1,21 +1,20 @@
-//! Kernels of notebooks: by the connection file that they were started with, and the notebook
-//! that their server tells them.
+//! Notebooks and their kernels: by the connection file that a kernel was started with, and the
+//! variable that its server sets.
 
 use std::sync::Arc;
 
-use super::environ::Name;
-use super::labels::Labels;
-use super::text::kept;
+use super::command::kept;
+use super::environment::{Labels, Name};
 use super::{Ancestor, Client, Evidence, Notebook, Source, Told};
 
-/// A kernel, as its command line tells.
+/// Kernel that a command line starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernel {
     pub id: Arc<str>,
     pub client: Client,
 }
 
-/// The kernel that these arguments start: `-f …/kernel-ID.json`, from VS Code `--f=…`.
+/// Returns the kernel that these arguments start: `-f …/kernel-ID.json`, from VS Code `--f=…`.
 #[must_use]
 pub fn kernel(arguments: &[String]) -> Option<Kernel> {
     let before = std::iter::once("").chain(arguments.iter().map(String::as_str));
@@ -26,14 +25,14 @@ pub fn kernel(arguments: &[String]) -> Option<Kernel> {
         };
         let id = connection(file)?;
         let is_meant = matches!(option, "-f" | "--f") || option.ends_with("connection_file");
-        // Kernels of other languages take the file as it is; not every such name is one.
+        // Kernels of other languages take the file without an option. Other files may have such a name.
         let is_kernel = is_meant || is_uuid(id);
         let client = if option == "--f" { Client::VsCode } else { Client::Jupyter };
         is_kernel.then(|| Kernel { id: Arc::from(id), client })
     })
 }
 
-/// The id in a connection file's name.
+/// Returns the id in a connection file's name.
 fn connection(path: &str) -> Option<&str> {
     let name = path.rsplit('/').next()?;
     let id = name.strip_prefix("kernel-")?.strip_suffix(".json")?;
@@ -48,7 +47,7 @@ fn is_uuid(text: &str) -> bool {
         && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
 }
 
-/// The notebook that a process works for: as a kernel, or as what a kernel started.
+/// Returns the notebook that a process works for, as a kernel or as a descendant of one.
 #[must_use]
 pub(super) fn notebook(evidence: &Evidence, labels: &Labels) -> Option<Told<Notebook>> {
     let session = labels.get(Name::JupyterSession);
@@ -56,11 +55,12 @@ pub(super) fn notebook(evidence: &Evidence, labels: &Labels) -> Option<Told<Note
         let path = path(session, evidence.folder.as_deref());
         return Some(told(Some(kernel), path, Source::CommandLine));
     }
-    let mut kin = evidence.ancestors.iter().filter(|kin| kin.uid == evidence.uid);
-    match kin.find(|kin| kin.kernel.is_some()) {
-        Some(kin) => {
-            let path = path(session.or_else(|| session_of(kin)), kin.folder.as_deref());
-            Some(told(kin.kernel.clone(), path, Source::Ancestors))
+    let mut related = evidence.ancestors.iter().filter(|ancestor| ancestor.uid == evidence.uid);
+    match related.find(|ancestor| ancestor.kernel.is_some()) {
+        Some(ancestor) => {
+            let session = session.or_else(|| session_of(ancestor));
+            let path = path(session, ancestor.folder.as_deref());
+            Some(told(ancestor.kernel.clone(), path, Source::Ancestors))
         }
         None => session.map(|session| {
             let source = session.source;
@@ -69,8 +69,8 @@ pub(super) fn notebook(evidence: &Evidence, labels: &Labels) -> Option<Told<Note
     }
 }
 
-fn session_of(kin: &Ancestor) -> Option<Told<Arc<str>>> {
-    let value = Arc::clone(kin.environ.get(Name::JupyterSession)?);
+fn session_of(ancestor: &Ancestor) -> Option<Told<Arc<str>>> {
+    let value = Arc::clone(ancestor.environ.get(Name::JupyterSession)?);
     Some(Told { value, source: Source::AncestorEnvironment })
 }
 
@@ -81,8 +81,8 @@ fn told(kernel: Option<Kernel>, path: Option<Told<Arc<str>>>, known_by: Source) 
     Told { value: Notebook { kernel, path, client }, source }
 }
 
-/// Older servers tell a name without its folder, VS Code tells nothing: then the folder that
-/// the kernel was started in says more. A folder alone ends with a slash.
+/// Returns the path of the notebook. Older servers set its name without the folder, and VS Code sets
+/// nothing: then the kernel's working folder is used. A folder alone ends with a slash.
 fn path(session: Option<Told<Arc<str>>>, folder: Option<&str>) -> Option<Told<Arc<str>>> {
     let at = |path: String| Some(Told { value: kept(&path)?, source: Source::WorkingFolder });
     match (session, folder) {

@@ -1,9 +1,9 @@
-//! Those that a process came from.
+//! Ancestors of a process.
 
 use super::{CONTAINER, PID, SESSION, Tree, who};
+use crate::identity::{GroupKind, Source};
 use crate::process::Presence;
 use crate::reading::{Reading, Why};
-use crate::who::{GroupKind, Source};
 
 /// sshd ← bash ← torchrun ← python, all of ann's in one session, below root's sshd.
 fn family() -> Tree {
@@ -124,14 +124,14 @@ fn a_crowd_costs_little_more_than_one() {
     for pid in crowd.clone() {
         tree = tree.process(pid, 40, "python").uid(pid, 1001).of(pid, "cgroup", SESSION);
     }
-    let mut reader = crate::who::Reader::new(tree.root().to_owned());
+    let mut reader = crate::identity::Reader::new(tree.root().to_owned());
     let mut accounts = crate::proc::Accounts::new(tree.root().to_owned());
     for pid in crowd.clone() {
         let stat = std::fs::read(tree.root().join(format!("proc/{pid}/stat"))).unwrap();
         let stat = crate::proc::stat::parse(&stat).unwrap();
         let program = "python".into();
         let subject =
-            crate::who::Subject { pid, stat: &stat, program, uid: Some(1001), arguments: b"" };
+            crate::identity::Subject { pid, stat: &stat, program, uid: Some(1001), arguments: b"" };
         let who = reader.who(&subject, &mut accounts).known().unwrap();
         assert_eq!(who.launcher.as_ref().unwrap().value.pid, 30);
     }
@@ -159,11 +159,16 @@ fn what_ended_while_it_was_read_is_gone() {
     let mut before = stat.unwrap();
     before.start_ticks = 5;
     let mut accounts = crate::proc::Accounts::new(tree.root().to_owned());
-    let mut reader = crate::who::Reader::new(tree.root().to_owned());
+    let mut reader = crate::identity::Reader::new(tree.root().to_owned());
     let mut read = |pid| {
         let program = "python".into();
-        let subject =
-            crate::who::Subject { pid, stat: &before, program, uid: Some(1001), arguments: b"" };
+        let subject = crate::identity::Subject {
+            pid,
+            stat: &before,
+            program,
+            uid: Some(1001),
+            arguments: b"",
+        };
         reader.who(&subject, &mut accounts)
     };
     assert_eq!(read(PID), Reading::Unknown(Why::Gone));
@@ -183,7 +188,7 @@ fn a_real_process_has_us_among_its_ancestors() {
         .unwrap();
     // Until it runs, its environment may not be in place.
     std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
-    let mut host = crate::proc::Host::new(Some("/".into())).with_who(true);
+    let mut host = crate::proc::Host::new(Some("/".into())).with_identities(true);
     let Presence::Here(facts) = host.process(child.id()) else { panic!("not here") };
     let who = facts.who.clone().known().unwrap();
     child.kill().unwrap();

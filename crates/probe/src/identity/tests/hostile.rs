@@ -1,9 +1,11 @@
-//! What no host would say, and what somebody who lies would.
+//! Files that no host would have, and files that a user has forged.
 
 use proptest::prelude::*;
 
 use super::{CONTAINER, PID, POD, SERVICE, SESSION, Tree, user};
-use crate::who::{Cgroup, Environ, Source, container, jupyter, login, masked, pod, script, slurm};
+use crate::identity::{
+    Cgroup, Environ, Source, container, masked, notebook, script, slurm, user as user_of,
+};
 
 /// Trap: below their own session, people make control groups by any name.
 #[test]
@@ -54,7 +56,7 @@ fn a_forged_container_or_pod_has_no_name_of_the_systems() {
     }
 }
 
-/// What a forged name would point to.
+/// Adds the records that a forged name would refer to.
 fn with_victims(tree: &Tree) {
     let docker = format!("var/lib/docker/containers/{CONTAINER}/config.v2.json");
     tree.file(&docker, r#"{"Name":"/victims_db"}"#);
@@ -169,13 +171,13 @@ proptest! {
     fn no_parser_falls_over(bytes in almost()) {
         let text = String::from_utf8_lossy(&bytes);
         let cgroup = Cgroup::new(&text);
-        let _ = (slurm::placed(&cgroup), container::placed(&cgroup), pod::placed(&cgroup));
-        let _ = (login::session(&cgroup), login::loginuid(&text));
-        let _ = login::is_another_namespace(&text, "");
+        let _ = (slurm::place(&cgroup), container::place(&cgroup), container::pod_place(&cgroup));
+        let _ = (user_of::session(&cgroup), user_of::loginuid(&text));
+        let _ = user_of::is_another_namespace(&text, "");
         let _ = Environ::parse(&bytes);
         let _ = (container::docker_name(&bytes), container::podman_name(&bytes, CONTAINER));
         let arguments = crate::proc::cmdline::parse(&bytes);
-        let _ = (script(&arguments), jupyter::kernel(&arguments));
+        let _ = (script(&arguments), notebook::kernel(&arguments));
         let _ = masked(&arguments);
     }
 }

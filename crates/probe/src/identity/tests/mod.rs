@@ -1,8 +1,8 @@
-//! Who is behind a process, on trees of files as hosts have them.
+//! Identities of processes on trees of files as hosts have them.
 
-/// Those that a process came from.
+/// Ancestors.
 mod ancestors;
-/// What no host would say, and what somebody who lies would.
+/// Invalid and forged files.
 mod hostile;
 /// Each sign, in each way in which it is written.
 mod signs;
@@ -13,11 +13,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::identity::{Source, Who};
 use crate::proc::Host;
 use crate::process::Presence;
-use crate::who::{Source, Who};
 
-/// The process that is asked about.
+/// The process that is identified.
 const PID: u32 = 70;
 const CONTAINER: &str = "4f1b0c7a9d2e4f1b0c7a9d2e4f1b0c7a9d2e4f1b0c7a9d2e4f1b0c7a9d2e0042";
 const POD: &str = "0b6b5c1e-3a43-4f0c-9a55-6d1f5a2f7c11";
@@ -86,7 +86,7 @@ impl Tree {
     }
 
     fn host(&self) -> Host {
-        Host::new(Some(self.root().to_owned())).with_who(true)
+        Host::new(Some(self.root().to_owned())).with_identities(true)
     }
 
     fn who(&self) -> Arc<Who> {

@@ -1,8 +1,8 @@
-//! The parsers meet what no kernel would write: they may say no, never fall over.
+//! The parsers with input that no kernel writes: they may reject it, but never panic.
 
 use proptest::prelude::*;
 
-use super::{cmdline, meminfo, passwd, stat, status, usage};
+use super::{accounts, cmdline, meminfo, stat, status};
 
 /// Pieces of the real formats in an order of their own, and plain garbage.
 fn almost() -> impl Strategy<Value = Vec<u8>> {
@@ -40,10 +40,10 @@ proptest! {
         let text = String::from_utf8_lossy(&bytes);
         let _ = stat::parse(&bytes);
         let _ = stat::boot_seconds(&text);
-        let _ = usage::parse(&bytes);
+        let _ = stat::ProcessUsage::parse(&bytes);
         let _ = status::uid(&text);
         let _ = meminfo::parse(&text);
-        let _ = passwd::parse(&text);
+        let _ = accounts::account_names(&text);
         let args = cmdline::parse(&bytes);
         prop_assert!(args.len() <= bytes.len() + 1);
         let _ = cmdline::program(&text, &bytes);

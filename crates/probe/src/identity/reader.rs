@@ -1,4 +1,4 @@
-//! Reads what tells who is behind a process, below a host's root.
+//! Reads the evidence of a process's identity below a host's root.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -8,37 +8,37 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::cgroup::Cgroup;
-use super::environ::Environ;
-use super::evidence::{Ancestor, Evidence, Records, names};
-use super::text::kept;
-use super::{Runtime, Who, attribution, container, jupyter, login};
+use super::command::kept;
+use super::{
+    Ancestor, Cgroup, Environ, Evidence, Records, Runtime, Who, container, identify, names,
+    notebook, user,
+};
 use crate::proc::{self, Accounts, cmdline, stat, status};
 use crate::reading::{Reading, Why};
 
-/// A longer line of parents makes no sense.
+/// Greatest number of ancestors that are read.
 const GENERATIONS: usize = 40;
-/// So many ancestors are remembered at once.
+/// Greatest number of ancestors that are remembered at once.
 const REMEMBERED: usize = 1024;
-/// In bytes, of any file.
+/// Greatest number of bytes that are read of a file.
 const LONGEST_FILE: u64 = 16 << 20;
-/// Orphans come to it, so it says nothing of who started them.
+/// Pid of the first process. It becomes the parent of orphans, so it did not start them.
 const FIRST_PROCESS: u32 = 1;
 
-/// A process, as far as it was read before.
+/// A process of which some files were read already.
 #[derive(Debug)]
 pub struct Subject<'a> {
     pub pid: u32,
     pub stat: &'a stat::ProcessStat,
     pub program: Arc<str>,
     pub uid: Option<u32>,
-    /// As `/proc/PID/cmdline` has them.
+    /// Bytes of `/proc/PID/cmdline`.
     pub arguments: &'a [u8],
 }
 
-/// Finds out who is behind a process. Remembers the processes that others came from, so that a
-/// crowd of one launcher costs little more than one of them. What it costs follows those who
-/// are asked for, never how many processes the host has.
+/// Finds the identity behind processes. It remembers ancestors, so that many processes of one launcher
+/// cost little more than one. The cost depends on the processes that are asked for, not on how many the
+/// host has.
 #[derive(Debug)]
 pub struct Reader {
     root: PathBuf,
@@ -48,14 +48,14 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads below this root.
+    /// Returns a reader of the host below this root.
     #[must_use]
     pub fn new(root: PathBuf) -> Self {
         Self { root, ancestors: HashMap::new(), uid_map: None }
     }
 
-    /// Who is behind a process. `Gone` where it ended meanwhile: what was read may be another's
-    /// with its pid.
+    /// Returns the identity behind a process. `Gone` if it ended meanwhile: another process with its pid
+    /// may have been read.
     pub fn who(&mut self, subject: &Subject<'_>, accounts: &mut Accounts) -> Reading<Arc<Who>> {
         let mut evidence = self.evidence(subject);
         evidence.ancestors = self.ancestors_of(subject.stat);
@@ -71,16 +71,15 @@ impl Reader {
             None => return Reading::Unknown(Why::Gone),
         }
         let mut records = HostRecords { root: &self.root, accounts };
-        Reading::Known(Arc::new(attribution::who(&evidence, &mut records)))
+        Reading::Known(Arc::new(identify(&evidence, &mut records)))
     }
 
-    /// Forgets those that others came from. To be called before each time that some are asked
-    /// for: their pids may be others' by then.
+    /// Forgets the ancestors. To be called before each poll: their pids may belong to others by then.
     pub fn forget_ancestors(&mut self) {
         self.ancestors.clear();
     }
 
-    /// How many processes that others came from are remembered.
+    /// Returns the number of ancestors that are remembered.
     #[cfg(test)]
     pub(super) fn remembered(&self) -> usize {
         self.ancestors.len()
@@ -92,7 +91,7 @@ impl Reader {
             program: Arc::clone(&subject.program),
             arguments: cmdline::parse(subject.arguments),
             uid: subject.uid,
-            loginuid: self.text(pid, "loginuid").and_then(|text| login::loginuid(&text)),
+            loginuid: self.text(pid, "loginuid").and_then(|text| user::loginuid(&text)),
             cgroup: self.text(pid, "cgroup").map(|text| Cgroup::new(&text)),
             is_in_a_user_namespace: self.is_in_a_user_namespace(pid),
             environ: self.environ(pid),
@@ -102,14 +101,14 @@ impl Reader {
         }
     }
 
-    /// Nearest first, up to the first process of the host. Who began after its child is not its
-    /// parent, but another process with the parent's pid.
+    /// Returns the ancestors, nearest first, without the first process of the host. A process that began
+    /// after its child is not its parent, but another one with the parent's pid.
     fn ancestors_of(&mut self, stat: &stat::ProcessStat) -> Vec<Arc<Ancestor>> {
         let mut ancestors: Vec<Arc<Ancestor>> = Vec::new();
         let (mut pid, mut before) = (stat.parent, stat.start_ticks);
         while pid > FIRST_PROCESS && ancestors.len() < GENERATIONS {
             let ancestor = self.ancestor(pid);
-            let Some(ancestor) = ancestor.filter(|kin| kin.start_ticks <= before) else { break };
+            let Some(ancestor) = ancestor.filter(|it| it.start_ticks <= before) else { break };
             (pid, before) = (ancestor.parent, ancestor.start_ticks);
             ancestors.push(ancestor);
         }
@@ -124,7 +123,7 @@ impl Reader {
         let bytes = self.bytes(pid, "cmdline").unwrap_or_default();
         let (arguments, program) =
             (cmdline::parse(&bytes), cmdline::program(&stat.comm, &bytes).into());
-        let kernel = jupyter::kernel(&arguments);
+        let kernel = notebook::kernel(&arguments);
         let ancestor = Arc::new(Ancestor {
             pid,
             parent: stat.parent,
@@ -144,7 +143,7 @@ impl Reader {
         Some(ancestor)
     }
 
-    /// What cannot be read is as good as wiped: its parents are asked.
+    /// Returns an empty environment if it cannot be read, so that the ancestors' is used.
     fn environ(&self, pid: u32) -> Environ {
         self.bytes(pid, "environ").map(|bytes| Environ::parse(&bytes)).unwrap_or_default()
     }
@@ -154,8 +153,7 @@ impl Reader {
         kept(&folder.to_string_lossy())
     }
 
-    /// Of a process whose map cannot be read nothing is known; it is taken for one of ours, as
-    /// its container is told otherwise.
+    /// Returns false also for a map that cannot be read: containers are found in another way.
     fn is_in_a_user_namespace(&mut self, pid: u32) -> bool {
         let Some(map) = self.text(pid, "uid_map") else { return false };
         let own = match &self.uid_map {
@@ -165,7 +163,7 @@ impl Reader {
                 self.uid_map.insert(own)
             }
         };
-        login::is_another_namespace(&map, own)
+        user::is_another_namespace(&map, own)
     }
 
     fn stat(&self, pid: u32) -> Option<stat::ProcessStat> {
@@ -185,8 +183,8 @@ impl Reader {
     }
 }
 
-/// The files that engines and nodes keep. A rootless engine's are in its owner's home, which
-/// may lie on a disk that hangs: those are left alone.
+/// Files of container engines and nodes. A rootless engine has them in its owner's home, which may be
+/// on a disk that hangs, so those are not read.
 struct HostRecords<'a> {
     root: &'a Path,
     accounts: &'a mut Accounts,
@@ -213,7 +211,7 @@ impl Records for HostRecords<'_> {
             Runtime::Podman => {
                 container::podman_name(&regular_file(&self.root.join(PODMAN)).ok()?, id)
             }
-            // Theirs are in databases of their own; the pod says more.
+            // They keep names in databases. The pod has more information.
             Runtime::Containerd | Runtime::Crio => None,
         }
     }
@@ -228,7 +226,7 @@ impl Records for HostRecords<'_> {
     }
 }
 
-/// What a file holds. A pipe or a device in its place is not waited for.
+/// Reads a regular file. It does not wait for a pipe or a device in its place.
 fn regular_file(path: &Path) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);

@@ -1,60 +1,59 @@
-//! Jobs of Slurm, by the control groups that it puts them in.
+//! Jobs of Slurm, by the control groups that it puts processes in.
 
 use std::sync::Arc;
 
 use super::cgroup::Cgroup;
-use super::environ::Name;
-use super::labels::Labels;
+use super::environment::{Labels, Name};
 use super::{Job, Source, Told};
 
-/// What the control groups tell of a job.
+/// Job that a control group names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
-    pub id: Id,
+pub struct JobPlace {
+    pub id: JobId,
     pub step: Option<Arc<str>>,
-    /// Whose job it is, which only version 1 tells.
+    /// Owner of the job. Only control groups of version 1 show it.
     pub uid: Option<u32>,
 }
 
-/// What a job's control group is called by.
+/// Identifier in the name of a job's control group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Id {
-    /// The number that people know.
+pub enum JobId {
+    /// The number that users know.
     Number(Arc<str>),
-    /// `s…`, as newer versions have it. Its number is in the environment only.
+    /// `s…`, in newer versions. The number is in the environment only.
     Unique(Arc<str>),
 }
 
-/// The job that a process was put into.
+/// Returns the job that a process was put into.
 ///
-/// Slurm's groups stand at the top, where only root makes any: further down, below a login
-/// session or in a container, anybody may call theirs anything.
+/// Only groups at the top count, where root alone can create them: users can choose any name below a
+/// login session or in a container.
 #[must_use]
-pub fn placed(cgroup: &Cgroup) -> Option<Placed> {
+pub fn place(cgroup: &Cgroup) -> Option<JobPlace> {
     cgroup.paths().find_map(|path| match path.as_slice() {
         [slurm, uid, job, rest @ ..] if is_version_1(slurm) => {
             let uid = uid.strip_prefix("uid_")?.parse().ok()?;
-            Some(Placed { id: number(job)?, step: step(rest), uid: Some(uid) })
+            Some(JobPlace { id: number(job)?, step: step(rest), uid: Some(uid) })
         }
         ["system.slice", scope, job, rest @ ..] | [scope, job, rest @ ..] if is_scope(scope) => {
             let id = number(job).or_else(|| unique(job))?;
-            Some(Placed { id, step: step(rest), uid: None })
+            Some(JobPlace { id, step: step(rest), uid: None })
         }
         _ => None,
     })
 }
 
-/// The job of a process: as its control groups say, with the number out of its environment
-/// where they have none; out of the environment alone where there are none.
+/// Returns the job of a process: from its control groups, with the number from its environment if
+/// they have none; from the environment alone if no control group names a job.
 #[must_use]
-pub fn job(placed: Option<&Placed>, labels: &Labels) -> Option<Told<Job>> {
+pub fn job(place: Option<&JobPlace>, labels: &Labels) -> Option<Told<Job>> {
     let listed = labels.get(Name::SlurmJobId).filter(|id| is_number(&id.value));
     let told = |id, step, source| Told { value: Job { id, step }, source };
-    match placed {
-        Some(Placed { id: Id::Number(id), step, .. }) => {
+    match place {
+        Some(JobPlace { id: JobId::Number(id), step, .. }) => {
             Some(told(Arc::clone(id), step.clone(), Source::Cgroup))
         }
-        Some(Placed { id: Id::Unique(id), step, .. }) => Some(match listed {
+        Some(JobPlace { id: JobId::Unique(id), step, .. }) => Some(match listed {
             Some(listed) => told(listed.value, step.clone(), listed.source),
             None => told(Arc::clone(id), step.clone(), Source::Cgroup),
         }),
@@ -62,31 +61,31 @@ pub fn job(placed: Option<&Placed>, labels: &Labels) -> Option<Told<Job>> {
     }
 }
 
-/// Whether a control group is made for a job, by any of its names.
-pub(super) fn is_of_a_job(part: &str) -> bool {
+/// Returns true if a control group is made for a job.
+pub(super) fn is_job(part: &str) -> bool {
     let is_user = part.strip_prefix("uid_").is_some_and(is_number);
     is_user || is_scope(part) || number(part).is_some()
 }
 
-/// Hosts with several daemons of Slurm put the node's name behind.
+/// Returns true for Slurm's top group of version 1. Hosts with several daemons append the node's name.
 fn is_version_1(part: &str) -> bool {
     part == "slurm" || part.starts_with("slurm_")
 }
 
-/// Likewise, in front.
+/// Returns true for Slurm's scope of version 2. Hosts with several daemons prepend the node's name.
 fn is_scope(part: &str) -> bool {
     part == "slurmstepd.scope" || part.ends_with("_slurmstepd.scope")
 }
 
-fn number(part: &str) -> Option<Id> {
+fn number(part: &str) -> Option<JobId> {
     let id = part.strip_prefix("job_").filter(|id| is_number(id))?;
-    Some(Id::Number(Arc::from(id)))
+    Some(JobId::Number(Arc::from(id)))
 }
 
-fn unique(part: &str) -> Option<Id> {
+fn unique(part: &str) -> Option<JobId> {
     let rest = part.strip_prefix('s').filter(|rest| (8..=32).contains(&rest.len()))?;
     let is_unique = rest.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    is_unique.then(|| Id::Unique(Arc::from(part)))
+    is_unique.then(|| JobId::Unique(Arc::from(part)))
 }
 
 fn is_number(id: &str) -> bool {
@@ -103,14 +102,14 @@ fn step(rest: &[&str]) -> Option<Arc<str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::who::environ::Environ;
+    use crate::identity::Environ;
 
-    fn number(id: &str) -> Id {
-        Id::Number(id.into())
+    fn number(id: &str) -> JobId {
+        JobId::Number(id.into())
     }
 
-    fn found(text: &str) -> Option<(Id, Option<String>, Option<u32>)> {
-        let placed = placed(&Cgroup::new(text))?;
+    fn found(text: &str) -> Option<(JobId, Option<String>, Option<u32>)> {
+        let placed = place(&Cgroup::new(text))?;
         Some((placed.id, placed.step.map(|step| step.to_string()), placed.uid))
     }
 
@@ -137,8 +136,8 @@ mod tests {
     #[test]
     fn newer_versions_tell_the_step_and_the_environment_the_job() {
         let text = "0::/system.slice/slurmstepd.scope/s6GT5B2PVQ8G00/step_0/user/task_0\n";
-        let placed = placed(&Cgroup::new(text)).unwrap();
-        assert_eq!(placed.id, Id::Unique("s6GT5B2PVQ8G00".into()));
+        let placed = place(&Cgroup::new(text)).unwrap();
+        assert_eq!(placed.id, JobId::Unique("s6GT5B2PVQ8G00".into()));
         let told = job(Some(&placed), &environ(b"SLURM_JOB_ID=91\0")).unwrap();
         assert_eq!((&*told.value.id, told.value.step.as_deref()), ("91", Some("0")));
         assert_eq!(told.source, Source::Environment);
@@ -153,7 +152,7 @@ mod tests {
     /// Trap: an environment says what its owner likes.
     #[test]
     fn an_environment_is_never_above_a_control_group() {
-        let own = placed(&Cgroup::new("0::/slurmstepd.scope/job_5/step_0\n")).unwrap();
+        let own = place(&Cgroup::new("0::/slurmstepd.scope/job_5/step_0\n")).unwrap();
         let forged = environ(b"SLURM_JOB_ID=6\0");
         let told = job(Some(&own), &forged).unwrap();
         assert_eq!((&*told.value.id, told.source), ("5", Source::Cgroup));

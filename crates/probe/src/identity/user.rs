@@ -1,44 +1,44 @@
-//! Whose a process is: the trust order of what tells a user.
+//! User behind a process: the sources that show it, in order of trust.
 
 use super::cgroup::Cgroup;
 use super::slurm;
-use super::{Evidence, Records, Source, Told, User, container, pod};
+use super::{Evidence, Records, Source, Told, User, container};
 
-/// From here on accounts are people's, by the habit of all distributions.
+/// Lowest uid of a person, by the convention of all distributions.
 const FIRST_PERSON: u32 = 1000;
-/// `nobody`, and what is no uid in 16 bits.
+/// `nobody`, and the invalid uid of 16 bits.
 const NOBODIES: std::ops::RangeInclusive<u32> = 65_534..=65_535;
-/// What serves several users at once when it is not one of theirs.
+/// Program that serves several users at once if it does not run as one of them.
 const MPS_SERVER: &str = "nvidia-cuda-mps-server";
 
-/// Where a process is, which decides what its uid says.
+/// Surroundings of a process, which decide what its uid means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// On the host, as everybody.
+    /// On the host.
     Open,
-    /// In a user namespace, or nobody knows. A person's own uid is given only to what they
-    /// started; the others are nobody's.
+    /// In a user namespace, or unknown. Only a person or root can map the person's uid there, so a uid
+    /// with an account counts.
     Mapped,
-    /// In a container or a pod, where uids are those of images, whoever has the same one here.
+    /// In a container or a pod. Its uids come from an image and mean nothing on the host.
     Image,
 }
 
-/// The user behind a process; `None` where nothing that can be trusted tells.
+/// Returns the user behind a process; `None` if no trusted source shows one.
 #[must_use]
 pub(super) fn user(
     evidence: &Evidence,
-    job: Option<&slurm::Placed>,
+    job: Option<&slurm::JobPlace>,
     records: &mut impl Records,
 ) -> Option<Told<User>> {
     let (uid, source) = decide(evidence, job, &mut |uid| records.account(uid).is_some())?;
     Some(Told { value: User { uid, name: records.account(uid) }, source })
 }
 
-/// Job, session, uid, login: the first that tells a person. Outside of any box, what is
-/// nobody's is the account's that it runs as.
+/// Returns the first person that job, session, uid and login show, in this order. A process on the
+/// host without a person belongs to the account that it runs as.
 fn decide(
     evidence: &Evidence,
-    job: Option<&slurm::Placed>,
+    job: Option<&slurm::JobPlace>,
     has_account: &mut impl FnMut(u32) -> bool,
 ) -> Option<(u32, Source)> {
     let place = place(evidence, job);
@@ -58,7 +58,7 @@ fn decide(
     if let Some(uid) = agreed_login(evidence) {
         return Some((uid, Source::Loginuid));
     }
-    // It works for whoever asks it to.
+    // It works for any user.
     let serves_others = *evidence.program == *MPS_SERVER;
     evidence.uid.filter(|_| !serves_others).map(|uid| (uid, Source::Uid))
 }
@@ -73,14 +73,14 @@ impl Place {
     }
 }
 
-fn place(evidence: &Evidence, job: Option<&slurm::Placed>) -> Place {
+fn place(evidence: &Evidence, job: Option<&slurm::JobPlace>) -> Place {
     let Some(cgroup) = &evidence.cgroup else { return Place::Mapped };
-    let is_contained = container::placed(cgroup).is_some();
+    let is_contained = container::place(cgroup).is_some();
     let is_mapped = evidence.is_in_a_user_namespace;
-    match (pod::placed(cgroup).is_some(), is_contained) {
+    match (container::pod_place(cgroup).is_some(), is_contained) {
         (false, false) if is_mapped => Place::Mapped,
         (false, false) => Place::Open,
-        // Below a job, its user may call a control group anything.
+        // Below a job, its user can choose any name for a control group.
         _ if job.is_some() => Place::Mapped,
         (true, _) => Place::Image,
         (false, true) if is_mapped => Place::Mapped,
@@ -92,8 +92,8 @@ fn is_person(uid: &u32) -> bool {
     *uid >= FIRST_PERSON && *uid != u32::MAX && !NOBODIES.contains(uid)
 }
 
-/// Whose login session a process is in: `/user.slice/user-UID.slice/…`. At the top, where only
-/// the system makes groups: further down people make them by any name.
+/// Returns the owner of the login session that a process is in: `/user.slice/user-UID.slice/…`. Only
+/// groups at the top count, as users can choose any name further down.
 #[must_use]
 pub fn session(cgroup: &Cgroup) -> Option<u32> {
     cgroup.paths().find_map(|path| match path.as_slice() {
@@ -104,20 +104,20 @@ pub fn session(cgroup: &Cgroup) -> Option<u32> {
     })
 }
 
-/// Who logged in, where a process of theirs is among the ancestors. Alone it says nothing: a
-/// service can set its own, once.
+/// Returns the uid of the login, if an ancestor runs as that user. Alone it proves nothing: a service
+/// can set its own once.
 fn agreed_login(evidence: &Evidence) -> Option<u32> {
     let login = evidence.loginuid.filter(is_person)?;
-    evidence.ancestors.iter().any(|kin| kin.uid == Some(login)).then_some(login)
+    evidence.ancestors.iter().any(|ancestor| ancestor.uid == Some(login)).then_some(login)
 }
 
-/// `/proc/PID/loginuid`; `None` where nobody logged in.
+/// Parses `/proc/PID/loginuid`; `None` if nobody logged in.
 #[must_use]
 pub fn loginuid(text: &str) -> Option<u32> {
     text.trim().parse().ok().filter(|uid| *uid != u32::MAX)
 }
 
-/// Whether `/proc/PID/uid_map` is that of another user namespace than ours.
+/// Returns true if this `/proc/PID/uid_map` is that of another user namespace than ours.
 #[must_use]
 pub fn is_another_namespace(uid_map: &str, own: &str) -> bool {
     let all = ["0", "0", "4294967295"];
