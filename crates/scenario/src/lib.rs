@@ -18,8 +18,7 @@
 //! | [`fault`] | what goes wrong, where and when |
 //! | [`state`] | the machine at one moment |
 //! | [`samples`] | the driver's sample buffers at one moment |
-//! | [`typed`] | what a scenario file says, as it was typed |
-//! | [`parse`] | from typed to meant, or a refusal with file, line and reason |
+//! | [`parse`] | from a file to a scenario, or a refusal with file, line and reason |
 //!
 //! ```
 //! let lab = scenario::parse::from_str("lab.toml", r#"
@@ -43,7 +42,6 @@ mod noise;
 pub mod parse;
 pub mod samples;
 pub mod state;
-pub mod typed;
 
 pub use clock::Clock;
 pub use fault::{Effect, Fault, NvmlCode};
