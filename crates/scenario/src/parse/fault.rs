@@ -3,8 +3,9 @@
 use toml::de::{DeTable, DeValue};
 use wildmatch::WildMatch;
 
-use crate::fault::{Effect, Fault, NvmlCode};
+use crate::fault::{Effect, Fault};
 use crate::model::Card;
+use crate::nvml_code::NvmlCode;
 use crate::parse::Refused;
 use crate::parse::card::CardRef;
 use crate::parse::table::{Table, Value, Wrong, converted};
