@@ -6,7 +6,7 @@ use scenario::Scenario;
 use scenario::parse::{self, Refused};
 
 /// Every function of NVIDIA's headers for CUDA 12.9 and 13, one a line.
-pub const NAMES: &str = include_str!("functions.txt");
+pub const NAMES: &str = include_str!(concat!(env!("OUT_DIR"), "/functions.txt"));
 
 /// Reads a scenario file and refuses one that names a function which does not exist:
 /// its fault would never strike, and nobody would know.

@@ -149,7 +149,8 @@ fn run(name: &'static str, body: impl FnOnce(&Machine) -> Answer) -> Code {
 /// A bug in here answers `UNKNOWN`: a panic must not cross into C, where it would end the
 /// caller. What the library shares is behind locks that survive it.
 fn guarded(body: impl FnOnce() -> Answer) -> Code {
-    panic::catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Code::UNKNOWN)).into()
+    let answer = panic::catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Code::UNKNOWN));
+    answer.err().unwrap_or(Code::SUCCESS)
 }
 
 #[cfg(test)]

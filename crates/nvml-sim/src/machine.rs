@@ -86,7 +86,7 @@ impl Machine {
             }
             match fault.effect {
                 None => {}
-                Some(Effect::Code(code)) => return Err(Code(code.0)),
+                Some(Effect::Code(code)) => return Err(code),
                 Some(Effect::Hang) => hang(),
                 Some(Effect::Grow(by)) => flaws.short_by = flaws.short_by.saturating_add(by),
                 Some(Effect::ExtraBytes(bytes)) => flaws.extra_bytes = bytes,

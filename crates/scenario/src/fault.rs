@@ -1,75 +1,11 @@
 //! What goes wrong: which call, on which card, when, how often, and how.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use wildmatch::WildMatch;
 
 use crate::moment::Moment;
-
-/// An NVML return code, by number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NvmlCode(pub u32);
-
-/// The names of NVIDIA's header without their `NVML_ERROR_` prefix.
-const CODES: &[(&str, u32)] = &[
-    ("SUCCESS", 0),
-    ("UNINITIALIZED", 1),
-    ("INVALID_ARGUMENT", 2),
-    ("NOT_SUPPORTED", 3),
-    ("NO_PERMISSION", 4),
-    ("ALREADY_INITIALIZED", 5),
-    ("NOT_FOUND", 6),
-    ("INSUFFICIENT_SIZE", 7),
-    ("INSUFFICIENT_POWER", 8),
-    ("DRIVER_NOT_LOADED", 9),
-    ("TIMEOUT", 10),
-    ("IRQ_ISSUE", 11),
-    ("LIBRARY_NOT_FOUND", 12),
-    ("FUNCTION_NOT_FOUND", 13),
-    ("CORRUPTED_INFOROM", 14),
-    ("GPU_IS_LOST", 15),
-    ("RESET_REQUIRED", 16),
-    ("OPERATING_SYSTEM", 17),
-    ("LIB_RM_VERSION_MISMATCH", 18),
-    ("IN_USE", 19),
-    ("MEMORY", 20),
-    ("NO_DATA", 21),
-    ("VGPU_ECC_NOT_SUPPORTED", 22),
-    ("INSUFFICIENT_RESOURCES", 23),
-    ("FREQ_NOT_SUPPORTED", 24),
-    ("ARGUMENT_VERSION_MISMATCH", 25),
-    ("DEPRECATED", 26),
-    ("NOT_READY", 27),
-    ("GPU_NOT_FOUND", 28),
-    ("INVALID_STATE", 29),
-    ("UNKNOWN", 999),
-];
-
-impl FromStr for NvmlCode {
-    type Err = String;
-
-    fn from_str(typed: &str) -> Result<Self, String> {
-        let name = typed.strip_prefix("NVML_ERROR_").unwrap_or(typed);
-        CODES.iter().find(|(known, _)| *known == name).map(|(_, code)| Self(*code)).ok_or_else(
-            || {
-                format!(
-                    "`{typed}` is not an NVML code; expected a name like GPU_IS_LOST or a number"
-                )
-            },
-        )
-    }
-}
-
-impl fmt::Display for NvmlCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match CODES.iter().find(|(_, code)| *code == self.0) {
-            Some((name, _)) => f.write_str(name),
-            None => write!(f, "code {}", self.0),
-        }
-    }
-}
+use crate::nvml_code::NvmlCode;
 
 /// What a faulty call does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,14 +81,6 @@ impl Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn codes_go_by_name_with_or_without_prefix() {
-        assert_eq!("GPU_IS_LOST".parse(), Ok(NvmlCode(15)));
-        assert_eq!("NVML_ERROR_TIMEOUT".parse(), Ok(NvmlCode(10)));
-        assert!("GPU_LOST".parse::<NvmlCode>().is_err());
-        assert_eq!(NvmlCode(999).to_string(), "UNKNOWN");
-    }
 
     #[test]
     fn a_fault_strikes_its_call_its_card_and_its_time_only() {

@@ -1,9 +1,9 @@
 //! What a pretend GPU machine does at time `t`: its cards, processes and faults,
 //! read from a TOML file.
 //!
-//! Nothing here touches a clock or a driver. [`Scenario::state_at`] is a pure
-//! function of the file and a [`Moment`], so the same scenario can be played in
-//! real time behind an NVML library, or weeks of it in a few milliseconds.
+//! Nothing here touches a clock or a driver. Every answer is a pure function of the
+//! file and a [`Moment`], so the same scenario can be played in real time behind an NVML
+//! library, or weeks of it in a few milliseconds.
 //!
 //! # Layout
 //!
@@ -16,10 +16,10 @@
 //! | [`model`] | what a scenario means: driver, cards, instances, processes |
 //! | [`identity`] | who is behind a process, as a host's files have it |
 //! | [`fault`] | what goes wrong, where and when |
+//! | [`nvml_code`] | NVML's return codes |
 //! | [`state`] | the machine at one moment |
 //! | [`samples`] | the driver's sample buffers at one moment |
-//! | [`typed`] | what a scenario file says, as it was typed |
-//! | [`parse`] | from typed to meant, or a refusal with file, line and reason |
+//! | [`parse`] | from a file to a scenario, or a refusal with file, line and reason |
 //!
 //! ```
 //! let lab = scenario::parse::from_str("lab.toml", r#"
@@ -28,8 +28,8 @@
 //!     memory = "80GiB"
 //!     utilization = { duty = 50, period = "10s", high = 90, low = 2 }
 //! "#)?;
-//! let state = lab.state_at(scenario::Moment::from_secs(3));
-//! assert_eq!(state.cards[0].utilization.round(), 90.0);
+//! let card = scenario::state::Place::card(&lab.cards[0]);
+//! assert_eq!(lab.utilization_at(card, scenario::Moment::from_secs(3)).round(), 90.0);
 //! # Ok::<(), scenario::parse::Refused>(())
 //! ```
 
@@ -40,14 +40,15 @@ pub mod load;
 pub mod model;
 pub mod moment;
 mod noise;
+pub mod nvml_code;
 pub mod parse;
 pub mod samples;
 pub mod state;
-pub mod typed;
 
 pub use clock::Clock;
-pub use fault::{Effect, Fault, NvmlCode};
+pub use fault::{Effect, Fault};
 pub use load::Load;
 pub use model::{Card, Instance, Kind, Process, Scenario};
 pub use moment::Moment;
-pub use state::{CardState, ProcessState, State};
+pub use nvml_code::NvmlCode;
+pub use state::Place;

@@ -385,10 +385,14 @@ mod tests {
             let (from, to) = (Moment::from_secs(from), Moment::from_secs(from + length));
             let at = (from + Duration::from_secs(at.unsigned_abs())).min(to);
             let part = all.during(from, to);
-            prop_assert_eq!(part.state_at(at), all.state_at(at));
             for (a, b) in part.cards.iter().zip(&all.cards) {
-                let mean = part.mean_utilization(Place::card(a), from, at);
-                prop_assert_eq!(mean, all.mean_utilization(Place::card(b), from, at));
+                let (a, b) = (Place::card(a), Place::card(b));
+                let processes = all.processes_at(b, at).collect::<Vec<_>>();
+                prop_assert_eq!(part.processes_at(a, at).collect::<Vec<_>>(), processes);
+                prop_assert_eq!(part.utilization_at(a, at), all.utilization_at(b, at));
+                prop_assert_eq!(part.memory_used_at(a, at), all.memory_used_at(b, at));
+                let mean = part.mean_utilization(a, from, at);
+                prop_assert_eq!(mean, all.mean_utilization(b, from, at));
             }
             let strikes = |scenario: &Scenario| {
                 let uuid = scenario.cards[0].uuid.clone();

@@ -6,35 +6,6 @@ use crate::load::Load;
 use crate::model::{Card, Instance, Process, Scenario};
 use crate::moment::Moment;
 
-/// All cards at one moment.
-#[derive(Debug, Clone, PartialEq)]
-pub struct State {
-    pub at: Moment,
-    pub cards: Vec<CardState>,
-}
-
-/// One card, or one MIG instance, at one moment.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CardState {
-    pub uuid: String,
-    /// Percent.
-    pub utilization: f64,
-    /// Bytes used by processes, seen or unseen; the driver's reserve is not among them.
-    pub memory_used: u64,
-    pub memory_total: u64,
-    pub processes: Vec<ProcessState>,
-    pub instances: Vec<CardState>,
-}
-
-/// One process on a card at one moment.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProcessState {
-    pub pid: u32,
-    pub memory: Option<u64>,
-    /// Percent.
-    pub sm: f64,
-}
-
 /// A place that load can be on: a whole card, or one instance of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
@@ -98,40 +69,6 @@ impl Card {
 }
 
 impl Scenario {
-    /// Everything at once. The finer questions below cost less when only one thing is wanted.
-    #[must_use]
-    pub fn state_at(&self, t: Moment) -> State {
-        State { at: t, cards: self.cards.iter().map(|card| self.card_state(card, t)).collect() }
-    }
-
-    fn card_state(&self, card: &Card, t: Moment) -> CardState {
-        let instances = card.mig.iter().flat_map(|mig| &mig.instances);
-        CardState {
-            instances: instances
-                .map(|instance| self.place_state(Place { card, instance: Some(instance) }, t))
-                .collect(),
-            ..self.place_state(Place::card(card), t)
-        }
-    }
-
-    fn place_state(&self, place: Place<'_>, t: Moment) -> CardState {
-        CardState {
-            uuid: place.uuid().to_owned(),
-            utilization: self.utilization_at(place, t),
-            memory_used: self.memory_used_at(place, t),
-            memory_total: place.memory_total(),
-            processes: self
-                .processes_at(place, t)
-                .map(|process| ProcessState {
-                    pid: process.pid,
-                    memory: process.memory,
-                    sm: process.sm.at(t),
-                })
-                .collect(),
-            instances: Vec::new(),
-        }
-    }
-
     /// The processes on a place, in the order of the file.
     pub fn processes_at<'a>(
         &'a self,
@@ -284,9 +221,9 @@ mod tests {
     #[test]
     fn a_card_without_a_load_of_its_own_adds_up_its_processes() {
         let machine = shared_card();
-        let at = |secs| machine.state_at(Moment::from_secs(secs)).cards[0].utilization;
-        assert_eq!([at(0), at(10), at(19), at(20)], [0.0, 50.0, 50.0, 0.0]);
         let place = Place::card(&machine.cards[0]);
+        let at = |secs| machine.utilization_at(place, Moment::from_secs(secs));
+        assert_eq!([at(0), at(10), at(19), at(20)], [0.0, 50.0, 50.0, 0.0]);
         let mean = machine.mean_utilization(place, Moment::from_secs(0), Moment::from_secs(20));
         assert!((mean - 25.0).abs() < 1e-9, "{mean}");
     }
@@ -303,7 +240,8 @@ mod tests {
     #[test]
     fn memory_is_what_processes_and_the_unseen_take() {
         let machine = shared_card();
-        let used = |secs| machine.state_at(Moment::from_secs(secs)).cards[0].memory_used >> 30;
+        let place = Place::card(&machine.cards[0]);
+        let used = |secs| machine.memory_used_at(place, Moment::from_secs(secs)) >> 30;
         assert_eq!([used(0), used(15), used(25)], [1, 9, 1]);
     }
 
@@ -346,7 +284,7 @@ mod tests {
         for t in [i64::MIN, 0, i64::MAX].map(Moment::from_micros) {
             assert_eq!(machine.samples_at(card, t).count(), 100_000);
             assert!(machine.newest_sample(t) <= t);
-            assert_eq!(machine.state_at(t).at, t);
+            assert!((0.0..=100.0).contains(&machine.utilization_at(Place::card(card), t)));
             assert!(machine.joules_at(card, t) >= 0.0);
         }
         let used = machine.memory_used_at(Place::card(card), Moment::ORIGIN);

@@ -1,13 +1,12 @@
 //! NVML's binary interface, written from NVIDIA's header.
 
-mod code;
 pub mod constants;
 pub mod layout;
 pub mod structs;
 
-pub use code::Code;
+pub use scenario::NvmlCode as Code;
 
-/// What a call comes to: NVML's success, or another of its codes.
+/// The outcome of a call: NVML's success, or another of its codes.
 pub type Answer<T = ()> = Result<T, Code>;
 
 /// A structure's version field: its size with the version in the top byte.

@@ -40,11 +40,6 @@ device_calls! {
         id.put(device.whole_card()?.pci.bus << 8)
     }
 
-    fn nvmlDeviceGetMultiGpuBoard(device, is_multi: Out<c_uint>) {
-        device.whole_card()?;
-        is_multi.put(0)
-    }
-
     fn nvmlDeviceGetVbiosVersion(device, version: Out<c_char>, length: c_uint) {
         device.whole_card()?;
         version.put_text(length, "92.00.45.00.03")
@@ -64,6 +59,10 @@ device_calls! {
         major.put(card_major)?;
         minor.put(card_minor)
     }
+}
+
+fixed_calls! {
+    nvmlDeviceGetMultiGpuBoard = 0;
 }
 
 fn brand_of(name: &str) -> u32 {

@@ -16,6 +16,18 @@ macro_rules! device_calls {
     )*};
 }
 
+/// Functions that return the same number for every card, and nothing for an instance.
+macro_rules! fixed_calls {
+    ($($(#[$meta:meta])* $name:ident = $value:expr;)*) => {
+        device_calls! {
+            $($(#[$meta])* fn $name(device, answer: crate::pointer::Out<std::ffi::c_uint>) {
+                device.whole_card()?;
+                answer.put($value)
+            })*
+        }
+    };
+}
+
 /// Functions that concern no device.
 macro_rules! system_calls {
     ($($(#[$meta:meta])* fn $name:ident($call:pat $(, $arg:ident: $type:ty)* $(,)?) $body:block)*) => {$(

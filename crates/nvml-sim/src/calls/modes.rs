@@ -19,21 +19,6 @@ device_calls! {
         mode.put(if on { FEATURE_ENABLED } else { FEATURE_DISABLED })
     }
 
-    fn nvmlDeviceGetComputeMode(device, mode: Out<c_uint>) {
-        device.whole_card()?;
-        mode.put(COMPUTEMODE_DEFAULT)
-    }
-
-    fn nvmlDeviceGetDisplayMode(device, mode: Out<c_uint>) {
-        device.whole_card()?;
-        mode.put(FEATURE_DISABLED)
-    }
-
-    fn nvmlDeviceGetDisplayActive(device, active: Out<c_uint>) {
-        device.whole_card()?;
-        active.put(FEATURE_DISABLED)
-    }
-
     fn nvmlDeviceGetPerformanceState(device, state: Out<c_uint>) {
         state.put(performance_state(device)?)
     }
@@ -51,6 +36,12 @@ device_calls! {
     fn nvmlDeviceGetCurrentClocksThrottleReasons(device, reasons: Out<c_ulonglong>) {
         reasons.put(clock_reasons(device)?)
     }
+}
+
+fixed_calls! {
+    nvmlDeviceGetComputeMode = COMPUTEMODE_DEFAULT;
+    nvmlDeviceGetDisplayMode = FEATURE_DISABLED;
+    nvmlDeviceGetDisplayActive = FEATURE_DISABLED;
 }
 
 fn is_busy(device: &Device<'_>) -> Answer<bool> {

@@ -61,47 +61,6 @@ device_calls! {
         })
     }
 
-    fn nvmlDeviceGetBusType(device, kind: Out<c_uint>) {
-        device.whole_card()?;
-        kind.put(BUS_TYPE_PCIE)
-    }
-
-    fn nvmlDeviceGetCurrPcieLinkGeneration(device, generation: Out<c_uint>) {
-        device.whole_card()?;
-        generation.put(4)
-    }
-
-    fn nvmlDeviceGetMaxPcieLinkGeneration(device, generation: Out<c_uint>) {
-        device.whole_card()?;
-        generation.put(4)
-    }
-
-    fn nvmlDeviceGetGpuMaxPcieLinkGeneration(device, generation: Out<c_uint>) {
-        device.whole_card()?;
-        generation.put(4)
-    }
-
-    fn nvmlDeviceGetCurrPcieLinkWidth(device, lanes: Out<c_uint>) {
-        device.whole_card()?;
-        lanes.put(16)
-    }
-
-    fn nvmlDeviceGetMaxPcieLinkWidth(device, lanes: Out<c_uint>) {
-        device.whole_card()?;
-        lanes.put(16)
-    }
-
-    /// In MB/s, of one lane.
-    fn nvmlDeviceGetPcieSpeed(device, speed: Out<c_uint>) {
-        device.whole_card()?;
-        speed.put(16_000)
-    }
-
-    fn nvmlDeviceGetPcieReplayCounter(device, count: Out<c_uint>) {
-        device.whole_card()?;
-        count.put(0)
-    }
-
     /// In KB/s. A card at work is fed ten times as much as it gives back.
     fn nvmlDeviceGetPcieThroughput(device, counter: c_uint, throughput: Out<c_uint>) {
         let place = Place::card(device.whole_card()?);
@@ -113,6 +72,18 @@ device_calls! {
         let utilization = device.call.scenario().utilization_at(place, device.call.at);
         throughput.put(whole(per_percent * utilization))
     }
+}
+
+fixed_calls! {
+    nvmlDeviceGetBusType = BUS_TYPE_PCIE;
+    nvmlDeviceGetCurrPcieLinkGeneration = 4;
+    nvmlDeviceGetMaxPcieLinkGeneration = 4;
+    nvmlDeviceGetGpuMaxPcieLinkGeneration = 4;
+    nvmlDeviceGetCurrPcieLinkWidth = 16;
+    nvmlDeviceGetMaxPcieLinkWidth = 16;
+    /// In MB/s, of one lane.
+    nvmlDeviceGetPcieSpeed = 16_000;
+    nvmlDeviceGetPcieReplayCounter = 0;
 }
 
 fn first_info(place: Pci) -> PciInfoV1 {

@@ -18,11 +18,6 @@ device_calls! {
         millijoules.put(used_millijoules(device, device.whole_card()?))
     }
 
-    fn nvmlDeviceGetPowerManagementMode(device, mode: Out<c_uint>) {
-        device.whole_card()?;
-        mode.put(FEATURE_ENABLED)
-    }
-
     fn nvmlDeviceGetPowerManagementLimit(device, milliwatts: Out<c_uint>) {
         milliwatts.put(limit_milliwatts(device.whole_card()?))
     }
@@ -45,11 +40,11 @@ device_calls! {
         least.put(least_limit_milliwatts(card))?;
         most.put(default_limit_milliwatts(card))
     }
+}
 
-    fn nvmlDeviceGetPowerSource(device, source: Out<c_uint>) {
-        device.whole_card()?;
-        source.put(POWER_SOURCE_AC)
-    }
+fixed_calls! {
+    nvmlDeviceGetPowerManagementMode = FEATURE_ENABLED;
+    nvmlDeviceGetPowerSource = POWER_SOURCE_AC;
 }
 
 pub fn drawn_milliwatts(device: &Device<'_>, card: &Card) -> u32 {

@@ -10,60 +10,26 @@ use crate::abi::{Answer, Code};
 use crate::gate::Device;
 use crate::pointer::Out;
 
-device_calls! {
-    fn nvmlDeviceGetComputeRunningProcesses(
-        device, count: Out<c_uint>, infos: Out<ProcessInfoV1>,
-    ) {
-        list(device, Kind::Compute, count, infos)
-    }
+macro_rules! process_lists {
+    ($($name:ident: $kind:ident as $info:ty;)*) => {
+        device_calls! {
+            $(fn $name(device, count: Out<c_uint>, infos: Out<$info>) {
+                list(device, Kind::$kind, count, infos)
+            })*
+        }
+    };
+}
 
-    fn nvmlDeviceGetComputeRunningProcesses_v2(
-        device, count: Out<c_uint>, infos: Out<ProcessInfoV2>,
-    ) {
-        list(device, Kind::Compute, count, infos)
-    }
-
-    fn nvmlDeviceGetComputeRunningProcesses_v3(
-        device, count: Out<c_uint>, infos: Out<ProcessInfoV2>,
-    ) {
-        list(device, Kind::Compute, count, infos)
-    }
-
-    fn nvmlDeviceGetGraphicsRunningProcesses(
-        device, count: Out<c_uint>, infos: Out<ProcessInfoV1>,
-    ) {
-        list(device, Kind::Graphics, count, infos)
-    }
-
-    fn nvmlDeviceGetGraphicsRunningProcesses_v2(
-        device, count: Out<c_uint>, infos: Out<ProcessInfoV2>,
-    ) {
-        list(device, Kind::Graphics, count, infos)
-    }
-
-    fn nvmlDeviceGetGraphicsRunningProcesses_v3(
-        device, count: Out<c_uint>, infos: Out<ProcessInfoV2>,
-    ) {
-        list(device, Kind::Graphics, count, infos)
-    }
-
-    fn nvmlDeviceGetMPSComputeRunningProcesses(
-        device, count: Out<c_uint>, infos: Out<ProcessInfoV1>,
-    ) {
-        list(device, Kind::Mps, count, infos)
-    }
-
-    fn nvmlDeviceGetMPSComputeRunningProcesses_v2(
-        device, count: Out<c_uint>, infos: Out<ProcessInfoV2>,
-    ) {
-        list(device, Kind::Mps, count, infos)
-    }
-
-    fn nvmlDeviceGetMPSComputeRunningProcesses_v3(
-        device, count: Out<c_uint>, infos: Out<ProcessInfoV2>,
-    ) {
-        list(device, Kind::Mps, count, infos)
-    }
+process_lists! {
+    nvmlDeviceGetComputeRunningProcesses: Compute as ProcessInfoV1;
+    nvmlDeviceGetComputeRunningProcesses_v2: Compute as ProcessInfoV2;
+    nvmlDeviceGetComputeRunningProcesses_v3: Compute as ProcessInfoV2;
+    nvmlDeviceGetGraphicsRunningProcesses: Graphics as ProcessInfoV1;
+    nvmlDeviceGetGraphicsRunningProcesses_v2: Graphics as ProcessInfoV2;
+    nvmlDeviceGetGraphicsRunningProcesses_v3: Graphics as ProcessInfoV2;
+    nvmlDeviceGetMPSComputeRunningProcesses: Mps as ProcessInfoV1;
+    nvmlDeviceGetMPSComputeRunningProcesses_v2: Mps as ProcessInfoV2;
+    nvmlDeviceGetMPSComputeRunningProcesses_v3: Mps as ProcessInfoV2;
 }
 
 impl From<ProcessInfoV2> for ProcessInfoV1 {

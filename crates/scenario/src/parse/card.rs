@@ -1,146 +1,132 @@
 //! The cards of a scenario and their MIG instances.
 
 use std::collections::HashSet;
-use std::ops::Range as Bytes;
-
-use toml::Spanned;
 
 use crate::load::Load;
 use crate::model::{Card, Instance, Memory, Mig, Pci, Power, Range};
 use crate::noise;
-use crate::parse::{Wrong, version, wrong};
-use crate::typed::{self, CardRef};
+use crate::parse::load::load;
+use crate::parse::table::{Table, Wrong};
+use crate::parse::value::{quantity, size, version};
 
-pub fn cards(typed: Vec<Spanned<typed::Card>>, seed: u64) -> Result<Vec<Card>, Wrong> {
+/// Reads all cards. Their UUIDs, and those of their instances, must differ.
+pub fn cards(file: &mut Table<'_>, seed: u64) -> Result<Vec<Card>, Wrong> {
     let mut uuids = HashSet::new();
-    let mut cards = Vec::with_capacity(typed.len());
-    for (index, spanned) in (0_u32..).zip(typed) {
-        let span = spanned.span();
-        let card = card(spanned.into_inner(), index, seed)?;
+    file.tables("card", |mut table, index| {
+        let card = card(&mut table, index, seed)?;
         let instances = card.mig.iter().flat_map(|mig| &mig.instances).map(|i| &i.uuid);
         for uuid in std::iter::once(&card.uuid).chain(instances) {
             if !uuids.insert(uuid.clone()) {
-                return wrong(span, format!("two cards have the UUID {uuid}"));
+                table.refuse(format!("two cards have the UUID {uuid}"));
             }
         }
-        cards.push(card);
-    }
-    Ok(cards)
-}
-
-fn card(typed: typed::Card, index: u32, seed: u64) -> Result<Card, Wrong> {
-    let total = typed.memory.get_ref().0;
-    let reserved = typed.reserved.map_or(total / 128, |size| size.0);
-    if reserved >= total {
-        return wrong(typed.memory.span(), "`memory` must be more than what is `reserved`");
-    }
-    let range = |ends: Option<typed::Ends>, idle, full| {
-        ends.map_or(Range { idle, full }, |ends| Range { idle: ends.idle.0, full: ends.full.0 })
-    };
-    let load = |load: Option<Load>| load.unwrap_or(Load::constant(0.0));
-    Ok(Card {
-        index,
-        minor: typed.minor.unwrap_or(index),
-        uuid: typed.uuid.unwrap_or_else(|| made_up_uuid("GPU", seed, u64::from(index))),
-        name: typed.name,
-        serial: typed.serial.unwrap_or_else(|| format!("13200210{index:05}")),
-        pci: pci(typed.bus_id.as_ref(), index)?,
-        memory: Memory {
-            total,
-            reserved,
-            unattributed: typed.unattributed.map_or(0, |size| size.0),
-            unified: typed.unified_memory,
-        },
-        utilization: typed.utilization,
-        memory_utilization: load(typed.memory_utilization),
-        encoder: load(typed.encoder),
-        decoder: load(typed.decoder),
-        power: power(typed.power),
-        temperature: range(typed.temperature, 34.0, 66.0),
-        sm_clock: range(typed.sm_clock, 210.0, 1410.0),
-        memory_clock: range(typed.memory_clock, 1593.0, 1593.0),
-        fan: fan(typed.fan)?,
-        persistence: typed.persistence,
-        compute_capability: capability(typed.compute_capability.as_ref())?,
-        gpm: typed.gpm,
-        accounting: typed.accounting,
-        mig: mig(typed.mig_slots, typed.mig, index, seed)?,
+        table.finish(card)
     })
 }
 
-fn power(typed: Option<typed::Power>) -> Power {
-    let Some(typed) = typed else {
-        return Power { idle_watts: 58.0, full_watts: 400.0, limit_watts: 400.0 };
-    };
-    let typed::Power { idle, full, limit } = typed;
-    Power { idle_watts: idle.0, full_watts: full.0, limit_watts: limit.unwrap_or(full).0 }
+fn card(table: &mut Table<'_>, index: u32, seed: u64) -> Result<Card, Wrong> {
+    let zero = || Load::constant(0.0);
+    Ok(Card {
+        index,
+        name: table.get("name").unwrap_or_else(|| "NVIDIA A100-SXM4-80GB".into()),
+        uuid: table.get("uuid").unwrap_or_else(|| made_up_uuid("GPU", seed, u64::from(index))),
+        minor: table.get("minor").unwrap_or(index),
+        serial: table.get("serial").unwrap_or_else(|| format!("13200210{index:05}")),
+        pci: table.text("bus_id", pci).unwrap_or(Pci { domain: 0, bus: 0x10 + index, device: 0 }),
+        memory: memory(table),
+        utilization: table.get_with("utilization", load),
+        memory_utilization: table.get_with("memory_utilization", load).unwrap_or_else(zero),
+        encoder: table.get_with("encoder", load).unwrap_or_else(zero),
+        decoder: table.get_with("decoder", load).unwrap_or_else(zero),
+        power: power(table),
+        temperature: range(table, "temperature", 34.0, 66.0),
+        sm_clock: range(table, "sm_clock", 210.0, 1410.0),
+        memory_clock: range(table, "memory_clock", 1593.0, 1593.0),
+        fan: table.get_as("fan", fan),
+        persistence: table.get("persistence").unwrap_or(true),
+        compute_capability: table.text("compute_capability", capability).unwrap_or((8, 0)),
+        gpm: table.get("gpm").unwrap_or_default(),
+        accounting: table.get("accounting").unwrap_or_default(),
+        mig: mig(table, index, seed)?,
+    })
 }
 
-fn fan(typed: Option<Spanned<u32>>) -> Result<Option<u32>, Wrong> {
-    match typed {
-        Some(typed) if *typed.get_ref() > 100 => {
-            let reason = format!("{} is not a percentage; expected 0 to 100", typed.get_ref());
-            wrong(typed.span(), reason)
-        }
-        typed => Ok(typed.map(Spanned::into_inner)),
+fn memory(table: &mut Table<'_>) -> Memory {
+    let total = table.text("memory", size).unwrap_or(80 << 30);
+    let reserved = table.text("reserved", size).unwrap_or(total / 128);
+    if reserved >= total {
+        table.refuse_at("memory", "`memory` must be more than what is `reserved`");
     }
+    let unattributed = table.text("unattributed", size).unwrap_or_default();
+    let unified = table.get("unified_memory").unwrap_or_default();
+    Memory { total, reserved, unattributed, unified }
 }
 
-/// `DOMAIN:BUS:DEVICE.0` in hexadecimal, as nvidia-smi prints it.
-fn pci(typed: Option<&Spanned<String>>, index: u32) -> Result<Pci, Wrong> {
-    let Some(typed) = typed else {
-        return Ok(Pci { domain: 0, bus: 0x10 + index, device: 0 });
-    };
+fn power(table: &mut Table<'_>) -> Power {
+    let power = table.get_with("power", |value| {
+        let mut table = Table::new(value)?;
+        let [idle_watts, full_watts] = ["idle", "full"].map(|key| table.need_as(key, quantity));
+        let limit_watts = table.get_as("limit", quantity).unwrap_or(full_watts);
+        table.finish(Power { idle_watts, full_watts, limit_watts })
+    });
+    power.unwrap_or(Power { idle_watts: 58.0, full_watts: 400.0, limit_watts: 400.0 })
+}
+
+fn range(table: &mut Table<'_>, key: &'static str, idle: f64, full: f64) -> Range {
+    let range = table.get_with(key, |value| {
+        let mut table = Table::new(value)?;
+        let [idle, full] = ["idle", "full"].map(|key| table.need_as(key, quantity));
+        table.finish(Range { idle, full })
+    });
+    range.unwrap_or(Range { idle, full })
+}
+
+fn fan(percent: u32) -> Result<u32, String> {
+    if percent <= 100 {
+        return Ok(percent);
+    }
+    Err(format!("{percent} is not a percentage; expected 0 to 100"))
+}
+
+/// Reads `DOMAIN:BUS:DEVICE.0` in hexadecimal, as nvidia-smi prints it.
+fn pci(text: &str) -> Result<Pci, String> {
     let hex = |part: Option<&str>| part.and_then(|part| u32::from_str_radix(part, 16).ok());
-    let mut parts = typed.get_ref().trim_end_matches(".0").split(':');
+    let mut parts = text.trim_end_matches(".0").split(':');
     match (hex(parts.next()), hex(parts.next()), hex(parts.next()), parts.next()) {
         (Some(domain), Some(bus), Some(device), None) => Ok(Pci { domain, bus, device }),
-        _ => wrong(typed.span(), "`bus_id` must look like 00000000:3B:00.0"),
+        _ => Err("`bus_id` must look like 00000000:3B:00.0".into()),
     }
 }
 
-fn capability(typed: Option<&Spanned<String>>) -> Result<(i32, i32), Wrong> {
-    let Some(typed) = typed else {
-        return Ok((8, 0));
-    };
-    match version(typed.get_ref()) {
-        Some(pair) => Ok(pair),
-        None => wrong(typed.span(), "`compute_capability` must look like \"9.0\""),
-    }
+fn capability(text: &str) -> Result<(i32, i32), String> {
+    version(text).ok_or_else(|| "`compute_capability` must look like \"9.0\"".into())
 }
 
-fn mig(
-    slots: Option<u32>,
-    typed: Vec<Spanned<typed::Instance>>,
-    card: u32,
-    seed: u64,
-) -> Result<Option<Mig>, Wrong> {
-    if slots.is_none() && typed.is_empty() {
-        return Ok(None);
-    }
-    let slots = slots.unwrap_or(7);
-    let mut instances: Vec<Instance> = Vec::with_capacity(typed.len());
-    for spanned in typed {
-        let span = spanned.span();
-        let typed = spanned.into_inner();
-        if typed.slot >= slots {
-            return wrong(span, format!("slot {} is beyond the card's {slots}", typed.slot));
+fn mig(table: &mut Table<'_>, card: u32, seed: u64) -> Result<Option<Mig>, Wrong> {
+    let typed_slots = table.get("mig_slots");
+    let slots = typed_slots.unwrap_or(7);
+    let mut taken = HashSet::new();
+    let instances = table.tables("mig", |mut table, _| {
+        let slot = table.need("slot");
+        let place = u64::from(card) << 8 | u64::from(slot) | 1 << 40;
+        let instance = Instance {
+            slot,
+            uuid: table.get("uuid").unwrap_or_else(|| made_up_uuid("MIG", seed, place)),
+            profile: table.need("profile"),
+            memory: table.need_text("memory", size),
+            gpu_instance: table.get("gpu_instance").unwrap_or(slot.saturating_add(1)),
+            compute_instance: table.get("compute_instance").unwrap_or_default(),
+            utilization: table.get_with("utilization", load),
+        };
+        if slot >= slots {
+            table.refuse(format!("slot {slot} is beyond the card's {slots}"));
+        } else if !taken.insert(slot) {
+            table.refuse(format!("slot {slot} is taken twice"));
         }
-        if instances.iter().any(|other| other.slot == typed.slot) {
-            return wrong(span, format!("slot {} is taken twice", typed.slot));
-        }
-        let place = u64::from(card) << 8 | u64::from(typed.slot) | 1 << 40;
-        instances.push(Instance {
-            slot: typed.slot,
-            uuid: typed.uuid.unwrap_or_else(|| made_up_uuid("MIG", seed, place)),
-            profile: typed.profile,
-            memory: typed.memory.0,
-            gpu_instance: typed.gpu_instance.unwrap_or(typed.slot + 1),
-            compute_instance: typed.compute_instance,
-            utilization: typed.utilization,
-        });
-    }
-    Ok(Some(Mig { slots, instances }))
+        table.finish(instance)
+    })?;
+    let has_mig = typed_slots.is_some() || !instances.is_empty();
+    Ok(has_mig.then_some(Mig { slots, instances }))
 }
 
 fn made_up_uuid(prefix: &str, seed: u64, place: u64) -> String {
@@ -156,18 +142,26 @@ fn made_up_uuid(prefix: &str, seed: u64, place: u64) -> String {
     )
 }
 
-/// The card that is meant, or a refusal at the place where it is named.
-pub fn find<'a>(
-    cards: &'a [Card],
-    wanted: &CardRef,
-    span: Bytes<usize>,
-) -> Result<&'a Card, Wrong> {
-    let found = cards.iter().find(|card| match wanted {
-        CardRef::Index(index) => card.index == *index,
-        CardRef::Uuid(uuid) => card.uuid == *uuid,
-    });
-    match found {
-        Some(card) => Ok(card),
-        None => wrong(span, format!("there is no card {wanted}; the scenario has {}", cards.len())),
+/// A card by its index or by its UUID.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(untagged, expecting = "expected a card's index or its UUID")]
+pub enum CardRef {
+    Index(u32),
+    Uuid(String),
+}
+
+impl CardRef {
+    pub fn find<'a>(&self, cards: &'a [Card]) -> Result<&'a Card, String> {
+        let is_meant = |card: &&Card| match self {
+            Self::Index(index) => card.index == *index,
+            Self::Uuid(uuid) => card.uuid == *uuid,
+        };
+        cards.iter().find(is_meant).ok_or_else(|| {
+            let wanted = match self {
+                Self::Index(index) => index.to_string(),
+                Self::Uuid(uuid) => uuid.clone(),
+            };
+            format!("there is no card {wanted}; the scenario has {}", cards.len())
+        })
     }
 }

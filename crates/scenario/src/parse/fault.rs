@@ -1,81 +1,139 @@
-//! The faults of a scenario.
+//! The faults of a scenario, and the functions that it names.
 
-use std::ops::Range as Bytes;
-
-use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 use wildmatch::WildMatch;
 
 use crate::fault::{Effect, Fault};
 use crate::model::Card;
-use crate::moment::Moment;
-use crate::parse::{Wrong, card, wrong};
-use crate::typed;
+use crate::nvml_code::NvmlCode;
+use crate::parse::Refused;
+use crate::parse::card::CardRef;
+use crate::parse::table::{Table, Value, Wrong, converted};
+use crate::parse::value::{duration, moment};
 
-pub fn fault(spanned: Spanned<typed::Fault>, cards: &[Card]) -> Result<Fault, Wrong> {
-    let span = spanned.span();
-    let typed = spanned.into_inner();
-    Ok(Fault {
-        call: WildMatch::new(typed.call.get_ref()),
-        cards: struck(&typed, cards, &span)?,
-        from: typed.from.map(|from| from.0),
-        to: end(&typed)?,
-        times: times(&typed)?,
-        latency: typed.latency.map(|latency| latency.0),
-        effect: effect(&typed, span)?,
+pub fn faults(file: &mut Table<'_>, cards: &[Card]) -> Result<Vec<Fault>, Wrong> {
+    file.tables("fault", |mut table, _| {
+        let fault = Fault {
+            call: WildMatch::new(&table.need::<String>("call")),
+            cards: uuids(&mut table, cards),
+            effect: effect(&mut table),
+            from: table.text("from", moment),
+            to: table.text("to", moment),
+            times: table.get_as("times", |times| match times {
+                0 => Err("`times` must be at least 1".into()),
+                times => Ok(times),
+            }),
+            latency: table.text("latency", duration),
+        };
+        if fault.from.zip(fault.to).is_some_and(|(from, to)| from >= to) {
+            table.refuse_at("to", "a fault's `from` must be before its `to`");
+        }
+        if fault.effect.is_none() && fault.latency.is_none() {
+            table.refuse("a fault needs `code`, `hang`, `grow`, `extra_bytes` or `latency`");
+        }
+        table.finish(fault)
     })
 }
 
-fn effect(typed: &typed::Fault, span: Bytes<usize>) -> Result<Option<Effect>, Wrong> {
+fn effect(table: &mut Table<'_>) -> Option<Effect> {
     let effects = [
-        typed.code.map(|code| Effect::Code(code.0)),
-        typed.hang.then_some(Effect::Hang),
-        typed.grow.map(Effect::Grow),
-        typed.extra_bytes.map(Effect::ExtraBytes),
+        table.get_with("code", code).map(Effect::Code),
+        table.get("hang").and_then(|hang: bool| hang.then_some(Effect::Hang)),
+        table.get("grow").map(Effect::Grow),
+        table.get("extra_bytes").map(Effect::ExtraBytes),
     ];
     let mut effects = effects.into_iter().flatten();
-    match (effects.next(), effects.next()) {
-        (None, _) if typed.latency.is_none() => {
-            wrong(span, "a fault needs `code`, `hang`, `grow`, `extra_bytes` or `latency`")
+    let effect = effects.next();
+    if effects.next().is_some() {
+        table.refuse("a fault has one of `code`, `hang`, `grow` and `extra_bytes`");
+    }
+    effect
+}
+
+/// Reads an NVML code by name or number.
+fn code(value: Value<'_>) -> Result<NvmlCode, Wrong> {
+    match value.get_ref() {
+        DeValue::String(_) => converted(value, |name: String| name.parse()),
+        DeValue::Integer(_) => converted(value, |code: i64| {
+            u32::try_from(code).map(NvmlCode).map_err(|_| {
+                format!(
+                    "{code} is not an NVML code; expected a name like GPU_IS_LOST or a number \
+                     from 0 to {}",
+                    u32::MAX
+                )
+            })
+        }),
+        _ => {
+            let expected = "an NVML code, by name like GPU_IS_LOST or by number";
+            Err(Wrong::unexpected(&value, expected))
         }
-        (effect, None) => Ok(effect),
-        _ => wrong(span, "a fault has one of `code`, `hang`, `grow` and `extra_bytes`"),
     }
 }
 
-fn end(typed: &typed::Fault) -> Result<Option<Moment>, Wrong> {
-    let Some(to) = &typed.to else {
-        return Ok(None);
+/// Reads where it strikes: a card with all that is on it, or one instance.
+fn uuids(table: &mut Table<'_>, cards: &[Card]) -> Option<Vec<String>> {
+    let card = table.get::<CardRef>("card");
+    let slot = table.get("slot");
+    let Some(card) = card else {
+        if slot.is_some() {
+            table.refuse("a fault with a `slot` needs its `card`");
+        }
+        return None;
     };
-    if typed.from.is_some_and(|from| from.0 >= to.get_ref().0) {
-        return wrong(to.span(), "a fault's `from` must be before its `to`");
-    }
-    Ok(Some(to.get_ref().0))
-}
-
-fn times(typed: &typed::Fault) -> Result<Option<u32>, Wrong> {
-    match &typed.times {
-        Some(times) if *times.get_ref() == 0 => wrong(times.span(), "`times` must be at least 1"),
-        times => Ok(times.as_ref().map(|times| *times.get_ref())),
-    }
-}
-
-/// The UUIDs that it strikes: a card is struck with all that is on it.
-fn struck(
-    typed: &typed::Fault,
-    cards: &[Card],
-    span: &Bytes<usize>,
-) -> Result<Option<Vec<String>>, Wrong> {
-    let (card, slot) = match (&typed.card, typed.slot) {
-        (None, None) => return Ok(None),
-        (None, Some(_)) => return wrong(span.clone(), "a fault with a `slot` needs its `card`"),
-        (Some(wanted), slot) => (card::find(cards, wanted, span.clone())?, slot),
-    };
+    let card = card.find(cards).map_err(|reason| table.refuse(reason)).ok()?;
     let Some(slot) = slot else {
         let instances = card.mig.iter().flat_map(|mig| &mig.instances).map(|i| i.uuid.clone());
-        return Ok(Some(std::iter::once(card.uuid.clone()).chain(instances).collect()));
+        return Some(std::iter::once(card.uuid.clone()).chain(instances).collect());
     };
-    match card.instance(slot) {
-        Some(instance) => Ok(Some(vec![instance.uuid.clone()])),
-        None => wrong(span.clone(), format!("card {} has no instance in slot {slot}", card.index)),
+    let Some(instance) = card.instance(slot) else {
+        table.refuse(format!("card {} has no instance in slot {slot}", card.index));
+        return None;
+    };
+    Some(vec![instance.uuid.clone()])
+}
+
+/// Returns the patterns of a scenario's text, in `call` and in `lacks`, that match none of these
+/// functions and so mean nothing. A text that cannot be read has none:
+/// [`from_str`](crate::parse::from_str) refuses it.
+#[must_use]
+pub fn unknown_calls(file: &str, text: &str, functions: &[&str]) -> Vec<Refused> {
+    let Ok(document) = DeTable::parse(text) else {
+        return Vec::new();
+    };
+    let root = document.get_ref();
+    let lacks = root.get("driver").and_then(|driver| driver.get_ref().get("lacks"));
+    let calls = list(root.get("fault")).filter_map(|fault| fault.get_ref().get("call"));
+    let unknown = list(lacks).chain(calls).filter_map(|value| {
+        let pattern = value.get_ref().as_str()?;
+        let matcher = WildMatch::new(pattern);
+        let is_known = functions.iter().any(|function| matcher.matches(function));
+        let reason = || format!("`{pattern}` matches no NVML function");
+        (!is_known).then(|| Wrong::new(value.span(), reason()).refused(file, text))
+    });
+    unknown.collect()
+}
+
+fn list<'v, 'a>(value: Option<&'v Value<'a>>) -> impl Iterator<Item = &'v Value<'a>> {
+    value.and_then(|value| value.get_ref().as_array()).into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_that_mean_nothing_are_told_with_their_lines() {
+        let text = "[driver]\nlacks = [\n\"*_v9\", \"*Init\"]\n\
+                    [[fault]]\ncall = \"nvmlInitt\"\nhang = true\n\
+                    [[fault]]\ncall = \"nvml?nit\"\nhang = true\n";
+        let told = unknown_calls("a.toml", text, &["nvmlInit", "nvmlShutdown"]);
+        assert_eq!(
+            told.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            [
+                "a.toml:3: `*_v9` matches no NVML function",
+                "a.toml:5: `nvmlInitt` matches no NVML function"
+            ]
+        );
+        assert_eq!(unknown_calls("a.toml", "seed =", &[]), []);
     }
 }

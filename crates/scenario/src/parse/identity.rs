@@ -1,74 +1,70 @@
-//! Who is behind the processes of a scenario.
+//! What the host says of who is behind the processes of a scenario.
 
-use toml::Spanned;
+use std::collections::BTreeMap;
 
 use crate::identity::{Container, Identity, Pod, Records};
-use crate::parse::{Wrong, wrong};
-use crate::typed;
+use crate::parse::table::{Table, Wrong};
 
-pub fn identity(typed: &typed::Process) -> Result<Identity, Wrong> {
-    let folder = typed.folder.as_ref().map(|folder| absolute("folder", folder)).transpose()?;
-    if let Some(environ) = &typed.environ {
-        let is_bad = |(name, value): (&String, &String)| {
-            name.is_empty() || name.contains(['=', '\0']) || value.contains('\0')
-        };
-        if environ.get_ref().iter().any(is_bad) {
-            return wrong(environ.span(), "`environ` has names without `=`, and no NUL in it");
-        }
+pub fn identity(table: &mut Table<'_>) -> Identity {
+    Identity {
+        cgroup: table.text("cgroup", |text| Ok(cgroup(text))),
+        loginuid: table.get("loginuid"),
+        environ: table.get_as("environ", environ).unwrap_or_default(),
+        folder: table.text("folder", |path| absolute("folder", path)),
+        uid_map: table.get("uid_map"),
     }
-    Ok(Identity {
-        cgroup: typed.cgroup.as_deref().map(cgroup),
-        loginuid: typed.loginuid,
-        environ: typed.environ.clone().map(Spanned::into_inner).unwrap_or_default(),
-        folder,
-        uid_map: typed.uid_map.clone(),
-    })
 }
 
-/// A path is that of version 2; anything else is the whole file.
-fn cgroup(typed: &str) -> String {
-    if typed.starts_with('/') { format!("0::{typed}\n") } else { typed.to_owned() }
+/// Reads a path as that of version 2; anything else is the whole file.
+fn cgroup(text: &str) -> String {
+    if text.starts_with('/') { format!("0::{text}\n") } else { text.to_owned() }
 }
 
-fn absolute(key: &str, typed: &Spanned<String>) -> Result<String, Wrong> {
-    let path = typed.get_ref();
+fn environ(environ: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, String> {
+    let is_bad = |(name, value): (&String, &String)| {
+        name.is_empty() || name.contains(['=', '\0']) || value.contains('\0')
+    };
+    if environ.iter().any(is_bad) {
+        return Err("`environ` has names without `=`, and no NUL in it".into());
+    }
+    Ok(environ)
+}
+
+fn absolute(key: &str, path: &str) -> Result<String, String> {
     if path.starts_with('/') && !path.contains('\0') {
-        return Ok(path.clone());
+        return Ok(path.to_owned());
     }
-    wrong(typed.span(), format!("`{key}` is a path from the root, such as \"/home/ann\""))
+    Err(format!("`{key}` is a path from the root, such as \"/home/ann\""))
 }
 
-pub fn records(containers: Vec<typed::Container>, pods: Vec<typed::Pod>) -> Result<Records, Wrong> {
-    let container = |typed: typed::Container| {
-        let name = plain("name", &typed.name, &['-', '.', '_'])?;
-        Ok(Container { id: file_name("id", &typed.id)?, name })
-    };
-    let pod = |typed: typed::Pod| {
-        Ok(Pod {
-            uid: file_name("uid", &typed.uid)?,
-            namespace: file_name("namespace", &typed.namespace)?,
-            name: file_name("name", &typed.name)?,
-        })
-    };
-    Ok(Records {
-        containers: containers.into_iter().map(container).collect::<Result<_, _>>()?,
-        pods: pods.into_iter().map(pod).collect::<Result<_, _>>()?,
-    })
+pub fn records(file: &mut Table<'_>) -> Result<Records, Wrong> {
+    let containers = file.tables("container", |mut table, _| {
+        let container = Container {
+            id: file_name(&mut table, "id"),
+            name: table.need_text("name", |name| plain("name", name, &['-', '.', '_'])),
+        };
+        table.finish(container)
+    })?;
+    let pods = file.tables("pod", |mut table, _| {
+        let [uid, namespace, name] =
+            ["uid", "namespace", "name"].map(|key| file_name(&mut table, key));
+        table.finish(Pod { uid, namespace, name })
+    })?;
+    Ok(Records { containers, pods })
 }
 
-/// A folder is called by it.
-fn file_name(key: &str, typed: &Spanned<String>) -> Result<String, Wrong> {
-    plain(key, typed, &['-', '.'])
+/// Reads a name that is part of a folder's name.
+fn file_name(table: &mut Table<'_>, key: &'static str) -> String {
+    table.need_text(key, |name| plain(key, name, &['-', '.']))
 }
 
-fn plain(key: &str, typed: &Spanned<String>, others: &[char]) -> Result<String, Wrong> {
-    let name = typed.get_ref();
+fn plain(key: &str, name: &str, others: &[char]) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || others.contains(&c);
     if !name.is_empty() && name.chars().all(is_plain) && !name.starts_with('.') {
-        return Ok(name.clone());
+        return Ok(name.to_owned());
     }
     let others: String = others.iter().collect();
-    wrong(typed.span(), format!("`{key}` has only letters, digits and any of {others}"))
+    Err(format!("`{key}` has only letters, digits and any of {others}"))
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! From a scenario file to a [`Scenario`], or a refusal with file, line and reason.
 
-mod calls;
 mod card;
 mod fault;
 mod identity;
+mod load;
 mod process;
+mod table;
+mod value;
 
 use std::fs;
-use std::ops::Range as Bytes;
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,9 +17,11 @@ use wildmatch::WildMatch;
 use crate::model::{
     Card, Driver, ProcessUtilization, SampleBuffer, Scenario, Stamps, StraySample, Time,
 };
-use crate::typed;
+use card::CardRef;
+use table::{Table, Wrong};
+use value::{duration, moment, version};
 
-pub use calls::unknown_calls;
+pub use fault::unknown_calls;
 
 /// Why a scenario was not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,24 +56,7 @@ pub fn read(path: &Path) -> Result<String, Refused> {
 /// # Errors
 /// When it does not describe a machine.
 pub fn from_str(file: &str, text: &str) -> Result<Scenario, Refused> {
-    typed(text).and_then(meant).map_err(|wrong| wrong.refused(file, text))
-}
-
-fn typed(text: &str) -> Result<typed::File, Wrong> {
-    toml::from_str(text).map_err(|error| Wrong {
-        span: error.span().unwrap_or(0..0),
-        reason: one_line(error.message()),
-    })
-}
-
-fn one_line(message: &str) -> String {
-    message.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A refusal that knows its place as bytes of the text.
-struct Wrong {
-    span: Bytes<usize>,
-    reason: String,
+    Table::parse(text).and_then(scenario).map_err(|wrong| wrong.refused(file, text))
 }
 
 impl Wrong {
@@ -81,117 +67,118 @@ impl Wrong {
     }
 }
 
-fn wrong<T>(span: Bytes<usize>, reason: impl Into<String>) -> Result<T, Wrong> {
-    Err(Wrong { span, reason: reason.into() })
-}
-
-fn meant(file: typed::File) -> Result<Scenario, Wrong> {
-    let cards = card::cards(file.card, file.seed)?;
-    let processes = process::processes(file.process, &cards)?;
-    let faults = file.fault.into_iter().map(|fault| fault::fault(fault, &cards));
-    let stray = file.stray_sample.iter().map(|sample| stray_sample(sample, &cards));
-    Ok(Scenario {
-        seed: file.seed,
-        host_name: file.host.name,
-        driver: driver(file.driver)?,
-        time: time(&file.time)?,
-        samples: samples(&file.samples)?,
-        faults: faults.collect::<Result<_, _>>()?,
-        stray_samples: stray.collect::<Result<_, _>>()?,
-        records: identity::records(file.container, file.pod)?,
+fn scenario(mut file: Table<'_>) -> Result<Scenario, Wrong> {
+    let seed = file.get("seed").unwrap_or_default();
+    let host_name = file.table("host", |mut table| {
+        let name = table.get("name").unwrap_or_else(|| "pretend".into());
+        table.finish(name)
+    })?;
+    let driver = file.table("driver", driver)?;
+    let time = file.table("time", time)?;
+    let samples = file.table("samples", samples)?;
+    let cards = card::cards(&mut file, seed)?;
+    let scenario = Scenario {
+        seed,
+        host_name,
+        driver,
+        time,
+        samples,
+        processes: process::processes(&mut file, &cards)?,
+        faults: fault::faults(&mut file, &cards)?,
+        stray_samples: stray_samples(&mut file, &cards)?,
+        records: identity::records(&mut file)?,
         cards,
-        processes,
-    })
-}
-
-fn stray_sample(typed: &typed::StraySample, cards: &[Card]) -> Result<StraySample, Wrong> {
-    Ok(StraySample {
-        card: card::find(cards, typed.card.get_ref(), typed.card.span())?.index,
-        pid: typed.pid,
-        sm: typed.sm,
-        age: typed.age.map_or(Duration::ZERO, |age| age.0),
-        ahead: typed.ahead.map_or(Duration::ZERO, |ahead| ahead.0),
-    })
-}
-
-fn driver(typed: typed::Driver) -> Result<Driver, Wrong> {
-    let Some(cuda_version) = cuda_version(typed.cuda.get_ref()) else {
-        return wrong(typed.cuda.span(), "`cuda` must be a version like \"12.6\"");
     };
-    Ok(Driver {
-        version: typed.version,
-        nvml_version: typed.nvml_version,
-        cuda_version,
-        lacks: typed.lacks.iter().map(|pattern| WildMatch::new(pattern.get_ref())).collect(),
-    })
+    file.finish(scenario)
 }
 
-/// As NVML gives it: 12060 is 12.6.
-fn cuda_version(typed: &str) -> Option<i32> {
-    let (major, minor) = version(typed)?;
-    major.checked_mul(1000)?.checked_add(minor.checked_mul(10)?)
+fn driver(mut table: Table<'_>) -> Result<Driver, Wrong> {
+    let pattern = |text: String| WildMatch::new(&text);
+    let driver = Driver {
+        version: table.get("version").unwrap_or_else(|| "560.35.05".into()),
+        nvml_version: table.get("nvml_version").unwrap_or_else(|| "12.560.35.05".into()),
+        cuda_version: table.text("cuda", cuda_version).unwrap_or(12060),
+        lacks: table.get::<Vec<String>>("lacks").into_iter().flatten().map(pattern).collect(),
+    };
+    table.finish(driver)
 }
 
-/// Two numbers with a point between them, neither below zero.
-fn version(typed: &str) -> Option<(i32, i32)> {
-    let (major, minor) = typed.split_once('.')?;
-    let number = |part: &str| part.parse().ok().filter(|number| *number >= 0);
-    Some((number(major)?, number(minor)?))
+/// Reads a version as NVML gives it: 12060 is 12.6.
+fn cuda_version(text: &str) -> Result<i32, String> {
+    version(text)
+        .and_then(|(major, minor)| major.checked_mul(1000)?.checked_add(minor.checked_mul(10)?))
+        .ok_or_else(|| "`cuda` must be a version like \"12.6\"".into())
 }
 
-fn time(typed: &typed::Time) -> Result<Time, Wrong> {
-    let origin_unix_micros = match &typed.origin {
-        None => None,
-        Some(origin) => match origin.get_ref().parse::<jiff::Timestamp>() {
-            Ok(origin) => Some(origin.as_microsecond()),
-            Err(_) => {
-                let reason = "`origin` must be a time like \"2026-11-15T20:00:00Z\"";
-                return wrong(origin.span(), reason);
-            }
-        },
-    };
-    let speed = match &typed.speed {
-        None => 1.0,
-        Some(speed) if *speed.get_ref() > 0.0 && speed.get_ref().is_finite() => *speed.get_ref(),
-        Some(speed) => return wrong(speed.span(), "`speed` must be more than 0"),
-    };
-    let stamps = match &typed.stamps {
-        Some(stamps)
-            if *stamps.get_ref() == Stamps::Boot
-                && (origin_unix_micros.is_some() || (speed - 1.0).abs() > f64::EPSILON) =>
-        {
-            let reason = "`stamps = \"boot\"` is the host's own clock and does not go with `origin` or `speed`";
-            return wrong(stamps.span(), reason);
-        }
-        stamps => stamps.as_ref().map_or(Stamps::Unix, |stamps| *stamps.get_ref()),
-    };
-    let stamp_offset_micros = typed.stamp_offset.map_or(0, |offset| offset.0.as_micros());
-    Ok(Time { origin_unix_micros, speed, stamp_offset_micros, stamps })
+fn time(mut table: Table<'_>) -> Result<Time, Wrong> {
+    let origin_unix_micros = table.text("origin", |text| match text.parse::<jiff::Timestamp>() {
+        Ok(origin) => Ok(origin.as_microsecond()),
+        Err(_) => Err("`origin` must be a time like \"2026-11-15T20:00:00Z\"".into()),
+    });
+    let speed = table.get_as("speed", |speed: f64| match speed {
+        speed if speed > 0.0 && speed.is_finite() => Ok(speed),
+        _ => Err("`speed` must be more than 0".into()),
+    });
+    let speed = speed.unwrap_or(1.0);
+    let stamp_offset = table.text("stamp_offset", moment).unwrap_or_default();
+    let stamps = table.get("stamps").unwrap_or(Stamps::Unix);
+    let is_wall_clock = origin_unix_micros.is_none() && (speed - 1.0).abs() <= f64::EPSILON;
+    if stamps == Stamps::Boot && !is_wall_clock {
+        let reason =
+            "`stamps = \"boot\"` is the host's own clock and does not go with `origin` or `speed`";
+        table.refuse_at("stamps", reason);
+    }
+    let stamp_offset_micros = stamp_offset.as_micros();
+    table.finish(Time { origin_unix_micros, speed, stamp_offset_micros, stamps })
 }
+
+/// A sixth of a second and 100 entries: what data-centre cards have been seen to keep.
+const USUAL_PERIOD: Duration = Duration::from_micros(166_667);
+const USUAL_CAPACITY: u32 = 100;
 
 const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
 const LONGEST_PERIOD: Duration = Duration::from_secs(3600);
 const LARGEST_CAPACITY: u32 = 100_000;
 
-fn samples(typed: &typed::Samples) -> Result<SampleBuffer, Wrong> {
-    let (period, capacity) = (typed.period.get_ref().0, *typed.capacity.get_ref());
-    if !(SHORTEST_PERIOD..=LONGEST_PERIOD).contains(&period) {
-        return wrong(typed.period.span(), "`period` must be 1ms to 1h");
-    }
-    if capacity > LARGEST_CAPACITY {
-        let reason = format!("`capacity` must be 0 (no samples) to {LARGEST_CAPACITY}");
-        return wrong(typed.capacity.span(), reason);
-    }
-    let (lose_percent, processes) = (*typed.lose.get_ref(), *typed.processes.get_ref());
-    if !(0.0..=100.0).contains(&lose_percent) {
-        return wrong(typed.lose.span(), "`lose` must be 0 to 100 (percent)");
-    }
-    if capacity == 0 && processes != ProcessUtilization::Newest {
+fn samples(mut table: Table<'_>) -> Result<SampleBuffer, Wrong> {
+    let period = table.text("period", |text| {
+        let period = duration(text)?;
+        let is_good = (SHORTEST_PERIOD..=LONGEST_PERIOD).contains(&period);
+        if is_good { Ok(period) } else { Err("`period` must be 1ms to 1h".into()) }
+    });
+    let capacity = table.get_as("capacity", |capacity: u32| match capacity {
+        0..=LARGEST_CAPACITY => Ok(capacity),
+        _ => Err(format!("`capacity` must be 0 (no samples) to {LARGEST_CAPACITY}")),
+    });
+    let lose_percent = table.get_as("lose", |percent: f64| match percent {
+        0.0..=100.0 => Ok(percent),
+        _ => Err("`lose` must be 0 to 100 (percent)".into()),
+    });
+    let buffer = SampleBuffer {
+        period: period.unwrap_or(USUAL_PERIOD),
+        capacity: capacity.unwrap_or(USUAL_CAPACITY),
+        dry_when_idle: table.get("dry_when_idle").unwrap_or_default(),
+        lose_percent: lose_percent.unwrap_or_default(),
+        processes: table.get("processes").unwrap_or(ProcessUtilization::Newest),
+    };
+    if buffer.capacity == 0 && buffer.processes != ProcessUtilization::Newest {
         let reason = "without a buffer (`capacity = 0`), `processes` must be \"newest\"";
-        return wrong(typed.processes.span(), reason);
+        table.refuse_at("processes", reason);
     }
-    let dry_when_idle = typed.dry_when_idle;
-    Ok(SampleBuffer { period, capacity, dry_when_idle, lose_percent, processes })
+    table.finish(buffer)
+}
+
+fn stray_samples(file: &mut Table<'_>, cards: &[Card]) -> Result<Vec<StraySample>, Wrong> {
+    file.tables("stray_sample", |mut table, _| {
+        let sample = StraySample {
+            card: table.need_as("card", |card: CardRef| card.find(cards).map(|card| card.index)),
+            pid: table.get("pid"),
+            sm: table.need("sm"),
+            age: table.text("age", duration).unwrap_or_default(),
+            ahead: table.text("ahead", duration).unwrap_or_default(),
+        };
+        table.finish(sample)
+    })
 }
 
 #[cfg(test)]
@@ -235,6 +222,20 @@ mod tests {
                 "bad.toml:2: `points` must be in the order of time",
             ),
             ("seed = \n", "bad.toml:1: "),
+            ("card = 3\n", "bad.toml:1: invalid type: integer `3`, expected a list of tables"),
+            ("[[card]]\npower = 3\n", "bad.toml:2: invalid type: integer `3`, expected a table"),
+            ("[[process]]\npidd = 1\n", "bad.toml:2: unknown field `pidd`, expected one of `pid`"),
+            ("[[process]]\ncard = 0\n", "bad.toml:1: missing field `pid`"),
+            ("[[pod]]\nuid = \"1\"\nname = \"a\"\n", "bad.toml:1: missing field `namespace`"),
+            ("[host]\nos = \"x\"\n", "bad.toml:2: unknown field `os`, expected `name`"),
+            (
+                "[[fault]]\ncall = \"nvml*\"\ncard = -1\n",
+                "bad.toml:3: expected a card's index or its UUID",
+            ),
+            (
+                "[[fault]]\ncall = \"nvml*\"\ncode = true\n",
+                "bad.toml:3: invalid type: boolean `true`, expected an NVML code",
+            ),
             (
                 "[[card]]\n[[process]]\npid = 1\ncard = 4\nmemory = \"1GB\"\n",
                 "bad.toml:2: there is no card 4; the scenario has 1",

@@ -1,22 +1,27 @@
-//! NVML's return codes and what `nvmlErrorString` says of them.
+//! NVML's return codes, under the names of NVIDIA's header.
 
 use std::ffi::CStr;
+use std::fmt;
+use std::str::FromStr;
 
-/// What every NVML function returns.
+/// An NVML return code, as every NVML function returns it.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Code(pub u32);
+pub struct NvmlCode(pub u32);
 
 macro_rules! codes {
-    ($($name:ident = $number:literal, $says:literal;)*) => {
-        impl Code {
+    ($($name:ident = $number:literal, $text:literal;)*) => {
+        /// The names without their `NVML_ERROR_` prefix.
+        const NAMES: &[(&str, u32)] = &[$((stringify!($name), $number)),*];
+
+        impl NvmlCode {
             $(pub const $name: Self = Self($number);)*
 
-            /// The library's own words for a code.
+            /// Returns the text of `nvmlErrorString`.
             #[must_use]
             pub const fn text(self) -> &'static CStr {
                 match self.0 {
-                    $($number => $says,)*
+                    $($number => $text,)*
                     _ => c"Unknown Error",
                 }
             }
@@ -59,8 +64,36 @@ codes! {
     UNKNOWN = 999, c"Unknown Error";
 }
 
-impl From<Result<(), Self>> for Code {
-    fn from(answer: Result<(), Self>) -> Self {
-        answer.err().unwrap_or(Self::SUCCESS)
+impl FromStr for NvmlCode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let name = text.strip_prefix("NVML_ERROR_").unwrap_or(text);
+        let found = NAMES.iter().find(|(known, _)| *known == name).map(|(_, code)| Self(*code));
+        found.ok_or_else(|| {
+            format!("`{text}` is not an NVML code; expected a name like GPU_IS_LOST or a number")
+        })
+    }
+}
+
+impl fmt::Display for NvmlCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match NAMES.iter().find(|(_, code)| *code == self.0) {
+            Some((name, _)) => f.write_str(name),
+            None => write!(f, "code {}", self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_go_by_name_with_or_without_prefix() {
+        assert_eq!("GPU_IS_LOST".parse(), Ok(NvmlCode(15)));
+        assert_eq!("NVML_ERROR_TIMEOUT".parse(), Ok(NvmlCode(10)));
+        assert!("GPU_LOST".parse::<NvmlCode>().is_err());
+        assert_eq!(NvmlCode(999).to_string(), "UNKNOWN");
     }
 }
