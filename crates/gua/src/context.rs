@@ -172,7 +172,7 @@ impl fmt::Debug for Context<'_> {
     }
 }
 
-/// What a stream can show.
+/// Colors and size of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Screen {
     pub color: bool,

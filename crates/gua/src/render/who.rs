@@ -265,7 +265,7 @@ fn since(state: State, idle: &IdleNow, now: Timestamp, zone: &Zone) -> String {
     }
 }
 
-/// What it runs, and what is special about how it holds the card.
+/// Formats what a holder runs, and what is special about how it holds the card.
 fn what(row: &WhoHolder) -> String {
     let brief = stat::what(&row.holder);
     let is_idle = row.holder.state == State::IdleHeld;

@@ -16,10 +16,10 @@ use crate::units::Bytes;
 pub(super) enum Division {
     /// It cannot be divided.
     Never,
-    /// It is not divided, or has no instances.
+    /// No division, or no instances.
     Whole,
     Into(Vec<Slot>),
-    /// It is divided, but the driver does not return the instances.
+    /// A division whose instances the driver does not return.
     Hidden(Why),
     /// The driver does not return whether it is divided.
     Unsure,

@@ -50,7 +50,7 @@ struct Boot {
 /// Relation between the driver's pids and those of our `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum View {
-    /// They are the same.
+    /// The same pids in both.
     Whole,
     /// We are in a container and see only its processes. A pid of the host may belong to another process
     /// here.

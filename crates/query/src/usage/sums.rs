@@ -79,7 +79,7 @@ impl CardTotals {
     }
 
     /// Returns the part of a card that belongs to a holder. Utilization and used memory are the card's, and
-    /// free time is nobody's.
+    /// free time belongs to nobody.
     fn part(&self, holder: &HolderTimes<f64>) -> Self {
         let times = CardTimes {
             active_ms: holder.active_share_ms,

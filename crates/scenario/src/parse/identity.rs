@@ -1,4 +1,4 @@
-//! What the host says of who is behind the processes of a scenario.
+//! Identities of the processes of a scenario, as the host shows them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What goes wrong: cards that are lost, a driver that is replaced, memory that no listed process holds, a
+//! Faults of the lab: cards that are lost, a driver that is replaced, memory that no listed process holds, a
 //! recorder that stops. Each of them once in any week.
 
 use gua_core::Period;

@@ -180,7 +180,7 @@ pub(super) fn program(session: &Session) -> String {
     what.unwrap_or_else(|| "not known".to_owned())
 }
 
-/// What it runs, and what is special about how it holds the card.
+/// Formats what a holder runs, and what is special about how it holds the card.
 pub(super) fn what(session: &Session) -> String {
     let mut what = program(session);
     if session.bare_context == Some(true) {

@@ -185,7 +185,7 @@ fn amounts(usage: &Usage) -> Markup {
     }
 }
 
-/// What a GPU-hour costs on a card of this name. Prices are by GPU, also those of its MIG instances.
+/// Returns the price of a GPU-hour on a card of this name. MIG instances have the price of their GPU.
 pub(super) fn price_of(usage: &Usage, name: Option<&str>) -> Option<f64> {
     let prices = &usage.money.as_ref()?.prices;
     let model = name.map(gua_core::slices::gpu_name);
